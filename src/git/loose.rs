@@ -1,5 +1,5 @@
-//! Loose objects: writes those whose ids are known already, as gix would hash each once more; reads those that are damaged
-//! at their end, of which gix and git may want nothing any more.
+//! Loose objects. Writes objects whose ids are known already: gix would hash each of them once more. Reads objects whose files are
+//! damaged at the end: gix and git may refuse to read these at all.
 
 use std::{
     fs::File,
@@ -32,7 +32,7 @@ pub(super) fn write(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8])
     write_anew(objects, id, kind, data, false)
 }
 
-/// As [`write()`], where the file that the new one replaces is the only one with the object: the new one is synced to disk before.
+/// Does the same as [`write()`], but syncs the new file to disk before it replaces the old one, which nothing else backs up.
 pub(super) fn replace(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8]) -> Result<()> {
     write_anew(objects, id, kind, data, true)
 }
@@ -80,7 +80,7 @@ pub(super) fn path(objects: &Path, id: ObjectId) -> PathBuf {
     objects.join(&hex[..2]).join(&hex[2..])
 }
 
-/// What there is of an object in a file of its own.
+/// What we found of an object in a file of its own.
 pub(super) enum Found {
     /// There is no such file.
     Missing,

@@ -69,6 +69,12 @@ impl Entry {
         self.calls.push(call);
     }
 
+    /// Notes that the agent, or its subagent `agent_id`, begins the call `key`: its other calls may have been refused.
+    pub fn overtake(&mut self, agent_id: Option<&str>, key: &str) {
+        let others = self.calls.iter_mut().filter(|call| call.agent_id.as_deref() == agent_id && call.key != key);
+        others.for_each(|call| call.is_overtaken = true);
+    }
+
     /// Takes where the call `id` began, for the guard to compare with. If the agent gives the id only at one end of a call, takes
     /// the oldest call that may be the one.
     pub fn take_start(&mut self, id: Option<&str>) -> Option<Start> {

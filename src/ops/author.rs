@@ -51,8 +51,15 @@ enum Asker {
     Command,
 }
 
+/// If a tool that only writes files is open for longer than this many seconds, the agent may be waiting for the user's
+/// permission. Meanwhile, the user may edit the file.
+const LONGEST_CALL: i64 = 30;
+
 fn bearing(call: &Call, asker: Asker) -> Bearing {
-    let Some(command) = call.command.as_ref().filter(|_| !call.is_background) else { return Bearing::Made };
+    let Some(command) = call.command.as_ref().filter(|_| !call.is_background) else {
+        let may_be_refused = call.paths.is_some() && (call.is_overtaken || call.started < clock() - LONGEST_CALL);
+        return if may_be_refused { Bearing::Perhaps } else { Bearing::Made };
+    };
     if command_state(command, asker) == CommandState::Running {
         Bearing::Made
     } else if command.is_settled {
@@ -64,7 +71,10 @@ fn bearing(call: &Call, asker: Asker) -> Bearing {
 
 fn command_state(command: &Command, asker: Asker) -> CommandState {
     let agent = command.agent.as_ref();
-    agent.map_or(CommandState::Unknown, |agent| process::command_state(agent, command.since, asker == Asker::Hook))
+    agent.map_or(CommandState::Unknown, |agent| {
+        let time = command.since..=command.until.unwrap_or(u64::MAX);
+        process::command_state(agent, &time, asker == Asker::Hook)
+    })
 }
 
 /// Returns true if the user may have refused all those of `calls` that may change any path: they are commands, and none of them
@@ -93,10 +103,19 @@ pub(crate) fn settle(worktree: &Worktree<'_>) {
     forget_ended(worktree);
 }
 
+/// Returns true if the user may have refused `call`, which names its files: it is in use for long, or its agent uses another tool.
+pub(crate) fn may_be_unanswered(call: &Call) -> bool {
+    bearing(call, Asker::Hook) != Bearing::Made
+}
+
+/// Returns true if `call` is a command in the background that runs, or may run.
+pub(crate) fn is_left_running(call: &Call) -> bool {
+    matches!(background_state(call), Some(CommandState::Running | CommandState::Unknown))
+}
+
 /// Returns the background commands of `own`, whose turn ends, that still run or may run.
 pub(crate) fn left_running(own: &Entry) -> Vec<Call> {
-    let may_run = |call: &&Call| matches!(background_state(call), Some(CommandState::Running | CommandState::Unknown));
-    let left = own.calls.iter().filter(may_run);
+    let left = own.calls.iter().filter(|call| is_left_running(call));
     left.map(|call| Call { start: None, ..call.clone() }).collect()
 }
 
@@ -280,6 +299,12 @@ fn was_killed_at_work(context: &Context, entry: &Entry) -> bool {
 pub(crate) fn may_be_at_work(entry: &Entry) -> bool {
     let may_change = |call: &Call| call.paths.as_ref().is_none_or(|paths| !paths.is_empty());
     entry.calls.iter().any(|call| may_change(call) && bearing(call, Asker::Command) != Bearing::Not)
+}
+
+/// Returns true if the process of `session` has started us, or what has.
+pub(crate) fn runs_us(context: &Context, session: &str) -> bool {
+    let session = session_info::peek(context, session);
+    session.and_then(|session| session.process).is_some_and(|process| process::is_above_us(&process))
 }
 
 /// Returns true if the process of `session` is dead.

@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use super::{
     Context, author,
     chain::{Author, Request, Scope, Seen, Shadow},
-    session_info::{self, clock},
+    session_info,
 };
 use crate::{
     error::Result,
@@ -18,24 +18,48 @@ use crate::{
 /// How often a save looks at the worktree again while tools keep changing the files that they name.
 pub(crate) const MOST_LOOKS: usize = 4;
 
-/// If a tool that only writes files is open for longer than this many seconds, the agent may be waiting for the user's
-/// permission. Meanwhile, the user may edit the file.
-const LONGEST_CALL: i64 = 30;
-
 /// A session, and its subagent that makes the call.
 type Maker<'t> = (&'t str, Option<&'t str>);
 
-/// Returns the requests that save the files that open tool calls name, one for each author. The author is unknown if several
-/// sessions name the file, if the agent was killed, if the call takes too long, or if the turn of its session (`ending`) ends before
-/// the call does: the user may have refused the call and edited the file.
-pub(crate) fn requests(context: &Context, ending: Option<&str>) -> Vec<Request> {
+/// When the files that open tool calls name are saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occasion<'s> {
+    /// The turn of this session ends.
+    EndOf(&'s str),
+    /// A command saves, commits or looks, which no tool in use has run: a person may have.
+    Command,
+    /// Another event of an agent.
+    Event,
+}
+
+/// Returns the requests that save the files that open tool calls name, one for each author.
+///
+/// The author is unknown if several sessions name the file, or if the agent was killed. It is also unknown if the user may have
+/// refused the call, which no event reports, and edited the file: the turn ends before the call does, a person saves or commits
+/// meanwhile, the call takes long, or its agent has begun another one.
+pub(crate) fn requests(context: &Context, occasion: Occasion<'_>) -> Vec<Request> {
     let turns = author::open(context);
-    let (mut makers, oldest) = (BTreeMap::<&str, BTreeSet<Option<Maker<'_>>>>::new(), clock() - LONGEST_CALL);
-    for (session, call) in turns.calls() {
-        let is_known = ending != Some(session) && call.started >= oldest;
-        let maker = Some((session, call.agent_id.as_deref())).filter(|_| is_known);
+    let mut makers = BTreeMap::<&str, BTreeSet<Option<Maker<'_>>>>::new();
+    let may_be_sure = |session: &str| match occasion {
+        Occasion::EndOf(its) => its != session,
+        // The agent may save or commit itself.
+        Occasion::Command => author::runs_us(context, session),
+        Occasion::Event => true,
+    };
+    let is_sure = |session: &str, call: &Call| !author::may_be_unanswered(call) && may_be_sure(session);
+    let (sure, in_doubt): (Vec<_>, Vec<_>) = turns.calls().partition(|(session, call)| is_sure(session, call));
+    for (session, call) in sure {
         for path in call.paths.iter().flatten() {
-            makers.entry(path).or_default().insert(maker);
+            makers.entry(path).or_default().insert(Some((session, call.agent_id.as_deref())));
+        }
+    }
+    for (session, call) in in_doubt {
+        for path in call.paths.iter().flatten() {
+            // A call in doubt changes nothing beside a later one of the same session.
+            let its = makers.entry(path).or_default();
+            if its.iter().flatten().all(|(other, _)| *other != session) {
+                its.insert(None);
+            }
         }
     }
     let mut paths_of: BTreeMap<Option<Maker<'_>>, Vec<BString>> = BTreeMap::new();
@@ -61,6 +85,16 @@ fn one_of<'t>(makers: &BTreeSet<Option<Maker<'t>>>) -> Option<Maker<'t>> {
 fn origin(context: &Context, (session, agent_id): Maker<'_>) -> Origin {
     let session = session_info::peek(context, session).filter(|_| !author::is_gone(context, session));
     session.map_or_else(author::unknown, |session| author::of_session(&session, agent_id.map(Into::into)))
+}
+
+/// Parts `paths`, which a tool of `session` has named, into those that another session may have changed meanwhile, because a tool
+/// call of it names them, and the others.
+pub(crate) fn part(context: &Context, session: &str, paths: Vec<BString>) -> (Vec<BString>, Vec<BString>) {
+    let turns = author::open(context);
+    let others = turns.calls().filter(|(its, call)| *its != session && !author::may_be_unanswered(call));
+    let named: BTreeSet<&str> =
+        others.filter_map(|(_, call)| call.paths.as_ref()).flatten().map(String::as_str).collect();
+    paths.into_iter().partition(|path| path.to_str().is_ok_and(|path| named.contains(path)))
 }
 
 /// Returns true if an open tool call names files that it may change.

@@ -8,7 +8,7 @@ use gix::ObjectId;
 use super::{
     Context, Worktree,
     chain::stashed,
-    named,
+    named::{self, Occasion},
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
     turn,
@@ -88,8 +88,9 @@ pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Resul
         })?;
     }
     if named::must_come_first(worktree, request) {
+        let occasion = occasion(worktree, request)?;
         for _ in 0..named::MOST_LOOKS {
-            save_named(worktree, request.turn_of.as_deref().filter(|_| request.ends_turn))?;
+            save_named(worktree, occasion)?;
             match try_twice(worktree, request, true) {
                 Err(error) if error.kind() == Kind::Race => {}
                 taken => return taken,
@@ -119,9 +120,18 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     saved
 }
 
-/// Takes checkpoints of the files that open tool calls name. `ending` is the session whose turn is about to end.
-pub(crate) fn save_named(worktree: &Worktree<'_>, ending: Option<&str>) -> Result<()> {
-    named::requests(worktree, ending).iter().try_for_each(|request| try_twice(worktree, request, false).map(drop))
+/// Returns why the files that open tool calls name are saved before `request`.
+fn occasion<'r>(worktree: &Worktree<'_>, request: &'r Request) -> Result<Occasion<'r>> {
+    Ok(match request.turn_of.as_deref() {
+        Some(session) if request.ends_turn => Occasion::EndOf(session),
+        None if author_of(worktree, request)?.session.is_none() => Occasion::Command,
+        _ => Occasion::Event,
+    })
+}
+
+/// Takes checkpoints of the files that open tool calls name.
+pub(crate) fn save_named(worktree: &Worktree<'_>, occasion: Occasion<'_>) -> Result<()> {
+    named::requests(worktree, occasion).iter().try_for_each(|request| try_twice(worktree, request, false).map(drop))
 }
 
 /// Reads the whole worktree before a turn of `session` begins. If files that open tool calls name have changed, first saves them
@@ -136,7 +146,7 @@ pub(crate) fn look_beside_named<'w>(
         if !named::has_changed(worktree, shadow, &looked.0, &looked.1)? {
             break;
         }
-        save_named(worktree, None)?;
+        save_named(worktree, Occasion::Event)?;
         *shadow = Shadow::read_for(worktree, Some(session))?;
         looked = look_at_all(worktree, shadow)?;
     }

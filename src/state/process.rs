@@ -2,7 +2,7 @@
 //!
 //! Where there is no `/proc`, nothing is known: `None`, and [`Life::Unknown`].
 
-use std::{fs, sync::OnceLock};
+use std::{fs, ops::RangeInclusive, sync::OnceLock};
 
 use crate::model::process::{CommandState, Life, Place, Process};
 
@@ -83,12 +83,12 @@ pub(crate) fn own_start() -> Option<u64> {
     stat(std::process::id()).map(|stat| stat.start)
 }
 
-/// Returns the state of a command that `agent` started at the tick `since`: it runs if the agent has a process that it started
-/// since then, itself or through a shell that it keeps.
+/// Returns the state of a command that `agent` started within the ticks of `time`: it runs if the agent has a process that it
+/// started then, itself or through a shell that it keeps.
 ///
 /// If the agent is among our parent processes, the command has started us, unless `is_hook`: then the agent has started us to
 /// report an event, maybe in the shell that also runs its commands.
-pub(crate) fn command_state(agent: &Process, since: u64, is_hook: bool) -> CommandState {
+pub(crate) fn command_state(agent: &Process, time: &RangeInclusive<u64>, is_hook: bool) -> CommandState {
     match life(Some(agent)) {
         Life::Alive => {}
         Life::Dead => return CommandState::AgentDead,
@@ -103,8 +103,8 @@ pub(crate) fn command_state(agent: &Process, since: u64, is_hook: bool) -> Comma
         let Some(children) = children(parent) else { return CommandState::Unknown };
         for pid in children {
             let Some(stat) = stat(pid).filter(|stat| !['Z', 'X'].contains(&stat.state)) else { continue };
-            if stat.start >= since {
-                if above.contains(&pid) {
+            if stat.start >= *time.start() {
+                if above.contains(&pid) || stat.start > *time.end() {
                     continue;
                 }
                 return CommandState::Running;
@@ -231,12 +231,15 @@ mod tests {
                 None => std::thread::yield_now(),
             }
         };
-        assert_eq!(command_state(&agent, start, true), CommandState::Running);
-        assert_eq!(command_state(&agent, child.start + 1, true), CommandState::NotRunning, "it was there before");
-        assert_eq!(command_state(&child, start, true), CommandState::NotRunning, "it has none");
+        let (since, later) = (start..=u64::MAX, child.start + 1..=u64::MAX);
+        assert_eq!(command_state(&agent, &since, true), CommandState::Running);
+        assert_eq!(command_state(&agent, &later, true), CommandState::NotRunning, "it was there before");
+        let earlier = child.start - 2..=child.start - 1;
+        assert_eq!(command_state(&agent, &earlier, true), CommandState::NotRunning, "it came afterwards");
+        assert_eq!(command_state(&child, &since, true), CommandState::NotRunning, "it has none");
         let parent = of(parent_of(std::process::id()).expect("it has one"));
-        assert_eq!(command_state(&parent, start, false), CommandState::Running, "it has started us");
-        assert_eq!(command_state(&Process { start: 1, ..agent }, start, true), CommandState::AgentDead);
+        assert_eq!(command_state(&parent, &since, false), CommandState::Running, "it has started us");
+        assert_eq!(command_state(&Process { start: 1, ..agent }, &since, true), CommandState::AgentDead);
         for pid in [child.pid, shell.id()] {
             let pid = rustix::process::Pid::from_raw(pid.cast_signed()).expect("no zero");
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours to wait for");

@@ -109,6 +109,49 @@ fn a_commit_in_the_middle_of_a_tool_takes_what_it_has_named() {
     world.finish();
 }
 
+/// The agent goes on with another tool.
+#[rstest::rstest]
+#[case::by_a_person("g", |world: &World| drop(world.done(&["save", "-q"])))]
+#[case::by_the_next_command("g", |world: &World| world.shell("a", "3", "h", "of a"))]
+#[case::by_another_session("g", |world: &World| world.stop("b"))]
+#[case::at_the_stop("g", |_: &World| ())]
+#[case::before_it_names_the_same_file("f", |_: &World| ())]
+fn a_file_that_a_refused_tool_has_named_is_of_an_unknown_author(#[case] next: &str, #[case] checkpoint: fn(&World)) {
+    let world = World::with_lines();
+    world.git(&["config", "checkpoint.agents.preToolScan", "0"]);
+    world.prompt("a");
+    world.prompt("b");
+    world.shell("b", "1", "h", "of b");
+    world.before("a", "1", &["f"]);
+    world.add("f", "of a person");
+    world.edit("a", "2", next, "of a");
+    checkpoint(&world);
+    world.stop("a");
+    world.commit();
+    let owners = if next == "f" { "f agent 1 unknown 1" } else { "f unknown 1" };
+    assert_eq!(world.owners()[0], owners);
+    world.finish();
+}
+
+/// Both write the file while both tools are in use.
+#[test]
+fn a_session_does_not_take_what_another_one_has_written_in_the_same_file() {
+    let world = World::with_lines();
+    world.prompt("a");
+    world.prompt("b");
+    world.before("a", "1", &["f"]);
+    world.before("b", "1", &["f", "g"]);
+    world.add("f", "of a");
+    world.add("f", "of b");
+    world.add("g", "of b");
+    world.after("b", "1", &["f", "g"]);
+    assert_eq!(world.chain(), ["unknown f", "b g"]);
+    world.add("f", "of a, later");
+    world.after("a", "1", &["f"]);
+    assert_eq!(world.chain()[2..], ["a f"]);
+    world.finish();
+}
+
 /// The user may still be asked, and edit the file before the answer.
 #[test]
 fn a_named_file_has_an_unknown_author_if_its_tool_call_takes_long() {

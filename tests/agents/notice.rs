@@ -180,8 +180,8 @@ fn a_prompt_while_a_helper_uses_a_tool() {
     world.prompt("s");
     world.edit("s", "1", "f", "a");
     world.stop("s");
-    world.event("pre-tool", "s", &of_helper(tool("2", &["g"])));
     world.event("pre-tool", "s", &of_helper(tool("3", &[])));
+    world.event("pre-tool", "s", &of_helper(tool("2", &["g"])));
     world.add("g", "of the helper");
     world.prompt("s");
     world.add("h", "of the helper");

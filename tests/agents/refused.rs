@@ -398,3 +398,89 @@ fn a_command_in_the_background_is_no_later_call_with_the_same_id(
     agent.order("end");
     world.finish();
 }
+
+/// The agent starts another process later: the server of a tool, say.
+#[test]
+fn what_an_agent_starts_later_is_no_command_that_it_has_left_in_the_background() {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let mut payload = world.claude("PreToolUse", "s", "1");
+    payload["tool_input"]["run_in_background"] = true.into();
+    agent.tell(&world, &payload);
+    agent.order("start exec sleep 600");
+    payload["hook_event_name"] = "PostToolUse".into();
+    agent.tell(&world, &payload);
+    agent.event(&world, "Stop", "");
+    agent.order("end");
+    agent.order("start exec sleep 601");
+    world.add("f", "of the command before it ended, or of a person");
+    world.done(&["save", "-q"]);
+    world.add("g", "of a person");
+    world.commit();
+    assert_eq!(world.owners(), ["f unknown 1", "g human 1"]);
+    agent.order("end");
+    world.finish();
+}
+
+/// It is of an earlier turn, or of this one, in which a person commits.
+#[rstest::rstest]
+fn a_helper_that_stops_leaves_its_command_in_the_background(#[values(true, false)] is_of_earlier_turn: bool) {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let of_helper = |event: &str| {
+        let mut payload = world.claude(event, "s", "1");
+        payload["tool_input"]["run_in_background"] = true.into();
+        payload["agent_id"] = "h".into();
+        payload
+    };
+    agent.tell(&world, &of_helper("PreToolUse"));
+    agent.order("start exec sleep 600");
+    agent.tell(&world, &of_helper("PostToolUse"));
+    if is_of_earlier_turn {
+        agent.event(&world, "Stop", "");
+        agent.event(&world, "UserPromptSubmit", "");
+        world.add("f", "of the command, or of a person");
+    }
+    agent.tell(&world, &of_helper("SubagentStop"));
+    world.add("g", "of the command, or of a person");
+    if is_of_earlier_turn {
+        agent.event(&world, "Stop", "");
+    }
+    world.commit();
+    let owners = world.owners();
+    assert!(owners.iter().all(|owner| owner.ends_with(" unknown 1")), "{owners:?}");
+    agent.order("end");
+    world.finish();
+}
+
+/// The agent asks whether it may edit a file, and the user edits it instead.
+#[rstest::rstest]
+fn what_a_person_commits_while_the_agent_asks_about_a_file_is_not_the_agents(
+    #[values("commit", "save", "blame")] then: &str,
+) {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let mut payload = world.claude("PreToolUse", "s", "1");
+    payload["tool_name"] = "Write".into();
+    payload["tool_input"] = serde_json::json!({ "file_path": world.repo().join("f"), "content": "" });
+    agent.tell(&world, &payload);
+    world.add("f", "of a person");
+    world.add("g", "of a person");
+    match then {
+        "save" => drop(world.done(&["save", "-q"])),
+        "blame" => {
+            let lines = world.json(&["blame", "--json", "f"])["lines"].as_array().expect("a list").clone();
+            assert_eq!(lines.last().expect("a line")["owner"], "unknown", "{lines:?}");
+        }
+        _ => {}
+    }
+    world.commit();
+    assert_eq!(world.owners(), ["f unknown 1", "g human 1"]);
+    world.add("f", "of the agent");
+    payload["hook_event_name"] = "PostToolUse".into();
+    agent.tell(&world, &payload);
+    agent.event(&world, "Stop", "");
+    world.commit();
+    assert_eq!(world.owners(), ["f agent 1"]);
+    world.finish();
+}

@@ -126,6 +126,11 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
      insert s1 0 255 1 194; reset-soft person 0 255 1 1; amend person 0 255 1 1",
     "all,without-hooks"
 )]
+#[case::a_reorder_in_which_another_commit_takes_the_work(
+    "insert s1 82 255 3 1; commit person 0 255 1 1; git-mv person 0 255 1 1; amend s1 0 255 1 1; \
+     edit-and-commit person 238 255 1 1; reorder person 0 255 1 1",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);

@@ -29,7 +29,10 @@ pub struct Command {
     pub agent: Option<Process>,
     /// When the hook that announced the command started, in kernel ticks since boot. Processes of the command are no older.
     pub since: u64,
-    /// The same in Unix milliseconds; 0: not known.
+    /// If it runs in the background: when the agent reported that, in the same ticks. What the agent has started later is not it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
+    /// `since` in Unix milliseconds; 0: not known.
     #[serde(default)]
     pub began: i64,
     /// The commit at HEAD then; none if HEAD was unborn.
@@ -59,6 +62,9 @@ pub struct Call {
     pub paths: Option<Vec<String>>,
     /// True if it keeps running after the agent has reported its end.
     pub is_background: bool,
+    /// True if the same agent has begun another call since: the user may have refused this one, which no event reports.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_overtaken: bool,
     /// Of a command: how to distinguish its processes from those that the agent had before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
@@ -68,10 +74,13 @@ pub struct Call {
 }
 
 impl Call {
-    /// Notes that it keeps running after the agent has reported its end. Changes the key and drops the id, so that a later call
-    /// with the same ones is not taken for this one: some models count their calls from zero in every answer.
-    pub fn leave_running(&mut self) {
+    /// Notes that it keeps running after the agent has reported its end, at the tick `now`. Changes the key and drops the id, so
+    /// that a later call with the same ones is not taken for this one: some models count their calls from zero in every answer.
+    pub fn leave_running(&mut self, now: Option<u64>) {
         self.is_background = true;
+        if let Some(command) = &mut self.command {
+            command.until = now;
+        }
         self.id = None;
         self.key.insert_str(0, "background ");
     }

@@ -6,7 +6,7 @@ use super::{
     super::{
         Context, Worktree, author,
         guard::{self, Verdict, Who},
-        named,
+        named::{self, Occasion},
         reconcile::try_reconcile,
         save::{self, Author, Request, Scope, Taken},
         session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
@@ -99,6 +99,10 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
     if matches!((&tool.reach, &reach), (Reach::Files(_), Inside::Anything)) {
         note_outside(worktree, report);
     }
+    worktree.edit_turns(|turns| {
+        let own = turns.find_mut(&report.session);
+        own.into_iter().for_each(|own| own.overtake(report.agent_id.as_deref(), key));
+    });
     let session = known(worktree, &report.session)?;
     let step = transition(session.as_ref().map(|session| session.phase), SessionEvent::Tool);
     let begins = step.actions.contains(&Action::BeginTurn);
@@ -173,8 +177,12 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
     match reach {
         Inside::Nothing => {}
         Inside::Paths(paths) => {
+            let (shared, own) = named::part(worktree, &report.session, paths);
+            if !shared.is_empty() {
+                save_as_unknown(worktree, &Inside::Paths(shared))?;
+            }
             let turn_of = Some(report.session.clone());
-            drop(save(worktree, &Saving { turn_of, scope: Scope::PathsIfThere(paths), ..Saving::all(origin) })?);
+            drop(save(worktree, &Saving { turn_of, scope: Scope::PathsIfThere(own), ..Saving::all(origin) })?);
         }
         Inside::Anything if author::is_another_at_work(worktree, &report.session) => {
             save_as_unknown(worktree, &Inside::Anything)?;
@@ -238,9 +246,10 @@ pub(super) fn helper_stops(worktree: &Worktree<'_>, report: &Report) -> Result<A
     let turns = author::open(worktree);
     let own = turns.find(&report.session);
     let calls = || own.into_iter().flat_map(|own| &own.calls).filter(|call| call.agent_id == report.agent_id);
-    let is_open = calls().any(|call| call.paths.is_none());
+    // Of a command that an earlier turn has left in the background, it is not known what it has changed since.
+    let is_open = calls().any(|call| call.paths.is_none() && !call.is_background);
     if calls().next().is_some() {
-        save::save_named(worktree, None)?;
+        save::save_named(worktree, Occasion::Event)?;
     }
     let session = known(worktree, &report.session)?;
     let account = own.and_then(|own| own.accounts.iter().find(|account| account.agent_id == report.agent_id));
@@ -254,7 +263,7 @@ pub(super) fn helper_stops(worktree: &Worktree<'_>, report: &Report) -> Result<A
     }
     worktree.edit_turns(|turns| {
         if let Some(own) = turns.find_mut(&report.session) {
-            own.calls.retain(|call| call.agent_id != report.agent_id);
+            own.calls.retain(|call| call.agent_id != report.agent_id || author::is_left_running(call));
         }
     });
     if let Some(session) = &session {
@@ -307,7 +316,7 @@ fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, k
     let command = tool.runs_command.then(|| {
         let since = process::own_start().unwrap_or_default();
         let head = worktree.repo.head().ok().and_then(|head| head.id).map(|id| id.to_string());
-        Command { agent: process::agent(), since, began: milliseconds(), head, is_settled: false }
+        Command { agent: process::agent(), since, until: None, began: milliseconds(), head, is_settled: false }
     });
     let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
     // A tool on files elsewhere may change anything here until it is done, but does not count for the turn afterwards.
@@ -326,7 +335,7 @@ fn close(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) {
         let own = turns.entry(&report.session);
         if let Some(at) = event::ended(&own.calls, key) {
             if tool.is_background {
-                own.calls[at].leave_running();
+                own.calls[at].leave_running(process::own_start());
             } else {
                 own.calls.remove(at);
             }

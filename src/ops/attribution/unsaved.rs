@@ -6,7 +6,7 @@ use gix::ObjectId;
 use super::super::{
     Context,
     chain::{Author, Request},
-    named,
+    named::{self, Occasion},
     provenance::replay::Step,
     turn,
 };
@@ -37,7 +37,8 @@ pub(super) fn unsaved(
         changes.retain(|change| wanted(&change.path));
         Ok(changes)
     };
-    let mut named = named::requests(context, None);
+    let occasion = if origin.session.is_none() { Occasion::Command } else { Occasion::Event };
+    let mut named = named::requests(context, occasion);
     if origin.contributor == Contributor::Human && named.is_empty() {
         return Ok(Vec::new());
     }

@@ -77,8 +77,8 @@ fn picked(
     Ok(found)
 }
 
-/// Returns true if all files that `commit` changes were picked as `is_picked` says, are the same in the tree `last_tree_id`, or are
-/// not at their paths there: they may have other names.
+/// Returns true if each file that `commit` changes was picked, as `is_picked` says, or is in the tree `last_tree_id` as the commit
+/// left it. A file that is not at its path there may have another name, and counts as well.
 fn is_everywhere(
     repo: &Repo,
     last_tree_id: ObjectId,
@@ -104,8 +104,8 @@ fn text_of(message: &BStr) -> Vec<&[u8]> {
     lines
 }
 
-/// Returns the file at `path` in `commit`, if that has changed it. If there is none, git may have merged a file that has a new name
-/// here: returns the files that the commit changes and that the last checkpoint of `shadow` does not have.
+/// Returns the file at `path` in `commit`. If the commit has none there, git may have merged a file that has a new name here. Then
+/// returns the files that the commit changes and that the last checkpoint of `shadow` does not have.
 pub(super) fn sources_in(repo: &Repo, shadow: &Shadow, commit: ObjectId, path: &BString) -> Result<Vec<Source>> {
     let tree_id = repo.tree_of_commit(commit)?;
     let place = Place::Commit(commit);

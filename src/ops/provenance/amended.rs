@@ -47,6 +47,14 @@ pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
     let old_tree_id = repo.tree_of_commit(old)?;
     let parent = repo.parents_of(old)?.first().copied();
     let parent_tree_id = parent.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    // In a rebase that reorders commits, an earlier one may have taken the work.
+    let new_parent_tree_id = match new {
+        Amended::To(commit) => match repo.parents_of(commit)?.first() {
+            Some(parent) if repo.is_commit(*parent)? => repo.tree_of_commit(*parent)?,
+            _ => parent_tree_id,
+        },
+        Amended::Staged => parent_tree_id,
+    };
     let paths: Vec<BString> = files.iter().map(|file| file.path.clone()).collect();
     let mut now = leaves(repo, new, &paths)?;
     let mut is_touched = false;
@@ -65,9 +73,10 @@ pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
     }
     for file in &files {
         let before = repo.find_leaf(parent_tree_id, file.path.as_bstr())?;
+        let new_before = repo.find_leaf(new_parent_tree_id, file.path.as_bstr())?;
         let leaf = now.get(&file.path).copied().flatten();
         let recorded = recorded.iter().find(|it| it.ownership.path == file.path);
-        if leaf != before && holds_any(repo, file, recorded, &authors, leaf)? {
+        if leaf != before && leaf != new_before && holds_any(repo, file, recorded, &authors, leaf)? {
             return Ok(false);
         }
     }

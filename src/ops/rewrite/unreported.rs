@@ -40,7 +40,8 @@ pub(crate) fn link_unreported(context: &Context, rewrite: &Rewrite) -> Result<()
     let (mut known, mut bare) = (BTreeSet::new(), Vec::new());
     for commit in new {
         let ids = log.of_commit(commit)?;
-        // A squashed commit may only have kept the names that were in one message. In a shallow clone, the first commits have no parent to compare them with.
+        // A commit that is linked already needs no more. One that only names records may lack some: git keeps a single message
+        // when it squashes several commits. The first commits of a shallow clone have no parent to compare them with.
         let parent = repo.parent_and_time(commit)?.and_then(|(parent, _)| parent);
         if log.linked_to(commit)?.is_empty() && parent.map_or(Ok(true), |parent| repo.is_commit(parent))? {
             bare.push((commit, parent));
