@@ -26,7 +26,7 @@ use crate::{
 /// What to compare, and what to find out.
 #[derive(Clone, Debug)]
 pub struct DiffOptions {
-    /// The old side: a checkpoint as [`lookup::resolve`] knows it, or the full id of any commit. Without it, the
+    /// The old side: a checkpoint or another commit as [`lookup::resolve`] knows it. Without it, the
     /// verified checkpoint of the worktree, or else the base.
     pub from: Option<String>,
     /// The new side, likewise. Without it, the worktree as it is now.
@@ -151,11 +151,7 @@ fn named(context: &Context, text: &str) -> Result<(Side, ObjectId)> {
     if text == "base" && repo.head()?.id.is_none() {
         return Ok((Side::Unborn, repo.empty_tree_id()));
     }
-    let is_full = text.len() == repo.object_hash().len_in_hex();
-    let id = match ObjectId::from_hex(text.as_bytes()) {
-        Ok(id) if is_full && repo.is_commit(id)? => id,
-        _ => lookup::resolve(context, text)?,
-    };
+    let id = lookup::resolve(context, text)?;
     lookup::refuse_without_files(repo, id)?;
     Ok((Side::Commit(id), repo.tree_of_commit(id)?))
 }

@@ -24,7 +24,7 @@ use bstr::BString;
 use crate::{
     error::{Error, Result},
     model::{manifest::Part, plan},
-    ops::{Context, lookup},
+    ops::{Context, lookup, restored_target},
     state::failpoint,
 };
 use before::Before;
@@ -42,6 +42,8 @@ pub use undo::{UndoOptions, undo};
 pub struct RestoreOptions {
     /// What names the checkpoint; see [`lookup::resolve`].
     pub target: String,
+    /// Restores the state before that checkpoint was taken; of a turn, before its prompt.
+    pub before: bool,
     /// Limits the restore to these, relative to the worktree's root; what they name is restored, no matter who changed it.
     pub pathspecs: Vec<BString>,
     /// Restores the whole tree, no matter who changed a path since.
@@ -66,17 +68,30 @@ pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> 
     context.emit_failure("restore", done)
 }
 
+/// Restores what `options` name, unless a look finds that there is nothing to do: then no checkpoint is taken either.
 fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restored> {
+    let looked = attempt(context, options, true)?;
+    if options.dry_run {
+        return Ok(looked);
+    }
+    if looked.is_idle() {
+        return Ok(Restored { dry_run: false, ..looked });
+    }
+    attempt(context, options, false)
+}
+
+fn attempt(context: &Context, options: &RestoreOptions, is_dry: bool) -> Result<Restored> {
     let start = Instant::now();
-    let target_id = lookup::resolve(context, &options.target)?;
+    let find = if options.before { lookup::find_before } else { lookup::find };
+    let lookup::Found { id: target_id, session } = find(context, &options.target)?;
     let target = Snapshot::read(&context.repo, target_id)?;
     refuse_lost(&target, options)?;
     scope::refuse_unknown(&context.repo, &target, &options.pathspecs)?;
     let before = Before::take(
         context,
         &before::Request {
-            subject: format!("before restore of {}", target_id.to_hex_with_len(10)),
-            is_dry: options.dry_run,
+            subject: restored_target::subject_before(Some(target_id)),
+            is_dry,
             keeps_index: options.staged,
             force: options.force,
             after_crash: false,
@@ -87,9 +102,8 @@ fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restore
     let scene = Scene { context, repo, pre: &before.snapshot, target: &target, before: &before };
     let steps = snapshot::differences(repo, &before.snapshot, &target)?;
     let steps = scene.limit(steps, &options.pathspecs)?;
-    let session = target.checkpoint.as_ref().and_then(|checkpoint| checkpoint.origin.session.as_deref());
     let takes_all = options.all || !options.pathspecs.is_empty();
-    let session = session.filter(|_| !takes_all);
+    let session = session.as_deref().filter(|_| !takes_all);
     let Moved { steps, both } =
         if takes_all { Moved { steps, ..Moved::default() } } else { moved(repo, steps, &before.snapshot, &target)? };
     let candidates = scene.judge(steps, session, &both)?;
@@ -116,7 +130,7 @@ fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restore
         swept: &before.swept,
         start,
     };
-    if options.dry_run { work.preview() } else { work.execute(&before) }
+    if is_dry { work.preview() } else { work.execute(&before) }
 }
 
 /// Refuses to put back what a damaged checkpoint, or the copy of one, does not have.

@@ -20,8 +20,8 @@ use crate::{
         step::{Content, Step},
         verdict::{Verdict, Why},
     },
-    ops::Context,
-    state::journal::Journal,
+    ops::{Context, restored_target},
+    state::journal::{Journal, Progress},
 };
 
 /// How to undo.
@@ -43,15 +43,27 @@ pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
 }
 
 fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
-    let start = Instant::now();
-    if Journal::read(context.repo.git_dir())?.is_none() {
-        return Err(nothing_to_undo());
+    let journal = Journal::read(context.repo.git_dir())?.ok_or_else(nothing_to_undo)?;
+    // An interrupted restore is finished in any case, even if it has changed nothing yet.
+    if options.dry_run || journal.progress == Progress::Done {
+        let looked = attempt(context, options, true)?;
+        if options.dry_run {
+            return Ok(looked);
+        }
+        if looked.is_idle() {
+            return Ok(Restored { dry_run: false, ..looked });
+        }
     }
+    attempt(context, options, false)
+}
+
+fn attempt(context: &Context, options: &UndoOptions, is_dry: bool) -> Result<Restored> {
+    let start = Instant::now();
     let before = Before::take(
         context,
         &Request {
-            subject: "before undo of a restore".into(),
-            is_dry: options.dry_run,
+            subject: restored_target::subject_before(None),
+            is_dry,
             keeps_index: true,
             force: true,
             after_crash: true,
@@ -91,7 +103,7 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
         swept: &before.swept,
         start,
     };
-    if options.dry_run {
+    if is_dry {
         return work.preview();
     }
     let restored = work.execute(&before)?;
