@@ -64,12 +64,29 @@ fn unsaved_work_is_saved_first_and_undo_brings_it_back() {
 }
 
 #[test]
-fn a_clean_worktree_without_checkpoints_gets_one_before_a_restore() {
+fn a_restore_or_an_undo_of_nothing_takes_no_checkpoint() {
     let stage = Stage::new();
-    let restored = restore(&stage.context, &RestoreOptions { target: "base".into(), ..RestoreOptions::default() })
-        .expect("restored");
-    assert!(restored.pre_restore.is_some());
-    assert_eq!(picture(&restored), Vec::<String>::new());
+    let nothing = |restored: &git_checkpoint::Restored| {
+        assert_eq!(restored.pre_restore, None);
+        assert_eq!(picture(restored), Vec::<String>::new());
+        assert!(!restored.dry_run);
+    };
+    let refs = || stage.git(&["for-each-ref"]);
+    let before = refs();
+    let base = RestoreOptions { target: "base".into(), ..RestoreOptions::default() };
+    nothing(&restore(&stage.context, &base).expect("restored"));
+    assert_eq!(refs(), before);
+    stage.write("f", "one\n");
+    let a = stage.save();
+    stage.write("f", "unsaved\n");
+    stage.restore(a);
+    let before = refs();
+    nothing(&stage.restore(a));
+    assert_eq!(refs(), before);
+    stage.write("f", "since\n");
+    nothing(&stage.undo());
+    assert_eq!(refs(), before, "the only path that the restore changed was changed since: nothing is taken back");
+    assert_eq!(stage.read("f"), "since\n");
 }
 
 #[test]
@@ -298,7 +315,7 @@ fn an_unknown_target_changes_nothing() {
     stage.write("untracked", "x\n");
     let disk = stage.disk();
     let refs = stage.git(&["for-each-ref"]);
-    for target in ["0123456789", "nope", "HEAD", &"1".repeat(40)] {
+    for target in ["0123456789", "nope", "HEAD~1", &"1".repeat(40)] {
         let options = RestoreOptions { target: target.into(), ..RestoreOptions::default() };
         assert_eq!(kind_of(restore(&stage.context, &options)).0, Kind::User, "{target}");
     }
