@@ -306,12 +306,12 @@ pub(crate) struct ForThread {
     ref_store: super::ref_store::RefStore,
     honours_environment: bool,
     interrupt: super::interrupt::Interrupt,
-    is_wary: bool,
+    distrusts_objects: bool,
 }
 
 impl ForThread {
     fn open(self, shared: &gix::ThreadSafeRepository) -> Repo {
-        let Self { root, worktree_id, ref_store, honours_environment, interrupt, is_wary } = self;
+        let Self { root, worktree_id, ref_store, honours_environment, interrupt, distrusts_objects } = self;
         Repo {
             inner: shared.to_thread_local(),
             root,
@@ -320,7 +320,7 @@ impl ForThread {
             honours_environment,
             interrupt,
             packs: std::cell::OnceCell::new(),
-            is_wary: std::cell::Cell::new(is_wary),
+            distrusts_objects: std::cell::Cell::new(distrusts_objects),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: super::repo::SkippedRefs::default(),
             // Threads read files of the worktree that a pass has found.
@@ -338,7 +338,7 @@ impl Repo {
             ref_store: self.ref_store,
             honours_environment: self.honours_environment,
             interrupt: self.interrupt.clone(),
-            is_wary: self.is_wary.get(),
+            distrusts_objects: self.distrusts_objects.get(),
         }
     }
 }

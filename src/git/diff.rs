@@ -39,7 +39,7 @@ fn or_as_far_as_readable(
     found: Result<Vec<Change>>,
 ) -> Result<Vec<Change>> {
     match found {
-        Err(error) if error.kind() == Kind::Corrupt && repo.is_wary() => {
+        Err(error) if error.kind() == Kind::Corrupt && repo.distrusts_objects() => {
             // What is new must be there.
             diff_trees_in(objects, ObjectId::empty_tree(new.kind()), new).map_err(|_| error)?;
             diff_trees_in(&OrEmpty(objects), old, new)

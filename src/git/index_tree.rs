@@ -40,7 +40,7 @@ fn build(
 ) -> Result<Option<ObjectId>> {
     // A tree that is here may lead to one that is missing: if something is damaged, we write all trees again.
     if let Some(cached) = cached
-        && !objects.repo().is_wary()
+        && !objects.repo().distrusts_objects()
         && cached.num_entries.is_some_and(|count| count as usize == range.len())
         && objects.has(cached.id)
     {

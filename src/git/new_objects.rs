@@ -232,7 +232,7 @@ impl Repo {
             seen_head: self.seen_head.clone(),
             interrupt: self.interrupt.clone(),
             packs: std::cell::OnceCell::new(),
-            is_wary: self.is_wary.clone(),
+            distrusts_objects: self.distrusts_objects.clone(),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: self.skipped_refs(),
         }
@@ -241,8 +241,10 @@ impl Repo {
     /// Returns true if an object for `target` need not be written.
     pub(super) fn is_stored(&self, id: ObjectId, target: Target) -> bool {
         match target {
-            Target::Memory => self.inner.objects.exists_without_refresh(&id) && (!self.is_wary() || self.is_sound(id)),
-            Target::Loose | Target::Pack => self.freshen(id) && (!self.is_wary.get() || self.is_sound(id)),
+            Target::Memory => {
+                self.inner.objects.exists_without_refresh(&id) && (!self.distrusts_objects() || self.is_sound(id))
+            }
+            Target::Loose | Target::Pack => self.freshen(id) && (!self.distrusts_objects.get() || self.is_sound(id)),
         }
     }
 
@@ -262,13 +264,13 @@ impl Repo {
     }
 
     /// From now on, reads each object before it counts as stored, and ignores caches: some objects are damaged.
-    pub(crate) fn grow_wary(&self) {
-        self.is_wary.set(true);
+    pub(crate) fn distrust_objects(&self) {
+        self.distrusts_objects.set(true);
     }
 
     /// Returns true if objects were found to be damaged.
-    pub(crate) fn is_wary(&self) -> bool {
-        self.is_wary.get()
+    pub(crate) fn distrusts_objects(&self) -> bool {
+        self.distrusts_objects.get()
     }
 
     /// Updates the time of the object `id` and of the other objects in its pack, so that `git gc` keeps them for a
@@ -285,6 +287,6 @@ impl Repo {
             let directory = self.inner.objects.store_ref().path().join("pack");
             SettledPack::all_in(&directory, self.object_hash())
         });
-        packs.iter().filter(|pack| pack.holds(id)).any(|pack| pack.touch(self.is_wary()))
+        packs.iter().filter(|pack| pack.holds(id)).any(|pack| pack.touch(self.distrusts_objects()))
     }
 }

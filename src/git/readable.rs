@@ -31,7 +31,7 @@ pub(crate) struct Reader<'r> {
     /// Objects that are gone or damaged.
     pub(crate) lost: BTreeSet<ObjectId>,
     /// Objects of which only the end of the file is damaged: all of them can be read, and git does not read them.
-    pub(crate) frayed: BTreeSet<ObjectId>,
+    pub(crate) damaged_ends: BTreeSet<ObjectId>,
 }
 
 /// What is to be done about something that may be whole.
@@ -69,10 +69,10 @@ impl Repo {
         self.loose(id).map_or_else(|| self.can_read(id), |found| found.is_well_formed)
     }
 
-    /// Writes the files of `frayed` objects anew, and returns how many.
-    pub(crate) fn write_anew(&self, frayed: &BTreeSet<ObjectId>) -> Result<usize> {
+    /// Writes the files of `damaged_ends` objects anew, and returns how many.
+    pub(crate) fn write_anew(&self, damaged_ends: &BTreeSet<ObjectId>) -> Result<usize> {
         let mut count = 0;
-        for id in frayed {
+        for id in damaged_ends {
             if let Some(found) = self.loose(*id).filter(|found| !found.is_well_formed) {
                 loose::replace(self.inner.objects.store_ref().path(), *id, found.kind, &found.data)?;
                 count += 1;
@@ -198,7 +198,7 @@ impl Repo {
 
 impl<'r> Reader<'r> {
     pub(crate) fn new(repo: &'r Repo) -> Self {
-        Self { repo, sound: HashSet::new(), lost: BTreeSet::new(), frayed: BTreeSet::new() }
+        Self { repo, sound: HashSet::new(), lost: BTreeSet::new(), damaged_ends: BTreeSet::new() }
     }
 
     /// Returns the tree of the commit `id`; none if that is lost.
@@ -214,7 +214,7 @@ impl<'r> Reader<'r> {
     pub(crate) fn read(&mut self, id: ObjectId) -> Result<Option<(ObjectKind, Vec<u8>)>> {
         let Some(found) = self.repo.loose(id) else { return self.repo.read_whole(id) };
         if !found.is_well_formed {
-            self.frayed.insert(id);
+            self.damaged_ends.insert(id);
         }
         Ok(Some((found.kind, found.data)))
     }

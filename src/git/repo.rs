@@ -38,7 +38,7 @@ pub struct Repo {
     /// The packs that git may collect object by object, listed when first needed.
     pub(super) packs: std::cell::OnceCell<Vec<SettledPack>>,
     /// True once stored objects were found to be damaged.
-    pub(super) is_wary: std::cell::Cell<bool>,
+    pub(super) distrusts_objects: std::cell::Cell<bool>,
     /// Another program's lock for which we waited in vain.
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
     /// Refs that were skipped.
@@ -139,7 +139,7 @@ impl Repo {
             ref_store,
             honours_environment,
             packs: std::cell::OnceCell::new(),
-            is_wary: std::cell::Cell::new(false),
+            distrusts_objects: std::cell::Cell::new(false),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),
@@ -160,7 +160,7 @@ impl Repo {
             ref_store,
             honours_environment: false,
             packs: std::cell::OnceCell::new(),
-            is_wary: std::cell::Cell::new(false),
+            distrusts_objects: std::cell::Cell::new(false),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),

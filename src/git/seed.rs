@@ -86,7 +86,7 @@ pub(crate) fn seed(
             is_tracked: true,
             skips_worktree,
             // Where objects are damaged, only reading the file shows that its content is stored.
-            is_racy: smudged || repo.is_wary() || stat.is_racy(identity.mtime),
+            is_racy: smudged || repo.distrusts_objects() || stat.is_racy(identity.mtime),
             is_unfiltered: false,
         };
         let earlier = before.zip(old.as_mut()).and_then(|(before, old)| {
@@ -113,9 +113,9 @@ pub(crate) fn seed(
         cache.push(path, known);
     }
     let sizes = repo.blob_sizes(&ids);
-    if sizes.contains(&None) && !repo.is_wary() {
+    if sizes.contains(&None) && !repo.distrusts_objects() {
         // Only the worktree may have the content of a file whose blob is gone: then all files are read, and stored anew.
-        repo.grow_wary();
+        repo.distrust_objects();
         return seed(repo, Some(index), identity, before, objects);
     }
     for ((path, size), blob_size) in measured.into_iter().zip(sizes) {

@@ -31,11 +31,11 @@ impl SettledPack {
         self.index.lookup(id).is_some()
     }
 
-    /// Touches the pack; without `is_wary`, not if that was done a moment ago. Returns false on failure, for example
-    /// if the pack was deleted.
-    pub(super) fn touch(&self, is_wary: bool) -> bool {
+    /// Touches the pack; unless `always`, not if that was done a moment ago. Returns false on failure, for example if the
+    /// pack was deleted.
+    pub(super) fn touch(&self, always: bool) -> bool {
         const MOMENT: Duration = Duration::from_secs(1);
-        if !is_wary && self.touched.get().is_some_and(|time| time.elapsed() < MOMENT) {
+        if !always && self.touched.get().is_some_and(|time| time.elapsed() < MOMENT) {
             return true;
         }
         let is_touched = touch(&self.index.path().with_extension("pack"));

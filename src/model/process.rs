@@ -42,16 +42,16 @@ pub enum Life {
     Unknown,
 }
 
-/// Whether a process has others at work.
+/// Whether a command that an agent started still runs, as far as the processes of the agent show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Work {
-    /// It has.
-    Runs,
-    /// It has none.
-    Rests,
-    /// It does not live.
-    Gone,
-    /// This machine cannot find that out.
+pub(crate) enum CommandState {
+    /// The agent has a process that it started no earlier than the command.
+    Running,
+    /// The agent has no such process.
+    NotRunning,
+    /// The agent is dead.
+    AgentDead,
+    /// Unknown from here.
     Unknown,
 }
 

@@ -150,11 +150,11 @@ impl Entry {
 
 /// How we know that a turn has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
-    /// The agent reported it: a tool call that was not done was interrupted.
-    Said,
-    /// The next turn begins, or the agent's process is gone: of a tool call that was not done, the user knows more than we.
-    Unsaid,
+pub enum TurnEnd {
+    /// The agent reported it: a tool call that is still open was interrupted.
+    Reported,
+    /// The next turn begins, or the agent's process is gone: how a tool call that is still open ended is unknown.
+    Inferred,
 }
 
 /// An event that was handled.
@@ -219,6 +219,7 @@ impl Default for Turns {
 
 /// How many calls, accounts and events are kept: more are none that anything waits for.
 const MOST: usize = 64;
+
 /// How many sessions: a turn that never ends holds its place.
 const MOST_SESSIONS: usize = 256;
 

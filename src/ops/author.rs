@@ -21,9 +21,9 @@ use crate::{
     model::{
         checkpoint::Origin,
         contributor::Contributor,
-        process::{Life, Work},
+        process::{CommandState, Life},
         session::Session,
-        turns::{Call, Command, Entry, Over, Turns},
+        turns::{Call, Command, Entry, TurnEnd, Turns},
     },
     state::{process, turns},
 };
@@ -53,33 +53,36 @@ enum Asker {
 
 fn bearing(call: &Call, asker: Asker) -> Bearing {
     let Some(command) = call.command.as_ref().filter(|_| !call.is_background) else { return Bearing::Made };
-    match work_of(command, asker) {
-        Work::Runs => Bearing::Made,
-        Work::Rests | Work::Gone | Work::Unknown if command.is_settled => Bearing::Not,
-        Work::Rests | Work::Gone | Work::Unknown => Bearing::Perhaps,
+    if command_state(command, asker) == CommandState::Running {
+        Bearing::Made
+    } else if command.is_settled {
+        Bearing::Not
+    } else {
+        Bearing::Perhaps
     }
 }
 
-fn work_of(command: &Command, asker: Asker) -> Work {
+fn command_state(command: &Command, asker: Asker) -> CommandState {
     let agent = command.agent.as_ref();
-    agent.map_or(Work::Unknown, |agent| process::work(agent, command.since, asker == Asker::Hook))
+    agent.map_or(CommandState::Unknown, |agent| process::command_state(agent, command.since, asker == Asker::Hook))
 }
 
-/// Returns true if there are `calls` that may change any path, and all of them are commands without a running process: the user
-/// may have refused them long ago. A command whose agent is dead counts as running: it may have run until the agent died.
+/// Returns true if the user may have refused all those of `calls` that may change any path: they are commands, and none of them
+/// runs. A command of a dead agent counts as running, because it may have run until the agent died.
 pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
     let is_at_rest = |call: &Call| {
-        let command = call.command.as_ref().filter(|_| !call.is_background);
-        command.is_some_and(|command| !matches!(work_of(command, Asker::Hook), Work::Runs | Work::Gone))
+        let state = call.command.as_ref().filter(|_| !call.is_background).map(|it| command_state(it, Asker::Hook));
+        matches!(state, Some(CommandState::NotRunning | CommandState::Unknown))
     };
     let (rest, run): (Vec<_>, Vec<_>) = calls.filter(|call| call.paths.is_none()).partition(|call| is_at_rest(call));
     !rest.is_empty() && run.is_empty()
 }
 
-/// Call this after everything was saved. It notes that commands which do not run now make none of the later changes, and closes
-/// the tool calls of killed agents.
+/// Marks the commands that do not run now, so that later changes do not count as theirs, and closes the tool calls of killed
+/// agents. Call this after a save of the whole worktree.
 pub(crate) fn settle(worktree: &Worktree<'_>) {
-    let is_settled = |command: &Command| command.is_settled || work_of(command, Asker::Command) != Work::Runs;
+    let is_settled =
+        |command: &Command| command.is_settled || command_state(command, Asker::Command) != CommandState::Running;
     let gone: BTreeSet<String> =
         worktree.turns().calls().map(|(id, _)| id.to_owned()).filter(|id| is_gone(worktree, id)).collect();
     worktree.edit_turns(|turns| {
@@ -90,21 +93,23 @@ pub(crate) fn settle(worktree: &Worktree<'_>) {
     forget_ended(worktree);
 }
 
-/// Returns the calls of `own`, whose turn ends, that are commands which still run in the background, or may.
+/// Returns the background commands of `own`, whose turn ends, that still run or may run.
 pub(crate) fn left_running(own: &Entry) -> Vec<Call> {
-    let left = own.calls.iter().filter(|call| matches!(work_in_background(call), Some(Work::Runs | Work::Unknown)));
+    let may_run = |call: &&Call| matches!(background_state(call), Some(CommandState::Running | CommandState::Unknown));
+    let left = own.calls.iter().filter(may_run);
     left.map(|call| Call { start: None, ..call.clone() }).collect()
 }
 
-fn work_in_background(call: &Call) -> Option<Work> {
-    call.command.as_ref().filter(|_| call.is_background).map(|command| work_of(command, Asker::Hook))
+fn background_state(call: &Call) -> Option<CommandState> {
+    call.command.as_ref().filter(|_| call.is_background).map(|command| command_state(command, Asker::Hook))
 }
 
-/// Call this after everything was saved. It forgets the commands that a turn has left in the background and that are not seen to run.
+/// Forgets commands that a turn left in the background, unless they are seen to run. Call this after a save of the whole
+/// worktree, which took their last changes.
 pub(crate) fn forget_ended(worktree: &Worktree<'_>) {
     worktree.edit_turns(|turns| {
         for entry in turns.entries.iter_mut().filter(|entry| is_left_behind(entry)) {
-            entry.calls.retain(|call| work_in_background(call) == Some(Work::Runs));
+            entry.calls.retain(|call| background_state(call) == Some(CommandState::Running));
         }
     });
 }
@@ -133,14 +138,16 @@ fn oldest(context: &Context) -> i64 {
     clock().saturating_sub(stale_after)
 }
 
-/// Returns the author of what the turn of `session` leaves unsaved when it ends.
+/// Returns the author of what the turn of `session` leaves unsaved when it ends. Files that open calls name have been saved
+/// before.
 ///
-/// Files that open calls name have been saved before. If the agent reported its tool calls, each named the files it may change,
-/// and all are done, the other changes are not the session's. If a call that may change any path is not done, `over` decides.
-/// If the agent reported no calls, or one that may change any path, the changes are the session's, or unknown if another
-/// session may have made them, or if a command may have been refused. If the end of such a turn, or the answer to its last
-/// call, was not reported, or it was killed, a person may have been at work since: they are unknown, too.
-pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
+/// If all tool calls that the agent reported named their files, the session did not make the other changes. If such a turn still
+/// has an open call, `turn_end` decides whether its changes are the session's or unknown.
+///
+/// Otherwise, the changes are the session's, or unknown if someone else may have made them: another session that reports no
+/// calls, or a person, because the user may have refused the command, the agent was killed during a call, or nobody reported the
+/// end of the turn.
+pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEnd) -> Result<Origin> {
     // These include calls that began too long ago for `open`.
     let is_left = |own: &Entry| may_be_refused(own.calls.iter()) || was_killed_at_work(context, own);
     if context.turns().find(&session.id).is_some_and(is_left) {
@@ -152,15 +159,17 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
         own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
     if !has_reported {
         let is_others =
-            is_shared(context, &turns, &session.id)? || own.is_some_and(|own| may_be_interrupted(own, over));
+            is_shared(context, &turns, &session.id)? || own.is_some_and(|own| may_be_interrupted(own, turn_end));
         return Ok(if is_others { unknown() } else { of_session(session, None) });
     }
     let mut calls = own.into_iter().flat_map(|own| &own.calls);
-    match over {
+    match turn_end {
         // Commands in the background, which an earlier turn may have left, are judged with all others below.
-        Over::Said if calls.any(|call| call.paths.is_none() && !call.is_background) => Ok(of_session(session, None)),
-        Over::Unsaid if calls.next().is_some() => Ok(unknown()),
-        Over::Said | Over::Unsaid => Ok(between(context, &without_names(&turns), Asker::Hook)),
+        TurnEnd::Reported if calls.any(|call| call.paths.is_none() && !call.is_background) => {
+            Ok(of_session(session, None))
+        }
+        TurnEnd::Inferred if calls.next().is_some() => Ok(unknown()),
+        TurnEnd::Reported | TurnEnd::Inferred => Ok(between(context, &without_names(&turns), Asker::Hook)),
     }
 }
 
@@ -171,9 +180,9 @@ fn without_names(turns: &Turns) -> Vec<Use<'_>> {
 
 /// Returns true if a turn whose tools were reported may have been interrupted long ago: no tool is at work that may change any
 /// path, and either the turn's end was not reported, or a tool call that names its files may have waited for an answer.
-fn may_be_interrupted(own: &Entry, over: Over) -> bool {
+fn may_be_interrupted(own: &Entry, turn_end: TurnEnd) -> bool {
     let is_at_rest = own.calls.iter().all(|call| call.paths.is_some());
-    !own.accounts.is_empty() && is_at_rest && (over == Over::Unsaid || !own.calls.is_empty())
+    !own.accounts.is_empty() && is_at_rest && (turn_end == TurnEnd::Inferred || !own.calls.is_empty())
 }
 
 /// Returns true if another session has an open turn here and does not report its tool calls: it may have made any
@@ -225,8 +234,8 @@ pub(crate) fn unknown() -> Origin {
     Origin { contributor: Contributor::Unknown, ..Origin::default() }
 }
 
-/// Returns the author of the changes before `session` uses the tool `key` on these paths; without paths, of all changes but
-/// those that open calls name, which are saved before.
+/// Returns the author of the changes at `paths` before `session` uses the tool `key` on them. Without `paths`, that of all
+/// changes, except in files that open calls name: these have been saved already.
 pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Origin {
     let turns = open(context);
     let is_other = |(its, call): &Use<'_>| *its != session || call.key != key;
@@ -238,7 +247,8 @@ pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<
     between(context, &turns.calls().filter(is_other).filter(may_reach).collect::<Vec<_>>(), Asker::Hook)
 }
 
-/// Returns the author of the unsaved changes before a commit; none for a human, whose changes need no checkpoint then.
+/// Returns the author of the unsaved changes before a commit; none for a human, because a commit's changes are the committer's if
+/// no checkpoint has them.
 pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
     let origin = unsaved(context)?;
     if origin.contributor == Contributor::Human && is_run_from_elsewhere(context) {
@@ -277,7 +287,7 @@ fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Origin {
     let bearings: Vec<_> = open.iter().map(|(_, call)| bearing(call, asker)).collect();
     let with = |bearing| open.iter().zip(&bearings).filter(move |(_, its)| **its == bearing).map(|(it, _)| *it);
     let open: Vec<Use<'_>> = with(Bearing::Made).collect();
-    // If a session surely has a call at work, another of its calls that may be at work leaves no doubt about the author.
+    // A call in doubt changes nothing beside another call of the same session that surely runs: the author is the same.
     let is_beside = |session: &str| open.iter().any(|(its, call)| *its == session && call.paths.is_none());
     if with(Bearing::Perhaps).any(|(session, _)| !is_beside(session)) {
         return unknown();

@@ -2,7 +2,7 @@
 
 use crate::{
     error::Result,
-    model::{session::Session, turns::Over},
+    model::{session::Session, turns::TurnEnd},
     ops::{
         Worktree, author,
         save::{self, Author, Request, Saved},
@@ -25,12 +25,12 @@ pub(crate) fn check_turns(worktree: &Worktree<'_>) -> Result<()> {
 ///
 /// Returns the result of the save, also if there was nothing to save; none for a turn in another worktree, where
 /// nothing is read.
-pub(crate) fn close_turn(worktree: &Worktree<'_>, session: &mut Session, over: Over) -> Result<Option<Saved>> {
+pub(crate) fn close_turn(worktree: &Worktree<'_>, session: &mut Session, turn_end: TurnEnd) -> Result<Option<Saved>> {
     let repo = &worktree.repo;
     let (mut seen, mut now_tree_id) = (None, None);
     if session.is_in(repo.worktree_id()) {
-        let author = Author::Is(author::gap(worktree, session, over)?);
-        let request = Request { author, turn_of: Some(session.id.clone()), ends: Some(over), ..Request::default() };
+        let author = Author::Is(author::at_turn_end(worktree, session, turn_end)?);
+        let request = Request { author, turn_of: Some(session.id.clone()), ends: Some(turn_end), ..Request::default() };
         let taken = save::save_worktree(worktree, &request)?.saved;
         now_tree_id = leaves_out_the_same(worktree, &session.id, &taken)?.then_some(taken.tree);
         seen = Some(taken);

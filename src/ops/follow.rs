@@ -15,7 +15,7 @@ use super::{
         look_at_all,
         shadows::Live,
     },
-    condense::line_to_carry,
+    condense::shadows_to_carry,
     known_base::{known_base, note_base},
     locking::lock_to_write,
     provenance::{recorded::left_behind, set_aside::take_up},
@@ -92,19 +92,19 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
 
 fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
-    // The carried checkpoints build on the checkpoints that this takes.
+    // Comes first, because the carried checkpoints follow those that it takes.
     keep_taken_back(worktree, known)?;
     let turns = turns_at(worktree, known)?;
-    let line = line_to_carry(worktree, known)?;
+    let on_base = shadows_to_carry(worktree, known)?;
     // A shadow that an open turn is about to set aside is not carried forward.
-    let is_over = |live: &Live| {
+    let will_be_set_aside = |live: &Live| {
         let resets = turns.iter().filter_map(|it| Some((&it.id, it.under_way.as_ref()?)));
         resets.filter(|(_, turn)| turn.should_reset_shadow).any(|(id, turn)| match &live.name.session {
             Some(own) => own == id,
             None => turn.shadow_tip == Some(live.id),
         })
     };
-    let line = line.filter(|line| !line.shadows.iter().all(|(live, _)| is_over(live)));
+    let on_base = on_base.filter(|on_base| !on_base.shadows.iter().all(|(live, _)| will_be_set_aside(live)));
     let mut pending = Vec::new();
     for session in &turns {
         if let Some((_, id)) = pending_of(repo, &session.id)? {
@@ -112,7 +112,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
                 .extend(repo.find_checkpoint(id)?.filter(|it| it.base == known && it.worktree == repo.worktree_id()));
         }
     }
-    if line.is_none() && pending.is_empty() {
+    if on_base.is_none() && pending.is_empty() {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
@@ -120,10 +120,10 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     pending.retain(|before| !carries(repo, &shadow, before));
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let seen_objects = objects.write()?;
-    let Moved { mut updates, mut written } = match &line {
-        Some(line) => {
+    let Moved { mut updates, mut written } = match &on_base {
+        Some(on_base) => {
             let aim = Aim { now_tree_id: seen.tree_id, is_now_seen: true, rest: Rest::Stays };
-            line.go_on(worktree, &mut shadow, aim, &is_over)?
+            on_base.carry_forward(worktree, &mut shadow, aim, &will_be_set_aside)?
         }
         None => Moved::default(),
     };
@@ -162,8 +162,8 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     Ok(())
 }
 
-/// After a reset in the middle of a turn, takes checkpoints of what the reset removed from HEAD and the worktree still
-/// has, even if it has changed since: the turn did not write it.
+/// After a reset in the middle of a turn, takes checkpoints of the content that the reset removed from HEAD but not from the
+/// worktree: otherwise it would count as the turn's work. Includes files that have changed since.
 fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
     let (Some(old), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
@@ -185,8 +185,7 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
     // First takes up the work of sessions from the archived shadows, which know the authors of all lines.
     take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect(), Some(known))?;
-    // For the rest, the records show which files only humans wrote. In the other files, the remaining lines of a session's
-    // work have an unknown author.
+    // If no shadow had work in a file that the records list for a session, its author is unknown. Humans wrote all the rest.
     let of_sessions = paths_of_sessions(repo, old, &left)?;
     let (mut of_people, mut unknown) = (Vec::new(), BTreeSet::new());
     for change in changes {

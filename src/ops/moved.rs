@@ -101,7 +101,7 @@ pub(crate) fn moved_lines(
 /// A changed file, and where its lines may be from, the best evidence first.
 struct Suspect {
     change: Change,
-    /// None if git wrote, or may have written, the file, and we did not find from what.
+    /// None if git may have written the file and we did not find its source.
     sources: Option<Vec<Source>>,
 }
 
@@ -138,7 +138,7 @@ impl<'s> Search<'s> {
         let unmerged: BTreeSet<&BString> = seen.side.manifest.unmerged.iter().map(|entry| &entry.path).collect();
         let mut wanted: Vec<Version> = Vec::new();
         let began = open.call.command.as_ref().map_or(0, |command| command.began);
-        // A fetch, too, stores content for the first time.
+        // A fetch stores content of earlier commits only now.
         let has_fetched = worktree.repo.last_fetch().is_some_and(|fetched| fetched >= began);
         for change in &changes {
             let head = worktree.repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())?;
@@ -151,12 +151,12 @@ impl<'s> Search<'s> {
                     && !objects.is_new(leaf.id)
                     && (has_fetched || !worktree.repo.was_stored_since(leaf.id, began))
             });
-            if leaves.is_empty() || search.had(change)? {
+            if leaves.is_empty() || search.is_in_chain(change)? {
                 continue;
             }
             wanted.extend(leaves.into_iter().map(|leaf| Version { path: change.path.clone(), leaf }));
         }
-        // If `git stash pop` has a conflict, git keeps the stash entry.
+        // An unmerged file may come from a stash entry that is still there: git keeps it if `git stash pop` has a conflict.
         let are_wanted = !wanted.is_empty() || changes.iter().any(|change| unmerged.contains(&change.path));
         let aside = Aside::read(worktree, &open.call, shadow, are_wanted)?;
         let mut found = aside.find(&mut wanted);
@@ -184,7 +184,7 @@ impl<'s> Search<'s> {
             }
             let is_unmerged = unmerged.contains(&change.path);
             let is_conflict = noted.is_empty() && is_unmerged;
-            // A mail may name a commit, and yet contain another patch.
+            // `git am` knows the commit only from the mail, whose patch may differ from that commit.
             if is_unmerged && worktree.repo.is_applying() {
                 sources.extend(patched(seen, &change.path));
             }
@@ -192,7 +192,7 @@ impl<'s> Search<'s> {
             // Git wrote an unmerged file even if we found no source: the file may have another name in the source.
             let is_by_git = is_unmerged || undecided.contains(&change.path);
             let sources = Some(sources).filter(|sources| !sources.is_empty());
-            if (sources.is_some() || is_by_git) && !search.had(&change)? {
+            if (sources.is_some() || is_by_git) && !search.is_in_chain(&change)? {
                 search.suspects.push(Suspect { change, sources });
             }
         }
@@ -208,8 +208,8 @@ impl<'s> Search<'s> {
         Ok(staged.collect())
     }
 
-    /// Returns true if an earlier checkpoint has the file as it is now: then that checkpoint knows the authors.
-    fn had(&self, change: &Change) -> Result<bool> {
+    /// Returns true if an earlier checkpoint of the chain has the file as it is now: that one knows the authors of its lines.
+    fn is_in_chain(&self, change: &Change) -> Result<bool> {
         let repo = &self.worktree.repo;
         for checkpoint in self.shadow.tip.iter().flat_map(|tip| repo.chain_in_time(tip.id).take(MOST_CHECKPOINTS)) {
             if repo.find_leaf(checkpoint?.tree_id, change.path.as_bstr())? == change.after {
@@ -250,7 +250,7 @@ impl<'s> Search<'s> {
         FileOwnership { spans: spans.collect(), ..empty }
     }
 
-    /// Returns the content before and after the change; none if one has no lines.
+    /// Returns the content before and after the change; none if either is not text.
     fn texts(&self, change: &Change) -> Option<(Vec<u8>, Vec<u8>)> {
         let text = |leaf: Option<Leaf>| match leaf {
             None => Some(Vec::new()),

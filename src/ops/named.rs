@@ -14,25 +14,26 @@ use crate::{
     git::new_objects::NewObjects,
     model::{
         checkpoint::Origin,
-        turns::{Call, Over},
+        turns::{Call, TurnEnd},
     },
 };
 
-/// How often a save looks at the worktree if tools change what they name meanwhile.
+/// How often a save looks at the worktree again while tools keep changing the files that they name.
 pub(crate) const MOST_LOOKS: usize = 4;
 
-/// A tool that only writes files is done soon. If it is in use for longer than this many seconds, the user may still be asked, and
-/// may edit the file.
+/// If a tool that only writes files is open for longer than this many seconds, the agent may be waiting for the user's
+/// permission. Meanwhile, the user may edit the file.
 const LONGEST_CALL: i64 = 30;
 
 /// A session, and its helper that makes the call.
 type Maker<'t> = (&'t str, Option<&'t str>);
 
-/// Returns the requests that save what open tool calls name, one for each session; of what several name, of what a killed agent
-/// has named, and of calls that take too long, the author is unknown.
+/// Returns the requests that save the files that open tool calls name, one for each author. The author is unknown if several
+/// sessions name the file, if the agent was killed, or if the call takes too long.
 ///
-/// Of the turn that is about to end (`ending`), [`Over`] decides.
-pub(crate) fn requests(context: &Context, ending: Option<(&str, Over)>) -> Vec<Request> {
+/// If the turn of a session is about to end (`ending`), its calls may take any time, and [`TurnEnd`] says whether their author is
+/// known.
+pub(crate) fn requests(context: &Context, ending: Option<(&str, TurnEnd)>) -> Vec<Request> {
     let turns = author::open(context);
     let (mut makers, oldest) = (BTreeMap::<&str, BTreeSet<Option<Maker<'_>>>>::new(), clock() - LONGEST_CALL);
     for (session, call) in turns.calls() {
@@ -62,8 +63,8 @@ fn one_of<'t>(makers: &BTreeSet<Option<Maker<'t>>>) -> Option<Maker<'t>> {
     is_one.then_some((session, agent_id.filter(|_| makers.len() == 1)))
 }
 
-fn origin(context: &Context, (session, agent_id): Maker<'_>, ending: Option<(&str, Over)>) -> Origin {
-    let is_over = ending.is_some_and(|(ends, over)| ends == session && over == Over::Unsaid);
+fn origin(context: &Context, (session, agent_id): Maker<'_>, ending: Option<(&str, TurnEnd)>) -> Origin {
+    let is_over = ending.is_some_and(|(ends, turn_end)| ends == session && turn_end == TurnEnd::Inferred);
     let session = session_info::peek(context, session).filter(|_| !is_over && !author::is_gone(context, session));
     session.map_or_else(author::unknown, |session| author::of_session(&session, agent_id.map(Into::into)))
 }
@@ -74,13 +75,14 @@ pub(crate) fn is_any(context: &Context) -> bool {
     author::open(context).calls().any(|(_, call)| names(call))
 }
 
-/// Returns true if `request` looks at everything, or does not say who the author is, and open tool calls name files.
-pub(crate) fn stays_apart(context: &Context, request: &Request) -> bool {
+/// Returns true if open tool calls name files that need checkpoints of their own first: `request` includes all files, or names no
+/// author.
+pub(crate) fn must_come_first(context: &Context, request: &Request) -> bool {
     let is_limited = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
     (!is_limited || request.author == Author::Infer) && is_any(context)
 }
 
-/// Returns true if a file that an open tool call names is not in `seen` as the last checkpoint has it.
+/// Returns true if `seen` differs from the last checkpoint in a file that an open tool call names.
 pub(crate) fn has_changed(context: &Context, shadow: &Shadow, seen: &Seen, objects: &NewObjects<'_>) -> Result<bool> {
     let turns = author::open(context);
     let named: BTreeSet<&str> =

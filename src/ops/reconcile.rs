@@ -95,7 +95,8 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let (moves, log_end) = repo.head_moves(known, head)?;
     if reported.is_none() {
         let of_commands = moves_of_commands(worktree, &moves);
-        // If open commands made all moves, by commit or amend, the work of all of them is still in the shadow on the known base.
+        // If open commands made all moves, by commit or amend, nothing has carried their work forward yet: it is in the shadow on
+        // the known base.
         let is_on_known_base = of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_by_hand());
         for moved in of_commands {
             take_unseen(worktree, moved, &prepared, is_on_known_base.then_some(known.0))?;
@@ -195,14 +196,14 @@ fn apply(
         Effect::Condense(moved) | Effect::Link(moved) => {
             let made = Made::by(&worktree.repo, &moved)?;
             let note = note_of(worktree, &made, &moved, prepared)?;
-            go_on_if_damaged(worktree, condense::link_existing(worktree, &made, &note))?;
+            emit_if_damaged(worktree, condense::link_existing(worktree, &made, &note))?;
             if matches!(effect, Effect::Condense(_)) {
                 let started = patch_id.take_if(|(commit, _)| *commit == made.commit).map(|(_, started)| started);
                 condense::condense(worktree, &made, &note, started)?;
             }
             done.push(note);
         }
-        Effect::LinkRewritten(rewrite) => go_on_if_damaged(worktree, rewrite::link_unreported(worktree, &rewrite))?,
+        Effect::LinkRewritten(rewrite) => emit_if_damaged(worktree, rewrite::link_unreported(worktree, &rewrite))?,
         Effect::CarryForward(from, to) => condense::carry_forward(worktree, from, to, Rest::Stays)?,
         Effect::Note(head, end) => {
             failpoint::hit("condense:before-base");
@@ -213,7 +214,7 @@ fn apply(
 }
 
 /// Emits an error about a missing or damaged object instead of returning it: the record is still made, without the link.
-fn go_on_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
+fn emit_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() == Kind::Corrupt => worktree.emit_failure("condense", Err(error)).or(Ok(())),
         result => result,
@@ -228,8 +229,8 @@ fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Pr
     let is_named = |note: &&CommitNote| note.reserved_id().is_some_and(|id| named.contains(&id));
     // A commit that names another record than the reserved one is not the one that was prepared.
     let may_be = |note: &&CommitNote| named.is_empty() || note.reserved.is_none();
-    // Of the commits that git makes by itself, hooks prepare only copies. A note without `copied` is left over from a commit by
-    // hand that the user gave up.
+    // For a commit that git makes by itself, hooks write a note only if it copies another one, and name that in `copied`. Any
+    // other note is left over from a commit by hand that the user gave up.
     let is_prepared = |note: &&CommitNote| made.kind.is_by_hand() || note.copied.is_some();
     let on_head = || prepared.on(&moved.from.to_string()).filter(may_be).filter(is_prepared);
     if let Some(note) = prepared.commits.iter().find(is_named).or_else(on_head) {
@@ -239,7 +240,7 @@ fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Pr
     if repo.parents_of(made.commit)?.len() < 2 {
         let reused = recorded::records_again_in(worktree, made.base.commit_id(), made.commit);
         let noted = reused.map(|ids| note.reused = ids.iter().map(ToString::to_string).collect());
-        go_on_if_damaged(worktree, noted)?;
+        emit_if_damaged(worktree, noted)?;
     }
     Ok(note)
 }
@@ -252,9 +253,11 @@ struct Judge<'w, 'c> {
     prepared: &'w Prepared,
     /// The commit that git has just reported.
     reported: Option<ObjectId>,
-    /// The shadows on each base; those of the known base include the waiting archived ones.
+    /// The live shadows on each base. The list of one base, usually the known one, also has the waiting shadows of all other
+    /// bases.
     shadows: BTreeMap<Base, Vec<Candidate>>,
-    /// For commits on other bases than the known one, the shadows that wait, with the live ones of the known base.
+    /// The waiting shadows of all bases, with the live ones of the known base: for commits on another base. Read when first
+    /// needed.
     aside: Option<Vec<Candidate>>,
     is_in_rebase: bool,
 }
@@ -274,11 +277,12 @@ impl Judge<'_, '_> {
         if self.names_reserved(moved.to)? {
             return Ok(true);
         }
-        // Condensing notes the new HEAD: a later run must not judge the commit again, without the note, which this run removes.
+        // Counts as taking work, because this run removes the commit's note. A later run could not judge the commit without the
+        // note, and condensing moves the known base past the commit.
         if moved.kind == MoveKind::Resolved && self.reported == Some(moved.to) {
             return Ok(true);
         }
-        // Git copies the other commits from existing ones: the only new work that they take is a session's conflict resolution.
+        // Git makes all other commits from existing ones: the only new work in them is a session's conflict resolution.
         if !moved.kind.is_by_hand() {
             let note = self.prepared.on(&moved.from.to_string());
             let copied = note.and_then(|note| ObjectId::from_hex(note.copied.as_ref()?.as_bytes()).ok());
@@ -291,8 +295,8 @@ impl Judge<'_, '_> {
         }
         let made = Made::by(&self.worktree.repo, moved)?;
         let changes = made.changes(&self.worktree.repo)?;
-        // The plan first carries the work on the known base forward to this commit's parent, so it counts as well. A rebase
-        // leaves it where it is.
+        // The work on the known base counts as well, because the plan first carries it forward to this commit's parent; not in a
+        // rebase, which leaves that work where it is.
         let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
         for base in [Some(made.base), known].into_iter().flatten() {
             let repo = &self.worktree.repo;
@@ -322,8 +326,8 @@ impl Judge<'_, '_> {
 
     fn shadows_on(&mut self, base: Base) -> Result<&[Candidate]> {
         if !self.shadows.contains_key(&base) {
-            // All bases have the same waiting shadows: to read them with the known base is enough, except in a rebase, which does
-            // not look at that base.
+            // The waiting shadows are the same for all bases. The list of the known base has them, but in a rebase, nothing looks
+            // at that list.
             let with_waiting = base == self.known || self.is_in_rebase;
             self.shadows.insert(base, condense::candidates(&self.worktree.repo, base, with_waiting)?);
         }

@@ -32,7 +32,7 @@ use crate::{
         refname::{self, Base},
         session::{Phase, Session},
         set_aside::SetAside,
-        turns::Over,
+        turns::TurnEnd,
     },
 };
 
@@ -215,7 +215,7 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
         // What the turn has left unsaved must not become a person's. To set nothing aside, it need not be saved.
         open.should_reset_shadow = false;
         worktree.edit_turns(|turns| turns.set_turn(id, Some(&open)));
-        drop(worktree.emit_failure("save", close_turn(&worktree, &mut session, Over::Unsaid)));
+        drop(worktree.emit_failure("save", close_turn(&worktree, &mut session, TurnEnd::Inferred)));
         own = live_shadows(context, dry_run)?.into_iter().find(is_own);
     }
     session.phase = turn::phase_after(session.phase, End::Reset);

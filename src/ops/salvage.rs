@@ -110,11 +110,11 @@ pub(crate) fn set_aside(worktree: &Worktree<'_>, live: &Live, look: Look) -> Res
     let mut copier = Copier::new(worktree);
     if look != Look::AtAll && !copier.is_broken(live.id)? {
         // We can read objects whose file is damaged at its end only, but git cannot.
-        repo.write_anew(&copier.reader.frayed)?;
+        repo.write_anew(&copier.reader.damaged_ends)?;
         return Ok(None);
     }
-    repo.grow_wary();
-    let replacement = copier.stand_for(live.id, Some(&live.name))?;
+    repo.distrust_objects();
+    let replacement = copier.replacement_of(live.id, Some(&live.name))?;
     if replacement.id == Some(live.id) {
         return Ok(None);
     }

@@ -145,7 +145,7 @@ pub fn status(context: &Context) -> Result<Status> {
     let (worktree, dirty) = match look() {
         // The tree of the last checkpoint is not what it was.
         Err(error) if error.kind() == Kind::Corrupt => {
-            repo.grow_wary();
+            repo.distrust_objects();
             look()?
         }
         seen => seen?,
@@ -153,17 +153,18 @@ pub fn status(context: &Context) -> Result<Status> {
     let mut broken = Vec::new();
     // Checkpoints stand on what HEAD leads to, and are not broken for that.
     if !repo.has_object(head_tree_id) {
-        repo.grow_wary();
+        repo.distrust_objects();
     }
     let look_at_shadow = |broken: &mut _| shadow_status((repo, &worktree.repo), base, head_tree_id, broken);
     let (mut shadow, mut parts) = look_at_shadow(&mut broken)?;
-    if !broken.is_empty() && !repo.is_wary() {
+    if !broken.is_empty() && !repo.distrusts_objects() {
         // Reading the worktree may have recreated lost objects of HEAD in memory.
-        repo.grow_wary();
+        repo.distrust_objects();
         broken.clear();
         (shadow, parts) = look_at_shadow(&mut broken)?;
     }
-    let head_damage = repo.is_wary().then(|| repo.diff_trees(repo.empty_tree_id(), head_tree_id).err()).flatten();
+    let head_damage =
+        repo.distrusts_objects().then(|| repo.diff_trees(repo.empty_tree_id(), head_tree_id).err()).flatten();
     let changes = |tip| worktree.repo.diff_trees_if_damaged(repo.tree_of_commit(tip)?, worktree.tree_id);
     let unsaved = shadow.as_ref().map(|shadow| if_readable(changes(shadow.tip), &mut broken)).transpose()?.flatten();
     let unsaved = unsaved.map_or_else(|| dirty.clone(), paths);

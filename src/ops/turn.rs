@@ -1,5 +1,6 @@
-//! A session's turn in a worktree: its first checkpoint, and its end. The first checkpoint may set the shadow aside. It follows
-//! the turn's baseline, a checkpoint of the worktree as the turn found it, which a pending ref keeps until then.
+//! A session's turn in a worktree: its first checkpoint, and its end. From the start of the turn, a pending ref keeps its
+//! baseline: a checkpoint of the worktree as the turn found it. The first checkpoint follows the baseline, and may set the shadow
+//! aside.
 
 use gix::ObjectId;
 
@@ -24,7 +25,7 @@ use crate::{
         chain::{
             Saved, Shadow,
             archive::archive_name,
-            carry_forward::{Ground, carry, put_on_top},
+            carry_forward::{Destination, carry, put_on_top},
             commit::{self, Draft},
             shadows,
             stashed::keep_stashed,
@@ -54,7 +55,7 @@ pub(crate) enum End {
     Forgotten,
 }
 
-/// Ends the turn of `session` in this worktree: releases its baseline, and forgets all that it has open here but commands that
+/// Ends the turn of `session` in this worktree: releases its baseline, and forgets its tool calls here, except commands that
 /// still run in the background. The caller stores the session.
 ///
 /// `now_tree_id` is the tree of the worktree, if known: a baseline with the same tree need not be archived.
@@ -140,10 +141,11 @@ impl<'c> OpenTurn<'c> {
         }
         let id = Some(session.id.as_str());
         let mut shadow = Shadow::read_for(context, id)?;
-        // The baseline may follow the last checkpoint from before the turn, also if commits have carried that forward since, or
-        // the base after a reset. It must not follow a checkpoint that another session has taken since: that one is newer.
+        // The baseline may follow the checkpoint that was the last one when the turn began, even if commits have carried it
+        // forward, or the base commit. It must not follow a checkpoint that another session has taken since: that is newer than
+        // the baseline.
         let may_follow_tip = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
-        // Other sessions add nothing to a session's own shadow: the turn may still set that aside.
+        // If the session has a shadow of its own, the turn may set it aside even then: it has no checkpoints of other sessions.
         if turn.has_checkpoint || !(may_follow_tip || shadow.name.session.is_some()) {
             return Ok(shadow);
         }
@@ -213,14 +215,14 @@ impl<'c> OpenTurn<'c> {
     fn carry_baseline(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let mut objects = NewObjects::new(repo, Target::Loose);
-        let ground = Ground {
+        let to = Destination {
             head_tree_id: shadow.head_tree_id,
             last_tree_id: shadow.last_tree_id(),
             now_tree_id: pending.tree_id,
             wanted: None,
             is_now_seen: false,
         };
-        let carried = carry(repo, pending, &ground, &mut objects)?;
+        let carried = carry(repo, pending, &to, &mut objects)?;
         if !carried.paths.is_empty() && carried.tree_id != shadow.last_tree_id() {
             put_on_top(context, shadow, pending, Origin::default(), carried.tree_id, &mut objects)?;
             self.written.push(objects.write()?);
@@ -279,8 +281,8 @@ fn readable(repo: &Repo, id: ObjectId) -> Option<Checkpoint> {
     repo.find_checkpoint(id).ok().flatten()
 }
 
-/// Returns the state before the turn of `session`, if that has no checkpoint yet and its first one will follow that state. `tip` is
-/// the last checkpoint of the shadow.
+/// Returns the baseline of the turn of `session`, if the turn's first checkpoint is still to come and will follow the baseline.
+/// `tip` is the last checkpoint of the shadow.
 pub(crate) fn baseline(context: &Context, session: &str, tip: Option<&Checkpoint>) -> Result<Option<Checkpoint>> {
     let (repo, turns) = (&context.repo, context.turns());
     let Some(turn) = turns.turn_of(session).filter(|turn| !turn.has_checkpoint) else { return Ok(None) };

@@ -4,7 +4,7 @@
 
 use std::{fs, sync::OnceLock};
 
-use crate::model::process::{Life, Place, Process, Work};
+use crate::model::process::{CommandState, Life, Place, Process};
 
 /// How far up the agent is looked for: there are a shell, git and maybe some wrappers in between.
 const MOST_ANCESTORS: usize = 16;
@@ -83,38 +83,38 @@ pub(crate) fn own_start() -> Option<u64> {
     stat(std::process::id()).map(|stat| stat.start)
 }
 
-/// Returns whether `agent` has a process at work that it has started at the tick `since` or later, itself or through a shell
-/// that it keeps.
+/// Returns the state of a command that `agent` started at the tick `since`: it runs if the agent has a process that it started
+/// since then, itself or through a shell that it keeps.
 ///
-/// What we descend from is such a process, unless `is_hook`: the agent has started us to report an event, maybe in the shell that
-/// also runs its commands.
-pub(crate) fn work(agent: &Process, since: u64, is_hook: bool) -> Work {
+/// If the agent is among our parent processes, the command has started us, unless `is_hook`: then the agent has started us to
+/// report an event, maybe in the shell that also runs its commands.
+pub(crate) fn command_state(agent: &Process, since: u64, is_hook: bool) -> CommandState {
     match life(Some(agent)) {
         Life::Alive => {}
-        Life::Dead => return Work::Gone,
-        Life::Unknown => return Work::Unknown,
+        Life::Dead => return CommandState::AgentDead,
+        Life::Unknown => return CommandState::Unknown,
     }
     let above = above();
     if !is_hook && above.contains(&agent.pid) {
-        return Work::Runs;
+        return CommandState::Running;
     }
     let mut parents = vec![agent.pid];
     while let Some(parent) = parents.pop() {
-        let Some(children) = children(parent) else { return Work::Unknown };
+        let Some(children) = children(parent) else { return CommandState::Unknown };
         for pid in children {
             let Some(stat) = stat(pid).filter(|stat| !['Z', 'X'].contains(&stat.state)) else { continue };
             if stat.start >= since {
                 if above.contains(&pid) {
                     continue;
                 }
-                return Work::Runs;
+                return CommandState::Running;
             }
             if BETWEEN.contains(&stat.name.as_str()) {
                 parents.push(pid);
             }
         }
     }
-    Work::Rests
+    CommandState::NotRunning
 }
 
 /// Returns true if `process` lives, and has started us, or what has.
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_a_process_started_since_are_its_work() {
+    fn a_command_runs_while_its_agent_has_a_process_that_it_started_since() {
         let Some(start) = own_start() else { return };
         #[expect(clippy::disallowed_methods, reason = "the test needs a process with a child")]
         let mut shell = run::Command::new("sh").args(["-c", "sleep 60; :"]).spawn().expect("it starts");
@@ -231,12 +231,12 @@ mod tests {
                 None => std::thread::yield_now(),
             }
         };
-        assert_eq!(work(&agent, start, true), Work::Runs);
-        assert_eq!(work(&agent, child.start + 1, true), Work::Rests, "it was there before");
-        assert_eq!(work(&child, start, true), Work::Rests, "it has none");
+        assert_eq!(command_state(&agent, start, true), CommandState::Running);
+        assert_eq!(command_state(&agent, child.start + 1, true), CommandState::NotRunning, "it was there before");
+        assert_eq!(command_state(&child, start, true), CommandState::NotRunning, "it has none");
         let parent = of(parent_of(std::process::id()).expect("it has one"));
-        assert_eq!(work(&parent, start, false), Work::Runs, "it has started us");
-        assert_eq!(work(&Process { start: 1, ..agent }, start, true), Work::Gone);
+        assert_eq!(command_state(&parent, start, false), CommandState::Running, "it has started us");
+        assert_eq!(command_state(&Process { start: 1, ..agent }, start, true), CommandState::AgentDead);
         for pid in [child.pid, shell.id()] {
             let pid = rustix::process::Pid::from_raw(pid.cast_signed()).expect("no zero");
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours to wait for");

@@ -29,7 +29,7 @@ use crate::{
     git::Repo,
     model::{
         session::{Action, Phase, SessionEvent, transition},
-        turns::Over,
+        turns::TurnEnd,
     },
     state::{agents, sessions},
 };
@@ -45,12 +45,12 @@ pub(crate) use unsaid::keep as keep_unsaid;
 /// agent must not notice.
 pub(crate) fn handle(context: &Context, report: &Report) -> Result<Answer> {
     if matches!(report.what, What::Prompt(_)) {
-        visit::leave(context, &report.session, Over::Unsaid);
+        visit::leave(context, &report.session, TurnEnd::Inferred);
     }
     let Some(parts) = visit::parts(&context.repo, report) else {
         let answer = handle_here(context, report);
         if matches!(report.what, What::Stop | What::End) {
-            visit::leave(context, &report.session, Over::Said);
+            visit::leave(context, &report.session, TurnEnd::Reported);
         }
         return answer;
     };

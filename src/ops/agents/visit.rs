@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::Result,
     git::Repo,
-    model::turns::Over,
+    model::turns::TurnEnd,
     ops::{
         Context,
         save::{self, lock_to_write},
@@ -74,9 +74,9 @@ pub(super) fn open(context: &Context, root: &Path) -> Result<Context> {
     Ok(Context::new(Repo::open(root)?, context.settings.clone()))
 }
 
-/// Closes the tool calls of `session`, whose turn has ended, that are open in other worktrees: `over` decides who has made what
-/// they name.
-pub(super) fn leave(context: &Context, session: &str, over: Over) {
+/// Closes the tool calls of `session`, whose turn has ended, that are open in other worktrees: `turn_end` decides who has made
+/// what they name.
+pub(super) fn leave(context: &Context, session: &str, turn_end: TurnEnd) {
     for (id, root) in context.repo.other_worktrees() {
         let turns = peek(&context.repo.git_dir_of(id.as_bstr()));
         if !turns.find(session).is_some_and(|entry| entry.turn.is_none() && !entry.calls.is_empty()) {
@@ -84,7 +84,7 @@ pub(super) fn leave(context: &Context, session: &str, over: Over) {
         }
         let closed = open(context, &root).and_then(|there| {
             let worktree = lock_to_write(&there)?;
-            let saved = save::save_named(&worktree, Some((session, over)));
+            let saved = save::save_named(&worktree, Some((session, turn_end)));
             worktree.edit_turns(|turns| turns.end(session));
             turn::write_after(&worktree, saved)
         });

@@ -19,10 +19,11 @@ use crate::{
     },
 };
 
-/// Returns what has changed between `last_tree_id`, which the live shadow ends with, and the worktree, whose tree is `now_tree_id`,
-/// in the files that `wanted` accepts; nothing if people made all of it. `origin` is the author where nothing else is known.
+/// Returns the unsaved changes of the files that `wanted` accepts: those from `last_tree_id`, the last state of the live shadow,
+/// to `now_tree_id`, the worktree. Returns nothing if people made all of them. `origin` is the author of changes of which nothing
+/// else is known.
 ///
-/// As a save does, it begins with the changes before the turn, and goes on with the files that open tool calls name.
+/// The order is that of a save: first the changes before the turn, then the files that open tool calls name, then the rest.
 pub(super) fn unsaved(
     context: &Context,
     repo: &Repo,

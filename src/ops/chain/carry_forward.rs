@@ -13,7 +13,7 @@ mod work;
 
 pub(crate) use self::{
     checkpoint::{bring, carries, origin_of, put_on_top},
-    work::{Ground, base_tree, carry},
+    work::{Destination, base_tree, carry},
 };
 use super::{
     archive::{archive_name, to_archive},
@@ -38,7 +38,7 @@ use crate::{
 };
 
 /// The live shadows of a commit.
-pub(crate) struct Line {
+pub(crate) struct LiveShadows {
     /// The latest checkpoint of all of them.
     pub(crate) latest: Checkpoint,
     /// The shadows that `latest` builds on, its own included; oldest first.
@@ -59,9 +59,9 @@ pub(crate) enum Rest {
 /// How to carry work forward, and what to do with a shadow of which nothing is carried.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Aim {
-    /// As for [`Ground`].
+    /// As for [`Destination`].
     pub(crate) now_tree_id: ObjectId,
-    /// As for [`Ground`].
+    /// As for [`Destination`].
     pub(crate) is_now_seen: bool,
     pub(crate) rest: Rest,
 }
@@ -74,22 +74,22 @@ pub(crate) struct Moved<'c> {
     pub(crate) written: Vec<Written<'c>>,
 }
 
-impl Line {
+impl LiveShadows {
     /// Reads the live shadows of this worktree on `base`; none if there is no readable one.
     pub(crate) fn read(repo: &Repo, base: Base) -> Result<Option<Self>> {
         let live = shadows::live(repo, base, repo.worktree_id())?;
         let Some(latest) = shadows::latest(repo, &live)? else { return Ok(None) };
-        let mut line = Self { latest, shadows: Vec::new(), beside: Vec::new() };
+        let mut on_base = Self { latest, shadows: Vec::new(), beside: Vec::new() };
         for live in live {
-            if live.id == line.latest.id {
-                line.shadows.push((live, line.latest.clone()));
+            if live.id == on_base.latest.id {
+                on_base.shadows.push((live, on_base.latest.clone()));
             } else if let Some(checkpoint) = repo.find_checkpoint(live.id)? {
-                let is_before = shadows::came_after(repo, &line.latest, &checkpoint);
-                if is_before { &mut line.shadows } else { &mut line.beside }.push((live, checkpoint));
+                let is_before = shadows::came_after(repo, &on_base.latest, &checkpoint);
+                if is_before { &mut on_base.shadows } else { &mut on_base.beside }.push((live, checkpoint));
             }
         }
-        line.shadows.sort_by_key(|(live, checkpoint)| (live.id == line.latest.id, checkpoint.seconds));
-        Ok(Some(line))
+        on_base.shadows.sort_by_key(|(live, checkpoint)| (live.id == on_base.latest.id, checkpoint.seconds));
+        Ok(Some(on_base))
     }
 
     /// Returns true if an agent contributed, or may have. Looks at these shadows only: a checkpoint that carries work forward
@@ -135,7 +135,7 @@ impl Line {
     /// Carries each of these shadows forward to the shadow of the same session on the base of `shadow`. Returns the ref updates.
     ///
     /// Shadows for which `stays` returns true stay where they are.
-    pub(crate) fn go_on<'c>(
+    pub(crate) fn carry_forward<'c>(
         &self,
         context: &'c Context,
         shadow: &mut Shadow,
@@ -145,7 +145,7 @@ impl Line {
         let mut moved = Moved::default();
         for (from, wanted) in self.shadows.iter().zip(self.shares(&context.repo)?) {
             if !stays(&from.0) {
-                self.go_on_from(context, from, wanted, shadow, aim, &mut moved)?;
+                self.carry_one(context, from, wanted, shadow, aim, &mut moved)?;
             }
         }
         if aim.rest == Rest::IsSetAside {
@@ -156,7 +156,7 @@ impl Line {
         Ok(moved)
     }
 
-    fn go_on_from<'c>(
+    fn carry_one<'c>(
         &self,
         context: &'c Context,
         (live, own): &(Live, Checkpoint),
@@ -170,8 +170,8 @@ impl Line {
         let mut objects = NewObjects::new(repo, Target::Loose);
         shadow.go_to(live.name.session.clone(), None);
         let (head_tree_id, last_tree_id, is_only) = (shadow.head_tree_id, shadow.last_tree_id(), wanted.is_none());
-        let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted, is_now_seen };
-        let carried = carry(repo, &self.latest, &ground, &mut objects)?;
+        let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted, is_now_seen };
+        let carried = carry(repo, &self.latest, &to, &mut objects)?;
         let is_carried = !carried.paths.is_empty();
         if !is_carried && rest == Rest::Stays {
             return Ok(());

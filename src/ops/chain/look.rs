@@ -42,11 +42,12 @@ pub(crate) struct Seen {
     pub(crate) index_tree_id: Option<ObjectId>,
     /// The stat cache, and whether it has changed; only after a full pass.
     pub(crate) cache: Option<(StatCache, bool)>,
-    /// The paths that this look skipped; the side has those of earlier ones, too.
+    /// The paths that this look skipped. `side` also has those that earlier looks skipped.
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// If more paths are staged than this, the whole worktree is looked at: of named paths, each file is read.
+/// If more paths are staged than this, it is faster to look at the whole worktree: with the stat cache, that reads changed files
+/// only, but a look at named paths reads each file.
 const MOST_STAGED: usize = 1_000;
 
 /// Returns the limits from the settings and the free disk space.
@@ -63,10 +64,10 @@ pub(crate) fn limits(context: &Context) -> Limits {
 pub(crate) fn look_at_all<'r>(worktree: &'r Worktree<'_>, shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
     let repo = &worktree.repo;
     let limits = limits(worktree);
-    let cache = StatCache::load(&cache_path(repo)?, repo.object_hash()).filter(|_| !repo.is_wary());
+    let cache = StatCache::load(&cache_path(repo)?, repo.object_hash()).filter(|_| !repo.distrusts_objects());
     let is_held = cache.as_ref().map_or(Ok(false), |cache| shadow.holds(repo, cache))?;
     let mut cache = cache.filter(|_| is_held);
-    // If no ref holds the cached staged tree any more, forget it: staging alone makes no checkpoint that would hold it.
+    // Git may collect the cached staged tree once no ref holds it: a change of the index alone makes no checkpoint.
     let held = [Some(shadow.head_tree_id), shadow.tip_side.as_ref().and_then(|side| side.index_tree_id)];
     if let Some(cache) = cache.as_mut().filter(|cache| !held.contains(&cache.index_tree_id)) {
         cache.index_tree_id = None;
@@ -112,9 +113,9 @@ pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, sha
     Ok(())
 }
 
-/// If one of `paths` is new since the last checkpoint, adds the files with uncommitted changes that are gone: one of them may
-/// have been renamed to it, and its lines keep their authors if one checkpoint has both.
-pub(crate) fn add_what_is_gone(repo: &Repo, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
+/// If one of `paths` is new since the last checkpoint, adds the missing files with uncommitted changes. One of them may have been
+/// renamed to the new path, and its lines keep their authors only if one checkpoint has both names.
+pub(crate) fn add_missing_files(repo: &Repo, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
     let mut has_new = false;
     for path in &*paths {
         has_new = has_new || repo.find_entry(shadow.last_tree_id(), path.as_bstr())?.is_none();
@@ -131,8 +132,9 @@ pub(crate) fn add_what_is_gone(repo: &Repo, paths: &mut Vec<BString>, shadow: &S
     Ok(())
 }
 
-/// Returns where to look for the changes at the paths of `staged`: nowhere else, unless a file came or went there since the last
-/// checkpoint. Then it may have another name that is not staged.
+/// Returns where to look for the changes at the paths of `staged`: only at these paths, unless one of the files is new or gone
+/// since the last checkpoint, and no staged rename explains it. Then its other name may not be staged, so look at the whole
+/// worktree.
 pub(crate) fn scope_of_staged(repo: &Repo, staged: &[Change], shadow: &Shadow) -> Result<Scope> {
     if staged.len() > MOST_STAGED {
         return Ok(Scope::All);
@@ -142,7 +144,7 @@ pub(crate) fn scope_of_staged(repo: &Repo, staged: &[Change], shadow: &Shadow) -
         let Ok(path) = change.path.to_path() else { return Ok(Scope::All) };
         let is_there = repo.worktree_root().join(path).symlink_metadata().is_ok();
         let last = repo.find_leaf(shadow.last_tree_id(), change.path.as_bstr())?;
-        // What is not staged as the worktree has it may be ignored, or may have got another name since it was staged.
+        // If only the index, or only the worktree, has the file, it may be ignored, or it was renamed after it was staged.
         if is_there != change.after.is_some() {
             return Ok(Scope::All);
         }

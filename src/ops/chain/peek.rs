@@ -30,7 +30,7 @@ pub(crate) fn worktree_tree(context: &Context) -> Result<Worktree> {
     let repo = context.repo.with_object_memory();
     // No directory is made for it: this may be a repository that we may not write to.
     let path = state::directory(repo.git_dir()).join("index");
-    let cache = StatCache::load(&path, repo.object_hash()).filter(|_| !repo.is_wary());
+    let cache = StatCache::load(&path, repo.object_hash()).filter(|_| !repo.distrusts_objects());
     let had_cache = cache.is_some();
     let limits = limits(context);
     let (snapshot, _) = match full_pass(&repo, &limits, cache, Keep::InMemory) {

@@ -33,7 +33,7 @@ struct Added {
 /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if the files do not bring back what is missing.
 pub(crate) fn repair_unchanged(worktree: &Worktree<'_>, shadow: &Shadow, objects: NewObjects<'_>) -> Result<()> {
     let is_whole = || missing(&worktree.repo, shadow).is_ok_and(|missing| missing.is_empty());
-    if !worktree.repo.is_wary() && is_whole() {
+    if !worktree.repo.distrusts_objects() && is_whole() {
         return Ok(());
     }
     let are_written = objects.write()?.settle().is_ok();
@@ -51,8 +51,8 @@ pub(crate) fn repair_unchanged(worktree: &Worktree<'_>, shadow: &Shadow, objects
     }
 }
 
-/// Writes missing objects of the last checkpoint again, as far as the files still have their content, before a save takes the
-/// next one: the two share the objects of all unchanged files.
+/// Writes missing objects of the last checkpoint again, if the files still have their content. A save does this before it takes
+/// the next checkpoint, which shares the objects of all unchanged files.
 pub(crate) fn repair_before_next(worktree: &Worktree<'_>, shadow: &Shadow) {
     // An error means that a tree is missing. If the next checkpoint needs that tree, the save fails later.
     let is_whole = missing(&worktree.repo, shadow).map_or(true, |missing| missing.is_empty());

@@ -5,7 +5,7 @@ use gix::ObjectId;
 
 use crate::{
     git::exact::Basis,
-    model::{change::Change, checkpoint::Origin, step::Step, turns::Over},
+    model::{change::Change, checkpoint::Origin, step::Step, turns::TurnEnd},
 };
 
 /// How to save.
@@ -49,8 +49,8 @@ pub(crate) struct Request {
     pub(crate) author: Author,
     /// The session whose turn the checkpoint belongs to, if another author made the changes.
     pub(crate) turn_of: Option<String>,
-    /// That turn ends: what is known of its open tool calls.
-    pub(crate) ends: Option<Over>,
+    /// How that turn ends, if it is about to: this decides who made the changes of its open tool calls.
+    pub(crate) ends: Option<TurnEnd>,
     /// The message, as in [`SaveOptions`].
     pub(crate) message: Option<String>,
     /// What has to be there afterwards.

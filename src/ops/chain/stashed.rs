@@ -45,7 +45,6 @@ impl Stashes {
         Ok(Self(files))
     }
 
-    /// Returns true if the stash is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -94,7 +93,7 @@ pub(crate) fn unseen(context: &Context) -> Result<Vec<ObjectId>> {
     }
     let seen: HashSet<&String> = turns.stashes.iter().chain(&turns.stashed).collect();
     let is_seen = |entry: &ObjectId| seen.contains(&entry.to_string());
-    // Below one that was seen, there is none that is new.
+    // The newest entry comes first, so every entry after a seen one is older.
     entries.truncate(entries.iter().position(is_seen).unwrap_or(entries.len()));
     if !entries.is_empty() && !context.repo.other_worktrees().is_empty() {
         // All worktrees share one stash.
@@ -104,8 +103,8 @@ pub(crate) fn unseen(context: &Context) -> Result<Vec<ObjectId>> {
     Ok(entries)
 }
 
-/// Returns the worktree as it was before `stash` was made, as far as no checkpoint has that: the last state of `shadow`, with the
-/// files that the entry took away. Nothing if it was made on another commit.
+/// Returns the worktree as it was before `git stash` made the entry `stash`: the last state of `shadow`, with the files that the
+/// entry took away. Takes nothing from an entry that was made on another commit.
 pub(crate) fn look_at_stashed<'r>(
     context: &'r Context,
     stash: ObjectId,
@@ -122,7 +121,7 @@ pub(crate) fn look_at_stashed<'r>(
     let at = |changes: Vec<Change>| changes.into_iter().map(|change| change.path).collect::<HashSet<_>>();
     let changed = at(objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?);
     let differs = at(objects.changes_of_trees(shadow.head_tree_id, seen.tree_id)?);
-    // What is still as the last checkpoint has it, and not as HEAD has it, was not taken away: the entry only names paths.
+    // Leaves out the files that the stash did not reset to HEAD: they still have the changes that the last checkpoint has.
     changes.retain(|change| changed.contains(&change.path) || !differs.contains(&change.path));
     let edit = |change: Change| (change.path, change.after.map(|leaf| (leaf.id, leaf.mode)));
     let edits: Vec<_> = changes.into_iter().map(edit).collect();
@@ -131,9 +130,9 @@ pub(crate) fn look_at_stashed<'r>(
     Ok((seen, objects))
 }
 
-/// Archives the tip of `shadow` if `changes`, those of the next checkpoint, take back what a stash entry holds:
-/// when the entry is popped, that work is found in the archive. Returns all stash entries then, and otherwise none. A failure is
-/// only logged, and the save continues.
+/// Archives the tip of `shadow` if `changes`, those of the next checkpoint, remove work that a stash entry holds: after
+/// `git stash pop`, that work is found in the archive. Returns all stash entries then, and otherwise none. A failure is only
+/// logged, and the save continues.
 pub(crate) fn keep_stashed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<Vec<ObjectId>> {
     try_keep(repo, shadow, changes).or_else(|error| {
         repo.check_interrupt()?;
@@ -152,7 +151,7 @@ fn try_keep(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<Vec<Obje
     let mut is_stashed = false;
     for change in changes.iter().filter(|change| stashes.hold(&change.path, change.before)) {
         let head = repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())?;
-        // Others may have changed the file since.
+        // The file need not be as in HEAD, because others may have changed it since: it is enough if some of the work is gone.
         let work = Change::between(change.path.clone(), head, change.before);
         is_stashed = is_stashed
             || head == change.after

@@ -138,7 +138,7 @@ pub(super) fn is_stored(leaf: &Leaf) -> bool {
 
 /// Reads all files of the worktree, writes the missing objects, and returns the tree.
 pub(crate) fn write_again(worktree: &Worktree<'_>) -> Result<ObjectId> {
-    worktree.repo.grow_wary();
+    worktree.repo.distrust_objects();
     let (seen, objects) = look_at_all(worktree, &Shadow::without_tip(worktree, None)?)?;
     objects.write()?.settle()?;
     Ok(seen.tree_id)

@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use super::super::{
     chain::{
         carriers::Carriers,
-        carry_forward::{Line, base_tree},
+        carry_forward::{LiveShadows, base_tree},
         shadows::Live,
         timeline::Tip,
     },
@@ -84,22 +84,22 @@ impl Part<'_> {
 /// If more files of an archived shadow than this are gone, we do not look for their new names.
 const MOST_GONE: usize = 1_000;
 
-/// Returns the shadows whose work commits on `base` in this worktree may take, with `with_waiting` also those
-/// that [`waiting`] returns; the live shadow comes last.
+/// Returns the shadows whose work a commit on `base` in this worktree may take; the live shadow comes last. `with_waiting` adds
+/// those that [`waiting`] returns.
 pub(crate) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
-    let line = Line::read(repo, base)?;
+    let on_base = LiveShadows::read(repo, base)?;
     let mut found = Vec::new();
     let waiting =
         if with_waiting { waiting(repo, &ShadowName::of_worktree(base, repo.worktree_id()))? } else { Vec::new() };
     for Waiting { tip, checkpoint } in waiting.into_iter().rev() {
         found.extend(Candidate::of(repo, tip, checkpoint, false)?);
     }
-    let Some(Line { latest, shadows, beside }) = line else { return Ok(found) };
+    let Some(LiveShadows { latest, shadows, beside }) = on_base else { return Ok(found) };
     let tip = |live: &Live| Tip { name: live.name.to_ref(), id: live.id, archived: false };
     for (live, checkpoint) in beside {
         found.extend(Candidate::of(repo, tip(&live), checkpoint, false)?);
     }
-    // The latest checkpoint contains the work of all of them.
+    // The latest checkpoint contains the work of all live shadows.
     if let Some((live, _)) = shadows.last() {
         found.extend(Candidate::of(repo, tip(live), latest, true)?);
     }
@@ -154,7 +154,7 @@ impl Candidate {
             if !(share.is_half() || self.is_taken_back && share.is_any()) {
                 continue;
             }
-            // If the commit renames the file, its parent has nothing at the new path.
+            // If the commit gives the file this name, `change.before` is from its old name: the parent has nothing here.
             let is_new_name = own.path == change.path && change.old_path.is_some();
             let before = change.before.filter(|_| !is_new_name);
             part.begun.extend(Change::between(own.path.clone(), before, own.before));
@@ -171,8 +171,8 @@ impl Candidate {
         Ok(part)
     }
 
-    /// Returns the files that this archived shadow left and that have another name in `committed`, each with its change
-    /// there: the rename may be in the commit, or in one that was made since the work was set aside.
+    /// Returns the files that this archived shadow left and that have another name in `committed`, each with its change there.
+    /// This commit may have renamed them, or another one since the work was set aside.
     fn renamed<'c>(&'c self, repo: &Repo, committed: &'c [Change]) -> Result<Vec<(&'c Change, &'c Change)>> {
         let others: Vec<&Change> =
             committed.iter().filter(|change| change.after.is_some() && !self.touches(&change.path)).collect();
@@ -256,8 +256,8 @@ pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]
     Ok(work.needs_record())
 }
 
-/// Returns the renames from files that a shadow left (`touched`) to new files of `committed`, in which git has found
-/// its own renames.
+/// Returns the renames from files that a shadow left (`touched`) to files that are new in `committed`. These come on top of the
+/// renames that git has found within `committed`.
 pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change]) -> Result<Vec<Change>> {
     let is_new = |change: &&Change| change.before.is_none() && at(touched, &change.path).is_none();
     let mut ends: Vec<Change> = committed.iter().filter(is_new).cloned().collect();
@@ -271,8 +271,7 @@ pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change
     Ok(renamed)
 }
 
-/// Returns those of `touched` that left a file which `committed` neither keeps nor renames: it is gone, or as it was before the
-/// work.
+/// Returns those of `touched` whose file is not in `committed` under any name: the commit deletes it, or does not change it.
 pub(super) fn left_out<'c>(touched: &'c [Change], committed: &'c [Change]) -> impl Iterator<Item = &'c Change> {
     let renamed: BTreeSet<&BString> = committed.iter().filter_map(|change| change.old_path.as_ref()).collect();
     touched.iter().filter(move |change| {
@@ -343,8 +342,8 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
             parts.push(part);
             continue;
         };
-        // If the live shadow contains the same work, the archived shadow gets no credit for it: the work was carried forward to
-        // the live shadow, or a session did it again there, and the steps of the live shadow have it in the right order.
+        // If the live shadow has the same work, because it was carried forward there or a session did it again, only the live
+        // shadow gets credit: its steps have the work in the right order.
         for change in committed {
             let path = part.name_of(change).clone();
             if !live.touches(&path) || !part.paths.contains(&path) {

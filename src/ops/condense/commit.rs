@@ -32,7 +32,7 @@ use crate::{
         Context, Worktree,
         chain::{
             Shadow,
-            carry_forward::{Aim, Line, Rest},
+            carry_forward::{Aim, LiveShadows, Rest},
         },
         provenance::covered,
         records::{self, Additions},
@@ -43,18 +43,18 @@ use crate::{
 };
 
 /// Returns the shadows on `base` if a session contributed to them. A human's own checkpoints are not carried forward.
-pub(super) fn session_line(repo: &Repo, base: Base) -> Result<Option<Line>> {
-    match Line::read(repo, base)? {
-        Some(line) if line.has_agent(repo)? => Ok(Some(line)),
+pub(super) fn shadows_of_sessions(repo: &Repo, base: Base) -> Result<Option<LiveShadows>> {
+    match LiveShadows::read(repo, base)? {
+        Some(on_base) if on_base.has_agent(repo)? => Ok(Some(on_base)),
         _ => Ok(None),
     }
 }
 
 /// Returns the shadows on `base` if their work has to be carried forward to another base. While a turn is open, that includes
 /// work of humans alone: left behind, it would look like a change that the turn made.
-pub(crate) fn line_to_carry(worktree: &Worktree<'_>, base: Base) -> Result<Option<Line>> {
+pub(crate) fn shadows_to_carry(worktree: &Worktree<'_>, base: Base) -> Result<Option<LiveShadows>> {
     let repo = &worktree.repo;
-    if open_turns(worktree)?.is_empty() { session_line(repo, base) } else { Line::read(repo, base) }
+    if open_turns(worktree)?.is_empty() { shadows_of_sessions(repo, base) } else { LiveShadows::read(repo, base) }
 }
 
 /// Links the commit to records that existed before it. Of the commits of a rebase, this links only those made by hand: git
@@ -125,7 +125,7 @@ fn record_work(
         // Files that earlier records cover start from what those records left.
         let earlier = earlier_records(repo, note)?;
         (work, committed) =
-            covered::begin_after(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
+            covered::leave_out_covered(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
     }
     // Another process may have noticed the commit first and made its record. If we made another one, archived shadows
     // would give their work twice.
@@ -194,26 +194,26 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
 /// worktree has as committed, according to git's index.
 pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectId, rest: Rest) -> Result<()> {
     let repo = &worktree.repo;
-    let Some(line) = line_to_carry(worktree, base)? else { return Ok(()) };
+    let Some(on_base) = shadows_to_carry(worktree, base)? else { return Ok(()) };
     let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
-    let now_tree_id = without_committed(repo, &line, commit)?;
+    let now_tree_id = without_committed(repo, &on_base, commit)?;
     let aim = Aim { now_tree_id, is_now_seen: false, rest };
-    let moved = line.go_on(worktree, &mut shadow, aim, &|_| false)?;
+    let moved = on_base.carry_forward(worktree, &mut shadow, aim, &|_| false)?;
     failpoint::hit("condense:before-refs");
     repo.update_refs(&moved.updates)?;
     failpoint::hit("condense:after-refs");
     Written::settle_all(moved.written)
 }
 
-/// Returns the tree of the last checkpoint of `line`, but with the content of `commit` for each path where the worktree has
+/// Returns the tree of the last checkpoint of `on_base`, but with the content of `commit` for each path where the worktree has
 /// that content: there, the user has undone or replaced the work.
-fn without_committed(repo: &Repo, line: &Line, commit: ObjectId) -> Result<ObjectId> {
-    let tip_tree_id = line.latest.tree_id;
+fn without_committed(repo: &Repo, on_base: &LiveShadows, commit: ObjectId) -> Result<ObjectId> {
+    let tip_tree_id = on_base.latest.tree_id;
     if repo.head()?.id != Some(commit) {
         return Ok(tip_tree_id);
     }
     let head_tree_id = repo.tree_of_commit(commit)?;
-    let touched: BTreeSet<BString> = line.touched(repo)?.into_iter().map(|change| change.path).collect();
+    let touched: BTreeSet<BString> = on_base.touched(repo)?.into_iter().map(|change| change.path).collect();
     let mut changes = repo.diff_trees(tip_tree_id, head_tree_id)?;
     changes.retain(|change| touched.contains(&change.path));
     let as_committed = repo.unchanged_in_worktree(changes)?;

@@ -12,7 +12,7 @@ mod staged;
 mod unseen;
 
 pub(crate) use candidates::{Candidate, candidates, hold_work, renamed_since, steps_aside};
-pub(crate) use commit::{carry_forward, condense, line_to_carry, link_existing, record_of};
+pub(crate) use commit::{carry_forward, condense, link_existing, record_of, shadows_to_carry};
 pub(crate) use made::Made;
 pub(crate) use record::complete;
 pub(crate) use resolved::{has_met_conflict, takes_resolution};

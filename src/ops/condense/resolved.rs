@@ -1,4 +1,4 @@
-//! Commits that git was to copy, by cherry-pick, am or rebase, and that a person or an agent has completed after a conflict.
+//! Commits that a cherry-pick, am or rebase left to a person or an agent to complete after a conflict.
 
 use std::collections::BTreeSet;
 
@@ -28,8 +28,8 @@ fn is_resolved(repo: &Repo, made: &Made) -> Result<bool> {
     Ok(matches!(made.kind, MoveKind::Resolved | MoveKind::RebaseResolved) || has_met_conflict(repo, made)?)
 }
 
-/// Returns true if git was to copy `made`, and a file that this changes had a conflict: the reflog says so of a cherry-pick, of the
-/// others a checkpoint on the commit's parent.
+/// Returns true if `made` is a copy of a commit, and a file that it changes had a conflict. For a cherry-pick, the reflog says
+/// so; for the others, a checkpoint on the parent of `made` does.
 pub(crate) fn has_met_conflict(repo: &Repo, made: &Made) -> Result<bool> {
     match made.kind {
         MoveKind::Resolved => Ok(true),
@@ -57,8 +57,8 @@ fn unmerged(repo: &Repo, base: Base) -> BTreeSet<BString> {
     paths
 }
 
-/// Returns true if `made` takes a conflict resolution of a session. `made` copies `copied`, if that is known: a file that is
-/// the same in both is no resolution.
+/// Returns true if `made` takes a conflict resolution of a session. `copied` is the commit that `made` copies, if known: a file
+/// that is the same in both had no conflict to resolve.
 pub(crate) fn takes_resolution(repo: &Repo, made: &Made, copied: Option<ObjectId>) -> Result<bool> {
     if !is_resolved(repo, made)? {
         return Ok(false);

@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 
 use super::{
     candidates::{Candidate, candidates, hold_work, left_out, steps_to, touched_live},
-    commit::session_line,
+    commit::shadows_of_sessions,
     made::drop_brought,
 };
 use crate::{
@@ -29,7 +29,7 @@ pub(crate) fn holds_work(context: &Context, base: Base, recorded: &[RecordId]) -
 
 /// Returns true if a live shadow on `base` has work of a session: a commit that does not take it must carry it forward.
 pub(crate) fn has_work_on(repo: &Repo, base: Base) -> Result<bool> {
-    Ok(session_line(repo, base)?.is_some())
+    Ok(shadows_of_sessions(repo, base)?.is_some())
 }
 
 fn holds_work_of(context: &Context, base: Base, found: &[Candidate], recorded: &[RecordId]) -> Result<bool> {

@@ -22,13 +22,13 @@ use crate::{
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
 
-/// Takes a checkpoint of what the commit has and the live shadow of `base` has not: a command has changed and committed it, but it
-/// may also have brought it with git. Its author is unknown.
+/// Takes a checkpoint of the content that the commit has and the live shadow of `base` does not: a command committed it before a
+/// save saw it. The author is unknown, because git may have brought the content from elsewhere.
 pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> Result<()> {
     let repo = &worktree.repo;
     let shadow = Shadow::read_at(repo, base)?;
     let mut changes = made.changes(repo)?;
-    // What was staged, the command has only committed.
+    // The command has only committed what was staged or saved before.
     let staged = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
     let chain = shadow.tip.iter().flat_map(|tip| repo.chain_in_time(tip.id).take(MOST_CHECKPOINTS));
     let earlier = chain.flatten().map(|checkpoint| checkpoint.tree_id);

@@ -124,10 +124,10 @@ fn find_unreadable(repo: &Repo, tips: &[(String, ObjectId)], damaged: &mut Vec<P
                 let message = format!("objects behind it cannot be read: {}", listed(&lost));
                 damaged.push(problem(message).hint(way_out(repo, name, false, &lost)));
             }
-            Ok(Damage { frayed, .. }) if !frayed.is_empty() => {
-                let frayed: Vec<ObjectId> = frayed.into_iter().collect();
+            Ok(Damage { damaged_ends, .. }) if !damaged_ends.is_empty() => {
+                let damaged_ends: Vec<ObjectId> = damaged_ends.into_iter().collect();
                 let message =
-                    format!("git does not read objects behind it, whose files end wrongly: {}", listed(&frayed));
+                    format!("git does not read objects behind it, whose files end wrongly: {}", listed(&damaged_ends));
                 damaged.push(problem(message).hint("'git checkpoint doctor --fix' writes these files anew"));
             }
             Ok(_) => {}
@@ -141,7 +141,7 @@ pub(super) fn write_anew(repo: &Repo) -> Result<()> {
     for (_, id) in repo.sound_refs(refname::PREFIX)? {
         // The caller sets aside what cannot be read.
         if let Ok(damage) = survey.damage_behind(id) {
-            repo.write_anew(&damage.frayed)?;
+            repo.write_anew(&damage.damaged_ends)?;
         }
     }
     Ok(())

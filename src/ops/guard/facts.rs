@@ -34,7 +34,7 @@ pub(super) struct Finding {
 }
 
 /// A commit or change that a tool call would build on, and what its message says.
-struct Ground {
+struct StartPoint {
     /// Its name for messages.
     name: String,
     commit: Option<ObjectId>,
@@ -50,18 +50,18 @@ pub(super) fn before(context: &Context, session: &str, scene: &Scene, others: &[
         findings.push(Finding { state: State::Worktree, change: current(scene), other: Some(other) });
     }
     findings.extend(on_checkpoint(repo, scene)?);
-    for ground in grounds(repo, session, scene)? {
-        let (state, other) = match ground.mark {
+    for point in start_points(repo, session, scene)? {
+        let (state, other) = match point.mark {
             Mark::Plain => continue,
             Mark::Temporary(other) => (State::Temporary, other),
             Mark::Session(other) => {
                 let is_live = is_live(context, &other);
                 // The table needs this only for live sessions.
-                let is_published = is_live && is_published(repo, ground.commit)?;
+                let is_published = is_live && is_published(repo, point.commit)?;
                 (State::Named { is_live, is_published }, Some(other))
             }
         };
-        findings.push(Finding { state, change: Some(ground.name), other });
+        findings.push(Finding { state, change: Some(point.name), other });
     }
     let is_busy = |other: &&Entry| other.is_at_work() && !is_gone(context, other);
     if let Some(other) = others.iter().find(is_busy) {
@@ -78,20 +78,20 @@ pub(super) fn after(context: &Context, session: &str, scene: &Scene, start: &Sta
     if is_moved {
         findings.extend(on_checkpoint(repo, scene)?);
     }
-    let mut grounds = of_jj(session, scene.at.iter().chain(&scene.original));
+    let mut points = of_jj(session, scene.at.iter().chain(&scene.original));
     if is_moved && !scene.is_jj_current() {
-        grounds.extend(of_head(repo, session, scene)?);
+        points.extend(of_head(repo, session, scene)?);
     }
-    for ground in grounds {
-        let (state, other) = match ground.mark {
+    for point in points {
+        let (state, other) = match point.mark {
             Mark::Temporary(other) => (State::Temporary, other),
             // What was already so at the start is not this call's doing.
             Mark::Session(other) if Some(&other) != start.named.as_ref() => {
-                (State::Moved { is_published: is_published(repo, ground.commit)? }, Some(other))
+                (State::Moved { is_published: is_published(repo, point.commit)? }, Some(other))
             }
             Mark::Plain | Mark::Session(_) => continue,
         };
-        findings.push(Finding { state, change: Some(ground.name), other });
+        findings.push(Finding { state, change: Some(point.name), other });
     }
     if scene.original.len() > 1 {
         findings.push(Finding { state: State::Diverged, change: start.change.clone(), other: None });
@@ -101,11 +101,11 @@ pub(super) fn after(context: &Context, session: &str, scene: &Scene, start: &Sta
 
 /// Returns the other session named by the commit or change that a tool call begins at.
 pub(super) fn named(context: &Context, session: &str, scene: &Scene) -> Result<Option<String>> {
-    let named = |ground: Ground| match ground.mark {
+    let named = |point: StartPoint| match point.mark {
         Mark::Session(other) => Some(other),
         Mark::Plain | Mark::Temporary(_) => None,
     };
-    Ok(grounds(&context.repo, session, scene)?.into_iter().find_map(named))
+    Ok(start_points(&context.repo, session, scene)?.into_iter().find_map(named))
 }
 
 fn current(scene: &Scene) -> Option<String> {
@@ -113,27 +113,27 @@ fn current(scene: &Scene) -> Option<String> {
     change.or_else(|| scene.head.id.map(|id| id.to_string()))
 }
 
-fn grounds(repo: &Repo, session: &str, scene: &Scene) -> Result<Vec<Ground>> {
-    let mut grounds = of_jj(session, scene.at.iter());
+fn start_points(repo: &Repo, session: &str, scene: &Scene) -> Result<Vec<StartPoint>> {
+    let mut points = of_jj(session, scene.at.iter());
     if !scene.is_jj_current() {
-        grounds.extend(of_head(repo, session, scene)?);
+        points.extend(of_head(repo, session, scene)?);
     }
-    Ok(grounds)
+    Ok(points)
 }
 
-fn of_jj<'c>(session: &str, changes: impl Iterator<Item = &'c crate::git::jj::Change>) -> Vec<Ground> {
-    let ground = |change: &crate::git::jj::Change| Ground {
+fn of_jj<'c>(session: &str, changes: impl Iterator<Item = &'c crate::git::jj::Change>) -> Vec<StartPoint> {
+    let point = |change: &crate::git::jj::Change| StartPoint {
         name: change.id.clone(),
         commit: change.commit(),
         mark: marks::read(&change.description, session),
     };
-    changes.map(ground).collect()
+    changes.map(point).collect()
 }
 
-fn of_head(repo: &Repo, session: &str, scene: &Scene) -> Result<Option<Ground>> {
+fn of_head(repo: &Repo, session: &str, scene: &Scene) -> Result<Option<StartPoint>> {
     let Some(id) = scene.head.id else { return Ok(None) };
     let mark = repo.with_commit(id, |commit| marks::read(&commit.message.to_str_lossy(), session))?;
-    Ok(Some(Ground { name: id.to_string(), commit: Some(id), mark }))
+    Ok(Some(StartPoint { name: id.to_string(), commit: Some(id), mark }))
 }
 
 /// Finds out whether HEAD is detached at a checkpoint, which a user may have checked out to look at it.

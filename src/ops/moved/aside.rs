@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, rc::Rc};
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::source::{Line, Place, Source, is_file};
+use super::source::{Place, ShadowWork, Source, is_file};
 use crate::{
     error::Result,
     git::{Repo, versions::Version},
@@ -35,7 +35,7 @@ pub(super) struct Aside<'r> {
 
 /// A shadow of another commit or worktree.
 struct Other {
-    line: Line,
+    work: ShadowWork,
     /// True if the command has moved HEAD away from it: the command may have taken its work with it.
     is_left: bool,
 }
@@ -65,7 +65,7 @@ impl<'r> Aside<'r> {
         let mut left = Vec::new();
         for Version { path, leaf } in wanted.drain(..) {
             match self.shadow_with(&path, leaf) {
-                Some(line) => found.push(Source { place: Place::Shadow(line), path, leaf: Some(leaf) }),
+                Some(work) => found.push(Source { place: Place::Shadow(work), path, leaf: Some(leaf) }),
                 None => left.push(Version { path, leaf }),
             }
         }
@@ -78,7 +78,7 @@ impl<'r> Aside<'r> {
     pub(super) fn sources(&self, path: &BString, is_conflict: bool) -> Result<Vec<Source>> {
         let mut sources = Vec::new();
         for other in self.others.iter().filter(|other| other.is_left) {
-            let place = || Place::Shadow(other.line.clone());
+            let place = || Place::Shadow(other.work.clone());
             let leaf = self.changed_by(other, path);
             sources.extend(leaf.map(|leaf| Source { place: place(), path: path.clone(), leaf: Some(leaf) }));
         }
@@ -89,14 +89,14 @@ impl<'r> Aside<'r> {
     }
 
     /// Returns the first shadow that has changed the file at `path` to `leaf`.
-    fn shadow_with(&self, path: &BString, leaf: Leaf) -> Option<Line> {
+    fn shadow_with(&self, path: &BString, leaf: Leaf) -> Option<ShadowWork> {
         let has = |other: &&Other| self.changed_by(other, path).is_some_and(|left| left.id == leaf.id);
-        self.others.iter().find(has).map(|other| other.line.clone())
+        self.others.iter().find(has).map(|other| other.work.clone())
     }
 
     /// Returns what `other` has made of the file at `path`; none if it has not changed it, or cannot be read.
     fn changed_by(&self, other: &Other, path: &BString) -> Option<Leaf> {
-        let (repo, tip) = (self.repo, &other.line.tip);
+        let (repo, tip) = (self.repo, &other.work.tip);
         let left = repo.find_leaf(tip.tree_id, path.as_bstr()).ok()??;
         let before = repo.find_leaf(base_tree(repo, tip).ok()?, path.as_bstr()).ok()?;
         Some(left).filter(|left| is_file(*left) && before.is_none_or(|before| before.id != left.id))
@@ -108,8 +108,8 @@ impl<'r> Aside<'r> {
         for commit in commits_of(repo, entry) {
             let leaf = repo.find_leaf(repo.tree_of_commit(commit)?, path.as_bstr())?.filter(|leaf| is_file(*leaf));
             if let Some(leaf) = leaf {
-                let line = self.shadow_with(path, leaf);
-                let place = line.map_or(Place::Entry(commit), Place::Shadow);
+                let work = self.shadow_with(path, leaf);
+                let place = work.map_or(Place::Entry(commit), Place::Shadow);
                 return Ok(Some(Source { place, path: path.clone(), leaf: Some(leaf) }));
             }
         }
@@ -131,29 +131,29 @@ fn others(worktree: &Worktree<'_>, call: &Call, shadow: &Shadow, are_wanted: boo
     let mut others = Vec::new();
     for live in shadow.dropped() {
         let tip = repo.find_checkpoint(live.id)?;
-        others.extend(tip.map(|tip| Other { line: Line { tip: tip.into(), after: None }, is_left: false }));
+        others.extend(tip.map(|tip| Other { work: ShadowWork { tip: tip.into(), after: None }, is_left: false }));
     }
     for Waiting { tip, checkpoint } in waiting(repo, &here)? {
         let is_of_call = if tip.archived { is_since(&tip.name) } else { left == Some(checkpoint.base) };
         let is_left = is_of_call && checkpoint.worktree == here.worktree;
-        others.push(Other { line: Line { tip: checkpoint.into(), after: None }, is_left });
+        others.push(Other { work: ShadowWork { tip: checkpoint.into(), after: None }, is_left });
     }
-    let afters: Vec<Option<Rc<Checkpoint>>> = others.iter().map(|other| before(&other.line.tip, &others)).collect();
+    let afters: Vec<Option<Rc<Checkpoint>>> = others.iter().map(|other| before(&other.work.tip, &others)).collect();
     for (other, after) in others.iter_mut().zip(afters) {
-        other.line.after = after;
+        other.work.after = after;
     }
     Ok(others)
 }
 
-/// Returns the newest of `others` that is no newer than `baseline`, on the same base and in the same worktree, if that is what the
-/// worktree was before a prompt.
+/// If `baseline` is what the worktree was before a prompt, returns the newest of `others` on the same base and in the same
+/// worktree that is no newer.
 fn before(baseline: &Checkpoint, others: &[Other]) -> Option<Rc<Checkpoint>> {
     if !is_baseline(baseline) {
         return None;
     }
     let is_of_place = |tip: &&Rc<Checkpoint>| (tip.base, &tip.worktree) == (baseline.base, &baseline.worktree);
     let is_earlier = |tip: &&Rc<Checkpoint>| tip.seconds <= baseline.seconds && !is_baseline(tip);
-    let tips = others.iter().map(|other| &other.line.tip).filter(is_of_place).filter(is_earlier);
+    let tips = others.iter().map(|other| &other.work.tip).filter(is_of_place).filter(is_earlier);
     // Of several in one second, the first.
     tips.rev().max_by_key(|tip| tip.seconds).cloned()
 }

@@ -9,7 +9,7 @@ use std::{
 use bstr::BString;
 use gix::ObjectId;
 
-use super::source::{Line, Place, Source};
+use super::source::{Place, ShadowWork, Source};
 use crate::{
     error::Result,
     git::{Repo, counting::Counting},
@@ -63,12 +63,12 @@ impl<'w> Owners<'w> {
         self.owner(Author::plain(Contributor::Unknown))
     }
 
-    /// Returns the owner of what the source does to the file as a whole: of a file without lines, and of deleted lines. Git blames
-    /// neither.
+    /// Returns the owner of what the source does to the file as a whole: of a file without lines, and of deleted lines. Git
+    /// blames neither.
     pub(super) fn of_file(&mut self, source: &Source) -> Result<Owner> {
         let repo = &self.worktree.repo;
         let is_of_people = match &source.place {
-            Place::Shadow(Line { tip, .. }) => {
+            Place::Shadow(ShadowWork { tip, .. }) => {
                 tip.origin.contributor == Contributor::Human && tip.origin.carried.is_none()
             }
             Place::Entry(_) => true,
@@ -91,7 +91,7 @@ impl<'w> Owners<'w> {
         let found = match &source.place {
             Place::Commit(commit) => self.in_commit(*commit, &[], &source.path, lines),
             Place::Entry(entry) => self.in_entry(*entry, &source.path, lines),
-            Place::Shadow(line) => self.in_shadow(line, source, lines),
+            Place::Shadow(work) => self.in_shadow(work, source, lines),
             Place::Patch => {
                 let unknown = self.unknown();
                 Ok(lines.keys().map(|line| (*line, unknown)).collect())
@@ -144,10 +144,15 @@ impl<'w> Owners<'w> {
         Ok(lines.iter().map(|(line, from)| (*line, owners.get(from).copied().unwrap_or(unknown))).collect())
     }
 
-    fn in_shadow(&mut self, line: &Line, source: &Source, lines: &BTreeMap<u32, u32>) -> Result<Vec<(u32, Owner)>> {
-        let id = line.tip.id;
+    fn in_shadow(
+        &mut self,
+        work: &ShadowWork,
+        source: &Source,
+        lines: &BTreeMap<u32, u32>,
+    ) -> Result<Vec<(u32, Owner)>> {
+        let id = work.tip.id;
         if !self.shadows.contains_key(&id) {
-            let replayed = if Instant::now() > self.until { None } else { Some(replayed(&self.worktree.repo, line)?) };
+            let replayed = if Instant::now() > self.until { None } else { Some(replayed(&self.worktree.repo, work)?) };
             self.shadows.insert(id, replayed);
         }
         let work = self.shadows.get(&id).and_then(Clone::clone);
@@ -166,7 +171,7 @@ impl<'w> Owners<'w> {
 }
 
 /// Returns the attribution of all that the shadow has changed.
-fn replayed(repo: &Repo, Line { tip, after }: &Line) -> Result<Rc<Work>> {
+fn replayed(repo: &Repo, ShadowWork { tip, after }: &ShadowWork) -> Result<Rc<Work>> {
     let changes = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
     let paths: BTreeSet<&BString> = changes.iter().map(|change| &change.path).collect();
     let is_wanted = |path: &BString| paths.contains(path);

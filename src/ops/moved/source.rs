@@ -27,12 +27,12 @@ pub(super) enum Place {
     /// A patch whose commit is not here.
     Patch,
     /// A shadow that was set aside, or is of another worktree.
-    Shadow(Line),
+    Shadow(ShadowWork),
 }
 
 /// The work of a shadow.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct ShadowWork {
     /// The last checkpoint.
     pub(super) tip: Rc<Checkpoint>,
     /// Of what the worktree was before a prompt, which is a chain of its own: the shadow that it came after.

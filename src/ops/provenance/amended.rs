@@ -1,6 +1,6 @@
 //! Whether an amend has undone the work of a record: then the commit is no longer linked to it.
 //!
-//! In doubt, the work counts as still there; files that the amend does not touch keep theirs.
+//! In doubt, the commit stays linked.
 
 use std::collections::BTreeMap;
 

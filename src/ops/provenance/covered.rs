@@ -18,12 +18,13 @@ use crate::{
     },
 };
 
-/// Makes the files of `committed` that the records `ids` cover start from what those records left, and reduces `work`
-/// to what was done since.
+/// Leaves out of `work` and `committed` what the records `ids` cover: a file that they cover in part starts from the content that
+/// they left.
 ///
-/// Where a step of an agent in `steps` left the same content, the checkpoints know the authors better, and the file
-/// stays as it is. If `is_promised` and no session has done anything since, the record covers all work.
-pub(crate) fn begin_after(
+/// If a step of an agent left the same content, nothing is left out of the file: the checkpoints know its authors better. If
+/// `is_promised`, the commit's trailer names a record, which must not be empty: it covers all work if no session has done
+/// anything since the earlier records.
+pub(crate) fn leave_out_covered(
     repo: &Repo,
     ids: &[RecordId],
     steps: &[Step],
@@ -59,7 +60,7 @@ pub(crate) fn drop_recorded(repo: &Repo, ids: &[RecordId], steps: &[Step], chang
 /// Returns true if the last of `steps` at the path of `change` is by a session that has no part in the records `ids`.
 fn is_by_others(ids: &[RecordId], repo: &Repo, steps: &[Step], change: &Change) -> bool {
     let last = steps.iter().rev().find(|step| step.changes.iter().any(|it| it.path == change.path));
-    // What git brought into the file is of earlier commits.
+    // If git brought lines into the file, they are the work of earlier commits.
     let own = last.filter(|step| step.changes.iter().all(|it| it.path != change.path || step.brought(it).is_none()));
     let Some(session) = own.and_then(|step| step.origin.session.as_ref()) else { return false };
     let records = ids.iter().filter_map(|id| records::find(repo, id).ok().flatten());

@@ -15,13 +15,16 @@ use crate::{
     },
 };
 
-/// How many commits back from HEAD we look: for earlier versions, and for the commit at which removed ones branch off.
+/// How many commits back from HEAD we look for earlier versions of files, and for the commit from which removed commits branch
+/// off.
 pub(super) const MOST_KEPT: usize = 32;
 /// If a commit changes more files, we do not look for earlier versions.
 const MOST_RESTORED: usize = 64;
+/// How many bytes of earlier versions we read: a commit must not take noticeably longer for them.
+const MOST_READ: usize = 8 << 20;
 
-/// Returns the records of the last commits that left lines in files of `changes` which `head` has no more: they have come back. Each
-/// with true if a file is as it was before: then git has brought it (`git checkout <commit> -- <path>`).
+/// Returns the records of recent commits whose lines come back in `changes`: `head` no longer has them. The flag is true if a
+/// whole file is as it was in an earlier commit: then git has brought it (`git checkout <commit> -- <path>`).
 pub(super) fn of_earlier_versions(
     repo: &Repo,
     log: &Log<'_>,
@@ -43,37 +46,54 @@ pub(super) fn of_earlier_versions(
     if files.is_empty() {
         return Ok(ids);
     }
-    let (line, _) = line_of(repo, Some(head), MOST_KEPT, |_, _| true)?;
+    let (line, _) = first_parents(repo, Some(head), MOST_KEPT, |_, _| true)?;
+    let mut left_to_read = MOST_READ;
     for pair in line.windows(2) {
         let tree_id = repo.tree_of_commit(pair[1])?;
+        let records = log.of_commit(pair[0])?;
         let (mut has_some, mut is_by_git) = (false, false);
         for (change, leaf, lines, is_old) in &mut files {
             let before = repo.find_leaf(tree_id, change.path.as_bstr())?;
             let left = leaf.filter(|leaf| Some(*leaf) != before && Some(*leaf) != change.before);
-            if left.is_some() && !lines_of(repo, left)?.is_disjoint(lines) {
-                (has_some, is_by_git) = (true, is_by_git || *is_old);
+            // One file of each kind is enough.
+            if left.is_some() && !records.is_empty() && !(has_some && (is_by_git || !*is_old)) {
+                let text = text_of(repo, left)?;
+                let Some(rest) = left_to_read.checked_sub(text.len()) else { return Ok(ids) };
+                left_to_read = rest;
+                if telling_lines(&text).any(|line| lines.contains(line)) {
+                    (has_some, is_by_git) = (true, is_by_git || *is_old);
+                }
             }
             *leaf = before;
         }
         if has_some {
-            ids.extend(log.of_commit(pair[0])?.into_iter().map(|id| (id, is_by_git)));
+            ids.extend(records.into_iter().map(|id| (id, is_by_git)));
         }
     }
     Ok(ids)
 }
 
-/// Returns the lines of a text file without the whitespace around them, as far as they have letters or digits.
+/// Returns the telling lines of a text file.
 fn lines_of(repo: &Repo, leaf: Option<Leaf>) -> Result<HashSet<Vec<u8>>> {
-    let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable) && repo.has_object(leaf.id);
-    let text = leaf.filter(is_file).map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
-    let lines = if is_binary(&text) { b"".lines() } else { text.lines() };
-    let is_told = |line: &&[u8]| line.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
-    Ok(lines.map(<[u8]>::trim_ascii).filter(is_told).map(<[u8]>::to_vec).collect())
+    Ok(telling_lines(&text_of(repo, leaf)?).map(<[u8]>::to_vec).collect())
 }
 
-/// Returns up to `most` commits from `start` on, first parents only, as long as this repository has them and `goes_on`
-/// accepts the commit and its time; and the time of the last one.
-pub(super) fn line_of(
+/// Returns the content of a text file; nothing if it is none or not stored.
+fn text_of(repo: &Repo, leaf: Option<Leaf>) -> Result<Vec<u8>> {
+    let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable) && repo.has_object(leaf.id);
+    let text = leaf.filter(is_file).map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
+    Ok(if is_binary(&text) { Vec::new() } else { text })
+}
+
+/// Returns the trimmed lines of `text`, without those that have no letters or digits: these are no evidence.
+fn telling_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let has_word = |line: &&[u8]| line.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    text.lines().map(<[u8]>::trim_ascii).filter(has_word)
+}
+
+/// Returns up to `most` commits, from `start` back along first parents, and the time of the last one. Stops at a commit that this
+/// repository does not have, or whose id and time `goes_on` does not accept.
+pub(super) fn first_parents(
     repo: &Repo,
     start: Option<ObjectId>,
     most: usize,

@@ -16,7 +16,7 @@ use super::{
         share::share_of,
     },
     amended::{Amended, is_undone},
-    earlier::{MOST_KEPT, line_of, of_earlier_versions},
+    earlier::{MOST_KEPT, first_parents, of_earlier_versions},
 };
 use crate::{
     error::Result,
@@ -116,17 +116,17 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
-    // Of commits that a reset removed, a part is enough.
+    // The records of commits that a reset removed: a part of their work is enough.
     let mut left = BTreeSet::new();
     if matches!(place, Place::In(_)) {
-        // No hook has seen what git merged or picked from a branch that was checked out before.
+        // Git may have merged or picked commits of a branch that HEAD was on before, without any hook of ours.
         for commit in left_lately(repo, head, |_| true)? {
             ids.extend(log.of_commit(commit)?);
         }
     }
     for commit in left_behind(repo, head)? {
         left.extend(log.of_commit(commit)?);
-        // These were removed by an earlier reset.
+        // An earlier reset removed the commits that were made on this one.
         ids.extend(records::of_parent(repo, commit)?);
     }
     let may_be_any = match place {
@@ -189,7 +189,7 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
         return Ok(Vec::new());
     }
     // Usually, `head` contains all of them.
-    let (kept, oldest) = line_of(repo, head, MOST_KEPT, |commit, _| {
+    let (kept, oldest) = first_parents(repo, head, MOST_KEPT, |commit, _| {
         starts.retain(|start| *start != commit);
         !starts.is_empty()
     })?;
@@ -204,10 +204,10 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
         if left.contains(&start) || most == 0 {
             continue;
         }
-        let (line, _) = line_of(repo, Some(start), most, |_, seconds| seconds >= not_before)?;
+        let (line, _) = first_parents(repo, Some(start), most, |_, seconds| seconds >= not_before)?;
         match line.iter().position(|commit| kept.contains(commit) || left.contains(commit)) {
             Some(end) => left.extend(&line[..end]),
-            // The line ends at a root commit: the reset removed all of it, or it is another line of history.
+            // Both histories were read to their root commits and share none: `head` has nothing of this one.
             None if line.len() < most && kept.len() < MOST_KEPT => left.extend(line),
             None => {}
         }
@@ -239,8 +239,8 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
     Ok(false)
 }
 
-/// Returns the records of commits that touch the files of `changes`: after `git cherry-pick -n`, git knows only the last one picked,
-/// and what a revert brings back may be of any of them.
+/// Returns the records of commits that touch the files of `changes`. After `git cherry-pick -n`, git knows only the last picked
+/// commit, and a revert may bring back work of any commit.
 fn of_commits_touching(repo: &Repo, changes: &[Change]) -> Result<Vec<RecordId>> {
     let paths: Vec<&BStr> = changes.iter().map(|change| change.path.as_bstr()).collect();
     let mut ids = Vec::new();
@@ -319,8 +319,8 @@ fn is_at(place: Place, repo: &Repo, head: Option<ObjectId>, id: &RecordId, with_
     Ok(false)
 }
 
-/// Returns the lines (from 0) of agents in the files that the commit of the record `id` left; of a file without such lines, those
-/// of which the author is not known. Of a file without either, all of the change counts.
+/// Returns the lines (from 0) that count as the work of the record `id`, by file: those of agents, or else those of unknown
+/// authors. For a file without either, which is left out, the whole change counts.
 fn lines_of_no_person(repo: &Repo, id: &RecordId) -> Result<HashMap<BString, Vec<Range<usize>>>> {
     let stored = records::attribution(repo, id)?.unwrap_or_default();
     let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(HashMap::new()) };

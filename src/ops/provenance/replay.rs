@@ -225,8 +225,8 @@ impl Work {
                     AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
                 })
             };
-            // The base of the next chain may still have a file that the chain before has deleted or renamed: bring it back first.
-            // Its lines keep their authors as far as the renamed file has them; the author of the others is unknown.
+            // The next chain may be on a base that still has a file which the chain before it deleted or renamed: bring the file
+            // back first. Lines that the renamed file has keep their authors; the author of the others is unknown.
             let mut back = Vec::new();
             for change in &step.changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
@@ -265,7 +265,7 @@ impl Work {
         }
         let mut finals = Vec::with_capacity(committed.len());
         for change in committed {
-            // The replay has read most of the content: a file's first step has that of the parent, its last one the committed.
+            // The replay has read most content: the parent's before a file's first step, the committed one after its last.
             let before = match change.before.and_then(|leaf| bases.remove(&leaf)).flatten() {
                 Some(base) => Some(base),
                 None => content(repo, change.before)?,
@@ -343,7 +343,7 @@ pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str>
         let at = step.changes.binary_search_by(|it| it.path.cmp(&change.path)).ok()?;
         (step.changes[at].after == change.after).then_some(step)
     })?;
-    // If git brought some of its lines, the file as a whole has no one author: only the lines have.
+    // If git brought some lines of the file, they have authors of their own, and the file as a whole has none.
     let is_own = last.origin.contributor == Contributor::Agent && last.brought(change).is_none();
     last.origin.session.as_deref().filter(|_| is_own)
 }

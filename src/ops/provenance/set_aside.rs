@@ -13,7 +13,7 @@ use super::{
         chain::{
             Seen, Shadow,
             carriers::Carriers,
-            carry_forward::{Ground, base_tree, carry, origin_of, put_on_top},
+            carry_forward::{Destination, base_tree, carry, origin_of, put_on_top},
             stashed::Stashes,
             timeline::{Tip, live_tips},
         },
@@ -70,16 +70,16 @@ pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     if left.is_empty() && records::of_parent(repo, parent)?.is_empty() {
         return Ok(Vec::new());
     }
-    // The work in such a commit was based on its parent, or on the parent of a commit that it was made from. Skips
-    // damaged records.
-    let mut grounds = Vec::new();
+    // The work was based on the parent of its commit: another removed commit, or HEAD. After an amend or a rebase, the base is
+    // elsewhere, and the record has it. Skips damaged records.
+    let mut bases = Vec::new();
     for commit in left {
-        grounds.push(Base::Commit(commit));
+        bases.push(Base::Commit(commit));
         let ids = records::of_commit(repo, commit)?.into_iter();
-        grounds.extend(ids.filter_map(|id| records::find(repo, &id).ok().flatten()).map(|record| record.base));
+        bases.extend(ids.filter_map(|id| records::find(repo, &id).ok().flatten()).map(|record| record.base));
     }
-    grounds.push(base);
-    let place = |it: &Waiting| grounds.iter().position(|ground| *ground == it.checkpoint.base);
+    bases.push(base);
+    let place = |it: &Waiting| bases.iter().position(|base| *base == it.checkpoint.base);
     let mut found = newest_first(repo, newest_archived(repo, refname::is_settled)?);
     found.retain(|it| place(it).is_some());
     // Several checkpoints may have the same time.
@@ -114,10 +114,10 @@ fn newest_first(repo: &Repo, tips: Vec<Tip>) -> Vec<Waiting> {
 /// Finds archived work that the worktree contains and `shadow` does not, and carries it forward to the live shadow;
 /// returns its sessions.
 ///
-/// The archived shadow stays in the archive. This includes the work of an undone commit (`git reset HEAD~1`): another
+/// The archived shadow stays in the archive. Also takes up the work of an undone commit (`git reset HEAD~1`), because another
 /// session may change it before it is committed again.
 ///
-/// The live shadows of this worktree on `left` stay out: the caller carries them forward on top of this.
+/// Leaves out this worktree's live shadows on `left`: the caller carries them forward afterwards.
 pub(crate) fn take_up(
     context: &Context,
     shadow: &mut Shadow,
@@ -168,9 +168,9 @@ pub(crate) fn take_up(
             continue;
         }
         let (head_tree_id, last_tree_id, now_tree_id) = (shadow.head_tree_id, shadow.last_tree_id(), seen.tree_id);
-        let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: Some(wanted), is_now_seen: true };
+        let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted: Some(wanted), is_now_seen: true };
         let mut new = NewObjects::new(repo, Target::Loose);
-        let carried = carry(repo, &checkpoint, &ground, &mut new)?;
+        let carried = carry(repo, &checkpoint, &to, &mut new)?;
         if carried.paths.is_empty() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What is at the paths of a plan, compared byte for byte with what the plan saw.
+//! Compares the files at the paths of a plan with what the plan saw, byte for byte.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Which side of a step a content belongs to: its conversion follows the attributes of that side's tree.
+/// The tree that content belongs to: its attributes (see gitattributes(5)) decide how git converts the content.
 #[derive(Clone, Copy)]
 pub(super) enum Side {
     Before,
@@ -35,9 +35,9 @@ pub(super) enum Side {
 
 /// What a step finds at its path.
 pub(super) enum Found {
-    /// What the plan saw.
+    /// What the plan saw: the step is to be done.
     AsBefore(Option<Seen>),
-    /// What the step would make of it.
+    /// What the step would write: it is already done.
     AsAfter,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Site<'a> {
     pub(super) checkout: Checkout,
     before: Exact<'a>,
     after: Exact<'a>,
-    /// Directories without files, of which the checkpoint before the restore knows.
+    /// Empty directories that the checkpoint before the restore lists.
     empty_directories: BTreeSet<BString>,
     pub(super) has_links: bool,
     has_modes: bool,
@@ -56,12 +56,11 @@ pub(super) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Returns an error once the interrupt is raised.
     pub(super) fn check_interrupt(&self) -> Result<()> {
         self.repo.check_interrupt()
     }
 
-    /// Returns the worktree on the way from the first state to the second, in `steps`.
+    /// Opens the worktree for `steps`, which lead from the state `before` to the state `after`.
     pub(super) fn new(
         repo: &'a Repo,
         nonce: &str,
@@ -82,9 +81,9 @@ impl<'a> Site<'a> {
         })
     }
 
-    /// Returns the directories to remove, deepest first, for the file `path` to have room.
+    /// Returns the directories to remove, deepest first, before a file can replace the directory `path`.
     ///
-    /// All there is in them must be among `clears`, or known to be empty: else it would be lost.
+    /// Stops if they contain anything that `clears` does not list: it would be lost.
     pub(super) fn room(&mut self, path: &BStr, clears: &[Step]) -> Outcome<Vec<BString>> {
         let (files, directories) = self.checkout.list(path)?;
         let cleared: BTreeSet<&BString> = clears.iter().map(|step| &step.path).collect();
@@ -101,7 +100,7 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// Looks whether `step` finds what it expects, or nothing left to do.
+    /// Finds out whether `step` is to be done or already done. Stops if its path has anything else.
     pub(super) fn look(&mut self, step: &Step, is_swap: bool) -> Outcome<Found> {
         let path = step.path.as_bstr();
         let is_link = step.after.is_some_and(|content| content.leaf.mode == Mode::Link);
@@ -117,7 +116,7 @@ impl<'a> Site<'a> {
         };
         if is_dir(&stat) {
             return match step.after {
-                // The directory that was to follow the file is there already.
+                // The step removes a file to make way for this directory, which already exists.
                 None if is_swap => Ok(Found::AsAfter),
                 _ => Err(Stop::Left(Why::InTheWay)),
             };
@@ -171,14 +170,15 @@ impl<'a> Site<'a> {
         id_of(ObjectKind::Blob, bytes, self.repo.object_hash())
     }
 
-    /// Returns the bytes that `content` is in the worktree.
+    /// Returns the bytes that a file in the worktree has for `content`, after conversion.
     pub(super) fn bytes(&mut self, path: &BStr, content: Content, side: Side) -> Outcome<Vec<u8>> {
         let id = content.raw.unwrap_or(content.leaf.id);
         let blob = self.ahead.take(id).map_or_else(|| self.repo.read_blob(id), Ok)?;
         self.exact(side).bytes(path, content, blob).map_err(|error| self.unconvertible(error))
     }
 
-    /// A filter that fails concerns one path, unless it was ended because the restore is to end.
+    /// Returns how to go on after a failed filter: without this path. An interrupt ends filters, too, but it ends the whole
+    /// restore.
     fn unconvertible(&self, error: Error) -> Stop {
         if error.kind() == Kind::User && self.check_interrupt().is_ok() {
             tracing::warn!(%error, "not restored");
@@ -189,7 +189,6 @@ impl<'a> Site<'a> {
     }
 }
 
-/// Returns true if `stat` is of a directory.
 pub(super) fn is_dir(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
 }

@@ -90,10 +90,10 @@ fn set_aside(worktree: &Worktree<'_>, name: &str) -> Result<Option<Blank>> {
 fn last_of(context: &Context, shadow: &ShadowName) -> Result<Option<ObjectId>> {
     let Some(id) = Known::read(context).newest(shadow) else { return Ok(None) };
     let mut copier = Copier::new(context);
-    let stand = copier.stand_for(id, Some(shadow))?;
+    let replacement = copier.replacement_of(id, Some(shadow))?;
     let (_, _, written) = copier.write()?;
     written.settle()?;
-    Ok(stand.id)
+    Ok(replacement.id)
 }
 
 /// Returns the commit whose id the archive ref `name` abbreviates.

@@ -31,7 +31,7 @@ pub(super) type Copies = Vec<(ObjectId, ObjectId)>;
 
 /// What takes the place of a commit that something leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stand {
+pub(super) struct Replacement {
     /// The commit itself or its copy; of a lost one, what came before it. None: that is not known.
     pub(super) id: Option<ObjectId>,
     /// The tree of that.
@@ -46,7 +46,7 @@ pub(super) struct Copier<'c> {
     pub(super) reader: Reader<'c>,
     objects: NewObjects<'c>,
     known: Option<Known<'c>>,
-    stands: HashMap<ObjectId, Stand>,
+    replacements: HashMap<ObjectId, Replacement>,
     /// The trees of bases.
     bases: HashMap<Base, ObjectId>,
     copies: Copies,
@@ -59,7 +59,7 @@ impl<'c> Copier<'c> {
             reader: Reader::new(&context.repo),
             objects: NewObjects::new(&context.repo, Target::Loose),
             known: None,
-            stands: HashMap::new(),
+            replacements: HashMap::new(),
             bases: HashMap::new(),
             copies: Copies::new(),
         }
@@ -83,20 +83,20 @@ impl<'c> Copier<'c> {
     ///
     /// # Errors
     /// If something may be whole, and cannot be read now.
-    pub(super) fn stand_for(&mut self, tip: ObjectId, name: Option<&ShadowName>) -> Result<Stand> {
+    pub(super) fn replacement_of(&mut self, tip: ObjectId, name: Option<&ShadowName>) -> Result<Replacement> {
         let (mut begun, mut earlier) = (HashSet::new(), HashMap::new());
         let mut work = vec![(tip, name.cloned())];
         while let Some((id, name)) = work.last().cloned() {
-            if self.stands.contains_key(&id) {
+            if self.replacements.contains_key(&id) {
                 work.pop();
                 continue;
             }
             self.context.check_interrupt()?;
             let is_first = begun.insert(id);
-            let (stand, next) = match self.context.repo.checkpoint(id) {
+            let (replacement, next) = match self.context.repo.checkpoint(id) {
                 Ok(Some(checkpoint)) if is_first => (None, self.links(&checkpoint, name.as_ref())?),
                 Ok(Some(checkpoint)) => (Some(self.settle(&checkpoint)?), Vec::new()),
-                Ok(None) => (Some(Stand { id: Some(id), tree_id: None, is_lost: false }), Vec::new()),
+                Ok(None) => (Some(Replacement { id: Some(id), tree_id: None, is_lost: false }), Vec::new()),
                 Err(error) if is_first => {
                     self.reader.lose_commit(id, error)?;
                     let known = self.known.get_or_insert_with(|| Known::read(self.context));
@@ -105,19 +105,19 @@ impl<'c> Copier<'c> {
                     (None, before.map(|before| (before, name)).into_iter().collect())
                 }
                 Err(_) => {
-                    let stand = earlier.get(&id).and_then(|before| self.stands.get(before)).copied();
+                    let replacement = earlier.get(&id).and_then(|before| self.replacements.get(before)).copied();
                     // What is no checkpoint is a base, which comes before all of them.
-                    let stand = stand.filter(|stand| stand.tree_id.is_some());
-                    let nothing = Stand { id: None, tree_id: None, is_lost: true };
-                    (Some(stand.map_or(nothing, |stand| Stand { is_lost: true, ..stand })), Vec::new())
+                    let replacement = replacement.filter(|it| it.tree_id.is_some());
+                    let nothing = Replacement { id: None, tree_id: None, is_lost: true };
+                    (Some(replacement.map_or(nothing, |it| Replacement { is_lost: true, ..it })), Vec::new())
                 }
             };
-            if let Some(stand) = stand {
-                self.stands.insert(id, stand);
+            if let Some(replacement) = replacement {
+                self.replacements.insert(id, replacement);
             }
             work.extend(next.into_iter().filter(|(id, _)| !begun.contains(id)));
         }
-        self.stands.get(&tip).copied().ok_or_else(|| Error::internal(format!("'{tip}' was not looked at")))
+        self.replacements.get(&tip).copied().ok_or_else(|| Error::internal(format!("'{tip}' was not looked at")))
     }
 
     /// Returns the checkpoints that `checkpoint` leads to, each with the chain that it is in, if that is known.
@@ -132,16 +132,16 @@ impl<'c> Copier<'c> {
     }
 
     /// Returns what takes the place of `checkpoint`, where that is known of all that it leads to.
-    fn settle(&mut self, checkpoint: &Checkpoint) -> Result<Stand> {
+    fn settle(&mut self, checkpoint: &Checkpoint) -> Result<Replacement> {
         let repo = &self.context.repo;
         let base_tree_id = self.base_tree(checkpoint.base)?;
-        let stand = |id: ObjectId| self.stands.get(&id).copied();
+        let known = |id: ObjectId| self.replacements.get(&id).copied();
         let parent = if checkpoint.base.commit_id() == Some(checkpoint.parent_id) {
-            Some(Stand { id: Some(checkpoint.parent_id), tree_id: Some(base_tree_id), is_lost: false })
+            Some(Replacement { id: Some(checkpoint.parent_id), tree_id: Some(base_tree_id), is_lost: false })
         } else {
-            stand(checkpoint.parent_id)
+            known(checkpoint.parent_id)
         };
-        let (after, carried) = (checkpoint.after.and_then(stand), checkpoint.origin.carried.and_then(stand));
+        let (after, carried) = (checkpoint.after.and_then(known), checkpoint.origin.carried.and_then(known));
         let parent_id = if let Some(id) = parent.and_then(|parent| parent.id) {
             id
         } else {
@@ -152,9 +152,9 @@ impl<'c> Copier<'c> {
         let is_carried_same = carried.is_none() || links.2 == checkpoint.origin.carried;
         let is_same = links.0 == checkpoint.parent_id && links.1 == checkpoint.after && is_carried_same;
         if is_same && self.is_whole(checkpoint)? {
-            return Ok(Stand { id: Some(checkpoint.id), tree_id: Some(checkpoint.tree_id), is_lost: false });
+            return Ok(Replacement { id: Some(checkpoint.id), tree_id: Some(checkpoint.tree_id), is_lost: false });
         }
-        let before = after.or(parent).and_then(|stand| stand.tree_id).unwrap_or(base_tree_id);
+        let before = after.or(parent).and_then(|it| it.tree_id).unwrap_or(base_tree_id);
         let tree = self.reader.readable_part(checkpoint.tree_id, base_tree_id, Some(before), &mut self.objects)?;
         let mut side = match checkpoint.side_id {
             Some(id) => self.reader.readable_side(id, base_tree_id, &mut self.objects)?,
@@ -177,7 +177,7 @@ impl<'c> Copier<'c> {
         let id = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject, body, time }
             .write(repo, &mut self.objects)?;
         self.copies.push((checkpoint.id, id));
-        Ok(Stand { id: Some(id), tree_id: Some(tree_id), is_lost: false })
+        Ok(Replacement { id: Some(id), tree_id: Some(tree_id), is_lost: false })
     }
 
     /// Returns the side commit that says `side`: that of `checkpoint` if it is the same.
@@ -222,7 +222,7 @@ impl<'c> Copier<'c> {
     /// If something that cannot be read may be whole; nothing is written then.
     pub(super) fn write(self) -> Result<(Copies, Reader<'c>, Written<'c>)> {
         self.context.repo.refuse_hidden_objects(&self.reader.lost)?;
-        self.context.repo.write_anew(&self.reader.frayed)?;
+        self.context.repo.write_anew(&self.reader.damaged_ends)?;
         Ok((self.copies, self.reader, self.objects.write()?))
     }
 }

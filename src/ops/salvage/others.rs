@@ -4,7 +4,7 @@ use gix::ObjectId;
 
 use super::{
     clean_up,
-    copies::{Copier, Stand},
+    copies::{Copier, Replacement},
     head::refuse_without_head,
 };
 use crate::{
@@ -28,16 +28,16 @@ pub(crate) enum Fate {
 /// Returns the names of these refs, with what became of each.
 pub(crate) fn mend_refs(worktree: &Worktree<'_>) -> Result<Vec<(String, Fate)>> {
     let repo = &worktree.repo;
-    repo.grow_wary();
+    repo.distrust_objects();
     let mut copier = Copier::new(worktree);
     let (mut fates, mut updates) = (Vec::new(), Vec::new());
     for prefix in [refname::ARCHIVE, refname::VERIFIED, refname::TAGS, refname::PENDING] {
         for (name, id) in repo.sound_refs(prefix)? {
-            let stand = copier.stand_for(id, None)?;
-            if stand.id == Some(id) {
+            let replacement = copier.replacement_of(id, None)?;
+            if replacement.id == Some(id) {
                 continue;
             }
-            let fate = mend(repo, (&name, id), stand, &mut updates)?;
+            let fate = mend(repo, (&name, id), replacement, &mut updates)?;
             fates.push((name, fate));
         }
     }
@@ -55,24 +55,29 @@ pub(crate) fn mend_refs(worktree: &Worktree<'_>) -> Result<Vec<(String, Fate)>> 
     Ok(fates)
 }
 
-/// Adds to `updates` what lets the ref `name`, which points to `id`, lead to `stand`.
-fn mend(repo: &Repo, (name, id): (&str, ObjectId), stand: Stand, updates: &mut Vec<RefUpdate>) -> Result<Fate> {
+/// Adds to `updates` what lets the ref `name`, which points to `id`, lead to `replacement`.
+fn mend(
+    repo: &Repo,
+    (name, id): (&str, ObjectId),
+    replacement: Replacement,
+    updates: &mut Vec<RefUpdate>,
+) -> Result<Fate> {
     let name = name.to_owned();
-    match stand.id {
+    match replacement.id {
         Some(new) if name.starts_with(refname::ARCHIVE) => {
             let renamed = match refname::renamed_archive(&name, new) {
                 Some(renamed) if repo.find_ref(&renamed)?.is_none() => renamed,
                 _ => archive_name(repo, new)?,
             };
             if !updates.iter().any(|update| update.name == renamed) {
-                updates.push(RefUpdate { name: renamed.clone(), old: None, new: stand.id });
+                updates.push(RefUpdate { name: renamed.clone(), old: None, new: replacement.id });
             }
             updates.push(RefUpdate { name, old: Some(id), new: None });
             Ok(Fate::Mended(renamed))
         }
         // Any other ref is about this very checkpoint, not about those before it.
-        Some(_) if !stand.is_lost => {
-            updates.push(RefUpdate { name: name.clone(), old: Some(id), new: stand.id });
+        Some(_) if !replacement.is_lost => {
+            updates.push(RefUpdate { name: name.clone(), old: Some(id), new: replacement.id });
             Ok(Fate::Mended(name))
         }
         _ => Ok(Fate::Lost),

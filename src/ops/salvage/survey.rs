@@ -22,7 +22,7 @@ pub(crate) struct Damage {
     /// Objects that are gone or damaged; where all of them were known before, a tree that leads to some.
     pub(crate) lost: Vec<ObjectId>,
     /// Objects of which only the end of the file is damaged.
-    pub(crate) frayed: BTreeSet<ObjectId>,
+    pub(crate) damaged_ends: BTreeSet<ObjectId>,
 }
 
 impl<'r> Survey<'r> {
@@ -36,7 +36,7 @@ impl<'r> Survey<'r> {
     /// If something may be whole, and cannot be read now.
     pub(crate) fn damage_behind(&mut self, tip: ObjectId) -> Result<Damage> {
         let repo = self.repo;
-        let (lost, frayed) = (self.reader.lost.clone(), self.reader.frayed.clone());
+        let (lost, damaged_ends) = (self.reader.lost.clone(), self.reader.damaged_ends.clone());
         let (mut passed, mut work, mut broken) = (HashSet::new(), vec![tip], None);
         while let Some(id) = work.pop() {
             if self.sound.contains(&id) || !passed.insert(id) {
@@ -52,15 +52,15 @@ impl<'r> Survey<'r> {
             }
             work.extend(repo.links_of(&checkpoint).unwrap_or_default());
         }
-        let frayed = self.reader.frayed.difference(&frayed).copied().collect();
+        let damaged_ends = self.reader.damaged_ends.difference(&damaged_ends).copied().collect();
         let Some(tree_id) = broken else {
             self.sound.extend(passed);
-            return Ok(Damage { lost: Vec::new(), frayed });
+            return Ok(Damage { lost: Vec::new(), damaged_ends });
         };
         let mut lost: Vec<ObjectId> = self.reader.lost.difference(&lost).copied().collect();
         if lost.is_empty() {
             lost.push(tree_id);
         }
-        Ok(Damage { lost, frayed })
+        Ok(Damage { lost, damaged_ends })
     }
 }

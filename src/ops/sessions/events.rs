@@ -21,7 +21,7 @@ use crate::{
     model::{
         refname::Base,
         session::{Action, Phase, Session, SessionEvent, transition},
-        turns::Over,
+        turns::TurnEnd,
     },
     state::failpoint,
 };
@@ -153,7 +153,7 @@ pub(crate) fn leave(
     add_info(&mut session, info);
     let step = transition(Some(session.phase), session_event);
     let seen = if step.actions.contains(&Action::CloseTurn) {
-        close_turn(worktree, &mut session, Over::Said)?
+        close_turn(worktree, &mut session, TurnEnd::Reported)?
     } else {
         if author::has_left(worktree, id) {
             save::save_worktree(worktree, &Request { author: Author::Infer, ..Request::default() })?;

@@ -47,7 +47,7 @@ use crate::{
         redact::redact,
         refname::pending_ref,
         session::{Action, Session, SessionEvent, Turn, UnderWay, transition},
-        turns::Over,
+        turns::TurnEnd,
     },
     state::{
         failpoint,
@@ -167,7 +167,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     if is_broken {
         set_broken_aside(worktree, Look::AtAll)?;
         // The damage may be in the objects of HEAD.
-        repo.grow_wary();
+        repo.distrust_objects();
         shadow = Shadow::read_for(worktree, Some(id))?;
     }
     let (mut seen, mut objects) = save::look_beside_named(worktree, &mut shadow, id)?;
@@ -252,7 +252,7 @@ fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<(
         let request = save::Request { turn_of: Some(session.id.clone()), ..save::Request::default() };
         save::save_worktree(worktree, &request)?;
     }
-    close_turn(worktree, session, Over::Unsaid).map(drop)
+    close_turn(worktree, session, TurnEnd::Inferred).map(drop)
 }
 
 /// Takes up archived work that is in the worktree again. It may be of several sessions, so it goes to the worktree's shadow.

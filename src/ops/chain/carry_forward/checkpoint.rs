@@ -4,7 +4,7 @@ use gix::ObjectId;
 
 use super::{
     super::{commit::Draft, shadow::Shadow},
-    work::{Ground, carry},
+    work::{Destination, carry},
 };
 use crate::{
     error::Result,
@@ -35,8 +35,8 @@ pub(crate) fn bring(
 ) -> Result<bool> {
     let repo = &context.repo;
     let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
-    let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: None, is_now_seen: true };
-    let carried = carry(repo, tip, &ground, objects)?;
+    let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted: None, is_now_seen: true };
+    let carried = carry(repo, tip, &to, objects)?;
     if carried.paths.is_empty() {
         return Ok(false);
     }

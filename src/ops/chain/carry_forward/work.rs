@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Where work is carried to.
-pub(crate) struct Ground {
+pub(crate) struct Destination {
     /// The tree of the new base commit.
     pub(crate) head_tree_id: ObjectId,
     /// The tree of the checkpoint that the carried work follows.
@@ -54,8 +54,8 @@ pub(crate) fn base_tree(repo: &Repo, checkpoint: &Checkpoint) -> Result<ObjectId
     }
 }
 
-/// Returns the work of the chain that ends with `tip`, as it is carried to `ground`.
-pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, ground: &Ground, objects: &mut NewObjects<'_>) -> Result<Carried> {
+/// Returns the work of the chain that ends with `tip`, as it is carried `to` there.
+pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &mut NewObjects<'_>) -> Result<Carried> {
     let mut edits: Vec<(BString, Edit)> = Vec::new();
     let mut paths = Vec::new();
     let mut leaves_some = false;
@@ -63,42 +63,42 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, ground: &Ground, objects: &mu
     let renamed = OnceCell::new();
     for change in repo.diff_trees(base_tree_id, tip.tree_id)? {
         let path = change.path.as_bstr();
-        let head = repo.find_leaf(ground.head_tree_id, path)?;
+        let head = repo.find_leaf(to.head_tree_id, path)?;
         // If the new base has another name for the file, so has the worktree, unless it was seen to keep this one. The work
         // stays where a commit finds it by its content.
-        if !ground.is_now_seen && head.is_none() && change.before.is_some() {
+        if !to.is_now_seen && head.is_none() && change.before.is_some() {
             if renamed.get().is_none() {
-                drop(renamed.set(renamed_from(repo, base_tree_id, ground.head_tree_id)?));
+                drop(renamed.set(renamed_from(repo, base_tree_id, to.head_tree_id)?));
             }
             if renamed.get().is_some_and(|names| names.contains(&change.path)) {
                 leaves_some = true;
                 continue;
             }
         }
-        let now = repo.find_leaf(ground.now_tree_id, path)?;
-        let is_wanted = ground.wanted.as_ref().is_none_or(|wanted| wanted.contains(&change.path));
+        let now = repo.find_leaf(to.now_tree_id, path)?;
+        let is_wanted = to.wanted.as_ref().is_none_or(|wanted| wanted.contains(&change.path));
         if !is_wanted || now == head || change.after == head {
             leaves_some |=
-                change.after != head && (ground.is_now_seen || !share(repo, &change, change.before, head)?.is_all());
+                change.after != head && (to.is_now_seen || !share(repo, &change, change.before, head)?.is_all());
             continue;
         }
         // Carries the work's own content if possible, else its merge with the commit's, else what the worktree has.
-        let carried = if (change.after == now && ground.is_now_seen) || change.before == head {
+        let carried = if (change.after == now && to.is_now_seen) || change.before == head {
             change.after
         } else if let Some(merged) = merge(repo, &change, head, objects)? {
             Some(merged)
-        } else if !ground.is_now_seen && share(repo, &change, change.before, head)?.is_all() {
+        } else if !to.is_now_seen && share(repo, &change, change.before, head)?.is_all() {
             // The commit contains the work, together with changes of others: nothing is left to carry.
             continue;
         } else {
             now
         };
         paths.push(change.path.clone());
-        if repo.find_leaf(ground.last_tree_id, path)? != carried {
+        if repo.find_leaf(to.last_tree_id, path)? != carried {
             edits.push((change.path, carried.map(|leaf| (leaf.id, leaf.mode))));
         }
     }
-    let tree_id = if edits.is_empty() { ground.last_tree_id } else { edit_tree(ground.last_tree_id, &edits, objects)? };
+    let tree_id = if edits.is_empty() { to.last_tree_id } else { edit_tree(to.last_tree_id, &edits, objects)? };
     Ok(Carried { tree_id, paths, leaves_some })
 }
 

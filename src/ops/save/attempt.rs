@@ -1,0 +1,310 @@
+//! One attempt to take a checkpoint: looks at the worktree, decides whether it needs a checkpoint, and takes it.
+
+use std::time::Instant;
+
+use gix::{ObjectId, objs::Kind as ObjectKind};
+
+use crate::{
+    error::{Error, Result},
+    git::{Repo, new_objects::NewObjects, side::Side, stat_cache::StatCache},
+    model::{
+        checkpoint::{Checkpoint, Origin},
+        contributor::Contributor,
+        event::Event,
+        refname,
+    },
+    ops::{
+        Context, Worktree, author,
+        chain::{
+            Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_missing_files, changes,
+            is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_known, look_at_paths,
+            milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
+            stashed::look_at_stashed, store_cache, take,
+        },
+        follow::follow_head,
+        moved::{self, OpenCall, moved_lines},
+        named, stats,
+        turn::OpenTurn,
+        verified_mark,
+    },
+};
+
+/// A save together with what it saw.
+pub(crate) struct Taken {
+    pub(crate) saved: Saved,
+    /// The state of every path; only after a pass over the whole worktree.
+    pub(crate) cache: Option<StatCache>,
+    /// What the tree cannot store.
+    pub(crate) side: Side,
+}
+
+/// Takes the checkpoint. With `refuses_named`, fails with [`Kind::Race`](crate::error::Kind::Race) if a file that an open tool
+/// call names has changed: the session of that call gets a checkpoint of its own for the file.
+pub(super) fn try_save(worktree: &Worktree<'_>, request: &Request, refuses_named: bool) -> Result<Taken> {
+    let start = Instant::now();
+    let repo = &worktree.repo;
+    follow_head(worktree)?;
+    let request = &mut request.clone();
+    let mut origin = author_of(worktree, request)?;
+    let turn_of = request.turn_of.as_deref().or(origin.session.as_deref());
+    let mut turn = OpenTurn::of(worktree, turn_of)?;
+    let mut shadow = match &mut turn {
+        Some(turn) => turn.enter(worktree, &mut origin, &mut request.message)?,
+        None => Shadow::read_for(worktree, origin.session.as_deref())?,
+    };
+    if shadow.tip.is_none() && !worktree.broken().is_empty() {
+        // The broken chain was set aside: no live checkpoint has the paths that the request leaves out, so save them as well.
+        request.scope = Scope::All;
+    }
+    let call = call_that_ran_git(worktree, &request.scope, &origin);
+    resolve_scope(repo, &mut request.scope, &origin, &shadow)?;
+    let (mut seen, mut objects) = look(worktree, &request.scope, &shadow)?;
+    if let Some(call) = call {
+        note_moved_lines(worktree, &call, &shadow, &mut seen, &mut objects)?;
+    }
+    let (took, skipped) = (start.elapsed(), seen.skipped.len());
+    tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: worktree scanned");
+    if refuses_named && named::has_changed(worktree, &shadow, &seen, &objects)? {
+        return Err(Error::race("during the save, a tool changed a file that it names"));
+    }
+    let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
+    let baseline = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
+    let had_shadow = shadow.expected.is_some();
+    let saved = match to_do(request, &shadow, is_changed) {
+        ToDo::Take => {
+            if let Some(tip) = &shadow.tip {
+                write_tip_anew(repo, tip);
+                repair_before_next(worktree, &shadow);
+            }
+            let saved = take(worktree, request, &origin, &shadow, &seen, objects, start)?;
+            if let Some(id) = saved.id {
+                stats::cache_if_due(repo, id);
+            }
+            emit_events(worktree, &saved, had_shadow, baseline.as_ref());
+            if let Some(turn) = turn {
+                turn.took_checkpoint(worktree);
+            }
+            saved
+        }
+        ToDo::Publish => {
+            repair_unchanged(worktree, &shadow, objects)?;
+            publish(worktree, &mut shadow)?;
+            if let Some(turn) = turn {
+                turn.took_checkpoint(worktree);
+            }
+            let saved = unchanged(worktree, request.verify, origin, &shadow, &seen, start)?;
+            let saved = Saved { reset: shadow.sets_aside, ..saved };
+            emit_events(worktree, &saved, had_shadow, baseline.as_ref());
+            saved
+        }
+        ToDo::Nothing => {
+            repair_unchanged(worktree, &shadow, objects)?;
+            unchanged(worktree, request.verify, origin, &shadow, &seen, start)?
+        }
+    };
+    let is_all = request.scope.paths().is_none();
+    if request.author == Author::Infer && is_all && saved.contributor == Contributor::Unknown {
+        author::settle(worktree);
+    }
+    let repacking = Instant::now();
+    repo.repack_if_due();
+    tracing::debug!(took = ?repacking.elapsed(), "repack: old objects packed if due");
+    store_cache(repo, &mut seen, saved.id);
+    Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
+}
+
+/// Returns the author that `request` names, or else infers who made the unsaved changes.
+pub(super) fn author_of(worktree: &Worktree<'_>, request: &Request) -> Result<Origin> {
+    match &request.author {
+        Author::Is(origin) => Ok(origin.clone()),
+        Author::Infer => author::unsaved(worktree),
+    }
+}
+
+/// Returns the open tool call that may have run git, and so may have brought lines from other commits: they keep their authors.
+fn call_that_ran_git(worktree: &Worktree<'_>, scope: &Scope, origin: &Origin) -> Option<OpenCall> {
+    let repo = &worktree.repo;
+    // A tool that names its files does not run git.
+    if matches!(scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_)) {
+        return None;
+    }
+    if origin.contributor == Contributor::Unknown && repo.is_rebasing() {
+        // A rebase brings lines from commits. With any open call, we find their authors; only the rest is unknown.
+        return moved::any_call(worktree);
+    }
+    let session = origin.session.as_deref().filter(|_| origin.contributor == Contributor::Agent)?;
+    // Some agents report no tool calls. If one of them is committing or rebasing, its whole turn counts as the call.
+    let is_in_commit = || matches!(scope, Scope::Staged(_)) || repo.has_prepared_commit() || repo.is_rebasing();
+    let turn_as_call = || moved::turn_as_call(worktree, session).filter(|_| is_in_commit());
+    moved::call_of(worktree, session).or_else(turn_as_call)
+}
+
+/// Replaces staged changes in `scope` by the paths to look at, and adjusts these paths to the files that exist.
+fn resolve_scope(repo: &Repo, scope: &mut Scope, origin: &Origin, shadow: &Shadow) -> Result<()> {
+    if let Scope::Staged(staged) = scope {
+        *scope = scope_of_staged(repo, staged, shadow)?;
+    }
+    if let Scope::PathsIfThere(paths) = scope {
+        leave_out_unknown_paths(repo, paths, shadow)?;
+        // A person may have renamed a missing file to a new one: look at both. An agent's file tools rename nothing.
+        if origin.contributor != Contributor::Agent {
+            add_missing_files(repo, paths, shadow)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds to `seen` the authors of the lines that git brought while `call` was open.
+fn note_moved_lines(
+    worktree: &Worktree<'_>,
+    call: &OpenCall,
+    shadow: &Shadow,
+    seen: &mut Seen,
+    objects: &mut NewObjects<'_>,
+) -> Result<()> {
+    let repo = &worktree.repo;
+    if seen.index_tree_id.is_none() && repo.has_prepared_commit() {
+        look_at_index(repo, shadow, seen, objects)?;
+    }
+    let moved = moved_lines(worktree, call, shadow, seen, objects)?;
+    seen.side.moved_id = moved.map(|moved| objects.add(ObjectKind::Blob, &moved)).transpose()?;
+    Ok(())
+}
+
+/// What a save does after it has looked at the worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ToDo {
+    /// It takes a checkpoint.
+    Take,
+    /// It gives the last checkpoint a ref: the turn's baseline, which has the same state.
+    Publish,
+    Nothing,
+}
+
+/// Decides what a save does with `shadow`. `is_changed` is true if the worktree differs from the last checkpoint.
+fn to_do(request: &Request, shadow: &Shadow, is_changed: bool) -> ToDo {
+    let needs_ref = match request.hold {
+        Hold::ForRestore { .. } => true,
+        // Without a checkpoint, the state is that of the base, which HEAD holds. Only a checkpoint can be marked as verified.
+        Hold::Ref => request.verify || shadow.tip.is_some(),
+        Hold::AsBefore => request.verify,
+    };
+    if is_changed || request.allow_empty || needs_ref && shadow.tip.is_none() {
+        ToDo::Take
+    } else if needs_ref && shadow.held_tip().is_none() {
+        ToDo::Publish
+    } else {
+        ToDo::Nothing
+    }
+}
+
+/// Reads the paths of `scope` in the worktree.
+fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
+    let repo = &worktree.repo;
+    match (scope, &shadow.tip) {
+        (Scope::Known(known), Some(tip)) => {
+            let side = shadow.tip_side.as_ref().map(Side::for_next).unwrap_or_default();
+            let (mut seen, mut objects) = look_at_known(repo, known, tip, side)?;
+            if known.and_index {
+                look_at_index(repo, shadow, &mut seen, &mut objects)?;
+            }
+            Ok((seen, objects))
+        }
+        (Scope::Paths(paths) | Scope::PathsIfThere(paths), _) => {
+            // The root means all paths.
+            if !paths.iter().any(|path| path.is_empty()) {
+                return look_at_paths(worktree, paths, shadow);
+            }
+            refuse_unknown_paths(worktree, paths, shadow)?;
+            look_at_all(worktree, shadow)
+        }
+        (Scope::Stashed(stash), _) => look_at_stashed(worktree, *stash, shadow),
+        (Scope::All | Scope::Staged(_), _) | (Scope::Known(_), None) => look_at_all(worktree, shadow),
+    }
+}
+
+/// Rewrites objects of the checkpoint `tip` whose files are damaged only at the end: we can still read them, but git cannot, and
+/// would fail on the history of the next checkpoint.
+fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
+    let ids = [Some(tip.id), Some(tip.tree_id), tip.side_id];
+    if let Err(error) = repo.write_anew(&ids.into_iter().flatten().collect()) {
+        tracing::warn!(%error, "git cannot read the last checkpoint; 'git checkpoint doctor --fix' writes it anew");
+    }
+}
+
+/// Returns the result of a save that takes no new checkpoint.
+fn unchanged(
+    context: &Context,
+    is_verified: bool,
+    origin: Origin,
+    shadow: &Shadow,
+    seen: &Seen,
+    start: Instant,
+) -> Result<Saved> {
+    let id = shadow.held_tip();
+    if let (true, Some(id)) = (is_verified, id) {
+        verified_mark::mark_by_hand(context, id)?;
+    }
+    let verified_id = context.repo.find_ref(&refname::verified_ref(context.repo.worktree_id()))?;
+    Ok(Saved {
+        version: 1,
+        id,
+        parent: shadow.tip.as_ref().map(|tip| tip.parent_id).or(shadow.name.base.commit_id()),
+        tree: seen.tree_id,
+        base: shadow.name.base,
+        r#ref: shadow.name.to_ref(),
+        created: false,
+        contributor: origin.contributor,
+        session: origin.session,
+        turn: origin.turn,
+        paths: Vec::new(),
+        skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
+        unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
+        verified: id.is_some() && verified_id == id,
+        reset: false,
+        broken: context.broken(),
+        duration_ms: milliseconds(start.elapsed()),
+    })
+}
+
+/// Emits the events of `saved`, and one for the turn's `baseline` if this save put it into the shadow.
+fn emit_events(context: &Context, saved: &Saved, had_shadow: bool, baseline: Option<&Checkpoint>) {
+    let duration_ms = saved.duration_ms;
+    if !had_shadow {
+        let (worktree, base) = (context.repo.worktree_id().to_string(), saved.base.to_string());
+        context.emit(&Event::Initialize { worktree, base, created: true, duration_ms });
+    }
+    match baseline.map(|baseline| checkpoint_event(&context.repo, baseline, duration_ms)).transpose() {
+        Ok(event) => event.iter().for_each(|event| context.emit(event)),
+        // The checkpoint has its ref: a missing event must not fail the save.
+        Err(error) => tracing::warn!(%error, "cannot log an event"),
+    }
+    if !saved.created {
+        return;
+    }
+    let text = |id: Option<ObjectId>| id.map(|id| id.to_string()).unwrap_or_default();
+    context.emit(&Event::Checkpoint {
+        from: text(saved.parent),
+        to: text(saved.id),
+        contributor: saved.contributor.as_str().into(),
+        session: saved.session.clone(),
+        paths: saved.paths.len(),
+        verified: saved.verified,
+        duration_ms,
+    });
+    if !saved.skipped.is_empty() {
+        context.emit(&Event::Skip { paths: saved.skipped.len(), to: saved.id.map(|id| id.to_string()) });
+    }
+}
+
+fn checkpoint_event(repo: &Repo, checkpoint: &Checkpoint, duration_ms: u64) -> Result<Event> {
+    Ok(Event::Checkpoint {
+        from: checkpoint.parent_id.to_string(),
+        to: checkpoint.id.to_string(),
+        contributor: checkpoint.origin.contributor.as_str().into(),
+        session: checkpoint.origin.session.clone(),
+        paths: changes(repo, checkpoint)?.len(),
+        verified: false,
+        duration_ms,
+    })
+}
