@@ -169,6 +169,9 @@ pub struct Session {
     /// The records that commits in mid-turn made, oldest first; the end of the turn completes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_records: Vec<String>,
+    /// True if it has reported tools in an earlier turn: then a turn without any may have changed nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_reported_tools: bool,
     /// True if its last turn ended with its process.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_interrupted: bool,
@@ -208,6 +211,7 @@ impl Session {
             under_way: None,
             transcript: None,
             open_records: Vec::new(),
+            has_reported_tools: false,
             is_interrupted: false,
             process: None,
         }

@@ -126,7 +126,6 @@ impl Entry {
     }
 
     /// Notes that the guard judges the end of the call `id`, and returns where the call began.
-    ///
     /// An agent that names its calls at one end only has them in order.
     pub fn take_start(&mut self, id: Option<&str>) -> Option<Start> {
         let mut waiting = self.calls.iter_mut().filter(|call| call.start.is_some()).collect::<Vec<_>>();

@@ -145,8 +145,8 @@ fn oldest(context: &Context) -> i64 {
 /// has an open call, `turn_end` decides whether its changes are the session's or unknown.
 ///
 /// Otherwise, the changes are the session's, or unknown if someone else may have made them: another session that reports no
-/// calls, or a person, because the user may have refused the command, the agent was killed during a call, or nobody reported the
-/// end of the turn.
+/// calls, or a person, because the user may have refused the command, the agent was killed during a call, nobody reported the end
+/// of the turn, or the session reported calls in an earlier turn and none in this one.
 pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEnd) -> Result<Origin> {
     // These include calls that began too long ago for `open`.
     let is_left = |own: &Entry| may_be_refused(own.calls.iter()) || was_killed_at_work(context, own);
@@ -158,8 +158,9 @@ pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEn
     let has_reported =
         own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
     if !has_reported {
-        let is_others =
-            is_shared(context, &turns, &session.id)? || own.is_some_and(|own| may_be_interrupted(own, turn_end));
+        let is_others = is_shared(context, &turns, &session.id)?
+            || own.is_some_and(|own| may_be_interrupted(own, turn_end))
+            || session.has_reported_tools && own.is_none_or(|own| own.accounts.is_empty());
         return Ok(if is_others { unknown() } else { of_session(session, None) });
     }
     let mut calls = own.into_iter().flat_map(|own| &own.calls);
@@ -206,8 +207,8 @@ fn without_reports(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
 /// Returns the author of the unsaved changes for a save that names no author.
 ///
 /// That is a human, unless a tool that may change any path is in use, or a session with an open turn does not report
-/// its tool calls: then it is that session. If several sessions qualify, an agent was killed while it used a tool, or open
-/// turns cannot be read, the author is unknown.
+/// its tool calls: then it is that session. If several sessions qualify, if the session has reported tools in an earlier turn, if
+/// an agent was killed while it used a tool, or if open turns cannot be read, the author is unknown.
 pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     if !context.are_turns_known() {
         return Ok(unknown());
@@ -217,7 +218,7 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
         // A human makes this save or commit, but a tool of a killed agent may have made the changes in it.
         [] if turns.entries.iter().any(|entry| was_killed_at_work(context, entry)) => unknown(),
         [] => between(context, &without_names(&turns), Asker::Command),
-        [session] if turns.calls().next().is_none() => of_session(session, None),
+        [session] if turns.calls().next().is_none() && !session.has_reported_tools => of_session(session, None),
         _ => unknown(),
     })
 }

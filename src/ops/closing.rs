@@ -30,7 +30,7 @@ pub(crate) fn close_turn(worktree: &Worktree<'_>, session: &mut Session, turn_en
     let (mut seen, mut now_tree_id) = (None, None);
     if session.is_in(repo.worktree_id()) {
         let author = Author::Is(author::at_turn_end(worktree, session, turn_end)?);
-        let request = Request { author, turn_of: Some(session.id.clone()), ends: Some(turn_end), ..Request::default() };
+        let request = Request { author, turn_of: Some(session.id.clone()), ends_turn: true, ..Request::default() };
         let taken = save::save_worktree(worktree, &request)?.saved;
         now_tree_id = leaves_out_the_same(worktree, &session.id, &taken)?.then_some(taken.tree);
         seen = Some(taken);

@@ -12,10 +12,7 @@ use super::{
 use crate::{
     error::Result,
     git::new_objects::NewObjects,
-    model::{
-        checkpoint::Origin,
-        turns::{Call, TurnEnd},
-    },
+    model::{checkpoint::Origin, turns::Call},
 };
 
 /// How often a save looks at the worktree again while tools keep changing the files that they name.
@@ -29,16 +26,14 @@ const LONGEST_CALL: i64 = 30;
 type Maker<'t> = (&'t str, Option<&'t str>);
 
 /// Returns the requests that save the files that open tool calls name, one for each author. The author is unknown if several
-/// sessions name the file, if the agent was killed, or if the call takes too long.
-///
-/// If the turn of a session is about to end (`ending`), its calls may take any time, and [`TurnEnd`] says whether their author is
-/// known.
-pub(crate) fn requests(context: &Context, ending: Option<(&str, TurnEnd)>) -> Vec<Request> {
+/// sessions name the file, if the agent was killed, if the call takes too long, or if the turn of its session (`ending`) ends before
+/// the call does: the user may have refused the call and edited the file.
+pub(crate) fn requests(context: &Context, ending: Option<&str>) -> Vec<Request> {
     let turns = author::open(context);
     let (mut makers, oldest) = (BTreeMap::<&str, BTreeSet<Option<Maker<'_>>>>::new(), clock() - LONGEST_CALL);
     for (session, call) in turns.calls() {
-        let ends = ending.is_some_and(|(ends, _)| ends == session);
-        let maker = Some((session, call.agent_id.as_deref())).filter(|_| ends || call.started >= oldest);
+        let is_known = ending != Some(session) && call.started >= oldest;
+        let maker = Some((session, call.agent_id.as_deref())).filter(|_| is_known);
         for path in call.paths.iter().flatten() {
             makers.entry(path).or_default().insert(maker);
         }
@@ -48,7 +43,7 @@ pub(crate) fn requests(context: &Context, ending: Option<(&str, TurnEnd)>) -> Ve
         paths_of.entry(one_of(&makers)).or_default().push(path.into());
     }
     let request = |(maker, paths): (Option<Maker<'_>>, _)| {
-        let origin = maker.map_or_else(author::unknown, |maker| origin(context, maker, ending));
+        let origin = maker.map_or_else(author::unknown, |maker| origin(context, maker));
         let turn_of = maker.map(|(session, _)| session.to_owned());
         let (scope, author) = (Scope::PathsIfThere(paths), Author::Is(origin));
         Request { scope, author, turn_of, ..Request::default() }
@@ -63,9 +58,8 @@ fn one_of<'t>(makers: &BTreeSet<Option<Maker<'t>>>) -> Option<Maker<'t>> {
     is_one.then_some((session, agent_id.filter(|_| makers.len() == 1)))
 }
 
-fn origin(context: &Context, (session, agent_id): Maker<'_>, ending: Option<(&str, TurnEnd)>) -> Origin {
-    let is_over = ending.is_some_and(|(ends, turn_end)| ends == session && turn_end == TurnEnd::Inferred);
-    let session = session_info::peek(context, session).filter(|_| !is_over && !author::is_gone(context, session));
+fn origin(context: &Context, (session, agent_id): Maker<'_>) -> Origin {
+    let session = session_info::peek(context, session).filter(|_| !author::is_gone(context, session));
     session.map_or_else(author::unknown, |session| author::of_session(&session, agent_id.map(Into::into)))
 }
 

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::{Kind, Result},
     git::new_objects::NewObjects,
-    model::{contributor::Contributor, turns::TurnEnd},
+    model::contributor::Contributor,
     state::sessions::Found,
 };
 
@@ -87,7 +87,7 @@ pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Resul
     }
     if named::must_come_first(worktree, request) {
         for _ in 0..named::MOST_LOOKS {
-            save_named(worktree, request.turn_of.as_deref().zip(request.ends))?;
+            save_named(worktree, request.turn_of.as_deref().filter(|_| request.ends_turn))?;
             match try_twice(worktree, request, true) {
                 Err(error) if error.kind() == Kind::Race => {}
                 taken => return taken,
@@ -116,9 +116,8 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     saved
 }
 
-/// Takes checkpoints of the files that open tool calls name. `ending` is the session whose turn is about to end; its [`TurnEnd`]
-/// says whether that session made the changes of its unfinished calls, or the author is unknown.
-pub(crate) fn save_named(worktree: &Worktree<'_>, ending: Option<(&str, TurnEnd)>) -> Result<()> {
+/// Takes checkpoints of the files that open tool calls name. `ending` is the session whose turn is about to end.
+pub(crate) fn save_named(worktree: &Worktree<'_>, ending: Option<&str>) -> Result<()> {
     named::requests(worktree, ending).iter().try_for_each(|request| try_twice(worktree, request, false).map(drop))
 }
 

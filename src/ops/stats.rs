@@ -127,7 +127,8 @@ impl Stats {
         };
         // A carried-forward checkpoint counts for the sessions whose work it carries.
         for step in replay::steps(repo, &source, &|path| paths.contains(path))?.into_iter().rev() {
-            self.count(step.origin, source.seconds, step.changes.iter().map(|change| &change.path));
+            let paths = step.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
+            self.count(step.origin, source.seconds, paths.flatten());
         }
         Ok(())
     }

@@ -69,6 +69,7 @@ pub(crate) fn end(
     if matches!(why, End::Ended | End::Adopted | End::Forgotten) || session_info::has_lost_worktree(worktree, session) {
         release_all_pending(worktree, &session.id)?;
     }
+    session.has_reported_tools |= worktree.turns().find(&session.id).is_some_and(|own| !own.accounts.is_empty());
     worktree.edit_turns(|turns| {
         let own = turns.find(&session.id).filter(|_| matches!(why, End::Stopped | End::Ended));
         let left = own.map(author::left_running).unwrap_or_default();

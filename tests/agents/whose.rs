@@ -262,17 +262,17 @@ fn what_a_turn_has_not_saved_when_it_is_given_up_is_no_persons(#[values(true, fa
 }
 
 #[test]
-fn an_interrupted_tool_has_made_what_is_there() {
+fn an_interrupted_tool_may_have_made_what_is_there() {
     let world = World::with_lines();
     world.prompt("s");
     world.before("s", "1", &["f"]);
     world.add("f", "a half");
     world.event("interrupt", "s", &json!({}));
-    assert_eq!(world.chain(), ["s f"]);
+    assert_eq!(world.chain(), ["unknown f"]);
     // The shell that kept running reports its end.
     world.add("g", "late");
     world.after("s", "2", &[]);
-    assert_eq!(world.chain(), ["s f", "s g"]);
+    assert_eq!(world.chain(), ["unknown f", "s g"]);
     world.prompt("s");
     world.before("s", "3", &[]);
     world.add("h", "then the next prompt comes");
@@ -509,5 +509,41 @@ fn a_command_in_the_background_that_cannot_be_seen_counts_once_after_its_turn() 
     world.add("g", "of a person");
     world.done(&["save", "-q"]);
     assert_eq!(world.chain(), ["unknown f", "human g"]);
+    world.finish();
+}
+
+/// The agent has reported its tools in the turn before. A person works before its first tool of this turn, or while it uses none.
+#[rstest::rstest]
+#[case::saved("save")]
+#[case::committed("commit")]
+#[case::at_the_stop("stop")]
+fn what_changes_before_the_first_tool_of_a_turn_is_not_the_agents(#[case] then: &str) {
+    let world = World::with_lines();
+    world.prompt("s");
+    world.edit("s", "1", "f", "of s");
+    world.stop("s");
+    world.commit();
+    world.prompt("s");
+    world.add("g", "of a person");
+    match then {
+        "save" => drop(world.done(&["save", "-q"])),
+        "stop" => world.stop("s"),
+        _ => {}
+    }
+    world.commit();
+    assert_eq!(world.owners(), ["g unknown 1"]);
+    world.finish();
+}
+
+/// The user refuses the edit, which no event reports, and edits the file. The agent stops.
+#[test]
+fn a_file_that_a_refused_tool_has_named_is_of_an_unknown_author_at_the_stop() {
+    let world = World::with_lines();
+    world.prompt("s");
+    world.before("s", "1", &["f"]);
+    world.add("f", "of a person");
+    world.stop("s");
+    world.commit();
+    assert_eq!(world.owners(), ["f unknown 1"]);
     world.finish();
 }

@@ -95,7 +95,7 @@ fn a_tool_names_files_of_another_worktree(#[case] path: &str) {
     world.before("s", "3", &[&named]);
     world.add(&named, "a half");
     world.stop("s");
-    assert_eq!(chain_of(&world, &side)[2..], ["agent/s f"]);
+    assert_eq!(chain_of(&world, &side)[2..], ["unknown/ f"]);
     let there = side.to_str().expect("it is text");
     world.git(&["-C", there, "commit", "-qam", "there"]);
     let value = world.json(&["attribution", "--json", "side"]);

@@ -27,10 +27,7 @@ use super::{
 use crate::{
     error::Result,
     git::Repo,
-    model::{
-        session::{Action, Phase, SessionEvent, transition},
-        turns::TurnEnd,
-    },
+    model::session::{Action, Phase, SessionEvent, transition},
     state::{agents, sessions},
 };
 
@@ -45,12 +42,12 @@ pub(crate) use unsaid::keep as keep_unsaid;
 /// agent must not notice.
 pub(crate) fn handle(context: &Context, report: &Report) -> Result<Answer> {
     if matches!(report.what, What::Prompt(_)) {
-        visit::leave(context, &report.session, TurnEnd::Inferred);
+        visit::leave(context, &report.session);
     }
     let Some(parts) = visit::parts(&context.repo, report) else {
         let answer = handle_here(context, report);
         if matches!(report.what, What::Stop | What::End) {
-            visit::leave(context, &report.session, TurnEnd::Reported);
+            visit::leave(context, &report.session);
         }
         return answer;
     };

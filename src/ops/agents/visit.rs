@@ -14,7 +14,6 @@ use super::{
 use crate::{
     error::Result,
     git::Repo,
-    model::turns::TurnEnd,
     ops::{
         Context,
         save::{self, lock_to_write},
@@ -76,7 +75,7 @@ pub(super) fn open(context: &Context, root: &Path) -> Result<Context> {
 
 /// Closes the tool calls of `session`, whose turn has ended, that are open in other worktrees: `turn_end` decides who has made
 /// what they name.
-pub(super) fn leave(context: &Context, session: &str, turn_end: TurnEnd) {
+pub(super) fn leave(context: &Context, session: &str) {
     for (id, root) in context.repo.other_worktrees() {
         let turns = peek(&context.repo.git_dir_of(id.as_bstr()));
         if !turns.find(session).is_some_and(|entry| entry.turn.is_none() && !entry.calls.is_empty()) {
@@ -84,7 +83,7 @@ pub(super) fn leave(context: &Context, session: &str, turn_end: TurnEnd) {
         }
         let closed = open(context, &root).and_then(|there| {
             let worktree = lock_to_write(&there)?;
-            let saved = save::save_named(&worktree, Some((session, turn_end)));
+            let saved = save::save_named(&worktree, Some(session));
             worktree.edit_turns(|turns| turns.end(session));
             turn::write_after(&worktree, saved)
         });

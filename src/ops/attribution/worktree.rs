@@ -244,13 +244,7 @@ fn copied(
         let mut name = change.path.clone();
         for step in steps.iter().rev() {
             let Some(change) = step.changes.iter().find(|it| it.path == name) else { continue };
-            let mut old_path = change.old_path.clone();
-            // If both names are wanted, the step does not say that the file was renamed.
-            if old_path.is_none() && change.before.is_none() && step.changes.iter().any(|it| it.after.is_none()) {
-                let renamed = repo.detect_renames(step.changes.clone())?;
-                old_path = renamed.into_iter().find(|it| it.path == name).and_then(|it| it.old_path);
-            }
-            name = old_path.unwrap_or(name);
+            name = change.old_path.clone().unwrap_or(name);
         }
         if let Some(leaf) = repo.find_leaf(head_tree_id, name.as_bstr())? {
             copied.insert(change.path.clone(), (name, leaf));

@@ -5,7 +5,7 @@ use gix::ObjectId;
 
 use crate::{
     git::exact::Basis,
-    model::{change::Change, checkpoint::Origin, step::Step, turns::TurnEnd},
+    model::{change::Change, checkpoint::Origin, step::Step},
 };
 
 /// How to save.
@@ -49,8 +49,8 @@ pub(crate) struct Request {
     pub(crate) author: Author,
     /// The session whose turn the checkpoint belongs to, if another author made the changes.
     pub(crate) turn_of: Option<String>,
-    /// How that turn ends, if it is about to: this decides who made the changes of its open tool calls.
-    pub(crate) ends: Option<TurnEnd>,
+    /// True if that turn is about to end: who made the changes of its unfinished tool calls is unknown then.
+    pub(crate) ends_turn: bool,
     /// The message, as in [`SaveOptions`].
     pub(crate) message: Option<String>,
     /// What has to be there afterwards.
@@ -119,7 +119,7 @@ impl From<&SaveOptions> for Request {
     fn from(options: &SaveOptions) -> Self {
         let SaveOptions { message, author, paths, verify, allow_empty, force: _ } = options.clone();
         let scope = paths.map_or(Scope::All, Scope::Paths);
-        let (hold, turn_of, ends) = (Hold::Ref, None, None);
-        Self { scope, author, turn_of, ends, message, hold, verify, allow_empty }
+        let (hold, turn_of, ends_turn) = (Hold::Ref, None, false);
+        Self { scope, author, turn_of, ends_turn, message, hold, verify, allow_empty }
     }
 }

@@ -107,7 +107,8 @@ fn part_of(id: &str, known: Option<&Session>, committed: &[Change], (work, steps
     let mut mine = Vec::new();
     // Follow renames backwards to the earlier names.
     for step in steps.iter().rev() {
-        let here: Vec<&Change> = step.changes.iter().filter(|change| paths.contains(&change.path)).collect();
+        let is_here = |change: &&Change| names(change).any(|path| paths.contains(&path));
+        let here: Vec<&Change> = step.changes.iter().filter(is_here).collect();
         if !here.is_empty() && step.origin.session.as_deref() == Some(id) {
             mine.push(step);
         }

@@ -3,10 +3,7 @@
 use super::{super::Worktree, facts::is_gone};
 use crate::{
     error::Result,
-    model::{
-        session::Session,
-        turns::{Entry, TurnEnd},
-    },
+    model::{session::Session, turns::Entry},
     ops::{
         author,
         save::{self, Author, Request, Saved},
@@ -33,7 +30,7 @@ pub(crate) fn recover(worktree: &Worktree<'_>, own: &str) -> Result<Vec<String>>
 fn close(worktree: &Worktree<'_>, entry: &Entry) -> Result<Option<Saved>> {
     let has_turn = |session: &Session| session.under_way.is_some() && session.is_in(worktree.repo.worktree_id());
     let (author, turn_of) = (Author::Is(author::unknown()), Some(entry.id.clone()));
-    let request = Request { author, turn_of, ends: Some(TurnEnd::Inferred), ..Request::default() };
+    let request = Request { author, turn_of, ends_turn: true, ..Request::default() };
     let saved = if entry.is_at_work() { Some(save::save_worktree(worktree, &request)?.saved) } else { None };
     match known(worktree, &entry.id)?.filter(has_turn) {
         Some(mut session) => {

@@ -59,7 +59,7 @@ pub(crate) fn drop_recorded(repo: &Repo, ids: &[RecordId], steps: &[Step], chang
 
 /// Returns true if the last of `steps` at the path of `change` is by a session that has no part in the records `ids`.
 fn is_by_others(ids: &[RecordId], repo: &Repo, steps: &[Step], change: &Change) -> bool {
-    let last = steps.iter().rev().find(|step| step.changes.iter().any(|it| it.path == change.path));
+    let last = steps.iter().rev().find(|step| step.touches(&change.path));
     // If git brought lines into the file, they are the work of earlier commits.
     let own = last.filter(|step| step.changes.iter().all(|it| it.path != change.path || step.brought(it).is_none()));
     let Some(session) = own.and_then(|step| step.origin.session.as_ref()) else { return false };

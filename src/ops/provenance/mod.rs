@@ -11,6 +11,7 @@
 pub(crate) mod amended;
 pub(crate) mod covered;
 mod earlier;
+mod former_names;
 pub(crate) mod recorded;
 pub(crate) mod replay;
 pub(crate) mod set_aside;

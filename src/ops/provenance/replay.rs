@@ -9,7 +9,7 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::super::restored_target::restored;
+use super::{super::restored_target::restored, former_names::changes_of};
 use crate::{
     error::{Kind, Result},
     git::{
@@ -45,6 +45,19 @@ impl Step {
     /// Returns the step of a checkpoint with `changes`, and without lines from elsewhere.
     pub(crate) fn new(origin: Origin, changes: Vec<Change>) -> Self {
         Self { origin, changes, moved: None }
+    }
+
+    /// Returns true if the step changes the file at `path`, or gives it another name.
+    pub(super) fn touches(&self, path: &BString) -> bool {
+        self.changes.iter().any(|change| change.path == *path || change.old_path.as_ref() == Some(path))
+    }
+
+    /// Returns true if the step left the file of `change` as that does.
+    fn leaves(&self, change: &Change) -> bool {
+        match self.changes.binary_search_by(|it| it.path.cmp(&change.path)) {
+            Ok(at) => self.changes[at].after == change.after,
+            Err(_) => change.after.is_none() && self.touches(&change.path),
+        }
     }
 
     /// Returns the owners of the lines that git brought into a changed file from elsewhere.
@@ -149,45 +162,6 @@ fn moved(repo: &Repo, checkpoint: &Checkpoint) -> Result<Option<Rc<Attribution>>
 fn are_here(repo: &Repo, steps: &[Step]) -> bool {
     let mut left = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
     left.all(|leaf| leaf.mode == Mode::Gitlink || repo.has_object(leaf.id))
-}
-
-/// If a step deletes more files than this, we do not look for renames among them. Git's rename limit is the same.
-const MOST_GONE: usize = 1_000;
-/// If a step deletes more files than this, we do not look for lines that were moved out of them.
-const MOST_TAKEN_APART: usize = 32;
-
-/// Returns those of `changes` that `wanted` accepts, or whose path is in `former`. If such a file is new, the deleted
-/// files of the same step may be its earlier names: they are added to the result and to `former`.
-fn changes_of(
-    repo: &Repo,
-    mut changes: Vec<Change>,
-    wanted: &dyn Fn(&BString) -> bool,
-    former: &mut BTreeSet<BString>,
-) -> Result<Vec<Change>> {
-    let is_asked = |path: &BString, former: &BTreeSet<BString>| wanted(path) || former.contains(path);
-    let has_new = changes.iter().any(|change| change.before.is_none() && is_asked(&change.path, former));
-    let is_left = |change: &Change| change.after.is_none() && !is_asked(&change.path, former);
-    let left = changes.iter().filter(|change| is_left(change)).count();
-    if !has_new || left == 0 || left > MOST_GONE {
-        changes.retain(|change| is_asked(&change.path, former));
-        return Ok(changes);
-    }
-    // No rename detection is needed if both names are wanted: the replay finds the rename.
-    changes.retain(|change| is_left(change) || is_asked(&change.path, former));
-    let (ends, mut rest): (Vec<_>, Vec<_>) = changes
-        .into_iter()
-        .partition(|change| is_left(change) || (change.before.is_none() && is_asked(&change.path, former)));
-    for change in repo.detect_renames(ends)? {
-        // An unpaired deletion may have been split into several files, or edited heavily. We ignore both in a step
-        // with many deletions.
-        let is_gone = change.after.is_none();
-        if !is_gone || left <= MOST_TAKEN_APART {
-            former.extend(change.old_path.clone().or_else(|| is_gone.then(|| change.path.clone())));
-            rest.push(change);
-        }
-    }
-    rest.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(rest)
 }
 
 /// The attribution of some files: who wrote which line.
@@ -339,10 +313,7 @@ fn content_by(leaf: Option<Leaf>, read: &mut impl FnMut(ObjectId) -> Result<Vec<
 
 /// Returns the session that left the file as it is committed.
 pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str> {
-    let last = steps.iter().rev().find_map(|step| {
-        let at = step.changes.binary_search_by(|it| it.path.cmp(&change.path)).ok()?;
-        (step.changes[at].after == change.after).then_some(step)
-    })?;
+    let last = steps.iter().rev().find(|step| step.leaves(change))?;
     // If git brought some lines of the file, they have authors of their own, and the file as a whole has none.
     let is_own = last.origin.contributor == Contributor::Agent && last.brought(change).is_none();
     last.origin.session.as_deref().filter(|_| is_own)

@@ -14,6 +14,7 @@ mod manual;
 mod moved;
 mod one_command;
 mod remaining;
+mod renamed_again;
 mod renames;
 mod replaced;
 mod resolved;

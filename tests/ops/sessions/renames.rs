@@ -6,12 +6,12 @@ use super::desk::{Desk, changed, numbered};
 
 impl Desk {
     /// Returns how many lines of the last commit agents and people have.
-    fn lines(&self) -> (u64, u64) {
+    pub(super) fn lines(&self) -> (u64, u64) {
         lines(&self.json(&["attribution", "HEAD"]))
     }
 
     /// The same for what is not committed.
-    fn lines_now(&self) -> (u64, u64) {
+    pub(super) fn lines_now(&self) -> (u64, u64) {
         lines(&self.json(&["attribution", "--worktree"]))
     }
 
