@@ -47,7 +47,7 @@ pub(super) struct List {
     /// Only those whose message matches
     #[arg(long, value_name = "regex")]
     grep: Option<String>,
-    /// Only those that are in no commit yet
+    /// Only those that were not set aside, as by a commit
     #[arg(long, conflicts_with = "archived")]
     live: bool,
     /// Only those in the archive

@@ -68,7 +68,7 @@ fn a_restore_or_an_undo_of_nothing_takes_no_checkpoint() {
     let stage = Stage::new();
     let nothing = |restored: &git_checkpoint::Restored| {
         assert_eq!(restored.pre_restore, None);
-        assert_eq!(picture(restored), Vec::<String>::new());
+        assert!(picture(restored).iter().all(|line| line.starts_with('=')), "{:?}", picture(restored));
         assert!(!restored.dry_run);
     };
     let refs = || stage.git(&["for-each-ref"]);
