@@ -70,13 +70,13 @@ pub(crate) fn find(context: &Context, text: &str) -> Result<Found> {
             Some(id) => Some(id),
             None => prefix(repo, &hex)?,
         },
-        Some(Selector::Turn(name)) => match tag(repo, text)? {
-            Some(id) => Some(id),
-            None => {
-                let turn::AtTurn { id, session } = turn::find(context, &name)?;
-                return Ok(Found { id, session: Some(session) });
+        Some(Selector::Turn(name)) => {
+            let tagged = tag(repo, text)?;
+            if tagged.is_none() {
+                return turn::find(context, &name);
             }
-        },
+            tagged
+        }
         Some(Selector::Tag(name)) => tag(repo, &name)?,
         None => None,
     };
@@ -92,8 +92,7 @@ pub(crate) fn find(context: &Context, text: &str) -> Result<Found> {
 pub(crate) fn find_before(context: &Context, text: &str) -> Result<Found> {
     match Selector::parse(text) {
         Some(Selector::Turn(name)) if tag(&context.repo, text)?.is_none() => {
-            let turn::AtTurn { id, session } = turn::find(context, &TurnName { is_before: true, ..name })?;
-            Ok(Found { id, session: Some(session) })
+            turn::find(context, &TurnName { is_before: true, ..name })
         }
         _ => {
             let Found { id, session } = find(context, text)?;

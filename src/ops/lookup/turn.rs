@@ -1,29 +1,24 @@
 //! Finds what the worktree was before and after a turn of a session.
 
-use gix::ObjectId;
-
-use super::super::{
-    Context,
-    chain::timeline::{Timeline, all_tips},
-    restored_target::restored,
-    session_info,
+use super::{
+    super::{
+        Context,
+        chain::timeline::{Timeline, all_tips},
+        restored_target::restored,
+        session_info,
+    },
+    Found,
 };
 use crate::{
     error::{Error, Result},
     model::{checkpoint::Checkpoint, selector::TurnName},
 };
 
-/// A state of the worktree, and the session whose turn names it.
-pub(super) struct AtTurn {
-    pub(super) id: ObjectId,
-    pub(super) session: String,
-}
-
 /// Returns the last checkpoint of the turn `name`, or what was there before its first one: a checkpoint, or the base commit.
 ///
 /// # Errors
 /// If the session is not known, or the turn has no checkpoint.
-pub(super) fn find(context: &Context, name: &TurnName) -> Result<AtTurn> {
+pub(super) fn find(context: &Context, name: &TurnName) -> Result<Found> {
     let found = session_info::find(context, &name.session)?;
     // A session whose file is lost is still in its checkpoints.
     let session = found.clone().unwrap_or_else(|| name.session.clone());
@@ -34,7 +29,7 @@ pub(super) fn find(context: &Context, name: &TurnName) -> Result<AtTurn> {
         return Err(broken.unwrap_or_else(|| no_such_turn(&session, name.turn, found.is_some())));
     };
     let id = if name.is_before { of_turn.last().unwrap_or(last).before_id() } else { last.id };
-    Ok(AtTurn { id, session })
+    Ok(Found { id, session: Some(session) })
 }
 
 /// Returns true if the turn itself has taken `checkpoint`: it was not carried to another base, and no restore put it back.
