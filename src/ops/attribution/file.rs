@@ -304,15 +304,17 @@ impl Reader<'_> {
             [Some(&change.path), change.old_path.as_ref()].into_iter().flatten().cloned().collect();
         let mut found = Vec::new();
         for record in records {
-            // A file that is new in the commit may have had another name when it was recorded.
-            let new = change.after.filter(|_| change.before.is_none()).and_then(|leaf| record.file_of_blob(leaf.id));
-            let mut file = names.iter().find_map(|name| record.file(name.as_bstr())).or(new);
+            // A file that is new in the commit, or to the record, may have had another name when it was recorded.
+            let is_new = change.before.is_none() || names.iter().any(|name| record.has_left(name));
+            let new = change.after.filter(|_| is_new).and_then(|leaf| record.file_of_blob(leaf.id));
+            let known = names.iter().find_map(|name| record.file(name.as_bstr()));
+            let mut file = known.filter(|file| file.blob.is_some() || change.after.is_none()).or(new);
             if file.is_none() {
                 let former = match self.former_name(commit, record, &names)? {
-                    None if change.before.is_none() => self.renamed_from(commit, record, &change.path)?,
+                    None if is_new => self.renamed_from(commit, record, &change.path)?,
                     former => former,
                 };
-                file = former.and_then(|name| record.file(name.as_bstr()));
+                file = former.and_then(|name| record.file(name.as_bstr())).or(known);
             }
             let Some(file) = file else { continue };
             let recorded = &file.ownership;
@@ -324,7 +326,8 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// Returns the name that the file `path`, new in `commit`, had when `record` was made, if `commit` has it with other content.
+    /// Returns the name that the file `path`, new in `commit` or to `record`, had when that was made, if `commit` has it with other
+    /// content.
     fn renamed_from(&mut self, commit: ObjectId, record: &Recorded, path: &BString) -> Result<Option<BString>> {
         if record.commit == commit {
             return Ok(None);
@@ -346,7 +349,12 @@ impl Reader<'_> {
                 None => repo.empty_tree_id(),
             };
             let changes = if gone.is_empty() { Vec::new() } else { repo.diff_trees(parent_tree_id, tree_id)? };
-            entry.insert(repo.find_renamed(gone, repo.detect_renames(changes)?)?);
+            let mut changes = repo.detect_renames(changes)?;
+            for change in &mut changes {
+                let known = change.old_path.as_ref().unwrap_or(&change.path);
+                change.before = change.before.filter(|_| !record.has_left(known));
+            }
+            entry.insert(repo.find_renamed(gone, changes)?);
         }
         Ok(self.renamed[&(record.id, commit)].get(path).cloned())
     }

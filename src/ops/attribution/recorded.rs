@@ -36,6 +36,14 @@ impl Recorded {
         Some(&self.files[at])
     }
 
+    /// Returns true if the commit deletes the file at `path`, or gives it another name.
+    pub(super) fn has_left(&self, path: &BString) -> bool {
+        match self.file(path.as_bstr()) {
+            Some(file) => file.blob.is_none(),
+            None => self.files.iter().any(|file| file.ownership.from.as_ref() == Some(path)),
+        }
+    }
+
     /// Returns the files that the commit changes.
     pub(super) fn files(&self) -> &[File] {
         &self.files

@@ -4,19 +4,22 @@ use std::{cell::OnceCell, collections::BTreeSet};
 
 use bstr::{BString, ByteSlice as _};
 
-use super::super::{
-    chain::{
-        carriers::Carriers,
-        carry_forward::{LiveShadows, base_tree},
-        shadows::Live,
-        timeline::Tip,
+use super::{
+    super::{
+        chain::{
+            carriers::Carriers,
+            carry_forward::{LiveShadows, base_tree},
+            shadows::Live,
+            timeline::Tip,
+        },
+        provenance::{
+            replay::{Step, Work, left_by, steps},
+            set_aside::{Waiting, taken_back, waiting},
+        },
+        restored_target::may_have_session,
+        share::share,
     },
-    provenance::{
-        replay::{Step, Work, left_by, steps},
-        set_aside::{Waiting, taken_back, waiting},
-    },
-    restored_target::may_have_session,
-    share::share,
+    renamed::{at, renamed_since},
 };
 use crate::{
     error::{Kind, Result},
@@ -254,35 +257,6 @@ pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]
     let renamed = renamed_since(repo, touched_live(candidates), &staged)?;
     let (work, _) = work(repo, candidates, &staged, renamed, &mut Counting::usual(repo))?;
     Ok(work.needs_record())
-}
-
-/// Returns the renames from files that a shadow left (`touched`) to files that are new in `committed`. These come on top of the
-/// renames that git has found within `committed`.
-pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change]) -> Result<Vec<Change>> {
-    let is_new = |change: &&Change| change.before.is_none() && at(touched, &change.path).is_none();
-    let mut ends: Vec<Change> = committed.iter().filter(is_new).cloned().collect();
-    if ends.is_empty() {
-        return Ok(ends);
-    }
-    ends.extend(left_out(touched, committed).filter_map(|it| Change::between(it.path.clone(), it.after, None)));
-    ends.sort_by(|one, other| one.path.cmp(&other.path));
-    let mut renamed = repo.detect_renames(ends)?;
-    renamed.retain(|change| change.old_path.is_some());
-    Ok(renamed)
-}
-
-/// Returns those of `touched` whose file is not in `committed` under any name: the commit deletes it, or does not change it.
-pub(super) fn left_out<'c>(touched: &'c [Change], committed: &'c [Change]) -> impl Iterator<Item = &'c Change> {
-    let renamed: BTreeSet<&BString> = committed.iter().filter_map(|change| change.old_path.as_ref()).collect();
-    touched.iter().filter(move |change| {
-        let is_gone = at(committed, &change.path).is_none_or(|now| now.after.is_none());
-        change.after.is_some() && is_gone && !renamed.contains(&change.path)
-    })
-}
-
-/// Returns the change of `path`.
-fn at<'c>(changes: &'c [Change], path: &BString) -> Option<&'c Change> {
-    changes.binary_search_by(|change| change.path.cmp(path)).ok().map(|at| &changes[at])
 }
 
 /// Returns the attribution of `committed` to the work of `candidates`, and the steps that led to it.

@@ -7,9 +7,10 @@ use bstr::BString;
 use gix::ObjectId;
 
 use super::{
-    candidates::{Candidate, candidates, renamed_since, touched_live, work},
+    candidates::{Candidate, candidates, touched_live, work},
     made::Made,
     record,
+    renamed::renamed_since,
 };
 use crate::{
     error::Result,

@@ -7,14 +7,16 @@ mod candidates;
 mod commit;
 mod made;
 mod record;
+mod renamed;
 mod resolved;
 mod staged;
 mod unseen;
 
-pub(crate) use candidates::{Candidate, candidates, hold_work, renamed_since, steps_aside};
+pub(crate) use candidates::{Candidate, candidates, hold_work, steps_aside};
 pub(crate) use commit::{carry_forward, condense, link_existing, record_of, shadows_to_carry};
 pub(crate) use made::Made;
 pub(crate) use record::complete;
+pub(crate) use renamed::renamed_since;
 pub(crate) use resolved::{has_met_conflict, takes_resolution};
 pub(crate) use staged::{has_work_on, holds_work};
 pub(crate) use unseen::take_unseen;

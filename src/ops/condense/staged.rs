@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice as _;
 
 use super::{
-    candidates::{Candidate, candidates, hold_work, left_out, steps_to, touched_live},
+    candidates::{Candidate, candidates, hold_work, steps_to, touched_live},
     commit::shadows_of_sessions,
     made::drop_brought,
+    renamed::left_out,
 };
 use crate::{
     error::Result,

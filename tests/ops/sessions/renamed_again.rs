@@ -43,3 +43,67 @@ fn lines_of_a_file_that_an_agent_renames_stay_whose_they_were(
     assert_eq!(*kept, if is_rename { 0 } else { 12 });
     desk.finish();
 }
+
+/// What the work left under one name is under another one, which git takes for a rename of the base's file.
+#[rstest::rstest]
+#[case::again("git mv new newer", "newer", 0)]
+#[case::again_and_changed("git mv new newer; sed -i '1i of a person' newer", "newer", 1)]
+#[case::back("git mv new old", "old", 0)]
+#[case::back_and_changed("git mv new old; sed -i '1i of a person' old", "old", 1)]
+#[case::into_a_directory("mkdir d; git mv new d/old", "d/old", 0)]
+fn lines_of_a_file_that_an_agent_renames_stay_its_own_if_a_person_renames_it_again(
+    #[case] rename: &str,
+    #[case] path: &str,
+    #[case] human: u64,
+    #[values(false, true)] is_amended: bool,
+) {
+    let desk = renamed_by_an_agent("for i in 1 2 3; do echo 'of the agent' >>new; done");
+    if is_amended {
+        desk.commit_all();
+    }
+    desk.sh(rename);
+    if is_amended {
+        desk.sh("git add -A; git commit -q --amend --no-edit");
+    } else {
+        assert_eq!((desk.lines_now(), blamed(&desk, path)), ((3, human), 3));
+        desk.commit_all();
+    }
+    assert_eq!((desk.lines(), blamed(&desk, path)), ((3, human), 3));
+    assert_eq!(desk.trailers("HEAD").len(), 1);
+    desk.finish();
+}
+
+/// The record has a deleted file and a new one, since git saw no rename in the first commit.
+#[test]
+fn an_amend_that_brings_the_old_name_back_keeps_an_agents_lines() {
+    let desk = renamed_by_an_agent("for i in $(seq 20); do echo \"of the agent $i\" >>new; done");
+    desk.commit_all();
+    desk.sh("git mv new old; git commit -q --amend --no-edit");
+    assert_eq!((desk.lines(), blamed(&desk, "old")), ((20, 0), 20));
+    desk.finish();
+}
+
+/// A person gives up the agent's work, and renames the file as it was.
+#[test]
+fn a_file_that_a_person_takes_back_and_renames_is_not_the_agents() {
+    let desk = renamed_by_an_agent("for i in 1 2 3; do echo 'of the agent' >>new; done");
+    desk.sh("git reset -q --hard; git mv old newer; echo 'of a person' >>newer");
+    assert_eq!((desk.lines_now(), blamed(&desk, "newer")), ((0, 1), 0));
+    desk.commit_all();
+    assert_eq!((desk.lines(), blamed(&desk, "newer")), ((0, 1), 0));
+    desk.finish();
+}
+
+/// The agent changes a file and copies it; a person renames the one and deletes the other.
+#[test]
+fn a_file_that_the_work_still_has_is_the_one_that_a_person_renames() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.sh("cp f copy; echo 'of the copy' >>copy; echo 'of the file' >>f");
+    desk.stop("s");
+    desk.sh("mv f newer; rm copy; echo 'of the copy' >>newer");
+    assert_eq!((desk.lines_now(), blamed(&desk, "newer")), ((1, 1), 1));
+    desk.commit_all();
+    assert_eq!((desk.lines(), blamed(&desk, "newer")), ((1, 1), 1));
+    desk.finish();
+}

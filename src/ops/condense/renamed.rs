@@ -1,0 +1,43 @@
+//! The files that a shadow left under one name and that a commit, the index or the worktree has under another one.
+
+use std::collections::BTreeSet;
+
+use bstr::BString;
+
+use crate::{error::Result, git::Repo, model::change::Change};
+
+/// Returns the renames from files that a shadow left (`touched`) to files of `committed` that are not in it; git has found its own
+/// renames in `committed`, but those from files that the shadow renamed before lack a part of the way.
+pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change]) -> Result<Vec<Change>> {
+    let is_left = |path: &BString| at(touched, path).map(|left| left.after.is_some());
+    let is_new = |change: &&Change| match (is_left(&change.path), &change.old_path) {
+        (Some(is_left), _) => !is_left,
+        (None, Some(old_path)) => is_left(old_path) == Some(false),
+        (None, None) => change.before.is_none(),
+    };
+    let new = committed.iter().filter(is_new);
+    let mut ends: Vec<Change> = new.filter_map(|it| Change::between(it.path.clone(), None, it.after)).collect();
+    if ends.is_empty() {
+        return Ok(ends);
+    }
+    ends.extend(left_out(touched, committed).filter_map(|it| Change::between(it.path.clone(), it.after, None)));
+    ends.sort_by(|one, other| one.path.cmp(&other.path));
+    let mut renamed = repo.detect_renames(ends)?;
+    renamed.retain(|change| change.old_path.is_some());
+    Ok(renamed)
+}
+
+/// Returns those of `touched` that left a file which `committed` neither keeps nor renames: it is gone, or as it was before the
+/// work.
+pub(super) fn left_out<'c>(touched: &'c [Change], committed: &'c [Change]) -> impl Iterator<Item = &'c Change> {
+    let renamed: BTreeSet<&BString> = committed.iter().filter_map(|change| change.old_path.as_ref()).collect();
+    touched.iter().filter(move |change| {
+        let is_gone = at(committed, &change.path).is_none_or(|now| now.after.is_none());
+        change.after.is_some() && is_gone && !renamed.contains(&change.path)
+    })
+}
+
+/// Returns the change of `path`.
+pub(super) fn at<'c>(changes: &'c [Change], path: &BString) -> Option<&'c Change> {
+    changes.binary_search_by(|change| change.path.cmp(path)).ok().map(|at| &changes[at])
+}
