@@ -271,10 +271,13 @@ fn is_run_from_elsewhere(context: &Context) -> bool {
 
 /// Returns true if the process of the session of `entry` is dead, and had a tool in use that may change files.
 fn was_killed_at_work(context: &Context, entry: &Entry) -> bool {
-    let may_change = |call: &Call| {
-        call.paths.as_ref().is_none_or(|paths| !paths.is_empty()) && bearing(call, Asker::Command) != Bearing::Not
-    };
-    entry.calls.iter().any(may_change) && is_gone(context, &entry.id)
+    may_be_at_work(entry) && is_gone(context, &entry.id)
+}
+
+/// Returns true if `entry` has a tool in use, or a command in the background, that may have changed files since the last save.
+pub(crate) fn may_be_at_work(entry: &Entry) -> bool {
+    let may_change = |call: &Call| call.paths.as_ref().is_none_or(|paths| !paths.is_empty());
+    entry.calls.iter().any(|call| may_change(call) && bearing(call, Asker::Command) != Bearing::Not)
 }
 
 /// Returns true if the process of `session` is dead.

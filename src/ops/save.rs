@@ -3,6 +3,8 @@
 mod attempt;
 
 use self::attempt::{author_of, try_save};
+use gix::ObjectId;
+
 use super::{
     Context, Worktree,
     chain::stashed,
@@ -108,7 +110,8 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     let origin = author_of(worktree, request)?;
     let (is_human, turn_of) = (origin.contributor == Contributor::Human, request.turn_of.clone());
     let request = Request { author: Author::Is(origin), turn_of, ..Request::default() };
-    let mut scopes = entries.iter().filter(|_| !is_human).map(|entry| Scope::Stashed(*entry));
+    let is_taken = |entry: &&ObjectId| !is_human && stashed::is_of_this_worktree(&worktree.repo, **entry);
+    let mut scopes = entries.iter().filter(is_taken).map(|entry| Scope::Stashed(*entry));
     let saved =
         scopes.try_for_each(|scope| try_twice(worktree, &Request { scope, ..request.clone() }, false).map(drop));
     // Notes the entries even after a failure: work that is popped from an entry without a note counts as new work of the turn.

@@ -8,6 +8,7 @@ use std::{
 
 use git_checkpoint::testing::model::turns::Turns;
 
+use super::words;
 use crate::support::World;
 
 /// Runs a line of its standard input and waits for it, or starts it, or ends what it has started.
@@ -222,32 +223,43 @@ fn a_commit_after_an_agent_was_killed_in_a_tool_has_an_unknown_author(
     world.finish();
 }
 
-/// The same however it is saved: by a person, by a person's `doctor` or `session stop`, by the next prompt, and not at all yet.
+/// The same however it is saved: by a person, by a person's `doctor` or `session stop`, by the next prompt or tool, and not at all
+/// yet.
 #[rstest::rstest]
 fn what_is_there_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_author(
-    #[values("", "save -q", "doctor --fix", "session stop s", "prompt s", "prompt t")] then: &str,
-    #[values("Bash", "Write")] tool: &str,
+    #[values("", "save -q", "doctor --fix", "session stop s", "prompt s", "prompt t", "tool t")] then: &str,
+    #[values("Bash", "Write", "in the background")] tool: &str,
 ) {
     let world = World::with_lines();
     let mut agent = Agent::new(&world);
     let mut payload = world.claude("PreToolUse", "s", "1");
-    payload["tool_name"] = tool.into();
-    if tool == "Write" {
-        payload["tool_input"] = serde_json::json!({ "file_path": world.repo().join("f"), "content": "" });
+    match tool {
+        "Write" => {
+            payload["tool_name"] = tool.into();
+            payload["tool_input"] = serde_json::json!({ "file_path": world.repo().join("f"), "content": "" });
+        }
+        "Bash" => {}
+        _ => payload["tool_input"]["run_in_background"] = true.into(),
     }
     agent.tell(&world, &payload);
+    if tool == "in the background" {
+        agent.order("start exec sleep 2");
+        payload["hook_event_name"] = "PostToolUse".into();
+        agent.tell(&world, &payload);
+    }
     world.add("f", "half of it");
     agent.child.kill().expect("it is ours");
     agent.child.wait().expect("it has ended");
-    if tool == "Bash" {
+    if tool != "Write" {
         world.add("g", "of a person");
     }
     match then.split_once(' ') {
         Some(("prompt", session)) => drop(world.answer("prompt", session, &serde_json::json!({}))),
+        Some(("tool", session)) => drop(world.answer("pre-tool", session, &words::tool("9", &["h"]))),
         None => {}
         Some(_) => drop(world.done(&then.split(' ').collect::<Vec<_>>())),
     }
-    for file in ["f", "g"].iter().take(if tool == "Bash" { 2 } else { 1 }) {
+    for file in ["f", "g"].iter().take(if tool == "Write" { 1 } else { 2 }) {
         let lines = world.json(&["blame", "--json", file])["lines"].as_array().expect("a list").clone();
         assert_eq!(lines.last().expect("a line")["owner"], "unknown", "{file}: {lines:?}");
     }
@@ -347,6 +359,42 @@ fn a_command_that_an_earlier_turn_has_left_does_not_make_a_persons_work_the_agen
     agent.event(&world, "Stop", "");
     world.commit();
     assert_eq!(world.owners(), ["f agent 1", "g unknown 1"]);
+    agent.order("end");
+    world.finish();
+}
+
+/// Some models count their calls from zero in every answer, and some agents report no ids at all.
+#[rstest::rstest]
+fn a_command_in_the_background_is_no_later_call_with_the_same_id(
+    #[values("0", "")] id: &str,
+    #[values(false, true)] stops: bool,
+) {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let payload = |event: &str, in_background: bool| {
+        let mut payload = world.claude(event, "s", id);
+        payload["tool_input"]["run_in_background"] = in_background.into();
+        if id.is_empty() {
+            payload.as_object_mut().expect("an object").remove("tool_use_id");
+        }
+        payload
+    };
+    agent.tell(&world, &payload("PreToolUse", true));
+    agent.order("start exec sleep 600");
+    agent.tell(&world, &payload("PostToolUse", true));
+    if stops {
+        agent.event(&world, "Stop", "");
+        agent.event(&world, "UserPromptSubmit", "");
+    }
+    world.add("g", "of the first command, or of a person");
+    agent.tell(&world, &payload("PreToolUse", false));
+    agent.order("run echo of the second command >>f");
+    agent.tell(&world, &payload("PostToolUse", false));
+    assert_eq!(world.chain(), ["unknown g", "s f"]);
+    agent.event(&world, "Stop", "");
+    world.add("h", "of the first command, or of a person");
+    world.commit();
+    assert_eq!(world.owners(), ["f agent 1", "g unknown 1", "h unknown 1"]);
     agent.order("end");
     world.finish();
 }

@@ -97,11 +97,6 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
     "delete person 217 68 1 1; stash-push s1 0 255 1 1; mv s1 37 255 1 1; stash-pop person 0 255 1 1",
     "all"
 )]
-#[case::a_persons_line_in_a_stash_that_a_command_pops_in_conflict(
-    "mv s1 128 255 1 1; worktree person 0 255 1 1; worktree person 0 255 1 1; merge s1 0 255 1 208; \
-     insert person 83 255 1 1; stash-push person 0 255 1 93; insert person 191 255 1 1; stash-pop s1 0 255 1 1",
-    "all"
-)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);

@@ -53,7 +53,7 @@ impl Event {
         }
         if self.is_after {
             let is_it = |handled: &Handled| handled.key == self.mark_key() && now - handled.seconds < SAME_CALL;
-            return self.has_id && open.is_none_or(|call| call.is_background) && own.any(is_it);
+            return self.has_id && open.is_none() && own.any(is_it);
         }
         own.next().is_some_and(|last| last.key == self.mark_key() && (0..SAME_CONTENT).contains(&(now - last.seconds)))
     }

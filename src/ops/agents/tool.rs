@@ -326,7 +326,7 @@ fn close(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) {
         let own = turns.entry(&report.session);
         if let Some(at) = event::ended(&own.calls, key) {
             if tool.is_background {
-                own.calls[at].is_background = true;
+                own.calls[at].leave_running();
             } else {
                 own.calls.remove(at);
             }

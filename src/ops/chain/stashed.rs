@@ -80,7 +80,7 @@ fn changes_of(repo: &Repo, stash: ObjectId) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
-/// Returns the stash entries that were made here since the open turn began and that no save has seen, oldest first; none if no turn
+/// Returns the stash entries that were made since the open turn began and that no save has seen, oldest first; none if no turn
 /// is open, as it is not known then since when to look.
 pub(crate) fn unseen(context: &Context) -> Result<Vec<ObjectId>> {
     let turns = context.turns();
@@ -95,12 +95,13 @@ pub(crate) fn unseen(context: &Context) -> Result<Vec<ObjectId>> {
     let is_seen = |entry: &ObjectId| seen.contains(&entry.to_string());
     // The newest entry comes first, so every entry after a seen one is older.
     entries.truncate(entries.iter().position(is_seen).unwrap_or(entries.len()));
-    if !entries.is_empty() && !context.repo.other_worktrees().is_empty() {
-        // All worktrees share one stash.
-        entries.retain(|entry| context.repo.was_stashed_here(*entry));
-    }
     entries.reverse();
     Ok(entries)
+}
+
+/// Returns true if the stash entry `id` was made in this worktree, as far as that is known: all worktrees share one stash.
+pub(crate) fn is_of_this_worktree(repo: &Repo, id: ObjectId) -> bool {
+    repo.other_worktrees().is_empty() || repo.was_stashed_here(id)
 }
 
 /// Returns the worktree as it was before `git stash` made the entry `stash`: the last state of `shadow`, with the files that the

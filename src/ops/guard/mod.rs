@@ -14,7 +14,7 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    Context, Worktree,
+    Context, Worktree, author,
     session_info::{self, check_id, clock},
 };
 use crate::{
@@ -159,9 +159,9 @@ pub fn release(worktree: &Worktree<'_>, session: &str) {
     worktree.edit_turns(|turns| turns.release(session));
 }
 
-/// Returns true if the process of `session` died during its turn here, while no tool was running.
+/// Returns true if the process of `session` died during its turn here, while nothing of it was running.
 pub(crate) fn has_left(context: &Context, session: &str) -> bool {
-    context.turns().find(session).is_some_and(|entry| !entry.is_at_work() && facts::is_gone(context, entry))
+    context.turns().find(session).is_some_and(|entry| !author::may_be_at_work(entry) && facts::is_gone(context, entry))
 }
 
 /// Returns what the user should know of this worktree, for `status`.
