@@ -73,7 +73,7 @@ pub(crate) fn find(context: &Context, text: &str) -> Result<Found> {
         Some(Selector::Turn(name)) => {
             let tagged = tag(repo, text)?;
             if tagged.is_none() {
-                return turn::find(context, &name);
+                return of_turn(context, &name);
             }
             tagged
         }
@@ -92,7 +92,7 @@ pub(crate) fn find(context: &Context, text: &str) -> Result<Found> {
 pub(crate) fn find_before(context: &Context, text: &str) -> Result<Found> {
     match Selector::parse(text) {
         Some(Selector::Turn(name)) if tag(&context.repo, text)?.is_none() => {
-            turn::find(context, &TurnName { is_before: true, ..name })
+            of_turn(context, &TurnName { is_before: true, ..name })
         }
         _ => {
             let Found { id, session } = find(context, text)?;
@@ -101,6 +101,11 @@ pub(crate) fn find_before(context: &Context, text: &str) -> Result<Found> {
             Ok(Found { id: checkpoint.before_id(), session })
         }
     }
+}
+
+fn of_turn(context: &Context, name: &TurnName) -> Result<Found> {
+    let (id, session) = turn::find(context, name)?;
+    Ok(Found { id, session: Some(session) })
 }
 
 fn verified(repo: &Repo) -> Result<ObjectId> {

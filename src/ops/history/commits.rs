@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use super::Commit;
+use super::entry::Commit;
 use crate::{error::Result, git::Repo, model::refname::Base};
 
 /// How many commits are looked at between two entries.

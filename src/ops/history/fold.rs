@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use super::{Entry, Target};
+use super::entry::{Entry, Target};
 use crate::{git::Repo, model::checkpoint::Checkpoint, ops::restored_target};
 
 /// An entry, and the earliest checkpoint that it represents.

@@ -1,24 +1,24 @@
 //! Finds what the worktree was before and after a turn of a session.
 
-use super::{
-    super::{
-        Context,
-        chain::timeline::{Timeline, all_tips},
-        restored_target::restored,
-        session_info,
-    },
-    Found,
+use gix::ObjectId;
+
+use super::super::{
+    Context,
+    chain::timeline::{Timeline, all_tips},
+    restored_target::restored,
+    session_info,
 };
 use crate::{
     error::{Error, Result},
     model::{checkpoint::Checkpoint, selector::TurnName},
 };
 
-/// Returns the last checkpoint of the turn `name`, or what was there before its first one: a checkpoint, or the base commit.
+/// Returns the last checkpoint of the turn `name`, or what was there before its first one: a checkpoint, or the base commit; and
+/// the id of the session.
 ///
 /// # Errors
 /// If the session is not known, or the turn has no checkpoint.
-pub(super) fn find(context: &Context, name: &TurnName) -> Result<Found> {
+pub(super) fn find(context: &Context, name: &TurnName) -> Result<(ObjectId, String)> {
     let found = session_info::find(context, &name.session)?;
     // A session whose file is lost is still in its checkpoints.
     let session = found.clone().unwrap_or_else(|| name.session.clone());
@@ -29,7 +29,7 @@ pub(super) fn find(context: &Context, name: &TurnName) -> Result<Found> {
         return Err(broken.unwrap_or_else(|| no_such_turn(&session, name.turn, found.is_some())));
     };
     let id = if name.is_before { of_turn.last().unwrap_or(last).before_id() } else { last.id };
-    Ok(Found { id, session: Some(session) })
+    Ok((id, session))
 }
 
 /// Returns true if the turn itself has taken `checkpoint`: it was not carried to another base, and no restore put it back.
