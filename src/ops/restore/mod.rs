@@ -28,7 +28,7 @@ use crate::{
     state::failpoint,
 };
 use before::Before;
-use carry_out::Work;
+use carry_out::{Extent, Work, done, unless_idle};
 use moved::{Moved, moved};
 use scope::Scene;
 use snapshot::Snapshot;
@@ -68,19 +68,12 @@ pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> 
     context.emit_failure("restore", done)
 }
 
-/// Restores what `options` name, unless a look finds that there is nothing to do: then no checkpoint is taken either.
 fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restored> {
-    let looked = attempt(context, options, true)?;
-    if options.dry_run {
-        return Ok(looked);
-    }
-    if looked.is_idle() {
-        return Ok(Restored { dry_run: false, ..looked });
-    }
-    attempt(context, options, false)
+    let attempt = |extent| attempt(context, options, extent);
+    if options.dry_run { done(attempt(Extent::DryRun)?) } else { unless_idle(attempt) }
 }
 
-fn attempt(context: &Context, options: &RestoreOptions, is_dry: bool) -> Result<Restored> {
+fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
     let find = if options.before { lookup::find_before } else { lookup::find };
     let lookup::Found { id: target_id, session } = find(context, &options.target)?;
@@ -91,13 +84,15 @@ fn attempt(context: &Context, options: &RestoreOptions, is_dry: bool) -> Result<
         context,
         &before::Request {
             subject: restored_target::subject_before(Some(target_id)),
-            is_dry,
+            is_dry: extent != Extent::Full,
             keeps_index: options.staged,
             force: options.force,
             after_crash: false,
         },
     )?;
-    failpoint::hit("restore:after-save");
+    if extent == Extent::Full {
+        failpoint::hit("restore:after-save");
+    }
     let repo = before.repo();
     let scene = Scene { context, repo, pre: &before.snapshot, target: &target, before: &before };
     let steps = snapshot::differences(repo, &before.snapshot, &target)?;
@@ -130,7 +125,7 @@ fn attempt(context: &Context, options: &RestoreOptions, is_dry: bool) -> Result<
         swept: &before.swept,
         start,
     };
-    if is_dry { work.preview() } else { work.execute(&before) }
+    work.go(extent, &before)
 }
 
 /// Refuses to put back what a damaged checkpoint, or the copy of one, does not have.

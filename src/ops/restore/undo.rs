@@ -6,7 +6,7 @@ use bstr::{BString, ByteSlice as _};
 
 use super::{
     before::{Before, Request},
-    carry_out::Work,
+    carry_out::{Extent, Work, done, unless_idle},
     restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
@@ -44,26 +44,22 @@ pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
 
 fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
     let journal = Journal::read(context.repo.git_dir())?.ok_or_else(nothing_to_undo)?;
-    // An interrupted restore is finished in any case, even if it has changed nothing yet.
-    if options.dry_run || journal.progress == Progress::Done {
-        let looked = attempt(context, options, true)?;
-        if options.dry_run {
-            return Ok(looked);
-        }
-        if looked.is_idle() {
-            return Ok(Restored { dry_run: false, ..looked });
-        }
+    let attempt = |extent| attempt(context, options, extent);
+    match journal.progress {
+        _ if options.dry_run => done(attempt(Extent::DryRun)?),
+        Progress::Done if journal.directories.is_empty() => unless_idle(attempt),
+        // An interrupted restore is finished in any case, even if it has changed nothing yet; of directories a look knows nothing.
+        _ => done(attempt(Extent::Full)?),
     }
-    attempt(context, options, false)
 }
 
-fn attempt(context: &Context, options: &UndoOptions, is_dry: bool) -> Result<Restored> {
+fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
     let before = Before::take(
         context,
         &Request {
             subject: restored_target::subject_before(None),
-            is_dry,
+            is_dry: extent != Extent::Full,
             keeps_index: true,
             force: true,
             after_crash: true,
@@ -103,11 +99,10 @@ fn attempt(context: &Context, options: &UndoOptions, is_dry: bool) -> Result<Res
         swept: &before.swept,
         start,
     };
-    if is_dry {
-        return work.preview();
+    let restored = work.go(extent, &before)?;
+    if extent == Extent::Full {
+        work.remove_directories(journal)?;
     }
-    let restored = work.execute(&before)?;
-    work.remove_directories(journal)?;
     Ok(restored)
 }
 

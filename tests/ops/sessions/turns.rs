@@ -374,6 +374,9 @@ fn saves_by_hand_in_the_only_open_turn_are_the_sessions(#[case] command: &[&str]
     }
     desk.prompt("a");
     desk.write("g", "a\n");
+    if command[0] == "restore" {
+        desk.write("mine", "a\n");
+    }
     desk.json(command);
     assert_eq!(desk.chain()[..2], ["human", "a"]);
     desk.stop("a");
