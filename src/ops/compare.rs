@@ -56,7 +56,7 @@ pub enum Side {
     Commit(ObjectId),
     /// The worktree as it was when compared.
     Worktree,
-    /// Nothing: the base of a shadow without a commit.
+    /// Nothing: the base of a shadow without a commit, or the empty tree.
     Unborn,
 }
 
@@ -148,7 +148,8 @@ pub fn diff(context: &Context, options: &DiffOptions) -> Result<Comparison> {
 
 fn named(context: &Context, text: &str) -> Result<(Side, ObjectId)> {
     let repo = &context.repo;
-    if text == "base" && repo.head()?.id.is_none() {
+    let is_nothing = text == "base" && repo.head()?.id.is_none();
+    if is_nothing || text == repo.empty_tree_id().to_string() {
         return Ok((Side::Unborn, repo.empty_tree_id()));
     }
     let id = lookup::resolve(context, text)?;

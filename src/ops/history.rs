@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 pub(super) use self::entry::serialize_checkpoint;
 pub use self::entry::{Commit, Entry, Target};
-pub use super::show::{Shown, show};
+pub use super::show::{Shown, ShownCheckpoint, ShownCommit, show};
 use super::{
     Context,
     chain::{

@@ -187,10 +187,27 @@ fn a_checkpoint_is_shown_with_its_side_commit() {
             {"path": "sub/manifest.toml", "status": "A"},
         ])
     );
-    assert_eq!(
-        history::show(&context, "base").expect_err("no checkpoint").message(),
-        format!("'{base}' is not a checkpoint")
-    );
+}
+
+/// A revision is shown as the commit that it names; the first commit has all it holds as new.
+#[test]
+fn show_takes_revisions() {
+    let world = World::with_commit();
+    world.write("f", "changed\n");
+    world.git(&["commit", "-qam", "a subject\n\na body"]);
+    let context = Context::open(&world.repo()).expect("a repository");
+    let json = |text: &str| serde_json::to_value(history::show(&context, text).expect("shown")).expect("it is JSON");
+    let shown = json("HEAD");
+    assert_eq!(shown, json("base"));
+    assert_eq!(shown["id"], world.git(&["rev-parse", "HEAD"]).trim());
+    assert_eq!(shown["parent"], world.git(&["rev-parse", "HEAD~"]).trim());
+    assert_eq!(shown["author"], world.git(&["log", "-1", "--format=%an <%ae>"]).trim());
+    assert_eq!((&shown["subject"], &shown["body"]), (&"a subject".into(), &"a body".into()));
+    assert_eq!(shown["paths"], serde_json::json!([{"path": "f", "status": "M"}]));
+    let first = json("HEAD~");
+    assert_eq!((&first["parent"], &first["paths"][0]["status"]), (&serde_json::Value::Null, &"A".into()));
+    let patch = world.checkpoint(&["show", "-p", "HEAD~"]);
+    assert!(String::from_utf8_lossy(&patch.stdout).contains("\n@@ -0,0 +1"), "{patch:?}");
 }
 
 /// Each row has its selector, whichever are left out; a commit stands between what was taken on it and before it.
