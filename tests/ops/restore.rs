@@ -1,6 +1,6 @@
 //! `restore` and `undo`: what comes back, whose changes stay, and that both can be taken back.
 
-use git_checkpoint::{Kind, RestoreOptions, UndoOptions, restore, undo};
+use git_checkpoint::{Kind, RestoreOptions, UndoOptions, restore, testing::ops::reset, undo};
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::support::{
@@ -67,7 +67,6 @@ fn unsaved_work_is_saved_first_and_undo_brings_it_back() {
 fn a_restore_or_an_undo_of_nothing_takes_no_checkpoint() {
     let stage = Stage::new();
     let nothing = |restored: &git_checkpoint::Restored| {
-        assert_eq!(restored.pre_restore, None);
         assert!(picture(restored).iter().all(|line| line.starts_with('=')), "{:?}", picture(restored));
         assert!(!restored.dry_run);
     };
@@ -87,6 +86,35 @@ fn a_restore_or_an_undo_of_nothing_takes_no_checkpoint() {
     nothing(&stage.undo());
     assert_eq!(refs(), before, "the only path that the restore changed was changed since: nothing is taken back");
     assert_eq!(stage.read("f"), "since\n");
+}
+
+#[test]
+fn an_undo_removes_a_directory_that_is_all_a_restore_has_made() {
+    let stage = Stage::new();
+    let directory = stage.repo().join("empty");
+    std::fs::create_dir(&directory).expect("it can be made");
+    stage.write("f", "one\n");
+    let a = stage.save();
+    std::fs::remove_dir(&directory).expect("it is empty");
+    assert_eq!(picture(&stage.restore(a)), ["+empty/"]);
+    stage.undo();
+    assert!(!directory.exists());
+}
+
+/// Before the first checkpoint on a commit, a dry run knows as well as the restore that the commit is the target's own.
+#[test]
+fn a_dry_run_without_a_checkpoint_on_the_base_says_what_the_restore_does() {
+    let stage = Stage::new();
+    stage.write("g", "g\n");
+    stage.save();
+    stage.write("f", "one\n");
+    let a = stage.save_as(&agent("s", 1));
+    stage.write("f", "base\n");
+    stage.remove("g");
+    reset::reset(&stage.context, &reset::Options::default()).expect("there is a shadow");
+    let planned = stage.restore_with(a, RestoreOptions { dry_run: true, ..RestoreOptions::default() });
+    assert_eq!(picture(&planned), ["+f", "+g"]);
+    assert_eq!(picture(&planned), picture(&stage.restore(a)));
 }
 
 #[test]

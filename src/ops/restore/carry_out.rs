@@ -14,7 +14,7 @@ use super::{
     staged::Staging,
 };
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Error, Result},
     git::{Repo, check_blobs::ReadAhead, checkout::Checkout, threads},
     model::{
         event::Event,
@@ -40,29 +40,45 @@ pub(super) const READ_AHEAD: usize = 32 << 20;
 pub(super) enum Extent {
     /// It looks at everything, and changes nothing.
     DryRun,
-    /// It only finds out whether there is anything to do.
-    Look,
+    /// It ends before a checkpoint is taken for nothing.
+    IfWorthIt,
     /// All the way.
     Full,
 }
 
-/// Calls `attempt`, after a look that finds something to do: a restore of nothing takes no checkpoint.
+/// Calls `attempt` so that a restore of nothing takes no checkpoint.
 pub(super) fn unless_idle(attempt: impl Fn(Extent) -> Result<Option<Restored>>) -> Result<Restored> {
-    match attempt(Extent::Look) {
-        Ok(Some(idle)) => return Ok(Restored { dry_run: false, ..idle }),
-        Ok(None) => {}
-        // The save mends what it can of this, or says more about it.
-        Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Race) => {
-            tracing::debug!(%error, "look: no end");
-        }
-        Err(error) => return Err(error),
+    if let Some(restored) = attempt(Extent::IfWorthIt)? {
+        return Ok(restored);
     }
-    done(attempt(Extent::Full)?)
+    let looked = done(attempt(Extent::DryRun)?)?;
+    if looked.is_idle() { Ok(Restored { dry_run: false, ..looked }) } else { done(attempt(Extent::Full)?) }
 }
 
-/// Returns what an attempt with another extent than a look has done.
+/// Returns the result of an attempt that always has one.
 pub(super) fn done(restored: Option<Restored>) -> Result<Restored> {
-    restored.ok_or_else(|| Error::internal("a restore has no result"))
+    restored.ok_or_else(|| Error::internal("the worktree was not saved"))
+}
+
+/// What a restore is to do.
+pub(super) struct Planned {
+    pub(super) plan: Plan,
+    /// Directories without files to create.
+    pub(super) directories: Vec<BString>,
+    pub(super) staging: Option<Staging>,
+}
+
+impl Planned {
+    /// Returns true if there is something to do, as far as no file has to be read and no filter runs to know that: the plan,
+    /// which has just been made, is taken for true.
+    pub(super) fn has_work(&self, repo: &Repo) -> Result<bool> {
+        let mut checkout = Checkout::open(repo.worktree_root(), &temporary::random())?;
+        let mut is_absent = |path: &BString| matches!(checkout.stat(path.as_bstr()), Ok(None));
+        let mut is_open = |step: &Step| step.before.is_some() || is_absent(&step.path);
+        Ok(self.staging.as_ref().is_some_and(|staging| !staging.is_empty())
+            || self.plan.groups.iter().any(|group| group.steps().all(&mut is_open))
+            || self.directories.iter().any(is_absent))
+    }
 }
 
 /// A plan with all that it takes to carry it out.
@@ -109,29 +125,6 @@ impl<'a> Work<'a> {
         self.applier(&journal.nonce, &[])?.remove_directories(&directories)
     }
 
-    /// Goes as far as `extent` says. Of a look, returns what a restore would do only if it would change nothing.
-    pub(super) fn go(&self, extent: Extent, before: &Before<'_>) -> Result<Option<Restored>> {
-        if extent == Extent::Full {
-            return self.execute(before).map(Some);
-        }
-        if extent == Extent::Look && self.has_work()? {
-            return Ok(None);
-        }
-        let preview = self.preview()?;
-        Ok(Some(preview).filter(|it| extent == Extent::DryRun || it.is_idle()))
-    }
-
-    /// Returns true if there is something to do, as far as no file has to be read and no filter runs to know that: the plan,
-    /// which has just been made, is taken for true.
-    fn has_work(&self) -> Result<bool> {
-        let mut checkout = Checkout::open(self.repo.worktree_root(), &temporary::random())?;
-        let mut is_absent = |path: &BString| matches!(checkout.stat(path.as_bstr()), Ok(None));
-        let mut is_open = |step: &Step| step.before.is_some() || is_absent(&step.path);
-        Ok(self.staging.is_some_and(|staging| !staging.is_empty())
-            || self.plan.groups.iter().any(|group| group.steps().all(&mut is_open))
-            || self.directories.iter().any(is_absent))
-    }
-
     /// Looks at everything, changes nothing.
     pub(super) fn preview(&self) -> Result<Restored> {
         let steps = self.steps();
@@ -141,7 +134,7 @@ impl<'a> Work<'a> {
     }
 
     /// Carries the plan out.
-    fn execute(&self, before: &Before<'_>) -> Result<Restored> {
+    pub(super) fn execute(&self, before: &Before<'_>) -> Result<Restored> {
         if let Some(staging) = self.staging {
             staging.verify(self.repo)?;
         }
