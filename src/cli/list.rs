@@ -146,7 +146,10 @@ fn line(entry: &Entry, now: i64, call: &Call) -> String {
     let id = call.out.paint(phrase::ID, &phrase::short(&checkpoint.id));
     let date = call.out.paint(phrase::DIM, &date);
     let folded = if entry.restored.is_some() { 0 } else { entry.folded };
-    let marks = marks(entry.verified, &entry.tags, folded);
+    let mut marks = marks(entry.verified, &entry.tags, folded);
+    if entry.start {
+        marks.insert(0, "start".to_owned());
+    }
     let marks = if marks.is_empty() {
         String::new()
     } else {

@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::{Context, chain::peek::worktree_tree, lookup};
+use super::{Context, chain::peek::worktree_tree, lookup, verified_mark::marked};
 use crate::{
     error::Result,
     git::{
@@ -19,7 +19,7 @@ use crate::{
         change::{Change, Leaf, Mode, Status},
         line_diff::{self, Hunk},
         path_text,
-        refname::{self, Base},
+        refname::Base,
     },
 };
 
@@ -82,6 +82,9 @@ pub struct Comparison {
     pub to: Side,
     /// The files that differ, by path.
     pub files: Vec<FileDiff>,
+    /// True if the old side was not named, and is the verified checkpoint.
+    #[serde(skip)]
+    pub is_from_verified: bool,
 }
 
 /// How one file differs.
@@ -143,7 +146,8 @@ pub fn diff(context: &Context, options: &DiffOptions) -> Result<Comparison> {
     }
     let mut reader = Reader { repo, options, algorithm: repo.diff_algorithm(), attributes: DiffAttributes::new(repo)? };
     let files = changes.into_iter().map(|change| reader.file(change)).collect::<Result<_>>()?;
-    Ok(Comparison { version: 1, from, to, files })
+    let is_from_verified = options.from.is_none() && marked(repo)?.is_some();
+    Ok(Comparison { version: 1, from, to, files, is_from_verified })
 }
 
 fn named(context: &Context, text: &str) -> Result<(Side, ObjectId)> {
@@ -158,7 +162,7 @@ fn named(context: &Context, text: &str) -> Result<(Side, ObjectId)> {
 }
 
 fn default_side(repo: &Repo) -> Result<(Side, ObjectId)> {
-    if let Some(id) = repo.find_sound_ref(&refname::verified_ref(repo.worktree_id()))? {
+    if let Some(id) = marked(repo)? {
         lookup::refuse_without_files(repo, id)?;
         return Ok((Side::Commit(id), repo.tree_of_commit(id)?));
     }

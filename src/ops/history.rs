@@ -17,6 +17,7 @@ use super::{
     },
     lookup,
     restored_target::restored,
+    verified_mark,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -162,6 +163,8 @@ struct Filter<'r> {
     options: &'r ListOptions,
     grep: Option<regex::Regex>,
     pathspec: Pathspec<'r>,
+    /// The start, if nothing is marked as verified.
+    start: Option<ObjectId>,
     /// Why the paths of some checkpoints are not known.
     broken: Vec<Error>,
 }
@@ -172,7 +175,12 @@ impl<'r> Filter<'r> {
             regex::Regex::new(text).context(Kind::User, || format!("'{text}' is not a regular expression"))
         };
         let grep = options.grep.as_ref().map(compile).transpose()?;
-        Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)?, broken: Vec::new() })
+        let start = match verified_mark::marked(repo)? {
+            Some(_) => None,
+            // Of a broken chain, the list has what it can read.
+            None => verified_mark::start(repo).ok().flatten(),
+        };
+        Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)?, start, broken: Vec::new() })
     }
 
     /// Returns the entry of `checkpoint`, if it passes all filters; the expensive ones come last.
@@ -197,7 +205,8 @@ impl<'r> Filter<'r> {
         let (tags, verified) = marks.of(checkpoint.id);
         let restored = restored(&checkpoint.origin).map(|id| fold::target(self.repo, id));
         let (number, commits, folded) = (None, Vec::new(), 0);
-        Ok(Some(Entry { checkpoint, number, restored, commits, paths, tags, verified, archived, folded }))
+        let start = self.start == Some(checkpoint.id);
+        Ok(Some(Entry { checkpoint, number, restored, commits, paths, tags, verified, start, archived, folded }))
     }
 
     fn passes(&self, checkpoint: &Checkpoint) -> bool {

@@ -14,6 +14,7 @@ use super::{
         timeline::{self, Timeline},
     },
     restored_target::restored,
+    verified_mark::{marked, start},
 };
 use crate::{
     error::{Error, Result},
@@ -43,7 +44,7 @@ pub(crate) struct Found {
 /// Returns the id of the checkpoint, or of another commit, that `text` names:
 ///
 /// - `@` or `@{0}`: the latest checkpoint of this worktree; `@{1}`: the one before, and so on
-/// - `verified`: the verified one of this worktree
+/// - `verified`: the verified one of this worktree; if none is marked, the start, which may be a commit
 /// - `base`: the commit that HEAD is at
 /// - a tag
 /// - an id, or the beginning of one
@@ -109,7 +110,7 @@ fn of_turn(context: &Context, name: &TurnName) -> Result<Found> {
 }
 
 fn verified(repo: &Repo) -> Result<ObjectId> {
-    repo.find_sound_ref(&refname::verified_ref(repo.worktree_id()))?.ok_or_else(|| {
+    marked(repo)?.map_or_else(|| start(repo), |id| Ok(Some(id)))?.ok_or_else(|| {
         Error::user("no checkpoint of this worktree is verified").with_hint("'git checkpoint verify <id>' marks one")
     })
 }

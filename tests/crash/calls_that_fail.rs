@@ -300,10 +300,10 @@ fn a_mark_that_cannot_be_written_leaves_no_checkpoint() {
     let refs = || world.git(&["for-each-ref", "--format=%(refname)"]);
     // What is renamed to it.
     let mark = world.repo().join(".git/refs/checkpoints/verified/main.lock");
-    assert_refused(&refused(&world, RENAMES, "EIO", &mark, &["save", "--json"]), "verified/main");
+    assert_refused(&refused(&world, RENAMES, "EIO", &mark, &["save", "--verify", "--json"]), "verified/main");
     assert_eq!(refs(), "");
     assert_eq!(world.leftovers(), Vec::<PathBuf>::new());
-    let saved = world.json(&["save", "--json"]);
+    let saved = world.json(&["save", "--verify", "--json"]);
     assert_eq!((&saved["created"], &saved["verified"]), (&true.into(), &true.into()));
     assert_eq!(refs().lines().count(), 2);
 }

@@ -24,6 +24,8 @@ pub struct Entry {
     pub tags: Vec<String>,
     /// True if it is the verified one of its worktree.
     pub verified: bool,
+    /// True if nothing is marked as verified, and it is the start: the state before the first change of an agent.
+    pub start: bool,
     /// True if its shadow was set aside.
     pub archived: bool,
     /// How many earlier checkpoints this entry represents as well: those of the same turn, or the one before a restore.
@@ -59,6 +61,7 @@ impl Serialize for Entry {
         map.serialize_entry("paths", &paths)?;
         map.serialize_entry("tags", &self.tags)?;
         map.serialize_entry("verified", &self.verified)?;
+        map.serialize_entry("start", &self.start)?;
         map.serialize_entry("archived", &self.archived)?;
         map.serialize_entry("folded", &self.folded)?;
         map.serialize_entry("number", &self.number)?;

@@ -63,6 +63,9 @@ pub(super) fn try_save(
     follow_head(worktree)?;
     let request = &mut request.clone();
     let mut origin = author_of(worktree, request)?;
+    if request.hold == Hold::Ref && origin.contributor == Contributor::Human {
+        request.verify = request.verify || verified_mark::wants_verification(worktree)?;
+    }
     let turn_of = request.turn_of.as_deref().or(origin.session.as_deref());
     let mut turn = OpenTurn::of(worktree, turn_of)?;
     let mut shadow = match &mut turn {
