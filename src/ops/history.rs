@@ -17,6 +17,7 @@ use super::{
     },
     lookup,
     restored_target::restored,
+    start::start,
     verified_mark,
 };
 use crate::{
@@ -178,7 +179,7 @@ impl<'r> Filter<'r> {
         let start = match verified_mark::marked(repo)? {
             Some(_) => None,
             // Of a broken chain, the list has what it can read.
-            None => verified_mark::start(repo).ok().flatten(),
+            None => start(repo).ok().flatten(),
         };
         Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)?, start, broken: Vec::new() })
     }

@@ -14,7 +14,8 @@ use super::{
         timeline::{self, Timeline},
     },
     restored_target::restored,
-    verified_mark::{marked, start},
+    start::start,
+    verified_mark::marked,
 };
 use crate::{
     error::{Error, Result},

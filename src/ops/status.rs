@@ -13,8 +13,8 @@ use super::{
     salvage::{if_readable, why_unreadable},
     save::{SkippedPath, UnfilteredPath},
     session_info,
+    start::start,
     stats::{Part, Stats},
-    verified_mark,
 };
 use crate::{
     error::{Error, Kind, Result},
@@ -180,7 +180,7 @@ pub fn status(context: &Context) -> Result<Status> {
     let unfiltered_before = side.map(|side| side.manifest.unfiltered).unwrap_or_default();
     let verified = if_readable(repo.find_ref(&refname::verified_ref(repo.worktree_id())), &mut broken)?.flatten();
     // What cannot be read is told already.
-    let start = if verified.is_none() { verified_mark::start(repo).ok().flatten() } else { None };
+    let start = if verified.is_none() { start(repo).ok().flatten() } else { None };
     let archived = if_readable(repo.refs_below(refname::ARCHIVE), &mut broken)?.map_or(0, |refs| refs.len());
     let mut notes = guard::notes(context);
     notes.extend(state::turns::trouble(repo.git_dir()).map(|error| {

@@ -4,15 +4,11 @@ use std::{path::PathBuf, time::Duration};
 
 use gix::ObjectId;
 
-use super::{Context, chain::shadows, holding::hold_when_left, restored_target::restored};
+use super::{Context, holding::hold_when_left};
 use crate::{
     error::{Context as _, Kind, Result},
     git::{Repo, refs::RefUpdate},
-    model::{
-        contributor::Contributor,
-        event::Event,
-        refname::{self, Base},
-    },
+    model::{event::Event, refname},
     state,
 };
 
@@ -38,25 +34,6 @@ pub(crate) fn satisfied(context: &Context) -> Result<()> {
 /// Returns the checkpoint that is marked in this worktree.
 pub(crate) fn marked(repo: &Repo) -> Result<Option<ObjectId>> {
     repo.find_sound_ref(&refname::verified_ref(repo.worktree_id()))
-}
-
-/// Returns the start, which counts as verified while nothing is marked: the state before the first change of an agent on this
-/// base, be it a checkpoint or the base commit. As long as people have made all changes, it is their first checkpoint.
-///
-/// # Errors
-/// [`Kind::Corrupt`] if a checkpoint on this base cannot be read.
-pub(crate) fn start(repo: &Repo) -> Result<Option<ObjectId>> {
-    let Some(tip) = shadows::latest_on(repo, Base::of_head(repo.head()?.id))? else { return Ok(None) };
-    let (mut before_agents, mut first) = (None, None);
-    for checkpoint in repo.chain_in_time(tip.id) {
-        let checkpoint = checkpoint?;
-        // What a restore has put back is the user's.
-        if checkpoint.origin.contributor == Contributor::Agent && restored(&checkpoint.origin).is_none() {
-            before_agents = Some(checkpoint.before_id());
-        }
-        first = Some(checkpoint.id);
-    }
-    Ok(before_agents.or(first))
 }
 
 /// Makes the checkpoint `id` the verified one, as the user wants it.

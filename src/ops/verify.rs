@@ -7,7 +7,8 @@ use super::{
     Context,
     follow::enter,
     lookup,
-    verified_mark::{marked, marker, satisfied, set, start},
+    start::start,
+    verified_mark::{marked, marker, satisfied, set},
 };
 use crate::{
     error::Result,
