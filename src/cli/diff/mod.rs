@@ -21,7 +21,7 @@ const CONTEXT_LINES: usize = 3;
 /// checkpoint, or the base if there is none.
 #[derive(clap::Args, Debug)]
 pub(super) struct Diff {
-    /// The old side: an id, @{<n>}, verified, base or a tag
+    /// The old side: an id, @{<n>}, <session>@<turn>, verified, base, a tag or a revision
     from: Option<String>,
     /// The new side
     to: Option<String>,

@@ -9,7 +9,7 @@ run git checkpoint diff
 run git checkpoint restore verified
 run cat src/numbers.txt
 note 'nor is one that follows what a person has saved'
-git checkpoint reset --force
+git checkpoint reset -q --force 2>/dev/null
 printf 'mine\n' >mine.txt
 run git checkpoint save -m 'mine'
 printf 'broken\n' >mine.txt
