@@ -111,7 +111,7 @@ fn every_field_of_the_json_is_in_the_manual() {
         "show",
         "diff --content @{1}",
         "restore --dry-run @{1}",
-        "restore @{1}",
+        "restore --all @{1}",
         "undo",
         "verify",
         "reset",

@@ -8,13 +8,22 @@ use crate::{
     model::moment,
     ops::{
         Context,
-        history::{self, Entry, ListOptions},
+        history::{self, Commit, Entry, ListOptions, Target},
     },
 };
 
+/// How many commits between two checkpoints have a line each.
+const MOST_COMMITS: usize = 6;
+
+/// What is said where there is nothing to list, and the next step.
+const NOTHING: (&str, &str) = ("no checkpoint in this worktree yet", "'git checkpoint save' takes one");
+const NO_LIVE: (&str, &str) = ("no uncommitted checkpoint in this worktree", "'git checkpoint list' shows all");
+const NO_MATCH: (&str, &str) = ("no checkpoint matches", "'git checkpoint list' shows all");
+
 /// List checkpoints, newest first
 ///
-/// The checkpoints of one turn of an agent are one line, the last of them, unless --all is given.
+/// Each line begins with @{<n>}, which names the checkpoint. Those of one turn of an agent are one line, the last of them, unless
+/// --all is given. Between them stand the commits, as HEAD was at them.
 #[derive(clap::Args, Debug)]
 pub(super) struct List {
     /// At most this many
@@ -38,7 +47,10 @@ pub(super) struct List {
     /// Only those whose message matches
     #[arg(long, value_name = "regex")]
     grep: Option<String>,
-    /// Those in the archive instead of the live ones
+    /// Only those that were not set aside, as by a commit
+    #[arg(long, conflicts_with = "archived")]
+    live: bool,
+    /// Only those in the archive
     #[arg(long)]
     archived: bool,
     /// Those of all worktrees
@@ -66,6 +78,7 @@ impl List {
             || options.since.is_some()
             || options.until.is_some()
             || !options.paths.is_empty();
+        let nothing = if options.live { NO_LIVE } else { NOTHING };
         call.start_pager(&context)?;
         let now = date::now();
         let mut found = 0;
@@ -74,6 +87,7 @@ impl List {
             if is_json {
                 call.out.json(&entry)?;
             } else {
+                print_commits(&entry.commits, call)?;
                 let line = line(&entry, now, call);
                 call.out.line(&line)?;
             }
@@ -84,6 +98,11 @@ impl List {
         }
         if !broken.is_empty() {
             call.out.hint("'git checkpoint doctor' says what to do");
+        }
+        if found == 0 && broken.is_empty() && !is_json {
+            let (what, hint) = if is_filtered { NO_MATCH } else { nothing };
+            call.out.note(what)?;
+            call.out.hint(hint);
         }
         Ok(if found == 0 && is_filtered { Exit::No } else { Exit::Done })
     }
@@ -97,11 +116,13 @@ impl List {
             since: self.since.as_deref().map(moment_of).transpose()?,
             until: self.until.as_deref().map(moment_of).transpose()?,
             grep: self.grep,
+            live: self.live,
             archived: self.archived,
             all_worktrees: self.all_worktrees,
             all: self.all,
             limit: self.max_count,
             with_paths: self.json,
+            with_commits: !self.json && !self.all_worktrees,
             ..ListOptions::default()
         })
     }
@@ -124,13 +145,48 @@ fn line(entry: &Entry, now: i64, call: &Call) -> String {
     };
     let id = call.out.paint(phrase::ID, &phrase::short(&checkpoint.id));
     let date = call.out.paint(phrase::DIM, &date);
-    let marks = marks(entry.verified, &entry.tags, entry.folded);
+    let folded = if entry.restored.is_some() { 0 } else { entry.folded };
+    let mut marks = marks(entry.verified, &entry.tags, folded);
+    if entry.start {
+        marks.insert(0, "start".to_owned());
+    }
     let marks = if marks.is_empty() {
         String::new()
     } else {
         call.out.paint(phrase::MARK, &format!(" [{}]", marks.join(", ")))
     };
-    format!("{id}  {date}  {:<20}  {}{marks}", phrase::who(&checkpoint.origin), printable(&checkpoint.subject))
+    let (who, subject) = match &entry.restored {
+        Some(target) => ("you".to_owned(), restored(target)),
+        None => (phrase::who(&checkpoint.origin), printable(&checkpoint.subject)),
+    };
+    let number = entry.number.map_or_else(String::new, |number| format!("{:<6} ", format!("@{{{number}}}")));
+    format!("{number}{id}  {date}  {who:<20}  {subject}{marks}")
+}
+
+/// Says what a restore put back.
+fn restored(target: &Target) -> String {
+    let id = phrase::short(&target.id);
+    match &target.subject[..] {
+        _ if target.is_undo => format!("undid a restore ({id})"),
+        "" => format!("restored {id}"),
+        subject => format!("restored '{}' ({id})", printable(subject)),
+    }
+}
+
+/// Prints a line for each of `commits`, newest first, the middle ones of many as one.
+fn print_commits(commits: &[Commit], call: &mut Call) -> Result<()> {
+    let left_out = commits.len().saturating_sub(MOST_COMMITS);
+    for (at, commit) in commits.iter().enumerate() {
+        if left_out > 0 && (MOST_COMMITS / 2..=MOST_COMMITS / 2 + left_out).contains(&at) {
+            if at == MOST_COMMITS / 2 {
+                call.out.line(&call.out.paint(phrase::DIM, &format!("-- {} more commits", left_out + 1)))?;
+            }
+            continue;
+        }
+        let line = format!("-- commit {} '{}'", phrase::short(&commit.id), printable(&commit.subject));
+        call.out.line(&call.out.paint(phrase::DIM, &line))?;
+    }
+    Ok(())
 }
 
 /// Returns the marks of a checkpoint, which follow its message.

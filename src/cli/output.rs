@@ -194,6 +194,13 @@ impl Output {
         }
     }
 
+    /// Says on standard error what the result is about.
+    pub(super) fn aside(&mut self, text: &str) {
+        if !self.is_quiet {
+            self.stderr(&format!("{text}\n"));
+        }
+    }
+
     /// Says on standard error what to do next.
     pub(super) fn hint(&mut self, text: &str) {
         if !self.is_quiet {

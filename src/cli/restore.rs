@@ -16,12 +16,15 @@ use crate::{
 /// kept and listed, unless --all or a pathspec includes it.
 #[derive(clap::Args, Debug)]
 pub(super) struct Restore {
-    /// The checkpoint: an id, @{<n>}, verified, base or a tag
+    /// The checkpoint: an id, @{<n>}, <session>@<turn>, verified, base, a tag or a revision
     #[arg(value_name = "checkpoint", required_unless_present = "resume")]
     target: Option<String>,
     /// Restore only these paths
     #[arg(value_name = "pathspec")]
     pathspecs: Vec<OsString>,
+    /// Restore the state before the checkpoint; of <session>@<turn>, before its prompt
+    #[arg(long)]
+    before: bool,
     /// Restore the whole tree, also what others have changed
     #[arg(long)]
     all: bool,
@@ -32,7 +35,7 @@ pub(super) struct Restore {
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Finish a restore that was interrupted
-    #[arg(long = "continue", conflicts_with_all = ["target", "pathspecs", "all", "staged", "dry_run"])]
+    #[arg(long = "continue", conflicts_with_all = ["target", "pathspecs", "before", "all", "staged", "dry_run"])]
     resume: bool,
     /// Restore even in a worktree that is refused, such as the home directory
     #[arg(long)]
@@ -63,6 +66,7 @@ impl Restore {
         let options = restore::RestoreOptions {
             target: self.target.unwrap_or_default(),
             pathspecs: Call::pathspecs(&context.repo, &self.pathspecs)?,
+            before: self.before,
             all: self.all,
             staged: self.staged,
             dry_run: self.dry_run,
@@ -144,11 +148,7 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
 
 /// Returns true if the restore changed nothing because others had changed every path that differs.
 fn is_all_kept(restored: &Restored) -> bool {
-    is_idle(restored) && restored.kept.iter().any(|left| left.why.yields_to_all())
-}
-
-fn is_idle(restored: &Restored) -> bool {
-    restored.written.is_empty() && restored.deleted.is_empty() && restored.staged.is_empty()
+    restored.is_idle() && restored.kept.iter().any(|left| left.why.yields_to_all())
 }
 
 /// The last line, and what to type next.
@@ -156,7 +156,7 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let changed = restored.written.len() + restored.deleted.len();
     let id = phrase::short(&restored.target);
     let target = call.out.paint(phrase::ID, &id);
-    let is_idle = is_idle(restored);
+    let is_idle = restored.is_idle();
     if is_idle && restored.kept.is_empty() && restored.conflicts.is_empty() {
         return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
     }

@@ -1,4 +1,6 @@
-//! `git checkpoint show`: one checkpoint with all that is known of it.
+//! `git checkpoint show`: one checkpoint with all that is known of it, or another commit.
+
+use gix::ObjectId;
 
 use super::{
     Exit,
@@ -14,14 +16,14 @@ use crate::{
     model::{change::Change, manifest::Part, moment},
     ops::{
         Context, compare,
-        history::{self, Shown},
+        history::{self, Shown, ShownCheckpoint, ShownCommit},
     },
 };
 
-/// Show one checkpoint and what changed in it
+/// Show one checkpoint, or another commit, and what changed in it
 #[derive(clap::Args, Debug)]
 pub(super) struct Show {
-    /// The checkpoint: an id, @{<n>}, verified or a tag (default: the latest)
+    /// The checkpoint: an id, @{<n>}, <session>@<turn>, verified, base, a tag or a revision (default: the latest)
     #[arg(value_name = "checkpoint", default_value = "@", hide_default_value = true)]
     target: String,
     /// Show the changed lines
@@ -44,26 +46,63 @@ impl Show {
             return Ok(Exit::Done);
         }
         call.start_pager(&context)?;
-        print_head(&shown, call)?;
-        if self.patch || self.stat {
-            let shape = if self.patch { Shape::patch() } else { Shape::Stat };
-            call.out.line("")?;
-            print_lines(&shown, &context, shape, call)?;
-        } else {
-            print_paths(&shown, call)?;
-        }
-        print_manifest(&shown, call)?;
-        for broken in &shown.broken {
-            call.out.warning(&format!("not all can be shown: {broken}"));
-        }
-        if !shown.broken.is_empty() {
-            call.out.hint("'git checkpoint doctor' says what to do");
+        let shape = match (self.patch, self.stat) {
+            (true, _) => Some(Shape::patch()),
+            (false, true) => Some(Shape::Stat),
+            (false, false) => None,
+        };
+        match &shown {
+            Shown::Checkpoint(shown) => print_checkpoint(shown, &context, shape, call)?,
+            Shown::Commit(shown) => print_commit(shown, &context, shape, call)?,
         }
         Ok(Exit::Done)
     }
 }
 
-fn print_head(shown: &Shown, call: &mut Call) -> Result<()> {
+fn print_checkpoint(shown: &ShownCheckpoint, context: &Context, shape: Option<Shape>, call: &mut Call) -> Result<()> {
+    print_head(shown, call)?;
+    let sides = (shown.checkpoint.before_id(), shown.checkpoint.id);
+    print_changes(&shown.changes, sides, context, shape, call)?;
+    print_manifest(shown, call)?;
+    for broken in &shown.broken {
+        call.out.warning(&format!("not all can be shown: {broken}"));
+    }
+    if !shown.broken.is_empty() {
+        call.out.hint("'git checkpoint doctor' says what to do");
+    }
+    Ok(())
+}
+
+fn print_commit(shown: &ShownCommit, context: &Context, shape: Option<Shape>, call: &mut Call) -> Result<()> {
+    let id = call.out.paint(phrase::ID, &format!("commit {}", shown.id));
+    call.out.line(&id)?;
+    let date = date_of(shown.time, call);
+    call.out.line(&format!("By:       {}", printable(&shown.author)))?;
+    call.out.line(&format!("Date:     {date}"))?;
+    print_message(&shown.subject, &shown.body, call)?;
+    let before = shown.parent.unwrap_or_else(|| context.repo.empty_tree_id());
+    print_changes(&shown.changes, (before, shown.id), context, shape, call)
+}
+
+/// Returns the moment `seconds` at `offset` as people read it.
+fn date_of((seconds, offset): (i64, i32), call: &Call) -> String {
+    let moment = moment::iso(seconds, offset);
+    if call.out.is_terminal() { format!("{moment} ({})", date::relative(seconds, date::now())) } else { moment }
+}
+
+fn print_message(subject: &str, body: &str, call: &mut Call) -> Result<()> {
+    call.out.line("")?;
+    call.out.line(&format!("    {}", printable(subject)))?;
+    if !body.is_empty() {
+        call.out.line("")?;
+        for line in body.lines() {
+            call.out.line(format!("    {}", printable(line)).trim_end())?;
+        }
+    }
+    Ok(())
+}
+
+fn print_head(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
     let checkpoint = &shown.checkpoint;
     let mut marks = list::marks(shown.verified, &shown.tags, 0);
     if shown.archived {
@@ -76,12 +115,7 @@ fn print_head(shown: &Shown, call: &mut Call) -> Result<()> {
     };
     let id = call.out.paint(phrase::ID, &format!("checkpoint {}", checkpoint.id));
     call.out.line(&format!("{id}{marks}"))?;
-    let moment = moment::iso(checkpoint.seconds, checkpoint.offset);
-    let moment = if call.out.is_terminal() {
-        format!("{moment} ({})", date::relative(checkpoint.seconds, date::now()))
-    } else {
-        moment
-    };
+    let moment = date_of((checkpoint.seconds, checkpoint.offset), call);
     call.out.line(&format!("By:       {}", phrase::origin(checkpoint)))?;
     call.out.line(&format!("Date:     {moment}"))?;
     call.out.line(&format!("Base:     {}", checkpoint.base))?;
@@ -90,22 +124,27 @@ fn print_head(shown: &Shown, call: &mut Call) -> Result<()> {
     if let Some(note) = &checkpoint.origin.note {
         call.out.line(&format!("Note:     {}", printable(note)))?;
     }
-    call.out.line("")?;
-    call.out.line(&format!("    {}", printable(&checkpoint.subject)))?;
-    if !checkpoint.body.is_empty() {
-        call.out.line("")?;
-        for line in checkpoint.body.lines() {
-            call.out.line(format!("    {}", printable(line)).trim_end())?;
-        }
-    }
-    Ok(())
+    print_message(&checkpoint.subject, &checkpoint.body, call)
 }
 
-fn print_paths(shown: &Shown, call: &mut Call) -> Result<()> {
-    if !shown.changes.is_empty() {
+/// Prints `changes`, which lead from `from` to `to`: the paths, or in `shape` the lines.
+fn print_changes(
+    changes: &[Change],
+    (from, to): (ObjectId, ObjectId),
+    context: &Context,
+    shape: Option<Shape>,
+    call: &mut Call,
+) -> Result<()> {
+    if let Some(shape) = shape {
+        let (from, to) = (Some(from.to_string()), Some(to.to_string()));
+        let options = compare::DiffOptions { from, to, ..compare::DiffOptions::default() };
+        call.out.line("")?;
+        return diff::print(&compare::diff(context, &shape.needs(options))?, shape, false, call);
+    }
+    if !changes.is_empty() {
         call.out.line("")?;
     }
-    for Change { path, old_path, status, .. } in &shown.changes {
+    for Change { path, old_path, status, .. } in changes {
         let letter = call.out.paint(phrase::BOLD, &status.letter().to_string());
         match old_path {
             Some(old_path) => call.out.line(&format!("{letter}  {} -> {}", printable(old_path), printable(path)))?,
@@ -115,17 +154,7 @@ fn print_paths(shown: &Shown, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-fn print_lines(shown: &Shown, context: &Context, shape: Shape, call: &mut Call) -> Result<()> {
-    let checkpoint = &shown.checkpoint;
-    let options = compare::DiffOptions {
-        from: Some(checkpoint.before_id().to_string()),
-        to: Some(checkpoint.id.to_string()),
-        ..compare::DiffOptions::default()
-    };
-    diff::print(&compare::diff(context, &shape.needs(options))?, shape, false, call)
-}
-
-fn print_manifest(shown: &Shown, call: &mut Call) -> Result<()> {
+fn print_manifest(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
     let manifest = &shown.manifest;
     if !manifest.lost.is_empty() {
         let lost: Vec<_> = manifest.lost.iter().map(|part| part.as_str()).collect();

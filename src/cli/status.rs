@@ -133,6 +133,9 @@ fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {
     if let Some(id) = status.verified {
         parts.push(format!("verified {}", call.out.paint(phrase::ID, &phrase::short(&id))));
     }
+    if let Some(id) = status.start {
+        parts.push(format!("start {}", call.out.paint(phrase::ID, &phrase::short(&id))));
+    }
     call.out.line(&parts.join("; "))?;
     let mut held = Vec::new();
     if status.archived > 0 {

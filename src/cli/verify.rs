@@ -17,7 +17,7 @@ pub(super) struct Verify {
     /// Print the verified checkpoint
     #[arg(long, conflicts_with_all = ["target", "reset"])]
     show: bool,
-    /// Take the mark away; the next save becomes verified
+    /// Take the mark away; the next save by a person becomes verified
     #[arg(long, conflicts_with = "target")]
     reset: bool,
     /// Print the result as JSON
@@ -30,7 +30,7 @@ impl Verify {
         if self.show {
             let context = call.context()?;
             return match verify::show(&context)? {
-                Some(verified) => self.print(&verified, "", call),
+                Some(verified) => self.print(&verified, if verified.start { "start " } else { "" }, call),
                 None if self.json => {
                     call.out.json(&serde_json::json!({ "version": 1, "id": null }))?;
                     Ok(Exit::No)
@@ -44,7 +44,7 @@ impl Verify {
             if self.json {
                 call.out.json(&unverified)?;
             } else {
-                call.out.note("no checkpoint is verified; the next one will be")?;
+                call.out.note("no checkpoint is verified; the next one that a person saves will be")?;
             }
             return Ok(Exit::Done);
         }

@@ -131,6 +131,17 @@ impl<'r> NewObjects<'r> {
         self.repo
     }
 
+    /// Returns the repository with these objects in memory: all trees, and the blobs that are not in the temporary pack.
+    pub(crate) fn in_memory(&self) -> Result<Repo> {
+        let repo = self.repo.with_object_memory();
+        for (id, object) in &self.waiting {
+            let mut buffer = Vec::new();
+            let data = self.try_find(id, &mut buffer).ok().flatten().expect("it waits");
+            repo.inner.write_buf(object.kind, data.data).context(Kind::Internal, || format!("cannot keep '{id}'"))?;
+        }
+        Ok(repo)
+    }
+
     fn contains(&self, id: ObjectId) -> bool {
         self.waiting.contains_key(&id) || self.spilled.contains_key(&id)
     }

@@ -195,11 +195,12 @@ proptest! {
     }
 
     #[test]
-    fn every_text_names_a_checkpoint_in_one_way_or_in_none(text in prop_oneof![hostile(), "@\\{[0-9]{0,30}\\}?", "[0-9a-fA-F]{0,70}"]) {
+    fn every_text_names_a_checkpoint_in_one_way_or_in_none(text in prop_oneof![hostile(), "@\\{[0-9]{0,30}\\}?", "[0-9a-fA-F]{0,70}", "[a-z@]{0,4}@[0-9]{0,12}\\^?"]) {
         match Selector::parse(&text) {
             Some(Selector::Latest(n)) => prop_assert!(text == "@" || text.contains(&n.to_string())),
             Some(Selector::Prefix(hex)) => prop_assert_eq!(hex, text.to_ascii_lowercase()),
             Some(Selector::Tag(tag)) => prop_assert_eq!(tag, text),
+            Some(Selector::Turn(name)) => prop_assert!(text.starts_with(&name.session)),
             Some(Selector::Base | Selector::Verified) | None => {}
         }
     }

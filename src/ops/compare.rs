@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::{Context, chain::peek::worktree_tree, lookup};
+use super::{Context, chain::peek::worktree_tree, lookup, verified_mark::marked};
 use crate::{
     error::Result,
     git::{
@@ -19,14 +19,14 @@ use crate::{
         change::{Change, Leaf, Mode, Status},
         line_diff::{self, Hunk},
         path_text,
-        refname::{self, Base},
+        refname::Base,
     },
 };
 
 /// What to compare, and what to find out.
 #[derive(Clone, Debug)]
 pub struct DiffOptions {
-    /// The old side: a checkpoint as [`lookup::resolve`] knows it, or the full id of any commit. Without it, the
+    /// The old side: a checkpoint or another commit as [`lookup::resolve`] knows it. Without it, the
     /// verified checkpoint of the worktree, or else the base.
     pub from: Option<String>,
     /// The new side, likewise. Without it, the worktree as it is now.
@@ -56,7 +56,7 @@ pub enum Side {
     Commit(ObjectId),
     /// The worktree as it was when compared.
     Worktree,
-    /// Nothing: the base of a shadow without a commit.
+    /// Nothing: the base of a shadow without a commit, or the empty tree.
     Unborn,
 }
 
@@ -82,6 +82,9 @@ pub struct Comparison {
     pub to: Side,
     /// The files that differ, by path.
     pub files: Vec<FileDiff>,
+    /// True if the old side was not named, and is the verified checkpoint.
+    #[serde(skip)]
+    pub is_from_verified: bool,
 }
 
 /// How one file differs.
@@ -143,25 +146,23 @@ pub fn diff(context: &Context, options: &DiffOptions) -> Result<Comparison> {
     }
     let mut reader = Reader { repo, options, algorithm: repo.diff_algorithm(), attributes: DiffAttributes::new(repo)? };
     let files = changes.into_iter().map(|change| reader.file(change)).collect::<Result<_>>()?;
-    Ok(Comparison { version: 1, from, to, files })
+    let is_from_verified = options.from.is_none() && marked(repo)?.is_some();
+    Ok(Comparison { version: 1, from, to, files, is_from_verified })
 }
 
 fn named(context: &Context, text: &str) -> Result<(Side, ObjectId)> {
     let repo = &context.repo;
-    if text == "base" && repo.head()?.id.is_none() {
+    let is_nothing = text == "base" && repo.head()?.id.is_none();
+    if is_nothing || text == repo.empty_tree_id().to_string() {
         return Ok((Side::Unborn, repo.empty_tree_id()));
     }
-    let is_full = text.len() == repo.object_hash().len_in_hex();
-    let id = match ObjectId::from_hex(text.as_bytes()) {
-        Ok(id) if is_full && repo.is_commit(id)? => id,
-        _ => lookup::resolve(context, text)?,
-    };
+    let id = lookup::resolve(context, text)?;
     lookup::refuse_without_files(repo, id)?;
     Ok((Side::Commit(id), repo.tree_of_commit(id)?))
 }
 
 fn default_side(repo: &Repo) -> Result<(Side, ObjectId)> {
-    if let Some(id) = repo.find_sound_ref(&refname::verified_ref(repo.worktree_id()))? {
+    if let Some(id) = marked(repo)? {
         lookup::refuse_without_files(repo, id)?;
         return Ok((Side::Commit(id), repo.tree_of_commit(id)?));
     }

@@ -1,25 +1,34 @@
 //! Lists checkpoints, and shows one.
 
+mod commits;
+mod entry;
+mod fold;
+
 use std::collections::{HashMap, HashSet};
 
-use bstr::{BString, ByteSlice as _};
-use gix::ObjectId;
-use serde::{Serialize, Serializer, ser::SerializeMap as _};
-
-pub use super::show::{Shown, show};
+pub(super) use self::entry::serialize_checkpoint;
+pub use self::entry::{Commit, Entry, Target};
+pub use super::show::{Shown, ShownCheckpoint, ShownCommit, show};
 use super::{
     Context,
     chain::{
         changes,
-        timeline::{self, Timeline, Tip},
+        timeline::{self, Timeline},
     },
     lookup,
+    restored_target::restored,
+    start::start,
+    verified_mark,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, pathspec::Pathspec},
-    model::{checkpoint::Checkpoint, moment, path_text, refname},
+    model::{checkpoint::Checkpoint, refname},
 };
+use bstr::{BString, ByteSlice as _};
+use commits::Commits;
+use fold::Group;
+use gix::ObjectId;
 
 /// Which checkpoints to list.
 #[derive(Clone, Debug, Default)]
@@ -38,34 +47,21 @@ pub struct ListOptions {
     pub grep: Option<String>,
     /// Only the one that this tag names.
     pub tag: Option<String>,
-    /// Those of the archive instead of the live ones.
+    /// Only those of the archive.
     pub archived: bool,
+    /// Only those of live shadows.
+    pub live: bool,
     /// Those of all worktrees.
     pub all_worktrees: bool,
-    /// Each one; otherwise those of one turn that follow each other are one entry.
+    /// Each one; otherwise, those of one turn that follow each other are one entry, a restore is one, and a checkpoint that was
+    /// carried forward to another commit is one with what was carried.
     pub all: bool,
     /// At most this many entries.
     pub limit: Option<usize>,
     /// Whether [`Entry::paths`] is wanted; it costs a tree difference for each entry.
     pub with_paths: bool,
-}
-
-/// A checkpoint in a list. Serializes to the line of `list --json`.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Entry {
-    /// The checkpoint.
-    pub checkpoint: Checkpoint,
-    /// The paths it changed, if they were asked for.
-    pub paths: Option<Vec<BString>>,
-    /// The tags that name it.
-    pub tags: Vec<String>,
-    /// True if it is the verified one of its worktree.
-    pub verified: bool,
-    /// True if its shadow was set aside.
-    pub archived: bool,
-    /// How many earlier checkpoints of the same turn this entry represents.
-    pub folded: usize,
+    /// Whether [`Entry::commits`] is wanted.
+    pub with_commits: bool,
 }
 
 /// Calls `each` with the checkpoints that `options` select, newest first, until it returns false. Returns the errors of
@@ -93,102 +89,49 @@ pub fn list(
         return Ok(Vec::new());
     }
     let mut left = options.limit.unwrap_or(usize::MAX);
-    let mut emit = |entry| -> Result<bool> {
+    let mut commits = if options.with_commits { Some(Commits::since_head(repo)?) } else { None };
+    let mut emit = |mut group: Group| -> Result<bool> {
         left -= 1;
-        Ok(each(entry)? && left > 0)
+        if let Some(commits) = &mut commits {
+            group.entry.commits = commits.down_to(group.entry.checkpoint.base)?;
+        }
+        Ok(each(group.entry)? && left > 0)
     };
-    let mut open: Option<Entry> = None;
-    let mut timeline = Timeline::new(repo, &tips(repo, options)?)?;
-    for (checkpoint, archived) in timeline.by_ref() {
-        let Some(entry) = filter.entry(checkpoint, archived, &marks)? else { continue };
-        if let Some(turn) = open.as_mut().filter(|turn| is_same_turn(&turn.checkpoint, &entry.checkpoint)) {
-            turn.fold(entry);
+    let mut open: Option<Group> = None;
+    let worktree = (!options.all_worktrees).then(|| repo.worktree_id());
+    let mut timeline = Timeline::new(repo, &timeline::all_tips(repo, worktree)?)?;
+    for (number, (checkpoint, archived)) in timeline.by_ref().enumerate() {
+        if (archived && options.live) || (!archived && options.archived) {
             continue;
         }
-        if let Some(turn) = open.take()
-            && !emit(turn)?
+        let Some(mut entry) = filter.entry(checkpoint, archived, &marks)? else { continue };
+        entry.number = worktree.map(|_| number);
+        if let Some(group) = open.as_mut().filter(|group| group.takes(repo, &entry)) {
+            group.fold(entry);
+            continue;
+        }
+        if let Some(group) = open.take()
+            && !emit(group)?
         {
             return Ok(filter.broken);
         }
-        // An entry without a turn cannot be folded. Pass it on at once: the caller may need no further one.
-        if !options.all && entry.checkpoint.origin.turn.is_some() {
-            open = Some(entry);
-        } else if !emit(entry)? {
+        let group = Group::new(entry);
+        // Pass on at once what no earlier one can be folded into: the caller may need no further one.
+        if !options.all && group.may_take_more() {
+            open = Some(group);
+        } else if !emit(group)? {
             return Ok(filter.broken);
         }
     }
-    if let Some(turn) = open {
-        emit(turn)?;
+    if let Some(group) = open {
+        emit(group)?;
     }
     timeline.broken.append(&mut filter.broken);
     Ok(timeline.broken)
 }
 
-fn tips(repo: &Repo, options: &ListOptions) -> Result<Vec<Tip>> {
-    let worktree = (!options.all_worktrees).then(|| repo.worktree_id());
-    if options.archived { timeline::archived_tips(repo, worktree) } else { timeline::live_tips(repo, worktree) }
-}
-
 fn tagged(repo: &Repo, tag: &str) -> Result<ObjectId> {
     repo.find_ref(&refname::tag_ref(tag))?.ok_or_else(|| Error::user(format!("no checkpoint is tagged '{tag}'")))
-}
-
-fn is_same_turn(a: &Checkpoint, b: &Checkpoint) -> bool {
-    let (a, b) = (&a.origin, &b.origin);
-    a.turn.is_some() && a.session.is_some() && (a.turn, &a.session) == (b.turn, &b.session)
-}
-
-impl Entry {
-    /// Folds an earlier checkpoint of the same turn into this entry.
-    fn fold(&mut self, earlier: Self) {
-        self.folded += 1 + earlier.folded;
-        self.tags.extend(earlier.tags);
-        self.verified |= earlier.verified;
-        if let (Some(paths), Some(more)) = (&mut self.paths, earlier.paths) {
-            paths.extend(more);
-            paths.sort();
-            paths.dedup();
-        }
-    }
-}
-
-impl Serialize for Entry {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("version", &1)?;
-        serialize_checkpoint(&self.checkpoint, &mut map)?;
-        let paths: Vec<String> = self.paths.iter().flatten().map(|path| path_text::escape(path.as_bstr())).collect();
-        map.serialize_entry("paths", &paths)?;
-        map.serialize_entry("tags", &self.tags)?;
-        map.serialize_entry("verified", &self.verified)?;
-        map.serialize_entry("archived", &self.archived)?;
-        map.serialize_entry("folded", &self.folded)?;
-        map.end()
-    }
-}
-
-/// The fields that `list --json` and `show --json` share.
-pub(super) fn serialize_checkpoint<M: serde::ser::SerializeMap>(
-    checkpoint: &Checkpoint,
-    map: &mut M,
-) -> Result<(), M::Error> {
-    let origin = &checkpoint.origin;
-    map.serialize_entry("id", &checkpoint.id.to_string())?;
-    map.serialize_entry("parent", &checkpoint.parent_id.to_string())?;
-    if let Some(after) = checkpoint.after {
-        map.serialize_entry("after", &after.to_string())?;
-    }
-    map.serialize_entry("tree", &checkpoint.tree_id.to_string())?;
-    map.serialize_entry("base", &checkpoint.base)?;
-    map.serialize_entry("worktree", &path_text::escape(checkpoint.worktree.as_bstr()))?;
-    map.serialize_entry("session", &origin.session)?;
-    map.serialize_entry("agent", &origin.agent)?;
-    map.serialize_entry("model", &origin.model)?;
-    map.serialize_entry("contributor", &origin.contributor)?;
-    map.serialize_entry("turn", &origin.turn)?;
-    map.serialize_entry("tool", &origin.tool)?;
-    map.serialize_entry("subject", &checkpoint.subject)?;
-    map.serialize_entry("time", &moment::iso(checkpoint.seconds, checkpoint.offset))
 }
 
 /// The refs that name checkpoints.
@@ -221,6 +164,8 @@ struct Filter<'r> {
     options: &'r ListOptions,
     grep: Option<regex::Regex>,
     pathspec: Pathspec<'r>,
+    /// The start, if nothing is marked as verified.
+    start: Option<ObjectId>,
     /// Why the paths of some checkpoints are not known.
     broken: Vec<Error>,
 }
@@ -231,7 +176,12 @@ impl<'r> Filter<'r> {
             regex::Regex::new(text).context(Kind::User, || format!("'{text}' is not a regular expression"))
         };
         let grep = options.grep.as_ref().map(compile).transpose()?;
-        Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)?, broken: Vec::new() })
+        let start = match verified_mark::marked(repo)? {
+            Some(_) => None,
+            // Of a broken chain, the list has what it can read.
+            None => start(repo).ok().flatten(),
+        };
+        Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)?, start, broken: Vec::new() })
     }
 
     /// Returns the entry of `checkpoint`, if it passes all filters; the expensive ones come last.
@@ -254,7 +204,10 @@ impl<'r> Filter<'r> {
             paths = self.options.with_paths.then(|| changed.into_iter().map(|change| change.path).collect());
         }
         let (tags, verified) = marks.of(checkpoint.id);
-        Ok(Some(Entry { checkpoint, paths, tags, verified, archived, folded: 0 }))
+        let restored = restored(&checkpoint.origin).map(|id| fold::target(self.repo, id));
+        let (number, commits, folded) = (None, Vec::new(), 0);
+        let start = self.start == Some(checkpoint.id);
+        Ok(Some(Entry { checkpoint, number, restored, commits, paths, tags, verified, start, archived, folded }))
     }
 
     fn passes(&self, checkpoint: &Checkpoint) -> bool {
@@ -265,8 +218,10 @@ impl<'r> Filter<'r> {
                 || grep.is_match(&checkpoint.body)
                 || origin.note.as_ref().is_some_and(|note| grep.is_match(note))
         };
-        options.session.as_ref().is_none_or(|session| origin.session.as_ref() == Some(session))
-            && options.agent.as_ref().is_none_or(is_agent)
+        // A restore of an agent's work is the user's.
+        let is_of_agent = restored(origin).is_none();
+        options.session.as_ref().is_none_or(|session| is_of_agent && origin.session.as_ref() == Some(session))
+            && options.agent.as_ref().is_none_or(|agent| is_of_agent && is_agent(agent))
             && options.since.is_none_or(|since| checkpoint.seconds >= since)
             && options.until.is_none_or(|until| checkpoint.seconds <= until)
             && self.grep.as_ref().is_none_or(says)

@@ -1,4 +1,7 @@
-//! Finds the checkpoint that people mean: `@{n}`, `base`, `verified`, a tag, an id or the beginning of one.
+//! Finds the state of the worktree that people mean: a checkpoint by `@{n}`, `<session>@<turn>`, `verified`, a tag, an id or the
+//! beginning of one; `base`, or another commit by a revision of git's.
+
+mod turn;
 
 use std::collections::HashSet;
 
@@ -10,11 +13,19 @@ use super::{
         shadows,
         timeline::{self, Timeline},
     },
+    restored_target::restored,
+    start::start,
+    verified_mark::marked,
 };
 use crate::{
     error::{Error, Result},
     git::Repo,
-    model::{checkpoint::Checkpoint, manifest::Part, refname, selector::Selector},
+    model::{
+        checkpoint::Checkpoint,
+        manifest::Part,
+        refname,
+        selector::{Selector, TurnName},
+    },
 };
 
 /// The next step where a text names no checkpoint.
@@ -22,35 +33,87 @@ const LIST: &str = "'git checkpoint list' shows the checkpoints of this worktree
 /// How many candidates of an ambiguous prefix are listed.
 const LISTED: usize = 10;
 
-/// Returns the id of the checkpoint that `text` names.
+/// What a text names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// The checkpoint, or another commit.
+    pub(crate) id: ObjectId,
+    /// The session whose work since, or until, is meant; none: all work.
+    pub(crate) session: Option<String>,
+}
+
+/// Returns the id of the checkpoint, or of another commit, that `text` names:
 ///
-/// - `@` or `@{0}`: the latest of this worktree; `@{1}`: the one before, and so on
-/// - `verified`: the verified one of this worktree
-/// - `base`: no checkpoint, but the commit that HEAD is at
+/// - `@` or `@{0}`: the latest checkpoint of this worktree; `@{1}`: the one before, and so on
+/// - `verified`: the verified one of this worktree; if none is marked, the start, which may be a commit
+/// - `base`: the commit that HEAD is at
 /// - a tag
 /// - an id, or the beginning of one
+/// - `<session>@<turn>`: the last checkpoint of the turn; `<session>@<turn>^`: the state before its prompt
+/// - a revision, as gitrevisions(7) has them
 ///
 /// Neither a full id nor `@{0}` walks a chain.
 ///
 /// # Errors
-/// If none or several match, or if `text` is the id of another object.
+/// If none or several match, or if `text` is the id of an object that is no commit.
 pub fn resolve(context: &Context, text: &str) -> Result<ObjectId> {
+    find(context, text).map(|found| found.id)
+}
+
+/// The same, with the session that `text` or the checkpoint belongs to.
+pub(crate) fn find(context: &Context, text: &str) -> Result<Found> {
     let repo = &context.repo;
-    match Selector::parse(text) {
-        Some(Selector::Latest(n)) => latest(repo, n),
-        Some(Selector::Base) => base(repo),
-        Some(Selector::Verified) => repo.find_sound_ref(&refname::verified_ref(repo.worktree_id()))?.ok_or_else(|| {
-            Error::user("no checkpoint of this worktree is verified")
-                .with_hint("'git checkpoint verify <id>' marks one")
-        }),
-        Some(Selector::Prefix(hex)) if hex.len() == repo.object_hash().len_in_hex() => full_id(repo, &hex),
+    let found = match Selector::parse(text) {
+        Some(Selector::Latest(n)) => Some(latest(repo, n)?),
+        Some(Selector::Base) => Some(base(repo)?),
+        Some(Selector::Verified) => Some(verified(repo)?),
+        Some(Selector::Prefix(hex)) if hex.len() == repo.object_hash().len_in_hex() => Some(full_id(repo, &hex)?),
         Some(Selector::Prefix(hex)) => match tag(repo, text)? {
-            Some(id) => Ok(id),
-            None => prefix(repo, &hex),
+            Some(id) => Some(id),
+            None => prefix(repo, &hex)?,
         },
-        Some(Selector::Tag(name)) => tag(repo, &name)?.ok_or_else(|| no_match(repo, text)),
-        None => Err(no_match(repo, text)),
+        Some(Selector::Turn(name)) => {
+            let tagged = tag(repo, text)?;
+            if tagged.is_none() {
+                return of_turn(context, &name);
+            }
+            tagged
+        }
+        Some(Selector::Tag(name)) => tag(repo, &name)?,
+        None => None,
+    };
+    let id = found.map_or_else(|| repo.find_commit(text)?.ok_or_else(|| no_match(text)), Ok)?;
+    let session = repo.find_checkpoint(id).ok().flatten().and_then(|checkpoint| checkpoint.origin.session);
+    Ok(Found { id, session })
+}
+
+/// Returns the state before the checkpoint that `text` names was taken; of a turn, before its prompt.
+///
+/// # Errors
+/// As [`find`], and if `text` names a commit that is no checkpoint.
+pub(crate) fn find_before(context: &Context, text: &str) -> Result<Found> {
+    match Selector::parse(text) {
+        Some(Selector::Turn(name)) if tag(&context.repo, text)?.is_none() => {
+            of_turn(context, &TurnName { is_before: true, ..name })
+        }
+        _ => {
+            let Found { id, session } = find(context, text)?;
+            let checkpoint = checkpoint(context, id)?;
+            let session = session.filter(|_| restored(&checkpoint.origin).is_none());
+            Ok(Found { id: checkpoint.before_id(), session })
+        }
     }
+}
+
+fn of_turn(context: &Context, name: &TurnName) -> Result<Found> {
+    let (id, session) = turn::find(context, name)?;
+    Ok(Found { id, session: Some(session) })
+}
+
+fn verified(repo: &Repo) -> Result<ObjectId> {
+    marked(repo)?.map_or_else(|| start(repo), |id| Ok(Some(id)))?.ok_or_else(|| {
+        Error::user("no checkpoint of this worktree is verified").with_hint("'git checkpoint verify <id>' marks one")
+    })
 }
 
 /// Returns the checkpoint `id`.
@@ -60,7 +123,7 @@ pub fn resolve(context: &Context, text: &str) -> Result<ObjectId> {
 pub(crate) fn checkpoint(context: &Context, id: ObjectId) -> Result<Checkpoint> {
     match context.repo.find_checkpoint(id) {
         Ok(Some(checkpoint)) => Ok(checkpoint),
-        Ok(None) if context.repo.can_read(id) => Err(not_a_checkpoint(&id.to_string(), LIST.into())),
+        Ok(None) if context.repo.can_read(id) => Err(not_a_checkpoint(&id.to_string())),
         Ok(None) => Err(unreadable(id)),
         Err(error) => Err(unreadable(id).with_cause(error)),
     }
@@ -83,26 +146,16 @@ fn unreadable(id: ObjectId) -> Error {
     Error::corrupt(format!("the checkpoint '{id}' cannot be read"))
 }
 
-fn no_match(repo: &Repo, text: &str) -> Error {
-    Error::user(format!("no checkpoint matches '{text}'")).with_hint(hint(repo, text))
+fn no_match(text: &str) -> Error {
+    Error::user(format!("no checkpoint matches '{text}'")).with_hint(LIST)
 }
 
-fn not_a_checkpoint(text: &str, hint: String) -> Error {
-    Error::user(format!("'{text}' is not a checkpoint")).with_hint(hint)
-}
-
-/// Returns what to type instead of `text`, which names no checkpoint but may be a revision of git's, such as `HEAD`.
-fn hint(repo: &Repo, text: &str) -> String {
-    let head = repo.head().ok().and_then(|head| head.id);
-    // Git's @{<n>} is an entry of the reflog, ours a checkpoint.
-    if head.is_some() && !text.starts_with("@{") && repo.find_commit(text).ok().flatten() == head {
-        return format!("'base' names the commit that HEAD is at; {LIST}");
-    }
-    LIST.to_owned()
+fn not_a_checkpoint(text: &str) -> Error {
+    Error::user(format!("'{text}' is not a checkpoint")).with_hint(LIST)
 }
 
 fn latest(repo: &Repo, n: usize) -> Result<ObjectId> {
-    let tips = timeline::live_tips(repo, Some(repo.worktree_id()))?;
+    let tips = timeline::all_tips(repo, Some(repo.worktree_id()))?;
     if let (0, [tip]) = (n, tips.as_slice()) {
         return Ok(tip.id);
     }
@@ -112,10 +165,9 @@ fn latest(repo: &Repo, n: usize) -> Result<ObjectId> {
         Some((checkpoint, _)) => Ok(checkpoint.id),
         None if !timeline.broken.is_empty() => Err(timeline.broken.remove(0)),
         None if tips.is_empty() => Err(Error::user("this worktree has no checkpoint yet").with_hint(
-            "'base' names the commit that a clean worktree stands on; 'git checkpoint save' takes a checkpoint, \
-             'git checkpoint list --archived' shows those that were set aside",
+            "'base' names the commit that a clean worktree stands on; 'git checkpoint save' takes a checkpoint",
         )),
-        None => Err(no_match(repo, &format!("@{{{n}}}"))),
+        None => Err(no_match(&format!("@{{{n}}}"))),
     }
 }
 
@@ -136,20 +188,21 @@ fn tag(repo: &Repo, name: &str) -> Result<Option<ObjectId>> {
     repo.find_sound_ref(&refname::tag_ref(name))
 }
 
-/// Accepts any checkpoint, reachable or not: to check that would mean to walk every chain.
+/// Accepts any commit, reachable or not: to check that would mean to walk every chain.
 fn full_id(repo: &Repo, hex: &str) -> Result<ObjectId> {
-    let id = ObjectId::from_hex(hex.as_bytes()).map_err(|_| no_match(repo, hex))?;
+    let id = ObjectId::from_hex(hex.as_bytes()).map_err(|_| no_match(hex))?;
     let is_ours = || Ok::<_, Error>(repo.refs_below(refname::PREFIX)?.iter().any(|(_, tip)| *tip == id));
-    match repo.find_checkpoint(id) {
-        Ok(Some(_)) => Ok(id),
-        Ok(None) if repo.can_read(id) => Err(not_a_checkpoint(hex, hint(repo, hex))),
-        Ok(None) if repo.has_object(id) || is_ours()? => Err(unreadable(id)),
-        Ok(None) => Err(no_match(repo, hex)),
+    match repo.is_commit(id) {
+        Ok(true) if repo.can_read(id) => Ok(id),
+        Ok(false) if repo.can_read(id) => Err(not_a_checkpoint(hex)),
+        Ok(_) if repo.has_object(id) || is_ours()? => Err(unreadable(id)),
+        Ok(_) => Err(no_match(hex)),
         Err(error) => Err(unreadable(id).with_cause(error)),
     }
 }
 
-fn prefix(repo: &Repo, hex: &str) -> Result<ObjectId> {
+/// Returns the only checkpoint whose id begins with `hex`, if there is one.
+fn prefix(repo: &Repo, hex: &str) -> Result<Option<ObjectId>> {
     let mut candidates = Vec::new();
     for id in repo.ids_with_prefix(hex)? {
         candidates.extend(repo.find_checkpoint(id).ok().flatten());
@@ -161,8 +214,8 @@ fn prefix(repo: &Repo, hex: &str) -> Result<ObjectId> {
         candidates = if kept.is_empty() { left_over } else { kept };
     }
     match candidates.as_slice() {
-        [] => Err(no_match(repo, hex)),
-        [only] => Ok(only.id),
+        [] => Ok(None),
+        [only] => Ok(Some(only.id)),
         several => Err(ambiguous(hex, several)),
     }
 }

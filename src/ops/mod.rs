@@ -3,7 +3,7 @@
 //! Each file or folder here is a unit, and uses only units below it (`tests/architecture` checks that). From the bottom up:
 //! - `locked`, `context`, `worktree`, `known_base`, `verified_mark`, `share`, `protected`, `restored_target`: used by all others.
 //! - `chain`: a shadow; looks at the worktree, takes the next checkpoint, carries work forward, archives it.
-//! - `lookup`, `history`, `session_info`, `author`, `turn`: what is known of checkpoints, sessions and open turns.
+//! - `start`, `lookup`, `history`, `session_info`, `author`, `turn`: what is known of checkpoints, sessions and open turns.
 //! - `salvage`, `locking`: the lock that writing commands take, and the repair of broken shadows that comes first.
 //! - `records`, `provenance`, `rewrite`: whose work a commit contains, and where it went.
 //! - `condense`, `reconcile`, `follow`: the effect of commits and other moves of HEAD on records and shadows.
@@ -55,6 +55,7 @@ mod restored_target;
 mod session_info;
 mod share;
 mod show;
+mod start;
 mod stats;
 mod turn;
 mod verified_mark;

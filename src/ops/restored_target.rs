@@ -7,6 +7,25 @@ use crate::model::checkpoint::Origin;
 /// How the tool of such a checkpoint begins; the target follows.
 const RESTORE: &str = "restore ";
 
+/// How the subject of the checkpoint before a restore begins; the target follows.
+const BEFORE_RESTORE: &str = "before restore of ";
+
+/// The subject of the checkpoint before an undo.
+const BEFORE_UNDO: &str = "before undo of a restore";
+
+/// Returns the subject of the checkpoint before a restore of `target`, or before an undo.
+pub(crate) fn subject_before(target: Option<ObjectId>) -> String {
+    match target {
+        Some(id) => format!("{BEFORE_RESTORE}{}", id.to_hex_with_len(10)),
+        None => BEFORE_UNDO.to_owned(),
+    }
+}
+
+/// Returns true if `subject` is that of a checkpoint before a restore or an undo.
+pub(crate) fn is_before_restore(subject: &str) -> bool {
+    subject.starts_with(BEFORE_RESTORE) || subject == BEFORE_UNDO
+}
+
 /// Returns the tool of the checkpoint after a restore of `target`.
 pub(crate) fn tool(target: ObjectId) -> String {
     format!("{RESTORE}{target}")

@@ -24,7 +24,6 @@ use super::{
         shadows::{self, Live},
     },
     known_base::known_base,
-    verified_mark,
 };
 use crate::{
     error::{Error, Kind, Result},
@@ -162,9 +161,6 @@ fn clean_up(context: &Context, copies: &Copies, reader: &Reader<'_>) -> Result<(
     drop(std::fs::remove_file(cache_path(repo)?));
     if let Err(error) = follow_copies(repo, copies) {
         tracing::warn!(%error, "the journal of the last restore names checkpoints that git may remove");
-    }
-    if let Err(error) = verified_mark::follow(context, copies) {
-        tracing::warn!(%error, "lost the note that the verified checkpoint was marked by hand");
     }
     Ok(())
 }

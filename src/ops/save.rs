@@ -20,7 +20,7 @@ use crate::{
     state::sessions::Found,
 };
 
-pub(crate) use self::attempt::Taken;
+pub(crate) use self::attempt::{Consider, Taken, Unsaved};
 pub use super::chain::{Author, SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use super::chain::{
     Hold, Known, Request, Scope, Seen, Shadow, is_changed, limits, look_at_all, side_commit, store_cache, write_again,
@@ -67,7 +67,16 @@ fn note_alive(worktree: &Worktree<'_>, id: &str) {
 
 /// Takes a checkpoint of `worktree`, and then writes the open turns: it may be the first checkpoint of one of them.
 pub(crate) fn save_and_note(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
-    let taken = save_worktree(worktree, request)?;
+    save_and_note_if(worktree, request, None)
+}
+
+/// The same, unless `consider` wants no checkpoint: then the result has no id.
+pub(crate) fn save_and_note_if(
+    worktree: &Worktree<'_>,
+    request: &Request,
+    consider: Option<Consider<'_>>,
+) -> Result<Taken> {
+    let taken = save_worktree_if(worktree, request, consider)?;
     if let Err(error) = turn::write(worktree) {
         // The checkpoint and its ref exist: this must not fail the save.
         tracing::warn!(%error, "cannot note the turn");
@@ -80,6 +89,10 @@ pub(crate) fn save_and_note(worktree: &Worktree<'_>, request: &Request) -> Resul
 /// First takes separate checkpoints of the files that open tool calls name, for the sessions of these calls. If the save meets
 /// missing objects, it sets aside the chain that leads to them and tries once more. It also tries once more after a race.
 pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
+    save_worktree_if(worktree, request, None)
+}
+
+fn save_worktree_if(worktree: &Worktree<'_>, request: &Request, consider: Option<Consider<'_>>) -> Result<Taken> {
     if matches!(request.scope, Scope::All | Scope::Staged(_)) {
         save_stashed(worktree, request).or_else(|error| {
             worktree.check_interrupt()?;
@@ -91,13 +104,13 @@ pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Resul
         let occasion = occasion(worktree, request)?;
         for _ in 0..named::MOST_LOOKS {
             save_named(worktree, occasion)?;
-            match try_twice(worktree, request, true) {
+            match try_twice(worktree, request, true, consider) {
                 Err(error) if error.kind() == Kind::Race => {}
                 taken => return taken,
             }
         }
     }
-    try_twice(worktree, request, false)
+    try_twice(worktree, request, false, consider)
 }
 
 /// Takes a checkpoint of each stash entry that no save has seen, by the author of `request`. The next checkpoint no longer has
@@ -114,7 +127,7 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     let is_taken = |entry: &&ObjectId| !is_human && stashed::is_of_this_worktree(&worktree.repo, **entry);
     let mut scopes = entries.iter().filter(is_taken).map(|entry| Scope::Stashed(*entry));
     let saved =
-        scopes.try_for_each(|scope| try_twice(worktree, &Request { scope, ..request.clone() }, false).map(drop));
+        scopes.try_for_each(|scope| try_twice(worktree, &Request { scope, ..request.clone() }, false, None).map(drop));
     // Notes the entries even after a failure: work that is popped from an entry without a note counts as new work of the turn.
     worktree.edit_turns(|turns| turns.stashed.extend(entries.iter().map(ToString::to_string)));
     saved
@@ -131,7 +144,9 @@ fn occasion<'r>(worktree: &Worktree<'_>, request: &'r Request) -> Result<Occasio
 
 /// Takes checkpoints of the files that open tool calls name.
 pub(crate) fn save_named(worktree: &Worktree<'_>, occasion: Occasion<'_>) -> Result<()> {
-    named::requests(worktree, occasion).iter().try_for_each(|request| try_twice(worktree, request, false).map(drop))
+    named::requests(worktree, occasion)
+        .iter()
+        .try_for_each(|request| try_twice(worktree, request, false, None).map(drop))
 }
 
 /// Reads the whole worktree before a turn of `session` begins. If files that open tool calls name have changed, first saves them
@@ -153,16 +168,21 @@ pub(crate) fn look_beside_named<'w>(
     Ok(looked)
 }
 
-fn try_twice(worktree: &Worktree<'_>, request: &Request, refuses_named: bool) -> Result<Taken> {
-    match try_save(worktree, request, refuses_named) {
+fn try_twice(
+    worktree: &Worktree<'_>,
+    request: &Request,
+    refuses_named: bool,
+    consider: Option<Consider<'_>>,
+) -> Result<Taken> {
+    match try_save(worktree, request, refuses_named, consider) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
                 // No chain lacks the object: the stat cache or the index may rely on it.
                 worktree.repo.distrust_objects();
             }
-            try_save(worktree, request, refuses_named).map_err(|again| again.with_cause(error))
+            try_save(worktree, request, refuses_named, consider).map_err(|again| again.with_cause(error))
         }
-        Err(error) if error.kind() == Kind::Race && !refuses_named => try_save(worktree, request, false),
+        Err(error) if error.kind() == Kind::Race && !refuses_named => try_save(worktree, request, false, consider),
         taken => taken,
     }
 }

@@ -1,6 +1,8 @@
-//! Shows one checkpoint with all that is known of it.
+//! Shows one checkpoint with all that is known of it, or another commit.
 
-use bstr::{BString, ByteSlice as _};
+mod commit;
+
+use bstr::BString;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use super::{
@@ -11,18 +13,29 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::side::Side,
+    git::{Repo, side::Side},
     model::{
         change::Change,
         checkpoint::Checkpoint,
         manifest::{Manifest, Nested, Skipped, Unfiltered},
-        path_text,
     },
 };
 
-/// A checkpoint with all that is known of it. Serializes to what `show --json` prints.
+pub use self::commit::ShownCommit;
+
+/// What a text names. Serializes to what `show --json` prints.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Shown {
+    /// A checkpoint.
+    Checkpoint(Box<ShownCheckpoint>),
+    /// Another commit.
+    Commit(ShownCommit),
+}
+
+/// A checkpoint with all that is known of it.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct ShownCheckpoint {
     /// The checkpoint.
     pub checkpoint: Checkpoint,
     /// Its changes from the checkpoint (or base) before it, with renames.
@@ -41,13 +54,20 @@ pub struct Shown {
     pub broken: Vec<String>,
 }
 
-/// Returns the checkpoint that `text` names.
+/// Returns the checkpoint, or the other commit, that `text` names.
 ///
 /// # Errors
-/// As [`lookup::resolve`], and if `text` names a commit that is no checkpoint, as `base` does.
+/// As [`lookup::resolve`], and if it cannot be read.
 pub fn show(context: &Context, text: &str) -> Result<Shown> {
     let repo = &context.repo;
-    let checkpoint = lookup::checkpoint(context, lookup::resolve(context, text)?)?;
+    let id = lookup::resolve(context, text)?;
+    if repo.can_read(id) && repo.find_checkpoint(id).is_ok_and(|found| found.is_none()) {
+        return commit::read(repo, id).map(Shown::Commit);
+    }
+    show_checkpoint(repo, lookup::checkpoint(context, id)?).map(|shown| Shown::Checkpoint(Box::new(shown)))
+}
+
+fn show_checkpoint(repo: &Repo, checkpoint: Checkpoint) -> Result<ShownCheckpoint> {
     let mut broken = Vec::new();
     let changes = chain::changes(repo, &checkpoint).and_then(|changes| repo.detect_renames(changes));
     let changes = if_readable(changes, &mut broken)?.unwrap_or_default();
@@ -56,10 +76,10 @@ pub fn show(context: &Context, text: &str) -> Result<Shown> {
     let (tags, verified) = history::Marks::read(repo)?.of(checkpoint.id);
     let archived = timeline::archived_tips(repo, None)?.iter().any(|tip| tip.id == checkpoint.id);
     let (manifest, has_staged_tree) = (side.manifest, side.index_tree_id.is_some());
-    Ok(Shown { checkpoint, changes, manifest, has_staged_tree, tags, verified, archived, broken })
+    Ok(ShownCheckpoint { checkpoint, changes, manifest, has_staged_tree, tags, verified, archived, broken })
 }
 
-impl Serialize for Shown {
+impl Serialize for ShownCheckpoint {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let (checkpoint, manifest) = (&self.checkpoint, &self.manifest);
         let mut map = serializer.serialize_map(None)?;
@@ -67,7 +87,7 @@ impl Serialize for Shown {
         history::serialize_checkpoint(checkpoint, &mut map)?;
         map.serialize_entry("body", &checkpoint.body)?;
         map.serialize_entry("note", &checkpoint.origin.note)?;
-        map.serialize_entry("paths", &self.changes.iter().map(changed).collect::<Vec<_>>())?;
+        map.serialize_entry("paths", &self.changes.iter().map(commit::changed).collect::<Vec<_>>())?;
         map.serialize_entry("staged", &self.has_staged_tree)?;
         map.serialize_entry("skipped", &manifest.skipped.iter().map(skipped).collect::<Vec<_>>())?;
         let unfiltered: Vec<_> = manifest.unfiltered.iter().map(unfiltered).collect();
@@ -87,45 +107,26 @@ impl Serialize for Shown {
     }
 }
 
-/// A path in JSON: as text, and in base64 if that is not all of it.
-fn named(path: &BString) -> serde_json::Map<String, serde_json::Value> {
-    let mut map = serde_json::Map::new();
-    map.insert("path".into(), path_text::escape(path.as_bstr()).into());
-    if let Some(raw) = path_text::raw(path.as_bstr()) {
-        map.insert("path_raw".into(), raw.into());
-    }
-    map
-}
-
 fn only(path: &BString) -> serde_json::Value {
-    named(path).into()
-}
-
-fn changed(change: &Change) -> serde_json::Value {
-    let mut map = named(&change.path);
-    map.insert("status".into(), change.status.letter().to_string().into());
-    if let Some(old_path) = &change.old_path {
-        map.insert("old_path".into(), path_text::escape(old_path.as_bstr()).into());
-    }
-    map.into()
+    commit::named(path).into()
 }
 
 fn skipped(skipped: &Skipped) -> serde_json::Value {
-    let mut map = named(&skipped.path);
+    let mut map = commit::named(&skipped.path);
     map.insert("reason".into(), skipped.reason.as_str().into());
     map.insert("size".into(), skipped.size.into());
     map.into()
 }
 
 fn unfiltered(file: &Unfiltered) -> serde_json::Value {
-    let mut map = named(&file.path);
+    let mut map = commit::named(&file.path);
     map.insert("filter".into(), file.filter.to_string().into());
     map.insert("reason".into(), file.reason.clone().into());
     map.into()
 }
 
 fn nested(nested: &Nested) -> serde_json::Value {
-    let mut map = named(&nested.path);
+    let mut map = commit::named(&nested.path);
     map.insert("head".into(), nested.head.map(|id| id.to_string()).into());
     map.insert("dirty".into(), nested.dirty.into());
     map.into()

@@ -13,6 +13,7 @@ use super::{
     salvage::{if_readable, why_unreadable},
     save::{SkippedPath, UnfilteredPath},
     session_info,
+    start::start,
     stats::{Part, Stats},
 };
 use crate::{
@@ -105,6 +106,9 @@ pub struct Status {
     /// The verified checkpoint.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub verified: Option<ObjectId>,
+    /// While nothing is marked as verified, the state before the first change of an agent.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub start: Option<ObjectId>,
     /// How many shadows are in the archive.
     pub archived: usize,
     /// Paths that a save would leave out now.
@@ -175,6 +179,8 @@ pub fn status(context: &Context) -> Result<Status> {
     let side = tip.and_then(|tip| tip.side_id).and_then(|id| repo.read_side(id).ok());
     let unfiltered_before = side.map(|side| side.manifest.unfiltered).unwrap_or_default();
     let verified = if_readable(repo.find_ref(&refname::verified_ref(repo.worktree_id())), &mut broken)?.flatten();
+    // What cannot be read is told already.
+    let start = if verified.is_none() { start(repo).ok().flatten() } else { None };
     let archived = if_readable(repo.refs_below(refname::ARCHIVE), &mut broken)?.map_or(0, |refs| refs.len());
     let mut notes = guard::notes(context);
     notes.extend(state::turns::trouble(repo.git_dir()).map(|error| {
@@ -203,6 +209,7 @@ pub fn status(context: &Context) -> Result<Status> {
         shadow,
         sessions,
         verified,
+        start,
         archived,
         skipped: worktree.manifest.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&worktree.manifest.unfiltered, &unfiltered_before),

@@ -7,7 +7,7 @@ use gix::ObjectId;
 use super::{Context, holding::hold_when_left};
 use crate::{
     error::{Context as _, Kind, Result},
-    git::refs::RefUpdate,
+    git::{Repo, refs::RefUpdate},
     model::{event::Event, refname},
     state,
 };
@@ -21,47 +21,27 @@ pub(crate) fn wants_verification(context: &Context) -> Result<bool> {
     marker.try_exists().context(Kind::Internal, || format!("cannot look for '{}'", marker.display()))
 }
 
-/// Notes that a verified checkpoint was saved; `by_hand` is its id if the user asked for the mark.
-pub(crate) fn satisfied(context: &Context, by_hand: Option<ObjectId>) -> Result<()> {
-    let what = || "cannot remove the mark of the next verified checkpoint".into();
+/// Notes that a checkpoint was marked.
+pub(crate) fn satisfied(context: &Context) -> Result<()> {
     match std::fs::remove_file(marker(context)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context(Kind::Internal, what)?,
-        _ => {}
-    }
-    match by_hand {
-        Some(id) => state::replace_file(&hand(context), id.to_string().as_bytes()),
-        None => Ok(()),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).context(Kind::Internal, || "cannot remove the mark of the next verified checkpoint".into())
+        }
+        _ => Ok(()),
     }
 }
 
-/// Returns true if the user marked the verified checkpoint; false if it is marked as the first of its shadow, or none
-/// is.
-pub(crate) fn is_marked_by_hand(context: &Context) -> Result<bool> {
-    let Ok(text) = std::fs::read_to_string(hand(context)) else { return Ok(false) };
-    let marked = context.repo.find_ref(&refname::verified_ref(context.repo.worktree_id()))?;
-    Ok(marked.is_some() && marked == ObjectId::from_hex(text.trim().as_bytes()).ok())
+/// Returns the checkpoint that is marked in this worktree.
+pub(crate) fn marked(repo: &Repo) -> Result<Option<ObjectId>> {
+    repo.find_sound_ref(&refname::verified_ref(repo.worktree_id()))
 }
 
 /// Makes the checkpoint `id` the verified one, as the user wants it.
 pub(crate) fn mark_by_hand(context: &Context, id: ObjectId) -> Result<()> {
     set(context, Some(id))?;
-    satisfied(context, Some(id))?;
+    satisfied(context)?;
     context.emit(&Event::Verify { id: Some(id.to_string()) });
     Ok(())
-}
-
-/// Keeps the mark of the user where the verified checkpoint is now a copy, one of `copies`, each after what it is one of.
-pub(crate) fn follow(context: &Context, copies: &[(ObjectId, ObjectId)]) -> Result<()> {
-    let Ok(text) = std::fs::read_to_string(hand(context)) else { return Ok(()) };
-    let marked = ObjectId::from_hex(text.trim().as_bytes()).ok();
-    match copies.iter().find(|(of, _)| Some(*of) == marked) {
-        Some((_, copy)) => state::replace_file(&hand(context), copy.to_string().as_bytes()),
-        None => Ok(()),
-    }
-}
-
-fn hand(context: &Context) -> PathBuf {
-    state::directory(context.repo.git_dir()).join("verified-by-hand")
 }
 
 pub(super) fn marker(context: &Context) -> PathBuf {

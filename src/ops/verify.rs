@@ -7,11 +7,12 @@ use super::{
     Context,
     follow::enter,
     lookup,
-    verified_mark::{marker, satisfied, set},
+    start::start,
+    verified_mark::{marked, marker, satisfied, set},
 };
 use crate::{
     error::Result,
-    model::{event::Event, id_text, moment, refname},
+    model::{event::Event, id_text, moment},
     state,
 };
 
@@ -31,6 +32,8 @@ pub struct Verified {
     pub subject: String,
     /// When it was taken, in ISO 8601.
     pub time: String,
+    /// True if nobody has marked it: it is the start, the state before the first change of an agent.
+    pub start: bool,
 }
 
 /// The mark was taken away. Serializes to what `verify --reset --json` prints.
@@ -57,19 +60,21 @@ pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
     let id = resolve()?;
     let mut verified = describe(context, id)?;
     let previous = context.emit_failure("verify", set(context, Some(id)))?;
-    satisfied(context, Some(id))?;
+    satisfied(context)?;
     context.emit(&Event::Verify { id: Some(id.to_string()) });
     verified.previous = previous.filter(|previous| *previous != id);
     Ok(verified)
 }
 
-/// Returns the verified checkpoint of this worktree.
+/// Returns the verified checkpoint of this worktree; if none is marked, the start.
 pub fn show(context: &Context) -> Result<Option<Verified>> {
-    let name = refname::verified_ref(context.repo.worktree_id());
-    context.repo.find_sound_ref(&name)?.map(|id| describe(context, id)).transpose()
+    if let Some(id) = marked(&context.repo)? {
+        return describe(context, id).map(Some);
+    }
+    start(&context.repo)?.map(|id| describe_start(context, id)).transpose()
 }
 
-/// Takes the mark away, so that the next checkpoint becomes the verified one.
+/// Takes the mark away, so that the next checkpoint that a person saves becomes the verified one.
 pub fn reset(context: &Context) -> Result<Unverified> {
     // A save in between would take the note for its own, and lose its mark.
     let _worktree = enter(context)?;
@@ -80,9 +85,21 @@ pub fn reset(context: &Context) -> Result<Unverified> {
     Ok(Unverified { version: 1, previous })
 }
 
+/// The start may be a commit.
+fn describe_start(context: &Context, id: ObjectId) -> Result<Verified> {
+    let repo = &context.repo;
+    if repo.find_checkpoint(id)?.is_some() {
+        return describe(context, id).map(|verified| Verified { start: true, ..verified });
+    }
+    let message = repo.message_of(id)?;
+    let subject = message.lines().next().unwrap_or_default().to_owned();
+    let seconds = repo.parent_and_time(id)?.map_or(0, |(_, seconds)| seconds);
+    Ok(Verified { version: 1, id, previous: None, subject, time: moment::iso(seconds, 0), start: true })
+}
+
 fn describe(context: &Context, id: ObjectId) -> Result<Verified> {
     let checkpoint = lookup::checkpoint(context, id)?;
     lookup::refuse_without_files(&context.repo, id)?;
     let time = moment::iso(checkpoint.seconds, checkpoint.offset);
-    Ok(Verified { version: 1, id, previous: None, subject: checkpoint.subject, time })
+    Ok(Verified { version: 1, id, previous: None, subject: checkpoint.subject, time, start: false })
 }

@@ -300,10 +300,10 @@ fn a_mark_that_cannot_be_written_leaves_no_checkpoint() {
     let refs = || world.git(&["for-each-ref", "--format=%(refname)"]);
     // What is renamed to it.
     let mark = world.repo().join(".git/refs/checkpoints/verified/main.lock");
-    assert_refused(&refused(&world, RENAMES, "EIO", &mark, &["save", "--json"]), "verified/main");
+    assert_refused(&refused(&world, RENAMES, "EIO", &mark, &["save", "--verify", "--json"]), "verified/main");
     assert_eq!(refs(), "");
     assert_eq!(world.leftovers(), Vec::<PathBuf>::new());
-    let saved = world.json(&["save", "--json"]);
+    let saved = world.json(&["save", "--verify", "--json"]);
     assert_eq!((&saved["created"], &saved["verified"]), (&true.into(), &true.into()));
     assert_eq!(refs().lines().count(), 2);
 }
@@ -455,7 +455,8 @@ fn a_turn_does_not_end_while_the_file_of_open_turns_cannot_be_read() {
     let output = refused(&world, "statx", "EACCES", &turns, &["session", "stop", "s", "--json"]);
     assert_refused(&output, "turns.toml");
     // What is unsaved is saved, by an unknown author.
-    let last = "refs/checkpoints/verified/main";
+    let last = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/"]);
+    let last = last.trim();
     let format = "--format=%(trailers:key=Checkpoint-Contributor,valueonly,separator=%x2C)";
     assert_eq!(world.git(&["log", "-1", format, last]), "unknown\n");
     assert_eq!(world.git(&["show", &format!("{last}:mine"), &format!("{last}:new")]), "by hand\nby the agent\n");

@@ -9,7 +9,7 @@ use git_checkpoint::{
 
 use crate::support::{World, site::described, template::Template};
 
-/// A repository with two commits and two checkpoints, of which none holds a large file.
+/// A repository with two commits and two checkpoints, of which none holds a large file, and the first is verified.
 static TWO_CHECKPOINTS: Template = Template::new(|world| {
     world.commit_base();
     world.write("d/e/c", "c\n");
@@ -18,7 +18,7 @@ static TWO_CHECKPOINTS: Template = Template::new(|world| {
     for (number, path) in ["one", "two"].iter().enumerate() {
         world.write("f", format!("{number}\n"));
         world.write(&format!("d/e/{path}"), format!("{path}\n"));
-        world.done(&["save"]);
+        world.done(if number == 0 { &["save", "--verify"] } else { &["save"] });
     }
 });
 

@@ -13,7 +13,7 @@ fn world() -> World {
     world.git(&["commit", "-qm", "precious"]);
     for content in ["11\n", "12\n", "13\n"] {
         world.write("f", content);
-        world.done(&["save"]);
+        world.done(if content == "11\n" { &["save", "--verify"] } else { &["save"] });
     }
     world
 }
@@ -121,7 +121,7 @@ fn a_shadow_without_an_id_is_set_aside(
 }
 
 #[rstest::rstest]
-#[case::a_save(&["save"])]
+#[case::a_save(&["save", "--verify"])]
 #[case::a_mark(&["verify"])]
 #[case::no_mark(&["verify", "--reset"])]
 fn a_checkpoint_that_only_the_verified_mark_leads_to_is_archived(#[case] command: &[&str]) {

@@ -126,7 +126,7 @@ fn a_restore_reads_what_many_files_share_only_once() {
     for number in 0..COPIES {
         fs::write(world.repo().join(format!("copy{number}")), &content).expect("written");
     }
-    world.done(&["save"]);
+    world.done(&["save", "--verify"]);
     for number in 0..COPIES {
         fs::remove_file(world.repo().join(format!("copy{number}"))).expect("it is there");
     }

@@ -62,8 +62,8 @@ fn world() -> World {
 }
 
 #[rstest::rstest]
-#[case::everything(ListOptions { all: true, ..Default::default() }, "b2 a3 b1 a2 a1")]
-#[case::folded(ListOptions::default(), "b2 a3 b1 a2")]
+#[case::everything(ListOptions { all: true, ..Default::default() }, "b2 a3 b1 a2 a1 archived")]
+#[case::folded(ListOptions::default(), "b2 a3 b1 a2 archived")]
 #[case::limit(ListOptions { limit: Some(2), ..Default::default() }, "b2 a3")]
 #[case::limit_none(ListOptions { limit: Some(0), ..Default::default() }, "")]
 #[case::session(ListOptions { session: Some("s1".into()), all: true, ..Default::default() }, "a3 a2 a1")]
@@ -72,12 +72,13 @@ fn world() -> World {
 #[case::directory(ListOptions { paths: vec!["src".into()], all: true, ..Default::default() }, "a3 b1 a2 a1")]
 #[case::glob(ListOptions { paths: vec!["*/b".into(), ":(exclude)src/a".into()], all: true, ..Default::default() }, "a3 b1 a2")]
 #[case::since(ListOptions { since: Some(START + 100), ..Default::default() }, "b2 a3")]
-#[case::until(ListOptions { until: Some(START + 60), all: true, ..Default::default() }, "a2 a1")]
+#[case::until(ListOptions { until: Some(START + 60), all: true, ..Default::default() }, "a2 a1 archived")]
 #[case::grep_subject(ListOptions { grep: Some("^[ab]1$".into()), ..Default::default() }, "b1 a1")]
 #[case::grep_note(ListOptions { grep: Some("human".into()), ..Default::default() }, "b1")]
 #[case::tag(ListOptions { tag: Some("good".into()), ..Default::default() }, "a3")]
 #[case::archived(ListOptions { archived: true, ..Default::default() }, "archived")]
-#[case::all_worktrees(ListOptions { all_worktrees: true, all: true, ..Default::default() }, "b2 a3 b1 a2 linked a1")]
+#[case::live(ListOptions { live: true, ..Default::default() }, "b2 a3 b1 a2")]
+#[case::all_worktrees(ListOptions { all_worktrees: true, all: true, ..Default::default() }, "b2 a3 b1 a2 linked a1 archived")]
 fn filters(#[case] options: ListOptions, #[case] expected: &str) {
     assert_eq!(subjects(&world(), &options), expected);
 }
@@ -85,7 +86,8 @@ fn filters(#[case] options: ListOptions, #[case] expected: &str) {
 #[test]
 fn the_order_is_that_of_git_log() {
     let world = world();
-    let names = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/"]);
+    let names =
+        world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/", "refs/checkpoints/archive/"]);
     let mut arguments = vec!["log", "--format=%H", "--first-parent", "--date-order", "--exclude=refs/heads/*"];
     arguments.extend(names.lines());
     arguments.extend(["--not", "HEAD"]);
@@ -144,7 +146,7 @@ fn the_line_of_json_has_every_field() {
     assert_eq!((folded["subject"].as_str(), folded["folded"].as_u64()), (Some("a2"), Some(1)));
     assert_eq!(folded["paths"], serde_json::json!(["f", "src/a", "src/b"]));
     let keys: Vec<_> = line.as_object().expect("an object").keys().map(String::as_str).collect();
-    let contract = "version id parent tree base worktree session agent model contributor turn tool subject time paths tags verified archived folded";
+    let contract = "version id parent tree base worktree session agent model contributor turn tool subject time paths tags verified start archived folded number restored";
     assert_eq!(keys.join(" "), contract);
 }
 
@@ -185,8 +187,82 @@ fn a_checkpoint_is_shown_with_its_side_commit() {
             {"path": "sub/manifest.toml", "status": "A"},
         ])
     );
-    assert_eq!(
-        history::show(&context, "base").expect_err("no checkpoint").message(),
-        format!("'{base}' is not a checkpoint")
-    );
+}
+
+/// A revision is shown as the commit that it names; the first commit has all it holds as new.
+#[test]
+fn show_takes_revisions() {
+    let world = World::with_commit();
+    world.write("f", "changed\n");
+    world.git(&["commit", "-qam", "a subject\n\na body"]);
+    let context = Context::open(&world.repo()).expect("a repository");
+    let json = |text: &str| serde_json::to_value(history::show(&context, text).expect("shown")).expect("it is JSON");
+    let shown = json("HEAD");
+    assert_eq!(shown, json("base"));
+    assert_eq!(shown["id"], world.git(&["rev-parse", "HEAD"]).trim());
+    assert_eq!(shown["parent"], world.git(&["rev-parse", "HEAD~"]).trim());
+    assert_eq!(shown["author"], world.git(&["log", "-1", "--format=%an <%ae>"]).trim());
+    assert_eq!((&shown["subject"], &shown["body"]), (&"a subject".into(), &"a body".into()));
+    assert_eq!(shown["paths"], serde_json::json!([{"path": "f", "status": "M"}]));
+    let first = json("HEAD~");
+    assert_eq!((&first["parent"], &first["paths"][0]["status"]), (&serde_json::Value::Null, &"A".into()));
+    let patch = world.checkpoint(&["show", "-p", "HEAD~"]);
+    assert!(String::from_utf8_lossy(&patch.stdout).contains("\n@@ -0,0 +1"), "{patch:?}");
+}
+
+/// Each row has its selector, whichever are left out; a commit stands between what was taken on it and before it.
+#[test]
+fn a_list_names_each_checkpoint_and_the_commits_between() {
+    let world = World::with_commit();
+    world.write("f", "1\n");
+    world.done(&["save", "-q", "-m", "first"]);
+    world.write("f", "2\n");
+    world.done(&["save", "-q", "-m", "second", "--verify"]);
+    world.git(&["commit", "-qam", "one"]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "two"]);
+    world.write("f", "3\n");
+    world.done(&["save", "-q", "-m", "third"]);
+    let rows = |arguments: &[&str]| {
+        let said = world.done(&[&["list"], arguments].concat());
+        let row = |line: &str| match line.split_once("  human") {
+            Some((start, rest)) => {
+                format!("{} {}", start.split(' ').next().unwrap_or_default(), rest.trim())
+            }
+            None => line.split_once(" '").map_or(String::new(), |(_, subject)| format!("-- '{subject}")),
+        };
+        said.lines().map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&[]), ["@{0} third", "-- 'two'", "-- 'one'", "@{1} second [verified]", "@{2} first"]);
+    assert_eq!(rows(&["--grep", "first"]), ["-- 'two'", "-- 'one'", "@{2} first"]);
+    assert_eq!(rows(&["--live"]), ["@{0} third", "-- 'two'", "-- 'one'", "@{1} second [verified]", "@{2} first"]);
+    world.done(&["reset", "-q"]);
+    assert_eq!(rows(&["--live"]), ["-- 'two'", "-- 'one'", "@{1} second [verified]", "@{2} first"]);
+    assert_eq!(rows(&["--archived"]), ["@{0} third"]);
+    for entry in list(&world, &ListOptions::default()) {
+        let number = format!("@{{{}}}", entry.number.expect("a number"));
+        let context = Context::open(&world.repo()).expect("a repository");
+        assert_eq!(git_checkpoint::resolve(&context, &number).expect("it is there"), entry.checkpoint.id);
+    }
+}
+
+/// What was saved for its sake is in the same row, and keeps its number.
+#[test]
+fn a_restore_is_one_row_of_the_users() {
+    let world = World::with_commit();
+    world.done(&["session", "prompt", "s", "-q"]);
+    world.write("f", "of s\n");
+    world.done(&["save", "-q", "--session", "s", "--agent", "mine", "-m", "add mul"]);
+    world.done(&["session", "stop", "s", "-q"]);
+    let agents = world.id(&["rev-parse", &world.shadows()[0]]);
+    world.write("f", "of a person\n");
+    world.done(&["restore", "--all", "-q", &agents.to_string()]);
+    world.done(&["undo", "-q"]);
+    let said = world.done(&["list"]);
+    let rows: Vec<&str> = said.lines().map(|line| line.split_once("+00:00  ").expect("a date").1.trim()).collect();
+    let short = &agents.to_string()[..8];
+    assert!(rows[0].starts_with("you ") && rows[0].contains("undid a restore"), "{said}");
+    assert!(rows[1].starts_with("you ") && rows[1].contains(&format!("restored 'add mul' ({short})")), "{said}");
+    assert!(rows[2].starts_with("mine s ") && rows[2].ends_with("add mul"), "{said}");
+    assert_eq!(rows.len(), 3, "{said}");
+    assert_eq!(subjects(&world, &ListOptions { session: Some("s".into()), ..Default::default() }), "add mul");
 }

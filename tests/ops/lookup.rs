@@ -34,7 +34,7 @@ fn every_way_to_name_a_checkpoint() {
     assert_eq!(resolve("before it"), expect(ids[1]));
     assert_eq!(resolve(&ids[1].to_string()), expect(ids[1]));
     assert_eq!(resolve(&ids[1].to_string()[..10].to_uppercase()), expect(ids[1]));
-    assert_eq!(resolve("verified"), Err("no checkpoint of this worktree is verified".into()));
+    assert_eq!(resolve("verified"), expect(ids[0]), "nothing is marked: the start");
     world.git(&["update-ref", &verified_ref("main".into()), &ids[1].to_string()]);
     assert_eq!(resolve("verified"), expect(ids[1]));
 }
@@ -46,14 +46,6 @@ fn a_name_of_no_checkpoint_is_refused_with_a_hint() {
     let resolve = |text: &str| git_checkpoint::resolve(&context, text).expect_err(text);
 
     assert_eq!(resolve("@").message(), "this worktree has no checkpoint yet");
-    let head = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
-    assert_eq!(resolve(&head).message(), format!("'{head}' is not a checkpoint"));
-    for text in ["HEAD", "main", &head, &head[..8]] {
-        let error = resolve(text);
-        let hint = error.hint().unwrap_or_default();
-        assert!(hint.starts_with("'base' names the commit that HEAD is at; "), "'{text}': {hint}");
-    }
-    assert_eq!(resolve(&head[..8]).message(), format!("no checkpoint matches '{}'", &head[..8]));
     let tree = world.git(&["rev-parse", "HEAD^{tree}"]).trim().to_owned();
     assert_eq!(resolve(&tree).message(), format!("'{tree}' is not a checkpoint"));
     let error = resolve("a1b2");
@@ -62,6 +54,61 @@ fn a_name_of_no_checkpoint_is_refused_with_a_hint() {
     for text in ["", "@{x}", "no such tag", "../../HEAD", &"0".repeat(40)] {
         assert_eq!(resolve(text).kind(), Kind::User, "{text}");
     }
+}
+
+#[test]
+fn a_revision_names_a_commit() {
+    let world = World::with_commit();
+    world.git(&["tag", "-a", "-m", "a tag", "v1"]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "next"]);
+    let context = Context::open(&world.repo()).expect("a repository");
+    let head = world.id(&["rev-parse", "HEAD"]);
+    for text in ["HEAD", "main", &head.to_string(), &head.to_string()[..8], "v1", "HEAD~1"] {
+        let expected = world.id(&["rev-parse", &format!("{text}^{{commit}}")]);
+        assert_eq!(git_checkpoint::resolve(&context, text).expect("a commit"), expected, "{text}");
+    }
+}
+
+/// Two sessions take turns; the second turn of `abc` goes on after a commit.
+#[test]
+fn a_turn_names_the_states_before_and_after_it() {
+    let world = World::with_commit();
+    let turn = |session: &str, before: &str, contents: &[&str], middle: &dyn Fn()| {
+        world.done(&["session", "prompt", session, "-q", "--agent", if session == "abd" { "mine" } else { "its" }]);
+        if !before.is_empty() {
+            world.write("f", before);
+        }
+        for (at, content) in contents.iter().enumerate() {
+            world.write("f", content);
+            world.done(&["save", "-q", "--session", session, "--agent", "mine"]);
+            if at == 0 {
+                middle();
+            }
+        }
+        world.done(&["session", "stop", session, "-q"]);
+    };
+    turn("abc", "", &["1\n", "2\n"], &|| {});
+    world.write("f", "of a person\n");
+    turn("abc", "", &["3\n", "4\n"], &|| drop(world.git(&["commit", "-qam", "in the turn"])));
+    turn("abd", "", &["5\n"], &|| {});
+    turn("abd", "", &[], &|| {});
+    let context = Context::open(&world.repo()).expect("a repository");
+    let content = |text: &str| {
+        let id = git_checkpoint::resolve(&context, text).map_err(|error| error.to_string())?;
+        Ok::<_, String>(world.git(&["show", &format!("{id}:f")]).trim().to_owned())
+    };
+    let states = ["abc@1^", "abc@1", "abc@2^", "abc@2", "abd@1^", "abd@1", "mine@1"].map(content);
+    let expected = ["base", "2", "of a person", "4", "4", "5", "5"].map(|text| Ok(text.to_owned()));
+    assert_eq!(states, expected);
+    assert_eq!(content("ab@1"), Err("'ab' is ambiguous: 2 sessions match".into()));
+    assert_eq!(content("abd@2"), Err("turn 2 of the session 'abd' has no checkpoint".into()));
+    assert_eq!(content("nobody@1"), Err("no session 'nobody'".into()));
+
+    world.done(&["restore", "--before", "abd@1"]);
+    assert_eq!(world.read("f"), "4\n");
+    assert_eq!(content("abd@1"), Ok("5".into()), "a restore of a turn is not its end");
+    world.git(&["update-ref", &tag_ref("abd@1"), "HEAD"]);
+    assert_eq!(content("abd@1"), Ok("3".into()), "a tag comes first");
 }
 
 #[test]

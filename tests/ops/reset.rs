@@ -17,7 +17,7 @@ fn save(context: &Context, world: &World, text: &str) -> Saved {
 
 fn subjects(context: &Context, archived: bool) -> usize {
     let mut count = 0;
-    git_checkpoint::list(context, &ListOptions { archived, ..Default::default() }, &mut |_| {
+    git_checkpoint::list(context, &ListOptions { archived, live: !archived, ..Default::default() }, &mut |_| {
         count += 1;
         Ok(true)
     })

@@ -1,6 +1,6 @@
 //! `restore` and `undo`: what comes back, whose changes stay, and that both can be taken back.
 
-use git_checkpoint::{Kind, RestoreOptions, UndoOptions, restore, undo};
+use git_checkpoint::{Kind, RestoreOptions, UndoOptions, restore, testing::ops::reset, undo};
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::support::{
@@ -64,12 +64,57 @@ fn unsaved_work_is_saved_first_and_undo_brings_it_back() {
 }
 
 #[test]
-fn a_clean_worktree_without_checkpoints_gets_one_before_a_restore() {
+fn a_restore_or_an_undo_of_nothing_takes_no_checkpoint() {
     let stage = Stage::new();
-    let restored = restore(&stage.context, &RestoreOptions { target: "base".into(), ..RestoreOptions::default() })
-        .expect("restored");
-    assert!(restored.pre_restore.is_some());
-    assert_eq!(picture(&restored), Vec::<String>::new());
+    let nothing = |restored: &git_checkpoint::Restored| {
+        assert!(picture(restored).iter().all(|line| line.starts_with('=')), "{:?}", picture(restored));
+        assert!(!restored.dry_run);
+    };
+    let refs = || stage.git(&["for-each-ref"]);
+    let before = refs();
+    let base = RestoreOptions { target: "base".into(), ..RestoreOptions::default() };
+    nothing(&restore(&stage.context, &base).expect("restored"));
+    assert_eq!(refs(), before);
+    stage.write("f", "one\n");
+    let a = stage.save();
+    stage.write("f", "unsaved\n");
+    stage.restore(a);
+    let before = refs();
+    nothing(&stage.restore(a));
+    assert_eq!(refs(), before);
+    stage.write("f", "since\n");
+    nothing(&stage.undo());
+    assert_eq!(refs(), before, "the only path that the restore changed was changed since: nothing is taken back");
+    assert_eq!(stage.read("f"), "since\n");
+}
+
+#[test]
+fn an_undo_removes_a_directory_that_is_all_a_restore_has_made() {
+    let stage = Stage::new();
+    let directory = stage.repo().join("empty");
+    std::fs::create_dir(&directory).expect("it can be made");
+    stage.write("f", "one\n");
+    let a = stage.save();
+    std::fs::remove_dir(&directory).expect("it is empty");
+    assert_eq!(picture(&stage.restore(a)), ["+empty/"]);
+    stage.undo();
+    assert!(!directory.exists());
+}
+
+/// Before the first checkpoint on a commit, a dry run knows as well as the restore that the commit is the target's own.
+#[test]
+fn a_dry_run_without_a_checkpoint_on_the_base_says_what_the_restore_does() {
+    let stage = Stage::new();
+    stage.write("g", "g\n");
+    stage.save();
+    stage.write("f", "one\n");
+    let a = stage.save_as(&agent("s", 1));
+    stage.write("f", "base\n");
+    stage.remove("g");
+    reset::reset(&stage.context, &reset::Options::default()).expect("there is a shadow");
+    let planned = stage.restore_with(a, RestoreOptions { dry_run: true, ..RestoreOptions::default() });
+    assert_eq!(picture(&planned), ["+f", "+g"]);
+    assert_eq!(picture(&planned), picture(&stage.restore(a)));
 }
 
 #[test]
@@ -298,7 +343,7 @@ fn an_unknown_target_changes_nothing() {
     stage.write("untracked", "x\n");
     let disk = stage.disk();
     let refs = stage.git(&["for-each-ref"]);
-    for target in ["0123456789", "nope", "HEAD", &"1".repeat(40)] {
+    for target in ["0123456789", "nope", "HEAD~1", &"1".repeat(40)] {
         let options = RestoreOptions { target: target.into(), ..RestoreOptions::default() };
         assert_eq!(kind_of(restore(&stage.context, &options)).0, Kind::User, "{target}");
     }

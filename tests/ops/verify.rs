@@ -1,8 +1,8 @@
 //! The verified checkpoint.
 
-use git_checkpoint::{Context, Kind, SaveOptions, Saved, testing::ops::verify};
+use git_checkpoint::{Author, Context, Kind, SaveOptions, Saved, testing::ops::verify};
 
-use crate::support::World;
+use crate::support::{World, checkpoints::agent};
 
 fn save(context: &Context, world: &World, text: &str) -> Saved {
     world.write("f", text);
@@ -20,22 +20,69 @@ fn the_mark_is_set_shown_and_taken_away() {
     assert_eq!(shown(&context), None);
     let first = save(&context, &world, "1");
     let second = save(&context, &world, "2");
-    assert!(first.verified, "the first of a shadow is verified");
-    assert!(!second.verified);
-    assert_eq!(shown(&context), first.id);
+    assert!(!first.verified && !second.verified, "nothing is marked by itself");
+    assert_eq!((shown(&context), is_start(&context)), (first.id, true));
 
     let verified = git_checkpoint::verify(&context, None).expect("the latest is there");
-    assert_eq!((Some(verified.id), verified.previous), (second.id, first.id));
+    assert_eq!((Some(verified.id), verified.previous), (second.id, None));
+    assert_eq!((shown(&context), is_start(&context)), (second.id, false));
     assert_eq!(git_checkpoint::resolve(&context, "verified").ok(), second.id);
     let again = git_checkpoint::verify(&context, Some("@")).expect("the same is no error");
     assert_eq!(again.previous, None);
 
     let reset = verify::reset(&context).expect("it can be taken away");
-    assert_eq!((reset.previous, shown(&context)), (second.id, None));
+    assert_eq!((reset.previous, shown(&context), is_start(&context)), (second.id, first.id, true));
     let third = save(&context, &world, "3");
     assert!(third.verified, "the next after a reset is verified");
     assert!(!save(&context, &world, "4").verified, "but only that");
     assert_eq!(shown(&context), third.id);
+}
+
+fn save_as_agent(context: &Context, world: &World, text: &str) -> Saved {
+    world.write("f", text);
+    let options = SaveOptions { author: Author::Is(agent("s", 1)), ..SaveOptions::default() };
+    git_checkpoint::save(context, &options).expect("it can be saved")
+}
+
+fn is_start(context: &Context) -> bool {
+    verify::show(context).expect("it can be read").is_some_and(|verified| verified.start)
+}
+
+/// What an agent has made is never verified by itself: the start is what was before, be it the commit.
+#[test]
+fn the_start_is_what_was_before_the_first_change_of_an_agent() {
+    let world = World::with_commit();
+    let context = Context::open(&world.repo()).expect("a repository");
+    let base = gix::ObjectId::from_hex(world.git(&["rev-parse", "HEAD"]).trim().as_bytes()).expect("an id");
+    save_as_agent(&context, &world, "agent\n");
+    save(&context, &world, "human\n");
+    assert_eq!((shown(&context), is_start(&context)), (Some(base), true));
+    let restored = world.checkpoint(&["restore", "verified"]);
+    assert!(restored.status.success(), "{restored:?}");
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+
+    world.write("g", "committed\n");
+    world.git(&["add", "g"]);
+    world.git(&["commit", "-qm", "more"]);
+    assert_eq!(shown(&context), None, "no checkpoint is on this base");
+    save(&context, &world, "1\n");
+    let before = save(&context, &world, "2\n");
+    save_as_agent(&context, &world, "3\n");
+    save_as_agent(&context, &world, "4\n");
+    assert_eq!((shown(&context), is_start(&context)), (before.id, true));
+    assert_eq!(git_checkpoint::resolve(&context, "verified").ok(), before.id);
+}
+
+#[test]
+fn a_save_after_a_reset_marks_only_what_a_person_saves() {
+    let world = World::with_commit();
+    let context = Context::open(&world.repo()).expect("a repository");
+    let first = save(&context, &world, "1");
+    verify::reset(&context).expect("it can be taken away");
+    assert!(!save_as_agent(&context, &world, "2").verified);
+    let unchanged = git_checkpoint::save(&context, &SaveOptions::default()).expect("it can be saved");
+    assert!(unchanged.verified && !unchanged.created, "a person finds the state good as it is");
+    assert_ne!(unchanged.id, first.id);
 }
 
 #[test]

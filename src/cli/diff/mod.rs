@@ -21,7 +21,7 @@ const CONTEXT_LINES: usize = 3;
 /// checkpoint, or the base if there is none.
 #[derive(clap::Args, Debug)]
 pub(super) struct Diff {
-    /// The old side: an id, @{<n>}, verified, base or a tag
+    /// The old side: an id, @{<n>}, <session>@<turn>, verified, base, a tag or a revision
     from: Option<String>,
     /// The new side
     to: Option<String>,
@@ -86,10 +86,22 @@ impl Shape {
     }
 }
 
+/// Says what the worktree is compared with, if nothing was named.
+fn compared_with(comparison: &compare::Comparison) -> String {
+    match comparison.from {
+        compare::Side::Commit(id) if comparison.is_from_verified => {
+            format!("compared with the verified checkpoint {}", phrase::short(&id))
+        }
+        compare::Side::Commit(id) => format!("compared with the base commit {}", phrase::short(&id)),
+        _ => "compared with nothing: HEAD has no commit yet".to_owned(),
+    }
+}
+
 impl Diff {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let shape = self.shape();
+        let is_by_default = self.from.is_none();
         let options = compare::DiffOptions {
             from: self.from,
             to: self.to,
@@ -105,6 +117,9 @@ impl Diff {
         let progress = call.progress("comparing");
         let comparison = compare::diff(&context, &shape.needs(options))?;
         drop(progress);
+        if is_by_default {
+            call.out.aside(&compared_with(&comparison));
+        }
         call.start_pager(&context)?;
         print(&comparison, shape, self.nul, call)?;
         Ok(Exit::Done)

@@ -133,11 +133,6 @@ impl Shadow {
         self.live.iter().filter(|live| self.sets_aside && self.is_dropped(live))
     }
 
-    /// Returns true if the next checkpoint is the first of this worktree on its base.
-    pub(crate) fn is_beginning(&self) -> bool {
-        self.dropped().count() == self.live.len()
-    }
-
     /// Makes the next checkpoint follow `tip`, a checkpoint of this shadow's chain.
     pub(crate) fn follow(&mut self, repo: &Repo, tip: Checkpoint) -> Result<()> {
         self.parent_id = Some(tip.id);

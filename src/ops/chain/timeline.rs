@@ -63,6 +63,13 @@ pub(crate) fn archived_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<
     Ok(tips)
 }
 
+/// Returns the tips of all shadows of `worktree`, or of all worktrees: first the live ones.
+pub(crate) fn all_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<Tip>> {
+    let mut tips = live_tips(repo, worktree)?;
+    tips.extend(archived_tips(repo, worktree)?);
+    Ok(tips)
+}
+
 /// The checkpoints of several chains: newest first by time, and never before those that follow them in their chain.
 pub(crate) struct Timeline<'r> {
     repo: &'r Repo,
@@ -117,6 +124,9 @@ impl<'r> Timeline<'r> {
         let is_passed = |it: &Head<'_>| {
             tied.iter().any(|other| {
                 let (it, other) = (&it.checkpoint, &other.checkpoint);
+                if other.origin.carried == Some(it.id) {
+                    return true;
+                }
                 if it.base == other.base {
                     return came_after(self.repo, other, it);
                 }

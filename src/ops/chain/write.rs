@@ -8,7 +8,7 @@ use super::{
     archive::{archive_name, emit_reset},
     commit::{self, Draft},
     look::{Seen, look_at_all},
-    request::{Hold, Request},
+    request::Request,
     saved::{Saved, SavedPath, SkippedPath, UnfilteredPath, milliseconds},
     shadow::Shadow,
     stashed::keep_stashed,
@@ -68,18 +68,12 @@ pub(crate) fn take(
     let commits = commits.write()?;
     state::failpoint::hit("save:after-commit");
     repo.check_interrupt()?;
-    // The first checkpoint on a base becomes the verified one, except: one that a restore takes (it holds what the user
-    // wants to leave), one after a broken chain, and if the user has set the mark by hand.
-    let is_start = shadow.is_beginning() && worktree.broken().is_empty();
-    let is_first =
-        is_start && !matches!(request.hold, Hold::ForRestore { .. }) && !verified_mark::is_marked_by_hand(worktree)?;
-    let verified = request.verify || is_first || verified_mark::wants_verification(worktree)?;
     worktree.check_interrupt()?;
     let stashed = keep_stashed(repo, shadow, &changes)?;
     if !stashed.is_empty() && !worktree.turns().entries.is_empty() {
         worktree.edit_turns(|turns| turns.stashed = stashed.iter().map(ToString::to_string).collect());
     }
-    move_refs(worktree, shadow, id, verified)?;
+    move_refs(worktree, shadow, id, request.verify)?;
     state::failpoint::hit("save:after-refs");
     tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: moved");
     let phase = Instant::now();
@@ -92,7 +86,9 @@ pub(crate) fn take(
     }
     are_commits_here?;
     tracing::debug!(took = ?phase.elapsed(), "objects: checked");
-    if verified && let Err(error) = verified_mark::satisfied(worktree, request.verify.then_some(id)) {
+    if request.verify
+        && let Err(error) = verified_mark::satisfied(worktree)
+    {
         // The checkpoint is taken and marked. At worst, the next one is marked as well.
         tracing::warn!(%error, "cannot note the mark");
     }
@@ -110,7 +106,7 @@ pub(crate) fn take(
         paths: changes.into_iter().map(|change| SavedPath { path: change.path, status: change.status }).collect(),
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
-        verified,
+        verified: request.verify,
         reset: shadow.sets_aside,
         broken: worktree.broken(),
         duration_ms: milliseconds(start.elapsed()),

@@ -5,7 +5,11 @@ use std::collections::BTreeSet;
 use bstr::BString;
 use gix::ObjectId;
 
-use super::{leftover, snapshot::Snapshot};
+use super::{
+    leftover,
+    scope::{Scene, Unsaved},
+    snapshot::Snapshot,
+};
 use crate::{
     error::{Error, Kind, Result},
     git::{
@@ -17,7 +21,7 @@ use crate::{
     },
     model::{checkpoint::Origin, refname::Base, verdict::Left},
     ops::{
-        Context, Worktree,
+        Context, Worktree, author,
         chain::shadows,
         restored_target,
         save::{self, Author, Hold, Known, Scope},
@@ -42,6 +46,27 @@ pub(super) struct Request {
     pub(super) after_crash: bool,
 }
 
+/// The worktree as it is, before or after it is saved.
+#[derive(Clone, Copy)]
+pub(super) struct Sight<'a> {
+    /// The repository in which all objects of this state can be read.
+    pub(super) repo: &'a Repo,
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) cache: Option<&'a StatCache>,
+    pub(super) unsaved: &'a Unsaved,
+}
+
+impl<'a> Sight<'a> {
+    /// Returns the scene of a restore of `target`.
+    pub(super) fn scene(self, context: &'a Context, target: &'a Snapshot) -> Scene<'a> {
+        let Self { repo, snapshot, cache, unsaved } = self;
+        Scene { context, repo, pre: snapshot, target, cache, unsaved }
+    }
+}
+
+/// Decides whether there is anything to do, before a checkpoint is taken for it.
+pub(super) type Consider<'c> = &'c dyn Fn(Sight<'_>) -> Result<bool>;
+
 /// The worktree as it is, with the lock that keeps other operations of ours away.
 pub(super) struct Before<'c> {
     worktree: Worktree<'c>,
@@ -49,9 +74,9 @@ pub(super) struct Before<'c> {
     /// The checkpoint that holds it; none in a dry run.
     pub(super) checkpoint_id: Option<ObjectId>,
     /// What every path was when it was saved.
-    pub(super) cache: Option<StatCache>,
-    /// The paths that differ from the last checkpoint, in a dry run.
-    pub(super) unsaved: BTreeSet<BString>,
+    cache: Option<StatCache>,
+    /// Nothing, except in a dry run.
+    unsaved: Unsaved,
     /// What the last restore has left.
     pub(super) journal: Option<Journal>,
     /// Paths of which an interrupted restore had another program's version, which has a name of its own now.
@@ -62,8 +87,13 @@ pub(super) struct Before<'c> {
 }
 
 impl<'c> Before<'c> {
-    /// Takes the lock and saves everything, unless `request` says otherwise.
-    pub(super) fn take(context: &'c Context, request: &Request) -> Result<Self> {
+    /// Takes the lock and saves everything, unless `request` says otherwise. Returns none if something is unsaved, but `consider`
+    /// finds nothing to do: then no checkpoint is taken.
+    pub(super) fn take(
+        context: &'c Context,
+        request: &Request,
+        consider: Option<Consider<'_>>,
+    ) -> Result<Option<Self>> {
         save::refuse_protected(context, request.force)?;
         let worktree = if request.is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
         let journal = Journal::read(context.repo.git_dir())?;
@@ -72,7 +102,7 @@ impl<'c> Before<'c> {
                 .with_hint("'git checkpoint restore --continue' finishes it, 'git checkpoint undo' reverses it"));
         }
         if request.is_dry {
-            return Self::look(worktree, journal);
+            return Self::look(worktree, journal).map(Some);
         }
         let swept = sweep(context, journal.as_ref())?;
         let index = context.repo.user_index_identity();
@@ -82,23 +112,19 @@ impl<'c> Before<'c> {
             hold: Hold::ForRestore { index: request.keeps_index },
             ..save::Request::default()
         };
-        let taken = save::save_and_note(&worktree, &wanted)?;
-        let id = taken.saved.id.ok_or_else(|| Error::internal("the worktree was not saved"))?;
+        let taken = match consider {
+            Some(consider) => {
+                save::save_and_note_if(&worktree, &wanted, Some(&|unsaved| is_worth_it(&worktree, unsaved, consider)))
+            }
+            None => save::save_and_note(&worktree, &wanted),
+        }?;
+        let Some(id) = taken.saved.id else { return Ok(None) };
         let mut snapshot = Snapshot::read(&context.repo, id)?;
         // A checkpoint that holds this state already may be older than what has been left out since.
         snapshot.manifest = taken.side.manifest;
-        let cache = taken.cache;
-        Ok(Self {
-            worktree,
-            snapshot,
-            checkpoint_id: Some(id),
-            cache,
-            unsaved: BTreeSet::new(),
-            journal,
-            swept,
-            index,
-            memory: None,
-        })
+        let (cache, unsaved) = (taken.cache, Unsaved::default());
+        let checkpoint_id = Some(id);
+        Ok(Some(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: None }))
     }
 
     /// Writes objects of the files again that are not stored any more, though a checkpoint refers to them.
@@ -117,7 +143,7 @@ impl<'c> Before<'c> {
         let snapshot = Snapshot::read(&context.repo, journal.pre_restore)?;
         let index = context.repo.user_index_identity();
         let checkpoint_id = Some(journal.pre_restore);
-        let unsaved = BTreeSet::new();
+        let unsaved = Unsaved::default();
         let (cache, journal) = (None, Some(journal));
         Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: None })
     }
@@ -141,25 +167,27 @@ impl<'c> Before<'c> {
     fn look(worktree: Worktree<'c>, journal: Option<Journal>) -> Result<Self> {
         let memory = worktree.repo.with_object_memory();
         let head = memory.head()?.id;
-        let last = shadows::latest_on(&memory, Base::of_head(head))?.map(|tip| tip.id).or(head);
-        let mut snapshot = match last {
-            Some(id) => Snapshot::read(&memory, id)?,
-            None => Snapshot::nothing(&memory),
-        };
+        let base = Base::of_head(head);
+        let mut snapshot = last_state(&memory, shadows::latest_on(&memory, base)?.map(|tip| tip.id).or(head))?;
         let index = memory.user_index_identity();
         let cache_path = state::directory(memory.git_dir()).join("index");
         let cache = StatCache::load(&cache_path, memory.object_hash());
         let (now, mut objects) = full_pass(&memory, &save::limits(&worktree), cache, Keep::InMemory)?;
         let raw_tree = tree_of_blobs(&memory, now.raw_paths(), &mut objects)?;
         drop(objects);
-        let (saved_tree, saved_raw) = (snapshot.tree_id, snapshot.raw_tree(&memory));
-        snapshot.hold(now.tree_id, raw_tree, now.index_tree_id, now.manifest);
-        let changes = memory.diff_trees(saved_tree, snapshot.tree_id)?;
-        let raw_changes = memory.diff_trees(saved_raw, snapshot.raw_tree(&memory))?;
-        let unsaved = changes.into_iter().chain(raw_changes).map(|change| change.path).collect();
+        let saved = (snapshot.tree_id, snapshot.raw_tree(&memory));
+        snapshot.hold(base, now.tree_id, raw_tree, now.index_tree_id, now.manifest);
+        let origin = author::unsaved(&worktree)?;
+        let unsaved = Unsaved { paths: changed_since(&memory, saved, &snapshot)?, origin };
         let (checkpoint_id, cache) = (None, Some(now.cache));
         let swept = Vec::new();
         Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: Some(memory) })
+    }
+
+    /// Returns this state as a plan is made from it.
+    pub(super) fn sight(&self) -> Sight<'_> {
+        let cache = self.cache.as_ref();
+        Sight { repo: self.repo(), snapshot: &self.snapshot, cache, unsaved: &self.unsaved }
     }
 
     /// Returns the repository in which all objects of this state can be read.
@@ -196,6 +224,40 @@ impl<'c> Before<'c> {
             tracing::warn!(%error, "cannot take the checkpoint after the restore");
         }
     }
+}
+
+/// Returns true if `consider` finds something to do, or fails: what it fails of, the restore itself mends, or says more about.
+fn is_worth_it(context: &Context, save: &save::Unsaved<'_>, consider: Consider<'_>) -> Result<bool> {
+    let found = (|| {
+        let memory = save.objects.in_memory()?;
+        let (shadow, seen) = (save.shadow, save.seen);
+        let base = shadow.name.base;
+        let mut snapshot = last_state(&memory, shadow.tip.as_ref().map(|tip| tip.id).or(base.commit_id()))?;
+        let saved = (snapshot.tree_id, snapshot.raw_tree(&memory));
+        let index = seen.index_tree_id.unwrap_or(shadow.head_tree_id);
+        snapshot.hold(base, seen.tree_id, seen.side.raw_tree_id, index, seen.side.manifest.clone());
+        let paths = changed_since(&memory, saved, &snapshot)?;
+        let unsaved = Unsaved { paths, origin: save.origin.clone() };
+        let cache = seen.cache.as_ref().map(|(cache, _)| cache);
+        consider(Sight { repo: &memory, snapshot: &snapshot, cache, unsaved: &unsaved })
+    })();
+    context.repo.check_interrupt()?;
+    Ok(found.unwrap_or_else(|error| {
+        tracing::debug!(%error, "plan: not made before the save");
+        true
+    }))
+}
+
+/// Returns the state of the last checkpoint or, without one, of HEAD.
+fn last_state(repo: &Repo, id: Option<ObjectId>) -> Result<Snapshot> {
+    id.map_or_else(|| Ok(Snapshot::nothing(repo)), |id| Snapshot::read(repo, id))
+}
+
+/// Returns the paths that `now` has otherwise than the trees `saved`, of files and of exact bytes.
+fn changed_since(repo: &Repo, saved: (ObjectId, ObjectId), now: &Snapshot) -> Result<BTreeSet<BString>> {
+    let changes = repo.diff_trees(saved.0, now.tree_id)?;
+    let raw_changes = repo.diff_trees(saved.1, now.raw_tree(repo))?;
+    Ok(changes.into_iter().chain(raw_changes).map(|change| change.path).collect())
 }
 
 /// Sweeps what the restore in `journal` has left, if it was interrupted.

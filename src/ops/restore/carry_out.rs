@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, check_blobs::ReadAhead, threads},
+    git::{Repo, check_blobs::ReadAhead, checkout::Checkout, threads},
     model::{
         event::Event,
         manifest::Part,
@@ -34,6 +34,52 @@ use crate::{
 
 /// How many bytes of files that were read before they are written stay in memory.
 pub(super) const READ_AHEAD: usize = 32 << 20;
+
+/// How far a restore goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// It looks at everything, and changes nothing.
+    DryRun,
+    /// It ends before a checkpoint is taken for nothing.
+    IfWorthIt,
+    /// All the way.
+    Full,
+}
+
+/// Calls `attempt` so that a restore of nothing takes no checkpoint.
+pub(super) fn unless_idle(attempt: impl Fn(Extent) -> Result<Option<Restored>>) -> Result<Restored> {
+    if let Some(restored) = attempt(Extent::IfWorthIt)? {
+        return Ok(restored);
+    }
+    let looked = done(attempt(Extent::DryRun)?)?;
+    if looked.is_idle() { Ok(Restored { dry_run: false, ..looked }) } else { done(attempt(Extent::Full)?) }
+}
+
+/// Returns the result of an attempt that always has one.
+pub(super) fn done(restored: Option<Restored>) -> Result<Restored> {
+    restored.ok_or_else(|| Error::internal("the worktree was not saved"))
+}
+
+/// What a restore is to do.
+pub(super) struct Planned {
+    pub(super) plan: Plan,
+    /// Directories without files to create.
+    pub(super) directories: Vec<BString>,
+    pub(super) staging: Option<Staging>,
+}
+
+impl Planned {
+    /// Returns true if there is something to do, as far as no file has to be read and no filter runs to know that: the plan,
+    /// which has just been made, is taken for true.
+    pub(super) fn has_work(&self, repo: &Repo) -> Result<bool> {
+        let mut checkout = Checkout::open(repo.worktree_root(), &temporary::random())?;
+        let mut is_absent = |path: &BString| matches!(checkout.stat(path.as_bstr()), Ok(None));
+        let mut is_open = |step: &Step| step.before.is_some() || is_absent(&step.path);
+        Ok(self.staging.as_ref().is_some_and(|staging| !staging.is_empty())
+            || self.plan.groups.iter().any(|group| group.steps().all(&mut is_open))
+            || self.directories.iter().any(is_absent))
+    }
+}
 
 /// A plan with all that it takes to carry it out.
 pub(super) struct Work<'a> {

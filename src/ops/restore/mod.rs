@@ -24,11 +24,11 @@ use bstr::BString;
 use crate::{
     error::{Error, Result},
     model::{manifest::Part, plan},
-    ops::{Context, lookup},
+    ops::{Context, lookup, restored_target},
     state::failpoint,
 };
-use before::Before;
-use carry_out::Work;
+use before::{Before, Sight};
+use carry_out::{Extent, Planned, Work, done, unless_idle};
 use moved::{Moved, moved};
 use scope::Scene;
 use snapshot::Snapshot;
@@ -42,6 +42,8 @@ pub use undo::{UndoOptions, undo};
 pub struct RestoreOptions {
     /// What names the checkpoint; see [`lookup::resolve`].
     pub target: String,
+    /// Restores the state before that checkpoint was taken; of a turn, before its prompt.
+    pub before: bool,
     /// Limits the restore to these, relative to the worktree's root; what they name is restored, no matter who changed it.
     pub pathspecs: Vec<BString>,
     /// Restores the whole tree, no matter who changed a path since.
@@ -67,44 +69,37 @@ pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> 
 }
 
 fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restored> {
+    let attempt = |extent| attempt(context, options, extent);
+    if options.dry_run { done(attempt(Extent::DryRun)?) } else { unless_idle(attempt) }
+}
+
+fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
-    let target_id = lookup::resolve(context, &options.target)?;
+    let find = if options.before { lookup::find_before } else { lookup::find };
+    let lookup::Found { id: target_id, session } = find(context, &options.target)?;
     let target = Snapshot::read(&context.repo, target_id)?;
     refuse_lost(&target, options)?;
     scope::refuse_unknown(&context.repo, &target, &options.pathspecs)?;
-    let before = Before::take(
-        context,
-        &before::Request {
-            subject: format!("before restore of {}", target_id.to_hex_with_len(10)),
-            is_dry: options.dry_run,
-            keeps_index: options.staged,
-            force: options.force,
-            after_crash: false,
-        },
-    )?;
-    failpoint::hit("restore:after-save");
-    let repo = before.repo();
-    let scene = Scene { context, repo, pre: &before.snapshot, target: &target, before: &before };
-    let steps = snapshot::differences(repo, &before.snapshot, &target)?;
-    let steps = scene.limit(steps, &options.pathspecs)?;
-    let session = target.checkpoint.as_ref().and_then(|checkpoint| checkpoint.origin.session.as_deref());
     let takes_all = options.all || !options.pathspecs.is_empty();
-    let session = session.filter(|_| !takes_all);
-    let Moved { steps, both } =
-        if takes_all { Moved { steps, ..Moved::default() } } else { moved(repo, steps, &before.snapshot, &target)? };
-    let candidates = scene.judge(steps, session, &both)?;
-    let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
-    let directories = scene.directories(&options.pathspecs)?;
+    let session = session.as_deref().filter(|_| !takes_all);
+    let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session);
+    let consider = |sight: Sight<'_>| planned(sight)?.has_work(sight.repo);
+    let request = before::Request {
+        subject: restored_target::subject_before(Some(target_id)),
+        is_dry: extent == Extent::DryRun,
+        keeps_index: options.staged,
+        force: options.force,
+        after_crash: false,
+    };
+    let consider = (extent == Extent::IfWorthIt).then_some(&consider as before::Consider<'_>);
+    let Some(before) = Before::take(context, &request, consider)? else { return Ok(None) };
+    failpoint::hit("restore:after-save");
+    let Planned { plan, directories, staging } = planned(before.sight())?;
     let (steps, kept) = (plan.groups.iter().flat_map(plan::Group::steps).count(), plan.kept.len());
     tracing::debug!(took = ?start.elapsed(), target = %target.id, steps, kept, "plan: made");
-    let staging = if options.staged {
-        Some(Staging::between(repo, &before.snapshot, &target, &options.pathspecs)?)
-    } else {
-        None
-    };
     let work = Work {
         context,
-        repo,
+        repo: before.repo(),
         plan: &plan,
         directories: &directories,
         staging: staging.as_ref(),
@@ -116,7 +111,21 @@ fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restore
         swept: &before.swept,
         start,
     };
-    if options.dry_run { work.preview() } else { work.execute(&before) }
+    if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)
+}
+
+/// Decides what a restore does in `scene`; without `session`, no matter who changed a path since.
+fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -> Result<Planned> {
+    let (repo, pre, target) = (scene.repo, scene.pre, scene.target);
+    let steps = scene.limit(snapshot::differences(repo, pre, target)?, &options.pathspecs)?;
+    let takes_all = options.all || !options.pathspecs.is_empty();
+    let Moved { steps, both } =
+        if takes_all { Moved { steps, ..Moved::default() } } else { moved(repo, steps, pre, target)? };
+    let candidates = scene.judge(steps, session, &both)?;
+    let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
+    let directories = scene.directories(&options.pathspecs)?;
+    let staging = options.staged.then(|| Staging::between(repo, pre, target, &options.pathspecs)).transpose()?;
+    Ok(Planned { plan, directories, staging })
 }
 
 /// Refuses to put back what a damaged checkpoint, or the copy of one, does not have.

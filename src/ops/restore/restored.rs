@@ -51,6 +51,13 @@ pub struct Restored {
     pub dry_run: bool,
 }
 
+impl Restored {
+    /// Returns true if nothing was, or would be, changed.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.written.is_empty() && self.deleted.is_empty() && self.staged.is_empty()
+    }
+}
+
 /// A path, and what the output shows about it.
 #[derive(Serialize)]
 struct Described<T> {

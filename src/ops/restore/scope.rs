@@ -10,12 +10,11 @@ use gix::ObjectId;
 
 use super::{
     super::restored_target::restored,
-    before::Before,
     snapshot::{Snapshot, all_paths},
 };
 use crate::{
     error::{Error, Kind, Result},
-    git::{Repo, checkout_names::is_valid_path, ignore::Excludes, pathspec::Pathspec},
+    git::{Repo, checkout_names::is_valid_path, ignore::Excludes, pathspec::Pathspec, stat_cache::StatCache},
     model::{
         change::Mode,
         checkpoint::{Checkpoint, Origin},
@@ -27,6 +26,15 @@ use crate::{
     ops::Context,
 };
 
+/// What no checkpoint has yet.
+#[derive(Default)]
+pub(super) struct Unsaved {
+    /// The paths that differ from the last checkpoint.
+    pub(super) paths: BTreeSet<BString>,
+    /// Who changed them.
+    pub(super) origin: Origin,
+}
+
 /// The states and files that facts are found in.
 pub(super) struct Scene<'a> {
     pub(super) context: &'a Context,
@@ -34,7 +42,9 @@ pub(super) struct Scene<'a> {
     pub(super) repo: &'a Repo,
     pub(super) pre: &'a Snapshot,
     pub(super) target: &'a Snapshot,
-    pub(super) before: &'a Before<'a>,
+    /// What every path was when it was saved, or looked at.
+    pub(super) cache: Option<&'a StatCache>,
+    pub(super) unsaved: &'a Unsaved,
 }
 
 impl Scene<'_> {
@@ -130,7 +140,7 @@ impl Scene<'_> {
 
     /// Returns true if a sparse checkout keeps the path of `step` out of the worktree, and it is not there.
     fn is_sparse(&self, step: &Step) -> bool {
-        let entry = self.before.cache.as_ref().and_then(|cache| cache.find(step.path.as_bstr()));
+        let entry = self.cache.and_then(|cache| cache.find(step.path.as_bstr()));
         entry.is_some_and(|entry| entry.skips_worktree) && !self.has_file(step.path.as_bstr())
     }
 
@@ -175,7 +185,7 @@ impl Scene<'_> {
     fn foreign(&self, steps: &[Step], session: &str) -> Result<HashMap<BString, Why>> {
         let paths = |of: &Snapshot| Owners::of(self.repo, of.id, steps.iter().map(|step| step.path.clone()).collect());
         let mut now = paths(self.pre)?;
-        now.extend(self.before.unsaved.iter().map(|path| (path.clone(), Origin::default())));
+        now.extend(self.unsaved.paths.iter().map(|path| (path.clone(), self.unsaved.origin.clone())));
         // Content of a commit belongs to no session. On another base, though, that commit may be later work: then only
         // content counts that the session's own checkpoints had at the target.
         let then = if self.pre.base() == self.target.base() { None } else { Some(paths(self.target)?) };

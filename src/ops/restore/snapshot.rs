@@ -30,6 +30,8 @@ pub(super) struct Snapshot {
     pub(super) tree_id: ObjectId,
     /// None for a base commit.
     pub(super) checkpoint: Option<Checkpoint>,
+    /// The commit that it stands on; none for a base commit itself.
+    base: Option<Base>,
     /// The staged tree.
     pub(super) index_tree: ObjectId,
     pub(super) manifest: Manifest,
@@ -54,24 +56,34 @@ impl Snapshot {
             }),
             (None, None) => tree_id,
         };
-        Ok(Self { id, tree_id, checkpoint, index_tree, manifest, raw_tree })
+        let base = checkpoint.as_ref().map(|checkpoint| checkpoint.base);
+        Ok(Self { id, tree_id, checkpoint, base, index_tree, manifest, raw_tree })
     }
 
-    /// Returns the commit that a checkpoint stands on; none for a base commit.
+    /// Returns the commit that this state stands on; none for a base commit itself.
     pub(super) fn base(&self) -> Option<Base> {
-        self.checkpoint.as_ref().map(|checkpoint| checkpoint.base)
+        self.base
     }
 
     /// Returns the state without any file.
     pub(super) fn nothing(repo: &Repo) -> Self {
         let empty = repo.empty_tree_id();
         let id = ObjectId::null(repo.object_hash());
-        Self { id, tree_id: empty, checkpoint: None, index_tree: empty, manifest: Manifest::default(), raw_tree: None }
+        Self {
+            id,
+            tree_id: empty,
+            checkpoint: None,
+            base: None,
+            index_tree: empty,
+            manifest: Manifest::default(),
+            raw_tree: None,
+        }
     }
 
-    /// Replaces the content by that of a later state of the worktree.
-    pub(super) fn hold(&mut self, tree: ObjectId, raw: Option<ObjectId>, index: ObjectId, manifest: Manifest) {
-        (self.tree_id, self.raw_tree, self.index_tree, self.manifest) = (tree, raw, index, manifest);
+    /// Replaces the content by that of a later state of the worktree, which stands on `base`.
+    pub(super) fn hold(&mut self, base: Base, tree: ObjectId, raw: Option<ObjectId>, index: ObjectId, rest: Manifest) {
+        (self.base, self.tree_id, self.raw_tree, self.index_tree) = (Some(base), tree, raw, index);
+        self.manifest = rest;
     }
 
     /// Returns what `path` holds.

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, time::Instant};
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    before::{Before, Request},
-    carry_out::Work,
+    before::{Before, Consider, Request, Sight},
+    carry_out::{Extent, Planned, Work, done, unless_idle},
     restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
@@ -20,8 +20,8 @@ use crate::{
         step::{Content, Step},
         verdict::{Verdict, Why},
     },
-    ops::Context,
-    state::journal::Journal,
+    ops::{Context, restored_target},
+    state::journal::{Journal, Progress},
 };
 
 /// How to undo.
@@ -43,46 +43,44 @@ pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
 }
 
 fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
-    let start = Instant::now();
-    if Journal::read(context.repo.git_dir())?.is_none() {
-        return Err(nothing_to_undo());
+    let journal = Journal::read(context.repo.git_dir())?.ok_or_else(nothing_to_undo)?;
+    let attempt = |extent| attempt(context, options, extent);
+    match journal.progress {
+        _ if options.dry_run => done(attempt(Extent::DryRun)?),
+        Progress::Done if journal.directories.is_empty() => unless_idle(attempt),
+        // An interrupted restore is finished in any case, even if it has changed nothing yet. No plan has the directories
+        // that are to be removed.
+        _ => done(attempt(Extent::Full)?),
     }
-    let before = Before::take(
-        context,
-        &Request {
-            subject: "before undo of a restore".into(),
-            is_dry: options.dry_run,
-            keeps_index: true,
-            force: true,
-            after_crash: true,
-        },
-    )?;
+}
+
+fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<Option<Restored>> {
+    let start = Instant::now();
+    let request = Request {
+        subject: restored_target::subject_before(None),
+        is_dry: extent == Extent::DryRun,
+        keeps_index: true,
+        force: true,
+        after_crash: true,
+    };
+    let consider = |sight: Sight<'_>| {
+        let journal = Journal::read(context.repo.git_dir())?.ok_or_else(nothing_to_undo)?;
+        let target = Snapshot::read(sight.repo, journal.pre_restore)?;
+        plan_of(&sight.scene(context, &target), &journal, options.all)?.has_work(sight.repo)
+    };
+    let consider = (extent == Extent::IfWorthIt).then_some(&consider as Consider<'_>);
+    let Some(before) = Before::take(context, &request, consider)? else { return Ok(None) };
     let journal = before.journal.as_ref().ok_or_else(nothing_to_undo)?;
     let repo = before.repo();
     let target = Snapshot::read(repo, journal.pre_restore)?;
-    let scene = Scene { context, repo, pre: &before.snapshot, target: &target, before: &before };
-    let mut reversal = Reversal::new(&scene, journal)?;
-    for step in &journal.steps {
-        reversal.add(&scene, step, options.all)?;
-    }
-    let mut candidates = scene.judge(reversal.steps, None, &BTreeSet::new())?;
-    candidates.extend(reversal.judged);
-    let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
-    let directories: Vec<BString> = scene
-        .directories(&[])?
-        .into_iter()
-        .filter(|directory| {
-            let is_of = |step: &Step| step.path == *directory || is_below(directory.as_bstr(), step.path.as_bstr());
-            journal.steps.iter().any(is_of)
-        })
-        .collect();
-    let staging = Staging::reversed(repo, &journal.index, &before.snapshot, options.all)?;
+    let Planned { plan, directories, staging } =
+        plan_of(&before.sight().scene(context, &target), journal, options.all)?;
     let work = Work {
         context,
         repo,
         plan: &plan,
         directories: &directories,
-        staging: Some(&staging),
+        staging: staging.as_ref(),
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
@@ -91,12 +89,30 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
         swept: &before.swept,
         start,
     };
-    if options.dry_run {
-        return work.preview();
+    if extent == Extent::DryRun {
+        return work.preview().map(Some);
     }
     let restored = work.execute(&before)?;
     work.remove_directories(journal)?;
-    Ok(restored)
+    Ok(Some(restored))
+}
+
+/// Decides what takes the restore of `journal` back in `scene`; with `all`, also what was edited since.
+fn plan_of(scene: &Scene<'_>, journal: &Journal, all: bool) -> Result<Planned> {
+    let mut reversal = Reversal::new(scene, journal)?;
+    for step in &journal.steps {
+        reversal.add(scene, step, all)?;
+    }
+    let mut candidates = scene.judge(reversal.steps, None, &BTreeSet::new())?;
+    candidates.extend(reversal.judged);
+    let plan = plan::plan(candidates, scene.repo.config_bool("core.ignoreCase") == Some(true));
+    let mut directories = scene.directories(&[])?;
+    directories.retain(|directory| {
+        let is_of = |step: &Step| step.path == *directory || is_below(directory.as_bstr(), step.path.as_bstr());
+        journal.steps.iter().any(is_of)
+    });
+    let staging = Some(Staging::reversed(scene.repo, &journal.index, scene.pre, all)?);
+    Ok(Planned { plan, directories, staging })
 }
 
 fn nothing_to_undo() -> Error {

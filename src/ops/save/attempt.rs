@@ -38,14 +38,34 @@ pub(crate) struct Taken {
     pub(crate) side: Side,
 }
 
-/// Takes the checkpoint. With `refuses_named`, fails with [`Kind::Race`](crate::error::Kind::Race) if a file that an open tool
+/// What a save is about to take a checkpoint of.
+pub(crate) struct Unsaved<'s> {
+    pub(crate) shadow: &'s Shadow,
+    /// Who made the changes.
+    pub(crate) origin: &'s Origin,
+    pub(crate) seen: &'s Seen,
+    pub(crate) objects: &'s NewObjects<'s>,
+}
+
+/// Decides whether a checkpoint is wanted, now that it is known what it would hold.
+pub(crate) type Consider<'c> = &'c dyn Fn(&Unsaved<'_>) -> Result<bool>;
+
+/// Takes the checkpoint; none, of which the id is missing then, if `consider` does not want it. With `refuses_named`, fails with [`Kind::Race`](crate::error::Kind::Race) if a file that an open tool
 /// call names has changed: the session of that call gets a checkpoint of its own for the file.
-pub(super) fn try_save(worktree: &Worktree<'_>, request: &Request, refuses_named: bool) -> Result<Taken> {
+pub(super) fn try_save(
+    worktree: &Worktree<'_>,
+    request: &Request,
+    refuses_named: bool,
+    consider: Option<Consider<'_>>,
+) -> Result<Taken> {
     let start = Instant::now();
     let repo = &worktree.repo;
     follow_head(worktree)?;
     let request = &mut request.clone();
     let mut origin = author_of(worktree, request)?;
+    if request.hold == Hold::Ref && origin.contributor == Contributor::Human {
+        request.verify = request.verify || verified_mark::wants_verification(worktree)?;
+    }
     let turn_of = request.turn_of.as_deref().or(origin.session.as_deref());
     let mut turn = OpenTurn::of(worktree, turn_of)?;
     let mut shadow = match &mut turn {
@@ -70,7 +90,15 @@ pub(super) fn try_save(worktree: &Worktree<'_>, request: &Request, refuses_named
     let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
     let baseline = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
     let had_shadow = shadow.expected.is_some();
-    let saved = match to_do(request, &shadow, is_changed) {
+    let to_do = to_do(request, &shadow, is_changed);
+    if to_do == ToDo::Take
+        && let Some(consider) = consider
+        && !consider(&Unsaved { shadow: &shadow, origin: &origin, seen: &seen, objects: &objects })?
+    {
+        let saved = Saved { id: None, ..unchanged(worktree, false, origin, &shadow, &seen, start)? };
+        return Ok(Taken { saved, cache: None, side: seen.side });
+    }
+    let saved = match to_do {
         ToDo::Take => {
             if let Some(tip) = &shadow.tip {
                 write_tip_anew(repo, tip);

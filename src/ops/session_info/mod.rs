@@ -1,11 +1,13 @@
 //! A session: its id, its file, and what its caller reports about it.
 
 mod files;
+mod find;
 mod id;
 mod info;
 mod known;
 
 pub(crate) use files::{all, load, open_turns, peek, read_anew, store};
+pub(crate) use find::find;
 pub use id::new_id;
 pub(crate) use id::{check_id, unknown};
 pub(crate) use info::check_transcript;

@@ -30,8 +30,7 @@ fn a_chain_begins_at_the_base() {
     assert_eq!(show(second_id, "%s%n%ae"), "file\ns-1@agent.invalid");
     assert_eq!(show(second_id, "%(trailers:key=Checkpoint-Session,valueonly)").trim(), "s-1");
     assert_eq!(show(second_id, "%(trailers:key=Checkpoint-Contributor,valueonly)").trim(), "agent");
-    assert!(first.0["verified"] == true && second.0["verified"] == false, "the first one is verified by itself");
-    assert_eq!(bench.git(&["rev-parse", "refs/checkpoints/verified/main"]), first_id);
+    assert!(first.0["verified"] == false && second.0["verified"] == false, "none is verified by itself");
     bench.run("echo 3 >>file");
     let third = bench.save_with(&Order { verify: true, ..Order::default() });
     assert_eq!(bench.git(&["rev-parse", "refs/checkpoints/verified/main"]), third.id().expect("a checkpoint"));

@@ -108,6 +108,7 @@ fn a_pending_ref_of_an_earlier_version_is_found() {
     desk.work("a", &[("g", "a\n")]);
     assert_eq!((desk.chain(), desk.refs("pending")), (vec!["human".into(), "a".into()], Vec::new()));
     desk.write("h", "by hand again\n");
+    desk.json(&["verify", "@{1}"]);
     desk.git(&["update-ref", old, "refs/checkpoints/verified/main"]);
     desk.stop("a");
     assert_eq!(desk.refs("pending"), Vec::<String>::new());

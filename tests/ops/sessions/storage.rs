@@ -129,8 +129,9 @@ fn work_that_a_commit_leaves_stays_in_its_sessions_shadow() {
 fn reset_is_of_one_session_or_of_all() {
     let desk = two();
     desk.json(&["reset", "--session", "a"]);
-    assert_eq!((shadows(&desk), listed(&desk, &[])), (vec!["main@/b".into()], vec!["b".into()]));
+    assert_eq!((shadows(&desk), listed(&desk, &["--live"])), (vec!["main@/b".into()], vec!["b".into()]));
     assert_eq!(listed(&desk, &["--archived"]), ["a", "a"]);
+    assert_eq!(listed(&desk, &[]).len(), 3, "every moment");
     // What was set aside is known again by its content.
     assert_eq!(desk.prompt("a"), "no-shadow");
     desk.work("a", &[("h", "a\n")]);
@@ -197,8 +198,9 @@ fn one_shadow_for_all_is_set_aside_with_those_there_were() {
     desk.git(&["config", "checkpoint.storage", "worktree"]);
     desk.git(&["restore", "."]);
     assert_eq!(desk.turn("c", &[("h", "c\n")]), "clean");
-    assert_eq!((shadows(&desk), listed(&desk, &[])), (vec!["main".into()], vec!["c".into()]));
+    assert_eq!((shadows(&desk), listed(&desk, &["--live"])), (vec!["main".into()], vec!["c".into()]));
     assert_eq!(listed(&desk, &["--archived"]).len(), 3);
+    assert_eq!(listed(&desk, &[]).len(), 4, "every moment");
     desk.finish();
 }
 

@@ -374,6 +374,9 @@ fn saves_by_hand_in_the_only_open_turn_are_the_sessions(#[case] command: &[&str]
     }
     desk.prompt("a");
     desk.write("g", "a\n");
+    if command[0] == "restore" {
+        desk.write("mine", "a\n");
+    }
     desk.json(command);
     assert_eq!(desk.chain()[..2], ["human", "a"]);
     desk.stop("a");
@@ -382,6 +385,21 @@ fn saves_by_hand_in_the_only_open_turn_are_the_sessions(#[case] command: &[&str]
     // The turn has ended.
     desk.write("g", "human\n");
     assert_eq!(desk.json(&["save"])["contributor"], "human");
+    desk.finish();
+}
+
+/// What a session has changed in its open turn is its own before it is saved, too: a dry run says what the restore does.
+#[test]
+fn a_restore_in_the_only_open_turn_takes_back_what_the_session_has_not_saved() {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.write("g", "one\n");
+    desk.json(&["save"]);
+    desk.write("g", "two\n");
+    let planned = desk.json(&["restore", "--dry-run", "@{0}"]);
+    let restored = desk.json(&["restore", "@{0}"]);
+    assert_eq!((&planned["written"], &restored["written"]), (&["g"].into(), &["g"].into()), "{planned}");
+    assert_eq!(desk.read("g"), "one\n");
     desk.finish();
 }
 

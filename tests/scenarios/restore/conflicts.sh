@@ -14,7 +14,7 @@ run cat thing
 note 'mistakes'
 run git checkpoint restore
 run git checkpoint restore nothing
-run git checkpoint restore HEAD
+run git checkpoint restore HEAD~9
 run git checkpoint restore @{9}
 run git checkpoint restore @{0} -- ../outside
 run git checkpoint restore @{0} -- no-such-file

@@ -3,7 +3,7 @@ printf 'staged\n' >src/numbers.txt
 git add src/numbers.txt
 printf 'and more\n' >>src/numbers.txt
 remember
-run git checkpoint save -m 'half staged'
+run git checkpoint save --verify -m 'half staged'
 git reset -q --hard
 remember
 note 'the files only'

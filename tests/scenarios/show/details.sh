@@ -10,9 +10,11 @@ and a body of
 two lines' --session 7f3a --agent claude-code --model some-model
 run git checkpoint show
 run git checkpoint show --stat @{0}
-run git checkpoint show -p verified
+run git checkpoint show -p @{0}
 run git checkpoint show --json
+note 'a commit'
+run git checkpoint show base
+run git checkpoint show --stat HEAD
 note 'mistakes'
 run git checkpoint show 12345678
-run git checkpoint show base
 run git checkpoint show @{7}

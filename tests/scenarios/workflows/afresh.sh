@@ -4,7 +4,7 @@ git checkpoint save -q -m 'a'
 sh_run 'git checkpoint reset'
 sh_run 'git checkpoint list --archived'
 sh_run 'git checkpoint reset --list' | sed 's/  [^ ]*T[^ ]*  /  TIME  /'
-sh_run 'git checkpoint reset --restore-archived verified'
+sh_run 'git checkpoint reset --restore-archived @{0}'
 note 'remove everything'
 sh_run 'git checkpoint disable'
 sh_run "git for-each-ref --format='delete %(refname)' refs/checkpoints | git update-ref --stdin"

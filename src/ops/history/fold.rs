@@ -1,0 +1,69 @@
+//! Decides which checkpoints are one entry of a list.
+
+use gix::ObjectId;
+
+use super::entry::{Entry, Target};
+use crate::{git::Repo, model::checkpoint::Checkpoint, ops::restored_target};
+
+/// An entry, and the earliest checkpoint that it represents.
+pub(super) struct Group {
+    pub(super) entry: Entry,
+    earliest: Checkpoint,
+}
+
+impl Group {
+    pub(super) fn new(entry: Entry) -> Self {
+        Self { earliest: entry.checkpoint.clone(), entry }
+    }
+
+    /// Returns true if earlier checkpoints may belong to this entry.
+    pub(super) fn may_take_more(&self) -> bool {
+        self.entry.restored.is_some()
+            || self.entry.checkpoint.origin.turn.is_some()
+            || self.earliest.origin.carried.is_some()
+    }
+
+    /// Returns true if `entry`, the next one of the timeline, belongs to this one. What the user has marked stands alone.
+    pub(super) fn takes(&self, repo: &Repo, entry: &Entry) -> bool {
+        let earlier = &entry.checkpoint;
+        let is_marked = entry.verified || entry.start || !entry.tags.is_empty() || earlier.origin.note.is_some();
+        !is_marked && (self.is_carried(repo, earlier) || self.is_before_restore(earlier) || self.is_of_turn(entry))
+    }
+
+    /// Returns true if the same state was carried from `earlier` to another commit.
+    fn is_carried(&self, repo: &Repo, earlier: &Checkpoint) -> bool {
+        let source = self.earliest.origin.carried;
+        source == Some(earlier.id) && source.and_then(|id| repo.tree_of_commit(id).ok()) == Some(self.earliest.tree_id)
+    }
+
+    /// Returns true if `earlier` was only taken for the sake of this restore.
+    fn is_before_restore(&self, earlier: &Checkpoint) -> bool {
+        self.entry.restored.is_some()
+            && self.entry.checkpoint.before_id() == earlier.id
+            && restored_target::is_before_restore(&earlier.subject)
+    }
+
+    fn is_of_turn(&self, entry: &Entry) -> bool {
+        let (later, earlier) = (&self.entry.checkpoint.origin, &entry.checkpoint.origin);
+        let has_turn = later.turn.is_some() && later.session.is_some();
+        let is_by_restore = self.entry.restored.is_some() || entry.restored.is_some();
+        has_turn && !is_by_restore && (later.turn, &later.session) == (earlier.turn, &earlier.session)
+    }
+
+    pub(super) fn fold(&mut self, entry: Entry) {
+        self.entry.folded += 1;
+        if let (Some(paths), Some(more)) = (&mut self.entry.paths, entry.paths) {
+            paths.extend(more);
+            paths.sort();
+            paths.dedup();
+        }
+        self.earliest = entry.checkpoint;
+    }
+}
+
+/// Returns what a restore of `id` put back.
+pub(super) fn target(repo: &Repo, id: ObjectId) -> Target {
+    let subject = repo.message_of(id).ok().and_then(|message| message.lines().next().map(ToOwned::to_owned));
+    let subject = subject.unwrap_or_default();
+    Target { id, is_undo: restored_target::is_before_restore(&subject), subject }
+}
