@@ -131,6 +131,10 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
      edit-and-commit person 238 255 1 1; reorder person 0 255 1 1",
     "all,without-hooks"
 )]
+#[case::a_part_of_the_saved_work_that_a_command_commits(
+    "insert person 0 136 1 1; insert s1 0 255 1 1; commit-part s1 0 255 1 1",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);

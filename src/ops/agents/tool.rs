@@ -100,8 +100,9 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
         note_outside(worktree, report);
     }
     worktree.edit_turns(|turns| {
-        let own = turns.find_mut(&report.session);
-        own.into_iter().for_each(|own| own.overtake(report.agent_id.as_deref(), key));
+        if let Some(own) = turns.find_mut(&report.session) {
+            own.overtake(report.agent_id.as_deref(), key);
+        }
     });
     let session = known(worktree, &report.session)?;
     let step = transition(session.as_ref().map(|session| session.phase), SessionEvent::Tool);

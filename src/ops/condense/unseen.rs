@@ -1,17 +1,26 @@
 //! Commits that an agent's command has made without our hooks.
 
+use std::collections::HashSet;
+
 use bstr::{BString, ByteSlice as _};
 
 use super::made::Made;
 use crate::{
     error::Result,
     git::{
+        Repo,
         edit_tree::{Edit, edit_tree},
+        line_edits::{is_binary, step_edits},
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
         side::{Side, write_side_tree},
     },
-    model::{checkpoint::Origin, contributor::Contributor, refname::Base},
+    model::{
+        change::{Change, Leaf, Mode},
+        checkpoint::Origin,
+        contributor::Contributor,
+        refname::Base,
+    },
     ops::{
         Worktree,
         chain::{Shadow, commit::Draft, side_commit},
@@ -38,11 +47,16 @@ pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> R
     for tree_id in [shadow.last_tree_id()].into_iter().chain(staged).chain(earlier) {
         changes.retain(|change| repo.find_leaf(tree_id, change.path.as_bstr()).ok() != Some(change.after));
     }
-    if changes.is_empty() {
+    let mut unseen = Vec::new();
+    for change in changes {
+        let last = repo.find_leaf(shadow.last_tree_id(), change.path.as_bstr())?;
+        unseen.extend((!is_part(repo, &change, last)?).then_some(change));
+    }
+    if unseen.is_empty() {
         return Ok(());
     }
     let edits: Vec<(BString, Edit)> =
-        changes.into_iter().map(|change| (change.path, change.after.map(|leaf| (leaf.id, leaf.mode)))).collect();
+        unseen.into_iter().map(|change| (change.path, change.after.map(|leaf| (leaf.id, leaf.mode)))).collect();
     let mut objects = NewObjects::new(repo, Target::Loose);
     let tree_id = edit_tree(shadow.last_tree_id(), &edits, &mut objects)?;
     let (parent_id, after) = shadow.links(&mut objects)?;
@@ -58,8 +72,28 @@ pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> R
     repo.update_refs(&[RefUpdate { name: name.to_ref(), old: expected, new: Some(id) }])?;
     failpoint::hit("unseen:after-refs");
     written.settle()?;
-    turns.into_iter().for_each(|turn| turn.took_checkpoint(worktree));
+    for turn in turns {
+        turn.took_checkpoint(worktree);
+    }
     turn::write(worktree)
+}
+
+/// Returns true if the commit that made `change` has no lines but those that the file had before or that `last` has, the file in
+/// the last checkpoint: the command has committed a part of what was saved.
+fn is_part(repo: &Repo, change: &Change, last: Option<Leaf>) -> Result<bool> {
+    let (Some(last), Some(after)) = (last, change.after) else { return Ok(false) };
+    let is_text = |leaf: Leaf| matches!(leaf.mode, Mode::File | Mode::Executable);
+    if last.mode != after.mode || !is_text(last) || !change.before.is_none_or(is_text) {
+        return Ok(false);
+    }
+    let before = change.before.map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
+    let (last, after) = (repo.read_blob(last.id)?, repo.read_blob(after.id)?);
+    if is_binary(&last) || is_binary(&after) {
+        return Ok(false);
+    }
+    let (known, lines): (HashSet<&[u8]>, Vec<&[u8]>) = (before.lines().collect(), after.lines().collect());
+    let mut new = step_edits(&last, &after).into_iter().flat_map(|(_, new)| new);
+    Ok(new.all(|line| lines.get(line).is_none_or(|line| known.contains(line))))
 }
 
 /// Returns the side data of the last checkpoint of `shadow`, but not those of the files in `edits`, nor what was staged.
