@@ -153,7 +153,7 @@ pub fn diff(context: &Context, options: &DiffOptions) -> Result<Comparison> {
 fn named(context: &Context, text: &str) -> Result<(Side, ObjectId)> {
     let repo = &context.repo;
     let is_nothing = text == "base" && repo.head()?.id.is_none();
-    if is_nothing || text == repo.empty_tree_id().to_string() {
+    if is_nothing || ObjectId::from_hex(text.as_bytes()).is_ok_and(|id| id == repo.empty_tree_id()) {
         return Ok((Side::Unborn, repo.empty_tree_id()));
     }
     let id = lookup::resolve(context, text)?;

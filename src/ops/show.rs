@@ -30,7 +30,7 @@ pub enum Shown {
     /// A checkpoint.
     Checkpoint(Box<ShownCheckpoint>),
     /// Another commit.
-    Commit(ShownCommit),
+    Commit(Box<ShownCommit>),
 }
 
 /// A checkpoint with all that is known of it.
@@ -62,7 +62,7 @@ pub fn show(context: &Context, text: &str) -> Result<Shown> {
     let repo = &context.repo;
     let id = lookup::resolve(context, text)?;
     if repo.can_read(id) && repo.find_checkpoint(id).is_ok_and(|found| found.is_none()) {
-        return commit::read(repo, id).map(Shown::Commit);
+        return commit::read(repo, id).map(|shown| Shown::Commit(Box::new(shown)));
     }
     show_checkpoint(repo, lookup::checkpoint(context, id)?).map(|shown| Shown::Checkpoint(Box::new(shown)))
 }

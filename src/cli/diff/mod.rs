@@ -17,8 +17,8 @@ const CONTEXT_LINES: usize = 3;
 
 /// Show changes between checkpoints, or between one and the worktree
 ///
-/// Without <to>, the new side is the worktree as it is now. Without <from>, the old side is the verified
-/// checkpoint, or the base if there is none.
+/// Without <to>, the new side is the worktree as it is now. Without <from>, the old side is the checkpoint that is marked as
+/// verified, or the base if none is.
 #[derive(clap::Args, Debug)]
 pub(super) struct Diff {
     /// The old side: an id, @{<n>}, <session>@<turn>, verified, base, a tag or a revision
