@@ -8,6 +8,9 @@ use bstr::{BString, ByteSlice as _, ByteVec as _};
 
 use crate::error::{Error, Result};
 
+/// The rules of a time zone are some kilobytes; what is larger is none, such as a device.
+const MAX_ZONE_BYTES: u64 = 1 << 20;
+
 /// Extensions of `core.repositoryFormatVersion = 1` that we support (or that make no difference to us).
 const EXTENSIONS: [&str; 9] = [
     "noop",
@@ -74,16 +77,19 @@ pub(super) fn variable(name: &str) -> Option<BString> {
 
 /// Returns the time zone that `TZ` names, else the one of this machine.
 ///
-/// One file suffices for either. The library would search the whole zone database for its name, which costs more than the rest of
-/// a small save.
+/// One file suffices, unless `TZ` has rules. The library would search the whole zone database for its name, which costs more than
+/// the rest of a small save.
 pub(super) fn local_zone() -> jiff::tz::TimeZone {
-    let file = match variable("TZ") {
-        None => Path::new("/etc/localtime").to_owned(),
-        // An absolute name replaces the directory.
-        Some(name) => Path::new("/usr/share/zoneinfo").join(&*name.strip_prefix(b":").unwrap_or(&name).to_path_lossy()),
-    };
-    let zone = std::fs::read(file).ok().and_then(|data| jiff::tz::TimeZone::tzif("local", &data).ok());
-    zone.unwrap_or_else(jiff::tz::TimeZone::system)
+    let name = variable("TZ");
+    let name = name.as_ref().map(|name| name.strip_prefix(b":").unwrap_or(name).to_path_lossy());
+    // An absolute name replaces the directory.
+    let file = name.as_ref().map_or("/etc/localtime".into(), |name| Path::new("/usr/share/zoneinfo").join(name));
+    let is_small = |file: &std::fs::Metadata| file.is_file() && file.len() <= MAX_ZONE_BYTES;
+    let data = file.metadata().ok().filter(is_small).and_then(|_| std::fs::read(file).ok());
+    let zone = data.and_then(|data| jiff::tz::TimeZone::tzif("local", &data).ok());
+    let is_path = name.is_some_and(|name| name.is_absolute());
+    // As git does for a path without a zone, and the library might read a device to its end.
+    zone.unwrap_or_else(|| if is_path { jiff::tz::TimeZone::UTC } else { jiff::tz::TimeZone::system() })
 }
 
 /// Returns the user's home directory.

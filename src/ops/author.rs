@@ -166,7 +166,8 @@ fn oldest(context: &Context) -> i64 {
 /// Otherwise, the session made the changes. Their author is unknown if
 /// - another session that reports no tool calls is open here,
 /// - the user may have refused the command, and made the changes,
-/// - the agent was killed during a call, or the end of the turn was not reported, or
+/// - all commands that the agent reported had ended before the changes,
+/// - the agent was killed during a call, or
 /// - the session reported calls in an earlier turn and none in this one.
 pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEnd) -> Result<Origin> {
     // Unlike `open`, this sees stale calls as well.
@@ -180,7 +181,7 @@ pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEn
         own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
     if !has_reported {
         let is_others = is_shared(context, &turns, &session.id)?
-            || own.is_some_and(|own| may_be_interrupted(own, turn_end))
+            || own.is_some_and(is_at_rest)
             || session.has_reported_tools && own.is_none_or(|own| own.accounts.is_empty());
         return Ok(if is_others { unknown() } else { of_session(session, None) });
     }
@@ -200,11 +201,10 @@ fn without_names(turns: &Turns) -> Vec<Use<'_>> {
     turns.calls().filter(|(_, call)| call.paths.is_none()).collect()
 }
 
-/// Returns true if a turn that reported its tools may have been interrupted long before it ended: no open call may change any
-/// path, and the end was not reported, or the agent may have waited for permission in a call that names its files.
-fn may_be_interrupted(own: &Entry, turn_end: TurnEnd) -> bool {
-    let is_at_rest = own.calls.iter().all(|call| call.paths.is_some());
-    !own.accounts.is_empty() && is_at_rest && (turn_end == TurnEnd::Inferred || !own.calls.is_empty())
+/// Returns true if the session has reported its tools, and no open call may change any path. What is unsaved then has changed after
+/// the last command: a person may have made it, or a process that the command has left.
+fn is_at_rest(own: &Entry) -> bool {
+    !own.accounts.is_empty() && own.calls.iter().all(|call| call.paths.is_some())
 }
 
 /// Returns true if another session has an open turn here and does not report its tool calls: it may have made any

@@ -118,18 +118,14 @@ fn a_helper_that_only_talks_has_changed_nothing(#[case] agent: &str, #[case] who
     world.finish();
 }
 
-/// What agents report of a tool call before it begins decides who gets its changes.
+/// What agents report of a tool call before it begins decides who gets its changes. Once a command has ended, a person may have
+/// made them as well as a process that the command has left.
 #[rstest::rstest]
-#[case::gemini("gemini", "captured-0.61.0.jsonl:2", "captured-0.61.0.jsonl:7", "captured-0.61.0.jsonl:26")]
-#[case::opencode("opencode", "prompt", "post-tool-bash", "stop")]
-fn changes_by_a_process_that_a_shell_left_running_are_the_agents(
-    #[case] agent: &str,
-    #[case] prompt: &str,
-    #[case] tool: &str,
-    #[case] stop: &str,
-) {
+#[case::of_an_open_call("gemini", ["captured-0.61.0.jsonl:2", "captured-0.61.0.jsonl:7", "captured-0.61.0.jsonl:26"], "694ad403-7190-425e-84c2-6a60499578dd")]
+#[case::of_a_call_that_has_ended("opencode", ["prompt", "post-tool-bash", "stop"], "unknown")]
+fn changes_by_a_process_that_a_shell_left_running(#[case] agent: &str, #[case] names: [&str; 3], #[case] author: &str) {
     let world = World::with_lines();
-    let session = if agent == "gemini" { "694ad403-7190-425e-84c2-6a60499578dd" } else { "ses_01" };
+    let [prompt, tool, stop] = names;
     std::fs::create_dir(world.root().join("home/.gemini")).expect("a folder can be made");
     for name in [prompt, tool] {
         world.tell(agent, &world.fixture(agent, name));
@@ -139,7 +135,22 @@ fn changes_by_a_process_that_a_shell_left_running_are_the_agents(
     world.add("g", "of what the shell has started");
     world.tell(agent, &world.fixture(agent, stop));
     left.kill().and_then(|()| left.wait()).expect("it is ours");
-    assert_eq!(world.chain(), [format!("{session} g")]);
+    assert_eq!(world.chain(), [format!("{author} g")]);
+    world.finish();
+}
+
+/// The pages say so, and a save at that moment makes them the person's.
+#[rstest::rstest]
+#[case::a_stop("stop")]
+#[case::an_interruption("interrupt")]
+fn a_persons_edit_after_the_last_command_of_a_turn_is_not_the_agents(#[case] end: &str) {
+    let world = World::with_lines();
+    world.prompt("s");
+    world.shell("s", "1", "f", "a");
+    world.add("g", "of a person");
+    world.edit("s", "2", "h", "b");
+    world.event(end, "s", &json!({}));
+    assert_eq!(world.chain(), ["s f", "s h", "unknown g"]);
     world.finish();
 }
 
@@ -190,7 +201,7 @@ fn the_end_of_a_turn_closes_calls_that_still_run() {
     world.shell("s", "1", "f", "a");
     world.add("late", "of a process that no event named");
     world.stop("s");
-    assert_eq!(world.chain(), ["s f", "s late"]);
+    assert_eq!(world.chain(), ["s f", "unknown late"]);
     world.prompt("s");
     world.before("s", "2", &[]);
     world.add("f", "b");
@@ -414,7 +425,7 @@ fn a_conversation_continues_under_another_id() {
     world.shell("old", "1", "f", "a");
     world.add("g", "b");
     world.event("session-start", "new", &json!({ "resumed_from": "old" }));
-    assert_eq!(world.chain(), ["old f", "old g"]);
+    assert_eq!(world.chain(), ["old f", "unknown g"]);
     world.prompt("new");
     world.edit("new", "1", "f", "c");
     world.stop("new");

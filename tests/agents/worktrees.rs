@@ -148,9 +148,9 @@ fn an_agent_deletes_the_directory_that_it_works_in() {
     world.add("f", "of s");
     event("post-tool");
     assert_eq!(world.chain(), ["s f sub/deep/x"]);
-    world.add("g", "of s, later");
+    world.add("g", "later, of whom?");
     event("stop");
-    assert_eq!(world.chain()[1..], ["s g"]);
+    assert_eq!(world.chain()[1..], ["unknown g"]);
     assert_eq!(world.open(), Vec::<String>::new());
     // A session that is not known here is none of ours.
     world.event("pre-tool", "t", &json!({ "cwd": cwd, "tool": { "name": "shell", "id": "1" } }));

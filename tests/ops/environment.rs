@@ -27,6 +27,7 @@ fn turn(world: &World, write: impl FnOnce()) {
 #[case::rules(Some("EST5EDT,M3.2.0,M11.1.0"))]
 #[case::an_offset(Some("<+0545>-5:45"))]
 #[case::no_zone(Some("Middle/Earth"))]
+#[case::a_device(Some("/dev/zero"))]
 fn a_checkpoint_has_the_time_zone_that_git_would_give_it(#[case] zone: Option<&str>) {
     let world = World::new().with_clock();
     world.git(&["init", "-q", "-b", "main", "."]);

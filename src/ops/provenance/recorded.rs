@@ -145,13 +145,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     }
     // Of the worktree, they may not be all.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
-    let mut found = Vec::new();
-    for id in ids.union(&left).copied() {
-        if is_at(place, repo, head, all, &id, left.contains(&id))? {
-            found.push(id);
-        }
-    }
-    Ok(found)
+    at(place, repo, head, all, ids.union(&left).map(|id| (*id, left.contains(id))))
 }
 
 /// Returns true if `message` says that it reverts a commit of this repository. With `revert.reference`, git abbreviates its id.
@@ -261,7 +255,7 @@ fn head_tree(repo: &Repo, head: Option<ObjectId>) -> Result<ObjectId> {
 
 /// Returns true if a file of the record `id` is staged as a session left it, or with half of the lines that sessions added.
 pub(crate) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
-    is_at(Place::Staged, &context.repo, head, None, id, false)
+    at(Place::Staged, &context.repo, head, None, [(*id, false)]).map(|found| !found.is_empty())
 }
 
 /// Returns true if `commit`, a child of `head`, has half of the work of the record `id` in one of its files. `any_part` is for
@@ -273,61 +267,110 @@ pub(crate) fn is_in(
     id: &RecordId,
     any_part: bool,
 ) -> Result<bool> {
-    is_at(Place::In(commit), &context.repo, head, None, id, any_part)
+    at(Place::In(commit), &context.repo, head, None, [(*id, any_part)]).map(|found| !found.is_empty())
 }
 
-/// Returns true if a file at `place` has half of the work that the record `id` has in it; any part of it `with_parts`.
-/// `changes` are all those from `head` to `place`, if they are known.
-fn is_at(
+/// Returns those of the records `ids` of which a file at `place` has half of the work that the record has in it; any part of it for
+/// those that come with true. `changes` are all those from `head` to `place`, if they are known.
+fn at(
     place: Place,
     repo: &Repo,
     head: Option<ObjectId>,
     changes: Option<&[Change]>,
-    id: &RecordId,
-    with_parts: bool,
-) -> Result<bool> {
-    // A damaged record is no reason to refuse a commit.
-    let Ok(Some(Record { files, .. })) = records::find(repo, id) else { return Ok(false) };
+    ids: impl IntoIterator<Item = (RecordId, bool)>,
+) -> Result<Vec<RecordId>> {
     let head_tree_id = head_tree(repo, head)?;
-    let own = lines_of_no_person(repo, id)?;
-    let files: Vec<RecordFile> =
-        files.into_iter().filter(|file| !file.sessions.is_empty() || own.contains_key(&file.path)).collect();
-    let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
-    let mut leaves = place.leaves(repo, &paths)?;
-    // A file may have another name now, even if git has put back what was there before the work.
-    let is_left_out =
-        |file: &&RecordFile| leaves.get(&file.path).copied().flatten().is_none_or(|leaf| Some(leaf.id) == file.before);
-    let left_out = files.iter().filter(is_left_out).filter_map(|file| Some((file.path.clone(), file.after?)));
-    let left_out: Vec<_> = left_out.filter(|(_, blob)| repo.has_object(*blob)).collect();
-    if !left_out.is_empty() {
-        let new = changes.map_or_else(|| place.changes(repo, head_tree_id), |changes| Ok(changes.to_vec()))?;
-        let now: HashMap<BString, Leaf> = new.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
-        for (to, from) in repo.find_renamed(left_out, new)? {
-            leaves.insert(from, now.get(&to).copied());
-        }
+    let mut all = Vec::new();
+    for (id, with_parts) in ids {
+        all.extend(Work::read(place, repo, id)?.map(|work| (work, with_parts)));
     }
-    for file in files {
-        let now = leaves.get(&file.path).copied().flatten();
-        let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?;
-        if now == before {
-            continue;
-        }
-        if now.map(|leaf| leaf.id) == file.after {
-            return Ok(true);
-        }
-        // Records from another repository may name blobs that are missing here.
-        let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
-        let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
-        let change = Change::between(file.path, file.before.map(leaf), file.after.map(leaf)).filter(|_| is_here);
-        if let Some(change) = change {
-            let own = own.get(&change.path).map(Vec::as_slice);
-            let share = share_of(repo, &change, own, before, now)?;
-            if share.is_half() || with_parts && share.is_any() {
+    let left_out: Vec<_> = all.iter().flat_map(|(work, _)| work.left_out(repo)).collect();
+    let new = match changes {
+        _ if left_out.is_empty() => Vec::new(),
+        Some(changes) => changes.to_vec(),
+        None => place.changes(repo, head_tree_id)?,
+    };
+    let names = renamed(repo, left_out, new)?;
+    let mut found = Vec::new();
+    for (work, with_parts) in all {
+        let id = work.id;
+        found.extend(work.is_there(repo, head_tree_id, &names, with_parts)?.then_some(id));
+    }
+    Ok(found)
+}
+
+/// Returns what the files `left_out`, each with a version of it, are now, where `new` has them under other names. All versions of
+/// all files are searched for at once: to read the new files takes most of the time.
+fn renamed(repo: &Repo, left_out: Vec<(BString, ObjectId)>, new: Vec<Change>) -> Result<BTreeMap<BString, Leaf>> {
+    let now: HashMap<BString, Leaf> = new.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
+    let version = |(at, (path, id)): (usize, &(BString, ObjectId))| (format!("{at}/{path}").into(), *id);
+    let found: BTreeMap<_, _> = repo.find_renamed(left_out.iter().enumerate().map(version), new)?.into_iter().collect();
+    let index = |from: &BString| from.split_once_str("/")?.0.to_str().ok()?.parse::<usize>().ok();
+    let former = |(to, from): (&BString, &BString)| Some((left_out[index(from)?].0.clone(), *now.get(to)?));
+    Ok(found.iter().filter_map(former).collect())
+}
+
+/// What a record has of the work of others than people, and what a place has at the paths of its files.
+struct Work {
+    id: RecordId,
+    files: Vec<RecordFile>,
+    own: HashMap<BString, Vec<Range<usize>>>,
+    leaves: BTreeMap<BString, Option<Leaf>>,
+}
+
+impl Work {
+    /// Returns none if the record is not here, or damaged, which is no reason to refuse a commit.
+    fn read(place: Place, repo: &Repo, id: RecordId) -> Result<Option<Self>> {
+        let Ok(Some(Record { mut files, .. })) = records::find(repo, &id) else { return Ok(None) };
+        let own = lines_of_no_person(repo, &id)?;
+        files.retain(|file| !file.sessions.is_empty() || own.contains_key(&file.path));
+        let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
+        Ok(Some(Self { id, leaves: place.leaves(repo, &paths)?, files, own }))
+    }
+
+    /// Returns the files that may have another name now, each as the record left it: those that are gone, and those of which the
+    /// place has what was there before the work, because git may have put it back.
+    fn left_out(&self, repo: &Repo) -> Vec<(BString, ObjectId)> {
+        let is_left_out = |file: &&RecordFile| {
+            self.leaves.get(&file.path).copied().flatten().is_none_or(|leaf| Some(leaf.id) == file.before)
+        };
+        let left_out = self.files.iter().filter(is_left_out).filter_map(|file| Some((file.path.clone(), file.after?)));
+        left_out.filter(|(_, blob)| repo.has_object(*blob)).collect()
+    }
+
+    /// Returns true if the place has half of the work in one of the files, which have the `names` of others now.
+    fn is_there(
+        self,
+        repo: &Repo,
+        head_tree_id: ObjectId,
+        names: &BTreeMap<BString, Leaf>,
+        with_parts: bool,
+    ) -> Result<bool> {
+        let left_out: BTreeSet<BString> = self.left_out(repo).into_iter().map(|(path, _)| path).collect();
+        for file in self.files {
+            let renamed = names.get(&file.path).filter(|_| left_out.contains(&file.path));
+            let now = renamed.copied().or_else(|| self.leaves.get(&file.path).copied().flatten());
+            let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?;
+            if now == before {
+                continue;
+            }
+            if now.map(|leaf| leaf.id) == file.after {
                 return Ok(true);
             }
+            // Records from another repository may name blobs that are missing here.
+            let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
+            let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
+            let change = Change::between(file.path, file.before.map(leaf), file.after.map(leaf)).filter(|_| is_here);
+            if let Some(change) = change {
+                let own = self.own.get(&change.path).map(Vec::as_slice);
+                let share = share_of(repo, &change, own, before, now)?;
+                if share.is_half() || with_parts && share.is_any() {
+                    return Ok(true);
+                }
+            }
         }
+        Ok(false)
     }
-    Ok(false)
 }
 
 /// Returns the lines (from 0) that count as the work of the record `id`, by file: those of agents, or else those of unknown
