@@ -290,7 +290,7 @@ fn at(
         Some(changes) => changes.to_vec(),
         None => place.changes(repo, head_tree_id)?,
     };
-    let names = renamed(repo, left_out, new)?;
+    let names = renamed(repo, &left_out, new)?;
     let mut found = Vec::new();
     for (work, with_parts) in all {
         let id = work.id;
@@ -301,7 +301,7 @@ fn at(
 
 /// Returns what the files `left_out`, each with a version of it, are now, where `new` has them under other names. All versions of
 /// all files are searched for at once: to read the new files takes most of the time.
-fn renamed(repo: &Repo, left_out: Vec<(BString, ObjectId)>, new: Vec<Change>) -> Result<BTreeMap<BString, Leaf>> {
+fn renamed(repo: &Repo, left_out: &[(BString, ObjectId)], new: Vec<Change>) -> Result<BTreeMap<BString, Leaf>> {
     let now: HashMap<BString, Leaf> = new.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
     let version = |(at, (path, id)): (usize, &(BString, ObjectId))| (format!("{at}/{path}").into(), *id);
     let found: BTreeMap<_, _> = repo.find_renamed(left_out.iter().enumerate().map(version), new)?.into_iter().collect();
