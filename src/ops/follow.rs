@@ -94,7 +94,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
     // Comes first, because the carried checkpoints follow those that it takes.
     keep_taken_back(worktree, known)?;
-    let turns = turns_at(worktree, known)?;
+    let turns = turns_before(worktree, Base::of_head(repo.head()?.id))?;
     let on_base = shadows_to_carry(worktree, known)?;
     // A shadow that an open turn is about to set aside is not carried forward.
     let will_be_set_aside = |live: &Live| {
@@ -108,8 +108,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let mut pending = Vec::new();
     for session in &turns {
         if let Some((_, id)) = pending_of(repo, &session.id)? {
-            pending
-                .extend(repo.find_checkpoint(id)?.filter(|it| it.base == known && it.worktree == repo.worktree_id()));
+            pending.extend(repo.find_checkpoint(id)?.filter(|it| it.worktree == repo.worktree_id()));
         }
     }
     if on_base.is_none() && pending.is_empty() {
@@ -301,11 +300,12 @@ fn paths_of_record(repo: &Repo, commit: ObjectId) -> Result<BTreeSet<BString>> {
     Ok(paths)
 }
 
-/// Returns the sessions with an open turn in this worktree that began on `base` and has no checkpoint yet.
-fn turns_at(context: &Context, base: Base) -> Result<Vec<Session>> {
+/// Returns the sessions with an open turn in this worktree that began before HEAD came to `base`, and has no checkpoint yet. It may
+/// have begun on an earlier commit, if later ones took nothing of a shadow.
+fn turns_before(context: &Context, base: Base) -> Result<Vec<Session>> {
     let mut turns = open_turns(context)?;
     turns.retain(|session| {
-        session.under_way.as_ref().is_some_and(|turn| !turn.has_checkpoint) && session.base() == Some(base)
+        session.under_way.as_ref().is_some_and(|turn| !turn.has_checkpoint) && session.base() != Some(base)
     });
     Ok(turns)
 }

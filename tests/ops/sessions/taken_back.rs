@@ -30,6 +30,25 @@ fn commits_of_people_that_a_mid_turn_reset_removes_are_not_the_turns(#[case] kin
     desk.finish();
 }
 
+/// The turn began with uncommitted work, on a commit that HEAD has left before the reset.
+#[rstest::rstest]
+#[case::an_amend("git commit -q --amend -m other; git reset -q --soft HEAD~")]
+#[case::an_amend_and_a_mixed_reset("git commit -q --amend -m other; git reset -q HEAD~")]
+#[case::an_empty_commit("git commit -q --allow-empty -m other; git reset -q --soft HEAD~2")]
+fn what_a_turn_began_with_is_not_its_work_after_a_commit_of_nothing_and_a_reset(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.write("f", changed(&[(3, "human")]));
+    desk.commit_all();
+    desk.write("n", "human\n");
+    desk.prompt("a");
+    desk.sh(script);
+    desk.write("g", "a\n");
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", ""), ("g", "a"), ("n", "")]));
+    desk.finish();
+}
+
 /// The reset also meets uncommitted work in the same file.
 #[rstest::rstest]
 fn a_sessions_commit_that_a_mid_turn_reset_removes_keeps_its_session(
