@@ -92,12 +92,12 @@ fn event(payload: Payload) -> Result<Event> {
     if event.moment == Moment::Prompt && !is_typed(payload) {
         (event.moment, event.prompt) = (Moment::Notice, None);
     }
-    // In a helper, the path is still that of the session.
+    // In a subagent, the path is still that of the session.
     if event.agent_id.is_some() && event.transcript.is_none() {
         let own = named_transcript(payload).filter(|path| !path.contains("/subagents/"));
         event.transcript = own.map(str::to_owned);
     }
-    // The tool calls of the helper are reported as well.
+    // The tool calls of the subagent are reported as well.
     if let Some(tool) = event.tool.as_mut().filter(|tool| tool.name == "Agent") {
         tool.reach = Reach::Nothing;
     }

@@ -226,7 +226,7 @@ impl Turns {
         }
     }
 
-    /// Drops the oldest elements of each list that is over its limit.
+    /// Shortens each list to its limit, and keeps the newest elements.
     pub fn forget_oldest(&mut self) {
         fn cut<T>(list: &mut Vec<T>, most: usize) {
             list.drain(..list.len().saturating_sub(most));

@@ -300,8 +300,8 @@ fn paths_of_record(repo: &Repo, commit: ObjectId) -> Result<BTreeSet<BString>> {
     Ok(paths)
 }
 
-/// Returns the sessions with an open turn in this worktree that began before HEAD came to `base`, and has no checkpoint yet. It may
-/// have begun on an earlier commit, if later ones took nothing of a shadow.
+/// Returns the sessions whose open turn in this worktree began on another commit than `base`, and has no checkpoint yet. That is the
+/// last known one, or an earlier one if the commits since took nothing of a shadow.
 fn turns_before(context: &Context, base: Base) -> Result<Vec<Session>> {
     let mut turns = open_turns(context)?;
     turns.retain(|session| {

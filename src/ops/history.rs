@@ -6,6 +6,9 @@ mod fold;
 
 use std::collections::{HashMap, HashSet};
 
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
 pub(super) use self::entry::serialize_checkpoint;
 pub use self::entry::{Commit, Entry, Target};
 pub use super::show::{Shown, ShownCheckpoint, ShownCommit, show};
@@ -25,10 +28,8 @@ use crate::{
     git::{Repo, pathspec::Pathspec},
     model::{checkpoint::Checkpoint, refname},
 };
-use bstr::{BString, ByteSlice as _};
 use commits::Commits;
 use fold::Group;
-use gix::ObjectId;
 
 /// Which checkpoints to list.
 #[derive(Clone, Debug, Default)]

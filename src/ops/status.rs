@@ -179,7 +179,7 @@ pub fn status(context: &Context) -> Result<Status> {
     let side = tip.and_then(|tip| tip.side_id).and_then(|id| repo.read_side(id).ok());
     let unfiltered_before = side.map(|side| side.manifest.unfiltered).unwrap_or_default();
     let verified = if_readable(repo.find_ref(&refname::verified_ref(repo.worktree_id())), &mut broken)?.flatten();
-    // What cannot be read is told already.
+    // `status` has reported already what cannot be read.
     let start = if verified.is_none() { start(repo).ok().flatten() } else { None };
     let archived = if_readable(repo.refs_below(refname::ARCHIVE), &mut broken)?.map_or(0, |refs| refs.len());
     let mut notes = guard::notes(context);

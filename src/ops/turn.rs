@@ -175,7 +175,8 @@ impl<'c> OpenTurn<'c> {
     }
 
     /// Puts the baselines of turns that have no checkpoint yet into `shadow`, on the commit where they began: a commit that was made
-    /// in them takes a checkpoint there. Returns these turns. A turn that sets the shadow aside began without changes.
+    /// in them takes a checkpoint there. Returns these turns. Leaves out turns that are about to set the shadow aside: their
+    /// baselines do not follow it.
     pub(crate) fn enter_all(worktree: &'c Worktree<'_>, shadow: &mut Shadow) -> Result<Vec<Self>> {
         let repo = &worktree.repo;
         let mut entered = Vec::new();

@@ -32,7 +32,7 @@ pub struct Verified {
     pub subject: String,
     /// When it was taken, in ISO 8601.
     pub time: String,
-    /// True if nobody has marked it: it is the start, the state before the first change of an agent.
+    /// True if no checkpoint is marked, and this is the start: the state before the first change of an agent.
     pub start: bool,
 }
 

@@ -237,7 +237,7 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, info: SessionInf
         Moment::PreTool => What::BeforeTool(tool()),
         Moment::PostTool => What::AfterTool(tool()),
         Moment::Stop | Moment::Interrupt => What::Stop,
-        Moment::SubagentStop => What::HelperStop,
+        Moment::SubagentStop => What::SubagentStop,
         Moment::SessionEnd => What::End,
         Moment::SubagentStart | Moment::Compact | Moment::Ignore => What::Other,
     };

@@ -109,7 +109,7 @@ fn dispatch(worktree: &Worktree<'_>, report: &Report, event: &event::Event) -> R
         What::AfterTool(tool) => tool::after(worktree, report, tool, &event.key),
         What::Stop => stop(worktree, report, SessionEvent::Stop),
         What::End => stop(worktree, report, SessionEvent::End),
-        What::HelperStop => tool::helper_stops(worktree, report),
+        What::SubagentStop => tool::subagent_stops(worktree, report),
         What::Other => sign_of_life::note(worktree, report).map(|()| Answer::Allow),
     }
 }

@@ -48,7 +48,7 @@ pub(crate) enum What {
     /// The agent has answered, or was interrupted.
     Stop,
     /// A subagent of the agent is done.
-    HelperStop,
+    SubagentStop,
     /// The agent was left.
     End,
     /// A sign of life.

@@ -126,7 +126,7 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
     Ok(allowed(verdict))
 }
 
-/// Returns true if the tool is used by a helper that the agent left in the background when it stopped. A turn that began here
+/// Returns true if the tool is used by a subagent that the agent left in the background when it stopped. A turn that began here
 /// would stay open: the agent reports no second stop.
 fn is_of_last_turn(session: Option<&Session>, report: &Report) -> bool {
     report.agent_id.is_some() && session.is_some_and(|session| session.turn.number > 0)
@@ -242,7 +242,7 @@ pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
 }
 
 /// Handles the end of a helper: what is unsaved is its work, unless it has reported each of its tools, and all have ended.
-pub(super) fn helper_stops(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
+pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
     sign_of_life::note(worktree, report)?;
     let turns = author::open(worktree);
     let own = turns.find(&report.session);

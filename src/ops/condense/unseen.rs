@@ -50,7 +50,8 @@ pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> R
     let mut unseen = Vec::new();
     for change in changes {
         let last = repo.find_leaf(shadow.last_tree_id(), change.path.as_bstr())?;
-        unseen.extend((!is_part(repo, &change, last)?).then_some(change));
+        // A partial clone, or a damaged repository, may lack the content: its author is unknown then, as of other unseen changes.
+        unseen.extend((!is_part(repo, &change, last).unwrap_or(false)).then_some(change));
     }
     if unseen.is_empty() {
         return Ok(());
