@@ -90,7 +90,7 @@ impl Format {
         } else {
             print_text(restored, verb, call)?;
         }
-        let is_refused = !restored.conflicts.is_empty() || is_all_kept(restored);
+        let is_refused = !restored.conflicts.is_empty() || is_all_left(restored);
         Ok(if is_refused { Exit::No } else { Exit::Done })
     }
 }
@@ -146,9 +146,10 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     print_sum(restored, verb, call)
 }
 
-/// Returns true if the restore changed nothing because others had changed every path that differs.
-fn is_all_kept(restored: &Restored) -> bool {
-    restored.is_idle() && restored.kept.iter().any(|left| left.why.yields_to_all())
+/// Returns true if the restore changed nothing because others, or commits, had changed every path that differs.
+fn is_all_left(restored: &Restored) -> bool {
+    let is_left = !restored.committed.is_empty() || restored.kept.iter().any(|left| left.why.yields_to_all());
+    restored.is_idle() && is_left
 }
 
 /// The last line, and what to type next.
@@ -157,7 +158,7 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let id = phrase::short(&restored.target);
     let target = call.out.paint(phrase::ID, &id);
     let is_idle = restored.is_idle();
-    if is_idle && restored.kept.is_empty() && restored.conflicts.is_empty() {
+    if is_idle && [restored.kept.len(), restored.conflicts.len(), restored.committed.len()] == [0; 3] {
         return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
     }
     if !restored.dry_run {
@@ -178,22 +179,7 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         let tense = if restored.dry_run { "is" } else { "was" };
         call.out.hint(&format!("{id} was taken on {base}: what is different there from HEAD {tense} restored too"));
     }
-    let foreign = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
-    if foreign > 0 {
-        let (command, whose) = if verb == UNDONE {
-            // An undo that has changed something would be undone itself by the next one.
-            let is_done = !is_idle && !restored.dry_run;
-            let command = if is_done { format!("restore --all {id} -- <path>...") } else { "undo --all".into() };
-            (command, "the only changes were made after the restore")
-        } else {
-            (format!("restore --all {id}"), "the only changes are by others")
-        };
-        if is_idle {
-            let count = phrase::count(foreign, "path");
-            call.out.warning(&format!("nothing {verb}: {whose} ({count})"));
-        }
-        call.out.hint(&format!("'git checkpoint {command}' overwrites the kept paths too"));
-    }
+    print_left(restored, verb, call);
     let conflicts = &restored.conflicts;
     // With another reason among them, "in the way" may be a consequence of that.
     if !conflicts.is_empty() && conflicts.iter().all(|left| left.why == Why::InTheWay) {
@@ -209,4 +195,36 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         _ => {}
     }
     Ok(())
+}
+
+/// What the restore left alone because of who has changed it, and how to restore that, too.
+fn print_left(restored: &Restored, verb: &str, call: &mut Call) {
+    let foreign = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
+    let committed = restored.committed.len();
+    if foreign + committed == 0 {
+        return;
+    }
+    let is_idle = restored.is_idle();
+    if is_idle {
+        let whose = match (foreign, committed) {
+            _ if verb == UNDONE => "the only changes were made after the restore",
+            (_, 0) => "the only changes are by others",
+            (0, _) => "the only changes are in commits",
+            _ => "the only changes are by others and in commits",
+        };
+        call.out.warning(&format!("nothing {verb}: {whose} ({})", phrase::count(foreign + committed, "path")));
+    }
+    let id = phrase::short(&restored.target);
+    let command = match verb {
+        UNDONE if is_idle || restored.dry_run => "undo --all".to_owned(),
+        // An undo that has changed something would be undone itself by the next one.
+        UNDONE => format!("restore --all {id} -- <path>..."),
+        _ => format!("restore --all {id}"),
+    };
+    let what = match (foreign, committed) {
+        (_, 0) => "overwrites the kept paths too".to_owned(),
+        (0, _) => format!("restores {} too, which only commits have changed", phrase::count(committed, "path")),
+        _ => format!("overwrites the kept paths too, and {} in commits", phrase::count(committed, "path")),
+    };
+    call.out.hint(&format!("'git checkpoint {command}' {what}"));
 }

@@ -66,6 +66,8 @@ pub(super) struct Planned {
     /// Directories without files to create.
     pub(super) directories: Vec<BString>,
     pub(super) staging: Option<Staging>,
+    /// Paths that it leaves alone because only commits have changed them since.
+    pub(super) committed: Vec<BString>,
 }
 
 impl Planned {
@@ -81,13 +83,11 @@ impl Planned {
     }
 }
 
-/// A plan with all that it takes to carry it out.
+/// What a restore is to do, with all that it takes to do it.
 pub(super) struct Work<'a> {
     pub(super) context: &'a Context,
     pub(super) repo: &'a Repo,
-    pub(super) plan: &'a Plan,
-    pub(super) directories: &'a [BString],
-    pub(super) staging: Option<&'a Staging>,
+    pub(super) planned: &'a Planned,
     pub(super) from: &'a Snapshot,
     pub(super) to: &'a Snapshot,
     pub(super) pre_restore: Option<ObjectId>,
@@ -100,8 +100,12 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
+    fn staging(&self) -> Option<&'a Staging> {
+        self.planned.staging.as_ref()
+    }
+
     fn steps(&self) -> Vec<Step> {
-        self.plan.groups.iter().flat_map(plan::Group::steps).cloned().collect()
+        self.planned.plan.groups.iter().flat_map(plan::Group::steps).cloned().collect()
     }
 
     fn applier(&self, nonce: &str, steps: &[Step]) -> Result<Applier<'a>> {
@@ -128,20 +132,21 @@ impl<'a> Work<'a> {
     /// Looks at everything, changes nothing.
     pub(super) fn preview(&self) -> Result<Restored> {
         let steps = self.steps();
-        snapshot::verify_there(self.repo, self.to.id, self.plan)?;
-        let applied = self.applier(&temporary::random(), &steps)?.preview(self.plan, self.directories)?;
+        snapshot::verify_there(self.repo, self.to.id, &self.planned.plan)?;
+        let applied =
+            self.applier(&temporary::random(), &steps)?.preview(&self.planned.plan, &self.planned.directories)?;
         Ok(self.restored(&applied, true))
     }
 
     /// Carries the plan out.
     pub(super) fn execute(&self, before: &Before<'_>) -> Result<Restored> {
-        if let Some(staging) = self.staging {
+        if let Some(staging) = self.staging() {
             staging.verify(self.repo)?;
         }
         let pre_restore = self.pre_restore.ok_or_else(|| Error::internal("there is no checkpoint from before"))?;
-        if snapshot::verify_before(self.repo, pre_restore, self.plan).is_err() {
+        if snapshot::verify_before(self.repo, pre_restore, &self.planned.plan).is_err() {
             before.write_again()?;
-            snapshot::verify_before(self.repo, pre_restore, self.plan)?;
+            snapshot::verify_before(self.repo, pre_restore, &self.planned.plan)?;
         }
         let journal = Journal {
             progress: Progress::Applying,
@@ -149,13 +154,13 @@ impl<'a> Work<'a> {
             pre_restore,
             nonce: temporary::random(),
             steps: self.steps(),
-            directories: self.directories.to_vec(),
-            index: self.staging.map(|staging| staging.changes.clone()).unwrap_or_default(),
+            directories: self.planned.directories.clone(),
+            index: self.staging().map(|staging| staging.changes.clone()).unwrap_or_default(),
         };
         let ahead = std::thread::scope(|scope| {
             // While the disk is waited for.
             let sync = threads::start(scope, self.repo.syncing());
-            let ahead = snapshot::verify(self.repo, self.to.id, self.plan, READ_AHEAD)?;
+            let ahead = snapshot::verify(self.repo, self.to.id, &self.planned.plan, READ_AHEAD)?;
             match sync.and_then(|sync| sync.join().ok()) {
                 Some(synced) => synced?,
                 None => self.repo.make_durable()?,
@@ -173,20 +178,20 @@ impl<'a> Work<'a> {
         let mut applier = self.applier(&journal.nonce, &journal.steps)?;
         let phase = Instant::now();
         applier.site.ahead = ahead;
-        let applied = applier.run(self.plan, self.directories).map_err(half_way)?;
+        let applied = applier.run(&self.planned.plan, &self.planned.directories).map_err(half_way)?;
         let (written, deleted) = (applied.written.len(), applied.deleted.len());
         tracing::debug!(took = ?phase.elapsed(), written, deleted, "files: restored");
-        if let Some(staging) = self.staging.filter(|staging| !staging.is_empty()) {
+        if let Some(staging) = self.staging().filter(|staging| !staging.is_empty()) {
             before.check_index(self.repo).and_then(|()| staging.apply(self.repo)).map_err(half_way)?;
             failpoint::hit("restore:after-staged");
         }
         journal.progress = Progress::Done;
         journal.steps.clone_from(&applied.steps);
         journal.directories.clone_from(&applied.directories);
-        journal.index = self.staging.map(|staging| staging.changes.clone()).unwrap_or_default();
+        journal.index = self.staging().map(|staging| staging.changes.clone()).unwrap_or_default();
         failpoint::hit("restore:before-done");
         // A restore that changed nothing is not what the next undo takes back.
-        let is_idle = applied.is_idle() && self.staging.is_none_or(Staging::is_empty);
+        let is_idle = applied.is_idle() && self.staging().is_none_or(Staging::is_empty);
         let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
         last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
         failpoint::hit("restore:after-done");
@@ -209,7 +214,7 @@ impl<'a> Work<'a> {
             paths.sort();
             paths
         };
-        let staged = self.staging.map(|staging| staging.left.as_slice()).unwrap_or_default();
+        let staged = self.staging().map(|staging| staging.left.as_slice()).unwrap_or_default();
         let all = |planned: &[Left], found: &[Left], is_conflict: bool| {
             let staged = staged.iter().filter(|left| (left.why == Why::UnderWay) == is_conflict);
             let mut all: Vec<Left> = planned.iter().chain(found).chain(staged).cloned().collect();
@@ -224,10 +229,11 @@ impl<'a> Work<'a> {
             pre_restore: self.pre_restore,
             written: sorted(applied.written.iter().cloned().chain(directories).collect()),
             deleted: sorted(applied.deleted.clone()),
-            staged: self.staging.map(Staging::paths).unwrap_or_default(),
-            kept: all(&self.plan.kept, &applied.kept, false),
-            conflicts: all(&self.plan.conflicts, &[self.swept, &applied.conflicts].concat(), true),
+            staged: self.staging().map(Staging::paths).unwrap_or_default(),
+            kept: all(&self.planned.plan.kept, &applied.kept, false),
+            conflicts: all(&self.planned.plan.conflicts, &[self.swept, &applied.conflicts].concat(), true),
             skipped: self.from.manifest.skipped.clone(),
+            committed: self.planned.committed.clone(),
             other_base: self.other_base,
             inexact: self.to.manifest.lacks(&[Part::Raw]) && !applied.written.is_empty(),
             dry_run,

@@ -94,15 +94,13 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
     let consider = (extent == Extent::IfWorthIt).then_some(&consider as before::Consider<'_>);
     let Some(before) = Before::take(context, &request, consider)? else { return Ok(None) };
     failpoint::hit("restore:after-save");
-    let Planned { plan, directories, staging } = planned(before.sight())?;
-    let (steps, kept) = (plan.groups.iter().flat_map(plan::Group::steps).count(), plan.kept.len());
+    let planned = planned(before.sight())?;
+    let (steps, kept) = (planned.plan.groups.iter().flat_map(plan::Group::steps).count(), planned.plan.kept.len());
     tracing::debug!(took = ?start.elapsed(), target = %target.id, steps, kept, "plan: made");
     let work = Work {
         context,
         repo: before.repo(),
-        plan: &plan,
-        directories: &directories,
-        staging: staging.as_ref(),
+        planned: &planned,
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
@@ -119,13 +117,13 @@ fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -
     let (repo, pre, target) = (scene.repo, scene.pre, scene.target);
     let steps = scene.limit(snapshot::differences(repo, pre, target)?, &options.pathspecs)?;
     let takes_all = options.all || !options.pathspecs.is_empty();
-    let Moved { steps, both } =
+    let Moved { steps, committed, both } =
         if takes_all { Moved { steps, ..Moved::default() } } else { moved(repo, steps, pre, target)? };
     let candidates = scene.judge(steps, session, &both)?;
     let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
     let directories = scene.directories(&options.pathspecs)?;
     let staging = options.staged.then(|| Staging::between(repo, pre, target, &options.pathspecs)).transpose()?;
-    Ok(Planned { plan, directories, staging })
+    Ok(Planned { plan, directories, staging, committed })
 }
 
 /// Refuses to put back what a damaged checkpoint, or the copy of one, does not have.

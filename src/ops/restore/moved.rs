@@ -16,6 +16,8 @@ use crate::{
 pub(super) struct Moved {
     /// The steps without those for files that are not the checkpoint's.
     pub(super) steps: Vec<Step>,
+    /// The paths of those other files: only commits have changed them since.
+    pub(super) committed: Vec<BString>,
     /// The paths of steps that must not be taken, since the checkpoint and commits have changed them both.
     pub(super) both: BTreeSet<BString>,
 }
@@ -23,7 +25,7 @@ pub(super) struct Moved {
 /// Returns those of `steps`, from `pre` to `target`, that a restore without `--all` takes.
 ///
 /// A file that differs between the commits that the two stand on, and that the checkpoint left as its commit had it, is
-/// not the checkpoint's: its step is silently dropped if the worktree has the file as HEAD does.
+/// not the checkpoint's: its step is dropped if the worktree has the file as HEAD does.
 pub(super) fn moved(repo: &Repo, steps: Vec<Step>, pre: &Snapshot, target: &Snapshot) -> Result<Moved> {
     let (Some(now), Some(then)) = (pre.base(), target.base()) else { return Ok(Moved { steps, ..Moved::default() }) };
     if now == then {
@@ -40,6 +42,7 @@ pub(super) fn moved(repo: &Repo, steps: Vec<Step>, pre: &Snapshot, target: &Snap
         let (worktree, wanted): (Option<Leaf>, Option<Leaf>) = (leaf(step.before), leaf(step.after));
         if head != base && wanted != head {
             if wanted == base && worktree == head {
+                moved.committed.push(step.path);
                 continue;
             }
             moved.both.insert(step.path.clone());

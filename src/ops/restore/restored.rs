@@ -42,6 +42,9 @@ pub struct Restored {
     /// Paths that are in no checkpoint, and were not looked at.
     #[serde(serialize_with = "serialize_skipped")]
     pub skipped: Vec<Skipped>,
+    /// Paths left alone because only commits have changed them since.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub committed: Vec<BString>,
     /// The commit that the checkpoint stands on, if that is not the worktree's and its files are restored too.
     pub other_base: Option<Base>,
     /// True if the exact bytes of the checkpoint are lost, so that what was written may differ from them where git sees no

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::{
     before::Before,
-    carry_out::{READ_AHEAD, Work},
+    carry_out::{Planned, READ_AHEAD, Work},
     restored::Restored,
     snapshot::{self, Snapshot},
     staged::Staging,
@@ -29,12 +29,12 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
     } else {
         Staging::resumed(repo, &journal.index, &before.save_index()?)?
     };
+    let planned =
+        Planned { plan, directories: journal.directories.clone(), staging: Some(staging), committed: Vec::new() };
     let work = Work {
         context,
         repo,
-        plan: &plan,
-        directories: &journal.directories,
-        staging: Some(&staging),
+        planned: &planned,
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
@@ -46,7 +46,9 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
     if dry_run {
         return work.preview();
     }
-    let ahead = snapshot::verify(repo, target.id, &plan, READ_AHEAD)?;
-    staging.verify(repo)?;
+    let ahead = snapshot::verify(repo, target.id, &planned.plan, READ_AHEAD)?;
+    if let Some(staging) = &planned.staging {
+        staging.verify(repo)?;
+    }
     work.carry_out(journal.clone(), &before, ahead)
 }

@@ -73,14 +73,11 @@ fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<O
     let journal = before.journal.as_ref().ok_or_else(nothing_to_undo)?;
     let repo = before.repo();
     let target = Snapshot::read(repo, journal.pre_restore)?;
-    let Planned { plan, directories, staging } =
-        plan_of(&before.sight().scene(context, &target), journal, options.all)?;
+    let planned = plan_of(&before.sight().scene(context, &target), journal, options.all)?;
     let work = Work {
         context,
         repo,
-        plan: &plan,
-        directories: &directories,
-        staging: staging.as_ref(),
+        planned: &planned,
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
@@ -112,7 +109,7 @@ fn plan_of(scene: &Scene<'_>, journal: &Journal, all: bool) -> Result<Planned> {
         journal.steps.iter().any(is_of)
     });
     let staging = Some(Staging::reversed(scene.repo, &journal.index, scene.pre, all)?);
-    Ok(Planned { plan, directories, staging })
+    Ok(Planned { plan, directories, staging, committed: Vec::new() })
 }
 
 fn nothing_to_undo() -> Error {
