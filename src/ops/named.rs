@@ -32,6 +32,13 @@ pub(crate) enum Occasion<'s> {
     Event,
 }
 
+impl Occasion<'_> {
+    /// Returns the occasion of a save by `origin` that does not end a turn.
+    pub(crate) fn of_author(origin: &Origin) -> Self {
+        if origin.session.is_none() { Self::Command } else { Self::Event }
+    }
+}
+
 /// Returns the requests that save the files that open tool calls name, one for each author.
 ///
 /// The author is unknown if several sessions name the file, or if the agent was killed. It is also unknown if the user may have

@@ -137,8 +137,8 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
 fn occasion<'r>(worktree: &Worktree<'_>, request: &'r Request) -> Result<Occasion<'r>> {
     Ok(match request.turn_of.as_deref() {
         Some(session) if request.ends_turn => Occasion::EndOf(session),
-        None if author_of(worktree, request)?.session.is_none() => Occasion::Command,
-        _ => Occasion::Event,
+        Some(_) => Occasion::Event,
+        None => Occasion::of_author(&author_of(worktree, request)?),
     })
 }
 

@@ -16,6 +16,7 @@ mod visit;
 use super::{
     Context, Worktree, author,
     closing::check_turns,
+    condense,
     follow::follow_head,
     guard::{self, Verdict},
     reconcile::try_reconcile,
@@ -94,6 +95,9 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
         worktree.edit_turns(|turns| turns.handled.push(event.mark(report)));
     }
     turn::write(&worktree)?;
+    if let Some(session) = report.ended_session() {
+        condense::complete_ended(&worktree, session)?;
+    }
     if !is_denied {
         agents::note(context.repo.common_dir(), report.agent, report.moment, clock())?;
     }

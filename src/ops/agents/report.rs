@@ -32,6 +32,17 @@ pub(crate) struct Report {
     pub is_shown: bool,
 }
 
+impl Report {
+    /// Returns the session whose turn ends with this event, if one does.
+    pub(crate) fn ended_session(&self) -> Option<&str> {
+        match &self.what {
+            What::Start(continued) => continued.as_deref(),
+            What::Stop | What::End => Some(&self.session),
+            _ => None,
+        }
+    }
+}
+
 /// What happened in an agent.
 #[derive(Clone, Debug)]
 pub(crate) enum What {

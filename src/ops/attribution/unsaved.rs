@@ -37,8 +37,7 @@ pub(super) fn unsaved(
         changes.retain(|change| wanted(&change.path));
         Ok(changes)
     };
-    let occasion = if origin.session.is_none() { Occasion::Command } else { Occasion::Event };
-    let mut named = named::requests(context, occasion);
+    let mut named = named::requests(context, Occasion::of_author(origin));
     if origin.contributor == Contributor::Human && named.is_empty() {
         return Ok(Vec::new());
     }

@@ -15,7 +15,7 @@ mod unseen;
 pub(crate) use candidates::{Candidate, candidates, hold_work, steps_aside};
 pub(crate) use commit::{carry_forward, condense, link_existing, record_of, shadows_to_carry};
 pub(crate) use made::Made;
-pub(crate) use record::complete;
+pub(crate) use record::{complete, complete_ended};
 pub(crate) use renamed::renamed_since;
 pub(crate) use resolved::{has_met_conflict, takes_resolution};
 pub(crate) use staged::{has_work_on, holds_work};

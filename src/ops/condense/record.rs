@@ -14,7 +14,7 @@ use super::{
         Context, Worktree,
         provenance::replay::{self, Step, Work},
         records::{self, Additions, NewRecord, NewSession},
-        session_info,
+        session_info::{self, known},
     },
     made::Made,
 };
@@ -227,7 +227,16 @@ fn complete_all(worktree: &Worktree<'_>, session: &mut Session, ids: &[RecordId]
     Ok(())
 }
 
-/// Completes the records of commits that `session` made in the middle of its turn; called when the turn has ended.
+/// Completes the records of commits that the session `id` made in the middle of its turn, if that has ended. This may take so
+/// long that the agent kills the hook: callers first write what else they have changed.
+pub(crate) fn complete_ended(worktree: &Worktree<'_>, id: &str) -> Result<()> {
+    match known(worktree, id)? {
+        Some(mut session) if session.phase != Phase::Active => complete(worktree, &mut session),
+        _ => Ok(()),
+    }
+}
+
+/// Completes the records of commits that `session` made in the middle of a turn that has ended.
 pub(crate) fn complete(worktree: &Worktree<'_>, session: &mut Session) -> Result<()> {
     let ids: Vec<RecordId> = session.open_records.iter().filter_map(|id| RecordId::parse(id)).collect();
     if ids.is_empty() {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     super::session_info::SessionInfo,
     super::session_info::{is_elsewhere, known, read_anew},
-    super::{Context, closing::check_turns, follow::enter, turn},
+    super::{Context, closing::check_turns, condense, follow::enter, turn},
     events::{Stopped, leave},
 };
 use crate::{
@@ -53,7 +53,8 @@ pub(crate) fn leave_elsewhere(
     let there = Context::new(repo, context.settings.clone());
     let worktree = enter(&there)?;
     check_turns(&worktree)?;
-    let left = turn::write_after(&worktree, leave(&worktree, id, info, session_event));
+    let left = turn::write_after(&worktree, leave(&worktree, id, info, session_event))
+        .and_then(|left| condense::complete_ended(&worktree, id).map(|()| left));
     read_anew(context, id);
     left.map(Some)
 }

@@ -7,7 +7,7 @@ use super::{
     super::session_info::{self, add_info, check_id, clock, is_elsewhere, known, prepare, sign_of_life, unknown},
     super::session_info::{SessionInfo, check_transcript},
     super::{
-        Context, Worktree, author,
+        Context, Worktree, author, condense,
         follow::enter,
         save::{self, Author, Request, Saved, SkippedPath},
         turn::{self, End, release_pending},
@@ -129,7 +129,9 @@ fn enter_and_leave(context: &Context, id: &str, info: &SessionInfo, session_even
     prepare(context)?;
     let worktree = enter(context)?;
     check_turns(&worktree)?;
-    turn::write_after(&worktree, leave(&worktree, id, info, session_event))
+    let left = turn::write_after(&worktree, leave(&worktree, id, info, session_event))?;
+    condense::complete_ended(&worktree, id)?;
+    Ok(left)
 }
 
 /// Ends the turn of the session `id`, or the session.
@@ -171,11 +173,6 @@ pub(crate) fn leave(
     failpoint::hit("stop:before-session");
     session_info::store(worktree, &session)?;
     failpoint::hit("stop:after-session");
-    if !session.open_records.is_empty() {
-        // What follows takes a while.
-        turn::write(worktree)?;
-    }
-    super::super::condense::complete(worktree, &mut session)?;
     let checkpoint = seen.filter(|seen| seen.created);
     Ok(Stopped { version: 1, session: State::from(&session), checkpoint, skipped })
 }
