@@ -5,10 +5,14 @@
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice as _};
-use gix::worktree::stack::state::attributes::Source;
+use gix::{pathspec::Defaults, worktree::stack::state::attributes::Source};
 
 use super::Repo;
 use crate::error::{Context as _, Kind, Result};
+
+fn parse(text: &BStr, defaults: Defaults) -> Result<gix::pathspec::Pattern> {
+    gix::pathspec::parse(text, defaults).context(Kind::User, || format!("invalid pathspec '{text}'"))
+}
 
 /// Parsed pathspecs; without any, all paths match.
 pub(crate) struct Pathspec<'r> {
@@ -32,7 +36,10 @@ impl Repo {
         texts
             .iter()
             .map(|text| {
-                let mut pattern = self.parse_pathspec(text.as_bstr())?;
+                // `GIT_LITERAL_PATHSPECS` and the like: the result spells out what they ask for.
+                let what = || format!("invalid pathspec '{text}'");
+                let defaults = self.inner.pathspec_defaults().context(Kind::User, what)?;
+                let mut pattern = parse(text.as_bstr(), defaults)?;
                 pattern
                     .normalize(&prefix, &self.root)
                     .context(Kind::User, || format!("pathspec '{text}' is outside the worktree"))?;
@@ -45,15 +52,10 @@ impl Repo {
             .collect()
     }
 
-    fn parse_pathspec(&self, text: &BStr) -> Result<gix::pathspec::Pattern> {
-        let what = || format!("invalid pathspec '{text}'");
-        let defaults = self.inner.pathspec_defaults().context(Kind::User, what)?;
-        gix::pathspec::parse(text, defaults).context(Kind::User, what)
-    }
-
     /// Parses `texts`, which are relative to the root.
     pub(crate) fn pathspec(&self, texts: &[BString]) -> Result<Pathspec<'_>> {
-        let patterns = texts.iter().map(|text| self.parse_pathspec(text.as_bstr())).collect::<Result<Vec<_>>>()?;
+        let patterns =
+            texts.iter().map(|text| parse(text.as_bstr(), Defaults::default())).collect::<Result<Vec<_>>>()?;
         let what = || "cannot use the pathspecs".to_owned();
         let attributes = if patterns.iter().any(|pattern| !pattern.attributes.is_empty()) {
             let empty = gix::index::State::new(self.object_hash());

@@ -6,7 +6,7 @@ use git_checkpoint::{
     testing::{model::refname::verified_ref, repo},
 };
 
-use crate::support::World;
+use crate::support::{World, program, site::described};
 
 /// Takes a checkpoint, runs `script`, takes another.
 fn world(before: &str, after: &str) -> World {
@@ -161,6 +161,22 @@ fn pathspecs_of_a_subdirectory_become_those_of_the_root() {
     assert_eq!(root(":!*.c").expect("inside"), ":(exclude)src/a/*.c");
     assert_eq!(root(absolute.to_str().expect("UTF-8")).expect("inside"), "x/y");
     assert!(root("../../../f").expect_err("outside").message().contains("outside the worktree"));
+}
+
+#[test]
+fn variables_of_git_say_what_pathspecs_mean() {
+    let world = world("echo one >a", "mkdir sub; for name in '[x]' x sub/x 'sub/[x]'; do echo one >\"$name\"; done");
+    let paths = |variable: &str, directory: &str, pathspec: &str| {
+        let mut command = world.command(program());
+        command.current_dir(world.repo().join(directory)).env(variable, "1");
+        let output = command.args(["diff", "--name-only", "@{1}", "@{0}", "--", pathspec]).output().expect("it runs");
+        assert!(output.status.success(), "{}", described(&output));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    assert_eq!(paths("GIT_LITERAL_PATHSPECS", "", "[x]"), "[x]\n");
+    assert_eq!(paths("GIT_LITERAL_PATHSPECS", "sub", "[x]"), "sub/[x]\n");
+    assert_eq!(paths("GIT_GLOB_PATHSPECS", "", "*x"), "x\n");
+    assert_eq!(paths("GIT_ICASE_PATHSPECS", "sub", "X"), "sub/x\n");
 }
 
 #[test]
