@@ -1,12 +1,12 @@
 //! Infers who made the changes between two events.
 //!
-//! What changes while a session uses a tool is attributed to that session when the tool is done. What changes while no
-//! tool is in use that could have changed it is attributed to a human. If several sessions, or a command in the
-//! background, may have made a change, its author is unknown.
+//! When a tool is done, what changed meanwhile is attributed to the session that used it. What no tool in use could have
+//! changed is attributed to a human. If several sessions, or a command in the background, may have made a change, its
+//! author is unknown.
 //!
-//! A tool that runs a command counts only while one of its processes runs. Before that, the agent may still ask for permission,
-//! or the user has refused, which no event reports. Afterwards, the command may have been interrupted. In both cases, the author
-//! of changes is unknown until a save of the whole worktree; later changes are not the command's.
+//! A tool that runs a command counts only while one of its processes runs. Before, the agent may be waiting for the user, or
+//! the user may have refused it, which no event reports. Afterwards, the command may have been interrupted. In both cases, the
+//! author of changes is unknown until a save of the whole worktree records them as such; later changes are not the command's.
 
 use std::collections::BTreeSet;
 
@@ -42,12 +42,12 @@ enum Bearing {
     Not,
 }
 
-/// The kind of process that asks for an author.
+/// Whether a parent process that is an agent shows that a command of the agent runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker {
-    /// A hook that the agent runs: its parent processes are no commands of the agent.
+    /// No: this is a hook, which the agent itself has started.
     Hook,
-    /// A command, or a hook of git, which an agent may have run.
+    /// Yes: this is a command, or a hook of git, which a command of the agent has started.
     Command,
 }
 
@@ -77,8 +77,8 @@ fn command_state(command: &Command, asker: Asker) -> CommandState {
     })
 }
 
-/// Returns true if the user may have refused all those of `calls` that may change any path: they are commands, and none of them
-/// runs. A command of a dead agent counts as running, because it may have run until the agent died.
+/// Returns true if some of `calls` name no files, and the user may have refused all of these: they are commands, and none is
+/// seen to run. A command of a dead agent counts as running, because it may have run until the agent died.
 pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
     let is_at_rest = |call: &Call| {
         let state = call.command.as_ref().filter(|_| !call.is_background).map(|it| command_state(it, Asker::Hook));
@@ -88,8 +88,8 @@ pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool 
     !rest.is_empty() && run.is_empty()
 }
 
-/// Marks the commands that do not run now, so that later changes do not count as theirs, and closes the tool calls of killed
-/// agents. Call this after a save of the whole worktree.
+/// Marks the commands that are not seen to run, so that later changes do not count as theirs, and forgets ended background
+/// commands and the tool calls of killed agents. Call this after a save of the whole worktree.
 pub(crate) fn settle(worktree: &Worktree<'_>) {
     let is_settled =
         |command: &Command| command.is_settled || command_state(command, Asker::Command) != CommandState::Running;
@@ -103,7 +103,8 @@ pub(crate) fn settle(worktree: &Worktree<'_>) {
     forget_ended(worktree);
 }
 
-/// Returns true if the user may have refused `call`, which names its files: it is in use for long, or its agent uses another tool.
+/// Returns true if the user may have refused `call`, which names its files: it is open for long, or its agent began another
+/// call.
 pub(crate) fn may_be_unanswered(call: &Call) -> bool {
     bearing(call, Asker::Hook) != Bearing::Made
 }
@@ -160,14 +161,15 @@ fn oldest(context: &Context) -> i64 {
 /// Returns the author of what the turn of `session` leaves unsaved when it ends. Files that open calls name have been saved
 /// before.
 ///
-/// If all tool calls that the agent reported named their files, the session did not make the other changes. If a call is open all
-/// the same, `turn_end` decides: after a reported end, the session made the changes; otherwise, their author is unknown.
+/// The author is unknown if the agent was killed during a call, or if the user may have refused its command.
+///
+/// If all tools that the agent reported named their files, the session did not make the other changes. But if a call is still
+/// open, `turn_end` decides: after a reported end, a call that may change any file makes the session the author; after an
+/// inferred end, any call makes the author unknown.
 ///
 /// Otherwise, the session made the changes. Their author is unknown if
 /// - another session that reports no tool calls is open here,
-/// - the user may have refused the command, and made the changes,
-/// - all commands that the agent reported had ended before the changes,
-/// - the agent was killed during a call, or
+/// - all commands that the agent reported had ended before the changes, or
 /// - the session reported calls in an earlier turn and none in this one.
 pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEnd) -> Result<Origin> {
     // Unlike `open`, this sees stale calls as well.
@@ -196,13 +198,13 @@ pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEn
     }
 }
 
-/// Returns the tools in use that may change any path. Files that other calls name have been saved before.
+/// Returns the tools in use that may change any file. The others name their files, which a save takes first, on their own.
 fn without_names(turns: &Turns) -> Vec<Use<'_>> {
     turns.calls().filter(|(_, call)| call.paths.is_none()).collect()
 }
 
-/// Returns true if the session has reported its tools, and no open call may change any path. What is unsaved then has changed after
-/// the last command: a person may have made it, or a process that the command has left.
+/// Returns true if the session has reported its tools, and each open call names its files. What is unsaved then has changed
+/// after the last command: a person may have changed it, or a process that the command has left behind.
 fn is_at_rest(own: &Entry) -> bool {
     !own.accounts.is_empty() && own.calls.iter().all(|call| call.paths.is_some())
 }
@@ -227,9 +229,10 @@ fn without_reports(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
 
 /// Returns the author of the unsaved changes for a save that names no author.
 ///
-/// That is a human, unless a tool that may change any path is in use, or a session with an open turn does not report
-/// its tool calls: then it is that session. If several sessions qualify, if the session has reported tools in an earlier turn, if
-/// an agent was killed while it used a tool, or if open turns cannot be read, the author is unknown.
+/// If each session with an open turn reports its tool calls, that is the session that uses a tool that may change any file, or
+/// else a human. The only session that reports none is the author if no tool is in use and it never reported one. Otherwise,
+/// the author is unknown; also if a tool in use may have been refused, if an agent was killed at work, or if open turns cannot
+/// be read.
 pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     if !context.are_turns_known() {
         return Ok(unknown());
@@ -257,7 +260,7 @@ pub(crate) fn unknown() -> Origin {
 }
 
 /// Returns the author of the changes at `paths` before the tool call `key` of `session`. Without `paths`, the author of all
-/// unsaved changes but those in files that open calls name, which are saved already.
+/// unsaved changes; files that open calls name do not count, because a save takes them first.
 pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Origin {
     let turns = open(context);
     let is_other = |(its, call): &Use<'_>| *its != session || call.key != key;
@@ -301,7 +304,7 @@ pub(crate) fn may_be_at_work(entry: &Entry) -> bool {
     entry.calls.iter().any(|call| may_change(call) && bearing(call, Asker::Command) != Bearing::Not)
 }
 
-/// Returns true if the process of `session` has started us, or what has.
+/// Returns true if the process of `session` is one of our parent processes.
 pub(crate) fn runs_us(context: &Context, session: &str) -> bool {
     let session = session_info::peek(context, session);
     session.and_then(|session| session.process).is_some_and(|process| process::is_above_us(&process))
@@ -318,7 +321,7 @@ fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Origin {
     let bearings: Vec<_> = open.iter().map(|(_, call)| bearing(call, asker)).collect();
     let with = |bearing| open.iter().zip(&bearings).filter(move |(_, its)| **its == bearing).map(|(it, _)| *it);
     let open: Vec<Use<'_>> = with(Bearing::Made).collect();
-    // A call that may not run makes no difference if another call of its session does run: that session is the author either way.
+    // Whether a call runs does not matter beside one of its session that runs and may change any file: the author is the same.
     let is_beside = |session: &str| open.iter().any(|(its, call)| *its == session && call.paths.is_none());
     if with(Bearing::Perhaps).any(|(session, _)| !is_beside(session)) {
         return unknown();
@@ -337,7 +340,7 @@ fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Origin {
     }
 }
 
-/// Returns true if a session other than `session` uses a tool here that may change any path.
+/// Returns true if a session other than `session` uses a tool here that may change any file.
 pub(crate) fn is_another_at_work(context: &Context, session: &str) -> bool {
     let is_at_work = |call: &Call| call.paths.is_none() && bearing(call, Asker::Hook) != Bearing::Not;
     open(context).calls().any(|(its, call)| its != session && is_at_work(call))

@@ -10,8 +10,8 @@ use crate::{
     },
 };
 
-/// Returns an error if it cannot be known which turns are open. What is unsaved is saved first, by an unknown author, also where
-/// a file that made no sense was set aside: no other event may come.
+/// Returns an error if `turns.toml` cannot be read. Then, and if a damaged one was set aside, first saves the worktree with an
+/// unknown author, because no other event may come.
 pub(crate) fn check_turns(worktree: &Worktree<'_>) -> Result<()> {
     if !worktree.are_turns_known() {
         let request = Request { author: Author::Is(author::unknown()), ..Request::default() };

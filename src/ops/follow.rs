@@ -1,5 +1,5 @@
-//! Notices that HEAD moved without our hooks (pull, switch, reset, rebase), and carries the work in the worktree
-//! forward to the new HEAD.
+//! Notices that HEAD has moved (pull, switch, reset, rebase), even if no hook of ours ran, and carries the work in the
+//! worktree forward to the new HEAD.
 
 use std::collections::BTreeSet;
 
@@ -92,7 +92,7 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
 
 fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
-    // Comes first, because the carried checkpoints follow those that it takes.
+    // First, because the checkpoints that carry work forward follow those of `keep_taken_back`.
     keep_taken_back(worktree, known)?;
     let turns = turns_before(worktree, Base::of_head(repo.head()?.id))?;
     let on_base = shadows_to_carry(worktree, known)?;
@@ -115,7 +115,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
-    // A process that crashed may have carried some shadows forward already.
+    // A process that crashed may have carried some baselines forward already.
     pending.retain(|before| !carries(repo, &shadow, before));
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let seen_objects = objects.write()?;
@@ -162,7 +162,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
 }
 
 /// After a reset in the middle of a turn, takes checkpoints of the content that the reset removed from HEAD but not from the
-/// worktree: otherwise it would count as the turn's work. Includes files that have changed since.
+/// worktree: otherwise it would count as the turn's work. If a file has changed since, they have the content of the commit.
 fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
     let (Some(old), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
@@ -184,7 +184,8 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
     // First takes up the work of sessions from the archived shadows, which know the authors of all lines.
     take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect(), Some(known))?;
-    // If no shadow had work in a file that the records list for a session, its author is unknown. Humans wrote all the rest.
+    // Where no shadow had work in a file that the records list for a session, the records of each commit decide. Humans wrote
+    // all the rest.
     let of_sessions = paths_of_sessions(repo, old, &left)?;
     let (mut of_people, mut unknown) = (Vec::new(), BTreeSet::new());
     for change in changes {
@@ -215,7 +216,7 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     Written::settle_all(written.into_iter().chain([seen_objects]))
 }
 
-/// Adds a checkpoint with `edits` to `shadow`: content of the commit `old`.
+/// Adds a checkpoint with `edits` to `shadow`: content of the commit `old`, or of one before it.
 fn put_taken_back<'c>(
     context: &'c Context,
     shadow: &mut Shadow,
@@ -243,8 +244,8 @@ const MOST_COMMITS: usize = 64;
 /// A contributor, and the files that the contributor changed.
 type Part = (Contributor, Vec<(BString, Edit)>);
 
-/// Returns the changes of the commits between `head` and `old` in `paths`, oldest first. Where
-/// the records of a commit list no session for a file, a human made the change.
+/// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first. A human made the change where the
+/// records of the commit list no session for the file. Otherwise, and if `old` does not build on `head`, the author is unknown.
 fn steps_of_commits(repo: &Repo, head: ObjectId, old: ObjectId, paths: &BTreeSet<BString>) -> Result<Vec<Part>> {
     let (mut commits, mut at) = (Vec::new(), Some(old).filter(|_| !paths.is_empty()));
     while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_COMMITS) {
@@ -300,8 +301,8 @@ fn paths_of_record(repo: &Repo, commit: ObjectId) -> Result<BTreeSet<BString>> {
     Ok(paths)
 }
 
-/// Returns the sessions whose open turn in this worktree began on another commit than `base`, and has no checkpoint yet. That is the
-/// last known one, or an earlier one if the commits since took nothing of a shadow.
+/// Returns the sessions whose open turn in this worktree has no checkpoint yet and began on another commit than `base`: on the
+/// last known base, or on an earlier one if the commits in between took nothing of a shadow.
 fn turns_before(context: &Context, base: Base) -> Result<Vec<Session>> {
     let mut turns = open_turns(context)?;
     turns.retain(|session| {

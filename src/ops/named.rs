@@ -1,4 +1,4 @@
-//! The files that open tool calls name: changes in them are their session's, even if another session takes the checkpoint.
+//! The files that open tool calls name: their changes belong to the session of the call, whoever takes the checkpoint.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ type Maker<'t> = (&'t str, Option<&'t str>);
 pub(crate) enum Occasion<'s> {
     /// The turn of this session ends.
     EndOf(&'s str),
-    /// A command saves, commits or looks, which no tool in use has run: a person may have.
+    /// A command saves, commits or looks, and no tool in use is known to have run it: a person may have.
     Command,
     /// Another event of an agent.
     Event,
@@ -62,7 +62,7 @@ pub(crate) fn requests(context: &Context, occasion: Occasion<'_>) -> Vec<Request
     }
     for (session, call) in in_doubt {
         for path in call.paths.iter().flatten() {
-            // A call in doubt changes nothing beside a later one of the same session.
+            // A call in doubt does not matter if a sure call of the same session names the file, too.
             let its = makers.entry(path).or_default();
             if its.iter().flatten().all(|(other, _)| *other != session) {
                 its.insert(None);
@@ -82,7 +82,7 @@ pub(crate) fn requests(context: &Context, occasion: Occasion<'_>) -> Vec<Request
     paths_of.into_iter().map(request).collect()
 }
 
-/// Returns the one session of `makers`, and its subagent if there is one only.
+/// Returns the only session of `makers`, with the subagent if it is the only maker; none if a maker is unknown.
 fn one_of<'t>(makers: &BTreeSet<Option<Maker<'t>>>) -> Option<Maker<'t>> {
     let (session, agent_id) = (*makers.first()?)?;
     let is_one = makers.iter().all(|maker| maker.is_some_and(|(its, _)| its == session));
@@ -94,8 +94,8 @@ fn origin(context: &Context, (session, agent_id): Maker<'_>) -> Origin {
     session.map_or_else(author::unknown, |session| author::of_session(&session, agent_id.map(Into::into)))
 }
 
-/// Parts `paths`, which a tool of `session` has named, into those that another session may have changed meanwhile, because a tool
-/// call of it names them, and the others.
+/// Splits `paths`, which a tool of `session` has named, into those that another session may have changed meanwhile, because one
+/// of its open calls names them, too, and the others.
 pub(crate) fn part(context: &Context, session: &str, paths: Vec<BString>) -> (Vec<BString>, Vec<BString>) {
     let turns = author::open(context);
     let others = turns.calls().filter(|(its, call)| *its != session && !author::may_be_unanswered(call));

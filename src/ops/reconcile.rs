@@ -136,8 +136,8 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     Ok(log_end)
 }
 
-/// Returns those of `moves` that open commands of agents may have made within their turns: each command has noted where HEAD was
-/// before it.
+/// Returns those of `moves` that open commands of agents may have made in their turns: the moves since HEAD was where the first
+/// of these commands found it.
 fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadMove] {
     let turns = context.turns();
     let in_turn = turns.entries.iter().filter(|entry| entry.turn.is_some());
@@ -254,11 +254,11 @@ struct Judge<'w, 'c> {
     prepared: &'w Prepared,
     /// The commit that git has just reported.
     reported: Option<ObjectId>,
-    /// The live shadows on each base. Those of the known base, and of each base in a rebase, come with the waiting shadows, whose
-    /// work is in no record yet.
+    /// The live shadows on each base. The list of the known base, and each list in a rebase, also has the waiting shadows:
+    /// archived ones, and live ones elsewhere, whose work is in no record yet.
     shadows: BTreeMap<Base, Vec<Candidate>>,
-    /// The waiting shadows and the live ones of the first base for which they were read. For commits on other bases, whose files
-    /// may have other names. Read when first needed.
+    /// For commits on other bases than the known one: to them, the shadow on the known base is a waiting one, whose files may
+    /// have other names. Read for the first such commit, and used for all.
     aside: Option<Vec<Candidate>>,
     is_in_rebase: bool,
 }
@@ -284,7 +284,7 @@ impl Judge<'_, '_> {
         if moved.kind == MoveKind::Resolved && self.reported == Some(moved.to) {
             return Ok(true);
         }
-        // Git makes all other commits from existing ones: the only new work in them is a session's conflict resolution.
+        // A commit that is not made by hand is made from existing ones: its only new work is a session's conflict resolution.
         if !moved.kind.is_by_hand() {
             let note = self.prepared.on(&moved.from.to_string());
             let copied = note.and_then(|note| ObjectId::from_hex(note.copied.as_ref()?.as_bytes()).ok());

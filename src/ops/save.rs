@@ -113,8 +113,8 @@ fn save_worktree_if(worktree: &Worktree<'_>, request: &Request, consider: Option
     try_twice(worktree, request, false, consider)
 }
 
-/// Takes a checkpoint of each stash entry that no save has seen, by the author of `request`. The next checkpoint no longer has
-/// this work, and so archives the shadow: after `git stash pop`, the author is found there. The work of people needs no such
+/// Takes a checkpoint of what each new stash entry took away, with the author of `request`. The next checkpoint lacks that
+/// work, so it archives this one: after `git stash pop`, the author is found there. The work of people needs no such
 /// checkpoint.
 fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     let entries = stashed::unseen(worktree)?;

@@ -51,12 +51,12 @@ pub(crate) enum End {
     Reset,
     /// The session continues in another worktree, or in another process.
     Adopted,
-    /// The user had the session forgotten.
+    /// `git checkpoint session forget` ended it.
     Forgotten,
 }
 
-/// Ends the turn of `session` in this worktree: releases its baseline, and forgets its tool calls here, except commands that
-/// still run in the background. The caller stores the session.
+/// Ends the turn of `session` in this worktree: releases its baseline, and forgets its tool calls here; after [`End::Stopped`]
+/// and [`End::Ended`], all but commands that still run in the background. The caller stores the session.
 ///
 /// `now_tree_id` is the tree of the worktree, if known: a baseline with the same tree need not be archived.
 pub(crate) fn end(
@@ -128,7 +128,8 @@ impl<'c> OpenTurn<'c> {
         Ok(is_here.then_some(Self { session: *session, turn, written: Vec::new() }))
     }
 
-    /// Returns the shadow for the next checkpoint of this turn, and fills in `origin` and `message` from the session.
+    /// Returns the shadow for the next checkpoint of this turn, and fills in `origin` and `message` from the session. For the
+    /// first checkpoint, puts the baseline on top of the shadow.
     pub(crate) fn enter(
         &mut self,
         context: &'c Context,
@@ -142,11 +143,10 @@ impl<'c> OpenTurn<'c> {
         }
         let id = Some(session.id.as_str());
         let mut shadow = Shadow::read_for(context, id)?;
-        // The baseline may follow the checkpoint that was the last one when the turn began, even if commits have carried it
-        // forward, or the base commit. It must not follow a checkpoint that another session has taken since: that is newer than
-        // the baseline.
+        // The baseline may follow the base commit, or the checkpoint that was the last one when the turn began, even if commits
+        // have carried that forward. It must not follow a checkpoint that another session has taken since: that is newer.
         let may_follow_tip = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
-        // If the session has a shadow of its own, the turn may set it aside even then: it has no checkpoints of other sessions.
+        // A session's own shadow has no checkpoints of other sessions: the turn may set it aside in any case.
         if turn.has_checkpoint || !(may_follow_tip || shadow.name.session.is_some()) {
             return Ok(shadow);
         }
@@ -174,9 +174,9 @@ impl<'c> OpenTurn<'c> {
         Ok(shadow)
     }
 
-    /// Puts the baselines of turns that have no checkpoint yet into `shadow`, on the commit where they began: a commit that was made
-    /// in them takes a checkpoint there. Returns these turns. Leaves out turns that are about to set the shadow aside: their
-    /// baselines do not follow it.
+    /// Before a checkpoint is added to `shadow` for a commit that was made during open turns, adds the baselines of the turns
+    /// that began on the base of `shadow` and have no checkpoint yet. Returns these turns. Leaves out turns that are about to
+    /// set the shadow aside: their baselines do not follow it.
     pub(crate) fn enter_all(worktree: &'c Worktree<'_>, shadow: &mut Shadow) -> Result<Vec<Self>> {
         let repo = &worktree.repo;
         let mut entered = Vec::new();
@@ -198,7 +198,7 @@ impl<'c> OpenTurn<'c> {
         Ok(entered)
     }
 
-    /// Fills in what the session's file has: agent, model, turn and prompt.
+    /// Fills in from the session's files what is missing: agent, model, turn, and as message the prompt's first line.
     fn complete(&self, context: &Context, origin: &mut Origin, message: &mut Option<String>) -> Result<()> {
         let session = &self.session;
         origin.agent = origin.agent.take().or_else(|| session.agent.clone());
@@ -236,7 +236,7 @@ impl<'c> OpenTurn<'c> {
         shadow.follow(repo, baseline)
     }
 
-    /// After a commit, puts the part of the baseline that the commit did not take into the shadow.
+    /// After a commit, adds to the shadow the part of the baseline that the commit did not take.
     fn carry_baseline(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let mut objects = NewObjects::new(repo, Target::Loose);
@@ -259,7 +259,7 @@ impl<'c> OpenTurn<'c> {
     pub(crate) fn took_checkpoint(mut self, worktree: &Worktree<'_>) {
         // Until the pending ref is released, it keeps all objects that the checkpoint relies on.
         if let Err(error) = Written::settle_all(self.written.drain(..)) {
-            tracing::warn!(%error, "cannot settle the state before the turn");
+            tracing::warn!(%error, "cannot check the objects of the state before the turn");
         }
         failpoint::hit("turn:before-session");
         if !self.turn.has_checkpoint {

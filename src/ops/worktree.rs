@@ -46,8 +46,8 @@ impl<'c> Worktree<'c> {
         Ok(Self { context, locked, reconciled: OnceCell::new(), is_followed: Cell::default() })
     }
 
-    /// Returns this worktree, under the same lock, for another `context` of it: one with the user's index while git commits from
-    /// a temporary one.
+    /// Returns this worktree, under the same lock, for another `context` of it: while git commits from a temporary index, one
+    /// that has the user's.
     pub(super) fn seen_by<'o>(&self, context: &'o Context) -> Worktree<'o> {
         context.lock_by(&self.locked);
         let (reconciled, is_followed) = (self.reconciled.clone(), self.is_followed.clone());

@@ -1,4 +1,4 @@
-//! Takes an attributed checkpoint before and after each tool call.
+//! Takes checkpoints before and after tool calls, each with its author.
 
 use bstr::BString;
 
@@ -40,7 +40,7 @@ pub(crate) struct Saving {
 }
 
 impl Saving {
-    /// Saves all changes as those of `origin`.
+    /// Returns how to save all changes as those of `origin`.
     pub(super) fn all(origin: Origin) -> Self {
         Self { origin, turn_of: None, scope: Scope::All }
     }
@@ -50,12 +50,12 @@ impl Saving {
         self.origin.contributor == Contributor::Unknown
     }
 
-    /// Saves all changes as those of an unknown author.
+    /// Returns how to save all changes as those of an unknown author.
     pub(super) fn unknown() -> Self {
         Self::all(author::unknown())
     }
 
-    /// Saves the same in the turn of `session`.
+    /// Returns how to save the same in the turn of `session`.
     pub(super) fn in_turn_of(self, session: &str) -> Self {
         Self { turn_of: Some(session.to_owned()), ..self }
     }
@@ -72,8 +72,8 @@ pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 
-/// Saves the `staged` files, as the worktree has them, before the commit takes them. The rest stays unsaved, and its author stays
-/// known. If the author is unknown, saves everything, so that later changes have a known author.
+/// Saves the `staged` files, as the worktree has them, before the commit takes them. The rest stays unsaved: its author can
+/// still be inferred later. If the author is unknown, saves everything, so that later changes have a known author.
 pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged: Vec<Change>) -> Result<()> {
     if saving.is_unknown() {
         save(worktree, &saving)?;
@@ -115,7 +115,7 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
         sign_of_life::note(worktree, report)?;
         match &reach {
             Inside::Paths(paths) => boundary(worktree, report, key, Some(paths.clone()))?,
-            // After a turn, people may have made changes.
+            // If the call is late, people may have made changes since the turn.
             Inside::Anything if tool.may_destroy || is_late || is_scan_due(worktree) => {
                 boundary(worktree, report, key, None)?;
             }
@@ -126,8 +126,8 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
     Ok(allowed(verdict))
 }
 
-/// Returns true if the tool is used by a subagent that the agent left in the background when it stopped. A turn that began here
-/// would stay open: the agent reports no second stop.
+/// Returns true if the tool is used by a subagent that the agent left in the background when it stopped. It begins no turn,
+/// which would stay open: the agent reports no second stop.
 fn is_of_last_turn(session: Option<&Session>, report: &Report) -> bool {
     report.agent_id.is_some() && session.is_some_and(|session| session.turn.number > 0)
 }
@@ -197,7 +197,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
     Ok(allowed(verdict))
 }
 
-/// Saves the changes of a tool whose author is unknown, as they must not be attributed to a session.
+/// Saves what a tool may have changed, with an unknown author: it must not be attributed to a session.
 fn save_as_unknown(worktree: &Worktree<'_>, reach: &Inside) -> Result<()> {
     let scope = match reach {
         Inside::Nothing => return Ok(()),
@@ -207,7 +207,7 @@ fn save_as_unknown(worktree: &Worktree<'_>, reach: &Inside) -> Result<()> {
     save(worktree, &Saving { scope, ..Saving::unknown() }).map(drop)
 }
 
-/// Stores a session whose first event is the use of a tool: its turn has begun, on an unknown state of the worktree.
+/// Stores a session whose first event is the end of a tool call: its turn has begun, on an unknown state of the worktree.
 fn begun_unseen(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
     let repo = &worktree.repo;
     let mut session = Session::new(&report.session, &repo.worktree_id().to_owned(), clock());
@@ -241,13 +241,14 @@ pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
     Ok(taken)
 }
 
-/// Handles the end of a helper: what is unsaved is its work, unless it has reported each of its tools, and all have ended.
+/// Handles the end of a subagent: what is unsaved is its work if it has a tool in use that may change any file, used one in
+/// this turn, or does not report its tools.
 pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
     sign_of_life::note(worktree, report)?;
     let turns = author::open(worktree);
     let own = turns.find(&report.session);
     let calls = || own.into_iter().flat_map(|own| &own.calls).filter(|call| call.agent_id == report.agent_id);
-    // Of a command that an earlier turn has left in the background, it is not known what it has changed since.
+    // A command in the background may be of an earlier turn: what it has changed since is unknown.
     let is_open = calls().any(|call| call.paths.is_none() && !call.is_background);
     if calls().next().is_some() {
         save::save_named(worktree, Occasion::Event)?;
@@ -255,7 +256,7 @@ pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result
     let session = known(worktree, &report.session)?;
     let account = own.and_then(|own| own.accounts.iter().find(|account| account.agent_id == report.agent_id));
     if let Some(session) = &session
-        // After a turn, people may have made changes.
+        // Without a turn under way, people may have made the changes.
         && (is_open || session.phase == Phase::Active && account.map_or(!report.reports_all_tools, |it| it.used_anything))
     {
         let its = || author::of_session(session, report.agent_id.clone());
@@ -297,7 +298,7 @@ fn note_outside(worktree: &Worktree<'_>, report: &Report) {
     });
 }
 
-/// Returns the tool's name for the checkpoint; none if it has a blank: only our own texts there have one.
+/// Returns the tool's name for the checkpoint; none if it has a blank: that marks our own texts, such as `restore <id>`.
 fn tool_name(tool: &Tool) -> Option<String> {
     Some(tool.name.clone()).filter(|name| !name.trim().is_empty() && !name.contains(' '))
 }
@@ -320,7 +321,7 @@ fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, k
         Command { agent: process::agent(), since, until: None, began: milliseconds(), head, is_settled: false }
     });
     let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
-    // A tool on files elsewhere may change anything here until it is done, but does not count for the turn afterwards.
+    // While open, a tool on files elsewhere may change any file here, too; `used_anything` does not remember it.
     let uses_anything = tool.reach == Reach::Anything;
     worktree.edit_turns(|turns| {
         let own = turns.entry(&report.session);

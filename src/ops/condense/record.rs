@@ -53,7 +53,7 @@ pub(super) fn build(
     for session in work.all_sessions() {
         let known = load(context, session)?;
         let part = part_of(session, known.as_ref(), committed, (work, steps));
-        // Of a session whose lines git has only brought, earlier records have the conversation.
+        // If git only brought a session's lines from elsewhere, earlier records have its conversation.
         let has_steps = steps.iter().any(|step| step.origin.session.as_deref() == Some(session));
         let increment = known.as_ref().filter(|_| has_steps).and_then(|session| increment(context, session));
         offsets.extend(increment.as_ref().map(|increment| (session.to_owned(), increment.end)));
@@ -169,8 +169,8 @@ fn increment(context: &Context, session: &Session) -> Option<Increment> {
     (!bytes.is_empty()).then_some(Increment { bytes, end: start + end as u64 })
 }
 
-/// Notes in `sessions` that the record `id` covers their work, and their transcripts up to `offsets`; none if another
-/// process may have noted the offsets already.
+/// Notes in `sessions` that the record `id` covers their work, and their transcripts up to `offsets`. Without `offsets`, leaves
+/// those as they are: another process may have noted them already.
 pub(super) fn note_sessions<'s>(
     worktree: &Worktree<'_>,
     made: &Made,

@@ -78,8 +78,7 @@ impl Place {
     }
 }
 
-/// Returns the records whose work is staged on `head`: those of other children of `head`, and of commits that a reset
-/// removed.
+/// Returns the records of other commits whose work is staged on `head`.
 pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
     let place = Place::Staged;
     let changes = place.changes(&context.repo, head_tree(&context.repo, head)?)?;
@@ -96,14 +95,15 @@ pub(crate) fn records_again_in_worktree(
     again(repo, head, Place::Worktree(tree_id), changes)
 }
 
-/// Returns the records of other commits whose work `commit`, a child of `head`, contains again.
+/// Returns the records of other commits whose work `commit` contains again. `head` is its parent, or the commit that it amends.
 pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
     let mut ids = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
-    // Of another worktree's records, only one from before the commit can be of work that the commit repeats.
+    // A commit repeats only work that was recorded before. Within its second, only this worktree's records are sure to be
+    // older.
     let was_there = |record: Record| {
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
     };
@@ -126,7 +126,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     }
     for commit in left_behind(repo, head)? {
         left.extend(log.of_commit(commit)?);
-        // An earlier reset removed the commits that were made on this one.
+        // An earlier reset may have removed other children of this commit.
         ids.extend(records::of_parent(repo, commit)?);
     }
     let may_be_any = match place {
@@ -143,7 +143,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
             if is_by_git { &mut left } else { &mut ids }.insert(id);
         }
     }
-    // Of the worktree, they may not be all.
+    // For the worktree, `changes` may be incomplete.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
     at(place, repo, head, all, ids.union(&left).map(|id| (*id, left.contains(id))))
 }
@@ -211,8 +211,8 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
     Ok(left)
 }
 
-/// Returns true if a line is staged on `head` that the records of `commits` know as a session's. Git says that it has squashed
-/// these commits, so a single line is enough.
+/// Returns true if the index may have a line that the records of `commits` attribute to a session. Git says that it has
+/// squashed these commits, so a single line is enough.
 pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: &[ObjectId]) -> Result<bool> {
     let repo = &context.repo;
     let head_tree_id = head_tree(repo, head)?;
@@ -224,7 +224,7 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
                 files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path).collect();
             let mut is_changed = false;
             for (path, leaf) in repo.staged_leaves(&paths)? {
-                // A file that is not staged may have been renamed: count it as changed.
+                // A file that is not in the index may have been renamed: count it as changed.
                 is_changed = is_changed || leaf.is_none() || repo.find_leaf(head_tree_id, path.as_bstr())? != leaf;
             }
             if is_changed && !is_undone(repo, &id, *commit, Amended::Staged)? {
@@ -270,8 +270,8 @@ pub(crate) fn is_in(
     at(Place::In(commit), &context.repo, head, None, [(*id, any_part)]).map(|found| !found.is_empty())
 }
 
-/// Returns those of the records `ids` of which a file at `place` has half of the work that the record has in it; any part of it for
-/// those that come with true. `changes` are all those from `head` to `place`, if they are known.
+/// Returns those of the records `ids` for which `place` has at least half of the work in one file, or any part of it if the id
+/// comes with true. `changes` are all changes from `head` to `place`, if they are known.
 fn at(
     place: Place,
     repo: &Repo,
@@ -299,8 +299,8 @@ fn at(
     Ok(found)
 }
 
-/// Returns what the files `left_out`, each with a version of it, are now, where `new` has them under other names. All versions of
-/// all files are searched for at once: to read the new files takes most of the time.
+/// Returns what `new` has of the files `left_out` under other names, by their former names. Each of `left_out` comes with the
+/// blob to compare with. Searches for all of them at once, because most of the time goes into reading the new files.
 fn renamed(repo: &Repo, left_out: &[(BString, ObjectId)], new: Vec<Change>) -> Result<BTreeMap<BString, Leaf>> {
     let now: HashMap<BString, Leaf> = new.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
     let version = |(at, (path, id)): (usize, &(BString, ObjectId))| (format!("{at}/{path}").into(), *id);
@@ -310,7 +310,7 @@ fn renamed(repo: &Repo, left_out: &[(BString, ObjectId)], new: Vec<Change>) -> R
     Ok(found.iter().filter_map(former).collect())
 }
 
-/// What a record has of the work of others than people, and what a place has at the paths of its files.
+/// The work of sessions and unknown authors in a record, and what a place has at the paths of its files.
 struct Work {
     id: RecordId,
     files: Vec<RecordFile>,
@@ -328,8 +328,8 @@ impl Work {
         Ok(Some(Self { id, leaves: place.leaves(repo, &paths)?, files, own }))
     }
 
-    /// Returns the files that may have another name now, each as the record left it: those that are gone, and those of which the
-    /// place has what was there before the work, because git may have put it back.
+    /// Returns the files that may have another name now, each with the blob that the work left: those that are gone, and those
+    /// that are as before the work, because git may have put that back.
     fn left_out(&self, repo: &Repo) -> Vec<(BString, ObjectId)> {
         let is_left_out = |file: &&RecordFile| {
             self.leaves.get(&file.path).copied().flatten().is_none_or(|leaf| Some(leaf.id) == file.before)
@@ -338,7 +338,8 @@ impl Work {
         left_out.filter(|(_, blob)| repo.has_object(*blob)).collect()
     }
 
-    /// Returns true if the place has half of the work in one of the files, which have the `names` of others now.
+    /// Returns true if the place has half of the work in one of the files, or any part of it `with_parts`. `names` has the
+    /// content of those that have other names now.
     fn is_there(
         self,
         repo: &Repo,
@@ -373,8 +374,8 @@ impl Work {
     }
 }
 
-/// Returns the lines (from 0) that count as the work of the record `id`, by file: those of agents, or else those of unknown
-/// authors. For a file without either, which is left out, the whole change counts.
+/// Returns the lines (from 0) that count as the work of the record `id`, by file: those of agents or, in a file without any,
+/// those of unknown authors. Leaves out a file that has neither: its whole change counts.
 fn lines_of_no_person(repo: &Repo, id: &RecordId) -> Result<HashMap<BString, Vec<Range<usize>>>> {
     let stored = records::attribution(repo, id)?.unwrap_or_default();
     let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(HashMap::new()) };

@@ -32,7 +32,7 @@ use crate::{
     },
 };
 
-/// How many bytes of files that were read before they are written stay in memory.
+/// How many bytes of the content to write stay in memory after the check that reads it.
 pub(super) const READ_AHEAD: usize = 32 << 20;
 
 /// How far a restore goes.
@@ -40,13 +40,13 @@ pub(super) const READ_AHEAD: usize = 32 << 20;
 pub(super) enum Extent {
     /// It looks at everything, and changes nothing.
     DryRun,
-    /// It ends before a checkpoint is taken for nothing.
+    /// It ends before the checkpoint if there is nothing to do.
     IfWorthIt,
     /// All the way.
     Full,
 }
 
-/// Calls `attempt` so that a restore of nothing takes no checkpoint.
+/// Calls `attempt` such that a restore with nothing to do takes no checkpoint.
 pub(super) fn unless_idle(attempt: impl Fn(Extent) -> Result<Option<Restored>>) -> Result<Restored> {
     if let Some(restored) = attempt(Extent::IfWorthIt)? {
         return Ok(restored);
@@ -71,8 +71,8 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// Returns true if there is something to do, as far as no file has to be read and no filter runs to know that: the plan,
-    /// which has just been made, is taken for true.
+    /// Returns true if there seems to be something to do. Reads no file and runs no filter: trusts the plan, which has just
+    /// been made.
     pub(super) fn has_work(&self, repo: &Repo) -> Result<bool> {
         let mut checkout = Checkout::open(repo.worktree_root(), &temporary::random())?;
         let mut is_absent = |path: &BString| matches!(checkout.stat(path.as_bstr()), Ok(None));
@@ -94,7 +94,7 @@ pub(super) struct Work<'a> {
     pub(super) other_base: Option<Base>,
     /// True if some steps may have been taken before a crash.
     pub(super) is_resumed: bool,
-    /// Paths of which an interrupted restore had another program's version.
+    /// Paths of which an interrupted restore left another program's version, under another name now.
     pub(super) swept: &'a [Left],
     pub(super) start: Instant,
 }
@@ -114,7 +114,7 @@ impl<'a> Work<'a> {
         Ok(Applier::new(site, steps).resumed(self.is_resumed))
     }
 
-    /// Removes the directories without files that the restore of `journal` has created, if they still are.
+    /// Removes the directories that the restore of `journal` has created, if they are still without files.
     pub(super) fn remove_directories(&self, journal: &Journal) -> Result<()> {
         let mut directories: BTreeSet<BString> = journal.directories.iter().cloned().collect();
         if journal.progress == Progress::Applying {
@@ -158,7 +158,7 @@ impl<'a> Work<'a> {
             index: self.staging().map(|staging| staging.changes.clone()).unwrap_or_default(),
         };
         let ahead = std::thread::scope(|scope| {
-            // While the disk is waited for.
+            // Reads the content while the disk syncs.
             let sync = threads::start(scope, self.repo.syncing());
             let ahead = snapshot::verify(self.repo, self.to.id, &self.planned.plan, READ_AHEAD)?;
             match sync.and_then(|sync| sync.join().ok()) {

@@ -1,7 +1,7 @@
-//! Puts a checkpoint back, and takes that back.
+//! Puts a checkpoint back into the worktree, and undoes that.
 //!
-//! Nothing is written before the target is known to be whole and the worktree as it is has its own checkpoint; a
-//! path is changed only if it still is what that checkpoint saw; what is not in it is never deleted or overwritten.
+//! Before a restore writes anything, it makes sure that the target is whole, and takes a checkpoint of the worktree. It changes
+//! a path only if the path still is as in that checkpoint, and never deletes or overwrites what that checkpoint lacks.
 
 mod apply;
 mod before;
@@ -42,7 +42,7 @@ pub use undo::{UndoOptions, undo};
 pub struct RestoreOptions {
     /// What names the checkpoint; see [`lookup::resolve`].
     pub target: String,
-    /// Restores the state before that checkpoint was taken; of a turn, before its prompt.
+    /// Restores the state before that checkpoint was taken; of a turn, the state before its prompt.
     pub before: bool,
     /// Limits the restore to these, relative to the worktree's root; what they name is restored, no matter who changed it.
     pub pathspecs: Vec<BString>,
@@ -62,7 +62,7 @@ pub struct RestoreOptions {
 ///
 /// # Errors
 /// If it does not exist or is not complete, if the worktree cannot be saved, or if an earlier restore was interrupted: nothing
-/// has changed then. If the operating system fails half-way, the journal says how to continue or reverse the restore.
+/// has changed then. If the operating system fails half-way, `resume` finishes the restore and [`undo()`] reverses it.
 pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> {
     let done = if options.resume { resume::resume(context, options.dry_run) } else { restore_target(context, options) };
     context.emit_failure("restore", done)
@@ -112,7 +112,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
     if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)
 }
 
-/// Decides what a restore does in `scene`; without `session`, no matter who changed a path since.
+/// Decides what a restore does in `scene`. With `session`, it leaves alone paths that others have changed since.
 fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -> Result<Planned> {
     let (repo, pre, target) = (scene.repo, scene.pre, scene.target);
     let steps = scene.limit(snapshot::differences(repo, pre, target)?, &options.pathspecs)?;
@@ -132,7 +132,7 @@ fn refuse_lost(target: &Snapshot, options: &RestoreOptions) -> Result<()> {
         return Err(lookup::without_files(target.id));
     }
     if options.staged && target.manifest.lacks(&[Part::Staged, Part::Manifest]) {
-        let what = format!("what was staged of '{}' cannot be read: objects of it or its base are lost", target.id);
+        let what = format!("what was staged in '{}' cannot be read: objects of it or its base are lost", target.id);
         return Err(
             Error::corrupt(what).with_hint("without '--staged' the worktree can be restored; nothing was changed")
         );

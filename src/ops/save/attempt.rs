@@ -50,8 +50,9 @@ pub(crate) struct Unsaved<'s> {
 /// Decides whether a checkpoint is wanted, now that it is known what it would hold.
 pub(crate) type Consider<'c> = &'c dyn Fn(&Unsaved<'_>) -> Result<bool>;
 
-/// Takes the checkpoint; none, of which the id is missing then, if `consider` does not want it. With `refuses_named`, fails with [`Kind::Race`](crate::error::Kind::Race) if a file that an open tool
-/// call names has changed: the session of that call gets a checkpoint of its own for the file.
+/// Takes the checkpoint. If `consider` does not want it, takes none, and the result has no id. With `refuses_named`, fails with
+/// [`Kind::Race`](crate::error::Kind::Race) if a file that an open tool call names has changed: the session of that call gets a
+/// checkpoint of its own for the file.
 pub(super) fn try_save(
     worktree: &Worktree<'_>,
     request: &Request,
@@ -157,7 +158,7 @@ fn call_that_ran_git(worktree: &Worktree<'_>, scope: &Scope, origin: &Origin) ->
         return None;
     }
     if origin.contributor == Contributor::Unknown && repo.is_rebasing() {
-        // A rebase brings lines from commits. With any open call, we find their authors; only the rest is unknown.
+        // A rebase brings lines from commits. Any open call is enough to find their authors; only the rest is unknown.
         return moved::any_call(worktree);
     }
     let session = origin.session.as_deref().filter(|_| origin.contributor == Contributor::Agent)?;
@@ -167,7 +168,8 @@ fn call_that_ran_git(worktree: &Worktree<'_>, scope: &Scope, origin: &Origin) ->
     moved::call_of(worktree, session).or_else(turn_as_call)
 }
 
-/// Replaces staged changes in `scope` by the paths to look at, and adjusts these paths to the files that exist.
+/// Replaces staged changes in `scope` by the paths to look at, drops unknown paths, and adds files that a person may have
+/// renamed.
 fn resolve_scope(repo: &Repo, scope: &mut Scope, origin: &Origin, shadow: &Shadow) -> Result<()> {
     if let Scope::Staged(staged) = scope {
         *scope = scope_of_staged(repo, staged, shadow)?;
