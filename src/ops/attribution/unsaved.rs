@@ -39,7 +39,9 @@ pub(super) fn unsaved(
     };
     let occasion = if origin.session.is_none() { Occasion::Command } else { Occasion::Event };
     let mut named = named::requests(context, occasion);
-    if origin.contributor == Contributor::Human && named.is_empty() {
+    let mut begun =
+        if origin.session.is_none() { turn::baselines(context, tip, origin.contributor)? } else { Vec::new() };
+    if origin.contributor == Contributor::Human && named.is_empty() && begun.is_empty() {
         return Ok(Vec::new());
     }
     let (mut last_tree_id, mut steps) = (last_tree_id, Vec::new());
@@ -48,6 +50,9 @@ pub(super) fn unsaved(
     named.retain(|request| rest.iter().any(|change| names(request, &change.path)));
     let mut sessions = named.iter().filter_map(|it| it.turn_of.as_deref()).chain(origin.session.as_deref());
     if let Some(baseline) = sessions.find_map(|id| turn::baseline(context, id, tip).transpose()).transpose()? {
+        begun = vec![baseline];
+    }
+    for baseline in begun {
         steps.push(Step::new(baseline.origin, changes(last_tree_id, baseline.tree_id)?));
         last_tree_id = baseline.tree_id;
         rest = changes(last_tree_id, now_tree_id)?;

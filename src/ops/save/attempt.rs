@@ -67,17 +67,20 @@ pub(super) fn try_save(
         request.verify = request.verify || verified_mark::wants_verification(worktree)?;
     }
     let turn_of = request.turn_of.as_deref().or(origin.session.as_deref());
-    let mut turn = OpenTurn::of(worktree, turn_of)?;
-    let mut shadow = match &mut turn {
+    let mut turns: Vec<OpenTurn<'_>> = OpenTurn::of(worktree, turn_of)?.into_iter().collect();
+    let mut shadow = match turns.first_mut() {
         Some(turn) => turn.enter(worktree, &mut origin, &mut request.message)?,
         None => Shadow::read_for(worktree, origin.session.as_deref())?,
     };
+    if turns.is_empty() && origin.session.is_none() {
+        turns = OpenTurn::enter_all(worktree, &mut shadow, origin.contributor)?;
+    }
     if shadow.tip.is_none() && !worktree.broken().is_empty() {
         // The broken chain was set aside: no live checkpoint has the paths that the request leaves out, so save them as well.
         request.scope = Scope::All;
     }
     let call = call_that_ran_git(worktree, &request.scope, &origin);
-    resolve_scope(repo, &mut request.scope, &origin, &shadow)?;
+    resolve_scope(worktree, &mut request.scope, &origin, &shadow)?;
     let (mut seen, mut objects) = look(worktree, &request.scope, &shadow)?;
     if let Some(call) = call {
         note_moved_lines(worktree, &call, &shadow, &mut seen, &mut objects)?;
@@ -109,7 +112,7 @@ pub(super) fn try_save(
                 stats::cache_if_due(repo, id);
             }
             emit_events(worktree, &saved, had_shadow, baseline.as_ref());
-            if let Some(turn) = turn {
+            for turn in turns {
                 turn.took_checkpoint(worktree);
             }
             saved
@@ -117,7 +120,7 @@ pub(super) fn try_save(
         ToDo::Publish => {
             repair_unchanged(worktree, &shadow, objects)?;
             publish(worktree, &mut shadow)?;
-            if let Some(turn) = turn {
+            for turn in turns {
                 turn.took_checkpoint(worktree);
             }
             let saved = unchanged(worktree, request.verify, origin, &shadow, &seen, start)?;
