@@ -16,7 +16,7 @@ use crate::{
     ops::{
         Context, Worktree, author,
         chain::{
-            Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_missing_files, changes,
+            Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_old_names, changes,
             is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_known, look_at_paths,
             milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
             stashed::look_at_stashed, store_cache, take,
@@ -171,15 +171,16 @@ fn call_that_ran_git(worktree: &Worktree<'_>, scope: &Scope, origin: &Origin) ->
 }
 
 /// Replaces staged changes in `scope` by the paths to look at, and adjusts these paths to the files that exist.
-fn resolve_scope(repo: &Repo, scope: &mut Scope, origin: &Origin, shadow: &Shadow) -> Result<()> {
+fn resolve_scope(context: &Context, scope: &mut Scope, origin: &Origin, shadow: &Shadow) -> Result<()> {
+    let repo = &context.repo;
     if let Scope::Staged(staged) = scope {
         *scope = scope_of_staged(repo, staged, shadow)?;
     }
     if let Scope::PathsIfThere(paths) = scope {
         leave_out_unknown_paths(repo, paths, shadow)?;
-        // A person may have renamed a missing file to a new one: look at both. An agent's file tools rename nothing.
+        // A person may have renamed a file. An agent's file tools rename nothing.
         if origin.contributor != Contributor::Agent {
-            add_missing_files(repo, paths, shadow)?;
+            add_old_names(context, paths, shadow)?;
         }
     }
     Ok(())
