@@ -73,6 +73,34 @@ fn a_renamed_file_keeps_its_authors_if_a_tool_names_another_one() {
     world.finish();
 }
 
+/// A person renames the file that a tool is changing. `g` is so short that git sees no rename once the tool has changed it.
+#[rstest::rstest]
+fn a_file_that_a_person_renames_while_a_tool_changes_it_is_no_persons(
+    #[values("f", "g")] path: &str,
+    #[values("mv", "git mv")] rename: &str,
+    #[values(false, true)] commits: bool,
+) {
+    let world = World::with_lines();
+    world.prompt("a");
+    world.edit("a", "1", path, "of a");
+    world.before("a", "2", &[path]);
+    world.add(path, "of a, too, in a line that is much longer than all others in this file");
+    world.sh(&format!("{rename} {path} moved"));
+    if commits {
+        world.sh("git add -A; git commit -qm moved");
+    }
+    world.after("a", "2", &[path]);
+    world.stop("a");
+    world.sh("git add -A; git commit -qm all --allow-empty");
+    let blame: Value = serde_json::from_str(&world.done(&["blame", "moved", "--json"])).expect("JSON");
+    let lines = blame["lines"].as_array().expect("lines");
+    assert!(lines.last().expect("a line")["owner"] != "human", "{blame}");
+    if path == "f" {
+        assert!(agents_lines(&world, "moved") > 0, "{blame}");
+    }
+    world.finish();
+}
+
 /// A person renames a file in mid-turn, and the next tool names only the new path.
 #[rstest::rstest]
 #[case::staged("git mv f moved")]

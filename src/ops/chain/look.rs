@@ -124,13 +124,9 @@ pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow:
     if !has_new {
         return Ok(());
     }
-    let is_gone = |path: &BString| {
-        let full = path.to_path().ok().map(|path| repo.worktree_root().join(path));
-        full.is_some_and(|full| full.symlink_metadata().is_err_and(|cause| cause.kind() == ErrorKind::NotFound))
-    };
     let changed = repo.diff_trees(shadow.head_tree_id, shadow.last_tree_id())?.into_iter();
     let gone: Vec<BString> =
-        changed.filter(|it| it.after.is_some() && is_gone(&it.path)).map(|change| change.path).collect();
+        changed.filter(|it| it.after.is_some() && is_gone(repo, &it.path)).map(|change| change.path).collect();
     if gone.is_empty() {
         return Ok(());
     }
@@ -140,6 +136,38 @@ pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow:
     drop(objects.write()?);
     paths.extend(repo.detect_renames(changes)?.into_iter().filter_map(|change| change.old_path));
     Ok(())
+}
+
+/// If some of `paths` are gone since the last checkpoint, adds the names that these files have now. Returns true if that is not
+/// sure: where no new file is like the one that is gone, each of them may be it.
+pub(crate) fn add_new_names(worktree: &Worktree<'_>, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<bool> {
+    let repo = &worktree.repo;
+    if !paths.iter().any(|path| is_gone(repo, path)) {
+        return Ok(false);
+    }
+    let (seen, objects) = look_at_all(worktree, shadow)?;
+    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
+    drop(objects.write()?);
+    let (mut new, mut is_sure) = (Vec::new(), true);
+    for change in repo.detect_renames(changes)? {
+        match &change.old_path {
+            Some(old) if paths.contains(old) => paths.push(change.path),
+            None if change.before.is_none() && !paths.contains(&change.path) => new.push(change.path),
+            None if change.after.is_none() && paths.contains(&change.path) => is_sure = false,
+            _ => {}
+        }
+    }
+    if is_sure || new.is_empty() {
+        return Ok(false);
+    }
+    paths.extend(new);
+    Ok(true)
+}
+
+/// Returns true if there is nothing at `path`.
+fn is_gone(repo: &Repo, path: &BString) -> bool {
+    let full = path.to_path().ok().map(|path| repo.worktree_root().join(path));
+    full.is_some_and(|full| full.symlink_metadata().is_err_and(|cause| cause.kind() == ErrorKind::NotFound))
 }
 
 /// Returns where to look for the changes at the paths of `staged`: only at these paths, unless one of the files is new or gone

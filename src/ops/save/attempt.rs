@@ -16,10 +16,10 @@ use crate::{
     ops::{
         Context, Worktree, author,
         chain::{
-            Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_old_names, changes,
-            is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_known, look_at_paths,
-            milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
-            stashed::look_at_stashed, store_cache, take,
+            Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_new_names,
+            add_old_names, changes, is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_known,
+            look_at_paths, milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged,
+            scope_of_staged, stashed::look_at_stashed, store_cache, take,
         },
         follow::follow_head,
         moved::{self, OpenCall, moved_lines},
@@ -80,7 +80,7 @@ pub(super) fn try_save(
         request.scope = Scope::All;
     }
     let call = call_that_ran_git(worktree, &request.scope, &origin);
-    resolve_scope(worktree, &mut request.scope, &origin, &shadow)?;
+    resolve_scope(worktree, &mut request.scope, &mut origin, &shadow)?;
     let (mut seen, mut objects) = look(worktree, &request.scope, &shadow)?;
     if let Some(call) = call {
         note_moved_lines(worktree, &call, &shadow, &mut seen, &mut objects)?;
@@ -170,9 +170,10 @@ fn call_that_ran_git(worktree: &Worktree<'_>, scope: &Scope, origin: &Origin) ->
     moved::call_of(worktree, session).or_else(turn_as_call)
 }
 
-/// Replaces staged changes in `scope` by the paths to look at, and adjusts these paths to the files that exist.
-fn resolve_scope(context: &Context, scope: &mut Scope, origin: &Origin, shadow: &Shadow) -> Result<()> {
-    let repo = &context.repo;
+/// Replaces staged changes in `scope` by the paths to look at, and adjusts these paths to the files that exist. The author becomes
+/// unknown if a person may have renamed a file that a tool is changing.
+fn resolve_scope(worktree: &Worktree<'_>, scope: &mut Scope, origin: &mut Origin, shadow: &Shadow) -> Result<()> {
+    let repo = &worktree.repo;
     if let Scope::Staged(staged) = scope {
         *scope = scope_of_staged(repo, staged, shadow)?;
     }
@@ -180,7 +181,15 @@ fn resolve_scope(context: &Context, scope: &mut Scope, origin: &Origin, shadow: 
         leave_out_unknown_paths(repo, paths, shadow)?;
         // A person may have renamed a file. An agent's file tools rename nothing.
         if origin.contributor != Contributor::Agent {
-            add_old_names(context, paths, shadow)?;
+            add_old_names(worktree, paths, shadow)?;
+        }
+        let mut all = paths.clone();
+        let is_sure = !add_new_names(worktree, &mut all, shadow)?;
+        if is_sure || origin.contributor != Contributor::Human {
+            *paths = all;
+        }
+        if !is_sure && origin.contributor == Contributor::Agent {
+            *origin = author::unknown();
         }
     }
     Ok(())
