@@ -227,11 +227,16 @@ impl Repo {
         self.head_log(None).entries().take(count).filter_map(left).collect()
     }
 
-    /// Returns true if a reset has moved HEAD since it was at `commit`, as far as the reflog of the last moves says.
-    pub(crate) fn was_reset_since(&self, commit: ObjectId) -> bool {
-        let lately = self.left_lately(MOST_MOVES);
+    /// Returns the commits that resets moved HEAD away from since it was at `commit`, oldest first, as far as the reflog of the last
+    /// moves says; without a reflog, `commit`.
+    pub(crate) fn left_by_resets_since(&self, commit: ObjectId) -> Vec<ObjectId> {
+        let mut lately = self.left_lately(MOST_MOVES);
+        if lately.is_empty() {
+            return vec![commit];
+        }
         let left = lately.iter().position(|(id, _)| *id == commit).unwrap_or(lately.len());
-        lately.is_empty() || lately.iter().take(left + 1).any(|(_, by_reset)| *by_reset)
+        lately.truncate(left + 1);
+        lately.into_iter().rev().filter(|(_, by_reset)| *by_reset).map(|(id, _)| id).collect()
     }
 
     /// Returns true if the reflog has evidence that the stash entry `id` was made in this worktree: `git stash` resets HEAD to

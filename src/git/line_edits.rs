@@ -63,6 +63,17 @@ pub fn step_edits(before: &[u8], after: &[u8]) -> Vec<Edit> {
     edits(Algorithm::Histogram, before, after)
 }
 
+/// Returns the lines of `after` that were in `before`, in order.
+pub(crate) fn kept_lines(before: &[u8], after: &[u8]) -> Vec<Range<usize>> {
+    let (mut from, mut kept) = (0, Vec::new());
+    for (_, new) in step_edits(before, after) {
+        kept.push(from..new.start);
+        from = new.end;
+    }
+    kept.push(from..line_count(after) as usize);
+    kept
+}
+
 /// Assigns a number to each line of both texts, the same one to equal lines.
 ///
 /// Most lines occur in both texts in the same order: such a line is first compared with the expected one, which is

@@ -34,6 +34,7 @@ use crate::{
         written::Written,
     },
     model::{
+        change::Change,
         checkpoint::Origin,
         contributor::Contributor,
         refname::{Base, ShadowName},
@@ -165,12 +166,15 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
 /// worktree: otherwise it would count as the turn's work. If a file has changed since, they have the content of the commit.
 fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
-    let (Some(old), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
+    let (Some(known_id), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
     if open_turns(worktree)?.is_empty() {
         return Ok(());
     }
     let left = left_behind(repo, Some(head))?;
-    if !left.contains(&old) || !repo.was_reset_since(old) {
+    // HEAD may have gone to other commits between the known one and the reset.
+    let mut olds = repo.left_by_resets_since(known_id);
+    olds.retain(|old| left.contains(old));
+    if olds.is_empty() {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
@@ -180,29 +184,13 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     }
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let seen_objects = objects.write()?;
-    let old_tree_id = repo.tree_of_commit(old)?;
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
     // First takes up the work of sessions from the archived shadows, which know the authors of all lines.
     take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect(), Some(known))?;
-    // Where no shadow had work in a file that the records list for a session, the records of each commit decide. Humans wrote
-    // all the rest.
-    let of_sessions = paths_of_sessions(repo, old, &left)?;
-    let (mut of_people, mut unknown) = (Vec::new(), BTreeSet::new());
-    for change in changes {
-        let path = change.path.as_bstr();
-        let (before, last) = (repo.find_leaf(old_tree_id, path)?, repo.find_leaf(shadow.last_tree_id(), path)?);
-        if before != change.before && before != last {
-            if last == change.before && of_sessions.contains(&change.path) {
-                unknown.insert(change.path);
-            } else {
-                of_people.push((change.path, before.map(|leaf| (leaf.id, leaf.mode))));
-            }
-        }
-    }
-    let (expected, mut written) = (shadow.expected, Vec::new());
-    let of_people = [(Contributor::Human, of_people)];
-    for (contributor, edits) in of_people.into_iter().chain(steps_of_commits(repo, head, old, &unknown)?) {
-        if !edits.is_empty() {
+    let (expected, taken_up_tree_id, mut written) = (shadow.expected, shadow.last_tree_id(), Vec::new());
+    for old in olds {
+        let trees = (taken_up_tree_id, shadow.last_tree_id());
+        for (contributor, edits) in taken_back(repo, trees, (head, old), &left, &changes)? {
             let origin = Origin { contributor, ..Origin::default() };
             written.push(put_taken_back(worktree, &mut shadow, old, &origin, &edits)?);
         }
@@ -214,6 +202,39 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
         failpoint::hit("follow:after-refs");
     }
     Written::settle_all(written.into_iter().chain([seen_objects]))
+}
+
+/// Returns the content of `old`, one of the commits `left` that a reset removed, which the last checkpoint, with the tree
+/// `last_tree_id`, does not have: in the files of `changes`, in which the worktree differs from `head`. `taken_up_tree_id` has the
+/// work of sessions that was taken up.
+fn taken_back(
+    repo: &Repo,
+    (taken_up_tree_id, last_tree_id): (ObjectId, ObjectId),
+    (head, old): (ObjectId, ObjectId),
+    left: &[ObjectId],
+    changes: &[Change],
+) -> Result<Vec<Part>> {
+    let old_tree_id = repo.tree_of_commit(old)?;
+    // Where no shadow had work in a file that the records list for a session, the records of each commit decide. Humans wrote
+    // all the rest.
+    let of_sessions = paths_of_sessions(repo, old, left)?;
+    let (mut of_people, mut unknown) = (Vec::new(), BTreeSet::new());
+    for change in changes {
+        let path = change.path.as_bstr();
+        let (before, last) = (repo.find_leaf(old_tree_id, path)?, repo.find_leaf(last_tree_id, path)?);
+        if before != change.before && before != last {
+            let is_taken_up = repo.find_leaf(taken_up_tree_id, path)? != change.before;
+            if !is_taken_up && of_sessions.contains(&change.path) {
+                unknown.insert(change.path.clone());
+            } else {
+                of_people.push((change.path.clone(), before.map(|leaf| (leaf.id, leaf.mode))));
+            }
+        }
+    }
+    let mut parts = vec![(Contributor::Human, of_people)];
+    parts.extend(steps_of_commits(repo, head, old, &unknown)?);
+    parts.retain(|(_, edits)| !edits.is_empty());
+    Ok(parts)
 }
 
 /// Adds a checkpoint with `edits` to `shadow`: content of the commit `old`, or of one before it.

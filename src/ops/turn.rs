@@ -2,29 +2,31 @@
 //! baseline: a checkpoint of the worktree as the turn found it. The first checkpoint follows the baseline, and may set the shadow
 //! aside.
 
+mod pending;
+
 use gix::ObjectId;
 
+pub(crate) use self::pending::{pending_of, release_pending};
+use self::pending::{readable, release_all_pending};
 use crate::{
     error::{Error, Kind, Result},
     git::{
         Repo,
         commit::Moment,
         new_objects::{NewObjects, Target},
-        refs::RefUpdate,
-        seed::staged,
         side::Side,
         written::Written,
     },
     model::{
         checkpoint::{Checkpoint, Origin},
-        refname::{self, Base},
+        contributor::Contributor,
+        refname::{Base, ShadowName},
         session::{Phase, Session, UnderWay, is_valid_id},
     },
     ops::{
         Context, Worktree, author,
         chain::{
             Saved, Shadow,
-            archive::archive_name,
             carry_forward::{Destination, carry, put_on_top},
             commit::{self, Draft},
             shadows,
@@ -150,9 +152,8 @@ impl<'c> OpenTurn<'c> {
         if turn.has_checkpoint || !(may_follow_tip || shadow.name.session.is_some()) {
             return Ok(shadow);
         }
-        if turn.should_reset_shadow && shadow.is_begun() {
-            shadow.sets_aside = true;
-            shadow.begin_afresh(repo)?;
+        if turn.should_reset_shadow {
+            set_aside(repo, &mut shadow)?;
         }
         if may_follow_tip
             && let Some((_, id)) = pending_of(repo, &session.id)?
@@ -174,28 +175,18 @@ impl<'c> OpenTurn<'c> {
         Ok(shadow)
     }
 
-    /// Before a checkpoint is added to `shadow` for a commit that was made during open turns, adds the baselines of the turns
-    /// that began on the base of `shadow` and have no checkpoint yet. Returns these turns. Leaves out turns that are about to
-    /// set the shadow aside: their baselines do not follow it.
-    pub(crate) fn enter_all(worktree: &'c Worktree<'_>, shadow: &mut Shadow) -> Result<Vec<Self>> {
+    /// Puts the baselines of turns that have no checkpoint yet into `shadow`, oldest first, unless the next checkpoint, which is of
+    /// no turn, may take them: it is of `who`, and so are all of them. Returns these turns.
+    pub(crate) fn enter_all(worktree: &'c Worktree<'_>, shadow: &mut Shadow, who: Contributor) -> Result<Vec<Self>> {
         let repo = &worktree.repo;
-        let mut entered = Vec::new();
-        for id in worktree.turns().entries.iter().map(|entry| &entry.id) {
-            let Some(mut open) = Self::of(worktree, Some(id))? else { continue };
-            let tip = shadow.tip.as_ref();
-            if open.turn.has_checkpoint
-                || open.turn.should_reset_shadow
-                || !tip.map_or(Ok(true), |tip| goes_back_to(repo, tip, open.turn.shadow_tip))?
-            {
-                continue;
-            }
-            let pending = pending_of(repo, id)?.and_then(|(_, id)| readable(repo, id));
-            if let Some(pending) = pending.filter(|it| it.base == shadow.name.base) {
-                open.put_baseline_first(worktree, &pending, shadow)?;
-                entered.push(open);
-            }
+        let mut begun = begun(worktree, &shadow.name, shadow.tip.as_ref(), who)?;
+        if begun.iter().any(|(open, _)| open.turn.should_reset_shadow) {
+            set_aside(repo, shadow)?;
         }
-        Ok(entered)
+        for (open, pending) in &mut begun {
+            open.put_baseline_first(worktree, pending, shadow)?;
+        }
+        Ok(begun.into_iter().map(|(open, _)| open).collect())
     }
 
     /// Fills in from the session's files what is missing: agent, model, turn, and as message the prompt's first line.
@@ -269,6 +260,53 @@ impl<'c> OpenTurn<'c> {
     }
 }
 
+/// Returns the turns that have no checkpoint yet and began on the base of the shadow `name` with its checkpoint `tip`, each with its
+/// baseline, oldest first; none if all baselines are of `who`.
+fn begun<'c>(
+    context: &'c Context,
+    name: &ShadowName,
+    tip: Option<&Checkpoint>,
+    who: Contributor,
+) -> Result<Vec<(OpenTurn<'c>, Checkpoint)>> {
+    let repo = &context.repo;
+    let mut begun = Vec::new();
+    // In the middle of a rebase, what a turn began with may be in git's autostash.
+    if repo.is_rebasing() {
+        return Ok(begun);
+    }
+    for id in context.turns().entries.iter().map(|entry| &entry.id) {
+        let Some(open) = OpenTurn::of(context, Some(id))?.filter(|open| !open.turn.has_checkpoint) else { continue };
+        // The shadow that it is about to set aside may be its own.
+        let is_here = !open.turn.should_reset_shadow || shadows::name_for(context, name.base, Some(id)) == *name;
+        if is_here && tip.map_or(Ok(true), |tip| goes_back_to(repo, tip, open.turn.shadow_tip))? {
+            let pending = pending_of(repo, id)?.and_then(|(_, id)| readable(repo, id));
+            begun.extend(pending.filter(|it| it.base == name.base).map(|pending| (open, pending)));
+        }
+    }
+    if begun.iter().all(|(_, pending)| pending.origin.contributor == who) {
+        begun.clear();
+    }
+    begun.sort_by_key(|(_, pending)| pending.seconds);
+    Ok(begun)
+}
+
+/// Returns the baselines that a save of `who`, which is of no turn, puts before its checkpoint; `tip` is the last one.
+pub(crate) fn baselines(context: &Context, tip: Option<&Checkpoint>, who: Contributor) -> Result<Vec<Checkpoint>> {
+    let repo = &context.repo;
+    let base = tip.map_or_else(|| Ok(Base::of_head(repo.head()?.id)), |tip| Ok(tip.base))?;
+    let begun = begun(context, &ShadowName::of_worktree(base, repo.worktree_id()), tip, who)?;
+    Ok(begun.into_iter().map(|(_, pending)| pending).collect())
+}
+
+/// Makes the next checkpoint set `shadow` aside, if it has begun.
+fn set_aside(repo: &Repo, shadow: &mut Shadow) -> Result<()> {
+    if shadow.is_begun() {
+        shadow.sets_aside = true;
+        shadow.begin_afresh(repo)?;
+    }
+    Ok(())
+}
+
 /// How many times commits may carry a shadow forward within a turn before we no longer recognize it.
 const MOST_COMMITS: usize = 64;
 
@@ -284,26 +322,6 @@ fn goes_back_to(repo: &Repo, tip: &Checkpoint, id: Option<ObjectId>) -> Result<b
         at = source;
     }
     Ok(false)
-}
-
-/// How many checkpoints back we look for the same state.
-const MOST_CHECKPOINTS: usize = 64;
-
-/// Returns the ref of the baseline of `session` in this worktree, and the checkpoint that it points to.
-pub(crate) fn pending_of(repo: &Repo, session: &str) -> Result<Option<(String, ObjectId)>> {
-    let name = refname::pending_ref(repo.worktree_id(), session);
-    if let Some(id) = repo.find_sound_ref(&name)? {
-        return Ok(Some((name, id)));
-    }
-    let old = refname::old_pending_ref(session);
-    let Some(id) = repo.find_sound_ref(&old)? else { return Ok(None) };
-    let is_here = readable(repo, id).is_none_or(|pending| pending.worktree == repo.worktree_id());
-    Ok(is_here.then_some((old, id)))
-}
-
-/// Returns the checkpoint `id`, if it can be read: a damaged baseline must not stop later checkpoints.
-fn readable(repo: &Repo, id: ObjectId) -> Option<Checkpoint> {
-    repo.find_checkpoint(id).ok().flatten()
 }
 
 /// Returns the baseline of the turn of `session`, if the turn's first checkpoint is still to come and will follow the baseline.
@@ -326,53 +344,4 @@ pub(crate) fn leaves_out_the_same(context: &Context, session: &str, seen: &Saved
         pending.and_then(|pending| pending.side_id).map(|id| repo.read_side(id)).transpose()?.unwrap_or_default();
     let before = side.manifest.skipped.iter().map(|skipped| &skipped.path);
     Ok(before.eq(seen.skipped.iter().map(|skipped| &skipped.path)))
-}
-
-/// Releases the baseline of `session` in this worktree. It goes to the archive, unless the worktree
-/// (`now_tree_id`), HEAD or a live shadow holds the same.
-pub(crate) fn release_pending(context: &Context, session: &str, now_tree_id: Option<ObjectId>) -> Result<()> {
-    let Some((name, id)) = pending_of(&context.repo, session)? else { return Ok(()) };
-    release(&context.repo, name, id, now_tree_id)
-}
-
-/// Releases the baselines of `session` in all worktrees, because the session will not continue there.
-fn release_all_pending(context: &Context, session: &str) -> Result<()> {
-    let repo = &context.repo;
-    for (name, id) in repo.refs_below(refname::PENDING)? {
-        if refname::is_pending_of(&name, session) {
-            release(repo, name, id, None)?;
-        }
-    }
-    Ok(())
-}
-
-fn release(repo: &Repo, name: String, id: ObjectId, now_tree_id: Option<ObjectId>) -> Result<()> {
-    let mut updates = vec![RefUpdate { name, old: Some(id), new: None }];
-    if let Some(pending) = readable(repo, id)
-        && !(now_tree_id == Some(pending.tree_id) && is_staged_still(repo, &pending)?)
-        && !is_held(repo, &pending)?
-    {
-        updates.insert(0, RefUpdate { name: archive_name(repo, id)?, old: None, new: Some(id) });
-    }
-    repo.update_refs(&updates)
-}
-
-/// Returns true if the index is still as it was when `pending` was taken.
-fn is_staged_still(repo: &Repo, pending: &Checkpoint) -> Result<bool> {
-    let side = pending.side_id.map(|id| repo.read_side(id)).transpose()?.unwrap_or_default();
-    let Some(tree_id) = side.index_tree_id else { return Ok(side.unmerged_tree_id.is_none()) };
-    let now = staged(repo, &mut NewObjects::new(repo, Target::Loose))?;
-    Ok(side.unmerged_tree_id.is_none() && now.unmerged.is_empty() && now.tree_id == Some(tree_id))
-}
-
-fn is_held(repo: &Repo, pending: &Checkpoint) -> Result<bool> {
-    let head = repo.head()?.id;
-    let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-    if pending.side_id.is_none() && pending.tree_id == head_tree_id {
-        return Ok(true);
-    }
-    let Some(tip) = shadows::latest_on(repo, Base::of_head(head))?.map(|tip| tip.id) else { return Ok(false) };
-    // Two checkpoints with the same tree may differ in the index and in the exact bytes.
-    let is_same = |it: &Checkpoint| it.tree_id == pending.tree_id && it.side_id == pending.side_id;
-    Ok(repo.chain_in_time(tip).take(MOST_CHECKPOINTS).flatten().any(|checkpoint| is_same(&checkpoint)))
 }

@@ -49,6 +49,58 @@ fn a_command_of_another_session_takes_no_file_that_a_tool_has_named() {
     world.finish();
 }
 
+/// Returns how many lines of the file are an agent's.
+fn agents_lines(world: &World, path: &str) -> u64 {
+    let blame: Value = serde_json::from_str(&world.done(&["blame", path, "--json"])).expect("JSON");
+    let count = |lines: &Value| lines["end"].as_u64().expect("a line") + 1 - lines["start"].as_u64().expect("a line");
+    blame["lines"].as_array().expect("lines").iter().filter(|lines| lines["owner"] == "agent").map(count).sum()
+}
+
+/// A person renames two files with an agent's work, and the next tool names only one of them.
+#[test]
+fn a_renamed_file_keeps_its_authors_if_a_tool_names_another_one() {
+    let world = World::with_lines();
+    world.prompt("a");
+    world.edit("a", "1", "f", "of a");
+    world.edit("a", "2", "g", "of a, too");
+    world.sh("mv f moved; mv g elsewhere");
+    world.edit("a", "3", "moved", "of a, later");
+    world.stop("a");
+    assert_eq!((agents_lines(&world, "moved"), agents_lines(&world, "elsewhere")), (2, 1));
+    world.sh("git add -A");
+    world.commit();
+    assert_eq!((agents_lines(&world, "moved"), agents_lines(&world, "elsewhere")), (2, 1));
+    world.finish();
+}
+
+/// A person renames the file that a tool is changing. `g` is so short that git sees no rename once the tool has changed it.
+#[rstest::rstest]
+fn a_file_that_a_person_renames_while_a_tool_changes_it_is_no_persons(
+    #[values("f", "g")] path: &str,
+    #[values("mv", "git mv")] rename: &str,
+    #[values(false, true)] commits: bool,
+) {
+    let world = World::with_lines();
+    world.prompt("a");
+    world.edit("a", "1", path, "of a");
+    world.before("a", "2", &[path]);
+    world.add(path, "of a, too, in a line that is much longer than all others in this file");
+    world.sh(&format!("{rename} {path} moved"));
+    if commits {
+        world.sh("git add -A; git commit -qm moved");
+    }
+    world.after("a", "2", &[path]);
+    world.stop("a");
+    world.sh("git add -A; git commit -qm all --allow-empty");
+    let blame: Value = serde_json::from_str(&world.done(&["blame", "moved", "--json"])).expect("JSON");
+    let lines = blame["lines"].as_array().expect("lines");
+    assert!(lines.last().expect("a line")["owner"] != "human", "{blame}");
+    if path == "f" {
+        assert!(agents_lines(&world, "moved") > 0, "{blame}");
+    }
+    world.finish();
+}
+
 /// A person renames a file in mid-turn, and the next tool names only the new path.
 #[rstest::rstest]
 #[case::staged("git mv f moved")]
@@ -65,17 +117,7 @@ fn a_file_that_a_person_renames_before_a_tool_names_it_keeps_its_authors(#[case]
     world.stop("a");
     world.sh("git add -A");
     world.commit();
-    let blame: Value = serde_json::from_str(&world.done(&["blame", "moved", "--json"])).expect("JSON");
-    let agents: u64 = blame["lines"]
-        .as_array()
-        .expect("lines")
-        .iter()
-        .map(|lines| match lines["owner"].as_str() {
-            Some("agent") => lines["end"].as_u64().expect("a line") + 1 - lines["start"].as_u64().expect("a line"),
-            _ => 0,
-        })
-        .sum();
-    assert_eq!(agents, 3, "{blame}");
+    assert_eq!(agents_lines(&world, "moved"), 3);
     world.finish();
 }
 

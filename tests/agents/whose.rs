@@ -480,7 +480,7 @@ fn uncommitted(world: &World) -> Vec<String> {
 
 #[rstest::rstest]
 #[case::a_turn_whose_tools_are_not_known(|world: &World| world.prompt("s"), &["f agent", "h human"])]
-#[case::two_such_turns(|world: &World| ["s", "t"].iter().for_each(|it| world.prompt(it)), &["f unknown", "h unknown"])]
+#[case::two_such_turns(|world: &World| ["s", "t"].iter().for_each(|it| world.prompt(it)), &["f unknown", "h human"])]
 #[case::between_turns(|_: &World| {}, &["f human", "h human"])]
 #[case::a_command(|world: &World| { world.prompt("s"); world.before("s", "1", &[]); }, &["f agent", "h human"])]
 #[case::a_tool_with_a_file(|world: &World| { world.prompt("s"); world.before("s", "1", &["f"]); }, &["f agent", "h human"])]

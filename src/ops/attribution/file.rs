@@ -1,9 +1,6 @@
 //! The attribution of one file of a commit: the lines that git counts as added, with the owners that the records name.
 
-use std::{
-    collections::{HashMap, hash_map::Entry},
-    rc::Rc,
-};
+use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -16,7 +13,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::line_edits,
+    git::line_edits::{self, kept_lines},
     model::{
         attribution::{
             AuthorId, Differ, FileOwnership, Owner, Span,
@@ -184,7 +181,7 @@ impl Reader<'_> {
         let human = self.authors.plain(Contributor::Human);
         for (at, view) in views.iter().enumerate() {
             keeps_base &= !self.records.is_squashed(view.record, commit)?;
-            let Some(mut spans) = self.carried(view, change, text)? else { continue };
+            let Some(mut spans) = self.carried(commit, view, change, text)? else { continue };
             let mut is_blind = otherwise != human;
             for older in &views[at + 1..] {
                 is_blind |= self.records.is_blind(view.record, older.record)?;
@@ -235,19 +232,47 @@ impl Reader<'_> {
     }
 
     /// Returns the recorded spans, carried to the lines of the commit; none if the recorded blob is gone.
-    fn carried(&self, view: &View<'_>, change: &Change, text: &Text) -> Result<Option<Vec<Span>>> {
-        let spans = &view.file.ownership.spans;
+    fn carried(&self, commit: ObjectId, view: &View<'_>, change: &Change, text: &Text) -> Result<Option<Vec<Span>>> {
         match view.file.blob {
-            Some(blob) if Some(blob) == change.after.map(|leaf| leaf.id) => Ok(Some(spans.clone())),
+            Some(blob) if Some(blob) == change.after.map(|leaf| leaf.id) => {
+                self.with_base_lines(commit, view, change, &text.after).map(Some)
+            }
             Some(blob) if self.repo.has_object(blob) => {
                 let before = self.repo.read_blob(blob)?;
+                let spans = self.with_base_lines(commit, view, change, &before)?;
                 let steps = line_edits::step_edits;
                 let differ = Differ { steps: &steps, counted: &steps };
-                Ok(Some(carry(&differ, spans, &before, &text.after, CARRIER)))
+                Ok(Some(carry(&differ, &spans, &before, &text.after, CARRIER)))
             }
             Some(_) => Ok(None),
             None => Ok(Some(Vec::new())),
         }
+    }
+
+    /// Returns the spans of the recorded file, whose content is `recorded`. If git saw a rename then and sees a new file in `commit`,
+    /// they include the lines that the old file has in its parent: of these, the record says nothing.
+    fn with_base_lines(
+        &self,
+        commit: ObjectId,
+        view: &View<'_>,
+        change: &Change,
+        recorded: &[u8],
+    ) -> Result<Vec<Span>> {
+        let (repo, mut spans) = (self.repo, view.file.ownership.spans.clone());
+        let Some(from) = view.file.ownership.from.as_ref().filter(|_| change.before.is_none()) else {
+            return Ok(spans);
+        };
+        let parent = repo.parents_of(commit)?.first().map(|parent| repo.tree_of_commit(*parent)).transpose()?;
+        let leaf = parent.map(|tree_id| repo.find_leaf(tree_id, from.as_bstr())).transpose()?.flatten();
+        let Some(leaf) = leaf.filter(|leaf| leaf.mode != Mode::Gitlink && repo.has_object(leaf.id)) else {
+            return Ok(spans);
+        };
+        let mut base = restrict(&spans, &kept_lines(&repo.read_blob(leaf.id)?, recorded), Owner::Base);
+        base.retain(|span| span.owner == Owner::Base);
+        spans.retain(|span| span.owner != Owner::Base);
+        spans.extend(base);
+        spans.sort_by_key(|span| span.start);
+        Ok(spans)
     }
 
     fn removals(
@@ -324,69 +349,5 @@ impl Reader<'_> {
             names.extend([Some(&recorded.path), recorded.from.as_ref()].into_iter().flatten().cloned());
         }
         Ok(found)
-    }
-
-    /// Returns the name that the file `path`, new in `commit` or to `record`, had when that was made, if `commit` has it with other
-    /// content.
-    fn renamed_from(&mut self, commit: ObjectId, record: &Recorded, path: &BString) -> Result<Option<BString>> {
-        if record.commit == commit {
-            return Ok(None);
-        }
-        let repo = self.repo;
-        if let Entry::Vacant(entry) = self.renamed.entry((record.id, commit)) {
-            let tree_id = repo.tree_of_commit(commit)?;
-            let mut gone = Vec::new();
-            for file in record.files() {
-                let path = &file.ownership.path;
-                if let Some(blob) = file.blob
-                    && repo.find_leaf(tree_id, path.as_bstr())?.is_none()
-                {
-                    gone.push((path.clone(), blob));
-                }
-            }
-            let parent_tree_id = match repo.parents_of(commit)?.first() {
-                Some(parent) => repo.tree_of_commit(*parent)?,
-                None => repo.empty_tree_id(),
-            };
-            let changes = if gone.is_empty() { Vec::new() } else { repo.diff_trees(parent_tree_id, tree_id)? };
-            let mut changes = repo.detect_renames(changes)?;
-            for change in &mut changes {
-                let known = change.old_path.as_ref().unwrap_or(&change.path);
-                change.before = change.before.filter(|_| !record.has_left(known));
-            }
-            entry.insert(repo.find_renamed(gone, changes)?);
-        }
-        Ok(self.renamed[&(record.id, commit)].get(path).cloned())
-    }
-
-    /// Returns the name that a file called one of `names` had when `record` was made, where git has carried the change from
-    /// there to `commit` over a rename, as in a rebase.
-    fn former_name(&mut self, commit: ObjectId, record: &Recorded, names: &[BString]) -> Result<Option<BString>> {
-        let repo = self.repo;
-        let (Some(from), Some(to)) = (record.parent, repo.parents_of(commit)?.first().copied()) else {
-            return Ok(None);
-        };
-        if from == to {
-            return Ok(None);
-        }
-        let key = (record.id, to);
-        if let Entry::Vacant(entry) = self.renames.entry(key) {
-            let renames = if record.is_renamed_in(repo, repo.tree_of_commit(to)?)? && repo.is_commit(from)? {
-                let renames = repo
-                    .diff_trees(repo.tree_of_commit(from)?, repo.tree_of_commit(to)?)
-                    .and_then(|changes| repo.detect_renames(changes))
-                    // A partial clone may lack what the record's parent leads to.
-                    .unwrap_or_else(|error| {
-                        tracing::debug!(%error, "cannot find the renames since a record was made");
-                        Vec::new()
-                    });
-                repo.check_interrupt()?;
-                renames.into_iter().filter_map(|it| Some((it.path, it.old_path?))).collect()
-            } else {
-                HashMap::new()
-            };
-            entry.insert(renames);
-        }
-        Ok(names.iter().find_map(|name| self.renames[&key].get(name).cloned()))
     }
 }

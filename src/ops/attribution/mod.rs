@@ -7,6 +7,7 @@ mod commit;
 mod commits;
 mod export;
 mod file;
+mod former_names;
 mod left;
 mod moves;
 mod options;

@@ -4,7 +4,7 @@ use bstr::BString;
 use gix::ObjectId;
 
 use super::super::{
-    Context,
+    Context, author,
     chain::{Author, Request},
     named::{self, Occasion},
     provenance::replay::Step,
@@ -14,6 +14,7 @@ use crate::{
     error::Result,
     git::Repo,
     model::{
+        change::Change,
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
     },
@@ -38,7 +39,9 @@ pub(super) fn unsaved(
         Ok(changes)
     };
     let mut named = named::requests(context, Occasion::of_author(origin));
-    if origin.contributor == Contributor::Human && named.is_empty() {
+    let mut begun =
+        if origin.session.is_none() { turn::baselines(context, tip, origin.contributor)? } else { Vec::new() };
+    if origin.contributor == Contributor::Human && named.is_empty() && begun.is_empty() {
         return Ok(Vec::new());
     }
     let (mut last_tree_id, mut steps) = (last_tree_id, Vec::new());
@@ -47,14 +50,26 @@ pub(super) fn unsaved(
     named.retain(|request| rest.iter().any(|change| names(request, &change.path)));
     let mut sessions = named.iter().filter_map(|it| it.turn_of.as_deref()).chain(origin.session.as_deref());
     if let Some(baseline) = sessions.find_map(|id| turn::baseline(context, id, tip).transpose()).transpose()? {
+        begun = vec![baseline];
+    }
+    for baseline in begun {
         steps.push(Step::new(baseline.origin, changes(last_tree_id, baseline.tree_id)?));
         last_tree_id = baseline.tree_id;
         rest = changes(last_tree_id, now_tree_id)?;
     }
     for request in named {
-        let (own, others) = rest.into_iter().partition(|change| names(&request, &change.path));
+        // As in a save, a person may have renamed a file that a tool is changing; without a similar one, it may be each new one.
+        let is_lost = rest.iter().any(|change| change.after.is_none() && names(&request, &change.path));
+        let may_be_it = |change: &Change| match &change.old_path {
+            Some(old) => names(&request, old),
+            None => is_lost && change.before.is_none(),
+        };
+        let is_in_doubt =
+            rest.iter().any(|change| change.old_path.is_none() && !names(&request, &change.path) && may_be_it(change));
+        let (own, others) = rest.into_iter().partition(|change| names(&request, &change.path) || may_be_it(change));
         rest = others;
         let origin = if let Author::Is(origin) = request.author { origin } else { Origin::default() };
+        let origin = if is_in_doubt { author::unknown() } else { origin };
         steps.push(Step::new(origin, own));
     }
     steps.push(Step::new(origin.clone(), rest));

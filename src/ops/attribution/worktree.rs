@@ -36,7 +36,7 @@ use crate::{
     git::{
         Repo,
         commit::NewCommit,
-        line_edits::step_edits,
+        line_edits::{kept_lines, step_edits},
         new_objects::{NewObjects, Target},
     },
     model::{
@@ -258,14 +258,8 @@ fn give_back(repo: &Repo, leaf: Leaf, change: &Change, ownership: &mut FileOwner
     let Some(after) = change.after.filter(|_| ownership.whole.is_none()) else { return Ok(()) };
     let (before, after) = (repo.read_blob(leaf.id)?, repo.read_blob(after.id)?);
     let added: Vec<_> = step_edits(&before, &after).into_iter().map(|(_, new)| new).collect();
-    let (mut from, mut copied) = (0, Vec::new());
-    for lines in &added {
-        copied.push(from..lines.start);
-        from = lines.end;
-    }
-    copied.push(from..after.lines().count());
     let own = restrict(&ownership.spans, &added, Owner::Base);
-    ownership.spans = [restrict(&[], &copied, Owner::Base), own].concat();
+    ownership.spans = [restrict(&[], &kept_lines(&before, &after), Owner::Base), own].concat();
     ownership.spans.sort_by_key(|span| span.start);
     Ok(())
 }

@@ -113,9 +113,10 @@ pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, sha
     Ok(())
 }
 
-/// If one of `paths` is new since the last checkpoint, adds the missing files with uncommitted changes. One of them may have been
-/// renamed to the new path, and its lines keep their authors only if one checkpoint has both names.
-pub(crate) fn add_missing_files(repo: &Repo, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
+/// If one of `paths` is a file that was renamed since the last checkpoint, adds its old name: its lines keep their authors only if
+/// one checkpoint has both names. Other missing files wait, as their new names may not be among `paths`.
+pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
+    let repo = &context.repo;
     let mut has_new = false;
     for path in &*paths {
         has_new = has_new || repo.find_entry(shadow.last_tree_id(), path.as_bstr())?.is_none();
@@ -123,13 +124,50 @@ pub(crate) fn add_missing_files(repo: &Repo, paths: &mut Vec<BString>, shadow: &
     if !has_new {
         return Ok(());
     }
-    let is_gone = |path: &BString| {
-        let full = path.to_path().ok().map(|path| repo.worktree_root().join(path));
-        full.is_some_and(|full| full.symlink_metadata().is_err_and(|cause| cause.kind() == ErrorKind::NotFound))
-    };
     let changed = repo.diff_trees(shadow.head_tree_id, shadow.last_tree_id())?.into_iter();
-    paths.extend(changed.filter(|it| it.after.is_some() && is_gone(&it.path)).map(|change| change.path));
+    let gone: Vec<BString> =
+        changed.filter(|it| it.after.is_some() && is_gone(repo, &it.path)).map(|change| change.path).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let (seen, objects) = look_at_paths(context, &[paths.as_slice(), &gone].concat(), shadow)?;
+    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
+    // The search for renames reads them; the save writes those that it needs once more.
+    drop(objects.write()?);
+    paths.extend(repo.detect_renames(changes)?.into_iter().filter_map(|change| change.old_path));
     Ok(())
+}
+
+/// If some of `paths` are gone since the last checkpoint, adds the names that these files have now. Returns true if that is not
+/// sure: where no new file is like the one that is gone, each of them may be it.
+pub(crate) fn add_new_names(worktree: &Worktree<'_>, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<bool> {
+    let repo = &worktree.repo;
+    if !paths.iter().any(|path| is_gone(repo, path)) {
+        return Ok(false);
+    }
+    let (seen, objects) = look_at_all(worktree, shadow)?;
+    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
+    drop(objects.write()?);
+    let (mut new, mut is_sure) = (Vec::new(), true);
+    for change in repo.detect_renames(changes)? {
+        match &change.old_path {
+            Some(old) if paths.contains(old) => paths.push(change.path),
+            None if change.before.is_none() && !paths.contains(&change.path) => new.push(change.path),
+            None if change.after.is_none() && paths.contains(&change.path) => is_sure = false,
+            _ => {}
+        }
+    }
+    if is_sure || new.is_empty() {
+        return Ok(false);
+    }
+    paths.extend(new);
+    Ok(true)
+}
+
+/// Returns true if there is nothing at `path`.
+fn is_gone(repo: &Repo, path: &BString) -> bool {
+    let full = path.to_path().ok().map(|path| repo.worktree_root().join(path));
+    full.is_some_and(|full| full.symlink_metadata().is_err_and(|cause| cause.kind() == ErrorKind::NotFound))
 }
 
 /// Returns where to look for the changes at the paths of `staged`: only at these paths, unless one of the files is new or gone

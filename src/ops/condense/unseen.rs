@@ -6,13 +6,12 @@ use bstr::{BString, ByteSlice as _};
 
 use super::made::Made;
 use crate::{
-    error::Result,
+    error::{Error, Result},
     git::{
         Repo,
         edit_tree::{Edit, edit_tree},
         line_edits::{is_binary, step_edits},
         new_objects::{NewObjects, Target},
-        refs::RefUpdate,
         side::{Side, write_side_tree},
     },
     model::{
@@ -23,7 +22,7 @@ use crate::{
     },
     ops::{
         Worktree,
-        chain::{Shadow, commit::Draft, side_commit},
+        chain::{Shadow, commit::Draft, publish, side_commit},
         turn::{self, OpenTurn},
     },
     state::failpoint,
@@ -37,8 +36,7 @@ const MOST_CHECKPOINTS: usize = 64;
 pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> Result<()> {
     let repo = &worktree.repo;
     let mut shadow = Shadow::read_at(repo, base)?;
-    let expected = shadow.expected;
-    let turns = OpenTurn::enter_all(worktree, &mut shadow)?;
+    let turns = OpenTurn::enter_all(worktree, &mut shadow, Contributor::Unknown)?;
     let mut changes = made.changes(repo)?;
     // The command has only committed what was staged or saved before.
     let staged = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
@@ -62,15 +60,17 @@ pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> R
     let tree_id = edit_tree(shadow.last_tree_id(), &edits, &mut objects)?;
     let (parent_id, after) = shadow.links(&mut objects)?;
     let side_tree_id = write_side_tree(&side_without(&shadow, &edits, &mut objects)?, &mut objects)?;
-    let (name, time) = (&shadow.name, shadow.not_before(repo.now()));
+    let (name, time) = (shadow.name.clone(), shadow.not_before(repo.now()));
     let (subject, body) = ("changes that a command committed", format!("It is in {}.\n", made.commit));
     let origin = &Origin { contributor: Contributor::Unknown, ..Origin::default() };
     let side_id = side_commit(repo, &shadow, side_tree_id, origin, &mut objects)?;
-    let id = Draft { name, tree_id, parent_id, after, side_id, origin, subject, body: &body, time }
+    let id = Draft { name: &name, tree_id, parent_id, after, side_id, origin, subject, body: &body, time }
         .write(repo, &mut objects)?;
     let written = objects.write()?;
+    let taken = repo.checkpoint(id)?.ok_or_else(|| Error::internal(format!("'{id}' is no checkpoint")))?;
+    shadow.follow(repo, taken)?;
     failpoint::hit("unseen:before-refs");
-    repo.update_refs(&[RefUpdate { name: name.to_ref(), old: expected, new: Some(id) }])?;
+    publish(worktree, &mut shadow)?;
     failpoint::hit("unseen:after-refs");
     written.settle()?;
     for turn in turns {

@@ -16,10 +16,10 @@ use crate::{
     ops::{
         Context, Worktree, author,
         chain::{
-            Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_missing_files, changes,
-            is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_known, look_at_paths,
-            milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
-            stashed::look_at_stashed, store_cache, take,
+            Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_new_names,
+            add_old_names, changes, is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_known,
+            look_at_paths, milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged,
+            scope_of_staged, stashed::look_at_stashed, store_cache, take,
         },
         follow::follow_head,
         moved::{self, OpenCall, moved_lines},
@@ -68,17 +68,20 @@ pub(super) fn try_save(
         request.verify = request.verify || verified_mark::wants_verification(worktree)?;
     }
     let turn_of = request.turn_of.as_deref().or(origin.session.as_deref());
-    let mut turn = OpenTurn::of(worktree, turn_of)?;
-    let mut shadow = match &mut turn {
+    let mut turns: Vec<OpenTurn<'_>> = OpenTurn::of(worktree, turn_of)?.into_iter().collect();
+    let mut shadow = match turns.first_mut() {
         Some(turn) => turn.enter(worktree, &mut origin, &mut request.message)?,
         None => Shadow::read_for(worktree, origin.session.as_deref())?,
     };
+    if turns.is_empty() && origin.session.is_none() {
+        turns = OpenTurn::enter_all(worktree, &mut shadow, origin.contributor)?;
+    }
     if shadow.tip.is_none() && !worktree.broken().is_empty() {
         // The broken chain was set aside: no live checkpoint has the paths that the request leaves out, so save them as well.
         request.scope = Scope::All;
     }
     let call = call_that_ran_git(worktree, &request.scope, &origin);
-    resolve_scope(repo, &mut request.scope, &origin, &shadow)?;
+    resolve_scope(worktree, &mut request.scope, &mut origin, &shadow)?;
     let (mut seen, mut objects) = look(worktree, &request.scope, &shadow)?;
     if let Some(call) = call {
         note_moved_lines(worktree, &call, &shadow, &mut seen, &mut objects)?;
@@ -110,7 +113,7 @@ pub(super) fn try_save(
                 stats::cache_if_due(repo, id);
             }
             emit_events(worktree, &saved, had_shadow, baseline.as_ref());
-            if let Some(turn) = turn {
+            for turn in turns {
                 turn.took_checkpoint(worktree);
             }
             saved
@@ -118,7 +121,7 @@ pub(super) fn try_save(
         ToDo::Publish => {
             repair_unchanged(worktree, &shadow, objects)?;
             publish(worktree, &mut shadow)?;
-            if let Some(turn) = turn {
+            for turn in turns {
                 turn.took_checkpoint(worktree);
             }
             let saved = unchanged(worktree, request.verify, origin, &shadow, &seen, start)?;
@@ -168,17 +171,26 @@ fn call_that_ran_git(worktree: &Worktree<'_>, scope: &Scope, origin: &Origin) ->
     moved::call_of(worktree, session).or_else(turn_as_call)
 }
 
-/// Replaces staged changes in `scope` by the paths to look at, drops unknown paths, and adds files that a person may have
-/// renamed.
-fn resolve_scope(repo: &Repo, scope: &mut Scope, origin: &Origin, shadow: &Shadow) -> Result<()> {
+/// Replaces staged changes in `scope` by the paths to look at, and adjusts these paths to the files that exist. The author becomes
+/// unknown if a person may have renamed a file that a tool is changing.
+fn resolve_scope(worktree: &Worktree<'_>, scope: &mut Scope, origin: &mut Origin, shadow: &Shadow) -> Result<()> {
+    let repo = &worktree.repo;
     if let Scope::Staged(staged) = scope {
         *scope = scope_of_staged(repo, staged, shadow)?;
     }
     if let Scope::PathsIfThere(paths) = scope {
         leave_out_unknown_paths(repo, paths, shadow)?;
-        // A person may have renamed a missing file to a new one: look at both. An agent's file tools rename nothing.
+        // A person may have renamed a file. An agent's file tools rename nothing.
         if origin.contributor != Contributor::Agent {
-            add_missing_files(repo, paths, shadow)?;
+            add_old_names(worktree, paths, shadow)?;
+        }
+        let mut all = paths.clone();
+        let is_sure = !add_new_names(worktree, &mut all, shadow)?;
+        if is_sure || origin.contributor != Contributor::Human {
+            *paths = all;
+        }
+        if !is_sure && origin.contributor == Contributor::Agent {
+            *origin = author::unknown();
         }
     }
     Ok(())

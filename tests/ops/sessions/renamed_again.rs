@@ -44,6 +44,23 @@ fn lines_of_a_file_that_an_agent_renames_stay_whose_they_were(
     desk.finish();
 }
 
+/// An agent has renamed its file, in which a person had added lines; then the person adds more to that commit.
+#[rstest::rstest]
+fn lines_of_a_renamed_file_stay_an_agents_if_an_amend_hides_the_rename(#[values(1, 2)] early: usize) {
+    let desk = Desk::new();
+    desk.turn("s", &[("old", &(1..=5).map(|line| format!("of the agent {line}\n")).collect::<String>())]);
+    desk.commit_all();
+    desk.sh(&format!("for i in $(seq {early}); do echo \"of a person $i\" >>old; done"));
+    desk.prompt("s");
+    desk.sh("mv old new");
+    desk.stop("s");
+    desk.commit_all();
+    desk.sh("for i in $(seq 6); do echo \"of a person, later $i\" >>new; done; git commit -qa --amend --no-edit");
+    assert!(!desk.git(&["show", "-M", "--format=", "--name-status"]).starts_with('R'));
+    assert_eq!(blamed(&desk, "new"), 5);
+    desk.finish();
+}
+
 /// What the work left under one name is under another one, which git takes for a rename of the base's file.
 #[rstest::rstest]
 #[case::again("git mv new newer", "newer", 0)]

@@ -49,6 +49,25 @@ fn what_a_turn_began_with_is_not_its_work_after_a_commit_of_nothing_and_a_reset(
     desk.finish();
 }
 
+/// No command looks before the reset has moved HEAD away from a commit that took the place of the last known one.
+#[rstest::rstest]
+#[case::an_amend("git commit -q --amend -m other; git reset -q --soft HEAD~")]
+#[case::an_amend_with_more("echo human >>f; git commit -qa --amend -m other; git reset -q HEAD~")]
+#[case::a_commit_with_more("echo human >>f; git commit -qam other; git reset -q HEAD~2")]
+#[case::two_resets("git reset -q HEAD~; echo human >>f; git commit -qam other; git reset -q HEAD~")]
+fn a_persons_commit_that_a_mid_turn_reset_removes_unseen_is_not_the_turns(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.write("f", changed(&[(3, "human")]));
+    desk.commit_all();
+    desk.prompt("a");
+    desk.sh(&format!("git config core.hooksPath /dev/null; {script}; git config --unset core.hooksPath"));
+    desk.write("g", "a\n");
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", ""), ("g", "a")]));
+    desk.finish();
+}
+
 /// The reset also meets uncommitted work in the same file.
 #[rstest::rstest]
 fn a_sessions_commit_that_a_mid_turn_reset_removes_keeps_its_session(

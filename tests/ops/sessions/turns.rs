@@ -2,7 +2,10 @@
 
 use std::io::BufRead as _;
 
-use super::desk::{Desk, changed, parts};
+use super::{
+    desk::{Desk, changed, parts},
+    moved::{TOOL, blamed, command, tell},
+};
 use crate::support::template::Template;
 
 /// Returns what the records of `commit` hold of transcripts.
@@ -244,6 +247,40 @@ fn edits_by_hand_before_a_turn_stay_a_humans_over_a_commit_in_it() {
     desk.stop("a");
     desk.commit_all();
     assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "a"), ("h", ""), ("untracked", "")]));
+    desk.finish();
+}
+
+/// The agent has reported tools in an earlier turn, and none in this one yet: what changes now has an unknown author.
+#[rstest::rstest]
+fn edits_by_hand_before_a_turn_stay_a_humans_over_a_commit_before_its_first_tool(
+    #[values("--amend -m other", "--allow-empty -m other", "-m other n")] commit: &str,
+) {
+    let desk = Desk::new();
+    command(&desk, "a", "echo 'a line' >g");
+    desk.commit_all();
+    desk.write("n", "by hand\n");
+    desk.write("untracked", "by hand\n");
+    desk.git(&["add", "n"]);
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    desk.sh(&format!("git commit -q {commit}"));
+    tell(&desk, "a", "PreToolUse", TOOL);
+    desk.sh("echo 'a line' >>h");
+    tell(&desk, "a", "PostToolUse", TOOL);
+    tell(&desk, "a", "Stop", "");
+    desk.commit_all();
+    let owners = ["n", "untracked", "h"].map(|path| blamed(&desk, path).pop());
+    assert_eq!(owners, ["by hand: human", "by hand: human", "a line: a"].map(|it| Some(it.to_owned())));
+    desk.finish();
+}
+
+/// The turn sets aside work that is no longer in the worktree, and the commit runs no hooks.
+#[test]
+fn edits_by_hand_before_a_turn_that_begins_afresh_stay_a_humans_over_a_commit_in_it() {
+    let desk = Desk::new();
+    desk.turn("a", &[("g", "a\n")]);
+    desk.sh("git checkout -q g; echo 'by hand' >>f");
+    command(&desk, "a", "echo 'by a command' >>f; git -c core.hooksPath=/dev/null commit -qam f");
+    assert_eq!(blamed(&desk, "f"), ["by hand: human", "by a command: unknown"]);
     desk.finish();
 }
 

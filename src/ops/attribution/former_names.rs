@@ -1,0 +1,85 @@
+//! The names that the files of a commit had when its records were made.
+
+use std::collections::{HashMap, hash_map::Entry};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{commit::Reader, recorded::Recorded};
+use crate::error::Result;
+
+impl Reader<'_> {
+    /// Returns the name that the file `path`, new in `commit` or to `record`, had when that was made, if `commit` has it with other
+    /// content.
+    pub(super) fn renamed_from(
+        &mut self,
+        commit: ObjectId,
+        record: &Recorded,
+        path: &BString,
+    ) -> Result<Option<BString>> {
+        if record.commit == commit {
+            return Ok(None);
+        }
+        let repo = self.repo;
+        if let Entry::Vacant(entry) = self.renamed.entry((record.id, commit)) {
+            let tree_id = repo.tree_of_commit(commit)?;
+            let mut gone = Vec::new();
+            for file in record.files() {
+                let path = &file.ownership.path;
+                if let Some(blob) = file.blob
+                    && repo.find_leaf(tree_id, path.as_bstr())?.is_none()
+                {
+                    gone.push((path.clone(), blob));
+                }
+            }
+            let parent_tree_id = match repo.parents_of(commit)?.first() {
+                Some(parent) => repo.tree_of_commit(*parent)?,
+                None => repo.empty_tree_id(),
+            };
+            let changes = if gone.is_empty() { Vec::new() } else { repo.diff_trees(parent_tree_id, tree_id)? };
+            let mut changes = repo.detect_renames(changes)?;
+            for change in &mut changes {
+                let known = change.old_path.as_ref().unwrap_or(&change.path);
+                change.before = change.before.filter(|_| !record.has_left(known));
+            }
+            entry.insert(repo.find_renamed(gone, changes)?);
+        }
+        Ok(self.renamed[&(record.id, commit)].get(path).cloned())
+    }
+
+    /// Returns the name that a file called one of `names` had when `record` was made, where git has carried the change from
+    /// there to `commit` over a rename, as in a rebase.
+    pub(super) fn former_name(
+        &mut self,
+        commit: ObjectId,
+        record: &Recorded,
+        names: &[BString],
+    ) -> Result<Option<BString>> {
+        let repo = self.repo;
+        let (Some(from), Some(to)) = (record.parent, repo.parents_of(commit)?.first().copied()) else {
+            return Ok(None);
+        };
+        if from == to {
+            return Ok(None);
+        }
+        let key = (record.id, to);
+        if let Entry::Vacant(entry) = self.renames.entry(key) {
+            let renames = if record.is_renamed_in(repo, repo.tree_of_commit(to)?)? && repo.is_commit(from)? {
+                let renames = repo
+                    .diff_trees(repo.tree_of_commit(from)?, repo.tree_of_commit(to)?)
+                    .and_then(|changes| repo.detect_renames(changes))
+                    // A partial clone may lack what the record's parent leads to.
+                    .unwrap_or_else(|error| {
+                        tracing::debug!(%error, "cannot find the renames since a record was made");
+                        Vec::new()
+                    });
+                repo.check_interrupt()?;
+                renames.into_iter().filter_map(|it| Some((it.path, it.old_path?))).collect()
+            } else {
+                HashMap::new()
+            };
+            entry.insert(renames);
+        }
+        Ok(names.iter().find_map(|name| self.renames[&key].get(name).cloned()))
+    }
+}
