@@ -135,6 +135,11 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
     "insert person 0 136 1 1; insert s1 0 255 1 1; commit-part s1 0 255 1 1",
     "all,without-hooks"
 )]
+#[case::a_command_renames_a_file_with_a_persons_line_and_resets_a_merge(
+    "edit-and-commit person 0 255 1 1; insert person 224 255 1 1; branch person 0 255 1 87; git-mv s1 62 255 1 1; \
+     commit-staged person 0 255 1 1; insert s1 158 255 1 1; merge person 0 255 1 1; reset-soft s1 0 255 1 1",
+    "all"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);
