@@ -140,6 +140,11 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
      commit-staged person 0 255 1 1; insert s1 158 255 1 1; merge person 0 255 1 1; reset-soft s1 0 255 1 1",
     "all"
 )]
+#[case::a_renamed_file_whose_first_one_a_revert_puts_back(
+    "remove person 0 255 1 1; insert s1 0 255 1 1; insert person 0 255 1 1; commit person 0 255 1 1; \
+     mv person 0 255 1 1; revert person 0 255 1 1",
+    "all"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);
