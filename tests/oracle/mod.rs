@@ -145,6 +145,11 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
      mv person 0 255 1 1; revert person 0 255 1 1",
     "all"
 )]
+#[case::a_reorder_in_which_a_resolution_takes_an_agents_line(
+    "change s1 134 219 1 1; insert person 197 48 1 1; branch person 0 255 1 1; commit s1 0 255 1 1; \
+     commit person 0 255 1 1; pick person 0 255 1 1; reorder person 0 255 1 1",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);
