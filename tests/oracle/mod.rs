@@ -150,6 +150,11 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
      commit person 0 255 1 1; pick person 0 255 1 1; reorder person 0 255 1 1",
     "all,without-hooks"
 )]
+#[case::a_pick_of_which_head_has_a_file_that_is_changed_since(
+    "worktree person 0 255 1 1; delete person 131 123 1 1; edit-and-commit person 206 255 1 1; \
+     insert person 0 255 1 1; pick-bare s1 0 255 1 1",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);
