@@ -161,6 +161,16 @@ impl Repo {
         self.head_log(None).entries().next().map(|entry| entry.new)
     }
 
+    /// Returns where HEAD was when this linked worktree was made, and where the reflog ended then; none if the reflog does not go
+    /// back to that, or in the main worktree.
+    pub(crate) fn first_head(&self) -> Option<(Base, Option<LogEnd>)> {
+        let log = self.head_log(None);
+        let is_whole = self.worktree_id() != "main" && log.start.is_none_or(|start| start == 0);
+        let first =
+            log.entries().last().filter(|entry| is_whole && entry.old == Base::Unborn && !entry.new.is_null())?;
+        Some((Base::Commit(first.new), first.end))
+    }
+
     /// Returns where HEAD was before the last move that its reflog has; none if that did not lead to `head`.
     pub(crate) fn head_before(&self, head: ObjectId) -> Option<Base> {
         self.head_log(None).entries().next().filter(|entry| entry.new == head).map(|entry| entry.old)

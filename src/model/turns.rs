@@ -69,6 +69,16 @@ impl Entry {
         self.calls.push(call);
     }
 
+    /// Joins the two oldest commands in the background; returns false if there are not two.
+    fn join_oldest(&mut self) -> bool {
+        let mut background = (0..self.calls.len()).filter(|at| self.calls[*at].is_background);
+        let (Some(first), Some(second)) = (background.next(), background.next()) else { return false };
+        let older = self.calls[first].clone();
+        self.calls[second].join(older);
+        self.calls.remove(first);
+        true
+    }
+
     /// Notes that the agent, or its subagent `agent_id`, begins the call `key`: its other calls may have been refused.
     pub fn overtake(&mut self, agent_id: Option<&str>, key: &str) {
         let others = self.calls.iter_mut().filter(|call| call.agent_id.as_deref() == agent_id && call.key != key);
@@ -226,7 +236,8 @@ impl Turns {
         }
     }
 
-    /// Shortens each list to its limit, and keeps the newest elements.
+    /// Shortens each list to its limit, and keeps the newest elements. Joins commands in the background instead: the oldest may be
+    /// the one that still runs.
     pub fn forget_oldest(&mut self) {
         fn cut<T>(list: &mut Vec<T>, most: usize) {
             list.drain(..list.len().saturating_sub(most));
@@ -237,6 +248,7 @@ impl Turns {
         cut(&mut self.handled, MOST);
         cut(&mut self.entries, MOST_SESSIONS);
         for entry in &mut self.entries {
+            while entry.calls.len() > MOST && entry.join_oldest() {}
             cut(&mut entry.calls, MOST);
             cut(&mut entry.accounts, MOST);
         }
@@ -310,6 +322,25 @@ mod tests {
         let calls = &turns.entries[0].calls;
         assert_eq!((calls.len(), calls[MOST - 1].id.as_deref()), (MOST, Some("199")));
         assert_eq!((turns.handled.len(), turns.handled[MOST - 1].seconds), (MOST, 199));
+    }
+
+    #[test]
+    fn commands_in_the_background_are_joined_if_there_are_too_many() {
+        let mut turns = Turns::default();
+        for n in 0..100 {
+            let mut call = call(Some(&n.to_string()), "");
+            let (agent, began, head) = (None, 0, None);
+            call.command = Some(Command { agent, since: n, until: None, began, head, is_settled: n == 0 });
+            if n > 0 {
+                call.leave_running(Some(n + 1));
+            }
+            turns.entry("s").open(call);
+        }
+        turns.forget_oldest();
+        let calls = &turns.entries[0].calls;
+        assert_eq!((calls.len(), calls[0].is_background), (MOST, false));
+        let times = |call: &Call| call.command.as_ref().map(|it| (it.since, it.until, it.is_settled));
+        assert_eq!([1, 2].map(|at| times(&calls[at])), [Some((1, Some(38), false)), Some((38, Some(39), false))]);
     }
 
     #[test]

@@ -239,8 +239,8 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     }
     let turns = open(context);
     Ok(match &without_reports(context, &turns)?[..] {
-        // A human makes this save or commit, but a tool of a killed agent may have made the changes in it.
-        [] if turns.entries.iter().any(|entry| was_killed_at_work(context, entry)) => unknown(),
+        // A human makes this save or commit, but a tool of a killed agent may have made the changes in it, however long ago.
+        [] if context.turns().entries.iter().any(|entry| was_killed_at_work(context, entry)) => unknown(),
         [] => between(context, &without_names(&turns), Asker::Command),
         [session] if turns.calls().next().is_none() && !session.has_reported_tools => of_session(session, None),
         _ => unknown(),

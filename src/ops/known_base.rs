@@ -22,7 +22,8 @@ fn base_file(context: &Context) -> PathBuf {
     state::directory(context.repo.git_dir()).join("base")
 }
 
-/// Returns where HEAD was when we last looked, and the end of the reflog then, if it was noted.
+/// Returns where HEAD was when we last looked, and the end of the reflog then, if it was noted. In a linked worktree that we have not
+/// seen yet, that is where it began: what git commits there may be work of this repository's sessions.
 pub(crate) fn known_head(context: &Context) -> KnownHead {
     match context.locked() {
         Some(locked) => locked.known_head(|| read(context)),
@@ -32,7 +33,9 @@ pub(crate) fn known_head(context: &Context) -> KnownHead {
 
 fn read(context: &Context) -> KnownHead {
     // A cache: what cannot be read is not known.
-    let text = state::read_text(&base_file(context), LONGEST).ok().flatten()?;
+    let Some(text) = state::read_text(&base_file(context), LONGEST).ok().flatten() else {
+        return context.repo.first_head();
+    };
     let (base, end) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     Some((Base::parse(base)?, end.parse().ok()))
 }

@@ -267,6 +267,38 @@ fn what_is_there_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_author(
     world.finish();
 }
 
+/// The call is older than `stale-after`.
+#[rstest::rstest]
+fn what_is_there_long_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_author(
+    #[values("Bash", "Write")] tool: &str,
+    #[values("", "save", "commit")] then: &str,
+) {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let mut payload = world.claude("PreToolUse", "s", "1");
+    if tool == "Write" {
+        payload["tool_name"] = tool.into();
+        payload["tool_input"] = serde_json::json!({ "file_path": world.repo().join("f"), "content": "" });
+    }
+    agent.tell(&world, &payload);
+    agent.child.kill().expect("it is ours");
+    agent.child.wait().expect("it has ended");
+    world.add("f", "half of it");
+    let path = world.repo().join(".git/checkpoint/turns.toml");
+    let turns = std::fs::read_to_string(&path).expect("it is there");
+    let aged = |line: &str| if line.starts_with("started = ") { "started = 1".to_owned() } else { line.to_owned() };
+    std::fs::write(&path, turns.lines().map(aged).collect::<Vec<_>>().join("\n")).expect("it is ours");
+    match then {
+        "save" => drop(world.done(&["save", "-q"])),
+        "commit" => world.commit(),
+        _ => {}
+    }
+    let lines = world.json(&["blame", "--json", "f"])["lines"].as_array().expect("a list").clone();
+    assert_eq!(lines.last().expect("a line")["owner"], "unknown", "{lines:?}");
+    world.done(&["save", "-q"]);
+    world.finish();
+}
+
 /// Its author is unknown while it runs, and from its end until a save or the next event sees that it has ended.
 #[rstest::rstest]
 fn a_command_in_the_background_outlives_its_turn(#[values("save", "commit", "prompt", "end")] then: &str) {

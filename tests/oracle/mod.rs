@@ -135,6 +135,26 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
     "insert person 0 136 1 1; insert s1 0 255 1 1; commit-part s1 0 255 1 1",
     "all,without-hooks"
 )]
+#[case::a_command_renames_a_file_with_a_persons_line_and_resets_a_merge(
+    "edit-and-commit person 0 255 1 1; insert person 224 255 1 1; branch person 0 255 1 87; git-mv s1 62 255 1 1; \
+     commit-staged person 0 255 1 1; insert s1 158 255 1 1; merge person 0 255 1 1; reset-soft s1 0 255 1 1",
+    "all"
+)]
+#[case::a_renamed_file_whose_first_one_a_revert_puts_back(
+    "remove person 0 255 1 1; insert s1 0 255 1 1; insert person 0 255 1 1; commit person 0 255 1 1; \
+     mv person 0 255 1 1; revert person 0 255 1 1",
+    "all"
+)]
+#[case::a_reorder_in_which_a_resolution_takes_an_agents_line(
+    "change s1 134 219 1 1; insert person 197 48 1 1; branch person 0 255 1 1; commit s1 0 255 1 1; \
+     commit person 0 255 1 1; pick person 0 255 1 1; reorder person 0 255 1 1",
+    "all,without-hooks"
+)]
+#[case::a_pick_of_which_head_has_a_file_that_is_changed_since(
+    "worktree person 0 255 1 1; delete person 131 123 1 1; edit-and-commit person 206 255 1 1; \
+     insert person 0 255 1 1; pick-bare s1 0 255 1 1",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);

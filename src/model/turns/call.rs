@@ -74,6 +74,18 @@ pub struct Call {
 }
 
 impl Call {
+    /// Makes it stand for `older`, too. Both run in the background.
+    pub fn join(&mut self, older: Self) {
+        self.agent_id = self.agent_id.take().filter(|id| Some(id) == older.agent_id.as_ref());
+        if let (Some(its), Some(older)) = (&mut self.command, older.command)
+            && its.agent == older.agent
+        {
+            its.since = its.since.min(older.since);
+            its.until = its.until.zip(older.until).map(|(one, other)| one.max(other));
+            its.is_settled &= older.is_settled;
+        }
+    }
+
     /// Notes that it keeps running after the agent has reported its end, at the tick `now`. Changes the key and drops the id, so
     /// that a later call with the same ones is not taken for this one: some models count their calls from zero in every answer.
     pub fn leave_running(&mut self, now: Option<u64>) {

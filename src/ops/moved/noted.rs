@@ -39,16 +39,17 @@ pub(super) fn noted(
     if noted.is_empty()
         && let Some(message) = repo.prepared_message()
     {
-        noted = picked(repo, shadow.last_tree_id(), message.as_bstr(), staged)?;
+        noted = picked(repo, [shadow.last_tree_id(), shadow.head_tree_id], message.as_bstr(), staged)?;
     }
     noted.retain(|commit| repo.is_commit(*commit).unwrap_or(false));
     Ok(noted)
 }
 
-/// Returns the commits with the message of the one that `git cherry-pick -n` picked last: git keeps nothing else of that.
+/// Returns the commits with the message of the one that `git cherry-pick -n` picked last: git keeps nothing else of that. The trees
+/// are those of the last checkpoint and of HEAD.
 fn picked(
     repo: &Repo,
-    last_tree_id: ObjectId,
+    trees: [ObjectId; 2],
     message: &BStr,
     staged: &BTreeMap<BString, Option<Leaf>>,
 ) -> Result<Vec<ObjectId>> {
@@ -66,7 +67,7 @@ fn picked(
         for commit in repo.commits_touching(paths, &exclude, MOST_PICKED)? {
             let has_message = text_of(repo.message_of(commit)?.as_bytes().as_bstr()) == wanted;
             let is_picked = |path: &BString| staged.contains_key(path) || in_conflict.contains(&path.as_slice());
-            if has_message && is_everywhere(repo, last_tree_id, commit, is_picked)? {
+            if has_message && is_everywhere(repo, trees, commit, is_picked)? {
                 found.push(commit);
             }
         }
@@ -77,19 +78,20 @@ fn picked(
     Ok(found)
 }
 
-/// Returns true if each file that `commit` changes was picked, as `is_picked` says, or is in the tree `last_tree_id` as the commit
-/// left it. A file that is not at its path there may have another name, and counts as well.
+/// Returns true if each file that `commit` changes was picked, as `is_picked` says, or is in one of `trees` as the commit left it.
+/// A file that is not at its path in the first one may have another name, and counts as well.
 fn is_everywhere(
     repo: &Repo,
-    last_tree_id: ObjectId,
+    trees: [ObjectId; 2],
     commit: ObjectId,
     is_picked: impl Fn(&BString) -> bool,
 ) -> Result<bool> {
     let parent = repo.parents_of(commit)?.first().copied();
     let before = parent.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
     for change in repo.diff_trees(before, repo.tree_of_commit(commit)?)? {
-        let last = repo.find_leaf(last_tree_id, change.path.as_bstr())?;
-        if !is_picked(&change.path) && last.is_some() && last != change.after {
+        let [last, head] = trees.map(|tree_id| repo.find_leaf(tree_id, change.path.as_bstr()));
+        let (last, head) = (last?, head?);
+        if !is_picked(&change.path) && last.is_some() && last != change.after && head != change.after {
             return Ok(false);
         }
     }

@@ -16,8 +16,8 @@ use crate::{
     },
     model::{
         attribution::{
-            Author, AuthorId, Differ,
-            carry::carry,
+            Author, AuthorId, Differ, Owner,
+            carry::{carry, restrict},
             kind::agent_of,
             text::{Attribution, File},
         },
@@ -76,7 +76,7 @@ pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
         let new_before = repo.find_leaf(new_parent_tree_id, file.path.as_bstr())?;
         let leaf = now.get(&file.path).copied().flatten();
         let recorded = recorded.iter().find(|it| it.ownership.path == file.path);
-        if leaf != before && leaf != new_before && holds_any(repo, file, recorded, &authors, leaf)? {
+        if leaf != before && leaf != new_before && holds_any(repo, file, recorded, &authors, (new_before, leaf))? {
             return Ok(false);
         }
     }
@@ -106,14 +106,14 @@ fn renamed(repo: &Repo, old: ObjectId, new: Amended) -> Result<Vec<(BString, BSt
     Ok(fields.chunks_exact(3).map(|it| (it[1].to_owned(), it[2].to_owned())).collect())
 }
 
-/// Returns true if `now` may contain anything that an agent did to `file`; `recorded` is the stored attribution of the
-/// file.
+/// Returns true if the change from `before` to `now` may contain anything that an agent did to `file`; `recorded` is the stored
+/// attribution of the file.
 fn holds_any(
     repo: &Repo,
     file: &RecordFile,
     recorded: Option<&File>,
     authors: &[Author],
-    now: Option<Leaf>,
+    (before, now): (Option<Leaf>, Option<Leaf>),
 ) -> Result<bool> {
     if now.map(|leaf| leaf.id) == file.after {
         return Ok(true);
@@ -122,19 +122,23 @@ fn holds_any(
     let (Some(now), Some(after)) = (now, file.after) else { return Ok(false) };
     let (Some(recorded), true) = (recorded, repo.has_object(after)) else { return Ok(true) };
     let is_agent = |id: AuthorId| authors.get(id as usize).is_some_and(|it| it.contributor == Contributor::Agent);
-    // Which lines were deleted is not stored.
-    if !matches!(now.mode, Mode::File | Mode::Executable)
-        || recorded.ownership.removed.iter().any(|(id, _)| is_agent(*id))
-    {
+    let is_text = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable) && repo.has_object(leaf.id);
+    if !is_text(&now) {
         return Ok(true);
     }
     let (after, now) = (repo.read_blob(after)?, repo.read_blob(now.id)?);
     if is_binary(&after) || is_binary(&now) {
         return Ok(true);
     }
+    let before = before.filter(is_text).map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
+    let (deleted, added): (Vec<_>, Vec<_>) = step_edits(&before, &now).into_iter().unzip();
+    // Which lines were deleted is not stored.
+    if deleted.iter().any(|lines| !lines.is_empty()) && recorded.ownership.removed.iter().any(|(id, _)| is_agent(*id)) {
+        return Ok(true);
+    }
     let differ = Differ { steps: &step_edits, counted: &step_edits };
     // Only agents' lines matter here, so the author of the amendment counts as a human.
     let amender = AuthorId::try_from(authors.len() - 1).unwrap_or(AuthorId::MAX);
     let spans = carry(&differ, &recorded.ownership.spans, &after, &now, amender);
-    Ok(spans.iter().any(|span| agent_of(span.owner, authors).is_some()))
+    Ok(restrict(&spans, &added, Owner::Base).iter().any(|span| agent_of(span.owner, authors).is_some()))
 }

@@ -24,7 +24,7 @@ const MOST_RESTORED: usize = 64;
 const MOST_READ: usize = 8 << 20;
 
 /// Returns the records of recent commits whose lines come back in `changes`: `head` no longer has them. The flag is true if a
-/// whole file is as it was in an earlier commit: then git has brought it (`git checkout <commit> -- <path>`).
+/// whole file is as it was in an earlier commit: then git has brought it (`git checkout <commit> -- <path>`), or it was renamed.
 pub(super) fn of_earlier_versions(
     repo: &Repo,
     log: &Log<'_>,
@@ -46,6 +46,9 @@ pub(super) fn of_earlier_versions(
     if files.is_empty() {
         return Ok(ids);
     }
+    let new: HashSet<ObjectId> =
+        files.iter().filter(|(change, ..)| change.before.is_none()).filter_map(|it| Some(it.0.after?.id)).collect();
+    let head_tree_id = repo.tree_of_commit(head)?;
     let (line, _) = first_parents(repo, Some(head), MOST_KEPT, |_, _| true)?;
     let mut left_to_read = MOST_READ;
     for pair in line.windows(2) {
@@ -65,6 +68,16 @@ pub(super) fn of_earlier_versions(
                 }
             }
             *leaf = before;
+        }
+        // A file may have been renamed before git brought another version of it.
+        for id in if new.is_empty() { &[] } else { records.as_slice() } {
+            // Skips damaged records.
+            for file in log.find(id).ok().flatten().into_iter().flat_map(|record| record.files) {
+                let is_new = !file.sessions.is_empty() && file.after.is_some_and(|after| new.contains(&after));
+                if is_new && repo.find_leaf(head_tree_id, file.path.as_bstr())?.map(|leaf| leaf.id) != file.after {
+                    (has_some, is_by_git) = (true, true);
+                }
+            }
         }
         if has_some {
             ids.extend(records.into_iter().map(|id| (id, is_by_git)));

@@ -78,6 +78,22 @@ fn lines_of_a_commit_of_a_command_stay_unknown_when_they_are_committed_again() {
     desk.finish();
 }
 
+/// Git has copied an agent's commit to a new worktree, and a person has amended the copy.
+#[test]
+fn commits_in_a_worktree_that_no_command_has_seen_keep_their_authors() {
+    let desk = Desk::new();
+    desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.commit_all();
+    desk.json(&["save"]);
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked", "HEAD~"]);
+    desk.go("linked");
+    desk.sh("git cherry-pick main; echo human >>f; git commit -qa --amend --no-edit");
+    desk.json(&["save"]);
+    assert_eq!(moved::blamed(&desk, "f"), ["the 3th line is of a: a", "human: human"]);
+    desk.finish();
+}
+
 /// Without a reflog, as with one.
 #[test]
 fn many_commits_that_no_reflog_has_are_followed() {

@@ -13,7 +13,7 @@ use crate::{
         new_objects::NewObjects,
     },
     model::{
-        change::{Change, Leaf, Mode},
+        change::{Leaf, Mode},
         checkpoint::Checkpoint,
         refname::Base,
     },
@@ -61,7 +61,9 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
     let mut leaves_some = false;
     let base_tree_id = base_tree(repo, tip)?;
     let renamed = OnceCell::new();
-    for change in repo.diff_trees(base_tree_id, tip.tree_id)? {
+    let changes = repo.diff_trees(base_tree_id, tip.tree_id)?;
+    let mut former = None;
+    for change in &changes {
         let path = change.path.as_bstr();
         let head = repo.find_leaf(to.head_tree_id, path)?;
         // If the new base has another name for the file, so has the worktree, unless it was seen to keep this one. The work
@@ -79,15 +81,25 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
         let is_wanted = to.wanted.as_ref().is_none_or(|wanted| wanted.contains(&change.path));
         if !is_wanted || now == head || change.after == head {
             leaves_some |=
-                change.after != head && (to.is_now_seen || !share(repo, &change, change.before, head)?.is_all());
+                change.after != head && (to.is_now_seen || !share(repo, change, change.before, head)?.is_all());
             continue;
         }
+        // The work and the new base may have given the file this name.
+        let before = if change.before.is_none() && head.is_some() {
+            if former.is_none() {
+                former = Some(repo.detect_renames(changes.clone())?);
+            }
+            let renamed = former.iter().flatten().find(|it| it.path == change.path && it.old_path.is_some());
+            renamed.and_then(|it| it.before)
+        } else {
+            change.before
+        };
         // Carries the work's own content if possible, else its merge with the commit's, else what the worktree has.
-        let carried = if (change.after == now && to.is_now_seen) || change.before == head {
+        let carried = if (change.after == now && to.is_now_seen) || before == head {
             change.after
-        } else if let Some(merged) = merge(repo, &change, head, objects)? {
+        } else if let Some(merged) = merge(repo, (before, change.after), head, objects)? {
             Some(merged)
-        } else if !to.is_now_seen && share(repo, &change, change.before, head)?.is_all() {
+        } else if !to.is_now_seen && share(repo, change, change.before, head)?.is_all() {
             // The commit contains the work, together with changes of others: nothing is left to carry.
             continue;
         } else {
@@ -95,7 +107,7 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
         };
         paths.push(change.path.clone());
         if repo.find_leaf(to.last_tree_id, path)? != carried {
-            edits.push((change.path, carried.map(|leaf| (leaf.id, leaf.mode))));
+            edits.push((change.path.clone(), carried.map(|leaf| (leaf.id, leaf.mode))));
         }
     }
     let tree_id = if edits.is_empty() { to.last_tree_id } else { edit_tree(to.last_tree_id, &edits, objects)? };
@@ -108,9 +120,14 @@ fn renamed_from(repo: &Repo, before: ObjectId, after: ObjectId) -> Result<BTreeS
     Ok(changes.into_iter().filter_map(|change| change.old_path).collect())
 }
 
-/// Applies `change` to a file that the commit has changed as well; none if the two conflict.
-fn merge(repo: &Repo, change: &Change, head: Option<Leaf>, objects: &mut NewObjects<'_>) -> Result<Option<Leaf>> {
-    let (Some(before), Some(after), Some(head)) = (change.before, change.after, head) else { return Ok(None) };
+/// Applies the change from one leaf to another to a file that the commit has changed as well; none if the two conflict.
+fn merge(
+    repo: &Repo,
+    (before, after): (Option<Leaf>, Option<Leaf>),
+    head: Option<Leaf>,
+    objects: &mut NewObjects<'_>,
+) -> Result<Option<Leaf>> {
+    let (Some(before), Some(after), Some(head)) = (before, after, head) else { return Ok(None) };
     let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable);
     if ![before, after, head].iter().all(is_file) {
         return Ok(None);
