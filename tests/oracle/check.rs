@@ -89,12 +89,7 @@ pub(super) fn check_head(desk: &Desk, number: usize, verdict: &mut Verdict) {
 
 /// Asks `blame` about all lines of HEAD, and returns its files.
 fn check_commit(desk: &Desk, verdict: &mut Verdict) -> BTreeMap<String, String> {
-    let tree = desk.ask(&["ls-tree", "-r", "--name-only", "HEAD"]).unwrap_or_default();
-    let committed: Vec<&str> = tree.lines().collect();
-    let mut kept = BTreeMap::new();
-    for path in &committed {
-        kept.insert((*path).to_owned(), desk.ask(&["show", &format!("HEAD:{path}")]).unwrap_or_default());
-    }
+    let kept = desk.committed();
     let mut lines = BTreeSet::new();
     let all = kept.values().flat_map(|text| text.lines());
     verdict.copied = all.filter(|line| !lines.insert(*line)).map(str::to_owned).collect();
@@ -114,7 +109,7 @@ fn check_place(desk: &Desk, verdict: &mut Verdict) {
     if now != kept {
         attribution(desk, "worktree", &now, verdict);
     }
-    if let Some(status) = desk.ask(&["checkpoint", "status", "--json"]) {
+    if let Some(status) = desk.ask_checkpoint(&["status", "--json"]) {
         let status: Value = serde_json::from_str(&status).expect("it is JSON");
         verdict.trouble.extend(status["last_error"].as_str().map(str::to_owned));
     }
@@ -125,9 +120,9 @@ fn blame(desk: &Desk, view: &'static str, path: &str, texts: &BTreeMap<String, S
     if texts[path].is_empty() {
         return;
     }
-    let mut arguments = vec!["checkpoint", "blame", "--json", path];
+    let mut arguments = vec!["blame", "--json", path];
     arguments.extend(if view == "HEAD" { ["--rev", "HEAD"].as_slice() } else { &[] });
-    let Some(printed) = desk.ask(&arguments) else {
+    let Some(printed) = desk.ask_checkpoint(&arguments) else {
         verdict.trouble.push(format!("blame of {path} in {view} fails"));
         return;
     };
@@ -138,7 +133,7 @@ fn blame(desk: &Desk, view: &'static str, path: &str, texts: &BTreeMap<String, S
 /// Judges `git checkpoint attribution` of `view`, where the files are `texts`.
 fn attribution(desk: &Desk, view: &'static str, texts: &BTreeMap<String, String>, verdict: &mut Verdict) {
     let what = if view == "HEAD" { "HEAD" } else { "--worktree" };
-    let Some(printed) = desk.ask(&["checkpoint", "attribution", "--json", what]) else {
+    let Some(printed) = desk.ask_checkpoint(&["attribution", "--json", what]) else {
         verdict.trouble.push(format!("attribution of {view} fails"));
         return;
     };

@@ -8,14 +8,6 @@ use super::{
 /// Plays `steps` in a new repository, and calls `at_commit` after each one that moves HEAD, with its number.
 pub(super) fn play(choice: &Choice, steps: &[Step], mut at_commit: Option<impl FnMut(&Desk, usize)>) -> Desk {
     let mut desk = Desk::new(choice);
-    desk.act(Who::Person, &[], true, |desk| {
-        for (path, lines) in [("a", 8), ("b", 10), ("c", 12)] {
-            let text: String = (0..lines).map(|_| desk.line(Who::Person)).collect();
-            desk.write(path, &text);
-        }
-        desk.git(&["add", "-A"]);
-        desk.git(&["commit", "-qm", "base"]);
-    });
     let mut head = None;
     for (number, step) in (1..).zip(steps) {
         desk.note(&step.to_string());
@@ -155,7 +147,7 @@ fn command(desk: &mut Desk, step: Step) {
 
 /// Steps with more than one commit.
 fn beside(desk: &mut Desk, step: Step) {
-    let others = others(desk);
+    let others = desk.other_branches();
     let other = step.pick(&others).map_or("main", String::as_str);
     match step.kind {
         Kind::Branch => {
@@ -203,13 +195,6 @@ fn beside(desk: &mut Desk, step: Step) {
     }
 }
 
-/// Returns the branches but the one that is checked out here.
-fn others(desk: &Desk) -> Vec<String> {
-    let head = desk.ask(&["symbolic-ref", "-q", "--short", "HEAD"]).unwrap_or_default();
-    let all = desk.ask(&["for-each-ref", "--format=%(refname:short)", "refs/heads"]).unwrap_or_default();
-    all.lines().filter(|name| *name != head.trim()).map(str::to_owned).collect()
-}
-
 fn commit(desk: &mut Desk, arguments: &[&str]) {
     desk.git(arguments);
 }
@@ -243,8 +228,7 @@ fn rename(desk: &mut Desk, step: Step) {
 }
 
 fn last_two(desk: &mut Desk, editor: &str) {
-    let merges = desk.ask(&["rev-list", "--count", "--merges", "HEAD~2..HEAD"]);
-    if merges.is_some_and(|count| count.trim() == "0") {
+    if desk.has_two_plain_commits() {
         again(desk, &["rebase", "-q", "-i", "--autostash", "HEAD~2"], &[("GIT_SEQUENCE_EDITOR", editor)]);
     }
 }
@@ -253,7 +237,7 @@ fn last_two(desk: &mut Desk, editor: &str) {
 fn again(desk: &mut Desk, arguments: &[&str], variables: &[(&str, &str)]) {
     let is_done = desk.git_with(arguments, variables, "");
     // If only its autostash meets a conflict, a rebase says that all went well, and keeps the entry.
-    let is_in_conflict = !is_done || !desk.ask(&["ls-files", "-u"]).unwrap_or_default().is_empty();
+    let is_in_conflict = !is_done || !desk.unmerged().is_empty();
     if is_in_conflict && settle(desk) && is_done {
         desk.git(&["stash", "drop", "-q"]);
     }
@@ -286,7 +270,7 @@ fn settle(desk: &mut Desk) -> bool {
         } else {
             return is_settled;
         };
-        if !desk.git(go_on) && desk.ask(&["ls-files", "-u"]).unwrap_or_default().is_empty() {
+        if !desk.git(go_on) && desk.unmerged().is_empty() {
             desk.git(skip);
         }
     }
@@ -295,8 +279,7 @@ fn settle(desk: &mut Desk) -> bool {
 
 /// Takes the marks out of the files in conflict and stages them.
 fn resolve(desk: &mut Desk) -> bool {
-    let unmerged = desk.ask(&["diff", "--name-only", "--diff-filter=U"]).unwrap_or_default();
-    let paths: Vec<&str> = unmerged.lines().collect();
+    let paths = desk.unmerged();
     for path in &paths {
         if desk.files().iter().any(|file| file == path) {
             let text = desk.read(path);
