@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use gix::bstr::ByteSlice as _;
 
-use super::desk::Desk;
+use super::recorder::Recorder;
 
-impl Desk {
+impl Recorder {
     fn repository(&self) -> gix::Repository {
         gix::open_opts(&self.place, gix::open::Options::isolated()).expect("the repository opens")
     }

@@ -2,9 +2,9 @@
 //! whom the program must report at the end.
 
 mod check;
-mod desk;
 mod glance;
 mod play;
+mod recorder;
 mod search;
 mod step;
 

@@ -18,7 +18,7 @@ use git_checkpoint::testing::{
 };
 use gix::ObjectId;
 
-use crate::support::{World, account::promises_something, site::described, template::Template};
+use crate::support::{World, processes::described, sound::promises_something, template::Template};
 
 /// Makes a file of `count` lines that are like no others.
 fn lines(what: &str, count: usize) -> String {

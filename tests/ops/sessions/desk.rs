@@ -20,8 +20,9 @@ use gix::ObjectId;
 use serde_json::Value;
 
 use crate::support::{
-    START, World, program,
-    site::described,
+    START, World,
+    processes::described,
+    program,
     stage::{Disk, disk},
     template::Template,
 };

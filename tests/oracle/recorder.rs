@@ -55,7 +55,7 @@ fn begin(world: &World, script: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-pub(super) struct Desk {
+pub(super) struct Recorder {
     pub(super) world: World,
     /// The worktree where the work continues.
     pub(super) place: PathBuf,
@@ -74,7 +74,7 @@ pub(super) struct Desk {
     pub(super) trouble: Vec<String>,
 }
 
-impl Desk {
+impl Recorder {
     pub(super) fn new(choice: &Choice) -> Self {
         let world = if choice.without_hooks { BEGUN_WITHOUT_HOOKS.world() } else { BEGUN.world() };
         let no_hooks = if choice.without_hooks { NO_HOOKS } else { "" };
