@@ -94,15 +94,12 @@ impl SignedLines {
 
     /// A turn of `session`, in which it does `what`.
     pub(crate) fn turn(&mut self, session: &'static str, what: impl FnOnce(&mut Self)) {
-        if !self.turns.contains_key(session) {
-            self.done(&["session", "start", session, "--agent", "claude-code", "--model", "m1"]);
-        }
         let turn = self.turns.entry(session).or_default();
         *turn += 1;
         let message = format!("turn {turn} of {session}");
-        self.done(&["session", "prompt", session, "--message", &message]);
+        self.done(&["session", "prompt", session, "--agent", "claude-code", "--model", "m1", "--message", &message]);
         what(self);
-        self.done(&["save", "--session", session]);
+        // It saves what has changed.
         self.done(&["session", "stop", session]);
     }
 

@@ -79,10 +79,10 @@ impl World {
     }
 
     fn turn(&self, session: &str, work: impl FnOnce()) {
-        self.done(&["session", "start", session, "--agent", "claude-code"]);
-        self.done(&["session", "prompt", session, "-m", &format!("do what {session} does")]);
+        let message = format!("do what {session} does");
+        self.done(&["session", "prompt", session, "--agent", "claude-code", "-m", &message]);
         work();
-        self.done(&["save", "--session", session]);
+        // It saves what has changed.
         self.done(&["session", "stop", session]);
     }
 
