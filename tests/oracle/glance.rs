@@ -49,7 +49,7 @@ impl Recorder {
         let mut id = repository.head_id().ok().map(gix::Id::detach);
         let is_plain = |id: &mut Option<gix::ObjectId>| {
             let commit = id.and_then(|id| repository.find_commit(id).ok());
-            let parents: Vec<_> = commit.iter().flat_map(|commit| commit.parent_ids()).map(gix::Id::detach).collect();
+            let parents: Vec<_> = commit.iter().flat_map(gix::Commit::parent_ids).map(gix::Id::detach).collect();
             *id = parents.first().copied();
             parents.len() == 1
         };
