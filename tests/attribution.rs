@@ -7,18 +7,17 @@ use git_checkpoint::testing::{
     model::attribution::{AuthorId, Change, Committed, Content, Differ, FileOwnership, Owner, Replay},
 };
 
-use crate::support::World;
+use crate::support::{World, dice::Dice};
 
 const FILES: usize = 300;
 const STEPS: usize = 5;
 
-/// Numbers that are the same in each run (Knuth's generator).
-struct Dice(u64);
+/// Code that somebody writes and changes.
+struct Code(Dice);
 
-impl Dice {
+impl Code {
     fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).expect("31 bits") % sides
+        self.0.roll(sides)
     }
 
     fn line(&mut self) -> String {
@@ -68,14 +67,14 @@ fn added_and_deleted_lines_are_those_that_git_counts() {
     let world = World::new();
     world.git(&["init", "-q"]);
     world.git(&["config", "core.autocrlf", "false"]);
-    let mut dice = Dice(7);
+    let mut code = Code(Dice(7));
     let mut histories: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
     for number in 0..FILES {
         let most = if number % 10 == 0 { 600 } else { 60 };
-        let mut lines = dice.lines(most);
+        let mut lines = code.lines(most);
         let mut versions = vec![text(&lines)];
         for _ in 0..STEPS {
-            dice.edit(&mut lines);
+            code.edit(&mut lines);
             versions.push(text(&lines));
         }
         histories.insert(format!("f{number}"), versions);

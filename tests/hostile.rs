@@ -4,7 +4,7 @@
 use git_checkpoint::testing::model::session::is_valid_id;
 use proptest::prelude::{ProptestConfig, Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 fn text() -> impl Strategy<Value = String> {
     let words = vec![

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{World, program, site::described};
+use crate::support::{World, processes::described, program};
 
 const PROCESSES: usize = 8;
 

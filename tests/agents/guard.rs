@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::words::{piped, tool};
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 /// Returns a world where `concurrency` is `policy`.
 pub(super) fn world(policy: &str) -> World {

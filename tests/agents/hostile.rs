@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::words::tool;
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 #[rstest::rstest]
 #[case::up("../../../x", true)]

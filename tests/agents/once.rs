@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 use serde_json::{Value, json};
 
 use super::words::tool;
-use crate::support::{World, program, site::described};
+use crate::support::{World, processes::described, program};
 
 /// The file that the programs append what they open to.
 fn log(world: &World) -> PathBuf {

@@ -8,7 +8,7 @@ use std::{
 use serde_json::json;
 
 use super::words::{piped, tool};
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 #[test]
 fn an_agent_that_never_closes_its_end_is_answered() {

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 use serde_json::json;
 
 use super::words::tool;
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 #[test]
 fn outside_of_a_repository_nothing_happens() {

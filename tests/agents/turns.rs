@@ -5,7 +5,7 @@ use std::{fs, os::unix::process::ExitStatusExt as _, process::Output};
 use serde_json::{Value, json};
 
 use super::words::{piped, tool};
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 /// Reports `event` of the session `s` to a hook that dies at `step`.
 fn dies_at(world: &World, step: &str, event: &str, more: &Value) -> Output {

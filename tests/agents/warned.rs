@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::guard::{TEMPORARY, world};
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 /// Sends a payload of `agent`, and returns the exit code and all that it prints.
 fn send(world: &World, agent: &str, name: &str) -> (Option<i32>, String) {

@@ -11,7 +11,7 @@ use std::{
 use git_checkpoint::testing::{model::turns::Turns, ops::status};
 use serde_json::{Value, json};
 
-use crate::support::{World, program, site::described};
+use crate::support::{World, processes::described, program};
 
 impl World {
     /// Adds a line to a file.

@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::support::{World, program, site::described};
+use crate::support::{World, processes::described, program};
 
 const SIGKILL: i32 = 9;
 const HOOK: [&str; 3] = ["hook", "--agent", "claude-code"];

@@ -9,7 +9,7 @@ use std::{
 
 use crate::support::{
     World,
-    site::{described, kill_after, signal},
+    processes::{described, kill_after, signal},
 };
 
 /// What the other program does while the restore is halted.

@@ -4,7 +4,7 @@ use std::process::Child;
 
 use crate::support::{
     World,
-    site::{described, halted, signal},
+    processes::{described, halted, signal},
 };
 
 fn repository() -> World {

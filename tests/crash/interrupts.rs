@@ -9,7 +9,8 @@ use std::{
 
 use crate::support::{
     World,
-    site::{Dice, described, ended, halted, signal},
+    dice::Dice,
+    processes::{described, ended, halted, signal},
 };
 
 const INTERRUPTED: Option<i32> = Some(130);

@@ -14,7 +14,8 @@ use std::{
 
 use crate::support::{
     World,
-    site::{Dice, described, kill_after, mean},
+    dice::Dice,
+    processes::{described, kill_after, mean},
 };
 
 fn kills() -> u64 {

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{World, program, site::described};
+use crate::support::{World, processes::described, program};
 
 const SIGABRT: i32 = 6;
 
@@ -191,14 +191,14 @@ fn the_locks_of_a_living_process_stay() {
     let world = site();
     archive(&world, 1);
     let child = world.start_with(&["prune", "--keep", "0"], "stop@refs:after-packed-lock");
-    crate::support::site::halted(&child);
+    crate::support::processes::halted(&child);
     let before = locks(&world);
     assert_eq!(before.len(), 3);
     change(&world, 2);
     world.done(&["save", "-q"]);
     world.done(&["doctor", "--fix"]);
     assert_eq!(locks(&world), before);
-    crate::support::site::signal(&child, "CONT");
+    crate::support::processes::signal(&child, "CONT");
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{}", described(&output));
     assert_eq!(world.leftovers(), Vec::<PathBuf>::new());
@@ -227,7 +227,7 @@ fn a_lock_that_git_takes_while_we_remove_ours_stays() {
     let world = killed_prune();
     let all = locks(&world);
     let child = world.start_with(&["doctor", "--fix"], "stop@refs:before-unlock");
-    crate::support::site::halted(&child);
+    crate::support::processes::halted(&child);
     let inodes: Vec<u64> = all
         .iter()
         .map(|path| {
@@ -236,7 +236,7 @@ fn a_lock_that_git_takes_while_we_remove_ours_stays() {
             fs::metadata(path).expect("there").ino()
         })
         .collect();
-    crate::support::site::signal(&child, "CONT");
+    crate::support::processes::signal(&child, "CONT");
     let output = child.wait_with_output().expect("it ends");
     let now: Vec<u64> = all.iter().filter_map(|path| Some(fs::metadata(path).ok()?.ino())).collect();
     assert_eq!(now, inodes, "{}", described(&output));

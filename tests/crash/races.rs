@@ -13,11 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{
-    World,
-    site::{Dice, described},
-    this_program,
-};
+use crate::support::{World, dice::Dice, processes::described, this_program};
 
 const DIRECTORY: &str = "GIT_CHECKPOINT_TEST_DIRECTORY";
 const SEED: &str = "GIT_CHECKPOINT_TEST_SEED";

@@ -11,8 +11,11 @@ use std::{
 };
 
 use crate::support::{
-    World, files, program,
-    site::{Dice, described, mean},
+    World,
+    dice::Dice,
+    files,
+    processes::{described, mean},
+    program,
     template::Template,
 };
 

@@ -2,7 +2,7 @@
 
 use std::{os::unix::process::ExitStatusExt as _, path::PathBuf};
 
-use crate::support::{World, program, site::described};
+use crate::support::{World, processes::described, program};
 
 /// What the save that dies has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,133 +6,133 @@ use serde_json::Value;
 
 use crate::support::{
     World,
-    play::{FILES, Play, check_sums, named},
+    signed_lines::{FILES, SignedLines, check_sums, named},
 };
 
 #[test]
 fn interleaved_sessions_and_a_partial_commit() {
-    let mut play = Play::new(1);
-    play.agent("s1", FILES[0]);
-    play.human(FILES[0]);
-    play.agent("s2", FILES[0]);
-    play.agent("s1", FILES[0]);
-    play.git(&["add", FILES[0]]);
-    play.agent("s2", FILES[1]);
-    play.human(FILES[1]);
-    play.git(&["commit", "-qm", "a part"]);
-    play.check();
-    play.commit_all();
-    play.check();
-    let found = play.json(&["attribution", "--json", "HEAD~1"]);
+    let mut work = SignedLines::new(1);
+    work.agent("s1", FILES[0]);
+    work.human(FILES[0]);
+    work.agent("s2", FILES[0]);
+    work.agent("s1", FILES[0]);
+    work.git(&["add", FILES[0]]);
+    work.agent("s2", FILES[1]);
+    work.human(FILES[1]);
+    work.git(&["commit", "-qm", "a part"]);
+    work.check();
+    work.commit_all();
+    work.check();
+    let found = work.json(&["attribution", "--json", "HEAD~1"]);
     let ids: Vec<&str> =
         found["sessions"].as_array().expect("a list").iter().filter_map(|it| it["id"].as_str()).collect();
     assert!(ids.contains(&"s1") && ids.contains(&"s2"), "{found:#}");
     // The worktree is clean.
-    let now = play.json(&["attribution", "--json", "--worktree"]);
+    let now = work.json(&["attribution", "--json", "--worktree"]);
     assert_eq!(now["files"].as_array().map(Vec::len), Some(0));
 }
 
 #[test]
 fn amend_rebase_squash_and_cherry_pick_change_no_owner() {
-    let mut play = Play::new(2);
-    play.agent("s1", FILES[0]);
-    play.commit_all();
-    play.git(&["commit", "-q", "--amend", "-m", "another message"]);
-    play.check();
-    play.human(FILES[0]);
-    play.agent("s2", FILES[0]);
-    play.git(&["commit", "-qa", "--amend", "--no-edit"]);
-    play.check();
-    play.agent("s1", FILES[1]);
-    play.commit_all();
-    play.human(FILES[1]);
-    play.agent("s2", FILES[1]);
-    play.commit_all();
+    let mut work = SignedLines::new(2);
+    work.agent("s1", FILES[0]);
+    work.commit_all();
+    work.git(&["commit", "-q", "--amend", "-m", "another message"]);
+    work.check();
+    work.human(FILES[0]);
+    work.agent("s2", FILES[0]);
+    work.git(&["commit", "-qa", "--amend", "--no-edit"]);
+    work.check();
+    work.agent("s1", FILES[1]);
+    work.commit_all();
+    work.human(FILES[1]);
+    work.agent("s2", FILES[1]);
+    work.commit_all();
     // Onto a commit that changes the same file elsewhere.
-    play.git(&["checkout", "-q", "-b", "side", "HEAD~3"]);
-    let mut lines = play.read(FILES[1]);
-    let new = play.line("human");
+    work.git(&["checkout", "-q", "-b", "side", "HEAD~3"]);
+    let mut lines = work.read(FILES[1]);
+    let new = work.line("human");
     lines.insert(0, new);
-    play.write(FILES[1], lines.concat());
-    play.write("other", "x y human\n");
-    play.commit_all();
-    play.git(&["checkout", "-q", "main"]);
-    drop(play.command("git").args(["rebase", "-q", "side"]).output());
-    if play.repo().join(".git/rebase-merge").exists() {
-        play.git(&["rebase", "--abort"]);
+    work.write(FILES[1], lines.concat());
+    work.write("other", "x y human\n");
+    work.commit_all();
+    work.git(&["checkout", "-q", "main"]);
+    drop(work.command("git").args(["rebase", "-q", "side"]).output());
+    if work.repo().join(".git/rebase-merge").exists() {
+        work.git(&["rebase", "--abort"]);
     }
-    play.check();
+    work.check();
     let squash = "GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -q -i HEAD~2";
-    assert!(play.command("sh").args(["-c", squash]).status().expect("sh runs").success());
-    play.check();
-    play.git(&["checkout", "-q", "-b", "picked", "side"]);
-    drop(play.command("git").args(["cherry-pick", "-x", "main"]).output());
-    if play.repo().join(".git/CHERRY_PICK_HEAD").exists() {
-        play.git(&["cherry-pick", "--abort"]);
+    assert!(work.command("sh").args(["-c", squash]).status().expect("sh runs").success());
+    work.check();
+    work.git(&["checkout", "-q", "-b", "picked", "side"]);
+    drop(work.command("git").args(["cherry-pick", "-x", "main"]).output());
+    if work.repo().join(".git/CHERRY_PICK_HEAD").exists() {
+        work.git(&["cherry-pick", "--abort"]);
     }
-    play.check();
+    work.check();
 }
 
 #[test]
 fn squashed_merges_and_stashes_keep_owners() {
-    let mut play = Play::new(3);
-    play.git(&["checkout", "-q", "-b", "topic"]);
-    play.agent("s1", FILES[0]);
-    play.commit_all();
-    play.human(FILES[0]);
-    play.commit_all();
-    play.agent("s2", FILES[0]);
-    play.commit_all();
-    play.git(&["checkout", "-q", "main"]);
-    play.git(&["merge", "-q", "--squash", "topic"]);
-    play.git(&["commit", "-q", "--no-edit"]);
-    play.check();
-    play.agent("s1", FILES[1]);
-    play.human(FILES[1]);
-    play.git(&["stash", "-q"]);
-    play.human(FILES[0]);
-    play.commit_all();
-    play.git(&["stash", "pop", "-q"]);
-    play.commit_all();
-    play.check();
+    let mut work = SignedLines::new(3);
+    work.git(&["checkout", "-q", "-b", "topic"]);
+    work.agent("s1", FILES[0]);
+    work.commit_all();
+    work.human(FILES[0]);
+    work.commit_all();
+    work.agent("s2", FILES[0]);
+    work.commit_all();
+    work.git(&["checkout", "-q", "main"]);
+    work.git(&["merge", "-q", "--squash", "topic"]);
+    work.git(&["commit", "-q", "--no-edit"]);
+    work.check();
+    work.agent("s1", FILES[1]);
+    work.human(FILES[1]);
+    work.git(&["stash", "-q"]);
+    work.human(FILES[0]);
+    work.commit_all();
+    work.git(&["stash", "pop", "-q"]);
+    work.commit_all();
+    work.check();
 }
 
 #[test]
 fn a_merge_is_only_what_it_changed_itself() {
-    let mut play = Play::new(4);
-    play.git(&["checkout", "-q", "-b", "topic"]);
-    play.agent("s1", FILES[0]);
-    play.commit_all();
-    play.git(&["checkout", "-q", "main"]);
-    play.agent("s2", FILES[1]);
-    play.commit_all();
-    play.git(&["merge", "-q", "--no-edit", "topic"]);
-    let clean = play.json(&["attribution", "--json"]);
+    let mut work = SignedLines::new(4);
+    work.git(&["checkout", "-q", "-b", "topic"]);
+    work.agent("s1", FILES[0]);
+    work.commit_all();
+    work.git(&["checkout", "-q", "main"]);
+    work.agent("s2", FILES[1]);
+    work.commit_all();
+    work.git(&["merge", "-q", "--no-edit", "topic"]);
+    let clean = work.json(&["attribution", "--json"]);
     assert_eq!(clean["summary"]["total_committed"], 0, "{clean:#}");
     // An edit that neither side has.
-    let mut lines = play.read(FILES[0]);
-    let new = play.line("human");
+    let mut lines = work.read(FILES[0]);
+    let new = work.line("human");
     lines.push(new);
-    play.write(FILES[0], lines.concat());
-    play.git(&["commit", "-qa", "--amend", "--no-edit"]);
-    let evil = play.json(&["attribution", "--json"]);
+    work.write(FILES[0], lines.concat());
+    work.git(&["commit", "-qa", "--amend", "--no-edit"]);
+    let evil = work.json(&["attribution", "--json"]);
     assert_eq!(evil["summary"]["human_added"], 1, "{evil:#}");
     assert_eq!(evil["summary"]["total_committed"], 1);
-    assert!(play.done(&["attribution", "--patch"]).contains("H  +"));
+    assert!(work.done(&["attribution", "--patch"]).contains("H  +"));
 }
 
 #[test]
 fn ranges_are_the_sum_of_their_commits() {
-    let mut play = Play::new(5);
+    let mut work = SignedLines::new(5);
     for session in ["s1", "s2", "s1"] {
-        play.agent(session, FILES[0]);
-        play.human(FILES[1]);
-        play.commit_all();
+        work.agent(session, FILES[0]);
+        work.human(FILES[1]);
+        work.commit_all();
     }
-    let whole = play.json(&["attribution", "--json", "HEAD~3..HEAD"]);
+    let whole = work.json(&["attribution", "--json", "HEAD~3..HEAD"]);
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
     for commit in ["HEAD~2", "HEAD~1", "HEAD"] {
-        let one = play.json(&["attribution", "--json", commit]);
+        let one = work.json(&["attribution", "--json", commit]);
         for (key, value) in one["summary"].as_object().expect("an object") {
             *sums.entry(key.clone()).or_default() += value.as_u64().unwrap_or_default();
         }
@@ -142,24 +142,24 @@ fn ranges_are_the_sum_of_their_commits() {
     }
     assert_eq!(whole["commits"].as_array().map(Vec::len), Some(3));
     assert_eq!(whole["range"], "HEAD~3..HEAD");
-    let part = play.json(&["attribution", "--json", "HEAD~3..HEAD", "--", "dir"]);
+    let part = work.json(&["attribution", "--json", "HEAD~3..HEAD", "--", "dir"]);
     assert_eq!(part["summary"]["agent_lines"], 0);
 }
 
 #[test]
 fn policies_decide_and_hints_are_not_counted() {
-    let mut play = Play::new(6);
-    play.agent("s1", FILES[0]);
-    play.commit_all();
-    play.done(&["attribution", "--check"]);
-    play.git(&["config", "checkpoint.attribution.max-agent-percentage", "10"]);
-    let output = play.checkpoint(&["attribution", "--check"]);
+    let mut work = SignedLines::new(6);
+    work.agent("s1", FILES[0]);
+    work.commit_all();
+    work.done(&["attribution", "--check"]);
+    work.git(&["config", "checkpoint.attribution.max-agent-percentage", "10"]);
+    let output = work.checkpoint(&["attribution", "--check"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("at most 10 %"));
-    play.human(FILES[0]);
-    play.git(&["commit", "-qam", "x\n\nCo-authored-by: Claude <noreply@anthropic.com>"]);
-    play.done(&["attribution", "--check"]);
-    let found = play.json(&["attribution", "--json"]);
+    work.human(FILES[0]);
+    work.git(&["commit", "-qam", "x\n\nCo-authored-by: Claude <noreply@anthropic.com>"]);
+    work.done(&["attribution", "--check"]);
+    let found = work.json(&["attribution", "--json"]);
     assert_eq!(found["inferred"][0], "claude-code");
     assert_eq!(found["summary"]["agent_lines"], 0);
     assert_eq!(found["summary"]["unknown"], 0, "git-checkpoint was in use");
@@ -181,22 +181,22 @@ fn lines_of_a_repository_that_never_used_it_are_unknown() {
 
 #[test]
 fn formatted_and_renamed_lines_stay_whose_they_were() {
-    let mut play = Play::new(7);
-    play.agent("s1", FILES[0]);
-    play.commit_all();
-    let before = play.json(&["blame", "--json", FILES[0]]);
+    let mut work = SignedLines::new(7);
+    work.agent("s1", FILES[0]);
+    work.commit_all();
+    let before = work.json(&["blame", "--json", FILES[0]]);
     // Another session formats the file, and renames it.
-    play.done(&["session", "start", "s2", "--agent", "codex"]);
-    play.done(&["session", "prompt", "s2", "--message", "format"]);
-    let lines = play.read(FILES[0]);
+    work.done(&["session", "start", "s2", "--agent", "codex"]);
+    work.done(&["session", "prompt", "s2", "--message", "format"]);
+    let lines = work.read(FILES[0]);
     let text: String = lines.iter().map(|line| format!("    {line}")).collect();
-    play.write("new.txt", text + &play.read(FILES[1]).concat());
-    std::fs::remove_file(play.repo().join(FILES[0])).expect("it is there");
-    play.done(&["save", "--session", "s2"]);
-    play.done(&["session", "stop", "s2"]);
-    play.commit_all();
-    check_sums(&play.world, "HEAD");
-    let now = play.json(&["blame", "--json", "new.txt"]);
+    work.write("new.txt", text + &work.read(FILES[1]).concat());
+    std::fs::remove_file(work.repo().join(FILES[0])).expect("it is there");
+    work.done(&["save", "--session", "s2"]);
+    work.done(&["session", "stop", "s2"]);
+    work.commit_all();
+    check_sums(&work.world, "HEAD");
+    let now = work.json(&["blame", "--json", "new.txt"]);
     let owners = |blame: &Value| {
         let mut owners = Vec::new();
         for group in blame["lines"].as_array().expect("a list") {
@@ -209,36 +209,36 @@ fn formatted_and_renamed_lines_stay_whose_they_were() {
     let agent = |owners: &[String]| owners.iter().filter(|owner| *owner == "s1").count();
     assert!(agent(&before) > 0);
     // The copy of another file is what it wrote.
-    let copied = vec!["s2".to_owned(); play.read(FILES[1]).len()];
+    let copied = vec!["s2".to_owned(); work.read(FILES[1]).len()];
     assert_eq!(now, [before, copied].concat());
 }
 
 #[test]
 fn why_tells_prompt_and_transcript() {
-    let mut play = Play::new(8);
-    let transcript = play.root().join("transcript.jsonl");
+    let mut work = SignedLines::new(8);
+    let transcript = work.root().join("transcript.jsonl");
     let said = concat!(
         "{\"role\":\"user\",\"content\":\"add \\u001b[31m one line\"}\n",
         "{\"role\":\"assistant\",\"content\":\"here it is\"}\n"
     );
     std::fs::write(&transcript, said).expect("a file can be written");
     let path = transcript.to_str().expect("temporary paths are plain").to_owned();
-    let _ = play.line("s1");
-    play.done(&["session", "start", "s1", "--agent", "claude-code", "--transcript", &path]);
-    play.done(&["session", "prompt", "s1", "--message", "add \u{1b}[31m one line"]);
-    play.write("new", "one line\n");
-    play.done(&["save", "--session", "s1"]);
-    play.done(&["session", "stop", "s1"]);
-    let live = play.json(&["why", "--json", "new:1"]);
+    let _ = work.line("s1");
+    work.done(&["session", "start", "s1", "--agent", "claude-code", "--transcript", &path]);
+    work.done(&["session", "prompt", "s1", "--message", "add \u{1b}[31m one line"]);
+    work.write("new", "one line\n");
+    work.done(&["save", "--session", "s1"]);
+    work.done(&["session", "stop", "s1"]);
+    let live = work.json(&["why", "--json", "new:1"]);
     assert_eq!((live["commit"].clone(), live["session"].as_str()), (Value::Null, Some("s1")), "{live:#}");
     assert_eq!(live["prompt"]["turn"], 1);
-    play.commit_all();
-    let found = play.json(&["why", "--json", "new:1"]);
+    work.commit_all();
+    let found = work.json(&["why", "--json", "new:1"]);
     assert_eq!(found["prompt"]["text"], "add \u{1b}[31m one line");
     assert_eq!(found["transcript"][0]["text"], "here it is", "{found:#}");
-    let shown = play.done(&["why", "new:1"]);
+    let shown = work.done(&["why", "new:1"]);
     assert!(shown.contains("here it is") && !shown.contains('\u{1b}'), "{shown}");
-    let explained = play.json(&["explain", "--json"]);
+    let explained = work.json(&["explain", "--json"]);
     assert_eq!(explained["records"][0]["sessions"][0]["lines"], 1);
     assert_eq!(explained["records"][0]["agent_percentage"], 100.0);
 }

@@ -7,7 +7,7 @@ use git_checkpoint::{
     testing::ops::doctor::{self, Options},
 };
 
-use crate::support::{World, site::described, template::Template};
+use crate::support::{World, processes::described, template::Template};
 
 /// A repository with two commits and two checkpoints, of which none holds a large file, and the first is verified.
 static TWO_CHECKPOINTS: Template = Template::new(|world| {

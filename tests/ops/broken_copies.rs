@@ -5,7 +5,7 @@ use std::fs;
 use git_checkpoint::testing::ops::doctor::{self, Options};
 
 use super::broken::{Loss, lose, refs, shadow, text, world};
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 fn read(world: &World, path: &str) -> String {
     fs::read_to_string(world.repo().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))

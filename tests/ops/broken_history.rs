@@ -1,6 +1,6 @@
 //! Commits that are gone behind HEAD or behind a checkpoint: commands that do not need them work.
 
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 /// Checkpoints on two commits, neither of which is the first one; returns the one on the older commit, and that commit.
 fn world() -> (World, String, String) {

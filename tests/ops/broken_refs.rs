@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::broken::{refs, shadow, text};
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 /// A commit with `f`, then three checkpoints.
 fn world() -> World {

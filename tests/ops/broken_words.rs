@@ -1,7 +1,7 @@
 //! Messages about damage: they name the damaged thing and the next step.
 
 use super::broken::{Loss, lose, refs, shadow, text, world};
-use crate::support::{World, program, site::described};
+use crate::support::{World, processes::described, program};
 
 #[rstest::rstest]
 #[case::a_difference(&["diff", "verified"], "live:q", Loss::Gone)]

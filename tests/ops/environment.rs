@@ -9,7 +9,7 @@ use std::{
 
 use rstest::rstest;
 
-use crate::support::{World, files, program, site::ended};
+use crate::support::{World, files, processes::ended, program};
 
 /// A turn of the session `s`, in which `write` changes the worktree.
 fn turn(world: &World, write: impl FnOnce()) {

@@ -8,7 +8,7 @@ use std::{
     process::Output,
 };
 
-use crate::support::{World, program, site::described};
+use crate::support::{World, processes::described, program};
 
 mod managers;
 

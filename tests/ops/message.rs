@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Output};
 
 use git_checkpoint::testing::git::Repo;
 
-use crate::support::{World, files, site::described, this_program};
+use crate::support::{World, files, processes::described, this_program};
 
 const ID: &str = "0123456789abcdef";
 const FILE: &str = "TEST_MESSAGE_FILE";

@@ -1,7 +1,7 @@
 //! A repository that git keeps inside its own worktree, under another name than `.git`: no checkpoint contains it, and no
 //! restore touches it.
 
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 /// Returns what a restore must not change: refs, objects and the stash list.
 fn kept(world: &World) -> String {

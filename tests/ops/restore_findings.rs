@@ -3,24 +3,13 @@
 use std::fs;
 
 use git_checkpoint::{
-    Context, Event, Kind, Origin, RestoreOptions, Subscriber, UndoOptions, restore,
+    Context, Kind, Origin, RestoreOptions, UndoOptions, restore,
     testing::ops::{prune, reset},
     undo,
 };
 use gix::ObjectId;
 
-use crate::support::stage::{Stage, picture};
-
-/// Does something just after each checkpoint.
-struct Meddler(Box<dyn Fn() + Send + Sync>);
-
-impl Subscriber for Meddler {
-    fn event(&self, event: &Event) {
-        if matches!(event, Event::Checkpoint { .. }) {
-            (self.0)();
-        }
-    }
-}
+use crate::support::stage::{Meddler, Stage, picture};
 
 fn session(id: &str) -> Origin {
     Origin { session: Some(id.into()), ..Origin::default() }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 /// Runs `restore` and kills it at the step `step`.
 fn kill_restore(world: &World, step: &str, arguments: &[&str]) {

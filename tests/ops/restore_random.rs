@@ -68,7 +68,7 @@ fn act() -> impl Strategy<Value = Act> {
 /// The files of a worktree, by the ids that their bytes have as blobs.
 type Files = BTreeMap<BString, String>;
 
-struct Play {
+struct RandomWork {
     stage: Stage,
     saves: Vec<ObjectId>,
     /// The blobs of all saves.
@@ -76,7 +76,7 @@ struct Play {
     written: usize,
 }
 
-impl Play {
+impl RandomWork {
     fn new() -> Self {
         let stage = Stage::with(|world| drop(world.done(&["enable"])));
         let saves = vec![stage.save()];
@@ -200,7 +200,7 @@ proptest! {
 
     #[test]
     fn a_restore_loses_no_bytes(acts in proptest::collection::vec(act(), 1..25)) {
-        let mut play = Play::new();
+        let mut play = RandomWork::new();
         for act in &acts {
             play.act(act);
         }

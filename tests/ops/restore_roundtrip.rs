@@ -4,10 +4,10 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use bstr::BString;
-use git_checkpoint::{Context, Event, RestoreOptions, Subscriber, restore};
+use git_checkpoint::{Context, RestoreOptions, restore};
 use proptest::prelude::*;
 
-use crate::support::stage::{Node, Stage, picture};
+use crate::support::stage::{Meddler, Node, Stage, picture};
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -151,17 +151,6 @@ proptest! {
     #[test]
     fn every_byte_and_mode_comes_back(acts in proptest::collection::vec(act(), 1..30)) {
         play(&acts);
-    }
-}
-
-/// Changes files just after the pre-restore checkpoint was taken.
-struct Meddler(Box<dyn Fn() + Send + Sync>);
-
-impl Subscriber for Meddler {
-    fn event(&self, event: &Event) {
-        if matches!(event, Event::Checkpoint { .. }) {
-            (self.0)();
-        }
     }
 }
 

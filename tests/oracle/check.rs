@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::desk::Desk;
+use super::recorder::Recorder;
 
 /// A line whose author is not the one that the program names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,69 +65,65 @@ fn author(text: &str) -> &str {
 }
 
 /// Asks about all lines of HEAD and of the worktree, in each worktree.
-pub(super) fn check(desk: &mut Desk, verdict: &mut Verdict) {
-    verdict.trouble.append(&mut desk.trouble);
-    let side = desk.world.root().join("side");
-    let places = [desk.world.repo(), side];
+pub(super) fn check(recorder: &mut Recorder, verdict: &mut Verdict) {
+    verdict.trouble.append(&mut recorder.trouble);
+    let side = recorder.world.root().join("side");
+    let places = [recorder.world.repo(), side];
     for place in places.into_iter().filter(|place| place.exists()) {
-        desk.place = place;
-        if desk.is_without_hooks {
+        recorder.place = place;
+        if recorder.is_without_hooks {
             // Without a hook, the next command sees the commits, and readers write nothing.
-            desk.checkpoint(&["save", "-q"]);
+            recorder.checkpoint(&["save", "-q"]);
         }
-        check_place(desk, verdict);
+        check_place(recorder, verdict);
     }
 }
 
 /// Asks about all lines of HEAD in this worktree, after the step `number`.
-pub(super) fn check_head(desk: &Desk, number: usize, verdict: &mut Verdict) {
+pub(super) fn check_head(recorder: &Recorder, number: usize, verdict: &mut Verdict) {
     let before = verdict.wrong.len();
-    let kept = check_commit(desk, verdict);
-    attribution(desk, "HEAD", &kept, verdict);
+    let kept = check_commit(recorder, verdict);
+    attribution(recorder, "HEAD", &kept, verdict);
     verdict.wrong[before..].iter_mut().for_each(|wrong| wrong.step = Some(number));
 }
 
 /// Asks `blame` about all lines of HEAD, and returns its files.
-fn check_commit(desk: &Desk, verdict: &mut Verdict) -> BTreeMap<String, String> {
-    let tree = desk.ask(&["ls-tree", "-r", "--name-only", "HEAD"]).unwrap_or_default();
-    let committed: Vec<&str> = tree.lines().collect();
-    let mut kept = BTreeMap::new();
-    for path in &committed {
-        kept.insert((*path).to_owned(), desk.ask(&["show", &format!("HEAD:{path}")]).unwrap_or_default());
-    }
+fn check_commit(recorder: &Recorder, verdict: &mut Verdict) -> BTreeMap<String, String> {
+    let kept = recorder.committed();
     let mut lines = BTreeSet::new();
     let all = kept.values().flat_map(|text| text.lines());
     verdict.copied = all.filter(|line| !lines.insert(*line)).map(str::to_owned).collect();
     for path in kept.keys() {
-        blame(desk, "HEAD", path, &kept, verdict);
+        blame(recorder, "HEAD", path, &kept, verdict);
     }
     kept
 }
 
-fn check_place(desk: &Desk, verdict: &mut Verdict) {
-    let kept = check_commit(desk, verdict);
-    let now: BTreeMap<String, String> = desk.files().into_iter().map(|path| (path.clone(), desk.read(&path))).collect();
+fn check_place(recorder: &Recorder, verdict: &mut Verdict) {
+    let kept = check_commit(recorder, verdict);
+    let now: BTreeMap<String, String> =
+        recorder.files().into_iter().map(|path| (path.clone(), recorder.read(&path))).collect();
     for path in now.keys().filter(|path| kept.get(*path) != now.get(*path)) {
-        blame(desk, "worktree", path, &now, verdict);
+        blame(recorder, "worktree", path, &now, verdict);
     }
-    attribution(desk, "HEAD", &kept, verdict);
+    attribution(recorder, "HEAD", &kept, verdict);
     if now != kept {
-        attribution(desk, "worktree", &now, verdict);
+        attribution(recorder, "worktree", &now, verdict);
     }
-    if let Some(status) = desk.ask(&["checkpoint", "status", "--json"]) {
+    if let Some(status) = recorder.ask_checkpoint(&["status", "--json"]) {
         let status: Value = serde_json::from_str(&status).expect("it is JSON");
         verdict.trouble.extend(status["last_error"].as_str().map(str::to_owned));
     }
 }
 
 /// Judges `git checkpoint blame` of the file at `path` in `view`, where the files are `texts`.
-fn blame(desk: &Desk, view: &'static str, path: &str, texts: &BTreeMap<String, String>, verdict: &mut Verdict) {
+fn blame(recorder: &Recorder, view: &'static str, path: &str, texts: &BTreeMap<String, String>, verdict: &mut Verdict) {
     if texts[path].is_empty() {
         return;
     }
-    let mut arguments = vec!["checkpoint", "blame", "--json", path];
+    let mut arguments = vec!["blame", "--json", path];
     arguments.extend(if view == "HEAD" { ["--rev", "HEAD"].as_slice() } else { &[] });
-    let Some(printed) = desk.ask(&arguments) else {
+    let Some(printed) = recorder.ask_checkpoint(&arguments) else {
         verdict.trouble.push(format!("blame of {path} in {view} fails"));
         return;
     };
@@ -136,9 +132,9 @@ fn blame(desk: &Desk, view: &'static str, path: &str, texts: &BTreeMap<String, S
 }
 
 /// Judges `git checkpoint attribution` of `view`, where the files are `texts`.
-fn attribution(desk: &Desk, view: &'static str, texts: &BTreeMap<String, String>, verdict: &mut Verdict) {
+fn attribution(recorder: &Recorder, view: &'static str, texts: &BTreeMap<String, String>, verdict: &mut Verdict) {
     let what = if view == "HEAD" { "HEAD" } else { "--worktree" };
-    let Some(printed) = desk.ask(&["checkpoint", "attribution", "--json", what]) else {
+    let Some(printed) = recorder.ask_checkpoint(&["attribution", "--json", what]) else {
         verdict.trouble.push(format!("attribution of {view} fails"));
         return;
     };

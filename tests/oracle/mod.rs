@@ -2,8 +2,9 @@
 //! whom the program must report at the end.
 
 mod check;
-mod desk;
+mod glance;
 mod play;
+mod recorder;
 mod search;
 mod step;
 
@@ -24,8 +25,8 @@ const SURE_WITHOUT_HOOKS: &str = "edit,commit,amend,stash,branch,merge,squash,re
 #[rstest::rstest]
 #[case::hooks(SURE)]
 #[case::no_hooks(SURE_WITHOUT_HOOKS)]
-fn lines_are_whose_they_are(#[case] steps: &str) {
-    let found = in_ci(steps, true).run(0);
+fn lines_are_whose_they_are(#[case] steps: &str, #[values(0, 50)] first: usize) {
+    let found = in_ci(steps, true).run(first);
     assert!(found.sorts.is_empty(), "{found}");
 }
 
@@ -165,8 +166,8 @@ fn in_ci(steps: &str, is_strict: bool) -> Search {
     Search {
         choice: Choice::parse(steps).expect("known names"),
         seed: 1,
-        histories: 16,
-        lengths: 8..=24,
+        histories: 50,
+        lengths: 8..=12,
         jobs: 1,
         is_strict,
         asks_at_each_commit: false,

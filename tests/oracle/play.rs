@@ -1,40 +1,32 @@
 //! What each step does.
 
 use super::{
-    desk::Desk,
+    recorder::Recorder,
     step::{Choice, Kind, Step, Who},
 };
 
 /// Plays `steps` in a new repository, and calls `at_commit` after each one that moves HEAD, with its number.
-pub(super) fn play(choice: &Choice, steps: &[Step], mut at_commit: Option<impl FnMut(&Desk, usize)>) -> Desk {
-    let mut desk = Desk::new(choice);
-    desk.act(Who::Person, &[], true, |desk| {
-        for (path, lines) in [("a", 8), ("b", 10), ("c", 12)] {
-            let text: String = (0..lines).map(|_| desk.line(Who::Person)).collect();
-            desk.write(path, &text);
-        }
-        desk.git(&["add", "-A"]);
-        desk.git(&["commit", "-qm", "base"]);
-    });
+pub(super) fn play(choice: &Choice, steps: &[Step], mut at_commit: Option<impl FnMut(&Recorder, usize)>) -> Recorder {
+    let mut recorder = Recorder::new(choice);
     let mut head = None;
     for (number, step) in (1..).zip(steps) {
-        desk.note(&step.to_string());
+        recorder.note(&step.to_string());
         if step.kind.is_edit() && step.kind != Kind::Save && step.kind != Kind::EditAndCommit {
-            edit(&mut desk, *step);
+            edit(&mut recorder, *step);
         } else {
-            run(&mut desk, *step);
+            run(&mut recorder, *step);
         }
         if let Some(at_commit) = &mut at_commit {
-            let now = desk.ask(&["rev-parse", "HEAD"]);
+            let now = recorder.ask(&["rev-parse", "HEAD"]);
             if now != head {
-                at_commit(&desk, number);
+                at_commit(&recorder, number);
             }
             head = now;
         }
     }
-    desk.note("the end");
-    desk.stop_all();
-    desk
+    recorder.note("the end");
+    recorder.stop_all();
+    recorder
 }
 
 impl Step {
@@ -54,261 +46,252 @@ impl Step {
 }
 
 /// Steps that change the text of a file.
-fn edit(desk: &mut Desk, step: Step) {
-    let files = desk.files();
+fn edit(recorder: &mut Recorder, step: Step) {
+    let files = recorder.files();
     let new = format!("n{:03}", files.len() + usize::from(step.at));
     let path = if step.kind == Kind::Create { Some(&new) } else { step.pick(&files) };
     let Some(path) = path.filter(|path| step.kind != Kind::Create || !files.contains(path)) else { return };
     let by_tool = [path.as_str()];
     let paths: &[&str] = if step.is(1) { &[] } else { &by_tool };
     let who = step.who;
-    desk.act(who, paths, step.ends_turn(), |desk| edit_in(desk, step, path));
+    recorder.act(who, paths, step.ends_turn(), |recorder| edit_in(recorder, step, path));
 }
 
-fn edit_in(desk: &mut Desk, step: Step, path: &str) {
+fn edit_in(recorder: &mut Recorder, step: Step, path: &str) {
     if step.kind == Kind::Remove {
-        return desk.remove(path);
+        return recorder.remove(path);
     }
-    let text = desk.read(path);
+    let text = recorder.read(path);
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     let start = usize::from(step.at) * (lines.len() + 1) / 256;
     let size = usize::from(step.size) + if step.kind == Kind::Create { 4 } else { 0 };
     let gone = if matches!(step.kind, Kind::Change | Kind::Delete) { size } else { 0 };
     let end = (start + gone).min(lines.len());
     let new = if step.kind == Kind::Delete { 0 } else { size };
-    let new: Vec<String> = (0..new).map(|_| desk.line(step.who)).collect();
+    let new: Vec<String> = (0..new).map(|_| recorder.line(step.who)).collect();
     lines.splice(start..end, new);
-    desk.write(path, &lines.concat());
+    recorder.write(path, &lines.concat());
 }
 
 /// Steps that run a command.
-fn run(desk: &mut Desk, step: Step) {
+fn run(recorder: &mut Recorder, step: Step) {
     if step.kind == Kind::Worktree {
-        return worktree(desk);
+        return worktree(recorder);
     }
-    desk.act(step.who, &[], step.ends_turn(), |desk| command(desk, step));
+    recorder.act(step.who, &[], step.ends_turn(), |recorder| command(recorder, step));
 }
 
-fn command(desk: &mut Desk, step: Step) {
+fn command(recorder: &mut Recorder, step: Step) {
     match step.kind {
-        Kind::Save => drop(desk.checkpoint(&["save", "-q"])),
+        Kind::Save => drop(recorder.checkpoint(&["save", "-q"])),
         Kind::EditAndCommit => {
-            if let Some(path) = step.pick(&desk.files()) {
-                edit_in(desk, Step { kind: Kind::Insert, ..step }, path);
+            if let Some(path) = step.pick(&recorder.files()) {
+                edit_in(recorder, Step { kind: Kind::Insert, ..step }, path);
             }
-            commit(desk, &["commit", "-qam", "edited"]);
+            commit(recorder, &["commit", "-qam", "edited"]);
         }
         Kind::Commit => {
-            desk.git(&["add", "-A"]);
-            commit(desk, &["commit", "-qm", "all"]);
+            recorder.git(&["add", "-A"]);
+            commit(recorder, &["commit", "-qm", "all"]);
         }
         Kind::CommitPath => {
-            if let Some(path) = step.pick(&desk.files()) {
-                commit(desk, &["commit", "-qm", "a path", "--", path]);
+            if let Some(path) = step.pick(&recorder.files()) {
+                commit(recorder, &["commit", "-qm", "a path", "--", path]);
             }
         }
         Kind::CommitStaged => {
-            if let Some(path) = step.pick(&desk.files()) {
-                desk.git(&["add", "--", path]);
-                commit(desk, &["commit", "-qm", "staged"]);
+            if let Some(path) = step.pick(&recorder.files()) {
+                recorder.git(&["add", "--", path]);
+                commit(recorder, &["commit", "-qm", "staged"]);
             }
         }
-        Kind::CommitPart => commit_part(desk, step),
+        Kind::CommitPart => commit_part(recorder, step),
         Kind::Amend => {
             let mut arguments = vec!["commit", "-q", "--amend"];
             arguments.extend(if step.is(2) { ["-m", "amended"].as_slice() } else { &["--no-edit"] });
             arguments.extend(step.is(3).then_some("-a"));
-            commit(desk, &arguments);
+            commit(recorder, &arguments);
         }
-        Kind::ResetSoft => drop(desk.git(&["reset", "-q", "--soft", "HEAD~1"])),
-        Kind::ResetMixed => drop(desk.git(&["reset", "-q", "--mixed", "HEAD~1"])),
-        Kind::ResetHard => drop(desk.git(&["reset", "-q", "--hard", "HEAD~1"])),
+        Kind::ResetSoft => drop(recorder.git(&["reset", "-q", "--soft", "HEAD~1"])),
+        Kind::ResetMixed => drop(recorder.git(&["reset", "-q", "--mixed", "HEAD~1"])),
+        Kind::ResetHard => drop(recorder.git(&["reset", "-q", "--hard", "HEAD~1"])),
         Kind::StashPush => {
             let arguments: &[&str] = if step.is(2) { &["stash", "push", "-q", "-u"] } else { &["stash", "push", "-q"] };
-            desk.git(arguments);
+            recorder.git(arguments);
         }
         Kind::StashPop => {
-            if !desk.git(&["stash", "pop", "-q"]) && settle(desk) {
-                desk.git(&["stash", "drop", "-q"]);
+            if !recorder.git(&["stash", "pop", "-q"]) && settle(recorder) {
+                recorder.git(&["stash", "drop", "-q"]);
             }
         }
         Kind::Restore => {
             let target = format!("@{{{}}}", step.which % 4);
-            desk.checkpoint(&["restore", "-q", &target]);
+            recorder.checkpoint(&["restore", "-q", &target]);
         }
-        Kind::Undo => drop(desk.checkpoint(&["undo", "-q"])),
-        Kind::GitMv | Kind::Mv => rename(desk, step),
+        Kind::Undo => drop(recorder.checkpoint(&["undo", "-q"])),
+        Kind::GitMv | Kind::Mv => rename(recorder, step),
         Kind::CheckoutPath => {
-            if let Some(path) = step.pick(&desk.files()) {
+            if let Some(path) = step.pick(&recorder.files()) {
                 let from = format!("HEAD~{}", step.at % 3);
                 let arguments = if step.is(2) {
                     ["checkout", "-q", &from, "--", path]
                 } else {
                     ["restore", "-s", &from, "--", path]
                 };
-                desk.git(&arguments);
+                recorder.git(&arguments);
             }
         }
-        _ => beside(desk, step),
+        _ => beside(recorder, step),
     }
 }
 
 /// Steps with more than one commit.
-fn beside(desk: &mut Desk, step: Step) {
-    let others = others(desk);
+fn beside(recorder: &mut Recorder, step: Step) {
+    let others = recorder.other_branches();
     let other = step.pick(&others).map_or("main", String::as_str);
     match step.kind {
         Kind::Branch => {
             let name = format!("b{}", others.len() + 1);
             let start = ["HEAD", "HEAD~1"][usize::from(step.is(2))];
-            desk.git(&["checkout", "-q", "-b", &name, start]);
+            recorder.git(&["checkout", "-q", "-b", &name, start]);
         }
-        Kind::Checkout => drop(desk.git(&["checkout", "-q", other])),
+        Kind::Checkout => drop(recorder.git(&["checkout", "-q", other])),
         Kind::Merge => {
             let how = if step.is(2) { "--ff" } else { "--no-ff" };
-            if !desk.git(&["merge", "-q", "--no-edit", how, other]) {
-                settle(desk);
+            if !recorder.git(&["merge", "-q", "--no-edit", how, other]) {
+                settle(recorder);
             }
         }
         Kind::MergeSquash => {
-            if !desk.git(&["merge", "-q", "--squash", other]) && !settle(desk) {
+            if !recorder.git(&["merge", "-q", "--squash", other]) && !settle(recorder) {
                 return;
             }
             if step.is(2) {
-                commit(desk, &["commit", "-q", "--no-edit"]);
+                commit(recorder, &["commit", "-q", "--no-edit"]);
             } else if step.is(3) {
-                commit(desk, &["commit", "-qm", "squashed"]);
+                commit(recorder, &["commit", "-qm", "squashed"]);
             }
         }
         Kind::Rebase => {
             let autostash = ["--no-autostash", "--autostash"][usize::from(step.is(2))];
-            again(desk, &["rebase", "-q", autostash, other], &[]);
+            again(recorder, &["rebase", "-q", autostash, other], &[]);
         }
         Kind::Fixup => {
             let editor = format!("sed -i '2s/^pick/{}/'", ["fixup", "squash"][usize::from(step.is(2))]);
-            last_two(desk, &editor);
+            last_two(recorder, &editor);
         }
-        Kind::Reorder => last_two(desk, "sed -i '1{h;d};2G'"),
+        Kind::Reorder => last_two(recorder, "sed -i '1{h;d};2G'"),
         Kind::Pick => {
             let arguments: &[&str] = if step.is(2) { &["cherry-pick", "-x", other] } else { &["cherry-pick", other] };
-            again(desk, arguments, &[]);
+            again(recorder, arguments, &[]);
         }
         Kind::PickBare => {
-            if !desk.git(&["cherry-pick", "-n", other]) {
-                settle(desk);
+            if !recorder.git(&["cherry-pick", "-n", other]) {
+                settle(recorder);
             }
         }
-        Kind::Revert => again(desk, &["revert", "--no-edit", "HEAD"], &[]),
+        Kind::Revert => again(recorder, &["revert", "--no-edit", "HEAD"], &[]),
         _ => unreachable!("{step}"),
     }
 }
 
-/// Returns the branches but the one that is checked out here.
-fn others(desk: &Desk) -> Vec<String> {
-    let head = desk.ask(&["symbolic-ref", "-q", "--short", "HEAD"]).unwrap_or_default();
-    let all = desk.ask(&["for-each-ref", "--format=%(refname:short)", "refs/heads"]).unwrap_or_default();
-    all.lines().filter(|name| *name != head.trim()).map(str::to_owned).collect()
-}
-
-fn commit(desk: &mut Desk, arguments: &[&str]) {
-    desk.git(arguments);
+fn commit(recorder: &mut Recorder, arguments: &[&str]) {
+    recorder.git(arguments);
 }
 
 /// Stages the first hunk of a file and commits it.
-fn commit_part(desk: &mut Desk, step: Step) {
-    let Some(path) = step.pick(&desk.files()).cloned() else { return };
-    let diff = desk.ask(&["diff", "-U0", "--", &path]).unwrap_or_default();
+fn commit_part(recorder: &mut Recorder, step: Step) {
+    let Some(path) = step.pick(&recorder.files()).cloned() else { return };
+    let diff = recorder.ask(&["diff", "-U0", "--", &path]).unwrap_or_default();
     let hunks: Vec<usize> = diff.match_indices("\n@@ ").map(|(at, _)| at + 1).collect();
     let Some(first) = hunks.first() else { return };
     let at = usize::from(step.at) % hunks.len();
     let end = hunks.get(at + 1).copied().unwrap_or(diff.len());
     let patch = format!("{}{}", &diff[..*first], &diff[hunks[at]..end]);
-    if desk.git_with(&["apply", "--cached", "--unidiff-zero", "-"], &[], &patch) {
-        commit(desk, &["commit", "-qm", "a part"]);
+    if recorder.git_with(&["apply", "--cached", "--unidiff-zero", "-"], &[], &patch) {
+        commit(recorder, &["commit", "-qm", "a part"]);
     }
 }
 
-fn rename(desk: &mut Desk, step: Step) {
-    let files = desk.files();
+fn rename(recorder: &mut Recorder, step: Step) {
+    let files = recorder.files();
     let Some(path) = step.pick(&files) else { return };
     let new = format!("{path}r");
     if files.contains(&new) {
         return;
     }
     if step.kind == Kind::GitMv {
-        desk.git(&["mv", path, &new]);
+        recorder.git(&["mv", path, &new]);
     } else {
-        desk.mv(path, &new);
+        recorder.mv(path, &new);
     }
 }
 
-fn last_two(desk: &mut Desk, editor: &str) {
-    let merges = desk.ask(&["rev-list", "--count", "--merges", "HEAD~2..HEAD"]);
-    if merges.is_some_and(|count| count.trim() == "0") {
-        again(desk, &["rebase", "-q", "-i", "--autostash", "HEAD~2"], &[("GIT_SEQUENCE_EDITOR", editor)]);
+fn last_two(recorder: &mut Recorder, editor: &str) {
+    if recorder.has_two_plain_commits() {
+        again(recorder, &["rebase", "-q", "-i", "--autostash", "HEAD~2"], &[("GIT_SEQUENCE_EDITOR", editor)]);
     }
 }
 
 /// Runs a command that repeats commits, and continues it where it stops.
-fn again(desk: &mut Desk, arguments: &[&str], variables: &[(&str, &str)]) {
-    let is_done = desk.git_with(arguments, variables, "");
+fn again(recorder: &mut Recorder, arguments: &[&str], variables: &[(&str, &str)]) {
+    let is_done = recorder.git_with(arguments, variables, "");
     // If only its autostash meets a conflict, a rebase says that all went well, and keeps the entry.
-    let is_in_conflict = !is_done || !desk.ask(&["ls-files", "-u"]).unwrap_or_default().is_empty();
-    if is_in_conflict && settle(desk) && is_done {
-        desk.git(&["stash", "drop", "-q"]);
+    let is_in_conflict = !is_done || !recorder.unmerged().is_empty();
+    if is_in_conflict && settle(recorder) && is_done {
+        recorder.git(&["stash", "drop", "-q"]);
     }
 }
 
 /// Goes to the other worktree, which is made if it is not there.
-fn worktree(desk: &mut Desk) {
-    let (main, side) = (desk.world.repo(), desk.world.root().join("side"));
-    desk.act(Who::Person, &[], true, |desk| {
+fn worktree(recorder: &mut Recorder) {
+    let (main, side) = (recorder.world.repo(), recorder.world.root().join("side"));
+    recorder.act(Who::Person, &[], true, |recorder| {
         if !side.exists() {
-            desk.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
+            recorder.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
         }
-        desk.go_to(if desk.place == main { side } else { main });
+        recorder.go_to(if recorder.place == main { side } else { main });
     });
 }
 
 /// Resolves conflicts by taking both sides, and continues git's operation; returns false if there was no conflict.
-fn settle(desk: &mut Desk) -> bool {
+fn settle(recorder: &mut Recorder) -> bool {
     let mut is_settled = false;
     for _ in 0..12 {
-        is_settled |= resolve(desk);
-        let (go_on, skip): (&[&str], &[&str]) = if desk.has_in_git_dir("rebase-merge") {
+        is_settled |= resolve(recorder);
+        let (go_on, skip): (&[&str], &[&str]) = if recorder.has_in_git_dir("rebase-merge") {
             (&["rebase", "--continue"], &["rebase", "--skip"])
-        } else if desk.has_in_git_dir("CHERRY_PICK_HEAD") {
+        } else if recorder.has_in_git_dir("CHERRY_PICK_HEAD") {
             (&["cherry-pick", "--continue"], &["cherry-pick", "--skip"])
-        } else if desk.has_in_git_dir("REVERT_HEAD") {
+        } else if recorder.has_in_git_dir("REVERT_HEAD") {
             (&["revert", "--continue"], &["revert", "--skip"])
-        } else if desk.has_in_git_dir("MERGE_HEAD") {
+        } else if recorder.has_in_git_dir("MERGE_HEAD") {
             (&["commit", "-q", "--no-edit"], &["merge", "--abort"])
         } else {
             return is_settled;
         };
-        if !desk.git(go_on) && desk.ask(&["ls-files", "-u"]).unwrap_or_default().is_empty() {
-            desk.git(skip);
+        if !recorder.git(go_on) && recorder.unmerged().is_empty() {
+            recorder.git(skip);
         }
     }
     is_settled
 }
 
 /// Takes the marks out of the files in conflict and stages them.
-fn resolve(desk: &mut Desk) -> bool {
-    let unmerged = desk.ask(&["diff", "--name-only", "--diff-filter=U"]).unwrap_or_default();
-    let paths: Vec<&str> = unmerged.lines().collect();
+fn resolve(recorder: &mut Recorder) -> bool {
+    let paths = recorder.unmerged();
     for path in &paths {
-        if desk.files().iter().any(|file| file == path) {
-            let text = desk.read(path);
+        if recorder.files().iter().any(|file| file == path) {
+            let text = recorder.read(path);
             let is_mark =
                 |line: &&str| ["<<<<<<<", "=======", ">>>>>>>", "|||||||"].iter().any(|it| line.starts_with(it));
             let kept: String = text.split_inclusive('\n').filter(|line| !is_mark(line)).collect();
             if kept != text {
-                desk.write(path, &kept);
+                recorder.write(path, &kept);
             }
-            desk.git(&["add", "--", path]);
+            recorder.git(&["add", "--", path]);
         } else {
-            desk.git(&["rm", "-q", "--cached", "--", path]);
+            recorder.git(&["rm", "-q", "--cached", "--", path]);
         }
     }
     !paths.is_empty()

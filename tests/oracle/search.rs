@@ -16,8 +16,8 @@ use proptest::{
 
 use super::{
     check::{Verdict, Wrong, check, check_head},
-    desk::Desk,
     play::play,
+    recorder::Recorder,
     step::{Choice, Kind, Step, Who, text},
 };
 
@@ -126,10 +126,10 @@ impl Search {
         let mut verdict = Verdict::default();
         // Without a hook, readers do not know the last commits yet.
         let asks_at_once = self.asks_at_each_commit && !self.choice.without_hooks;
-        let ask = |desk: &Desk, number: usize| check_head(desk, number, &mut verdict);
-        let mut desk = play(&self.choice, steps, asks_at_once.then_some(ask));
-        check(&mut desk, &mut verdict);
-        (verdict, desk.script().to_owned())
+        let ask = |recorder: &Recorder, number: usize| check_head(recorder, number, &mut verdict);
+        let mut recorder = play(&self.choice, steps, asks_at_once.then_some(ask));
+        check(&mut recorder, &mut verdict);
+        (verdict, recorder.script().to_owned())
     }
 
     /// Returns what is wrong, and in how many lines.

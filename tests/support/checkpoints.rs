@@ -1,6 +1,6 @@
-//! Checkpoints made by git itself, so that reading them is tested apart from saving them.
+//! Checkpoints as git sees them: made by git itself, so that reading them is tested apart from saving them, and what is in all.
 
-use std::{io::Write as _, process::Stdio};
+use std::{collections::BTreeSet, io::Write as _, process::Stdio};
 
 use git_checkpoint::{
     Base, Origin,
@@ -41,6 +41,42 @@ impl World {
         let base = self.id(&["rev-parse", "HEAD"]);
         let name = ShadowName::of_worktree(Base::Commit(base), worktree.into());
         Shadow { world: self, name, tip: base, seconds: START + seconds }
+    }
+
+    /// Returns the ids of the live shadows of all worktrees.
+    pub(crate) fn shadows(&self) -> Vec<String> {
+        let ids = self.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/shadow/"]);
+        ids.lines().map(ToOwned::to_owned).collect()
+    }
+
+    /// Returns the content of every blob that a checkpoint holds.
+    pub(crate) fn held(&self) -> BTreeSet<Vec<u8>> {
+        let objects = self.git(&["rev-list", "--objects", "--no-object-names", "--glob=refs/checkpoints/*"]);
+        let mut child = self
+            .command("git")
+            .args(["cat-file", "--batch"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("git starts");
+        let mut input = child.stdin.take().expect("piped");
+        let writer = std::thread::spawn(move || std::io::Write::write_all(&mut input, objects.as_bytes()));
+        let output = child.wait_with_output().expect("git runs").stdout;
+        writer.join().expect("no panic").expect("git reads");
+        let mut held = BTreeSet::new();
+        let mut rest = output.as_slice();
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let header = std::str::from_utf8(&rest[..end]).expect("a header is text");
+            let words: Vec<&str> = header.split(' ').collect();
+            let &[_, kind, size] = words.as_slice() else { panic!("not there: {header}") };
+            let size: usize = size.parse().expect("a size");
+            let content = &rest[end + 1..=end + size];
+            if kind == "blob" {
+                held.insert(content.to_vec());
+            }
+            rest = &rest[end + size + 2..];
+        }
+        held
     }
 }
 

@@ -21,7 +21,7 @@ impl World {
         let mut command = self.command("jj");
         command.env("JJ_USER", "J J").env("JJ_EMAIL", "jj@example.com").env("JJ_CONFIG", "/dev/null");
         let output = command.args(["--no-pager", "--color=never"]).args(arguments).output().expect("jj runs");
-        assert!(output.status.success(), "jj {arguments:?}: {}", super::site::described(&output));
+        assert!(output.status.success(), "jj {arguments:?}: {}", super::processes::described(&output));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 

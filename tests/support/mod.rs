@@ -1,12 +1,42 @@
 //! A world of its own for each test: home, repository and dates do not come from the machine.
+//!
+//! All fixtures are a [`World`], or have one inside and pass its words on (`Deref`). Begin with the first of these that does:
+//!
+//! | what the test needs | begin with | where |
+//! |---|---|---|
+//! | a directory with a home and no repository | `World::new()`; `on_disk()` if clocks, inodes or the order of writes matter | here |
+//! | a repository of one commit | `World::with_commit()`; with git's hooks `with_hooks()`, `with_lines()`, `unborn_with_hooks()` | `template` |
+//! | another one that several tests begin with | a `static` [`Template`](template::Template): made once by real programs, then copied | `template` |
+//! | the library opened on a repository: saves and restores without a process | [`Stage`](stage::Stage) | `stage` |
+//! | checkpoints that our program has not made | `world.shadow(...)` | `checkpoints` |
+//! | people and agents who sign each line, so that every command can be asked whose it is | [`SignedLines`](signed_lines::SignedLines) | `signed_lines` |
+//!
+//! What all of them can do, by file:
+//!
+//! - `files`: write, read, link and remove files of the repository.
+//! - here and `processes`: run git, a shell, or the built program (`done`, `json`, `checkpoint`); start it, let it die at a failpoint,
+//!   halt it, kill it.
+//! - `sound`: what must hold whatever happened: git finds nothing wrong (`assert_sound`), nothing of the user's has moved
+//!   (`facts`), each record has its commit (`assert_accounted`), nothing is left behind (`leftovers`, `assert_tidy`).
+//! - `dice`: numbers that look random and are the same in every run.
+//!
+//! A group of tests adds words of its own to `World` where they are used: `agents/words.rs`, `ops/rewrites/mod.rs`. Where it needs a
+//! state of its own, it has a type beside them:
+//!
+//! - `ops/sessions/desk.rs`, `Desk`: people and agents of several worktrees, each command in a minute of its own.
+//! - `ops/save/bench.rs`, `Bench`: saves in child processes, each compared with the tree that git makes.
+//! - `ops/guard/ground.rs`, `Ground`: a worktree in which sessions meet.
+//! - `oracle/recorder.rs`, `Recorder`: random histories, which it keeps as a shell script.
+//! - `ops/restore_random.rs`, `RandomWork`: random restores among other commands.
 
-pub(crate) mod account;
 pub(crate) mod checkpoints;
+pub(crate) mod dice;
 pub(crate) mod files;
 pub(crate) mod jj;
-pub(crate) mod play;
+pub(crate) mod processes;
 mod program;
-pub(crate) mod site;
+pub(crate) mod signed_lines;
+pub(crate) mod sound;
 pub(crate) mod stage;
 pub(crate) mod template;
 
@@ -18,8 +48,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use processes::described;
 pub(crate) use program::{program, this_program};
-use site::described;
 
 /// A moment that every test begins at: 2025-06-01T12:00:00Z.
 pub(crate) const START: i64 = 1_748_779_200;

@@ -47,5 +47,5 @@ fn write_at_once(from: &Path, to: &Path, size: u64) {
     let mut command = Command::new("dd");
     command.arg(format!("if={}", from.display())).arg(format!("of={}", to.display())).arg(format!("bs={size}"));
     let output = command.stdin(Stdio::null()).output().expect("dd runs");
-    assert!(output.status.success(), "{}", super::site::described(&output));
+    assert!(output.status.success(), "{}", super::processes::described(&output));
 }

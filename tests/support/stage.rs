@@ -8,7 +8,9 @@ use std::{
 };
 
 use bstr::{BString, ByteSlice as _};
-use git_checkpoint::{Author, Context, Origin, RestoreOptions, Restored, SaveOptions, UndoOptions, restore, undo};
+use git_checkpoint::{
+    Author, Context, Event, Origin, RestoreOptions, Restored, SaveOptions, Subscriber, UndoOptions, restore, undo,
+};
 use gix::ObjectId;
 
 use super::World;
@@ -93,6 +95,17 @@ impl Stage {
         let refs = self.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/stash"]);
         let head = fs::read_to_string(self.repo().join(".git/HEAD")).expect("HEAD is there");
         (refs + &head, fs::read(self.repo().join(".git/index")).unwrap_or_default())
+    }
+}
+
+/// Does something just after each checkpoint, also the one before a restore.
+pub(crate) struct Meddler(pub(crate) Box<dyn Fn() + Send + Sync>);
+
+impl Subscriber for Meddler {
+    fn event(&self, event: &Event) {
+        if matches!(event, Event::Checkpoint { .. }) {
+            (self.0)();
+        }
     }
 }
 

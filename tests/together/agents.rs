@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::again_and_again;
-use crate::support::{World, program, site::described};
+use crate::support::{World, processes::described, program};
 
 fn time() -> Duration {
     let seconds = std::env::var("GIT_CHECKPOINT_TEST_SECONDS").ok().and_then(|text| text.parse().ok());
@@ -22,7 +22,7 @@ static COMMITS: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 /// What an agent has done.
 #[derive(Default)]
-struct Done {
+struct Deeds {
     checkpoints: Vec<String>,
     contents: Vec<String>,
     commits: usize,
@@ -70,8 +70,8 @@ fn ours(world: &World, root: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-fn agent(world: &World, root: &Path, session: &str, until: Instant) -> Done {
-    let mut done = Done::default();
+fn agent(world: &World, root: &Path, session: &str, until: Instant) -> Deeds {
+    let mut done = Deeds::default();
     for turn in 1.. {
         // On a machine that is busy with something else, nothing may have been committed until then.
         if Instant::now() > until && turn > 2 && (done.commits > 0 || turn > 30) {
@@ -111,7 +111,7 @@ fn work(world: &World, agents: &[(&Path, &str)], git_dirs: &[PathBuf]) {
     // Not 'repack -ad': git itself loses the tree of a commit in the making to that.
     let beside: [(&[&str], u64); 3] =
         [(&["gc", "--auto", "--quiet"], 40), (&["repack", "-dq"], 60), (&["pack-refs", "--all"], 15)];
-    let done: Vec<Done> = std::thread::scope(|scope| {
+    let done: Vec<Deeds> = std::thread::scope(|scope| {
         let is_over = &is_over;
         for (arguments, pause) in beside {
             scope.spawn(move || drop(again_and_again(world, is_over, Duration::from_millis(pause), arguments)));

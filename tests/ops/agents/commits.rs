@@ -10,7 +10,7 @@ fn agent(world: &World, script: &str) {
     let program = world.root().join("agent");
     put(&program, "#!/bin/sh\nset -e\neval \"$1\"\n", 0o755);
     let output = world.command(program.to_str().expect("plain")).arg(script).output().expect("it runs");
-    assert!(output.status.success(), "{}", crate::support::site::described(&output));
+    assert!(output.status.success(), "{}", crate::support::processes::described(&output));
 }
 
 /// Returns the command that sends an event.

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{World, actions, ends, home, picture, world};
-use crate::support::{program, site::described};
+use crate::support::{processes::described, program};
 
 /// A second repository with the same home.
 fn elsewhere(world: &World, arguments: &[&str]) -> String {

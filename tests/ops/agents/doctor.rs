@@ -8,7 +8,7 @@ use crate::support::program;
 /// Returns the problems that are left, by code, each once.
 fn codes(world: &World, arguments: &[&str], is_sound: bool) -> Vec<String> {
     let output = world.checkpoint(&[&["doctor", "--json"], arguments].concat());
-    assert_eq!(output.status.code(), Some(i32::from(!is_sound)), "{}", crate::support::site::described(&output));
+    assert_eq!(output.status.code(), Some(i32::from(!is_sound)), "{}", crate::support::processes::described(&output));
     let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let open = value["problems"].as_array().expect("a list").iter().filter(|problem| problem["fixed"] == false);
     let mut codes: Vec<String> = open.map(|problem| problem["code"].as_str().expect("a word").to_owned()).collect();

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{Format, Scope, World, actions, dialects, ends, home, picture, put, read, world};
-use crate::support::{program, site::described};
+use crate::support::{processes::described, program};
 
 #[test]
 fn links_into_another_place_are_followed_and_stay() {

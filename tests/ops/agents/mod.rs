@@ -13,7 +13,7 @@ use git_checkpoint::testing::agent::{
     install::{File, Format, Scope},
 };
 
-use crate::support::{World, program, site::described};
+use crate::support::{World, processes::described, program};
 
 mod commits;
 mod disabled;

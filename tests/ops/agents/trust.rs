@@ -1,7 +1,7 @@
 //! Codex runs only trusted hooks; we make it trust ours through its interface for programs.
 
 use super::{World, ends, home, put, read, world};
-use crate::support::{program, site::described};
+use crate::support::{processes::described, program};
 
 /// Answers as `codex app-server` does, with a hook of ours and a foreign one.
 const SERVER: &str = r#"#!/bin/sh

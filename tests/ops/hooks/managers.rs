@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use super::{complain, complaints, git, health, hooks, picture, put};
-use crate::support::{World, program, site::described};
+use crate::support::{World, processes::described, program};
 
 const HUSKY: &str = "#!/usr/bin/env sh\n. \"${0%/*}/h\"\n";
 /// As husky's own: runs the user's script of the same name, if there is one.

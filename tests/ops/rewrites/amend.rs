@@ -3,7 +3,7 @@
 use git_checkpoint::testing::model::record::How;
 
 use super::{World, lines};
-use crate::support::{site::described, template::Template};
+use crate::support::{processes::described, template::Template};
 
 static START: Template = Template::new(|world| {
     let world = world.commit_old();

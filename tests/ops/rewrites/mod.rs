@@ -18,7 +18,7 @@ use git_checkpoint::testing::{
 };
 use gix::ObjectId;
 
-use crate::support::{World, account::promises_something, site::described, template::Template};
+use crate::support::{World, processes::described, sound::promises_something, template::Template};
 
 /// Makes a file of `count` lines that are like no others.
 fn lines(what: &str, count: usize) -> String {
@@ -79,10 +79,10 @@ impl World {
     }
 
     fn turn(&self, session: &str, work: impl FnOnce()) {
-        self.done(&["session", "start", session, "--agent", "claude-code"]);
-        self.done(&["session", "prompt", session, "-m", &format!("do what {session} does")]);
+        let message = format!("do what {session} does");
+        self.done(&["session", "prompt", session, "--agent", "claude-code", "-m", &message]);
         work();
-        self.done(&["save", "--session", session]);
+        // It saves what has changed.
         self.done(&["session", "stop", session]);
     }
 

@@ -1,7 +1,7 @@
 //! Limits, which skip and list, and refusals.
 
 use super::{bench::Bench, child::Order};
-use crate::support::{World, site::described};
+use crate::support::{World, processes::described};
 
 #[test]
 fn large_untracked_files_are_skipped_and_listed() {

@@ -6,7 +6,7 @@ use super::{
     desk::{Desk, parts},
     storage::{shadows, two},
 };
-use crate::support::{program, site::described};
+use crate::support::{processes::described, program};
 
 /// Runs `program` with a failpoint, which must be met.
 fn dies(desk: &Desk, program: &str, arguments: &[&str], step: &str) {

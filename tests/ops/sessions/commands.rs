@@ -1,7 +1,7 @@
 //! The commands themselves: wrong arguments, other places, lost and damaged files.
 
 use super::desk::{Desk, changed, parts};
-use crate::support::{program, site::described};
+use crate::support::{processes::described, program};
 
 /// Runs the program, which must fail with `code` and change nothing; returns what it said.
 fn fails(desk: &Desk, arguments: &[&str], code: i32) -> String {

@@ -20,8 +20,9 @@ use gix::ObjectId;
 use serde_json::Value;
 
 use crate::support::{
-    START, World, program,
-    site::described,
+    START, World,
+    processes::described,
+    program,
     stage::{Disk, disk},
     template::Template,
 };
@@ -191,7 +192,10 @@ impl Desk {
     /// A whole turn; returns why the shadow was continued or set aside.
     pub(super) fn turn(&self, session: &str, files: &[(&str, &str)]) -> String {
         let reason = self.prompt(session);
-        self.work(session, files);
+        for (path, content) in files {
+            self.write(path, content);
+        }
+        // It saves what has changed.
         self.stop(session);
         reason
     }

@@ -1,7 +1,7 @@
 //! Sessions in `status`, `reset` and the archive.
 
 use super::desk::{Desk, changed, parts};
-use crate::support::site::described;
+use crate::support::processes::described;
 
 #[test]
 fn sessions_are_joined_from_their_files_and_the_shadow() {

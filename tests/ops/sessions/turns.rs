@@ -382,7 +382,9 @@ fn unsaved_changes_of_one_of_two_turns_have_an_unknown_author(#[case] event: &[&
 #[test]
 fn unsaved_changes_at_a_third_prompt_have_an_unknown_author() {
     let desk = two_under_way();
-    desk.turn("c", &[("h", "c\n")]);
+    desk.prompt("c");
+    desk.work("c", &[("h", "c\n")]);
+    desk.stop("c");
     assert_eq!(desk.chain(), ["a", "unknown", "c"]);
     desk.finish();
 }

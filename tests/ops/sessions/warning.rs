@@ -1,7 +1,7 @@
 //! The warning before a session joins another one's uncommitted work.
 
 use super::desk::{Desk, changed};
-use crate::support::{program, site::described};
+use crate::support::{processes::described, program};
 
 fn waiting(is_on: bool) -> Desk {
     let desk = Desk::new();

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{World, site::Dice};
+use super::{World, dice::Dice};
 
 /// Edits of people and agents in a repository with hooks; each line ends with the name of who wrote it.
-pub(crate) struct Play {
+pub(crate) struct SignedLines {
     pub(crate) world: World,
     pub(crate) dice: Dice,
     turns: BTreeMap<&'static str, u32>,
@@ -19,7 +19,7 @@ pub(crate) struct Play {
 pub(crate) const SESSIONS: [&str; 2] = ["s1", "s2"];
 pub(crate) const FILES: [&str; 2] = ["a.txt", "dir/b.txt"];
 
-impl std::ops::Deref for Play {
+impl std::ops::Deref for SignedLines {
     type Target = World;
 
     fn deref(&self) -> &World {
@@ -27,16 +27,16 @@ impl std::ops::Deref for Play {
     }
 }
 
-impl Play {
+impl SignedLines {
     pub(crate) fn new(seed: u64) -> Self {
         let world = World::with_hooks();
-        let mut play = Self { world, dice: Dice(seed), turns: BTreeMap::new(), number: 0, is_rearranged: false };
+        let mut work = Self { world, dice: Dice(seed), turns: BTreeMap::new(), number: 0, is_rearranged: false };
         for file in FILES {
-            let text: String = (0..12).map(|_| play.line("human")).collect();
-            play.write(file, text);
+            let text: String = (0..12).map(|_| work.line("human")).collect();
+            work.write(file, text);
         }
-        play.commit_all();
-        play
+        work.commit_all();
+        work
     }
 
     pub(crate) fn line(&mut self, who: &str) -> String {
@@ -51,7 +51,7 @@ impl Play {
     }
 
     pub(crate) fn roll(&mut self, sides: usize) -> usize {
-        usize::try_from(self.dice.below(sides as u64)).expect("small")
+        self.dice.roll(sides)
     }
 
     /// Inserts and deletes lines as `who`.
@@ -89,20 +89,17 @@ impl Play {
     }
 
     pub(crate) fn agent(&mut self, session: &'static str, file: &str) {
-        self.turn(session, |play| play.edit(file, session));
+        self.turn(session, |work| work.edit(file, session));
     }
 
     /// A turn of `session`, in which it does `what`.
     pub(crate) fn turn(&mut self, session: &'static str, what: impl FnOnce(&mut Self)) {
-        if !self.turns.contains_key(session) {
-            self.done(&["session", "start", session, "--agent", "claude-code", "--model", "m1"]);
-        }
         let turn = self.turns.entry(session).or_default();
         *turn += 1;
         let message = format!("turn {turn} of {session}");
-        self.done(&["session", "prompt", session, "--message", &message]);
+        self.done(&["session", "prompt", session, "--agent", "claude-code", "--model", "m1", "--message", &message]);
         what(self);
-        self.done(&["save", "--session", session]);
+        // It saves what has changed.
         self.done(&["session", "stop", session]);
     }
 
@@ -116,9 +113,9 @@ impl Play {
         self.check_lines();
     }
 
-    /// The same, and that all commands agree.
+    /// The same, and that all commands agree on the last commit and every second one before it.
     pub(crate) fn check_all(&mut self) {
-        for (commit, found) in self.check_lines() {
+        for (commit, found) in self.check_lines().into_iter().step_by(2) {
             self.check_agreement_of(&commit, &found);
         }
     }
@@ -151,7 +148,10 @@ impl Play {
         if path == "f" || file["blob"].is_null() {
             return;
         }
-        let text = self.git(&["show", &format!("{commit}:{path}")]);
+        let repository = gix::open_opts(self.repo(), gix::open::Options::isolated()).expect("it opens");
+        let place = format!("{commit}:{path}");
+        let blob = repository.rev_parse_single(place.as_str()).expect("it is there").object().expect("readable");
+        let text = String::from_utf8_lossy(&blob.data);
         let lines: Vec<&str> = text.lines().collect();
         for owner in file["owners"].as_array().expect("a list") {
             if self.is_rearranged && owner["owner"] == "base" {
@@ -200,7 +200,7 @@ pub(crate) fn last_word(line: &str) -> &str {
 /// Lines of a commit's file with who has them, by number.
 type Owners = BTreeMap<u64, (Value, Value)>;
 
-impl Play {
+impl SignedLines {
     /// `blame`, `why` and `explain` agree with `attribution` on each commit.
     pub(crate) fn check_agreement(&mut self) {
         for commit in self.git(&["rev-list", "HEAD"]).lines() {

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 use super::step::{Choice, Who};
-use crate::support::World;
+use crate::support::{World, template::Template};
 
 /// The script up to the first step.
 const HEAD: &str = r#"#!/bin/sh
@@ -24,7 +24,38 @@ hook() { # event, session, more
 }
 "#;
 
-pub(super) struct Desk {
+/// What each history begins with: what people type between two tools is seen before the second one.
+const BEGIN: &str = r#"git init -q -b main .
+git checkpoint enable
+git config checkpoint.agents.preToolScan 0
+base() { # from, to
+	for number in $(seq -f %04g "$1" "$2"); do
+		echo "personx${number}a personx${number}b personx${number}c"
+	done
+}
+base 1 8 >a
+base 9 18 >b
+base 19 30 >c
+git add -A
+git commit -qm base
+"#;
+
+/// How many lines there are at the beginning.
+const LINES: u32 = 30;
+
+static BEGUN: Template = Template::new(|world| begin(world, BEGIN));
+
+/// The same if git runs no hooks from then on.
+static BEGUN_WITHOUT_HOOKS: Template = Template::new(|world| begin(world, &format!("{BEGIN}{NO_HOOKS}")));
+
+const NO_HOOKS: &str = "git config core.hooksPath /dev/null\n";
+
+fn begin(world: &World, script: &str) {
+    let output = command(world, &world.repo(), "sh").args(["-ec", script]).output().expect("there is a shell");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+pub(super) struct Recorder {
     pub(super) world: World,
     /// The worktree where the work continues.
     pub(super) place: PathBuf,
@@ -43,22 +74,23 @@ pub(super) struct Desk {
     pub(super) trouble: Vec<String>,
 }
 
-impl Desk {
+impl Recorder {
     pub(super) fn new(choice: &Choice) -> Self {
-        let world = World::new();
-        let place = world.repo();
-        let (open, trouble, script) = (Vec::new(), Vec::new(), HEAD.to_owned());
-        let (is_amid, is_together, is_without_hooks) = (choice.amid, choice.together, choice.without_hooks);
-        let mut desk =
-            Self { world, place, open, is_amid, is_together, is_without_hooks, script, lines: 0, calls: 0, trouble };
-        desk.git(&["init", "-q", "-b", "main", "."]);
-        desk.checkpoint(&["enable"]);
-        if is_without_hooks {
-            desk.git(&["config", "core.hooksPath", "/dev/null"]);
+        let world = if choice.without_hooks { BEGUN_WITHOUT_HOOKS.world() } else { BEGUN.world() };
+        let no_hooks = if choice.without_hooks { NO_HOOKS } else { "" };
+        let (place, script) = (world.repo(), format!("{HEAD}{BEGIN}{no_hooks}"));
+        Self {
+            world,
+            place,
+            open: Vec::new(),
+            is_amid: choice.amid,
+            is_together: choice.together,
+            is_without_hooks: choice.without_hooks,
+            script,
+            lines: LINES,
+            calls: 0,
+            trouble: Vec::new(),
         }
-        // What people type between two tools is seen before the second one.
-        desk.git(&["config", "checkpoint.agents.preToolScan", "0"]);
-        desk
     }
 
     /// Returns the commands of all steps so far.
@@ -193,10 +225,14 @@ impl Desk {
         self.git(&all)
     }
 
-    /// Returns what git, or our program, prints; this is no part of the history.
+    /// Returns what git prints; this is no part of the history.
     pub(super) fn ask(&self, arguments: &[&str]) -> Option<String> {
-        let output = self.command("git").args(arguments).output().expect("git runs");
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+        answer(self.command("git").args(arguments))
+    }
+
+    /// Returns what our program prints; this is no part of the history.
+    pub(super) fn ask_checkpoint(&self, arguments: &[&str]) -> Option<String> {
+        answer(self.command("git-checkpoint").args(arguments))
     }
 
     /// Returns true if the git directory of this worktree has `name`.
@@ -228,23 +264,33 @@ impl Desk {
     }
 
     fn command(&self, program: &str) -> Command {
-        let given = std::env::var_os("GIT_CHECKPOINT").map(PathBuf::from);
-        let program = match &given {
-            Some(path) if program == "git-checkpoint" => path.clone(),
-            _ if program == "git-checkpoint" => PathBuf::from(crate::support::program()),
-            _ => PathBuf::from(program),
-        };
-        let mut command = self.world.command(&program.to_string_lossy());
-        if let Some(folder) = given.as_deref().and_then(Path::parent) {
-            let others = std::env::var_os("PATH").unwrap_or_default();
-            let folders = [folder.to_owned()].into_iter().chain(std::env::split_paths(&others));
-            command.env("PATH", std::env::join_paths(folders).expect("PATH can be joined"));
-        }
-        // Hooks of agents have no other clock than the machine's: all else has it, too.
-        command.env_remove("GIT_AUTHOR_DATE").env_remove("GIT_COMMITTER_DATE").env("GIT_EDITOR", "true");
-        command.current_dir(&self.place);
-        command
+        command(&self.world, &self.place, program)
     }
+}
+
+fn command(world: &World, place: &Path, program: &str) -> Command {
+    let given = std::env::var_os("GIT_CHECKPOINT").map(PathBuf::from);
+    let program = match &given {
+        Some(path) if program == "git-checkpoint" => path.clone(),
+        _ if program == "git-checkpoint" => PathBuf::from(crate::support::program()),
+        _ => PathBuf::from(program),
+    };
+    let mut command = world.command(&program.to_string_lossy());
+    if let Some(folder) = given.as_deref().and_then(Path::parent) {
+        let others = std::env::var_os("PATH").unwrap_or_default();
+        let folders = [folder.to_owned()].into_iter().chain(std::env::split_paths(&others));
+        command.env("PATH", std::env::join_paths(folders).expect("PATH can be joined"));
+    }
+    // Hooks of agents have no other clock than the machine's: all else has it, too.
+    command.env_remove("GIT_AUTHOR_DATE").env_remove("GIT_COMMITTER_DATE").env("GIT_EDITOR", "true");
+    command.current_dir(place);
+    command
+}
+
+/// Returns what `command` prints, if it succeeds.
+fn answer(command: &mut Command) -> Option<String> {
+    let output = command.output().expect("it runs");
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Runs `command` with `input`, and returns what it printed.
