@@ -7,8 +7,14 @@ use git_checkpoint::testing::agent::{dialects::ALL, event::Moment};
 use crate::support::World;
 
 /// Commands that are explained on the page of another.
-const SHARED_PAGES: &[(&str, &str)] =
-    &[("undo", "restore"), ("disable", "enable"), ("hook", "enable"), ("completions", ""), ("man", "")];
+const SHARED_PAGES: &[(&str, &str)] = &[
+    ("undo", "restore"),
+    ("prompts", "session"),
+    ("disable", "enable"),
+    ("hook", "enable"),
+    ("completions", ""),
+    ("man", ""),
+];
 
 #[test]
 fn every_command_and_option_is_in_the_manual() {

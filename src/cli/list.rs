@@ -146,10 +146,7 @@ fn line(entry: &Entry, now: i64, call: &Call) -> String {
     let id = call.out.paint(phrase::ID, &phrase::short(&checkpoint.id));
     let date = call.out.paint(phrase::DIM, &date);
     let folded = if entry.restored.is_some() { 0 } else { entry.folded };
-    let mut marks = marks(entry.verified, &entry.tags, folded);
-    if entry.start {
-        marks.insert(0, "start".to_owned());
-    }
+    let marks = marks(entry.start, entry.verified, &entry.tags, folded);
     let marks = if marks.is_empty() {
         String::new()
     } else {
@@ -190,8 +187,11 @@ fn print_commits(commits: &[Commit], call: &mut Call) -> Result<()> {
 }
 
 /// Returns the marks of a checkpoint, which follow its message.
-pub(super) fn marks(is_verified: bool, tags: &[String], folded: usize) -> Vec<String> {
+pub(super) fn marks(is_start: bool, is_verified: bool, tags: &[String], folded: usize) -> Vec<String> {
     let mut marks = Vec::new();
+    if is_start {
+        marks.push("start".to_owned());
+    }
     if is_verified {
         marks.push("verified".to_owned());
     }

@@ -25,6 +25,11 @@ pub(crate) struct Step {
 }
 
 impl Repo {
+    /// Returns true if the repository lacks the parents of some commits on purpose.
+    pub(crate) fn is_shallow(&self) -> bool {
+        self.inner.is_shallow().unwrap_or(false)
+    }
+
     /// Returns the commit that `text` names as a revision (gitrevisions(7)).
     pub(crate) fn find_commit(&self, text: &str) -> Result<Option<ObjectId>> {
         if text.is_empty() || text.contains('\0') {

@@ -48,8 +48,13 @@ impl Selector {
             "verified" => return Some(Self::Verified),
             _ => {}
         }
-        if let Some(rest) = text.strip_prefix("@{") {
-            return rest.strip_suffix('}')?.parse().ok().map(Self::Latest);
+        // For git, these are revisions of HEAD; here, '@' is the latest checkpoint.
+        if let Some(rest) = text.strip_prefix('@').filter(|rest| rest.starts_with(['{', '^', '~'])) {
+            let number = rest.strip_prefix('{')?.strip_suffix('}')?;
+            return number.parse().ok().filter(|_| !number.starts_with('+')).map(Self::Latest);
+        }
+        if text.contains("@{") && !text.contains('}') {
+            return None;
         }
         let is_hex = (4..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_hex {
@@ -71,6 +76,11 @@ mod tests {
     #[case::latest("@", Some(Selector::Latest(0)))]
     #[case::nth("@{12}", Some(Selector::Latest(12)))]
     #[case::open_brace("@{12", None)]
+    #[case::open_brace_of_a_branch("main@{1", None)]
+    #[case::plus("@{+1}", None)]
+    #[case::parent_of_a_checkpoint("@{0}^", None)]
+    #[case::parent("@^", None)]
+    #[case::ancestor("@~2", None)]
     #[case::negative("@{-1}", None)]
     #[case::prefix("ABCD", Some(Selector::Prefix("abcd".into())))]
     #[case::short("abc", Some(Selector::Tag("abc".into())))]

@@ -26,7 +26,10 @@ use super::{
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, pathspec::Pathspec},
-    model::{checkpoint::Checkpoint, refname},
+    model::{
+        checkpoint::Checkpoint,
+        refname::{self, verified_ref},
+    },
 };
 use commits::Commits;
 use fold::Group;
@@ -77,7 +80,7 @@ pub fn list(
 ) -> Result<Vec<Error>> {
     let repo = &context.repo;
     let mut filter = Filter::new(repo, options)?;
-    let marks = Marks::read(repo)?;
+    let marks = Marks::read(repo, options.all_worktrees)?;
     if let Some(tag) = &options.tag {
         let checkpoint = lookup::checkpoint(context, tagged(repo, tag)?)?;
         let archived = timeline::archived_tips(repo, None)?.iter().any(|tip| tip.id == checkpoint.id);
@@ -135,14 +138,25 @@ fn tagged(repo: &Repo, tag: &str) -> Result<ObjectId> {
     repo.find_ref(&refname::tag_ref(tag))?.ok_or_else(|| Error::user(format!("no checkpoint is tagged '{tag}'")))
 }
 
-/// The refs that name checkpoints.
+/// The names of checkpoints besides their ids.
 pub(super) struct Marks {
     tags: HashMap<ObjectId, Vec<String>>,
     verified: HashSet<ObjectId>,
+    /// The start, if nothing is marked as verified.
+    start: Option<ObjectId>,
+}
+
+/// What is said of a checkpoint beside its message.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marked {
+    pub(super) tags: Vec<String>,
+    pub(super) verified: bool,
+    pub(super) start: bool,
 }
 
 impl Marks {
-    pub(super) fn read(repo: &Repo) -> Result<Self> {
+    /// Reads the tags, and the marks of this worktree or of all.
+    pub(super) fn read(repo: &Repo, all_worktrees: bool) -> Result<Self> {
         let mut tags: HashMap<_, Vec<_>> = HashMap::new();
         for (name, id) in repo.refs_below(refname::TAGS)? {
             let tag = name.strip_prefix(refname::TAGS).and_then(refname::decode_component);
@@ -150,13 +164,27 @@ impl Marks {
                 tags.entry(id).or_default().push(tag.to_string());
             }
         }
-        let verified = repo.refs_below(refname::VERIFIED)?.into_iter().map(|(_, id)| id).collect();
-        Ok(Self { tags, verified })
+        let mut verified = repo.refs_below(refname::VERIFIED)?;
+        if !all_worktrees {
+            let own = verified_ref(repo.worktree_id());
+            verified.retain(|(name, _)| *name == own);
+        }
+        let verified = verified.into_iter().map(|(_, id)| id).collect();
+        let start = match verified_mark::marked(repo)? {
+            Some(_) => None,
+            // Of a broken chain, the list has what it can read.
+            None => start(repo).ok().flatten(),
+        };
+        Ok(Self { tags, verified, start })
     }
 
-    /// Returns the tags of the checkpoint `id`, and whether it is verified.
-    pub(super) fn of(&self, id: ObjectId) -> (Vec<String>, bool) {
-        (self.tags.get(&id).cloned().unwrap_or_default(), self.verified.contains(&id))
+    /// Returns what names the checkpoint `id`.
+    pub(super) fn of(&self, id: ObjectId) -> Marked {
+        Marked {
+            tags: self.tags.get(&id).cloned().unwrap_or_default(),
+            verified: self.verified.contains(&id),
+            start: self.start == Some(id),
+        }
     }
 }
 
@@ -165,8 +193,6 @@ struct Filter<'r> {
     options: &'r ListOptions,
     grep: Option<regex::Regex>,
     pathspec: Pathspec<'r>,
-    /// The start, if nothing is marked as verified.
-    start: Option<ObjectId>,
     /// Why the paths of some checkpoints are not known.
     broken: Vec<Error>,
 }
@@ -177,12 +203,7 @@ impl<'r> Filter<'r> {
             regex::Regex::new(text).context(Kind::User, || format!("'{text}' is not a regular expression"))
         };
         let grep = options.grep.as_ref().map(compile).transpose()?;
-        let start = match verified_mark::marked(repo)? {
-            Some(_) => None,
-            // Of a broken chain, the list has what it can read.
-            None => start(repo).ok().flatten(),
-        };
-        Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)?, start, broken: Vec::new() })
+        Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)?, broken: Vec::new() })
     }
 
     /// Returns the entry of `checkpoint`, if it passes all filters; the expensive ones come last.
@@ -204,10 +225,9 @@ impl<'r> Filter<'r> {
             }
             paths = self.options.with_paths.then(|| changed.into_iter().map(|change| change.path).collect());
         }
-        let (tags, verified) = marks.of(checkpoint.id);
+        let Marked { tags, verified, start } = marks.of(checkpoint.id);
         let restored = restored(&checkpoint.origin).map(|id| fold::target(self.repo, id));
         let (number, commits, folded) = (None, Vec::new(), 0);
-        let start = self.start == Some(checkpoint.id);
         Ok(Some(Entry { checkpoint, number, restored, commits, paths, tags, verified, start, archived, folded }))
     }
 

@@ -14,6 +14,7 @@ use super::{
         timeline::{self, Timeline},
     },
     restored_target::restored,
+    session_info,
     start::start,
     verified_mark::marked,
 };
@@ -27,6 +28,8 @@ use crate::{
         selector::{Selector, TurnName},
     },
 };
+
+pub(crate) use turn::turn_of;
 
 /// The next step where a text names no checkpoint.
 const LIST: &str = "'git checkpoint list' shows the checkpoints of this worktree";
@@ -72,18 +75,21 @@ pub(crate) fn find(context: &Context, text: &str) -> Result<Found> {
             Some(id) => Some(id),
             None => prefix(repo, &hex)?,
         },
-        Some(Selector::Turn(name)) => {
-            let tagged = tag(repo, text)?;
-            if tagged.is_none() {
-                return of_turn(context, &name);
-            }
-            tagged
-        }
+        Some(Selector::Turn(name)) => match tag(repo, text)? {
+            None => match of_turn(context, &name)? {
+                Ok(found) => return Ok(found),
+                // A branch may have such a name.
+                Err(no_session) => Some(repo.find_commit(text)?.ok_or(no_session)?),
+            },
+            tagged => tagged,
+        },
         Some(Selector::Tag(name)) => tag(repo, &name)?,
-        None => None,
+        None => return Err(no_match(text)),
     };
     let id = found.map_or_else(|| repo.find_commit(text)?.ok_or_else(|| no_match(text)), Ok)?;
-    let session = repo.find_checkpoint(id).ok().flatten().and_then(|checkpoint| checkpoint.origin.session);
+    let origin = repo.find_checkpoint(id).ok().flatten().map(|checkpoint| checkpoint.origin);
+    // What a restore has put back is the user's.
+    let session = origin.filter(|origin| restored(origin).is_none()).and_then(|origin| origin.session);
     Ok(Found { id, session })
 }
 
@@ -94,20 +100,27 @@ pub(crate) fn find(context: &Context, text: &str) -> Result<Found> {
 pub(crate) fn find_before(context: &Context, text: &str) -> Result<Found> {
     match Selector::parse(text) {
         Some(Selector::Turn(name)) if tag(&context.repo, text)?.is_none() => {
-            of_turn(context, &TurnName { is_before: true, ..name })
+            of_turn(context, &TurnName { is_before: true, ..name })?
         }
         _ => {
             let Found { id, session } = find(context, text)?;
-            let checkpoint = checkpoint(context, id)?;
-            let session = session.filter(|_| restored(&checkpoint.origin).is_none());
-            Ok(Found { id: checkpoint.before_id(), session })
+            let mut found = checkpoint(context, id)?;
+            // One that was carried forward to another base holds the worktree as its original does.
+            while let Some(original) = found.origin.carried {
+                found = checkpoint(context, original)?;
+            }
+            Ok(Found { id: found.before_id(), session })
         }
     }
 }
 
-fn of_turn(context: &Context, name: &TurnName) -> Result<Found> {
-    let (id, session) = turn::find(context, name)?;
-    Ok(Found { id, session: Some(session) })
+/// Returns what `name` names; the inner error if there is no such session.
+fn of_turn(context: &Context, name: &TurnName) -> Result<std::result::Result<Found, Error>> {
+    let Some(session) = session_info::find(context, &name.session)? else {
+        return Ok(Err(session_info::unknown(&name.session)));
+    };
+    let id = turn::find(context, &session, name)?;
+    Ok(Ok(Found { id, session: Some(session) }))
 }
 
 fn verified(repo: &Repo) -> Result<ObjectId> {

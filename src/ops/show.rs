@@ -8,7 +8,8 @@ use serde::{Serialize, Serializer, ser::SerializeMap as _};
 use super::{
     Context,
     chain::{self, timeline},
-    history, lookup,
+    history::{self, Marked, Marks},
+    lookup,
     salvage::if_readable,
 };
 use crate::{
@@ -46,8 +47,10 @@ pub struct ShownCheckpoint {
     pub has_staged_tree: bool,
     /// The tags that name it.
     pub tags: Vec<String>,
-    /// True if it is the verified one of its worktree.
+    /// True if it is the verified one of this worktree.
     pub verified: bool,
+    /// True if it is the start of this worktree, and none is verified.
+    pub start: bool,
     /// True if it is the last one of a shadow in the archive.
     pub archived: bool,
     /// The unreadable parts of this checkpoint, which are missing here.
@@ -73,10 +76,10 @@ fn show_checkpoint(repo: &Repo, checkpoint: Checkpoint) -> Result<ShownCheckpoin
     let changes = if_readable(changes, &mut broken)?.unwrap_or_default();
     let side = checkpoint.side_id.map_or_else(|| Ok(Side::default()), |id| repo.read_side(id));
     let side = if_readable(side, &mut broken)?.unwrap_or_default();
-    let (tags, verified) = history::Marks::read(repo)?.of(checkpoint.id);
+    let Marked { tags, verified, start } = Marks::read(repo, false)?.of(checkpoint.id);
     let archived = timeline::archived_tips(repo, None)?.iter().any(|tip| tip.id == checkpoint.id);
     let (manifest, has_staged_tree) = (side.manifest, side.index_tree_id.is_some());
-    Ok(ShownCheckpoint { checkpoint, changes, manifest, has_staged_tree, tags, verified, archived, broken })
+    Ok(ShownCheckpoint { checkpoint, changes, manifest, has_staged_tree, tags, verified, start, archived, broken })
 }
 
 impl Serialize for ShownCheckpoint {
@@ -100,6 +103,7 @@ impl Serialize for ShownCheckpoint {
         map.serialize_entry("empty_directories", &empty)?;
         map.serialize_entry("tags", &self.tags)?;
         map.serialize_entry("verified", &self.verified)?;
+        map.serialize_entry("start", &self.start)?;
         map.serialize_entry("archived", &self.archived)?;
         map.serialize_entry("lost", &manifest.lost)?;
         map.serialize_entry("broken", &self.broken)?;

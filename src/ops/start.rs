@@ -9,8 +9,9 @@ use crate::{
     model::{contributor::Contributor, refname::Base},
 };
 
-/// Returns the start, which counts as verified while nothing is marked: the state before the first change of an agent on this
-/// base, be it a checkpoint or the base commit. As long as people have made all changes, it is their first checkpoint.
+/// Returns the start, which counts as verified while nothing is marked: the state before the first change on this base that an
+/// agent made, or may have made. It is a checkpoint or the base commit. As long as people have made all changes, it is their first
+/// checkpoint.
 ///
 /// # Errors
 /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if a checkpoint on this base cannot be read.
@@ -20,7 +21,7 @@ pub(crate) fn start(repo: &Repo) -> Result<Option<ObjectId>> {
     for checkpoint in repo.chain_in_time(tip.id) {
         let checkpoint = checkpoint?;
         // What a restore has put back is the user's.
-        if checkpoint.origin.contributor == Contributor::Agent && restored(&checkpoint.origin).is_none() {
+        if checkpoint.origin.contributor != Contributor::Human && restored(&checkpoint.origin).is_none() {
             before_agents = Some(checkpoint.before_id());
         }
         first = Some(checkpoint.id);

@@ -6,7 +6,7 @@ use git_checkpoint::{
     testing::{model::refname::verified_ref, repo},
 };
 
-use crate::support::{World, program, site::described};
+use crate::support::{World, processes::described, program};
 
 /// Takes a checkpoint, runs `script`, takes another.
 fn world(before: &str, after: &str) -> World {

@@ -6,7 +6,7 @@ use git_checkpoint::{
 };
 use gix::ObjectId;
 
-use crate::support::World;
+use crate::support::{World, processes::described, program};
 
 #[test]
 fn every_way_to_name_a_checkpoint() {
@@ -51,7 +51,8 @@ fn a_name_of_no_checkpoint_is_refused_with_a_hint() {
     let error = resolve("a1b2");
     assert_eq!((error.kind(), error.message()), (Kind::User, "no checkpoint matches 'a1b2'"));
     assert_eq!(error.hint(), Some("'git checkpoint list' shows the checkpoints of this worktree"));
-    for text in ["", "@{x}", "no such tag", "../../HEAD", &"0".repeat(40)] {
+    let git_only = ["@^", "@~1", "@{0}^", "@{0", "main@{0"];
+    for text in ["", "@{x}", "@{+0}", "no such tag", "../../HEAD", &"0".repeat(40)].into_iter().chain(git_only) {
         assert_eq!(resolve(text).kind(), Kind::User, "{text}");
     }
 }
@@ -109,6 +110,76 @@ fn a_turn_names_the_states_before_and_after_it() {
     assert_eq!(content("abd@1"), Ok("5".into()), "a restore of a turn is not its end");
     world.git(&["update-ref", &tag_ref("abd@1"), "HEAD"]);
     assert_eq!(content("abd@1"), Ok("3".into()), "a tag comes first");
+}
+
+/// A full id comes before an agent, and that before the beginning of an id.
+#[test]
+fn a_session_is_named_by_its_id_or_its_agent() {
+    let world = World::with_commit();
+    let turn = |session: &str, agent: &str, content: &str| {
+        world.done(&["session", "prompt", session, "-q", "--agent", agent]);
+        world.write("f", content);
+        world.done(&["session", "stop", session, "-q"]);
+    };
+    turn("s1", "codex", "1\n");
+    turn("s10", "claude-code", "2\n");
+    turn("codexx", "claude-code", "3\n");
+    world.done(&["session", "forget", "s1"]);
+    let context = Context::open(&world.repo()).expect("a repository");
+    let resolve = |text: &str| git_checkpoint::resolve(&context, text).expect(text);
+    let content = |text: &str| world.git(&["show", &format!("{}:f", resolve(text))]).trim().to_owned();
+    assert_eq!(["s1@1", "s10@1", "claude-code@1", "code@1"].map(content), ["1", "2", "3", "3"]);
+    turn("s2", "codex", "4\n");
+    assert_eq!(content("codex@1"), "4");
+    world.git(&["branch", "rel@2"]);
+    assert_eq!(resolve("rel@2"), world.id(&["rev-parse", "HEAD"]));
+    assert!(!world.checkpoint(&["show", "codex@2"]).status.success(), "the session has no such turn");
+}
+
+/// After a commit of another file, the checkpoint is on the new base, and holds the same work.
+#[test]
+fn before_a_checkpoint_that_was_carried_forward_is_what_was_before_its_original() {
+    let world = World::with_commit();
+    world.write("g", "committed\n");
+    world.done(&["save", "-q"]);
+    world.write("f", "1\n");
+    world.done(&["save", "-q"]);
+    world.git(&["add", "g"]);
+    world.git(&["commit", "-qm", "g"]);
+    world.write("f", "2\n");
+    world.done(&["save", "-q"]);
+    world.done(&["restore", "--all", "--before", "@{1}"]);
+    assert_eq!((world.read("f"), world.read("g")), ("base\n".into(), "committed\n".into()));
+}
+
+#[test]
+fn before_a_turn_that_was_committed_is_left_to_the_commits() {
+    let world = World::with_commit();
+    world.done(&["session", "prompt", "s", "-q"]);
+    world.write("f", "1\n");
+    world.done(&["session", "stop", "s", "-q"]);
+    world.git(&["commit", "-qam", "1"]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "2"]);
+    let restored = world.checkpoint(&["restore", "--json", "--before", "s@1"]);
+    assert_eq!(restored.status.code(), Some(1));
+    let restored: serde_json::Value = serde_json::from_slice(&restored.stdout).expect("JSON");
+    assert_eq!((&restored["committed"], &restored["kept"]), (&serde_json::json!(["f"]), &serde_json::json!([])));
+    world.done(&["restore", "--all", "--before", "s@1"]);
+    assert_eq!(world.read("f"), "base\n");
+}
+
+#[test]
+fn a_commit_of_a_shallow_clone_can_be_shown() {
+    let world = World::with_commit();
+    world.write("f", "1\n");
+    world.git(&["commit", "-qam", "1"]);
+    let clone = world.root().join("shallow");
+    let url = format!("file://{}", world.repo().display());
+    world.git(&["clone", "-q", "--depth", "1", &url, clone.to_str().expect("UTF-8")]);
+    let shown = world.command(program()).current_dir(clone).args(["show", "--json", "base"]).output().expect("it runs");
+    assert!(shown.status.success(), "{}", described(&shown));
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    assert_eq!((&shown["parent"], &shown["paths"][0]["status"]), (&serde_json::Value::Null, &"A".into()));
 }
 
 #[test]

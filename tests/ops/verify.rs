@@ -2,7 +2,7 @@
 
 use git_checkpoint::{Author, Context, Kind, SaveOptions, Saved, testing::ops::verify};
 
-use crate::support::{World, checkpoints::agent};
+use crate::support::{World, checkpoints::agent, program};
 
 fn save(context: &Context, world: &World, text: &str) -> Saved {
     world.write("f", text);
@@ -71,6 +71,37 @@ fn the_start_is_what_was_before_the_first_change_of_an_agent() {
     save_as_agent(&context, &world, "4\n");
     assert_eq!((shown(&context), is_start(&context)), (before.id, true));
     assert_eq!(git_checkpoint::resolve(&context, "verified").ok(), before.id);
+}
+
+/// Whose change it is may not be known: then the start is before it, too. `show` and `list` name it.
+#[test]
+fn what_may_be_of_an_agent_is_not_the_start() {
+    let world = World::with_commit();
+    let context = Context::open(&world.repo()).expect("a repository");
+    let human = save(&context, &world, "human\n").id.expect("it has changed");
+    for session in ["a", "b"] {
+        world.done(&["session", "prompt", session, "-q"]);
+    }
+    world.write("f", "of either\n");
+    world.done(&["save", "-q"]);
+    assert_eq!((shown(&context), is_start(&context)), (Some(human), true));
+    assert_eq!(world.json(&["show", "--json", &human.to_string()])["start"], true);
+    assert_eq!(world.json(&["show", "--json", "@"])["start"], false);
+}
+
+/// Each worktree has its own mark.
+#[test]
+fn a_list_marks_what_this_worktree_has_verified() {
+    let world = World::with_commit();
+    let context = Context::open(&world.repo()).expect("a repository");
+    let id = save(&context, &world, "1\n").id.expect("it has changed").to_string();
+    world.git(&["worktree", "add", "-q", "../other"]);
+    let other = world.root().join("other");
+    let ours =
+        |arguments: &[&str]| world.command(program()).current_dir(&other).args(arguments).output().expect("it runs");
+    assert!(ours(&["verify", &id]).status.success());
+    assert_eq!(world.json(&["list", "--json"])["verified"], false);
+    assert_eq!(world.json(&["list", "--json", "--all-worktrees"])["verified"], true);
 }
 
 #[test]

@@ -20,11 +20,14 @@ pub(super) struct List {
     json: bool,
 }
 
+/// Show what a session was asked, turn by turn, and the files that it changed
+///
+/// Each turn begins with its name: 'git checkpoint restore --before <session>@<turn>' goes back to before its prompt.
 #[derive(clap::Args, Debug)]
-pub(super) struct Named {
-    /// The session
+pub(in super::super) struct Named {
+    /// The session: an id, an agent's name, or the beginning of an id (default: the last one here)
     #[arg(value_name = "session")]
-    id: String,
+    id: Option<String>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -84,22 +87,31 @@ fn when(seconds: i64, call: &Call) -> String {
 }
 
 impl Named {
-    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+    pub(in super::super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
-        let shown = sessions::show(&context, &self.id)?;
+        let shown = sessions::show(&context, self.id.as_deref())?;
         if self.json {
             call.out.json(&shown)?;
             return Ok(Exit::Done);
         }
+        call.start_pager(&context)?;
         let line = summary(&shown.session, call);
         call.out.line(&line)?;
-        for prompt in &shown.prompts {
-            let first = prompt.text.trim().lines().next().unwrap_or_default();
-            let date = call.out.paint(phrase::DIM, &when(prompt.seconds, call));
-            call.out.line(&format!("    turn {}  {date}  {}", prompt.turn, printable(first)))?;
-        }
-        for path in &shown.session.files {
-            call.out.line(&format!("\t{}", phrase::quoted(path)))?;
+        for turn in &shown.turns {
+            let mut prompts = shown.prompts.iter().filter(|prompt| prompt.turn == turn.turn).peekable();
+            let name = turn.name.clone().unwrap_or_else(|| format!("turn {}", turn.turn));
+            let name = call.out.paint(phrase::ID, &printable(&name));
+            if prompts.peek().is_none() {
+                call.out.line(&name)?;
+            }
+            for prompt in prompts {
+                let first = prompt.text.trim().lines().next().unwrap_or_default();
+                let date = call.out.paint(phrase::DIM, &when(prompt.seconds, call));
+                call.out.line(&format!("{name}  {date}  {}", printable(first)))?;
+            }
+            for path in &turn.files {
+                call.out.line(&format!("\t{}", phrase::quoted(path)))?;
+            }
         }
         Ok(Exit::Done)
     }

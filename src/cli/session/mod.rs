@@ -5,6 +5,7 @@ mod look;
 mod question;
 
 pub(super) use events::Choice;
+pub(super) use look::Named as Prompts;
 pub(super) use question::warning_text;
 
 use super::{Exit, call::Call};
@@ -32,7 +33,7 @@ enum Action {
     End(events::Leave),
     /// List the sessions of all worktrees, latest first
     List(look::List),
-    /// Show a session: where it stands, its files and prompts
+    /// Show a session: where it stands, its turns with their prompts and files
     Show(look::Named),
     /// Move a session to this worktree
     Adopt(look::Forced),

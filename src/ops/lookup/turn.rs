@@ -6,45 +6,37 @@ use super::super::{
     Context,
     chain::timeline::{Timeline, all_tips},
     restored_target::restored,
-    session_info,
 };
 use crate::{
     error::{Error, Result},
     model::{checkpoint::Checkpoint, selector::TurnName},
 };
 
-/// Returns the last checkpoint of the turn `name`, or what was there before its first one: a checkpoint, or the base commit; and
-/// the id of the session.
+/// Returns the last checkpoint of the turn that `name` names, of `session`; or what was there before its first one: a checkpoint, or
+/// the base commit.
 ///
 /// # Errors
-/// If the session is not known, or the turn has no checkpoint.
-pub(super) fn find(context: &Context, name: &TurnName) -> Result<(ObjectId, String)> {
-    let found = session_info::find(context, &name.session)?;
-    // A session whose file is lost is still in its checkpoints.
-    let session = found.clone().unwrap_or_else(|| name.session.clone());
+/// If the turn has no checkpoint.
+pub(super) fn find(context: &Context, session: &str, name: &TurnName) -> Result<ObjectId> {
     let mut timeline = Timeline::new(&context.repo, &all_tips(&context.repo, None)?)?;
-    let mut of_turn = timeline.by_ref().map(|(checkpoint, _)| checkpoint).filter(|it| is_of(it, &session, name.turn));
+    let is_of_turn = |it: &Checkpoint| turn_of(it) == Some((session, name.turn));
+    let mut of_turn = timeline.by_ref().map(|(checkpoint, _)| checkpoint).filter(is_of_turn);
     let Some(last) = of_turn.next() else {
         let broken = (!timeline.broken.is_empty()).then(|| timeline.broken.remove(0));
-        return Err(broken.unwrap_or_else(|| no_such_turn(&session, name.turn, found.is_some())));
+        return Err(broken.unwrap_or_else(|| no_such_turn(session, name.turn)));
     };
-    let id = if name.is_before { of_turn.last().unwrap_or(last).before_id() } else { last.id };
-    Ok((id, session))
+    Ok(if name.is_before { of_turn.last().unwrap_or(last).before_id() } else { last.id })
 }
 
-/// Returns true if the turn itself has taken `checkpoint`: it was not carried to another base, and no restore put it back.
-fn is_of(checkpoint: &Checkpoint, session: &str, turn: u32) -> bool {
+/// Returns the session and the turn that `checkpoint` belongs to; none if it was carried to another base or follows a restore: the
+/// turn itself has not taken it then.
+pub(crate) fn turn_of(checkpoint: &Checkpoint) -> Option<(&str, u32)> {
     let origin = &checkpoint.origin;
     let is_copy = origin.carried.is_some() || restored(origin).is_some();
-    !is_copy && origin.turn == Some(turn) && origin.session.as_deref() == Some(session)
+    origin.session.as_deref().zip(origin.turn).filter(|_| !is_copy)
 }
 
-fn no_such_turn(session: &str, turn: u32, is_known: bool) -> Error {
-    if is_known {
-        Error::user(format!("turn {turn} of the session '{session}' has no checkpoint")).with_hint(format!(
-            "a turn that changed nothing has none; 'git checkpoint session show {session}' lists the turns"
-        ))
-    } else {
-        session_info::unknown(session)
-    }
+fn no_such_turn(session: &str, turn: u32) -> Error {
+    Error::user(format!("turn {turn} of the session '{session}' has no checkpoint"))
+        .with_hint(format!("a turn that changed nothing has none; 'git checkpoint prompts {session}' lists the turns"))
 }

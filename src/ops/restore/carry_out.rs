@@ -41,14 +41,14 @@ pub(super) enum Extent {
     /// It looks at everything, and changes nothing.
     DryRun,
     /// It ends before the checkpoint if there is nothing to do.
-    IfWorthIt,
+    IfChanged,
     /// All the way.
     Full,
 }
 
 /// Calls `attempt` such that a restore with nothing to do takes no checkpoint.
-pub(super) fn unless_idle(attempt: impl Fn(Extent) -> Result<Option<Restored>>) -> Result<Restored> {
-    if let Some(restored) = attempt(Extent::IfWorthIt)? {
+pub(super) fn attempt_if_needed(attempt: impl Fn(Extent) -> Result<Option<Restored>>) -> Result<Restored> {
+    if let Some(restored) = attempt(Extent::IfChanged)? {
         return Ok(restored);
     }
     let looked = done(attempt(Extent::DryRun)?)?;
@@ -63,7 +63,7 @@ pub(super) fn done(restored: Option<Restored>) -> Result<Restored> {
 /// What a restore is to do.
 pub(super) struct Planned {
     pub(super) plan: Plan,
-    /// Directories without files to create.
+    /// Empty directories to create.
     pub(super) directories: Vec<BString>,
     pub(super) staging: Option<Staging>,
     /// Paths that it leaves alone because only commits have changed them since.
@@ -94,7 +94,7 @@ pub(super) struct Work<'a> {
     pub(super) other_base: Option<Base>,
     /// True if some steps may have been taken before a crash.
     pub(super) is_resumed: bool,
-    /// Paths of which an interrupted restore left another program's version, under another name now.
+    /// Paths whose temporary file, left by an interrupted restore, held another program's version: that has its own name now.
     pub(super) swept: &'a [Left],
     pub(super) start: Instant,
 }
@@ -114,7 +114,8 @@ impl<'a> Work<'a> {
         Ok(Applier::new(site, steps).resumed(self.is_resumed))
     }
 
-    /// Removes the directories that the restore of `journal` has created, if they are still without files.
+    /// Removes the directories that the restore of `journal` has created, if they still have no files. Those that the target
+    /// has stay.
     pub(super) fn remove_directories(&self, journal: &Journal) -> Result<()> {
         let mut directories: BTreeSet<BString> = journal.directories.iter().cloned().collect();
         if journal.progress == Progress::Applying {

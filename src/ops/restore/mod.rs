@@ -28,7 +28,7 @@ use crate::{
     state::failpoint,
 };
 use before::{Before, Sight};
-use carry_out::{Extent, Planned, Work, done, unless_idle};
+use carry_out::{Extent, Planned, Work, attempt_if_needed, done};
 use moved::{Moved, moved};
 use scope::Scene;
 use snapshot::Snapshot;
@@ -70,7 +70,7 @@ pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> 
 
 fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restored> {
     let attempt = |extent| attempt(context, options, extent);
-    if options.dry_run { done(attempt(Extent::DryRun)?) } else { unless_idle(attempt) }
+    if options.dry_run { done(attempt(Extent::DryRun)?) } else { attempt_if_needed(attempt) }
 }
 
 fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Result<Option<Restored>> {
@@ -91,7 +91,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         force: options.force,
         after_crash: false,
     };
-    let consider = (extent == Extent::IfWorthIt).then_some(&consider as before::Consider<'_>);
+    let consider = (extent == Extent::IfChanged).then_some(&consider as before::Consider<'_>);
     let Some(before) = Before::take(context, &request, consider)? else { return Ok(None) };
     failpoint::hit("restore:after-save");
     let planned = planned(before.sight())?;
@@ -117,8 +117,10 @@ fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -
     let (repo, pre, target) = (scene.repo, scene.pre, scene.target);
     let steps = scene.limit(snapshot::differences(repo, pre, target)?, &options.pathspecs)?;
     let takes_all = options.all || !options.pathspecs.is_empty();
+    // A revision that people name is restored whole.
+    let takes_commits = takes_all || (session.is_none() && target.checkpoint.is_none());
     let Moved { steps, committed, both } =
-        if takes_all { Moved { steps, ..Moved::default() } } else { moved(repo, steps, pre, target)? };
+        if takes_commits { Moved { steps, ..Moved::default() } } else { moved(repo, steps, pre, target)? };
     let candidates = scene.judge(steps, session, &both)?;
     let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
     let directories = scene.directories(&options.pathspecs)?;

@@ -27,7 +27,9 @@ pub(super) struct Moved {
 /// A file that differs between the commits that the two stand on, and that the checkpoint left as its commit had it, is
 /// not the checkpoint's: its step is dropped if the worktree has the file as HEAD does.
 pub(super) fn moved(repo: &Repo, steps: Vec<Step>, pre: &Snapshot, target: &Snapshot) -> Result<Moved> {
-    let (Some(now), Some(then)) = (pre.base(), target.base()) else { return Ok(Moved { steps, ..Moved::default() }) };
+    let (Some(now), Some(then)) = (pre.base(), target.first_commit()) else {
+        return Ok(Moved { steps, ..Moved::default() });
+    };
     if now == then {
         return Ok(Moved { steps, ..Moved::default() });
     }

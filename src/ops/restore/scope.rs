@@ -188,7 +188,7 @@ impl Scene<'_> {
         now.extend(self.unsaved.paths.iter().map(|path| (path.clone(), self.unsaved.origin.clone())));
         // Content of a commit belongs to no session. On another base, though, that commit may be later work: then only
         // content counts that the session's own checkpoints had at the target.
-        let then = if self.pre.base() == self.target.base() { None } else { Some(paths(self.target)?) };
+        let then = if self.pre.base() == self.target.first_commit() { None } else { Some(paths(self.target)?) };
         let mut foreign = HashMap::new();
         for step in steps {
             let why = match now.get(&step.path) {

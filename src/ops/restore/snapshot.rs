@@ -65,6 +65,11 @@ impl Snapshot {
         self.base
     }
 
+    /// Returns the commit whose files this state begins with: the one that it stands on, or the base commit itself.
+    pub(super) fn first_commit(&self) -> Option<Base> {
+        self.base.or_else(|| (!self.id.is_null()).then_some(Base::of_head(Some(self.id))))
+    }
+
     /// Returns the state without any file.
     pub(super) fn nothing(repo: &Repo) -> Self {
         let empty = repo.empty_tree_id();

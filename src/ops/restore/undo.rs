@@ -6,7 +6,7 @@ use bstr::{BString, ByteSlice as _};
 
 use super::{
     before::{Before, Consider, Request, Sight},
-    carry_out::{Extent, Planned, Work, done, unless_idle},
+    carry_out::{Extent, Planned, Work, attempt_if_needed, done},
     restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
@@ -47,7 +47,7 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
     let attempt = |extent| attempt(context, options, extent);
     match journal.progress {
         _ if options.dry_run => done(attempt(Extent::DryRun)?),
-        Progress::Done if journal.directories.is_empty() => unless_idle(attempt),
+        Progress::Done if journal.directories.is_empty() => attempt_if_needed(attempt),
         // An interrupted restore is finished in any case, even if it has changed nothing yet. No plan has the directories
         // that are to be removed.
         _ => done(attempt(Extent::Full)?),
@@ -68,7 +68,7 @@ fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<O
         let target = Snapshot::read(sight.repo, journal.pre_restore)?;
         plan_of(&sight.scene(context, &target), &journal, options.all)?.has_work(sight.repo)
     };
-    let consider = (extent == Extent::IfWorthIt).then_some(&consider as Consider<'_>);
+    let consider = (extent == Extent::IfChanged).then_some(&consider as Consider<'_>);
     let Some(before) = Before::take(context, &request, consider)? else { return Ok(None) };
     let journal = before.journal.as_ref().ok_or_else(nothing_to_undo)?;
     let repo = before.repo();

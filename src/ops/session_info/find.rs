@@ -1,6 +1,12 @@
-//! Finds the session that people mean: by its id, the beginning of one, or the name of its agent.
+//! Finds the session that people mean: by its id, the name of its agent, or the beginning of its id.
 
-use super::{super::Context, files::all};
+use super::{
+    super::{
+        Context,
+        chain::timeline::{Timeline, all_tips},
+    },
+    files::all,
+};
 use crate::{
     error::{Error, Result},
     model::session::Session,
@@ -9,26 +15,36 @@ use crate::{
 /// How many candidates of an ambiguous beginning are listed.
 const LISTED: usize = 10;
 
-/// Returns the id of the session that `text` names, of those that have a file; none if that is nothing. Of several sessions of the
-/// agent that `text` names, this is the one last seen in this worktree, or else anywhere.
+/// Returns the id of the session that `text` names; none if there is no such session.
+///
+/// A full id is also that of a session whose file is gone and which is only in checkpoints. Then comes the name of an agent: of its
+/// sessions, the one last seen in this worktree is meant, or else the one last seen anywhere. Then comes the beginning of an id.
 ///
 /// # Errors
 /// If `text` is the beginning of several ids.
 pub(crate) fn find(context: &Context, text: &str) -> Result<Option<String>> {
-    let mut sessions = all(context)?;
-    if sessions.iter().any(|session| session.id == text) {
+    let sessions = all(context)?;
+    if sessions.iter().any(|session| session.id == text) || is_in_checkpoints(context, text)? {
         return Ok(Some(text.to_owned()));
     }
-    let is_meant = |session: &&Session| !text.is_empty() && session.id.starts_with(text);
-    match sessions.iter().filter(is_meant).collect::<Vec<_>>()[..] {
-        [] => {}
-        [one] => return Ok(Some(one.id.clone())),
-        ref several => return Err(ambiguous(text, several)),
-    }
-    sessions.retain(|session| session.agent.as_ref().is_some_and(|agent| agent.eq_ignore_ascii_case(text)));
+    let is_of_agent = |session: &&Session| session.agent.as_ref().is_some_and(|agent| agent.eq_ignore_ascii_case(text));
     let here = context.repo.worktree_id();
-    let last = sessions.into_iter().max_by_key(|session| (session.is_in(here), session.last_seen));
-    Ok(last.map(|session| session.id))
+    let last = sessions.iter().filter(is_of_agent).max_by_key(|session| (session.is_in(here), session.last_seen));
+    if let Some(session) = last {
+        return Ok(Some(session.id.clone()));
+    }
+    let begins = |session: &&Session| !text.is_empty() && session.id.starts_with(text);
+    match sessions.iter().filter(begins).collect::<Vec<_>>()[..] {
+        [] => Ok(None),
+        [one] => Ok(Some(one.id.clone())),
+        ref several => Err(ambiguous(text, several)),
+    }
+}
+
+/// Returns true if a checkpoint, also one in the archive, is of the session `id`.
+fn is_in_checkpoints(context: &Context, id: &str) -> Result<bool> {
+    let mut timeline = Timeline::new(&context.repo, &all_tips(&context.repo, None)?)?;
+    Ok(timeline.any(|(checkpoint, _)| checkpoint.origin.session.as_deref() == Some(id)))
 }
 
 fn ambiguous(text: &str, candidates: &[&Session]) -> Error {

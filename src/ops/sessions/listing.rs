@@ -18,6 +18,7 @@ use super::{
     events::seen_here,
     retry::retry_on_race,
     state::State,
+    turns::{ShownTurn, turns},
 };
 use crate::{
     error::{Error, Result},
@@ -67,6 +68,8 @@ pub struct Shown {
     pub session: Listed,
     /// What the user asked for, without secrets.
     pub prompts: Vec<sessions::Prompt>,
+    /// Its turns, oldest first.
+    pub turns: Vec<ShownTurn>,
 }
 
 /// A session was taken over. Serializes to what `session adopt --json` prints.
@@ -134,16 +137,33 @@ fn work(context: &Context) -> Result<Work> {
     Ok(work)
 }
 
-/// Returns what is known of the session `id`.
+/// Returns what is known of the session that `name` stands for: its id, the unique beginning of one, or the name of the agent
+/// whose last one is meant. Without `name`, that is the session seen last in this worktree.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if that is nothing.
-pub fn show(context: &Context, id: &str) -> Result<Shown> {
-    check_id(id)?;
-    let Some(session) = known(context, id)? else { return Err(unknown(id)) };
-    let work = work(context)?.remove(id).unwrap_or_default();
-    let prompts = sessions::prompts(context.repo.common_dir(), id)?;
-    Ok(Shown { version: 1, session: Listed::of(&session, work), prompts })
+/// [`Kind::Refused`](crate::error::Kind::Refused) if there is none.
+pub fn show(context: &Context, name: Option<&str>) -> Result<Shown> {
+    let id = match name {
+        Some(name) => {
+            check_id(name)?;
+            session_info::find(context, name)?.unwrap_or_else(|| name.to_owned())
+        }
+        None => last_here(context)?,
+    };
+    let Some(session) = known(context, &id)? else { return Err(unknown(&id)) };
+    let work = work(context)?.remove(&id).unwrap_or_default();
+    let prompts = sessions::prompts(context.repo.common_dir(), &id)?;
+    let turns = turns(context, &id, prompts.iter().map(|prompt| prompt.turn))?;
+    Ok(Shown { version: 1, session: Listed::of(&session, work), prompts, turns })
+}
+
+fn last_here(context: &Context) -> Result<String> {
+    let here = context.repo.worktree_id();
+    let mut sessions = session_info::all(context)?.into_iter();
+    sessions.find(|session| session.is_in(here)).map(|session| session.id).ok_or_else(|| {
+        Error::refused("no session was seen in this worktree")
+            .with_hint("'git checkpoint session list --all' lists those of all worktrees")
+    })
 }
 
 /// Moves the session `id` to this worktree, wherever it was.

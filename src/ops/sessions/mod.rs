@@ -8,6 +8,7 @@ mod listing;
 mod prompt;
 mod retry;
 mod state;
+mod turns;
 mod warning;
 
 pub use super::session_info::{OnMultisession, SessionInfo, new_id};
@@ -19,5 +20,6 @@ pub use listing::{Listed, adopt, forget, list, show};
 pub(crate) use prompt::{Opening, begin as begin_turn, note_stashes};
 pub use prompt::{Prompted, prompt};
 pub use state::State;
+pub use turns::ShownTurn;
 pub(crate) use warning::question;
 pub use warning::{Other, Question};

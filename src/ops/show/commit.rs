@@ -43,6 +43,8 @@ pub(super) fn read(repo: &Repo, id: ObjectId) -> Result<ShownCommit> {
     let message = message.to_str_lossy();
     let (subject, body) = message.trim_start().split_once('\n').unwrap_or((message.trim(), ""));
     let tree = repo.tree_of_commit(id)?;
+    // A shallow clone has no parents of its oldest commits; git shows those as if they had none.
+    let parent = parent.filter(|parent| repo.has_object(*parent) || !repo.is_shallow());
     let before = parent.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
     let changes = repo.detect_renames(repo.diff_trees(before, tree)?)?;
     let (subject, body) = (subject.trim_end().to_owned(), body.trim().to_owned());

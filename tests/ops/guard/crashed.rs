@@ -32,12 +32,12 @@ fn what_it_may_have_left_is_saved_as_of_an_unknown_author(#[values(Refuse, Stric
     assert_eq!(ground.git(&["cat-file", "blob", &format!("{tip}:f")]), "half of it\n");
     assert_eq!(before(&ground, policy, "b", "2").notes, Vec::<String>::new(), "the note appears once");
     assert!(!ground.has_claim("a"));
-    let shown = sessions::show(&ground.context(policy), "a").expect("it is known").session;
+    let shown = sessions::show(&ground.context(policy), Some("a")).expect("it is known").session;
     assert_eq!((shown.state.phase, shown.interrupted), (Phase::Idle, true));
     assert!(ground.done(&["session", "list"]).contains(", interrupted\n"));
     // It may come back.
     ground.prompt("a");
-    assert!(!sessions::show(&ground.context(policy), "a").expect("it is known").session.interrupted);
+    assert!(!sessions::show(&ground.context(policy), Some("a")).expect("it is known").session.interrupted);
     ground.assert_sound("in the end");
 }
 

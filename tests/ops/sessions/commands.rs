@@ -100,6 +100,10 @@ fn a_life_of_a_session() {
     assert_eq!(desk.ours(&["session", "list"]).status.code(), Some(1));
     let shown = desk.json(&["session", "show", id]);
     assert_eq!((&shown["session"]["phase"], shown["prompts"].as_array().map(Vec::len)), (&"ended".into(), Some(1)));
+    let turn = serde_json::json!([{ "turn": 1, "name": format!("{id}@1"), "checkpoints": 1, "files": ["g"] }]);
+    assert_eq!(shown["turns"], turn);
+    // Without a name, it is the last one here.
+    assert_eq!(desk.json(&["prompts"]), shown);
     let resumed = desk.json(&["session", "start", id]);
     assert_eq!((&resumed["resumed"], &resumed["session"]["phase"]), (&true.into(), &"idle".into()));
     desk.prompt(id);
