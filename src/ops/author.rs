@@ -42,7 +42,7 @@ enum Bearing {
     Not,
 }
 
-/// Whether a parent process that is an agent shows that a command of the agent runs.
+/// Whether an agent among our parent processes has started us by one of its commands, which then still runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker {
     /// No: this is a hook, which the agent itself has started.
@@ -57,8 +57,9 @@ const LONGEST_CALL: i64 = 30;
 
 fn bearing(call: &Call, asker: Asker) -> Bearing {
     let Some(command) = call.command.as_ref().filter(|_| !call.is_background) else {
-        let may_be_refused = call.paths.is_some() && (call.is_overtaken || call.started < clock() - LONGEST_CALL);
-        return if may_be_refused { Bearing::Perhaps } else { Bearing::Made };
+        let commands_may_be_refused =
+            call.paths.is_some() && (call.is_overtaken || call.started < clock() - LONGEST_CALL);
+        return if commands_may_be_refused { Bearing::Perhaps } else { Bearing::Made };
     };
     if command_state(command, asker) == CommandState::Running {
         Bearing::Made
@@ -79,7 +80,7 @@ fn command_state(command: &Command, asker: Asker) -> CommandState {
 
 /// Returns true if some of `calls` name no files, and the user may have refused all of these: they are commands, and none is
 /// seen to run. A command of a dead agent counts as running, because it may have run until the agent died.
-pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
+pub(crate) fn commands_may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
     let is_at_rest = |call: &Call| {
         let state = call.command.as_ref().filter(|_| !call.is_background).map(|it| command_state(it, Asker::Hook));
         matches!(state, Some(CommandState::NotRunning | CommandState::Unknown))
@@ -88,8 +89,9 @@ pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool 
     !rest.is_empty() && run.is_empty()
 }
 
-/// Marks the commands that are not seen to run, so that later changes do not count as theirs, and forgets ended background
-/// commands and the tool calls of killed agents. Call this after a save of the whole worktree.
+/// Marks the commands that are not seen to run, so that later changes do not count as theirs. Forgets the tool calls of killed
+/// agents and, as [`forget_ended`] does, commands that turns left in the background. Call this after a save of the whole
+/// worktree.
 pub(crate) fn settle(worktree: &Worktree<'_>) {
     let is_settled =
         |command: &Command| command.is_settled || command_state(command, Asker::Command) != CommandState::Running;
@@ -105,7 +107,7 @@ pub(crate) fn settle(worktree: &Worktree<'_>) {
 
 /// Returns true if the user may have refused `call`, which names its files: it is open for long, or its agent began another
 /// call.
-pub(crate) fn may_be_unanswered(call: &Call) -> bool {
+pub(crate) fn edit_may_be_refused(call: &Call) -> bool {
     bearing(call, Asker::Hook) != Bearing::Made
 }
 
@@ -163,29 +165,29 @@ fn oldest(context: &Context) -> i64 {
 ///
 /// The author is unknown if the agent was killed during a call, or if the user may have refused its command.
 ///
-/// If all tools that the agent reported named their files, the session did not make the other changes. But if a call is still
-/// open, `turn_end` decides: after a reported end, a call that may change any file makes the session the author; after an
-/// inferred end, any call makes the author unknown.
+/// If all tools that the agent reported named their files, the author is the session of another tool in use, or else a human.
+/// But if a call of `session` is still open, `turn_end` decides: after a reported end, a call that may change any file makes
+/// the session the author; after an inferred end, any call makes the author unknown.
 ///
-/// Otherwise, the session made the changes. Their author is unknown if
+/// If the agent reported a tool that may change any file, or none, the session is the author. But the author is unknown if
 /// - another session that reports no tool calls is open here,
 /// - all commands that the agent reported had ended before the changes, or
 /// - the session reported calls in an earlier turn and none in this one.
 pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEnd) -> Result<Origin> {
     // Unlike `open`, this sees stale calls as well.
-    let is_left = |own: &Entry| may_be_refused(own.calls.iter()) || was_killed_at_work(context, own);
+    let is_left = |own: &Entry| commands_may_be_refused(own.calls.iter()) || was_killed_at_work(context, own);
     if context.turns().find(&session.id).is_some_and(is_left) {
         return Ok(unknown());
     }
     let turns = open(context);
     let own = turns.find(&session.id);
-    let has_reported =
+    let has_named_all_files =
         own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
-    if !has_reported {
-        let is_others = is_shared(context, &turns, &session.id)?
+    if !has_named_all_files {
+        let is_unknown = is_shared(context, &turns, &session.id)?
             || own.is_some_and(is_at_rest)
             || session.has_reported_tools && own.is_none_or(|own| own.accounts.is_empty());
-        return Ok(if is_others { unknown() } else { of_session(session, None) });
+        return Ok(if is_unknown { unknown() } else { of_session(session, None) });
     }
     let mut calls = own.into_iter().flat_map(|own| &own.calls);
     match turn_end {
@@ -215,7 +217,7 @@ fn is_shared(context: &Context, turns: &Turns, session: &str) -> Result<bool> {
     Ok(without_reports(context, turns)?.iter().any(|other| other.id != session))
 }
 
-/// Returns the sessions with an open turn here that do not report their tool calls.
+/// Returns the sessions with an open turn here that do not report their tool calls, without dead and stale ones.
 fn without_reports(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
     let oldest = oldest(context);
     let mut open = open_turns(context)?;
@@ -229,10 +231,10 @@ fn without_reports(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
 
 /// Returns the author of the unsaved changes for a save that names no author.
 ///
-/// If each session with an open turn reports its tool calls, that is the session that uses a tool that may change any file, or
-/// else a human. The only session that reports none is the author if no tool is in use and it never reported one. Otherwise,
-/// the author is unknown; also if a tool in use may have been refused, if an agent was killed at work, or if open turns cannot
-/// be read.
+/// If each session with an open turn reports its tool calls, the author is the one whose tool in use may change any file, or a
+/// human if there is no such tool. The only session that reports none is the author if no tool is in use and it never reported
+/// one. Otherwise, the author is unknown; also if a tool in use may have been refused, if an agent was killed at work, or if
+/// open turns cannot be read.
 pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     if !context.are_turns_known() {
         return Ok(unknown());
@@ -251,8 +253,8 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
 /// background, may have made them.
 pub(crate) fn before_prompt(context: &Context, session: &str) -> Result<Origin> {
     let turns = open(context);
-    let is_others = is_shared(context, &turns, session)? || turns.entries.iter().any(is_left_behind);
-    Ok(if is_others { unknown() } else { Origin { contributor: Contributor::Human, ..Origin::default() } })
+    let is_unknown = is_shared(context, &turns, session)? || turns.entries.iter().any(is_left_behind);
+    Ok(if is_unknown { unknown() } else { Origin { contributor: Contributor::Human, ..Origin::default() } })
 }
 
 pub(crate) fn unknown() -> Origin {
@@ -321,7 +323,7 @@ fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Origin {
     let bearings: Vec<_> = open.iter().map(|(_, call)| bearing(call, asker)).collect();
     let with = |bearing| open.iter().zip(&bearings).filter(move |(_, its)| **its == bearing).map(|(it, _)| *it);
     let open: Vec<Use<'_>> = with(Bearing::Made).collect();
-    // Whether a call runs does not matter beside one of its session that runs and may change any file: the author is the same.
+    // If a call that may change any file runs, it does not matter which others of its session run: the author is the same.
     let is_beside = |session: &str| open.iter().any(|(its, call)| *its == session && call.paths.is_none());
     if with(Bearing::Perhaps).any(|(session, _)| !is_beside(session)) {
         return unknown();

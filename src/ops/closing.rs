@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Returns an error if `turns.toml` cannot be read. Then, and if a damaged one was set aside, first saves the worktree with an
-/// unknown author, because no other event may come.
+/// unknown author: this event may be the last one.
 pub(crate) fn check_turns(worktree: &Worktree<'_>) -> Result<()> {
     if !worktree.are_turns_known() {
         let request = Request { author: Author::Is(author::unknown()), ..Request::default() };
@@ -23,8 +23,8 @@ pub(crate) fn check_turns(worktree: &Worktree<'_>) -> Result<()> {
 
 /// Takes a checkpoint of what the turn of `session` left unsaved, and ends the turn.
 ///
-/// Returns the result of the save, also if there was nothing to save; none for a turn in another worktree, where
-/// nothing is read.
+/// Returns the result of the save, also if there was nothing to save; none for a turn in another worktree, which is
+/// neither read nor saved.
 pub(crate) fn close_turn(worktree: &Worktree<'_>, session: &mut Session, turn_end: TurnEnd) -> Result<Option<Saved>> {
     let repo = &worktree.repo;
     let (mut seen, mut now_tree_id) = (None, None);

@@ -63,7 +63,7 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     if repo.is_rebasing() {
         return Ok(());
     }
-    if worktree.is_followed() {
+    if worktree.has_followed_head() {
         return Ok(());
     }
     let now = Base::of_head(repo.head()?.id);
@@ -87,14 +87,14 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
         }
         note_base(worktree, now, end)?;
     }
-    worktree.note_followed();
+    worktree.note_head_followed();
     Ok(())
 }
 
 fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
-    // First, because the checkpoints that carry work forward follow those of `keep_taken_back`.
-    keep_taken_back(worktree, known)?;
+    // First, because the checkpoints that carry work forward follow those of `checkpoint_reset_content`.
+    checkpoint_reset_content(worktree, known)?;
     let turns = turns_before(worktree, Base::of_head(repo.head()?.id))?;
     let on_base = shadows_to_carry(worktree, known)?;
     // A shadow that an open turn is about to set aside is not carried forward.
@@ -163,8 +163,8 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
 }
 
 /// After a reset in the middle of a turn, takes checkpoints of the content that the reset removed from HEAD but not from the
-/// worktree: otherwise it would count as the turn's work. If a file has changed since, they have the content of the commit.
-fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
+/// worktree: otherwise it would count as the turn's work. They have each file as in the commit, even if it has changed since.
+fn checkpoint_reset_content(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
     let (Some(known_id), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
     if open_turns(worktree)?.is_empty() {
@@ -192,7 +192,7 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
         let trees = (taken_up_tree_id, shadow.last_tree_id());
         for (contributor, edits) in taken_back(repo, trees, (head, old), &left, &changes)? {
             let origin = Origin { contributor, ..Origin::default() };
-            written.push(put_taken_back(worktree, &mut shadow, old, &origin, &edits)?);
+            written.push(add_reset_content(worktree, &mut shadow, old, &origin, &edits)?);
         }
     }
     let new = shadow.tip.as_ref().map(|tip| tip.id);
@@ -215,8 +215,8 @@ fn taken_back(
     changes: &[Change],
 ) -> Result<Vec<Part>> {
     let old_tree_id = repo.tree_of_commit(old)?;
-    // Where no shadow had work in a file that the records list for a session, the records of each commit decide. Humans wrote
-    // all the rest.
+    // If the records list a file for a session, but no archived shadow has its work, the records of each commit decide who
+    // changed it. Humans wrote all the rest.
     let of_sessions = paths_of_sessions(repo, old, left)?;
     let (mut of_people, mut unknown) = (Vec::new(), BTreeSet::new());
     for change in changes {
@@ -238,7 +238,7 @@ fn taken_back(
 }
 
 /// Adds a checkpoint with `edits` to `shadow`: content of the commit `old`, or of one before it.
-fn put_taken_back<'c>(
+fn add_reset_content<'c>(
     context: &'c Context,
     shadow: &mut Shadow,
     old: ObjectId,
@@ -266,7 +266,8 @@ const MOST_COMMITS: usize = 64;
 type Part = (Contributor, Vec<(BString, Edit)>);
 
 /// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first. A human made the change where the
-/// records of the commit list no session for the file. Otherwise, and if `old` does not build on `head`, the author is unknown.
+/// records of the commit list no session for the file. Otherwise, the author is unknown; of all changes if `head` is not among
+/// the last [`MOST_COMMITS`] first parents of `old`.
 fn steps_of_commits(repo: &Repo, head: ObjectId, old: ObjectId, paths: &BTreeSet<BString>) -> Result<Vec<Part>> {
     let (mut commits, mut at) = (Vec::new(), Some(old).filter(|_| !paths.is_empty()));
     while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_COMMITS) {

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How often a save looks at the worktree again while tools keep changing the files that they name.
-pub(crate) const MOST_LOOKS: usize = 4;
+pub(crate) const MOST_ATTEMPTS: usize = 4;
 
 /// A session, and its subagent that makes the call.
 type Maker<'t> = (&'t str, Option<&'t str>);
@@ -26,7 +26,7 @@ type Maker<'t> = (&'t str, Option<&'t str>);
 pub(crate) enum Occasion<'s> {
     /// The turn of this session ends.
     EndOf(&'s str),
-    /// A command saves, commits or looks, and no tool in use is known to have run it: a person may have.
+    /// A command saves, commits or shows unsaved changes, and no tool in use is known to have run it: a person may have.
     Command,
     /// Another event of an agent.
     Event,
@@ -42,8 +42,8 @@ impl Occasion<'_> {
 /// Returns the requests that save the files that open tool calls name, one for each author.
 ///
 /// The author is unknown if several sessions name the file, or if the agent was killed. It is also unknown if the user may have
-/// refused the call, which no event reports, and edited the file: the turn ends before the call does, a person saves or commits
-/// meanwhile, the call takes long, or its agent has begun another one.
+/// refused the call, which no event reports, and then edited the file. Signs of that: the turn ends before the call does, a
+/// person saves or commits meanwhile, the call takes long, or its agent has begun another one.
 pub(crate) fn requests(context: &Context, occasion: Occasion<'_>) -> Vec<Request> {
     let turns = author::open(context);
     let mut makers = BTreeMap::<&str, BTreeSet<Option<Maker<'_>>>>::new();
@@ -53,7 +53,7 @@ pub(crate) fn requests(context: &Context, occasion: Occasion<'_>) -> Vec<Request
         Occasion::Command => author::runs_us(context, session),
         Occasion::Event => true,
     };
-    let is_sure = |session: &str, call: &Call| !author::may_be_unanswered(call) && may_be_sure(session);
+    let is_sure = |session: &str, call: &Call| !author::edit_may_be_refused(call) && may_be_sure(session);
     let (sure, in_doubt): (Vec<_>, Vec<_>) = turns.calls().partition(|(session, call)| is_sure(session, call));
     for (session, call) in sure {
         for path in call.paths.iter().flatten() {
@@ -94,11 +94,11 @@ fn origin(context: &Context, (session, agent_id): Maker<'_>) -> Origin {
     session.map_or_else(author::unknown, |session| author::of_session(&session, agent_id.map(Into::into)))
 }
 
-/// Splits `paths`, which a tool of `session` has named, into those that another session may have changed meanwhile, because one
-/// of its open calls names them, too, and the others.
+/// Splits `paths`, which a tool of `session` has named, in two: those that an open call of another session names, too, so that
+/// either session may have changed them, and the rest. A call that the user may have refused does not count.
 pub(crate) fn part(context: &Context, session: &str, paths: Vec<BString>) -> (Vec<BString>, Vec<BString>) {
     let turns = author::open(context);
-    let others = turns.calls().filter(|(its, call)| *its != session && !author::may_be_unanswered(call));
+    let others = turns.calls().filter(|(its, call)| *its != session && !author::edit_may_be_refused(call));
     let named: BTreeSet<&str> =
         others.filter_map(|(_, call)| call.paths.as_ref()).flatten().map(String::as_str).collect();
     paths.into_iter().partition(|path| path.to_str().is_ok_and(|path| named.contains(path)))
@@ -112,7 +112,7 @@ pub(crate) fn is_any(context: &Context) -> bool {
 
 /// Returns true if open tool calls name files that need checkpoints of their own first: `request` includes all files, or names no
 /// author.
-pub(crate) fn must_come_first(context: &Context, request: &Request) -> bool {
+pub(crate) fn needs_named_first(context: &Context, request: &Request) -> bool {
     let is_limited = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
     (!is_limited || request.author == Author::Infer) && is_any(context)
 }

@@ -36,9 +36,9 @@ use crate::{
 /// If one command both changed files and committed them without our hooks, the changes are the committer's, or unknown if it was
 /// a command of an agent.
 ///
-/// Runs once for each `worktree`; returns where the reflog ends.
+/// Runs once while `worktree` is locked; returns where the reflog ends.
 pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
-    if let Some(end) = worktree.reconciled() {
+    if let Some(end) = worktree.reconciled_up_to() {
         return Ok(*end);
     }
     let end = reconcile_with(worktree, None)?;
@@ -58,8 +58,8 @@ pub(crate) fn try_reconcile(worktree: &Worktree<'_>) -> Result<()> {
     worktree.emit_failure("condense", reconciled.map(drop)).or(Ok(()))
 }
 
-/// Reconciles when git reports that it has just made the commit at HEAD. A new or amended commit counts as taking work even if it
-/// takes none: only then is the work on its base carried forward to it.
+/// Reconciles when git reports that it has just made the commit at HEAD. A new or amended commit counts as taking work even if
+/// it takes none, so that the work on its base is carried forward to it at once.
 pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
 }
@@ -96,8 +96,8 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let (moves, log_end) = repo.head_moves(known, head)?;
     if reported.is_none() {
         let of_commands = moves_of_commands(worktree, &moves);
-        // If open commands made all these commits, their work is still in the shadow on the known base: nothing carried it
-        // forward yet.
+        // If each move is a commit of an open command, the work in these commits is still in the shadow on the known base:
+        // nothing has carried it forward yet.
         let is_on_known_base = of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_by_hand());
         for moved in of_commands {
             take_unseen(worktree, moved, &prepared, is_on_known_base.then_some(known.0))?;
@@ -145,7 +145,7 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadM
     let starts = commands.filter_map(|call| Some(call.start.as_ref()?.head.as_deref()));
     let from = starts.map(|head| {
         let is_it = |base: Base| base.commit_id().map(|id| id.to_string()).as_deref() == head;
-        // A command that began before we last looked may have made all moves.
+        // If HEAD has not moved there since we last looked, the command may have made all moves.
         moves.iter().rposition(|moved| is_it(Base::Commit(moved.to))).map_or(0, |at| at + 1)
     });
     from.min().map_or(&[], |from| &moves[from..])
@@ -257,8 +257,8 @@ struct Judge<'w, 'c> {
     /// The live shadows on each base. The list of the known base, and each list in a rebase, also has the waiting shadows:
     /// archived ones, and live ones elsewhere, whose work is in no record yet.
     shadows: BTreeMap<Base, Vec<Candidate>>,
-    /// For commits on other bases than the known one: to them, the shadow on the known base is a waiting one, whose files may
-    /// have other names. Read for the first such commit, and used for all.
+    /// The shadows for commits on other bases than the known one. Here, the shadow on the known base is a waiting one: its
+    /// files are also found under new names. Read for the first such commit, and used for all.
     aside: Option<Vec<Candidate>>,
     is_in_rebase: bool,
 }

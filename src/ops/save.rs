@@ -33,8 +33,9 @@ pub(crate) use super::{
 /// Takes a checkpoint.
 ///
 /// # Errors
-/// [`Kind::User`] if the session's id is malformed; [`Kind::Refused`] in a protected directory; [`Kind::Race`] if
-/// another process holds the lock for too long. A failed save never returns an id.
+/// [`Kind::User`] if the session's id is malformed, or if one of the paths exists nowhere; [`Kind::Refused`] in a protected
+/// directory; [`Kind::Race`] if another process holds the lock for too long, or removes objects that the save needs. An id is
+/// returned only when a ref leads to the checkpoint and all its new objects are stored.
 pub fn save(context: &Context, options: &SaveOptions) -> Result<Saved> {
     let session = if let Author::Is(origin) = &options.author { origin.session.as_deref() } else { None };
     let checked = session.map_or(Ok(()), check_id);
@@ -86,8 +87,9 @@ pub(crate) fn save_and_note_if(
 
 /// Takes a checkpoint of `worktree`.
 ///
-/// First takes separate checkpoints of the files that open tool calls name, for the sessions of these calls. If the save meets
-/// missing objects, it sets aside the chain that leads to them and tries once more. It also tries once more after a race.
+/// First takes separate checkpoints of what new stash entries took away, and of the files that open tool calls name, for the
+/// sessions of these calls. If the save meets missing objects, it sets aside the chain that leads to them and tries once more.
+/// It also tries again after a race: once, or more often while tools keep changing the files that they name.
 pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
     save_worktree_if(worktree, request, None)
 }
@@ -100,9 +102,9 @@ fn save_worktree_if(worktree: &Worktree<'_>, request: &Request, consider: Option
             Ok(())
         })?;
     }
-    if named::must_come_first(worktree, request) {
+    if named::needs_named_first(worktree, request) {
         let occasion = occasion(worktree, request)?;
-        for _ in 0..named::MOST_LOOKS {
+        for _ in 0..named::MOST_ATTEMPTS {
             save_named(worktree, occasion)?;
             match try_twice(worktree, request, true, consider) {
                 Err(error) if error.kind() == Kind::Race => {}
@@ -113,9 +115,9 @@ fn save_worktree_if(worktree: &Worktree<'_>, request: &Request, consider: Option
     try_twice(worktree, request, false, consider)
 }
 
-/// Takes a checkpoint of what each new stash entry took away, with the author of `request`. The next checkpoint lacks that
-/// work, so it archives this one: after `git stash pop`, the author is found there. The work of people needs no such
-/// checkpoint.
+/// Takes a checkpoint of what each new stash entry took away, with the author of `request`. The save that takes the next
+/// checkpoint, without that work, archives this one: after `git stash pop`, the author is found in the archive. The work of
+/// people needs no such checkpoint.
 fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     let entries = stashed::unseen(worktree)?;
     if entries.is_empty() {
@@ -157,7 +159,7 @@ pub(crate) fn look_beside_named<'w>(
     session: &str,
 ) -> Result<(Seen, NewObjects<'w>)> {
     let mut looked = look_at_all(worktree, shadow)?;
-    for _ in 0..named::MOST_LOOKS {
+    for _ in 0..named::MOST_ATTEMPTS {
         if !named::has_changed(worktree, shadow, &looked.0, &looked.1)? {
             break;
         }
@@ -177,7 +179,7 @@ fn try_twice(
     match try_save(worktree, request, refuses_named, consider) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
-                // No chain lacks the object: the stat cache or the index may rely on it.
+                // No chain lacks the object. The stat cache or the index may count it as stored: trust neither from now on.
                 worktree.repo.distrust_objects();
             }
             try_save(worktree, request, refuses_named, consider).map_err(|again| again.with_cause(error))

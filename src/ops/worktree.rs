@@ -20,8 +20,8 @@ use crate::{
 pub struct Worktree<'c> {
     context: &'c Context,
     locked: Arc<Locked>,
-    /// The end of the reflog that records are up to date with. Not set until `reconcile` has run under this lock; none if there
-    /// is no reflog.
+    /// Where HEAD's reflog ended when `reconcile` brought the records up to date; none if there is no reflog. Not set until it
+    /// has run under this lock.
     reconciled: OnceCell<Option<LogEnd>>,
     /// True once the shadows are up to date with HEAD.
     is_followed: Cell<bool>,
@@ -39,15 +39,15 @@ impl<'c> Worktree<'c> {
     /// Returns the worktree of `context`, whose lock is `lock`.
     ///
     /// # Errors
-    /// If the system fails to read `turns.toml`, for example for lack of memory or open files.
+    /// If `turns.toml` cannot be read for a passing reason: an I/O error, or no memory or file descriptors left.
     pub(super) fn new(context: &'c Context, lock: Lock) -> Result<Self> {
         let locked = Arc::new(Locked::new(&context.repo, lock)?);
         context.lock_by(&locked);
         Ok(Self { context, locked, reconciled: OnceCell::new(), is_followed: Cell::default() })
     }
 
-    /// Returns this worktree, under the same lock, for another `context` of it: while git commits from a temporary index, one
-    /// that has the user's.
+    /// Returns this worktree, under the same lock, with another `context`: while git commits from a temporary index, a context
+    /// that reads the user's index.
     pub(super) fn seen_by<'o>(&self, context: &'o Context) -> Worktree<'o> {
         context.lock_by(&self.locked);
         let (reconciled, is_followed) = (self.reconciled.clone(), self.is_followed.clone());
@@ -60,8 +60,8 @@ impl<'c> Worktree<'c> {
         self.locked.lock.taken_at()
     }
 
-    /// Returns the end of the reflog that records are up to date with; none before `reconcile` has run.
-    pub(super) fn reconciled(&self) -> Option<&Option<LogEnd>> {
+    /// Returns where HEAD's reflog ended when `reconcile` brought the records up to date; none before that.
+    pub(super) fn reconciled_up_to(&self) -> Option<&Option<LogEnd>> {
         self.reconciled.get()
     }
 
@@ -71,12 +71,12 @@ impl<'c> Worktree<'c> {
     }
 
     /// Returns true once the shadows are up to date with HEAD.
-    pub(super) fn is_followed(&self) -> bool {
+    pub(super) fn has_followed_head(&self) -> bool {
         self.is_followed.get()
     }
 
     /// Notes that the shadows are up to date with HEAD.
-    pub(super) fn note_followed(&self) {
+    pub(super) fn note_head_followed(&self) {
         self.is_followed.set(true);
     }
 
@@ -95,8 +95,8 @@ impl<'c> Worktree<'c> {
         self.locked.sessions.store(session)
     }
 
-    /// Changes which turns are open in this worktree. The file is written by `turn::write`, or when the
-    /// lock is released.
+    /// Changes what `turns.toml` holds: the open turns of this worktree and what belongs to them. `turn::write` writes it,
+    /// or else the release of the lock does.
     pub(super) fn edit_turns<T>(&self, change: impl FnOnce(&mut Turns) -> T) -> T {
         self.locked.turns.edit(change)
     }
@@ -107,8 +107,8 @@ impl<'c> Worktree<'c> {
         self.locked.turns.check()
     }
 
-    /// Writes which turns are open in this worktree, if that has changed. Returns the sessions whose turn got its first
-    /// checkpoint since the last write: the caller can now delete their pending refs.
+    /// Writes `turns.toml` if its content has changed. Returns the sessions whose turn got its first checkpoint since the last
+    /// write: the caller can now delete their pending refs.
     pub(super) fn write_turns(&self) -> Result<Vec<String>> {
         self.locked.turns.write()
     }

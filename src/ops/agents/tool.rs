@@ -66,7 +66,7 @@ pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
     // Even if a person made all other changes, the files that open tool calls name are saved as their sessions'.
     let origin = author::before_commit(worktree)?.or_else(|| named::is_any(worktree).then(Origin::default));
     if worktree.repo.is_rebasing() {
-        // The baseline of the turn is on another base, and stays there.
+        // The baseline of the turn stays on another base: this is saved outside the turn, with an unknown author.
         return Ok(origin.map(|_| Saving::unknown()));
     }
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
@@ -242,7 +242,7 @@ pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
 }
 
 /// Handles the end of a subagent: what is unsaved is its work if it has a tool in use that may change any file, used one in
-/// this turn, or does not report its tools.
+/// this turn, or does not report its tools. The author is unknown if the user may have refused its commands.
 pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
     sign_of_life::note(worktree, report)?;
     let turns = author::open(worktree);
@@ -260,7 +260,7 @@ pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result
         && (is_open || session.phase == Phase::Active && account.map_or(!report.reports_all_tools, |it| it.used_anything))
     {
         let its = || author::of_session(session, report.agent_id.clone());
-        let origin = if author::may_be_refused(calls()) { author::unknown() } else { its() };
+        let origin = if author::commands_may_be_refused(calls()) { author::unknown() } else { its() };
         save(worktree, &Saving::all(origin))?;
     }
     worktree.edit_turns(|turns| {
@@ -321,7 +321,7 @@ fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, k
         Command { agent: process::agent(), since, until: None, began: milliseconds(), head, is_settled: false }
     });
     let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
-    // While open, a tool on files elsewhere may change any file here, too; `used_anything` does not remember it.
+    // A tool that names files elsewhere may change any file here only while it is open: `used_anything` does not remember it.
     let uses_anything = tool.reach == Reach::Anything;
     worktree.edit_turns(|turns| {
         let own = turns.entry(&report.session);

@@ -144,8 +144,8 @@ struct Increment {
     end: u64,
 }
 
-/// Returns what the agent has appended to its transcript since the last record; none if there is nothing, or it cannot
-/// be read.
+/// Returns what the agent has appended to its transcript since the last record; none if that is nothing, if it cannot be
+/// read, or if the settings do not store transcripts.
 fn increment(context: &Context, session: &Session) -> Option<Increment> {
     let settings = &context.settings.transcript;
     let transcript = session.transcript.as_ref().filter(|_| settings.store == Store::Full)?;
@@ -169,8 +169,9 @@ fn increment(context: &Context, session: &Session) -> Option<Increment> {
     (!bytes.is_empty()).then_some(Increment { bytes, end: start + end as u64 })
 }
 
-/// Notes in `sessions` that the record `id` covers their work, and their transcripts up to `offsets`. Without `offsets`, leaves
-/// those as they are: another process may have noted them already.
+/// Notes in `sessions` that they are on the commit now, and that records have their transcripts up to `offsets`. While a turn
+/// is open, also notes that its end has to complete the record `id`. Without `offsets`, leaves the positions as they are:
+/// another process may have noted them already.
 pub(super) fn note_sessions<'s>(
     worktree: &Worktree<'_>,
     made: &Made,
@@ -181,7 +182,7 @@ pub(super) fn note_sessions<'s>(
     for session in sessions {
         let Some(mut session) = load(worktree, session)? else { continue };
         let offset = offsets.and_then(|offsets| offsets.get(&session.id).copied());
-        move_to(&mut session, offset);
+        set_transcript_offset(&mut session, offset);
         let id = id.to_string();
         if session.phase == Phase::Active && !session.open_records.contains(&id) {
             session.open_records.push(id);
@@ -193,7 +194,7 @@ pub(super) fn note_sessions<'s>(
 }
 
 /// Notes that records contain the transcript up to `offset`.
-fn move_to(session: &mut Session, offset: Option<u64>) {
+fn set_transcript_offset(session: &mut Session, offset: Option<u64>) {
     if let (Some(transcript), Some(offset)) = (&mut session.transcript, offset) {
         transcript.offset = offset;
     }
@@ -223,12 +224,12 @@ fn complete_all(worktree: &Worktree<'_>, session: &mut Session, ids: &[RecordId]
     }
     records::append(worktree, Additions { records: whole, links: Vec::new() })?;
     failpoint::hit("complete:after-record");
-    move_to(session, offset);
+    set_transcript_offset(session, offset);
     Ok(())
 }
 
-/// Completes the records of commits that the session `id` made in the middle of its turn, if that has ended. This may take so
-/// long that the agent kills the hook: callers first write what else they have changed.
+/// Completes the records of commits made in the middle of a turn of the session `id`, if that has ended. This may take so long
+/// that the agent kills the hook: callers first write what else they have changed.
 pub(crate) fn complete_ended(worktree: &Worktree<'_>, id: &str) -> Result<()> {
     match known(worktree, id)? {
         Some(mut session) if session.phase != Phase::Active => complete(worktree, &mut session),
@@ -236,7 +237,7 @@ pub(crate) fn complete_ended(worktree: &Worktree<'_>, id: &str) -> Result<()> {
     }
 }
 
-/// Completes the records of commits that `session` made in the middle of a turn that has ended.
+/// Completes the records of commits made in the middle of a turn of `session` that has ended.
 pub(crate) fn complete(worktree: &Worktree<'_>, session: &mut Session) -> Result<()> {
     let ids: Vec<RecordId> = session.open_records.iter().filter_map(|id| RecordId::parse(id)).collect();
     if ids.is_empty() {

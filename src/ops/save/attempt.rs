@@ -80,7 +80,7 @@ pub(super) fn try_save(
         // The broken chain was set aside: no live checkpoint has the paths that the request leaves out, so save them as well.
         request.scope = Scope::All;
     }
-    let call = call_that_ran_git(worktree, &request.scope, &origin);
+    let call = call_that_may_have_run_git(worktree, &request.scope, &origin);
     resolve_scope(worktree, &mut request.scope, &mut origin, &shadow)?;
     let (mut seen, mut objects) = look(worktree, &request.scope, &shadow)?;
     if let Some(call) = call {
@@ -154,14 +154,14 @@ pub(super) fn author_of(worktree: &Worktree<'_>, request: &Request) -> Result<Or
 }
 
 /// Returns the open tool call that may have run git, and so may have brought lines from other commits: they keep their authors.
-fn call_that_ran_git(worktree: &Worktree<'_>, scope: &Scope, origin: &Origin) -> Option<OpenCall> {
+fn call_that_may_have_run_git(worktree: &Worktree<'_>, scope: &Scope, origin: &Origin) -> Option<OpenCall> {
     let repo = &worktree.repo;
-    // A tool that names its files does not run git.
+    // A tool that names its files does not run git, and a restore knows the author.
     if matches!(scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_)) {
         return None;
     }
     if origin.contributor == Contributor::Unknown && repo.is_rebasing() {
-        // A rebase brings lines from commits. Any open call is enough to find their authors; only the rest is unknown.
+        // A rebase brings lines from commits. Any open call is enough to find their authors; other lines have an unknown one.
         return moved::any_call(worktree);
     }
     let session = origin.session.as_deref().filter(|_| origin.contributor == Contributor::Agent)?;
@@ -274,7 +274,7 @@ fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
     }
 }
 
-/// Returns the result of a save that takes no new checkpoint.
+/// Returns the result of a save that takes no new checkpoint. With `is_verified`, first marks the last one as verified.
 fn unchanged(
     context: &Context,
     is_verified: bool,
