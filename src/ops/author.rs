@@ -171,7 +171,8 @@ fn oldest(context: &Context) -> i64 {
 ///
 /// If the agent reported a tool that may change any file, or none, the session is the author. But the author is unknown if
 /// - another session that reports no tool calls is open here,
-/// - all commands that the agent reported had ended before the changes, or
+/// - all commands that the agent reported had ended before the changes, or run in the background,
+/// - its process is gone, and the end of the turn is inferred, or
 /// - the session reported calls in an earlier turn and none in this one.
 pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEnd) -> Result<Origin> {
     // Unlike `open`, this sees stale calls as well.
@@ -186,6 +187,7 @@ pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEn
     if !has_named_all_files {
         let is_unknown = is_shared(context, &turns, &session.id)?
             || own.is_some_and(is_at_rest)
+            || turn_end == TurnEnd::Inferred && process::life(session.process.as_ref()) == Life::Dead
             || session.has_reported_tools && own.is_none_or(|own| own.accounts.is_empty());
         return Ok(if is_unknown { unknown() } else { of_session(session, None) });
     }
@@ -205,10 +207,10 @@ fn without_names(turns: &Turns) -> Vec<Use<'_>> {
     turns.calls().filter(|(_, call)| call.paths.is_none()).collect()
 }
 
-/// Returns true if the session has reported its tools, and each open call names its files. What is unsaved then has changed
-/// after the last command: a person may have changed it, or a process that the command has left behind.
+/// Returns true if the session has reported its tools, and each open call names its files or is a command in the background. What
+/// is unsaved then has changed after the last command: a person may have changed it, or a process that runs on.
 fn is_at_rest(own: &Entry) -> bool {
-    !own.accounts.is_empty() && own.calls.iter().all(|call| call.paths.is_some())
+    !own.accounts.is_empty() && own.calls.iter().all(|call| call.paths.is_some() || call.is_background)
 }
 
 /// Returns true if another session has an open turn here and does not report its tool calls: it may have made any

@@ -19,7 +19,7 @@ use super::{
     verified_mark::marked,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Kind, Result},
     git::Repo,
     model::{
         checkpoint::Checkpoint,
@@ -76,10 +76,10 @@ pub(crate) fn find(context: &Context, text: &str) -> Result<Found> {
             None => prefix(repo, &hex)?,
         },
         Some(Selector::Turn(name)) => match tag(repo, text)? {
-            None => match of_turn(context, &name)? {
-                Ok(found) => return Ok(found),
+            None => match of_turn(context, &name) {
                 // A branch may have such a name.
-                Err(no_session) => Some(repo.find_commit(text)?.ok_or(no_session)?),
+                Err(error) if error.kind() == Kind::User => Some(repo.find_commit(text)?.ok_or(error)?),
+                found => return found,
             },
             tagged => tagged,
         },
@@ -100,7 +100,7 @@ pub(crate) fn find(context: &Context, text: &str) -> Result<Found> {
 pub(crate) fn find_before(context: &Context, text: &str) -> Result<Found> {
     match Selector::parse(text) {
         Some(Selector::Turn(name)) if tag(&context.repo, text)?.is_none() => {
-            of_turn(context, &TurnName { is_before: true, ..name })?
+            of_turn(context, &TurnName { is_before: true, ..name })
         }
         _ => {
             let Found { id, session } = find(context, text)?;
@@ -114,13 +114,16 @@ pub(crate) fn find_before(context: &Context, text: &str) -> Result<Found> {
     }
 }
 
-/// Returns what `name` names; the inner error if there is no such session.
-fn of_turn(context: &Context, name: &TurnName) -> Result<std::result::Result<Found, Error>> {
+/// Returns what `name` names.
+///
+/// # Errors
+/// [`Kind::User`] if there is no such session, or its turn has no checkpoint.
+fn of_turn(context: &Context, name: &TurnName) -> Result<Found> {
     let Some(session) = session_info::find(context, &name.session)? else {
-        return Ok(Err(session_info::unknown(&name.session)));
+        return Err(Error::user(format!("no session '{}'", name.session))
+            .with_hint("'git checkpoint session list --all' shows those that are known"));
     };
-    let id = turn::find(context, &session, name)?;
-    Ok(Ok(Found { id, session: Some(session) }))
+    Ok(Found { id: turn::find(context, &session, name)?, session: Some(session) })
 }
 
 fn verified(repo: &Repo) -> Result<ObjectId> {

@@ -184,7 +184,12 @@ impl<'c> OpenTurn<'c> {
             set_aside(repo, shadow)?;
         }
         for (open, pending) in &mut begun {
-            open.put_baseline_first(worktree, pending, shadow)?;
+            match open.put_baseline_first(worktree, pending, shadow) {
+                Err(error) if error.kind() == Kind::Corrupt => {
+                    tracing::warn!(%error, "cannot read the state before the turn");
+                }
+                put => put?,
+            }
         }
         Ok(begun.into_iter().map(|(open, _)| open).collect())
     }

@@ -96,7 +96,10 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     }
     turn::write(&worktree)?;
     if let Some(session) = report.ended_session() {
-        condense::complete_ended(&worktree, session)?;
+        // The event is handled all the same; the next prompt completes the records.
+        if let Err(error) = condense::complete_ended(&worktree, session) {
+            tracing::warn!(%error, "cannot complete the record of a commit made during the turn");
+        }
     }
     if !is_denied {
         agents::note(context.repo.common_dir(), report.agent, report.moment, clock())?;

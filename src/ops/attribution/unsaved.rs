@@ -58,18 +58,13 @@ pub(super) fn unsaved(
         rest = changes(last_tree_id, now_tree_id)?;
     }
     for request in named {
-        // As in a save, a person may have renamed a file that a tool is changing; without a similar one, it may be each new one.
-        let is_lost = rest.iter().any(|change| change.after.is_none() && names(&request, &change.path));
-        let may_be_it = |change: &Change| match &change.old_path {
-            Some(old) => names(&request, old),
-            None => is_lost && change.before.is_none(),
+        // As in a save, a person may have renamed a file that a tool is changing.
+        let is_its = |change: &Change| {
+            names(&request, &change.path) || change.old_path.as_ref().is_some_and(|old| names(&request, old))
         };
-        let is_in_doubt =
-            rest.iter().any(|change| change.old_path.is_none() && !names(&request, &change.path) && may_be_it(change));
-        let (own, others) = rest.into_iter().partition(|change| names(&request, &change.path) || may_be_it(change));
+        let (own, others) = rest.into_iter().partition(is_its);
         rest = others;
         let origin = if let Author::Is(origin) = request.author { origin } else { Origin::default() };
-        let origin = if is_in_doubt { author::unknown() } else { origin };
         steps.push(Step::new(origin, own));
     }
     steps.push(Step::new(origin.clone(), rest));

@@ -138,30 +138,22 @@ pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow:
     Ok(())
 }
 
-/// If some of `paths` are gone since the last checkpoint, adds the names that these files have now. Returns true if that is not
-/// sure: where no new file is like the one that is gone, each of them may be it.
-pub(crate) fn add_new_names(worktree: &Worktree<'_>, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<bool> {
+/// If some of `paths` are gone since the last checkpoint, adds the new names that git's search for renames finds for these files: a
+/// person may rename a file while a tool changes it.
+pub(crate) fn add_new_names(worktree: &Worktree<'_>, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
     let repo = &worktree.repo;
     if !paths.iter().any(|path| is_gone(repo, path)) {
-        return Ok(false);
+        return Ok(());
     }
     let (seen, objects) = look_at_all(worktree, shadow)?;
     let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
     drop(objects.write()?);
-    let (mut new, mut is_sure) = (Vec::new(), true);
     for change in repo.detect_renames(changes)? {
-        match &change.old_path {
-            Some(old) if paths.contains(old) => paths.push(change.path),
-            None if change.before.is_none() && !paths.contains(&change.path) => new.push(change.path),
-            None if change.after.is_none() && paths.contains(&change.path) => is_sure = false,
-            _ => {}
+        if change.old_path.is_some_and(|old| paths.contains(&old)) {
+            paths.push(change.path);
         }
     }
-    if is_sure || new.is_empty() {
-        return Ok(false);
-    }
-    paths.extend(new);
-    Ok(true)
+    Ok(())
 }
 
 /// Returns true if there is nothing at `path`.

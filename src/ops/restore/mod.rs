@@ -117,8 +117,8 @@ fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -
     let (repo, pre, target) = (scene.repo, scene.pre, scene.target);
     let steps = scene.limit(snapshot::differences(repo, pre, target)?, &options.pathspecs)?;
     let takes_all = options.all || !options.pathspecs.is_empty();
-    // A revision that people name is restored whole.
-    let takes_commits = takes_all || (session.is_none() && target.checkpoint.is_none());
+    // A revision that people name is restored whole; the commit before a checkpoint is only what that began with.
+    let takes_commits = takes_all || (target.checkpoint.is_none() && !options.before && session.is_none());
     let Moved { steps, committed, both } =
         if takes_commits { Moved { steps, ..Moved::default() } } else { moved(repo, steps, pre, target)? };
     let candidates = scene.judge(steps, session, &both)?;

@@ -81,7 +81,7 @@ pub(super) fn try_save(
         request.scope = Scope::All;
     }
     let call = call_that_may_have_run_git(worktree, &request.scope, &origin);
-    resolve_scope(worktree, &mut request.scope, &mut origin, &shadow)?;
+    resolve_scope(worktree, &mut request.scope, &origin, &shadow)?;
     let (mut seen, mut objects) = look(worktree, &request.scope, &shadow)?;
     if let Some(call) = call {
         note_moved_lines(worktree, &call, &shadow, &mut seen, &mut objects)?;
@@ -171,9 +171,8 @@ fn call_that_may_have_run_git(worktree: &Worktree<'_>, scope: &Scope, origin: &O
     moved::call_of(worktree, session).or_else(turn_as_call)
 }
 
-/// Replaces staged changes in `scope` by the paths to look at, and adjusts these paths to the files that exist. The author becomes
-/// unknown if a person may have renamed a file that a tool is changing.
-fn resolve_scope(worktree: &Worktree<'_>, scope: &mut Scope, origin: &mut Origin, shadow: &Shadow) -> Result<()> {
+/// Replaces staged changes in `scope` by the paths to look at, and adjusts these paths to the files that exist.
+fn resolve_scope(worktree: &Worktree<'_>, scope: &mut Scope, origin: &Origin, shadow: &Shadow) -> Result<()> {
     let repo = &worktree.repo;
     if let Scope::Staged(staged) = scope {
         *scope = scope_of_staged(repo, staged, shadow)?;
@@ -184,14 +183,7 @@ fn resolve_scope(worktree: &Worktree<'_>, scope: &mut Scope, origin: &mut Origin
         if origin.contributor != Contributor::Agent {
             add_old_names(worktree, paths, shadow)?;
         }
-        let mut all = paths.clone();
-        let is_sure = !add_new_names(worktree, &mut all, shadow)?;
-        if is_sure || origin.contributor != Contributor::Human {
-            *paths = all;
-        }
-        if !is_sure && origin.contributor == Contributor::Agent {
-            *origin = author::unknown();
-        }
+        add_new_names(worktree, paths, shadow)?;
     }
     Ok(())
 }
