@@ -156,6 +156,11 @@ fn lines_are_whose_they_are(#[case] steps: &str, #[values(0, 50)] first: usize) 
      insert person 0 255 1 1; pick-bare s1 0 255 1 1",
     "all,without-hooks"
 )]
+#[case::a_reset_of_a_persons_commit_between_two_checkpoints(
+    "commit s1 0 255 1 104; insert person 0 255 1 1; edit-and-commit person 0 255 1 1; create person 0 255 1 1; \
+     remove person 63 255 1 1; insert s1 0 255 1 1; reset-mixed person 0 255 1 1",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);

@@ -215,6 +215,10 @@ impl Work {
             if !back.is_empty() {
                 replay.step(id_of(&Author::plain(Contributor::Unknown)), back);
             }
+            let committed = committed_between(repo, &replay, &left, step)?;
+            if !committed.is_empty() {
+                replay.step(COMMITTER, committed);
+            }
             renamed.extend(step.changes.iter().filter_map(|change| Some((change.old_path.as_ref()?, &change.path))));
             let id = id_of(&author_of(&step.origin));
             let movers: Vec<AuthorId> = step.moved.iter().flat_map(|moved| &moved.authors).map(&mut id_of).collect();
@@ -289,6 +293,32 @@ fn since_other_bases(repo: &Repo, steps: &[Step], committed: &[Change]) -> Resul
         }
     }
     Ok(changes)
+}
+
+/// Returns what was committed between the chain of the steps before, which left the files as `left` says, and that of `step`, where
+/// it only added lines: that chain was on a later commit, which a reset has taken back. What differs otherwise may be in both chains.
+fn committed_between(
+    repo: &Repo,
+    replay: &Replay<'_>,
+    left: &HashMap<&BString, Option<Leaf>>,
+    step: &Step,
+) -> Result<Vec<attribution::Change>> {
+    let mut committed = Vec::new();
+    for change in &step.changes {
+        let known = change.old_path.as_ref().unwrap_or(&change.path);
+        if left.get(known).is_none_or(|last| last.is_none() || *last == change.before) {
+            continue;
+        }
+        if let (Some(Content::Bytes(now)), Some(after @ Content::Bytes(_))) =
+            (replay.current(known.as_bstr()), content(repo, change.before)?)
+            && let Content::Bytes(before) = &after
+            && line_edits::step_edits(now, before).iter().all(|(old, _)| old.is_empty())
+        {
+            let path = known.clone();
+            committed.push(attribution::Change { path, from: None, before: None, after: Some(after), moved: None });
+        }
+    }
+    Ok(committed)
 }
 
 fn author_of(origin: &Origin) -> Author {
