@@ -302,7 +302,8 @@ impl Judge<'_, '_> {
         let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
         for base in [Some(made.base), known].into_iter().flatten() {
             let repo = &self.worktree.repo;
-            if condense::hold_work(repo, self.shadows_on(base)?, &changes)? {
+            let shadows = condense::not_after(repo, self.shadows_on(base)?, made.seconds)?;
+            if condense::hold_work(repo, &shadows, &changes)? {
                 return Ok(true);
             }
         }
@@ -314,7 +315,8 @@ impl Judge<'_, '_> {
         if self.aside.is_none() {
             self.aside = Some(condense::candidates(repo, made.base, true)?);
         }
-        condense::hold_work(repo, self.aside.as_deref().unwrap_or_default(), &changes)
+        let aside = condense::not_after(repo, self.aside.as_deref().unwrap_or_default(), made.seconds)?;
+        condense::hold_work(repo, &aside, &changes)
     }
 
     fn names_reserved(&self, commit: ObjectId) -> Result<bool> {

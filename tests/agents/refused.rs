@@ -340,6 +340,26 @@ fn a_command_in_the_background_outlives_its_turn(#[values("save", "commit", "pro
     world.finish();
 }
 
+/// A person may have made the changes, or the command.
+#[test]
+fn what_changes_beside_a_command_in_the_background_has_an_unknown_author_at_the_stop() {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let in_background = |event: &str| {
+        let mut payload = world.claude(event, "s", "1");
+        payload["tool_input"]["run_in_background"] = true.into();
+        payload
+    };
+    agent.tell(&world, &in_background("PreToolUse"));
+    agent.order("start exec sleep 600");
+    agent.tell(&world, &in_background("PostToolUse"));
+    world.add("f", "of the command, or of a person");
+    agent.event(&world, "Stop", "");
+    assert_eq!(world.chain(), ["unknown f"]);
+    agent.order("end");
+    world.finish();
+}
+
 /// The shell that the agent keeps runs both the command and the hooks.
 #[test]
 fn a_command_in_the_background_of_the_shell_that_runs_the_hooks_outlives_its_turn() {

@@ -295,6 +295,22 @@ fn a_lost_checkpoint_of_the_state_before_a_turn_stops_nothing() {
     assert_eq!(world.git(&["cat-file", "blob", &format!("{}:f", shadow(&world))]), "its\n");
 }
 
+/// The author of the save is unknown, so it comes after what both turns began with.
+#[test]
+fn a_lost_state_before_a_turn_stops_no_save_of_a_person() {
+    let world = world();
+    world.write("f", "mine\n");
+    for session in ["s", "t"] {
+        world.done(&["session", "prompt", session]);
+    }
+    for pending in refs(&world, "pending") {
+        lose(&world, &format!("{pending}^{{tree}}"), Loss::Gone);
+    }
+    world.write("f", "of a person, or of either\n");
+    world.done(&["save"]);
+    assert_eq!(world.git(&["cat-file", "blob", &format!("{}:f", shadow(&world))]), "of a person, or of either\n");
+}
+
 /// Lets nothing in the directory of the object that git knows as `name` be looked at, not even by root; returns what undoes that.
 pub(super) fn hide(world: &World, name: &str) -> impl FnOnce() + use<> {
     let id = world.git(&["rev-parse", &name.replace("live", &shadow(world))]).trim().to_owned();

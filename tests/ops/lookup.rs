@@ -122,7 +122,7 @@ fn a_session_is_named_by_its_id_or_its_agent() {
         world.done(&["session", "stop", session, "-q"]);
     };
     turn("s1", "codex", "1\n");
-    turn("s10", "claude-code", "2\n");
+    turn("s10", "gemini", "2\n");
     turn("codexx", "claude-code", "3\n");
     world.done(&["session", "forget", "s1"]);
     let context = Context::open(&world.repo()).expect("a repository");
