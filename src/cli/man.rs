@@ -38,6 +38,10 @@ const PAGES: &[(&str, &str)] = pages![
     "gitcheckpoint-workflows.7",
 ];
 
+/// Commands that are explained on the page of another.
+const SHARED_PAGES: &[(&str, &str)] =
+    &[("undo", "restore"), ("prompts", "session"), ("disable", "enable"), ("hook", "enable")];
+
 /// Show a page of the manual, or install all of it
 ///
 /// Without --install, the page of <command> (or git-checkpoint(1)) is shown with man(1), installed or not.
@@ -60,6 +64,8 @@ impl Man {
             return install(self.directory, call);
         }
         let name = self.page.unwrap_or_default();
+        let shared = SHARED_PAGES.iter().find(|(command, _)| *command == name);
+        let name = shared.map_or(name, |(_, page)| (*page).to_owned());
         let candidates = [format!("git-checkpoint-{name}"), name.clone(), "git-checkpoint".into()];
         let known = if name.is_empty() {
             candidates.last()

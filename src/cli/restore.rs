@@ -199,20 +199,21 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
 
 /// What the restore left alone because of who has changed it, and how to restore that, too.
 fn print_left(restored: &Restored, verb: &str, call: &mut Call) {
-    let foreign = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
+    let kept = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
+    let kept_for_commits = restored.kept.iter().filter(|left| left.why == Why::Committed).count();
     let committed = restored.committed.len();
-    if foreign + committed == 0 {
+    if kept + committed == 0 {
         return;
     }
     let is_idle = restored.is_idle();
     if is_idle {
-        let whose = match (foreign, committed) {
+        let whose = match (kept - kept_for_commits, kept_for_commits + committed) {
             _ if verb == UNDONE => "the only changes were made after the restore",
             (_, 0) => "the only changes are by others",
             (0, _) => "the only changes are in commits",
             _ => "the only changes are by others and in commits",
         };
-        call.out.warning(&format!("nothing {verb}: {whose} ({})", phrase::count(foreign + committed, "path")));
+        call.out.warning(&format!("nothing {verb}: {whose} ({})", phrase::count(kept + committed, "path")));
     }
     let id = phrase::short(&restored.target);
     let command = match verb {
@@ -221,7 +222,7 @@ fn print_left(restored: &Restored, verb: &str, call: &mut Call) {
         UNDONE => format!("restore --all {id} -- <path>..."),
         _ => format!("restore --all {id}"),
     };
-    let what = match (foreign, committed) {
+    let what = match (kept, committed) {
         (_, 0) => "overwrites the kept paths too".to_owned(),
         (0, _) => format!("restores {} too, which only commits have changed", phrase::count(committed, "path")),
         _ => format!("overwrites the kept paths too, and {} in commits", phrase::count(committed, "path")),

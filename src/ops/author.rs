@@ -57,9 +57,8 @@ const LONGEST_CALL: i64 = 30;
 
 fn bearing(call: &Call, asker: Asker) -> Bearing {
     let Some(command) = call.command.as_ref().filter(|_| !call.is_background) else {
-        let commands_may_be_refused =
-            call.paths.is_some() && (call.is_overtaken || call.started < clock() - LONGEST_CALL);
-        return if commands_may_be_refused { Bearing::Perhaps } else { Bearing::Made };
+        let is_in_doubt = call.paths.is_some() && (call.is_overtaken || call.started < clock() - LONGEST_CALL);
+        return if is_in_doubt { Bearing::Perhaps } else { Bearing::Made };
     };
     if command_state(command, asker) == CommandState::Running {
         Bearing::Made

@@ -4,7 +4,7 @@ use bstr::BString;
 use gix::ObjectId;
 
 use super::super::{
-    Context, author,
+    Context,
     chain::{Author, Request},
     named::{self, Occasion},
     provenance::replay::Step,
@@ -14,7 +14,6 @@ use crate::{
     error::Result,
     git::Repo,
     model::{
-        change::Change,
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
     },
@@ -58,11 +57,7 @@ pub(super) fn unsaved(
         rest = changes(last_tree_id, now_tree_id)?;
     }
     for request in named {
-        // As in a save, a person may have renamed a file that a tool is changing.
-        let is_its = |change: &Change| {
-            names(&request, &change.path) || change.old_path.as_ref().is_some_and(|old| names(&request, old))
-        };
-        let (own, others) = rest.into_iter().partition(is_its);
+        let (own, others) = rest.into_iter().partition(|change| names(&request, &change.path));
         rest = others;
         let origin = if let Author::Is(origin) = request.author { origin } else { Origin::default() };
         steps.push(Step::new(origin, own));

@@ -138,24 +138,6 @@ pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow:
     Ok(())
 }
 
-/// If some of `paths` are gone since the last checkpoint, adds the new names that git's search for renames finds for these files: a
-/// person may rename a file while a tool changes it.
-pub(crate) fn add_new_names(worktree: &Worktree<'_>, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
-    let repo = &worktree.repo;
-    if !paths.iter().any(|path| is_gone(repo, path)) {
-        return Ok(());
-    }
-    let (seen, objects) = look_at_all(worktree, shadow)?;
-    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
-    drop(objects.write()?);
-    for change in repo.detect_renames(changes)? {
-        if change.old_path.is_some_and(|old| paths.contains(&old)) {
-            paths.push(change.path);
-        }
-    }
-    Ok(())
-}
-
 /// Returns true if there is nothing at `path`.
 fn is_gone(repo: &Repo, path: &BString) -> bool {
     let full = path.to_path().ok().map(|path| repo.worktree_root().join(path));

@@ -16,10 +16,10 @@ use crate::{
     ops::{
         Context, Worktree, author,
         chain::{
-            Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_new_names,
-            add_old_names, changes, is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_known,
-            look_at_paths, milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged,
-            scope_of_staged, stashed::look_at_stashed, store_cache, take,
+            Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_old_names, changes,
+            is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_known, look_at_paths,
+            milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
+            stashed::look_at_stashed, store_cache, take,
         },
         follow::follow_head,
         moved::{self, OpenCall, moved_lines},
@@ -183,7 +183,6 @@ fn resolve_scope(worktree: &Worktree<'_>, scope: &mut Scope, origin: &Origin, sh
         if origin.contributor != Contributor::Agent {
             add_old_names(worktree, paths, shadow)?;
         }
-        add_new_names(worktree, paths, shadow)?;
     }
     Ok(())
 }
