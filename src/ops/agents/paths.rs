@@ -7,19 +7,27 @@ use bstr::{BString, ByteVec as _};
 use crate::git::Repo;
 
 /// Returns `named` (absolute, or relative to `cwd`) relative to the worktree's root; none if one of them is not surely
-/// inside of it.
+/// inside of it. If a file is a symbolic link, the file that it leads to is added: a tool writes to that one.
 pub(super) fn inside(repo: &Repo, cwd: &Path, named: &[String]) -> Option<Vec<BString>> {
-    let mut paths: Vec<BString> = named.iter().map(|name| resolve(repo, cwd, name)).collect::<Option<_>>()?;
+    let mut paths = Vec::with_capacity(named.len());
+    for name in named {
+        let real = real(cwd, name)?;
+        paths.push(relative(repo, &real)?);
+        if real.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+            // Where a dangling link leads is not known; outside of the worktree, we save nothing.
+            let target = std::fs::canonicalize(&real).ok()?;
+            paths.extend(relative(repo, &target).filter(|_| !target.is_dir()));
+        }
+    }
     paths.sort();
     paths.dedup();
     (!paths.is_empty()).then_some(paths)
 }
 
-fn resolve(repo: &Repo, cwd: &Path, name: &str) -> Option<BString> {
-    let real = real(cwd, name)?;
+/// Returns the path `real` relative to the worktree's root; none outside of it, and for the root, which is no file.
+fn relative(repo: &Repo, real: &Path) -> Option<BString> {
     let inside = real.strip_prefix(repo.worktree_root()).ok()?;
     let path = Vec::from_path_buf(inside.to_owned()).ok()?;
-    // The root itself is no file.
     (!path.is_empty()).then(|| path.into())
 }
 

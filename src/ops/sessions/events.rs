@@ -9,6 +9,7 @@ use super::{
     super::{
         Context, Worktree, author, condense,
         follow::enter,
+        guard,
         save::{self, Author, Request, Saved, SkippedPath},
         turn::{self, End, release_pending},
     },
@@ -82,6 +83,9 @@ pub fn start(
 
 /// Makes the session `id` known; the user has been asked what there is to ask.
 pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, info: &SessionInfo) -> Result<Started> {
+    if let Err(error) = guard::recover_own(worktree, id) {
+        tracing::warn!(%error, "cannot save what a session whose process is gone may have left");
+    }
     let known = known(worktree, id)?;
     let step = transition(known.as_ref().map(|session| session.phase), SessionEvent::Start);
     let mut session = known.unwrap_or_else(|| Session::new(id, &worktree.repo.worktree_id().to_owned(), clock()));
