@@ -46,8 +46,9 @@ pub(super) fn of_earlier_versions(
     if files.is_empty() {
         return Ok(ids);
     }
-    let new: HashSet<ObjectId> =
-        files.iter().filter(|(change, ..)| change.before.is_none()).filter_map(|it| Some(it.0.after?.id)).collect();
+    let is_renamed = |change: &Change, is_old: bool| change.before.is_none() && is_old;
+    let renamed = files.iter().filter(|(change, .., is_old)| is_renamed(change, *is_old));
+    let new: HashSet<ObjectId> = renamed.filter_map(|(change, ..)| Some(change.after?.id)).collect();
     let head_tree_id = repo.tree_of_commit(head)?;
     let (line, _) = first_parents(repo, Some(head), MOST_KEPT, |_, _| true)?;
     let mut left_to_read = MOST_READ;
