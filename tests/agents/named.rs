@@ -228,6 +228,36 @@ fn changes_beside_the_files_of_an_interrupted_tool_are_the_persons() {
     world.finish();
 }
 
+/// An instruction file of one agent is often a link to that of another.
+#[test]
+fn a_tool_that_names_a_link_changes_the_file_behind_it() {
+    let world = World::with_lines();
+    world.sh("ln -s f link; git add -A; git commit -qm link");
+    world.prompt("a");
+    world.add("f", "of a person, and in no checkpoint yet");
+    world.before("a", "1", &["link"]);
+    world.write("f", "of a\n");
+    world.after("a", "1", &["link"]);
+    assert_eq!(world.chain(), ["human f", "a f"]);
+    world.finish();
+}
+
+/// A person may change files after the last command of a subagent.
+#[test]
+fn what_changes_before_a_subagent_stops_is_not_its_own() {
+    let world = World::with_lines();
+    world.prompt("a");
+    let mut told = tool("1", &[]);
+    told["agent_id"] = "helper".into();
+    world.event("pre-tool", "a", &told);
+    world.add("f", "of the helper");
+    world.event("post-tool", "a", &told);
+    world.add("g", "of a person");
+    world.event("subagent-stop", "a", &json!({ "agent_id": "helper" }));
+    assert_eq!(world.chain(), ["a+helper f", "unknown g"]);
+    world.finish();
+}
+
 const SESSIONS: usize = 8;
 
 /// Each session writes its own files, as fast as it can.

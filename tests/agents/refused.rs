@@ -340,6 +340,30 @@ fn a_command_in_the_background_outlives_its_turn(#[values("save", "commit", "pro
     world.finish();
 }
 
+/// Another process goes on with the session, and has not changed anything.
+#[rstest::rstest]
+fn what_is_there_when_a_killed_session_is_resumed_has_an_unknown_author(
+    #[values("Bash", "in the background")] tool: &str,
+) {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let mut payload = world.claude("PreToolUse", "s", "1");
+    payload["tool_input"]["run_in_background"] = (tool != "Bash").into();
+    agent.tell(&world, &payload);
+    if tool != "Bash" {
+        agent.order("start exec sleep 2");
+        payload["hook_event_name"] = "PostToolUse".into();
+        agent.tell(&world, &payload);
+    }
+    agent.child.kill().expect("it is ours");
+    agent.child.wait().expect("it has ended");
+    world.add("f", "of a person");
+    world.event("session-start", "s", &serde_json::json!({}));
+    world.event("prompt", "s", &serde_json::json!({}));
+    assert_eq!(world.chain(), ["unknown f"]);
+    world.finish();
+}
+
 /// A person may have made the changes, or the command.
 #[test]
 fn what_changes_beside_a_command_in_the_background_has_an_unknown_author_at_the_stop() {

@@ -241,7 +241,7 @@ pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
     Ok(taken)
 }
 
-/// Handles the end of a subagent: what is unsaved is its work if it has a tool in use that may change any file, or if its agent
+/// Handles the end of a subagent: what is unsaved is its work if it has a tool in use that may change any file, or if it
 /// reports no tools. If it used one that has ended, a person may have made the changes since: their author is unknown, as it is if
 /// the user may have refused its commands.
 pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
@@ -261,7 +261,7 @@ pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result
         && (is_open || session.phase == Phase::Active && account.map_or(!report.reports_all_tools, |it| it.used_anything))
     {
         let its = || author::of_session(session, report.agent_id.clone());
-        let is_at_rest = !is_open && own.is_some_and(|own| !own.accounts.is_empty());
+        let is_at_rest = !is_open && account.is_some();
         let is_unknown = is_at_rest || author::commands_may_be_refused(calls());
         let origin = if is_unknown { author::unknown() } else { its() };
         save(worktree, &Saving::all(origin))?;
