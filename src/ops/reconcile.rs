@@ -302,8 +302,7 @@ impl Judge<'_, '_> {
         let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
         for base in [Some(made.base), known].into_iter().flatten() {
             let repo = &self.worktree.repo;
-            let shadows = condense::not_after(repo, self.shadows_on(base)?, made.seconds)?;
-            if condense::hold_work(repo, &shadows, &changes)? {
+            if condense::hold_work(repo, self.shadows_on(base)?, &changes)? {
                 return Ok(true);
             }
         }
@@ -315,8 +314,7 @@ impl Judge<'_, '_> {
         if self.aside.is_none() {
             self.aside = Some(condense::candidates(repo, made.base, true)?);
         }
-        let aside = condense::not_after(repo, self.aside.as_deref().unwrap_or_default(), made.seconds)?;
-        condense::hold_work(repo, &aside, &changes)
+        condense::hold_work(repo, self.aside.as_deref().unwrap_or_default(), &changes)
     }
 
     fn names_reserved(&self, commit: ObjectId) -> Result<bool> {

@@ -340,6 +340,20 @@ fn a_command_in_the_background_outlives_its_turn(#[values("save", "commit", "pro
     world.finish();
 }
 
+/// The session reports no tools. A person may have made the changes since.
+#[test]
+fn what_is_there_when_a_session_without_tools_goes_on_in_another_process_has_an_unknown_author() {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    agent.order("run git checkpoint session prompt t -q");
+    agent.child.kill().expect("it is ours");
+    agent.child.wait().expect("it has ended");
+    world.add("f", "of a person");
+    world.done(&["session", "prompt", "t", "-q"]);
+    assert_eq!(world.chain(), ["unknown f"]);
+    world.finish();
+}
+
 /// Another process goes on with the session, and has not changed anything.
 #[rstest::rstest]
 fn what_is_there_when_a_killed_session_is_resumed_has_an_unknown_author(

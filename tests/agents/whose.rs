@@ -209,9 +209,9 @@ fn the_end_of_a_turn_closes_calls_that_still_run() {
     world.add("g", "of whom?");
     world.edit("s", "3", "g", "c");
     assert_eq!(world.chain()[2..], ["s f", "unknown g", "s g"]);
-    world.add("h", "late");
+    world.add("h", "of a person, or of the command in the background");
     world.stop("s");
-    assert_eq!(world.chain()[5..], ["s h"]);
+    assert_eq!(world.chain()[5..], ["unknown h"]);
     world.finish();
 }
 

@@ -197,21 +197,3 @@ fn another_repository_in_the_place_of_a_worktree_is_left_alone() {
     assert_eq!(world.git(&["-C", "../side", "for-each-ref"]), "");
     world.finish();
 }
-
-/// The hooks leave a person's commit to the next command there. An agent copies its lines before that.
-#[test]
-fn lines_that_an_agent_copies_from_a_commit_elsewhere_stay_a_persons() {
-    let world = World::with_lines();
-    world.sh("git worktree add -q -b side ../side");
-    world.sh("cd ../side; git-checkpoint save -q --allow-empty; echo 'of a person' >>f");
-    world.sh("cd ../side; GIT_COMMITTER_DATE='@1700000000 +0000' git commit -qam person");
-    world.prompt("s");
-    world.edit("s", "1", "f", "of a person");
-    world.stop("s");
-    world.sh("cd ../side; echo more >>g; git-checkpoint save -q");
-    let blame: serde_json::Value =
-        serde_json::from_str(&world.sh("cd ../side; git-checkpoint blame --json f")).expect("JSON");
-    let last = blame["lines"].as_array().and_then(|lines| lines.last()).expect("a line");
-    assert_eq!(last["owner"], "human", "{blame}");
-    world.finish();
-}

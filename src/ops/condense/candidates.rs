@@ -1,7 +1,7 @@
 //! The shadows whose work a commit may contain: the live shadow on its base, and those whose work may have been moved here:
 //! archived ones, and live ones on other bases or in other worktrees.
 
-use std::{borrow::Cow, cell::OnceCell, collections::BTreeSet};
+use std::{cell::OnceCell, collections::BTreeSet};
 
 use bstr::{BString, ByteSlice as _};
 
@@ -33,7 +33,6 @@ use crate::{
 };
 
 /// A shadow, and the paths it touches.
-#[derive(Clone)]
 pub(crate) struct Candidate {
     pub(super) tip: Tip,
     pub(super) checkpoint: Checkpoint,
@@ -119,19 +118,6 @@ pub(crate) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<
     Ok(found)
 }
 
-/// Returns those of `candidates` whose work a commit of the time `seconds` may have taken. Later work with the same lines was done
-/// again, or copied from the commit.
-pub(crate) fn not_after<'c>(repo: &Repo, candidates: &'c [Candidate], seconds: i64) -> Result<Cow<'c, [Candidate]>> {
-    let mut after = Vec::with_capacity(candidates.len());
-    for candidate in candidates {
-        after.push(candidate.is_after(repo, seconds)?);
-    }
-    if !after.contains(&true) {
-        return Ok(candidates.into());
-    }
-    Ok(candidates.iter().zip(after).filter(|(_, is_after)| !is_after).map(|(candidate, _)| candidate.clone()).collect())
-}
-
 impl Candidate {
     /// Returns the shadow that ends with `checkpoint`; none if it is broken.
     fn of(repo: &Repo, tip: Tip, checkpoint: Checkpoint, is_live: bool) -> Result<Option<Self>> {
@@ -155,21 +141,6 @@ impl Candidate {
             }
         }
         Ok(false)
-    }
-
-    /// Returns true if all work of sessions in this shadow, which is not the live one on the commit's base, is later than
-    /// `seconds`. Work that was carried forward may be older than its checkpoints.
-    fn is_after(&self, repo: &Repo, seconds: i64) -> Result<bool> {
-        if self.is_live || self.checkpoint.seconds <= seconds {
-            return Ok(false);
-        }
-        for checkpoint in repo.chain_in_time(self.tip.id) {
-            let Checkpoint { origin, seconds: taken, .. } = checkpoint?;
-            if may_have_session(&origin) && (origin.carried.is_some() || taken <= seconds) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     fn touches(&self, path: &BString) -> bool {

@@ -7,7 +7,7 @@ use bstr::BString;
 use gix::ObjectId;
 
 use super::{
-    candidates::{Candidate, candidates, not_after, touched_live, work},
+    candidates::{Candidate, candidates, touched_live, work},
     made::Made,
     record,
     renamed::renamed_since,
@@ -112,7 +112,7 @@ fn record_work(
     patch_id: Option<PatchIds>,
 ) -> Result<Vec<Candidate>> {
     let repo = &worktree.repo;
-    let found = not_after(repo, &candidates(repo, made.base, true)?, made.seconds)?.into_owned();
+    let found = candidates(repo, made.base, true)?;
     let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
     let promised = note.reserved.as_deref().and_then(RecordId::parse).filter(|id| named.contains(id));
     if found.is_empty() && promised.is_none() {

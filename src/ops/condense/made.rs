@@ -23,8 +23,6 @@ pub(crate) struct Made {
     pub(crate) parent: Option<ObjectId>,
     /// The base of the shadow that the work comes from: the parent, or the commit that was amended.
     pub(crate) base: Base,
-    /// When git made it, in Unix seconds.
-    pub(crate) seconds: i64,
 }
 
 impl Made {
@@ -39,9 +37,7 @@ impl Made {
             None => false,
         };
         let base = if is_amend { moved.from } else { Base::of_head(parent) };
-        let time = repo.with_commit(commit, |commit| commit.committer().ok().and_then(|it| it.time().ok()))?;
-        let seconds = time.map_or(i64::MAX, |time| time.seconds);
-        Ok(Self { commit, kind: moved.kind, parent, base, seconds })
+        Ok(Self { commit, kind: moved.kind, parent, base })
     }
 
     /// Returns the commit that this one replaces, if it is an amended one.

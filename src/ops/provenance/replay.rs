@@ -198,9 +198,8 @@ impl Work {
                     AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
                 })
             };
-            // `steps` may join chains, and one may be on a base that still has a file which an earlier chain deleted or
-            // renamed: bring the file back first. Lines that the renamed file has keep their authors; the author of the others
-            // is unknown.
+            // The next chain may be on a base that still has a file which an earlier one deleted or renamed: bring the file
+            // back first. Lines that the renamed file has keep their authors; the author of the others is unknown.
             let mut back = Vec::new();
             for change in &step.changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
@@ -243,8 +242,7 @@ impl Work {
         }
         let mut finals = Vec::with_capacity(committed.len());
         for change in committed {
-            // The replay has read most content already: the parent's if a file's first step begins with it, the commit's if its
-            // last step ends with it.
+            // The replay has read most content already, as that of the first step or of the last one.
             let before = match change.before.and_then(|leaf| bases.remove(&leaf)).flatten() {
                 Some(base) => Some(base),
                 None => content(repo, change.before)?,

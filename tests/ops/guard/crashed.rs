@@ -54,17 +54,6 @@ fn a_prompt_notices_it_first() {
     assert_eq!(before(&ground, Refuse, "b", "1").notes, Vec::<String>::new(), "the note appears once");
 }
 
-/// A person may have made the changes since.
-#[test]
-fn what_a_dead_session_without_tools_leaves_is_of_an_unknown_author() {
-    let ground = Ground::new();
-    ground.prompt("a");
-    ground.write("f", "of a person\n");
-    ground.kill("a");
-    ground.prompt("a");
-    assert_eq!(chain(&ground), "unknown/");
-}
-
 /// A ground where the session `a` died with no tool at work, and a person continued.
 fn left_between_tools() -> Ground {
     let ground = Ground::new();

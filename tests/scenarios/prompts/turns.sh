@@ -1,5 +1,4 @@
 repository
-git checkpoint enable >/dev/null
 git checkpoint session start s1 --agent claude-code >/dev/null
 git checkpoint session prompt s1 -m 'spell the numbers' >/dev/null
 printf 'ONE\ntwo\nthree\n' >src/numbers.txt
