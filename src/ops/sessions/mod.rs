@@ -20,6 +20,5 @@ pub use listing::{Listed, adopt, forget, list, show};
 pub(crate) use prompt::{Opening, begin as begin_turn, note_stashes};
 pub use prompt::{Prompted, prompt};
 pub use state::State;
-pub use turns::ShownTurn;
 pub(crate) use warning::question;
 pub use warning::{Other, Question};
