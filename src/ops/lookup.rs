@@ -135,7 +135,7 @@ fn verified(repo: &Repo) -> Result<ObjectId> {
 /// Returns the checkpoint `id`.
 ///
 /// # Errors
-/// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if it is missing or damaged; if it is another object.
+/// [`Kind::Corrupt`] if it is missing or damaged; if it is another object.
 pub(crate) fn checkpoint(context: &Context, id: ObjectId) -> Result<Checkpoint> {
     match context.repo.find_checkpoint(id) {
         Ok(Some(checkpoint)) => Ok(checkpoint),
