@@ -236,8 +236,8 @@ impl Turns {
         }
     }
 
-    /// Shortens each list to its limit, and keeps the newest elements. Joins commands in the background instead: the oldest may be
-    /// the one that still runs.
+    /// Shortens each list to its limit, and keeps the newest elements. Before that, joins commands in the background: the oldest may
+    /// be the one that still runs.
     pub fn forget_oldest(&mut self) {
         fn cut<T>(list: &mut Vec<T>, most: usize) {
             list.drain(..list.len().saturating_sub(most));

@@ -1,4 +1,4 @@
-//! The files that open tool calls name: their changes belong to the session of the call, whoever takes the checkpoint.
+//! The files that open tool calls name: changes in them belong to the session of the call, even if another session saves them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

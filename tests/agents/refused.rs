@@ -68,6 +68,13 @@ impl Agent {
     }
 }
 
+/// Returns the payload of `event` of a command that the agent runs in the background.
+fn in_background(world: &World, event: &str) -> serde_json::Value {
+    let mut payload = world.claude(event, "s", "1");
+    payload["tool_input"]["run_in_background"] = true.into();
+    payload
+}
+
 impl Drop for Agent {
     fn drop(&mut self) {
         drop(writeln!(self.orders, "end"));
@@ -304,14 +311,9 @@ fn what_is_there_long_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_autho
 fn a_command_in_the_background_outlives_its_turn(#[values("save", "commit", "prompt", "end")] then: &str) {
     let world = World::with_lines();
     let mut agent = Agent::new(&world);
-    let in_background = |event: &str| {
-        let mut payload = world.claude(event, "s", "1");
-        payload["tool_input"]["run_in_background"] = true.into();
-        payload
-    };
-    agent.tell(&world, &in_background("PreToolUse"));
+    agent.tell(&world, &in_background(&world, "PreToolUse"));
     agent.order("start exec sleep 600");
-    agent.tell(&world, &in_background("PostToolUse"));
+    agent.tell(&world, &in_background(&world, "PostToolUse"));
     agent.event(&world, "Stop", "");
     world.add("f", "of the command, or of a person");
     let lines = world.json(&["blame", "--json", "f"])["lines"].clone();
@@ -340,15 +342,20 @@ fn a_command_in_the_background_outlives_its_turn(#[values("save", "commit", "pro
     world.finish();
 }
 
-/// The session reports no tools. A person may have made the changes since.
-#[test]
-fn what_is_there_when_a_session_without_tools_goes_on_in_another_process_has_an_unknown_author() {
+/// The session reports no tools. It may have made the changes before it died, or a person since.
+#[rstest::rstest]
+fn what_is_there_when_a_session_without_tools_goes_on_in_another_process_has_an_unknown_author(
+    #[values(false, true)] starts: bool,
+) {
     let world = World::with_lines();
     let mut agent = Agent::new(&world);
     agent.order("run git checkpoint session prompt t -q");
     agent.child.kill().expect("it is ours");
     agent.child.wait().expect("it has ended");
-    world.add("f", "of a person");
+    world.add("f", "of the agent, or of a person");
+    if starts {
+        world.done(&["session", "start", "t", "-q"]);
+    }
     world.done(&["session", "prompt", "t", "-q"]);
     assert_eq!(world.chain(), ["unknown f"]);
     world.finish();
@@ -383,14 +390,9 @@ fn what_is_there_when_a_killed_session_is_resumed_has_an_unknown_author(
 fn what_changes_beside_a_command_in_the_background_has_an_unknown_author_at_the_stop() {
     let world = World::with_lines();
     let mut agent = Agent::new(&world);
-    let in_background = |event: &str| {
-        let mut payload = world.claude(event, "s", "1");
-        payload["tool_input"]["run_in_background"] = true.into();
-        payload
-    };
-    agent.tell(&world, &in_background("PreToolUse"));
+    agent.tell(&world, &in_background(&world, "PreToolUse"));
     agent.order("start exec sleep 600");
-    agent.tell(&world, &in_background("PostToolUse"));
+    agent.tell(&world, &in_background(&world, "PostToolUse"));
     world.add("f", "of the command, or of a person");
     agent.event(&world, "Stop", "");
     assert_eq!(world.chain(), ["unknown f"]);

@@ -74,7 +74,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Makes it stand for `older`, too. Both run in the background.
+    /// Covers the time in which `older` ran, too, if one agent process has started both. Both run in the background.
     pub fn join(&mut self, older: Self) {
         self.agent_id = self.agent_id.take().filter(|id| Some(id) == older.agent_id.as_ref());
         if let (Some(its), Some(older)) = (&mut self.command, older.command)

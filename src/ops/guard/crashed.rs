@@ -27,15 +27,6 @@ pub(crate) fn recover(worktree: &Worktree<'_>, own: &str) -> Result<Vec<String>>
     Ok(notes)
 }
 
-/// Closes the turn of the session `id` if its process is gone: a new process is about to go on with the session, and would count as
-/// the one that left the changes.
-pub(crate) fn recover_own(worktree: &Worktree<'_>, id: &str) -> Result<()> {
-    match worktree.turns().find(id) {
-        Some(entry) if author::is_gone(worktree, id) => close(worktree, entry).map(drop),
-        _ => Ok(()),
-    }
-}
-
 fn close(worktree: &Worktree<'_>, entry: &Entry) -> Result<Option<Saved>> {
     let has_turn = |session: &Session| session.under_way.is_some() && session.is_in(worktree.repo.worktree_id());
     let (author, turn_of) = (Author::Is(author::unknown()), Some(entry.id.clone()));

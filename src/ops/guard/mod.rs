@@ -31,7 +31,7 @@ use crate::{
 use facts::Finding;
 use scene::Scene;
 
-pub(crate) use crashed::{recover, recover_own};
+pub(crate) use crashed::recover;
 pub(crate) use facts::is_silent;
 pub use who::Who;
 

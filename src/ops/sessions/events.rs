@@ -83,10 +83,14 @@ pub fn start(
 
 /// Makes the session `id` known; the user has been asked what there is to ask.
 pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, info: &SessionInfo) -> Result<Started> {
-    if let Err(error) = guard::recover_own(worktree, id) {
-        tracing::warn!(%error, "cannot save what a session whose process is gone may have left");
+    let mut known = known(worktree, id)?;
+    // Another process goes on with the session. It has not made the changes since the old one died.
+    let is_interrupted = |session: &&mut Session| {
+        session.phase == Phase::Active && session.is_in(worktree.repo.worktree_id()) && author::is_gone(worktree, id)
+    };
+    if let Some(session) = known.as_mut().filter(is_interrupted) {
+        close_interrupted(worktree, session)?;
     }
-    let known = known(worktree, id)?;
     let step = transition(known.as_ref().map(|session| session.phase), SessionEvent::Start);
     let mut session = known.unwrap_or_else(|| Session::new(id, &worktree.repo.worktree_id().to_owned(), clock()));
     add_info(&mut session, info);
@@ -96,6 +100,16 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, info: &SessionInfo) -> Re
     session_info::store(worktree, &session)?;
     let resumed = step.actions.contains(&Action::Resume);
     Ok(Started { version: 1, session: State::from(&session), resumed })
+}
+
+/// Closes the turn of `session` that was never stopped.
+pub(super) fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<()> {
+    // A session that ended between two tool calls has changed nothing since, but people may have.
+    if session.is_in(worktree.repo.worktree_id()) && guard::has_left(worktree, &session.id) {
+        let request = Request { turn_of: Some(session.id.clone()), ..Request::default() };
+        save::save_worktree(worktree, &request)?;
+    }
+    close_turn(worktree, session, TurnEnd::Inferred).map(drop)
 }
 
 /// Notes where a session was seen.

@@ -137,8 +137,8 @@ fn work(context: &Context) -> Result<Work> {
     Ok(work)
 }
 
-/// Returns what is known of the session that `name` stands for: its id, the unique beginning of one, or the name of the agent
-/// whose last one is meant. Without `name`, that is the session seen last in this worktree.
+/// Returns what is known of the session that `name` stands for: an id, the name of an agent whose last session is meant, or the
+/// beginning of an id. Without `name`, that is the session seen last in this worktree.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if there is none.
@@ -157,6 +157,7 @@ pub fn show(context: &Context, name: Option<&str>) -> Result<Shown> {
     Ok(Shown { version: 1, session: Listed::of(&session, work), prompts, turns })
 }
 
+/// Returns the id of the session that was seen last in this worktree.
 fn last_here(context: &Context) -> Result<String> {
     let here = context.repo.worktree_id();
     let mut sessions = session_info::all(context)?.into_iter();

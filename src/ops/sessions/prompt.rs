@@ -7,7 +7,7 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    super::closing::{check_turns, close_turn},
+    super::closing::check_turns,
     super::session_info::check_id,
     super::session_info::{self, add_info, clock, known, prepare, sign_of_life},
     super::session_info::{SessionInfo, check_transcript},
@@ -27,6 +27,7 @@ use super::{
         turn::{self, release_pending},
     },
     elsewhere::{Elsewhere, end_elsewhere},
+    events::close_interrupted,
     retry::retry_on_race,
     state::State,
     warning::{self, Question},
@@ -47,7 +48,6 @@ use crate::{
         redact::redact,
         refname::pending_ref,
         session::{Action, Session, SessionEvent, Turn, UnderWay, transition},
-        turns::TurnEnd,
     },
     state::{
         failpoint,
@@ -243,16 +243,6 @@ pub(crate) fn note_stashes(worktree: &Worktree<'_>) {
         turns.stashes = stashes.iter().map(ToString::to_string).collect();
         turns.stashed.clear();
     });
-}
-
-/// Closes the turn of `session` that was never stopped.
-fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<()> {
-    // A session that ended between two tool calls has changed nothing since, but people may have.
-    if session.is_in(worktree.repo.worktree_id()) && guard::has_left(worktree, &session.id) {
-        let request = save::Request { turn_of: Some(session.id.clone()), ..save::Request::default() };
-        save::save_worktree(worktree, &request)?;
-    }
-    close_turn(worktree, session, TurnEnd::Inferred).map(drop)
 }
 
 /// Takes up archived work that is in the worktree again. It may be of several sessions, so it goes to the worktree's shadow.
