@@ -58,6 +58,17 @@ impl Arguments {
         parsed.binary = std::path::absolute(&parsed.binary)?;
         Ok(parsed)
     }
+
+    /// Copies the program to the cache, as an installation does: Linux starts a file that was written in one go up to a third
+    /// faster than what a linker has written page by page.
+    fn install(&mut self) -> Result<()> {
+        let installed = self.cache.join("git-checkpoint");
+        // A program that runs cannot be written, but be replaced.
+        drop(std::fs::remove_file(&installed));
+        std::fs::copy(&self.binary, &installed)?;
+        self.binary = installed;
+        Ok(())
+    }
 }
 
 fn main() -> ExitCode {
@@ -72,8 +83,9 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<bool> {
-    let arguments = Arguments::parse()?;
+    let mut arguments = Arguments::parse()?;
     std::fs::create_dir_all(&arguments.cache)?;
+    arguments.install()?;
     let mut plan = Plan::new(&arguments)?;
     let load = || std::fs::read_to_string("/proc/loadavg").unwrap_or_default().trim().to_owned();
     println!("load before: {}", load());

@@ -1,5 +1,7 @@
 //! Duplicate events: some agents also run the hooks of another one.
 
+use std::fs;
+
 use serde_json::json;
 
 use super::words::{piped, tool};
@@ -97,5 +99,27 @@ fn the_hooks_of_another_agent_are_no_other_session() {
     let names: Vec<_> = sessions["sessions"].as_array().expect("a list").iter().map(|it| it["agent"].clone()).collect();
     assert_eq!(names, ["cursor"]);
     assert_eq!(world.chain().len(), 1);
+    world.finish();
+}
+
+/// Every event reads and writes all notes of earlier ones, so those that no second report can match any more go.
+#[test]
+fn notes_of_old_events_are_removed() {
+    let world = World::with_lines();
+    world.prompt("s");
+    let path = world.repo().join(".git/checkpoint/turns.toml");
+    let noted = || {
+        let turns = fs::read_to_string(&path).expect("it is there");
+        turns.matches("[[handled]]").count()
+    };
+    let aged = |line: &str| if line.starts_with("seconds = ") { "seconds = 1".to_owned() } else { line.to_owned() };
+    world.before("s", "1", &["f"]);
+    world.add("f", "a");
+    world.after("s", "1", &["f"]);
+    assert_eq!(noted(), 3);
+    let turns = fs::read_to_string(&path).expect("it is there");
+    fs::write(&path, turns.lines().map(aged).collect::<Vec<_>>().join("\n")).expect("it is ours");
+    world.before("s", "2", &["f"]);
+    assert_eq!(noted(), 1);
     world.finish();
 }

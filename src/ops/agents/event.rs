@@ -58,9 +58,12 @@ impl Event {
         own.next().is_some_and(|last| last.key == self.mark_key() && (0..SAME_CONTENT).contains(&(now - last.seconds)))
     }
 
-    /// Returns how to note that it was handled.
-    pub(super) fn mark(&self, report: &Report) -> Handled {
-        Handled { session: report.session.clone(), key: self.mark_key(), seconds: clock() }
+    /// Notes in `turns` that it was handled, and removes the notes that are too old to be compared with a second report: each
+    /// event of an agent reads and writes all that are left.
+    pub(super) fn note(&self, turns: &mut Turns, report: &Report) {
+        let now = clock();
+        turns.handled.retain(|handled| now - handled.seconds < SAME_CALL);
+        turns.handled.push(Handled { session: report.session.clone(), key: self.mark_key(), seconds: now });
     }
 
     fn mark_key(&self) -> String {

@@ -92,7 +92,7 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     };
     let is_denied = matches!(answer, Answer::Deny(_));
     if !is_denied {
-        worktree.edit_turns(|turns| turns.handled.push(event.mark(report)));
+        worktree.edit_turns(|turns| event.note(turns, report));
     }
     turn::write(&worktree)?;
     if let Some(session) = report.ended_session() {
