@@ -99,7 +99,7 @@ impl MoveKind {
     }
 
     /// Returns true if a user or an agent made the commit, not git from commits that existed.
-    pub(crate) fn is_by_hand(self) -> bool {
+    pub(crate) fn is_plain_commit(self) -> bool {
         matches!(self, Self::Commit | Self::Amend)
     }
 }

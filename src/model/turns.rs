@@ -109,7 +109,7 @@ impl Entry {
 
 /// How we know that a turn has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TurnEnd {
+pub enum EndEvidence {
     /// The agent reported it: a tool call that is still open was interrupted.
     Reported,
     /// The next turn begins, or the agent's process is gone: how a tool call that is still open ended is unknown.

@@ -23,7 +23,7 @@ use crate::{
         contributor::Contributor,
         process::{CommandState, Life},
         session::Session,
-        turns::{Call, Command, Entry, TurnEnd, Turns},
+        turns::{Call, Command, EndEvidence, Entry, Turns},
     },
     state::{process, turns},
 };
@@ -33,67 +33,69 @@ type Use<'t> = (&'t str, &'t Call);
 
 /// Whether a tool in use made a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bearing {
+enum Involvement {
     /// The tool made the change.
     Made,
     /// The tool may have made the change.
-    Perhaps,
+    MayHaveMade,
     /// The tool did not make the change.
-    Not,
+    NotMade,
 }
 
 /// Whether an agent among our parent processes has started us by one of its commands, which then still runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asker {
+enum CalledBy {
     /// No: this is a hook, which the agent itself has started.
-    Hook,
+    Agent,
     /// Yes: this is a command, or a hook of git, which a command of the agent has started.
-    Command,
+    CommandOrUser,
 }
 
 /// If a tool that only writes files is open for longer than this many seconds, the agent may be waiting for the user's
 /// permission. Meanwhile, the user may edit the file.
 const LONGEST_CALL: i64 = 30;
 
-fn bearing(call: &Call, asker: Asker) -> Bearing {
+fn involvement(call: &Call, called_by: CalledBy) -> Involvement {
     let Some(command) = call.command.as_ref().filter(|_| !call.is_background) else {
         let is_in_doubt = call.paths.is_some() && (call.is_overtaken || call.started < clock() - LONGEST_CALL);
-        return if is_in_doubt { Bearing::Perhaps } else { Bearing::Made };
+        return if is_in_doubt { Involvement::MayHaveMade } else { Involvement::Made };
     };
-    if command_state(command, asker) == CommandState::Running {
-        Bearing::Made
+    if command_state(command, called_by) == CommandState::Running {
+        Involvement::Made
     } else if command.is_settled {
-        Bearing::Not
+        Involvement::NotMade
     } else {
-        Bearing::Perhaps
+        Involvement::MayHaveMade
     }
 }
 
-fn command_state(command: &Command, asker: Asker) -> CommandState {
+fn command_state(command: &Command, called_by: CalledBy) -> CommandState {
     let agent = command.agent.as_ref();
     agent.map_or(CommandState::Unknown, |agent| {
         let time = command.since..=command.until.unwrap_or(u64::MAX);
-        process::command_state(agent, &time, asker == Asker::Hook)
+        process::command_state(agent, &time, called_by == CalledBy::Agent)
     })
 }
 
 /// Returns true if some of `calls` name no files, and the user may have refused all of these: they are commands, and none is
 /// seen to run. A command of a dead agent counts as running, because it may have run until the agent died.
 pub(crate) fn commands_may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
-    let is_at_rest = |call: &Call| {
-        let state = call.command.as_ref().filter(|_| !call.is_background).map(|it| command_state(it, Asker::Hook));
+    let is_not_running = |call: &Call| {
+        let state = call.command.as_ref().filter(|_| !call.is_background).map(|it| command_state(it, CalledBy::Agent));
         matches!(state, Some(CommandState::NotRunning | CommandState::Unknown))
     };
-    let (rest, run): (Vec<_>, Vec<_>) = calls.filter(|call| call.paths.is_none()).partition(|call| is_at_rest(call));
+    let (rest, run): (Vec<_>, Vec<_>) =
+        calls.filter(|call| call.paths.is_none()).partition(|call| is_not_running(call));
     !rest.is_empty() && run.is_empty()
 }
 
 /// Marks the commands that are not seen to run, so that later changes do not count as theirs. Forgets the tool calls of killed
 /// agents and, as [`forget_ended`] does, commands that turns left in the background. Call this after a save of the whole
 /// worktree.
-pub(crate) fn settle(worktree: &Worktree<'_>) {
-    let is_settled =
-        |command: &Command| command.is_settled || command_state(command, Asker::Command) != CommandState::Running;
+pub(crate) fn note_all_saved(worktree: &Worktree<'_>) {
+    let is_settled = |command: &Command| {
+        command.is_settled || command_state(command, CalledBy::CommandOrUser) != CommandState::Running
+    };
     let gone: BTreeSet<String> =
         worktree.turns().calls().map(|(id, _)| id.to_owned()).filter(|id| is_gone(worktree, id)).collect();
     worktree.edit_turns(|turns| {
@@ -107,7 +109,7 @@ pub(crate) fn settle(worktree: &Worktree<'_>) {
 /// Returns true if the user may have refused `call`, which names its files: it is open for long, or its agent began another
 /// call.
 pub(crate) fn edit_may_be_refused(call: &Call) -> bool {
-    bearing(call, Asker::Hook) != Bearing::Made
+    involvement(call, CalledBy::Agent) != Involvement::Made
 }
 
 /// Returns true if `call` is a command in the background that runs, or may run.
@@ -122,7 +124,7 @@ pub(crate) fn left_running(own: &Entry) -> Vec<Call> {
 }
 
 fn background_state(call: &Call) -> Option<CommandState> {
-    call.command.as_ref().filter(|_| call.is_background).map(|command| command_state(command, Asker::Hook))
+    call.command.as_ref().filter(|_| call.is_background).map(|command| command_state(command, CalledBy::Agent))
 }
 
 /// Forgets commands that a turn left in the background, unless they are seen to run. Call this after a save of the whole
@@ -141,12 +143,12 @@ fn is_left_behind(entry: &Entry) -> bool {
 }
 
 /// Returns true if a turn of `session` has left a command in the background, whose last changes may be unsaved.
-pub(crate) fn has_left(context: &Context, session: &str) -> bool {
+pub(crate) fn has_left_command(context: &Context, session: &str) -> bool {
     context.turns().find(session).is_some_and(is_left_behind)
 }
 
 /// Returns the open turns and tool calls of this worktree, without calls that began too long ago.
-pub(crate) fn open(context: &Context) -> Turns {
+pub(crate) fn turns_without_stale_calls(context: &Context) -> Turns {
     let mut turns = context.turns();
     let oldest = oldest(context);
     turns.entries.iter_mut().for_each(|entry| entry.calls.retain(|call| call.started >= oldest));
@@ -165,7 +167,7 @@ fn oldest(context: &Context) -> i64 {
 /// The author is unknown if the agent was killed during a call, or if the user may have refused its command.
 ///
 /// If all tools that the agent reported named their files, the author is the session of another tool in use, or else a human.
-/// But if a call of `session` is still open, `turn_end` decides: after a reported end, a call that may change any file makes
+/// But if a call of `session` is still open, `evidence` decides: after a reported end, a call that may change any file makes
 /// the session the author; after an inferred end, any call makes the author unknown.
 ///
 /// If the agent reported a tool that may change any file, or none, the session is the author. But the author is unknown if
@@ -173,31 +175,31 @@ fn oldest(context: &Context) -> i64 {
 /// - all commands that the agent reported had ended before the changes, or run in the background,
 /// - its process is gone, and the end of the turn is inferred, or
 /// - the session reported calls in an earlier turn and none in this one.
-pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEnd) -> Result<Origin> {
+pub(crate) fn at_turn_end(context: &Context, session: &Session, evidence: EndEvidence) -> Result<Origin> {
     // Unlike `open`, this sees stale calls as well.
     let is_left = |own: &Entry| commands_may_be_refused(own.calls.iter()) || was_killed_at_work(context, own);
     if context.turns().find(&session.id).is_some_and(is_left) {
         return Ok(unknown());
     }
-    let turns = open(context);
+    let turns = turns_without_stale_calls(context);
     let own = turns.find(&session.id);
     let has_named_all_files =
         own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
     if !has_named_all_files {
         let is_unknown = is_shared(context, &turns, &session.id)?
-            || own.is_some_and(is_at_rest)
-            || turn_end == TurnEnd::Inferred && process::life(session.process.as_ref()) == Life::Dead
+            || own.is_some_and(has_no_open_command)
+            || evidence == EndEvidence::Inferred && process::life(session.process.as_ref()) == Life::Dead
             || session.has_reported_tools && own.is_none_or(|own| own.accounts.is_empty());
         return Ok(if is_unknown { unknown() } else { of_session(session, None) });
     }
     let mut calls = own.into_iter().flat_map(|own| &own.calls);
-    match turn_end {
+    match evidence {
         // Commands in the background, which an earlier turn may have left, are judged with all others below.
-        TurnEnd::Reported if calls.any(|call| call.paths.is_none() && !call.is_background) => {
+        EndEvidence::Reported if calls.any(|call| call.paths.is_none() && !call.is_background) => {
             Ok(of_session(session, None))
         }
-        TurnEnd::Inferred if calls.next().is_some() => Ok(unknown()),
-        TurnEnd::Reported | TurnEnd::Inferred => Ok(between(context, &without_names(&turns), Asker::Hook)),
+        EndEvidence::Inferred if calls.next().is_some() => Ok(unknown()),
+        EndEvidence::Reported | EndEvidence::Inferred => Ok(between(context, &without_names(&turns), CalledBy::Agent)),
     }
 }
 
@@ -208,7 +210,7 @@ fn without_names(turns: &Turns) -> Vec<Use<'_>> {
 
 /// Returns true if the session has reported its tools, and each open call names its files or is a command in the background. What
 /// is unsaved then has changed after the last command: a person may have changed it, or a process that runs on.
-fn is_at_rest(own: &Entry) -> bool {
+fn has_no_open_command(own: &Entry) -> bool {
     !own.accounts.is_empty() && own.calls.iter().all(|call| call.paths.is_some() || call.is_background)
 }
 
@@ -240,11 +242,11 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     if !context.are_turns_known() {
         return Ok(unknown());
     }
-    let turns = open(context);
+    let turns = turns_without_stale_calls(context);
     Ok(match &without_reports(context, &turns)?[..] {
         // A human makes this save or commit, but a tool of a killed agent may have made the changes in it, however long ago.
         [] if context.turns().entries.iter().any(|entry| was_killed_at_work(context, entry)) => unknown(),
-        [] => between(context, &without_names(&turns), Asker::Command),
+        [] => between(context, &without_names(&turns), CalledBy::CommandOrUser),
         [session] if turns.calls().next().is_none() && !session.has_reported_tools => of_session(session, None),
         _ => unknown(),
     })
@@ -253,7 +255,7 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
 /// Returns the author of the unsaved changes before a prompt to `session`: a human, unless another session, or a command in the
 /// background, may have made them.
 pub(crate) fn before_prompt(context: &Context, session: &str) -> Result<Origin> {
-    let turns = open(context);
+    let turns = turns_without_stale_calls(context);
     let is_unknown = is_shared(context, &turns, session)? || turns.entries.iter().any(is_left_behind);
     Ok(if is_unknown { unknown() } else { Origin { contributor: Contributor::Human, ..Origin::default() } })
 }
@@ -265,14 +267,14 @@ pub(crate) fn unknown() -> Origin {
 /// Returns the author of the changes at `paths` before the tool call `key` of `session`. Without `paths`, the author of all
 /// unsaved changes; files that open calls name do not count, because a save takes them first.
 pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Origin {
-    let turns = open(context);
+    let turns = turns_without_stale_calls(context);
     let is_other = |(its, call): &Use<'_>| *its != session || call.key != key;
     let may_reach = |(_, call): &Use<'_>| match (&call.paths, paths) {
         (Some(its), Some(paths)) => its.iter().any(|path| paths.contains(path)),
         (its, None) => its.is_none(),
         (None, Some(_)) => true,
     };
-    between(context, &turns.calls().filter(is_other).filter(may_reach).collect::<Vec<_>>(), Asker::Hook)
+    between(context, &turns.calls().filter(is_other).filter(may_reach).collect::<Vec<_>>(), CalledBy::Agent)
 }
 
 /// Returns the author of the unsaved changes before a commit; none for a human, because a commit's changes are the committer's if
@@ -304,7 +306,10 @@ fn was_killed_at_work(context: &Context, entry: &Entry) -> bool {
 /// Returns true if `entry` has a tool in use, or a command in the background, that may have changed files since the last save.
 pub(crate) fn may_be_at_work(entry: &Entry) -> bool {
     let may_change = |call: &Call| call.paths.as_ref().is_none_or(|paths| !paths.is_empty());
-    entry.calls.iter().any(|call| may_change(call) && bearing(call, Asker::Command) != Bearing::Not)
+    entry
+        .calls
+        .iter()
+        .any(|call| may_change(call) && involvement(call, CalledBy::CommandOrUser) != Involvement::NotMade)
 }
 
 /// Returns true if the process of `session` is one of our parent processes.
@@ -320,13 +325,14 @@ pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
 }
 
 /// Returns the author of what changed while exactly the tools `open` were in use.
-fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Origin {
-    let bearings: Vec<_> = open.iter().map(|(_, call)| bearing(call, asker)).collect();
-    let with = |bearing| open.iter().zip(&bearings).filter(move |(_, its)| **its == bearing).map(|(it, _)| *it);
-    let open: Vec<Use<'_>> = with(Bearing::Made).collect();
+fn between(context: &Context, open: &[Use<'_>], called_by: CalledBy) -> Origin {
+    let involvements: Vec<_> = open.iter().map(|(_, call)| involvement(call, called_by)).collect();
+    let with =
+        |involvement| open.iter().zip(&involvements).filter(move |(_, its)| **its == involvement).map(|(it, _)| *it);
+    let open: Vec<Use<'_>> = with(Involvement::Made).collect();
     // If a call that may change any file runs, it does not matter which others of its session run: the author is the same.
     let is_beside = |session: &str| open.iter().any(|(its, call)| *its == session && call.paths.is_none());
-    if with(Bearing::Perhaps).any(|(session, _)| !is_beside(session)) {
+    if with(Involvement::MayHaveMade).any(|(session, _)| !is_beside(session)) {
         return unknown();
     }
     let sessions: BTreeSet<&str> = open.iter().map(|(session, _)| *session).collect();
@@ -345,8 +351,8 @@ fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Origin {
 
 /// Returns true if a session other than `session` uses a tool here that may change any file.
 pub(crate) fn is_another_at_work(context: &Context, session: &str) -> bool {
-    let is_at_work = |call: &Call| call.paths.is_none() && bearing(call, Asker::Hook) != Bearing::Not;
-    open(context).calls().any(|(its, call)| its != session && is_at_work(call))
+    let is_at_work = |call: &Call| call.paths.is_none() && involvement(call, CalledBy::Agent) != Involvement::NotMade;
+    turns_without_stale_calls(context).calls().any(|(its, call)| its != session && is_at_work(call))
 }
 
 /// Returns the origin of changes by `session`, or by its subagent `agent_id`.

@@ -46,11 +46,11 @@ use crate::{
 /// Carries the shadow of the previous HEAD forward to the new one, if the worktree still contains its work. Called by
 /// git's hooks.
 pub(crate) fn head_moved(context: &Context) -> Result<()> {
-    context.emit_failure("follow", enter(context).map(drop))
+    context.emit_failure("follow", lock_and_follow(context).map(drop))
 }
 
 /// Takes the lock of this worktree's checkpoints, and brings them up to date with HEAD.
-pub(crate) fn enter(context: &Context) -> Result<Worktree<'_>> {
+pub(crate) fn lock_and_follow(context: &Context) -> Result<Worktree<'_>> {
     let worktree = lock_to_write(context)?;
     follow_head(&worktree)?;
     Ok(worktree)
@@ -213,7 +213,7 @@ fn taken_back(
     (head, old): (ObjectId, ObjectId),
     left: &[ObjectId],
     changes: &[Change],
-) -> Result<Vec<Part>> {
+) -> Result<Vec<ContributorEdits>> {
     let old_tree_id = repo.tree_of_commit(old)?;
     // If the records list a file for a session, but no archived shadow has its work, the records of each commit decide who
     // changed it. Humans wrote all the rest.
@@ -260,24 +260,29 @@ fn add_reset_content<'c>(
 }
 
 /// How many commits we examine one by one.
-const MOST_COMMITS: usize = 64;
+const MOST_STEPS: usize = 64;
 
 /// A contributor, and the files that the contributor changed.
-type Part = (Contributor, Vec<(BString, Edit)>);
+type ContributorEdits = (Contributor, Vec<(BString, Edit)>);
 
 /// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first. A human made the change where the
 /// records of the commit list no session for the file. Otherwise, the author is unknown; of all changes if `head` is not among
-/// the last [`MOST_COMMITS`] first parents of `old`.
-fn steps_of_commits(repo: &Repo, head: ObjectId, old: ObjectId, paths: &BTreeSet<BString>) -> Result<Vec<Part>> {
+/// the last [`MOST_STEPS`] first parents of `old`.
+fn steps_of_commits(
+    repo: &Repo,
+    head: ObjectId,
+    old: ObjectId,
+    paths: &BTreeSet<BString>,
+) -> Result<Vec<ContributorEdits>> {
     let (mut commits, mut at) = (Vec::new(), Some(old).filter(|_| !paths.is_empty()));
-    while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_COMMITS) {
+    while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_STEPS) {
         commits.push(commit);
         at = repo.parents_of(commit)?.first().copied();
     }
     if at != Some(head) {
         commits.truncate(1);
     }
-    let mut steps: Vec<Part> = Vec::new();
+    let mut steps: Vec<ContributorEdits> = Vec::new();
     let mut last_tree_id = repo.tree_of_commit(head)?;
     for commit in commits.into_iter().rev() {
         let of_sessions = paths_of_record(repo, commit)?;

@@ -23,7 +23,7 @@ type Maker<'t> = (&'t str, Option<&'t str>);
 
 /// When the files that open tool calls name are saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Occasion<'s> {
+pub(crate) enum Trigger<'s> {
     /// The turn of this session ends.
     EndOf(&'s str),
     /// A command saves, commits or shows unsaved changes, and no tool in use is known to have run it: a person may have.
@@ -32,8 +32,8 @@ pub(crate) enum Occasion<'s> {
     Event,
 }
 
-impl Occasion<'_> {
-    /// Returns the occasion of a save by `origin` that does not end a turn.
+impl Trigger<'_> {
+    /// Returns the trigger of a save by `origin` that does not end a turn.
     pub(crate) fn of_author(origin: &Origin) -> Self {
         if origin.session.is_none() { Self::Command } else { Self::Event }
     }
@@ -44,14 +44,14 @@ impl Occasion<'_> {
 /// The author is unknown if several sessions name the file, or if the agent was killed. It is also unknown if the user may have
 /// refused the call, which no event reports, and then edited the file. Signs of that: the turn ends before the call does, a
 /// person saves or commits meanwhile, the call takes long, or its agent has begun another one.
-pub(crate) fn requests(context: &Context, occasion: Occasion<'_>) -> Vec<Request> {
-    let turns = author::open(context);
+pub(crate) fn requests(context: &Context, trigger: Trigger<'_>) -> Vec<Request> {
+    let turns = author::turns_without_stale_calls(context);
     let mut makers = BTreeMap::<&str, BTreeSet<Option<Maker<'_>>>>::new();
-    let may_be_sure = |session: &str| match occasion {
-        Occasion::EndOf(its) => its != session,
+    let may_be_sure = |session: &str| match trigger {
+        Trigger::EndOf(its) => its != session,
         // The agent may save or commit itself.
-        Occasion::Command => author::runs_us(context, session),
-        Occasion::Event => true,
+        Trigger::Command => author::runs_us(context, session),
+        Trigger::Event => true,
     };
     let is_sure = |session: &str, call: &Call| !author::edit_may_be_refused(call) && may_be_sure(session);
     let (sure, in_doubt): (Vec<_>, Vec<_>) = turns.calls().partition(|(session, call)| is_sure(session, call));
@@ -96,8 +96,8 @@ fn origin(context: &Context, (session, agent_id): Maker<'_>) -> Origin {
 
 /// Splits `paths`, which a tool of `session` has named, in two: those that an open call of another session names, too, so that
 /// either session may have changed them, and the rest. A call that the user may have refused does not count.
-pub(crate) fn part(context: &Context, session: &str, paths: Vec<BString>) -> (Vec<BString>, Vec<BString>) {
-    let turns = author::open(context);
+pub(crate) fn split_shared(context: &Context, session: &str, paths: Vec<BString>) -> (Vec<BString>, Vec<BString>) {
+    let turns = author::turns_without_stale_calls(context);
     let others = turns.calls().filter(|(its, call)| *its != session && !author::edit_may_be_refused(call));
     let named: BTreeSet<&str> =
         others.filter_map(|(_, call)| call.paths.as_ref()).flatten().map(String::as_str).collect();
@@ -105,21 +105,21 @@ pub(crate) fn part(context: &Context, session: &str, paths: Vec<BString>) -> (Ve
 }
 
 /// Returns true if an open tool call names files that it may change.
-pub(crate) fn is_any(context: &Context) -> bool {
+pub(crate) fn is_any_file_named(context: &Context) -> bool {
     let names = |call: &Call| call.paths.as_ref().is_some_and(|paths| !paths.is_empty());
-    author::open(context).calls().any(|(_, call)| names(call))
+    author::turns_without_stale_calls(context).calls().any(|(_, call)| names(call))
 }
 
 /// Returns true if open tool calls name files that need checkpoints of their own first: `request` includes all files, or names no
 /// author.
 pub(crate) fn needs_named_first(context: &Context, request: &Request) -> bool {
-    let is_limited = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
-    (!is_limited || request.author == Author::Infer) && is_any(context)
+    let is_limited = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::OwnSteps(_));
+    (!is_limited || request.author == Author::Infer) && is_any_file_named(context)
 }
 
 /// Returns true if `seen` differs from the last checkpoint in a file that an open tool call names.
 pub(crate) fn has_changed(context: &Context, shadow: &Shadow, seen: &Seen, objects: &NewObjects<'_>) -> Result<bool> {
-    let turns = author::open(context);
+    let turns = author::turns_without_stale_calls(context);
     let named: BTreeSet<&str> =
         turns.calls().filter_map(|(_, call)| call.paths.as_ref()).flatten().map(String::as_str).collect();
     if named.is_empty() {

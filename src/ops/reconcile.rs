@@ -98,9 +98,10 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
         let of_commands = moves_of_commands(worktree, &moves);
         // If each move is a commit of an open command, the work in these commits is still in the shadow on the known base:
         // nothing has carried it forward yet.
-        let is_on_known_base = of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_by_hand());
+        let is_on_known_base =
+            of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_plain_commit());
         for moved in of_commands {
-            take_unseen(worktree, moved, &prepared, is_on_known_base.then_some(known.0))?;
+            checkpoint_if_unseen(worktree, moved, &prepared, is_on_known_base.then_some(known.0))?;
         }
     }
     let mut judge = Judge {
@@ -153,19 +154,24 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadM
 
 /// If a command made the commit of `moved` without our hooks, adds a checkpoint of the commit's changes to the shadow on `base`;
 /// by default, to the shadow on the commit's own base: its parent, or the commit that it amends.
-fn take_unseen(worktree: &Worktree<'_>, moved: &HeadMove, prepared: &Prepared, base: Option<Base>) -> Result<()> {
+fn checkpoint_if_unseen(
+    worktree: &Worktree<'_>,
+    moved: &HeadMove,
+    prepared: &Prepared,
+    base: Option<Base>,
+) -> Result<()> {
     let is_unseen = moved.kind.makes_commit() && moved.from != Base::Commit(moved.to);
     if !is_unseen || prepared.on(&moved.from.to_string()).is_some() || !worktree.repo.is_commit(moved.to)? {
         return Ok(());
     }
     let made = Made::by(&worktree.repo, moved)?;
-    if !moved.kind.is_by_hand() && !condense::has_met_conflict(&worktree.repo, &made)? {
+    if !moved.kind.is_plain_commit() && !condense::has_met_conflict(&worktree.repo, &made)? {
         return Ok(());
     }
     if condense::record_of(worktree, moved.to)?.is_some() {
         return Ok(());
     }
-    condense::take_unseen(worktree, &made, base.unwrap_or(made.base))
+    condense::checkpoint_unseen(worktree, &made, base.unwrap_or(made.base))
 }
 
 /// Returns where HEAD was before `commit`.
@@ -232,7 +238,7 @@ fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Pr
     let may_be = |note: &&CommitNote| named.is_empty() || note.reserved.is_none();
     // When git copies a commit by itself, hooks write an entry only for a cherry-pick, and set `copied`. An entry without
     // `copied` is left over from a `git commit` that the user aborted.
-    let is_prepared = |note: &&CommitNote| made.kind.is_by_hand() || note.copied.is_some();
+    let is_prepared = |note: &&CommitNote| made.kind.is_plain_commit() || note.copied.is_some();
     let on_head = || prepared.on(&moved.from.to_string()).filter(may_be).filter(is_prepared);
     if let Some(note) = prepared.commits.iter().find(is_named).or_else(on_head) {
         return Ok(note.clone());
@@ -285,7 +291,7 @@ impl Judge<'_, '_> {
             return Ok(true);
         }
         // A commit that is not made by hand is made from existing ones: its only new work is a session's conflict resolution.
-        if !moved.kind.is_by_hand() {
+        if !moved.kind.is_plain_commit() {
             let note = self.prepared.on(&moved.from.to_string());
             let copied = note.and_then(|note| ObjectId::from_hex(note.copied.as_ref()?.as_bytes()).ok());
             let repo = &self.worktree.repo;

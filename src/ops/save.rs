@@ -8,7 +8,7 @@ use gix::ObjectId;
 use super::{
     Context, Worktree,
     chain::stashed,
-    named::{self, Occasion},
+    named::{self, Trigger},
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
     turn,
@@ -20,10 +20,11 @@ use crate::{
     state::sessions::Found,
 };
 
-pub(crate) use self::attempt::{Consider, Taken, Unsaved};
+pub(crate) use self::attempt::{Consider, SavedAndSeen, Unsaved};
 pub use super::chain::{Author, SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use super::chain::{
-    Hold, Known, Request, Scope, Seen, Shadow, is_changed, limits, look_at_all, side_commit, store_cache, write_again,
+    Hold, OwnSteps, Request, Scope, Seen, Shadow, is_changed, limits, look_at_all, side_commit, store_cache,
+    write_again,
 };
 pub(crate) use super::{
     locking::{lock, lock_soon, lock_to_write},
@@ -42,7 +43,7 @@ pub fn save(context: &Context, options: &SaveOptions) -> Result<Saved> {
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
         context.forget_broken();
         let worktree = lock_to_write(context)?;
-        let taken = save_and_note(&worktree, &Request::from(options))?;
+        let taken = save_and_write_turns(&worktree, &Request::from(options))?;
         if let Some(session) = session {
             note_alive(&worktree, session);
         }
@@ -67,16 +68,16 @@ fn note_alive(worktree: &Worktree<'_>, id: &str) {
 }
 
 /// Takes a checkpoint of `worktree`, and then writes the open turns: it may be the first checkpoint of one of them.
-pub(crate) fn save_and_note(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
-    save_and_note_if(worktree, request, None)
+pub(crate) fn save_and_write_turns(worktree: &Worktree<'_>, request: &Request) -> Result<SavedAndSeen> {
+    save_and_write_turns_if(worktree, request, None)
 }
 
 /// The same, unless `consider` wants no checkpoint: then the result has no id.
-pub(crate) fn save_and_note_if(
+pub(crate) fn save_and_write_turns_if(
     worktree: &Worktree<'_>,
     request: &Request,
     consider: Option<Consider<'_>>,
-) -> Result<Taken> {
+) -> Result<SavedAndSeen> {
     let taken = save_worktree_if(worktree, request, consider)?;
     if let Err(error) = turn::write(worktree) {
         // The checkpoint and its ref exist: this must not fail the save.
@@ -90,11 +91,15 @@ pub(crate) fn save_and_note_if(
 /// First takes separate checkpoints of what new stash entries took away, and of the files that open tool calls name, for the
 /// sessions of these calls. If the save meets missing objects, it sets aside the chain that leads to them and tries once more.
 /// It also tries again after a race: once, or more often while tools keep changing the files that they name.
-pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
+pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<SavedAndSeen> {
     save_worktree_if(worktree, request, None)
 }
 
-fn save_worktree_if(worktree: &Worktree<'_>, request: &Request, consider: Option<Consider<'_>>) -> Result<Taken> {
+fn save_worktree_if(
+    worktree: &Worktree<'_>,
+    request: &Request,
+    consider: Option<Consider<'_>>,
+) -> Result<SavedAndSeen> {
     if matches!(request.scope, Scope::All | Scope::Staged(_)) {
         save_stashed(worktree, request).or_else(|error| {
             worktree.check_interrupt()?;
@@ -103,9 +108,9 @@ fn save_worktree_if(worktree: &Worktree<'_>, request: &Request, consider: Option
         })?;
     }
     if named::needs_named_first(worktree, request) {
-        let occasion = occasion(worktree, request)?;
+        let trigger = trigger(worktree, request)?;
         for _ in 0..named::MOST_ATTEMPTS {
-            save_named(worktree, occasion)?;
+            save_named(worktree, trigger)?;
             match try_twice(worktree, request, true, consider) {
                 Err(error) if error.kind() == Kind::Race => {}
                 taken => return taken,
@@ -136,24 +141,24 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
 }
 
 /// Returns why the files that open tool calls name are saved before `request`.
-fn occasion<'r>(worktree: &Worktree<'_>, request: &'r Request) -> Result<Occasion<'r>> {
+fn trigger<'r>(worktree: &Worktree<'_>, request: &'r Request) -> Result<Trigger<'r>> {
     Ok(match request.turn_of.as_deref() {
-        Some(session) if request.ends_turn => Occasion::EndOf(session),
-        Some(_) => Occasion::Event,
-        None => Occasion::of_author(&author_of(worktree, request)?),
+        Some(session) if request.ends_turn => Trigger::EndOf(session),
+        Some(_) => Trigger::Event,
+        None => Trigger::of_author(&author_of(worktree, request)?),
     })
 }
 
 /// Takes checkpoints of the files that open tool calls name.
-pub(crate) fn save_named(worktree: &Worktree<'_>, occasion: Occasion<'_>) -> Result<()> {
-    named::requests(worktree, occasion)
+pub(crate) fn save_named(worktree: &Worktree<'_>, trigger: Trigger<'_>) -> Result<()> {
+    named::requests(worktree, trigger)
         .iter()
         .try_for_each(|request| try_twice(worktree, request, false, None).map(drop))
 }
 
 /// Reads the whole worktree before a turn of `session` begins. If files that open tool calls name have changed, first saves them
 /// for the sessions of these calls, and then reads `shadow` and the worktree again.
-pub(crate) fn look_beside_named<'w>(
+pub(crate) fn look_after_saving_named<'w>(
     worktree: &'w Worktree<'_>,
     shadow: &mut Shadow,
     session: &str,
@@ -163,7 +168,7 @@ pub(crate) fn look_beside_named<'w>(
         if !named::has_changed(worktree, shadow, &looked.0, &looked.1)? {
             break;
         }
-        save_named(worktree, Occasion::Event)?;
+        save_named(worktree, Trigger::Event)?;
         *shadow = Shadow::read_for(worktree, Some(session))?;
         looked = look_at_all(worktree, shadow)?;
     }
@@ -173,18 +178,20 @@ pub(crate) fn look_beside_named<'w>(
 fn try_twice(
     worktree: &Worktree<'_>,
     request: &Request,
-    refuses_named: bool,
+    fails_if_named_changed: bool,
     consider: Option<Consider<'_>>,
-) -> Result<Taken> {
-    match try_save(worktree, request, refuses_named, consider) {
+) -> Result<SavedAndSeen> {
+    match try_save(worktree, request, fails_if_named_changed, consider) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
                 // No chain lacks the object. The stat cache or the index may count it as stored: trust neither from now on.
                 worktree.repo.distrust_objects();
             }
-            try_save(worktree, request, refuses_named, consider).map_err(|again| again.with_cause(error))
+            try_save(worktree, request, fails_if_named_changed, consider).map_err(|again| again.with_cause(error))
         }
-        Err(error) if error.kind() == Kind::Race && !refuses_named => try_save(worktree, request, false, consider),
+        Err(error) if error.kind() == Kind::Race && !fails_if_named_changed => {
+            try_save(worktree, request, false, consider)
+        }
         taken => taken,
     }
 }

@@ -42,7 +42,7 @@ use crate::{
 
 /// Why a turn ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum EndReason {
     /// The agent has answered, or has begun its next turn.
     Stopped,
     /// The session has ended.
@@ -57,23 +57,25 @@ pub(crate) enum End {
     Forgotten,
 }
 
-/// Ends the turn of `session` in this worktree: releases its baseline, and forgets its tool calls here; after [`End::Stopped`]
-/// and [`End::Ended`], all but commands that still run in the background. The caller stores the session.
+/// Ends the turn of `session` in this worktree: releases its baseline, and forgets its tool calls here; after [`EndReason::Stopped`]
+/// and [`EndReason::Ended`], all but commands that still run in the background. The caller stores the session.
 ///
 /// `now_tree_id` is the tree of the worktree, if known: a baseline with the same tree need not be archived.
 pub(crate) fn end(
     worktree: &Worktree<'_>,
     session: &mut Session,
-    why: End,
+    why: EndReason,
     now_tree_id: Option<ObjectId>,
 ) -> Result<()> {
     release_pending(worktree, &session.id, now_tree_id)?;
-    if matches!(why, End::Ended | End::Adopted | End::Forgotten) || session_info::has_lost_worktree(worktree, session) {
+    if matches!(why, EndReason::Ended | EndReason::Adopted | EndReason::Forgotten)
+        || session_info::has_lost_worktree(worktree, session)
+    {
         release_all_pending(worktree, &session.id)?;
     }
     session.has_reported_tools |= worktree.turns().find(&session.id).is_some_and(|own| !own.accounts.is_empty());
     worktree.edit_turns(|turns| {
-        let own = turns.find(&session.id).filter(|_| matches!(why, End::Stopped | End::Ended));
+        let own = turns.find(&session.id).filter(|_| matches!(why, EndReason::Stopped | EndReason::Ended));
         let left = own.map(author::left_running).unwrap_or_default();
         turns.end(&session.id);
         if !left.is_empty() {
@@ -82,15 +84,15 @@ pub(crate) fn end(
     });
     session.under_way = None;
     session.phase = phase_after(session.phase, why);
-    session.is_interrupted |= why == End::Crashed;
+    session.is_interrupted |= why == EndReason::Crashed;
     Ok(())
 }
 
 /// Returns the phase of a session in `phase` after its turn has ended.
-pub(crate) fn phase_after(phase: Phase, why: End) -> Phase {
+pub(crate) fn phase_after(phase: Phase, why: EndReason) -> Phase {
     match (why, phase) {
-        (End::Ended, _) => Phase::Ended,
-        (End::Adopted, _) | (_, Phase::Active) => Phase::Idle,
+        (EndReason::Ended, _) => Phase::Ended,
+        (EndReason::Adopted, _) | (_, Phase::Active) => Phase::Idle,
         (_, phase) => phase,
     }
 }
@@ -132,7 +134,7 @@ impl<'c> OpenTurn<'c> {
 
     /// Returns the shadow for the next checkpoint of this turn, and fills in `origin` and `message` from the session. For the
     /// first checkpoint, puts the baseline on top of the shadow.
-    pub(crate) fn enter(
+    pub(crate) fn shadow_with_baseline(
         &mut self,
         context: &'c Context,
         origin: &mut Origin,
@@ -177,7 +179,11 @@ impl<'c> OpenTurn<'c> {
 
     /// Puts the baselines of turns that have no checkpoint yet into `shadow`, oldest first, unless the next checkpoint, which is of
     /// no turn, may take them: it is of `who`, and so are all of them. Returns these turns.
-    pub(crate) fn enter_all(worktree: &'c Worktree<'_>, shadow: &mut Shadow, who: Contributor) -> Result<Vec<Self>> {
+    pub(crate) fn add_baselines(
+        worktree: &'c Worktree<'_>,
+        shadow: &mut Shadow,
+        who: Contributor,
+    ) -> Result<Vec<Self>> {
         let repo = &worktree.repo;
         let mut begun = begun(worktree, &shadow.name, shadow.tip.as_ref(), who)?;
         if begun.iter().any(|(open, _)| open.turn.should_reset_shadow) {
@@ -313,12 +319,12 @@ fn set_aside(repo: &Repo, shadow: &mut Shadow) -> Result<()> {
 }
 
 /// How many times commits may carry a shadow forward within a turn before we no longer recognize it.
-const MOST_COMMITS: usize = 64;
+const MOST_CARRIES: usize = 64;
 
 /// Returns true if `tip` is the checkpoint `id`, or was only carried forward from it by commits.
 fn goes_back_to(repo: &Repo, tip: &Checkpoint, id: Option<ObjectId>) -> Result<bool> {
     let mut at = tip.clone();
-    for _ in 0..MOST_COMMITS {
+    for _ in 0..MOST_CARRIES {
         if Some(at.id) == id {
             return Ok(true);
         }

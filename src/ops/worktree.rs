@@ -48,7 +48,7 @@ impl<'c> Worktree<'c> {
 
     /// Returns this worktree, under the same lock, with another `context`: while git commits from a temporary index, a context
     /// that reads the user's index.
-    pub(super) fn seen_by<'o>(&self, context: &'o Context) -> Worktree<'o> {
+    pub(super) fn with_context<'o>(&self, context: &'o Context) -> Worktree<'o> {
         context.lock_by(&self.locked);
         let (reconciled, is_followed) = (self.reconciled.clone(), self.is_followed.clone());
         Worktree { context, locked: Arc::clone(&self.locked), reconciled, is_followed }

@@ -6,10 +6,10 @@ use super::{
     super::{
         Context, Worktree, author,
         guard::{self, Verdict, Who},
-        named::{self, Occasion},
+        named::{self, Trigger},
         reconcile::try_reconcile,
-        save::{self, Author, Request, Scope, Taken},
-        session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
+        save::{self, Author, Request, SavedAndSeen, Scope},
+        session_info::{self, add_info, clock, find_or_rebuild, sign_of_life as mark_alive},
         sessions::{Opening, note_stashes, seen_here},
         turn,
     },
@@ -62,9 +62,9 @@ impl Saving {
 }
 
 /// Returns how to save what is unsaved before a commit, if a session has made it, or may have.
-pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
+pub(crate) fn saving_before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
     // Even if a person made all other changes, the files that open tool calls name are saved as their sessions'.
-    let origin = author::before_commit(worktree)?.or_else(|| named::is_any(worktree).then(Origin::default));
+    let origin = author::before_commit(worktree)?.or_else(|| named::is_any_file_named(worktree).then(Origin::default));
     if worktree.repo.is_rebasing() {
         // The baseline of the turn stays on another base: this is saved outside the turn, with an unknown author.
         return Ok(origin.map(|_| Saving::unknown()));
@@ -77,7 +77,7 @@ pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
 pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged: Vec<Change>) -> Result<()> {
     if saving.is_unknown() {
         save(worktree, &saving)?;
-        author::settle(worktree);
+        author::note_all_saved(worktree);
     } else {
         save(worktree, &Saving { scope: Scope::Staged(staged), ..saving })?;
     }
@@ -95,8 +95,8 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
     try_reconcile(worktree)?;
-    let reach = reach(&worktree.repo, report, tool);
-    if matches!((&tool.reach, &reach), (Reach::Files(_), Inside::Anything)) {
+    let reach = reach_here(&worktree.repo, report, tool);
+    if matches!((&tool.reach, &reach), (Reach::Files(_), ReachHere::Anything)) {
         note_outside(worktree, report);
     }
     worktree.edit_turns(|turns| {
@@ -104,25 +104,25 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
             own.overtake(report.agent_id.as_deref(), key);
         }
     });
-    let session = known(worktree, &report.session)?;
+    let session = find_or_rebuild(worktree, &report.session)?;
     let step = transition(session.as_ref().map(|session| session.phase), SessionEvent::Tool);
     let begins = step.actions.contains(&Action::BeginTurn);
-    let is_late = begins && is_of_last_turn(session.as_ref(), report);
-    if begins && !is_late {
+    let is_after_turn = begins && is_of_last_turn(session.as_ref(), report);
+    if begins && !is_after_turn {
         verdict.notes.extend(opening::begin(worktree, report, Opening::Prompt(None))?);
-        note_scan(worktree);
+        note_full_pass(worktree);
     } else {
         sign_of_life::note(worktree, report)?;
         match &reach {
-            Inside::Paths(paths) => boundary(worktree, report, key, Some(paths.clone()))?,
+            ReachHere::Paths(paths) => save_before_call(worktree, report, key, Some(paths.clone()))?,
             // If the call is late, people may have made changes since the turn.
-            Inside::Anything if tool.may_destroy || is_late || is_scan_due(worktree) => {
-                boundary(worktree, report, key, None)?;
+            ReachHere::Anything if tool.may_destroy || is_after_turn || is_full_pass_due(worktree) => {
+                save_before_call(worktree, report, key, None)?;
             }
-            Inside::Anything | Inside::Nothing => {}
+            ReachHere::Anything | ReachHere::Nothing => {}
         }
     }
-    open(worktree, report, tool, &reach, key);
+    note_begun(worktree, report, tool, &reach, key);
     Ok(allowed(verdict))
 }
 
@@ -153,19 +153,19 @@ fn allowed(verdict: Verdict) -> Answer {
 pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
     // A call that the guard denies ends here, and nothing is saved as the session's.
     let verdict = guard::after_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
-    let reach = reach(&worktree.repo, report, tool);
+    let reach = reach_here(&worktree.repo, report, tool);
     if verdict.is_denied() {
         // The guard has archived the changes. They are still in the worktree, and must not count as a person's.
         drop(worktree.emit_failure("guard", save_as_unknown(worktree, &reach)));
-        close(worktree, report, tool, key);
+        note_ended(worktree, report, tool, key);
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
     if !verdict.is_attributed {
-        save_as_unknown(worktree, &Inside::Anything)?;
-        close(worktree, report, tool, key);
+        save_as_unknown(worktree, &ReachHere::Anything)?;
+        note_ended(worktree, report, tool, key);
         return Ok(Answer::Allow);
     }
-    let session = match known(worktree, &report.session)? {
+    let session = match find_or_rebuild(worktree, &report.session)? {
         Some(mut session) => {
             add_info(&mut session, &report.info);
             mark_alive(&mut session);
@@ -176,33 +176,33 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
     };
     let origin = Origin { tool: tool_name(tool), ..author::of_session(&session, report.agent_id.clone()) };
     match reach {
-        Inside::Nothing => {}
-        Inside::Paths(paths) => {
-            let (shared, own) = named::part(worktree, &report.session, paths);
+        ReachHere::Nothing => {}
+        ReachHere::Paths(paths) => {
+            let (shared, own) = named::split_shared(worktree, &report.session, paths);
             if !shared.is_empty() {
-                save_as_unknown(worktree, &Inside::Paths(shared))?;
+                save_as_unknown(worktree, &ReachHere::Paths(shared))?;
             }
             let turn_of = Some(report.session.clone());
             drop(save(worktree, &Saving { turn_of, scope: Scope::PathsIfThere(own), ..Saving::all(origin) })?);
         }
-        Inside::Anything if author::is_another_at_work(worktree, &report.session) => {
-            save_as_unknown(worktree, &Inside::Anything)?;
+        ReachHere::Anything if author::is_another_at_work(worktree, &report.session) => {
+            save_as_unknown(worktree, &ReachHere::Anything)?;
         }
-        Inside::Anything => {
+        ReachHere::Anything => {
             drop(save(worktree, &Saving::all(origin))?);
         }
     }
-    close(worktree, report, tool, key);
+    note_ended(worktree, report, tool, key);
     forget_idle(worktree, &session);
     Ok(allowed(verdict))
 }
 
 /// Saves what a tool may have changed, with an unknown author: it must not be attributed to a session.
-fn save_as_unknown(worktree: &Worktree<'_>, reach: &Inside) -> Result<()> {
+fn save_as_unknown(worktree: &Worktree<'_>, reach: &ReachHere) -> Result<()> {
     let scope = match reach {
-        Inside::Nothing => return Ok(()),
-        Inside::Paths(paths) => Scope::PathsIfThere(paths.clone()),
-        Inside::Anything => Scope::All,
+        ReachHere::Nothing => return Ok(()),
+        ReachHere::Paths(paths) => Scope::PathsIfThere(paths.clone()),
+        ReachHere::Anything => Scope::All,
     };
     save(worktree, &Saving { scope, ..Saving::unknown() }).map(drop)
 }
@@ -223,7 +223,12 @@ fn begun_unseen(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
 }
 
 /// Takes an attributed checkpoint of what changed in `paths` (none: anywhere) before the tool call `key`.
-pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, paths: Option<Vec<BString>>) -> Result<()> {
+pub(super) fn save_before_call(
+    worktree: &Worktree<'_>,
+    report: &Report,
+    key: &str,
+    paths: Option<Vec<BString>>,
+) -> Result<()> {
     let named = paths.as_ref().map(|paths| texts(paths));
     let origin = author::before(worktree, &report.session, key, named.as_deref());
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
@@ -231,12 +236,12 @@ pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, path
     save(worktree, &Saving { turn_of, scope, ..Saving::all(origin) }).map(drop)
 }
 
-pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
+pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<SavedAndSeen> {
     let Saving { origin, turn_of, scope } = saving;
     let (author, turn_of, scope) = (Author::Is(origin.clone()), turn_of.clone(), scope.clone());
     let taken = save::save_worktree(worktree, &Request { scope, author, turn_of, ..Request::default() })?;
     if taken.cache.is_some() {
-        note_scan(worktree);
+        note_full_pass(worktree);
     }
     Ok(taken)
 }
@@ -246,15 +251,15 @@ pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
 /// the user may have refused its commands.
 pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
     sign_of_life::note(worktree, report)?;
-    let turns = author::open(worktree);
+    let turns = author::turns_without_stale_calls(worktree);
     let own = turns.find(&report.session);
     let calls = || own.into_iter().flat_map(|own| &own.calls).filter(|call| call.agent_id == report.agent_id);
     // A command in the background may be of an earlier turn: what it has changed since is unknown.
     let is_open = calls().any(|call| call.paths.is_none() && !call.is_background);
     if calls().next().is_some() {
-        save::save_named(worktree, Occasion::Event)?;
+        save::save_named(worktree, Trigger::Event)?;
     }
-    let session = known(worktree, &report.session)?;
+    let session = find_or_rebuild(worktree, &report.session)?;
     let account = own.and_then(|own| own.accounts.iter().find(|account| account.agent_id == report.agent_id));
     if let Some(session) = &session
         // Without a turn under way, people may have made the changes.
@@ -278,17 +283,17 @@ pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result
 }
 
 /// What a tool may change of this worktree.
-enum Inside {
+enum ReachHere {
     Paths(Vec<BString>),
     Anything,
     Nothing,
 }
 
-fn reach(repo: &Repo, report: &Report, tool: &Tool) -> Inside {
+fn reach_here(repo: &Repo, report: &Report, tool: &Tool) -> ReachHere {
     match &tool.reach {
-        Reach::Nothing => Inside::Nothing,
-        Reach::Anything => Inside::Anything,
-        Reach::Files(named) => paths::inside(repo, &report.cwd, named).map_or(Inside::Anything, Inside::Paths),
+        Reach::Nothing => ReachHere::Nothing,
+        Reach::Anything => ReachHere::Anything,
+        Reach::Files(named) => paths::inside(repo, &report.cwd, named).map_or(ReachHere::Anything, ReachHere::Paths),
     }
 }
 
@@ -311,11 +316,11 @@ fn texts(paths: &[BString]) -> Vec<String> {
 }
 
 /// Notes that the tool is in use, which the guard may have noted before.
-fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, key: &str) {
+fn note_begun(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &ReachHere, key: &str) {
     let paths = match reach {
-        Inside::Paths(paths) => Some(texts(paths)),
-        Inside::Anything => None,
-        Inside::Nothing => Some(Vec::new()),
+        ReachHere::Paths(paths) => Some(texts(paths)),
+        ReachHere::Anything => None,
+        ReachHere::Nothing => Some(Vec::new()),
     };
     let (agent_id, id, started) = (report.agent_id.clone(), tool.call.clone(), clock());
     let command = tool.runs_command.then(|| {
@@ -334,7 +339,7 @@ fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, k
     });
 }
 
-fn close(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) {
+fn note_ended(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) {
     let uses_anything = tool.reach == Reach::Anything;
     worktree.edit_turns(|turns| {
         let own = turns.entry(&report.session);
@@ -360,12 +365,12 @@ fn milliseconds() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
-fn note_scan(worktree: &Worktree<'_>) {
+fn note_full_pass(worktree: &Worktree<'_>) {
     worktree.edit_turns(|turns| turns.scanned = milliseconds());
 }
 
 /// Returns true if the last pass over the whole worktree was long enough ago.
-fn is_scan_due(context: &Context) -> bool {
+fn is_full_pass_due(context: &Context) -> bool {
     let since = milliseconds() - context.turns().scanned;
     let least = i64::try_from(context.settings.agents.pre_tool_scan.as_millis()).unwrap_or(i64::MAX);
     // If the clock was set back, the time of the last pass says nothing.

@@ -7,7 +7,7 @@ use gix::ObjectId;
 
 use super::{
     cache::cache_path,
-    request::{Hold, Known, Scope},
+    request::{Hold, OwnSteps, Scope},
     shadow::Shadow,
 };
 use crate::{
@@ -202,9 +202,9 @@ pub(crate) fn look_at_paths<'r>(
 }
 
 /// Returns the worktree after the steps of `known`, without reading it.
-pub(crate) fn look_at_known<'r>(
+pub(crate) fn look_at_own_steps<'r>(
     repo: &'r Repo,
-    Known { steps, from, .. }: &Known,
+    OwnSteps { steps, from, .. }: &OwnSteps,
     tip: &Checkpoint,
     mut side: Side,
 ) -> Result<(Seen, NewObjects<'r>)> {

@@ -14,7 +14,7 @@ use super::{
         Context, Worktree,
         provenance::replay::{self, Step, Work},
         records::{self, Additions, NewRecord, NewSession},
-        session_info::{self, known},
+        session_info::{self, find_or_rebuild},
     },
     made::Made,
 };
@@ -231,7 +231,7 @@ fn complete_all(worktree: &Worktree<'_>, session: &mut Session, ids: &[RecordId]
 /// Completes the records of commits made in the middle of a turn of the session `id`, if that has ended. This may take so long
 /// that the agent kills the hook: callers first write what else they have changed.
 pub(crate) fn complete_ended(worktree: &Worktree<'_>, id: &str) -> Result<()> {
-    match known(worktree, id)? {
+    match find_or_rebuild(worktree, id)? {
         Some(mut session) if session.phase != Phase::Active => complete(worktree, &mut session),
         _ => Ok(()),
     }

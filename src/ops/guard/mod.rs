@@ -160,7 +160,7 @@ pub fn release(worktree: &Worktree<'_>, session: &str) {
 }
 
 /// Returns true if the process of `session` died during its turn here, while nothing of it was running.
-pub(crate) fn has_left(context: &Context, session: &str) -> bool {
+pub(crate) fn died_in_turn(context: &Context, session: &str) -> bool {
     context.turns().find(session).is_some_and(|entry| !author::may_be_at_work(entry) && facts::is_gone(context, entry))
 }
 

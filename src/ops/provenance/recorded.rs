@@ -36,7 +36,7 @@ use crate::{
 /// How many moves of HEAD back we look for a reset.
 const MOST_MOVES: usize = 32;
 /// How many commits removed by resets we look at.
-const MOST_COMMITS: usize = 100;
+const MOST_RESET_COMMITS: usize = 100;
 /// How many commits that touch the files of a cherry-pick or revert we look at.
 const MOST_TOUCHING: usize = 100;
 
@@ -196,7 +196,7 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
     let not_before = if kept.len() < MOST_KEPT { i64::MIN } else { oldest };
     let mut left: Vec<ObjectId> = Vec::new();
     for start in starts {
-        let most = MOST_COMMITS.saturating_sub(left.len());
+        let most = MOST_RESET_COMMITS.saturating_sub(left.len());
         if left.contains(&start) || most == 0 {
             continue;
         }

@@ -51,12 +51,12 @@ pub(super) fn attempt_if_needed(attempt: impl Fn(Extent) -> Result<Option<Restor
     if let Some(restored) = attempt(Extent::IfChanged)? {
         return Ok(restored);
     }
-    let looked = done(attempt(Extent::DryRun)?)?;
-    if looked.is_idle() { Ok(Restored { dry_run: false, ..looked }) } else { done(attempt(Extent::Full)?) }
+    let looked = expect_result(attempt(Extent::DryRun)?)?;
+    if looked.is_idle() { Ok(Restored { dry_run: false, ..looked }) } else { expect_result(attempt(Extent::Full)?) }
 }
 
 /// Returns the result of an attempt that always has one.
-pub(super) fn done(restored: Option<Restored>) -> Result<Restored> {
+pub(super) fn expect_result(restored: Option<Restored>) -> Result<Restored> {
     restored.ok_or_else(|| Error::internal("the worktree was not saved"))
 }
 
@@ -84,7 +84,7 @@ impl Planned {
 }
 
 /// What a restore is to do, with all that it takes to do it.
-pub(super) struct Work<'a> {
+pub(super) struct RestoreRun<'a> {
     pub(super) context: &'a Context,
     pub(super) repo: &'a Repo,
     pub(super) planned: &'a Planned,
@@ -95,11 +95,11 @@ pub(super) struct Work<'a> {
     /// True if some steps may have been taken before a crash.
     pub(super) is_resumed: bool,
     /// Paths whose temporary file, left by an interrupted restore, held another program's version: that has its own name now.
-    pub(super) swept: &'a [Left],
+    pub(super) rescued: &'a [Left],
     pub(super) start: Instant,
 }
 
-impl<'a> Work<'a> {
+impl<'a> RestoreRun<'a> {
     fn staging(&self) -> Option<&'a Staging> {
         self.planned.staging.as_ref()
     }
@@ -232,7 +232,7 @@ impl<'a> Work<'a> {
             deleted: sorted(applied.deleted.clone()),
             staged: self.staging().map(Staging::paths).unwrap_or_default(),
             kept: all(&self.planned.plan.kept, &applied.kept, false),
-            conflicts: all(&self.planned.plan.conflicts, &[self.swept, &applied.conflicts].concat(), true),
+            conflicts: all(&self.planned.plan.conflicts, &[self.rescued, &applied.conflicts].concat(), true),
             skipped: self.from.manifest.skipped.clone(),
             committed: self.planned.committed.clone(),
             other_base: self.other_base,

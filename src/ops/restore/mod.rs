@@ -27,8 +27,8 @@ use crate::{
     ops::{Context, lookup, restored_target},
     state::failpoint,
 };
-use before::{Before, Sight};
-use carry_out::{Extent, Planned, Work, attempt_if_needed, done};
+use before::{Before, BeforeOptions, Sight};
+use carry_out::{Extent, Planned, RestoreRun, attempt_if_needed, expect_result};
 use moved::{Moved, moved};
 use scope::Scene;
 use snapshot::Snapshot;
@@ -70,7 +70,7 @@ pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> 
 
 fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restored> {
     let attempt = |extent| attempt(context, options, extent);
-    if options.dry_run { done(attempt(Extent::DryRun)?) } else { attempt_if_needed(attempt) }
+    if options.dry_run { expect_result(attempt(Extent::DryRun)?) } else { attempt_if_needed(attempt) }
 }
 
 fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Result<Option<Restored>> {
@@ -84,7 +84,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
     let session = session.as_deref().filter(|_| !takes_all);
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session);
     let consider = |sight: Sight<'_>| planned(sight)?.has_work(sight.repo);
-    let request = before::Request {
+    let request = BeforeOptions {
         subject: restored_target::subject_before(Some(target_id)),
         is_dry: extent == Extent::DryRun,
         keeps_index: options.staged,
@@ -97,7 +97,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
     let planned = planned(before.sight())?;
     let (steps, kept) = (planned.plan.groups.iter().flat_map(plan::Group::steps).count(), planned.plan.kept.len());
     tracing::debug!(took = ?start.elapsed(), target = %target.id, steps, kept, "plan: made");
-    let work = Work {
+    let work = RestoreRun {
         context,
         repo: before.repo(),
         planned: &planned,
@@ -106,7 +106,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         pre_restore: before.checkpoint_id,
         other_base: target.base().filter(|base| takes_all && Some(*base) != before.snapshot.base()),
         is_resumed: false,
-        swept: &before.swept,
+        rescued: &before.rescued,
         start,
     };
     if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)

@@ -17,7 +17,7 @@ use crate::{
         Context, Worktree, author,
         chain::{
             Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_old_names, changes,
-            is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_known, look_at_paths,
+            is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_own_steps, look_at_paths,
             milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
             stashed::look_at_stashed, store_cache, take,
         },
@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// A save together with what it saw.
-pub(crate) struct Taken {
+pub(crate) struct SavedAndSeen {
     pub(crate) saved: Saved,
     /// The state of every path; only after a pass over the whole worktree.
     pub(crate) cache: Option<StatCache>,
@@ -50,15 +50,15 @@ pub(crate) struct Unsaved<'s> {
 /// Decides whether a checkpoint is wanted, now that it is known what it would hold.
 pub(crate) type Consider<'c> = &'c dyn Fn(&Unsaved<'_>) -> Result<bool>;
 
-/// Takes the checkpoint. If `consider` does not want it, takes none, and the result has no id. With `refuses_named`, fails with
+/// Takes the checkpoint. If `consider` does not want it, takes none, and the result has no id. With `fails_if_named_changed`, fails with
 /// [`Kind::Race`](crate::error::Kind::Race) if a file that an open tool call names has changed: the session of that call gets a
 /// checkpoint of its own for the file.
 pub(super) fn try_save(
     worktree: &Worktree<'_>,
     request: &Request,
-    refuses_named: bool,
+    fails_if_named_changed: bool,
     consider: Option<Consider<'_>>,
-) -> Result<Taken> {
+) -> Result<SavedAndSeen> {
     let start = Instant::now();
     let repo = &worktree.repo;
     follow_head(worktree)?;
@@ -70,11 +70,11 @@ pub(super) fn try_save(
     let turn_of = request.turn_of.as_deref().or(origin.session.as_deref());
     let mut turns: Vec<OpenTurn<'_>> = OpenTurn::of(worktree, turn_of)?.into_iter().collect();
     let mut shadow = match turns.first_mut() {
-        Some(turn) => turn.enter(worktree, &mut origin, &mut request.message)?,
+        Some(turn) => turn.shadow_with_baseline(worktree, &mut origin, &mut request.message)?,
         None => Shadow::read_for(worktree, origin.session.as_deref())?,
     };
     if turns.is_empty() && origin.session.is_none() {
-        turns = OpenTurn::enter_all(worktree, &mut shadow, origin.contributor)?;
+        turns = OpenTurn::add_baselines(worktree, &mut shadow, origin.contributor)?;
     }
     if shadow.tip.is_none() && !worktree.broken().is_empty() {
         // The broken chain was set aside: no live checkpoint has the paths that the request leaves out, so save them as well.
@@ -88,7 +88,7 @@ pub(super) fn try_save(
     }
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: worktree scanned");
-    if refuses_named && named::has_changed(worktree, &shadow, &seen, &objects)? {
+    if fails_if_named_changed && named::has_changed(worktree, &shadow, &seen, &objects)? {
         return Err(Error::race("an open tool call changed one of its files during the save"));
     }
     let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
@@ -100,7 +100,7 @@ pub(super) fn try_save(
         && !consider(&Unsaved { shadow: &shadow, origin: &origin, seen: &seen, objects: &objects })?
     {
         let saved = Saved { id: None, ..unchanged(worktree, false, origin, &shadow, &seen, start)? };
-        return Ok(Taken { saved, cache: None, side: seen.side });
+        return Ok(SavedAndSeen { saved, cache: None, side: seen.side });
     }
     let saved = match to_do {
         ToDo::Take => {
@@ -136,13 +136,13 @@ pub(super) fn try_save(
     };
     let is_all = request.scope.paths().is_none();
     if request.author == Author::Infer && is_all && saved.contributor == Contributor::Unknown {
-        author::settle(worktree);
+        author::note_all_saved(worktree);
     }
     let repacking = Instant::now();
     repo.repack_if_due();
     tracing::debug!(took = ?repacking.elapsed(), "repack: old objects packed if due");
     store_cache(repo, &mut seen, saved.id);
-    Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
+    Ok(SavedAndSeen { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
 }
 
 /// Returns the author that `request` names, or else infers who made the unsaved changes.
@@ -157,7 +157,7 @@ pub(super) fn author_of(worktree: &Worktree<'_>, request: &Request) -> Result<Or
 fn call_that_may_have_run_git(worktree: &Worktree<'_>, scope: &Scope, origin: &Origin) -> Option<OpenCall> {
     let repo = &worktree.repo;
     // A tool that names its files does not run git, and a restore knows the author.
-    if matches!(scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_)) {
+    if matches!(scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::OwnSteps(_)) {
         return None;
     }
     if origin.contributor == Contributor::Unknown && repo.is_rebasing() {
@@ -235,10 +235,10 @@ fn to_do(request: &Request, shadow: &Shadow, is_changed: bool) -> ToDo {
 fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
     let repo = &worktree.repo;
     match (scope, &shadow.tip) {
-        (Scope::Known(known), Some(tip)) => {
+        (Scope::OwnSteps(steps), Some(tip)) => {
             let side = shadow.tip_side.as_ref().map(Side::for_next).unwrap_or_default();
-            let (mut seen, mut objects) = look_at_known(repo, known, tip, side)?;
-            if known.and_index {
+            let (mut seen, mut objects) = look_at_own_steps(repo, steps, tip, side)?;
+            if steps.and_index {
                 look_at_index(repo, shadow, &mut seen, &mut objects)?;
             }
             Ok((seen, objects))
@@ -252,7 +252,7 @@ fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Resul
             look_at_all(worktree, shadow)
         }
         (Scope::Stashed(stash), _) => look_at_stashed(worktree, *stash, shadow),
-        (Scope::All | Scope::Staged(_), _) | (Scope::Known(_), None) => look_at_all(worktree, shadow),
+        (Scope::All | Scope::Staged(_), _) | (Scope::OwnSteps(_), None) => look_at_all(worktree, shadow),
     }
 }
 
