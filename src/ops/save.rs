@@ -1,4 +1,10 @@
-//! `save`: takes a checkpoint of the whole worktree, or of named paths on top of the last one.
+//! `save`: takes a checkpoint of the whole worktree, or of the last checkpoint with some paths as they are now.
+//!
+//! [`save()`] is the command. Other commands, and the hooks of agents and git, call [`save_worktree`] under a lock that they
+//! hold. This file decides what to save first and when to try again; `attempt` takes the checkpoint.
+//!
+//! The order matters. Work that `git stash` took away and files that open tool calls name get checkpoints first, each with its
+//! own author. The checkpoint that follows has one author, and must not include changes of another.
 
 mod attempt;
 
@@ -52,7 +58,7 @@ pub fn save(context: &Context, options: &SaveOptions) -> Result<Saved> {
     context.emit_failure("save", taken).map(|taken| taken.saved)
 }
 
-/// Notes that the session `id`, which has asked for a save, is alive.
+/// Notes that the session `id` was seen now: it has asked for this save.
 fn note_alive(worktree: &Worktree<'_>, id: &str) {
     let noted = load(worktree, id).and_then(|found| match found {
         Found::Session(mut session) => {
@@ -67,12 +73,12 @@ fn note_alive(worktree: &Worktree<'_>, id: &str) {
     }
 }
 
-/// Takes a checkpoint of `worktree`, and then writes the open turns: it may be the first checkpoint of one of them.
+/// Takes a checkpoint of `worktree`, and then writes `turns.toml`: an open turn may have got its first checkpoint.
 pub(crate) fn save_and_write_turns(worktree: &Worktree<'_>, request: &Request) -> Result<SavedAndSeen> {
     save_and_write_turns_if(worktree, request, None)
 }
 
-/// The same, unless `consider` wants no checkpoint: then the result has no id.
+/// Does the same, but takes no checkpoint if `consider` returns false: the result then has no id.
 pub(crate) fn save_and_write_turns_if(
     worktree: &Worktree<'_>,
     request: &Request,
@@ -88,9 +94,11 @@ pub(crate) fn save_and_write_turns_if(
 
 /// Takes a checkpoint of `worktree`.
 ///
-/// First takes separate checkpoints of what new stash entries took away, and of the files that open tool calls name, for the
-/// sessions of these calls. If the save meets missing objects, it sets aside the chain that leads to them and tries once more.
-/// It also tries again after a race: once, or more often while tools keep changing the files that they name.
+/// First takes a checkpoint of what each new stash entry took away. Then takes checkpoints of the files that open tool calls
+/// name, for the sessions of these calls. If a tool changes such a file meanwhile, saves these files once more, and then the
+/// rest, at most [`named::MOST_ATTEMPTS`] times.
+///
+/// If objects are missing, sets aside the chain that needs them and tries once more; also once more after any other race.
 pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<SavedAndSeen> {
     save_worktree_if(worktree, request, None)
 }
@@ -120,9 +128,11 @@ fn save_worktree_if(
     try_twice(worktree, request, false, consider)
 }
 
-/// Takes a checkpoint of what each new stash entry took away, with the author of `request`. The save that takes the next
-/// checkpoint, without that work, archives this one: after `git stash pop`, the author is found in the archive. The work of
-/// people needs no such checkpoint.
+/// Takes a checkpoint of what each new stash entry took away, with the author of `request`. For example, an agent edits a file
+/// and runs `git stash`, and no save has seen the edit.
+///
+/// The next checkpoint lacks the stashed work, so the save that takes it archives this one. After `git stash pop`, the archive
+/// shows whose work it is. The work of people needs no such checkpoint.
 fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     let entries = stashed::unseen(worktree)?;
     if entries.is_empty() {
@@ -131,16 +141,16 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     let origin = author_of(worktree, request)?;
     let (is_human, turn_of) = (origin.contributor == Contributor::Human, request.turn_of.clone());
     let request = Request { author: Author::Is(origin), turn_of, ..Request::default() };
-    let is_taken = |entry: &&ObjectId| !is_human && stashed::is_of_this_worktree(&worktree.repo, **entry);
-    let mut scopes = entries.iter().filter(is_taken).map(|entry| Scope::Stashed(*entry));
+    let needs_checkpoint = |entry: &&ObjectId| !is_human && stashed::is_of_this_worktree(&worktree.repo, **entry);
+    let mut scopes = entries.iter().filter(needs_checkpoint).map(|entry| Scope::Stashed(*entry));
     let saved =
         scopes.try_for_each(|scope| try_twice(worktree, &Request { scope, ..request.clone() }, false, None).map(drop));
-    // Notes the entries even after a failure: work that is popped from an entry without a note counts as new work of the turn.
+    // Note the entries even after a failure: lines that are popped from a noted entry keep their authors.
     worktree.edit_turns(|turns| turns.stashed.extend(entries.iter().map(ToString::to_string)));
     saved
 }
 
-/// Returns why the files that open tool calls name are saved before `request`.
+/// Returns what triggers the save of the files that open tool calls name, which comes before that of `request`.
 fn trigger<'r>(worktree: &Worktree<'_>, request: &'r Request) -> Result<Trigger<'r>> {
     Ok(match request.turn_of.as_deref() {
         Some(session) if request.ends_turn => Trigger::EndOf(session),
@@ -149,15 +159,15 @@ fn trigger<'r>(worktree: &Worktree<'_>, request: &'r Request) -> Result<Trigger<
     })
 }
 
-/// Takes checkpoints of the files that open tool calls name.
+/// Takes checkpoints of the files that open tool calls name, one for each author.
 pub(crate) fn save_named(worktree: &Worktree<'_>, trigger: Trigger<'_>) -> Result<()> {
     named::requests(worktree, trigger)
         .iter()
         .try_for_each(|request| try_twice(worktree, request, false, None).map(drop))
 }
 
-/// Reads the whole worktree before a turn of `session` begins. If files that open tool calls name have changed, first saves them
-/// for the sessions of these calls, and then reads `shadow` and the worktree again.
+/// Looks at the whole worktree before a turn of `session` begins. If a file that an open tool call names has changed, saves
+/// these files, and then reads `shadow` and the worktree again.
 pub(crate) fn look_after_saving_named<'w>(
     worktree: &'w Worktree<'_>,
     shadow: &mut Shadow,
@@ -175,6 +185,8 @@ pub(crate) fn look_after_saving_named<'w>(
     Ok(looked)
 }
 
+/// Tries to save, and once more if objects are missing or after a race. With `fails_if_named_changed`, returns a race instead:
+/// the caller first saves the files that open tool calls name.
 fn try_twice(
     worktree: &Worktree<'_>,
     request: &Request,
@@ -184,7 +196,8 @@ fn try_twice(
     match try_save(worktree, request, fails_if_named_changed, consider) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
-                // No chain lacks the object. The stat cache or the index may count it as stored: trust neither from now on.
+                // No chain needs the missing object. The stat cache or the index may count it as stored: trust neither from now
+                // on.
                 worktree.repo.distrust_objects();
             }
             try_save(worktree, request, fails_if_named_changed, consider).map_err(|again| again.with_cause(error))
