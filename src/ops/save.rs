@@ -196,8 +196,7 @@ fn try_twice(
     match try_save(worktree, request, fails_if_named_changed, consider) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
-                // No chain needs the missing object. The stat cache or the index may count it as stored: trust neither from now
-                // on.
+                // No chain needs the missing object. The stat cache or the index may count it as stored: stop trusting both.
                 worktree.repo.distrust_objects();
             }
             try_save(worktree, request, fails_if_named_changed, consider).map_err(|again| again.with_cause(error))
