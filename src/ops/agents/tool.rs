@@ -1,4 +1,10 @@
-//! Takes checkpoints before and after tool calls, each with its author.
+//! Tool calls of agents: takes a checkpoint before and after each call, so that every change gets an author.
+//!
+//! `agents::handle` calls [`before`], [`after`] and, when a subagent is done, [`subagent_stops`]. Before a call, what has
+//! changed until then is saved for its author. After the call, what has changed meanwhile is saved as the session's.
+//!
+//! In between, `turns.toml` lists the call, and `author` infers from the list who made a change. So a call stays listed until
+//! the checkpoint after it is taken.
 
 use bstr::BString;
 
@@ -61,19 +67,19 @@ impl Saving {
     }
 }
 
-/// Returns how to save what is unsaved before a commit, if a session has made it, or may have.
+/// Returns how to save the unsaved changes before a commit. Returns none if a person has made all of them.
 pub(crate) fn saving_before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
     // Even if a person made all other changes, the files that open tool calls name are saved as their sessions'.
     let origin = author::before_commit(worktree)?.or_else(|| named::is_any_file_named(worktree).then(Origin::default));
     if worktree.repo.is_rebasing() {
-        // The baseline of the turn stays on another base: this is saved outside the turn, with an unknown author.
+        // During a rebase, the baseline of the turn stays on the base before it: save outside the turn, with an unknown author.
         return Ok(origin.map(|_| Saving::unknown()));
     }
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 
-/// Saves the `staged` files, as the worktree has them, before the commit takes them. The rest stays unsaved: its author can
-/// still be inferred later. If the author is unknown, saves everything, so that later changes have a known author.
+/// Saves the `staged` files, as the worktree has them, before the commit takes them. The other files stay unsaved: their author
+/// can still be inferred later. But if the author is unknown, saves all files, so that later changes have a known author.
 pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged: Vec<Change>) -> Result<()> {
     if saving.is_unknown() {
         save(worktree, &saving)?;
@@ -86,7 +92,7 @@ pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged
 
 /// Handles the event before a tool call.
 pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
-    // A tool call that the guard denies ends here, before anything is stored. A tool that only reads is allowed.
+    // The guard comes first: a call that it denies leaves nothing behind. It cannot deny a tool that only reads.
     let mut verdict = guard::before_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
     if verdict.is_denied() && tool.reach == Reach::Nothing {
         return Ok(Answer::Allow);
@@ -115,7 +121,8 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
         sign_of_life::note(worktree, report)?;
         match &reach {
             ReachHere::Paths(paths) => save_before_call(worktree, report, key, Some(paths.clone()))?,
-            // If the call is late, people may have made changes since the turn.
+            // The tool may delete the only copy of a file, or people may have changed files since the turn or the last full
+            // look.
             ReachHere::Anything if tool.may_destroy || is_after_turn || is_full_pass_due(worktree) => {
                 save_before_call(worktree, report, key, None)?;
             }
@@ -126,8 +133,8 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
     Ok(allowed(verdict))
 }
 
-/// Returns true if the tool is used by a subagent that the agent left in the background when it stopped. It begins no turn,
-/// which would stay open: the agent reports no second stop.
+/// Returns true if a subagent uses the tool after its agent has stopped. Then the call begins no turn: the agent reports no
+/// second stop, so that turn would stay open.
 fn is_of_last_turn(session: Option<&Session>, report: &Report) -> bool {
     report.agent_id.is_some() && session.is_some_and(|session| session.turn.number > 0)
 }
@@ -141,7 +148,7 @@ fn who<'r>(report: &'r Report, tool: &'r Tool, key: &'r str) -> Who<'r> {
     }
 }
 
-/// Returns the answer that lets the agent continue: a warning, if `verdict` has something to report.
+/// Returns the answer that lets the agent continue, with a warning if `verdict` has something to report.
 fn allowed(verdict: Verdict) -> Answer {
     if verdict.report.is_none() && verdict.notes.is_empty() {
         return Answer::Allow;
@@ -151,11 +158,11 @@ fn allowed(verdict: Verdict) -> Answer {
 
 /// Handles the event after a tool call.
 pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
-    // A call that the guard denies ends here, and nothing is saved as the session's.
+    // If the guard denies the call now, nothing is saved as the session's.
     let verdict = guard::after_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
     let reach = reach_here(&worktree.repo, report, tool);
     if verdict.is_denied() {
-        // The guard has archived the changes. They are still in the worktree, and must not count as a person's.
+        // The guard has archived the changes, but they are still in the worktree. They must not count as a person's.
         drop(worktree.emit_failure("guard", save_as_unknown(worktree, &reach)));
         note_ended(worktree, report, tool, key);
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
@@ -172,7 +179,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
             session_info::store(worktree, &session)?;
             session
         }
-        None => begun_unseen(worktree, report)?,
+        None => begin_without_baseline(worktree, report)?,
     };
     let origin = Origin { tool: tool_name(tool), ..author::of_session(&session, report.agent_id.clone()) };
     match reach {
@@ -197,7 +204,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
     Ok(allowed(verdict))
 }
 
-/// Saves what a tool may have changed, with an unknown author: it must not be attributed to a session.
+/// Saves what a tool may have changed, with an unknown author.
 fn save_as_unknown(worktree: &Worktree<'_>, reach: &ReachHere) -> Result<()> {
     let scope = match reach {
         ReachHere::Nothing => return Ok(()),
@@ -207,8 +214,9 @@ fn save_as_unknown(worktree: &Worktree<'_>, reach: &ReachHere) -> Result<()> {
     save(worktree, &Saving { scope, ..Saving::unknown() }).map(drop)
 }
 
-/// Stores a session whose first event is the end of a tool call: its turn has begun, on an unknown state of the worktree.
-fn begun_unseen(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
+/// Stores a session of which the end of a tool call is the first event that we see. Its turn is under way, but has no baseline:
+/// the state of the worktree before is unknown.
+fn begin_without_baseline(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
     let repo = &worktree.repo;
     let mut session = Session::new(&report.session, &repo.worktree_id().to_owned(), clock());
     add_info(&mut session, &report.info);
@@ -222,7 +230,7 @@ fn begun_unseen(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
     Ok(session)
 }
 
-/// Takes an attributed checkpoint of what changed in `paths` (none: anywhere) before the tool call `key`.
+/// Takes a checkpoint, for its author, of what has changed in `paths` (none: in all files) before the tool call `key`.
 pub(super) fn save_before_call(
     worktree: &Worktree<'_>,
     report: &Report,
@@ -236,6 +244,7 @@ pub(super) fn save_before_call(
     save(worktree, &Saving { turn_of, scope, ..Saving::all(origin) }).map(drop)
 }
 
+/// Takes a checkpoint as `saving` says.
 pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<SavedAndSeen> {
     let Saving { origin, turn_of, scope } = saving;
     let (author, turn_of, scope) = (Author::Is(origin.clone()), turn_of.clone(), scope.clone());
@@ -246,15 +255,17 @@ pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<SavedAndS
     Ok(taken)
 }
 
-/// Handles the end of a subagent: what is unsaved is its work if it has a tool in use that may change any file, or if it
-/// reports no tools. If it used one that has ended, a person may have made the changes since: their author is unknown, as it is if
-/// the user may have refused its commands.
+/// Handles the end of a subagent. If it has a tool in use that may change any file, or if it reports no tools, it is the author
+/// of the unsaved changes.
+///
+/// If it used such a tool and all have ended, the author is unknown, because a person may have made the changes since. The
+/// author is also unknown if the user may have refused the commands of the subagent.
 pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
     sign_of_life::note(worktree, report)?;
     let turns = author::turns_without_stale_calls(worktree);
     let own = turns.find(&report.session);
     let calls = || own.into_iter().flat_map(|own| &own.calls).filter(|call| call.agent_id == report.agent_id);
-    // A command in the background may be of an earlier turn: what it has changed since is unknown.
+    // A command in the background does not count: it may be of an earlier turn.
     let is_open = calls().any(|call| call.paths.is_none() && !call.is_background);
     if calls().next().is_some() {
         save::save_named(worktree, Trigger::Event)?;
@@ -265,10 +276,9 @@ pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result
         // Without a turn under way, people may have made the changes.
         && (is_open || session.phase == Phase::Active && account.map_or(!report.reports_all_tools, |it| it.used_anything))
     {
-        let its = || author::of_session(session, report.agent_id.clone());
-        let is_at_rest = !is_open && account.is_some();
-        let is_unknown = is_at_rest || author::commands_may_be_refused(calls());
-        let origin = if is_unknown { author::unknown() } else { its() };
+        let have_all_ended = !is_open && account.is_some();
+        let is_unknown = have_all_ended || author::commands_may_be_refused(calls());
+        let origin = if is_unknown { author::unknown() } else { author::of_session(session, report.agent_id.clone()) };
         save(worktree, &Saving::all(origin))?;
     }
     worktree.edit_turns(|turns| {
@@ -282,13 +292,14 @@ pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result
     Ok(Answer::Allow)
 }
 
-/// What a tool may change of this worktree.
+/// Which files of this worktree a tool may change; [`Reach`] has all that it names, also outside the worktree.
 enum ReachHere {
     Paths(Vec<BString>),
     Anything,
     Nothing,
 }
 
+/// Returns what the tool may change in this worktree: anything, if it names a file outside.
 fn reach_here(repo: &Repo, report: &Report, tool: &Tool) -> ReachHere {
     match &tool.reach {
         Reach::Nothing => ReachHere::Nothing,
@@ -297,7 +308,7 @@ fn reach_here(repo: &Repo, report: &Report, tool: &Tool) -> ReachHere {
     }
 }
 
-/// Logs that a tool names files outside this worktree; the user gets no warning.
+/// Logs that a tool names files outside this worktree. The user gets no warning.
 fn note_outside(worktree: &Worktree<'_>, report: &Report) {
     worktree.emit(&Event::Error {
         operation: format!("hook {}", report.agent),
@@ -306,7 +317,8 @@ fn note_outside(worktree: &Worktree<'_>, report: &Report) {
     });
 }
 
-/// Returns the tool's name for the checkpoint; none if it has a blank: that marks our own texts, such as `restore <id>`.
+/// Returns the tool's name for the checkpoint. Returns none if the name has a blank: only our own texts have one, for example
+/// `restore <id>`.
 fn tool_name(tool: &Tool) -> Option<String> {
     Some(tool.name.clone()).filter(|name| !name.trim().is_empty() && !name.contains(' '))
 }
@@ -315,7 +327,7 @@ fn texts(paths: &[BString]) -> Vec<String> {
     paths.iter().map(ToString::to_string).collect()
 }
 
-/// Notes that the tool is in use, which the guard may have noted before.
+/// Adds the call to `turns.toml`. The guard may have added it before: then keeps the `start` that the guard has noted.
 fn note_begun(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &ReachHere, key: &str) {
     let paths = match reach {
         ReachHere::Paths(paths) => Some(texts(paths)),
@@ -329,7 +341,8 @@ fn note_begun(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Rea
         Command { agent: process::agent(), since, until: None, began: milliseconds(), head, is_settled: false }
     });
     let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
-    // A tool that names files elsewhere may change any file here only while it is open: `used_anything` does not remember it.
+    // If a tool names files outside this worktree, it may change any file here, but only while it is in use. `used_anything`
+    // does not count it.
     let uses_anything = tool.reach == Reach::Anything;
     worktree.edit_turns(|turns| {
         let own = turns.entry(&report.session);
@@ -339,22 +352,23 @@ fn note_begun(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Rea
     });
 }
 
+/// Removes the call from `turns.toml`, or marks it as a command that keeps running in the background.
 fn note_ended(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) {
     let uses_anything = tool.reach == Reach::Anything;
     worktree.edit_turns(|turns| {
         let own = turns.entry(&report.session);
-        if let Some(at) = event::ended(&own.calls, key) {
+        if let Some(index) = event::ended(&own.calls, key) {
             if tool.is_background {
-                own.calls[at].leave_running(process::own_start());
+                own.calls[index].leave_running(process::own_start());
             } else {
-                own.calls.remove(at);
+                own.calls.remove(index);
             }
         }
         own.account(report.agent_id.as_deref()).used_anything |= uses_anything;
     });
 }
 
-/// Forgets what `session` has open here, if neither a turn of it nor a tool call is under way.
+/// Removes the entry of `session` from `turns.toml` if it has neither an open turn nor an open call.
 fn forget_idle(worktree: &Worktree<'_>, session: &Session) {
     if session.under_way.is_none() {
         worktree.edit_turns(|turns| turns.entries.retain(|it| it.id != session.id || !it.calls.is_empty()));
@@ -365,14 +379,15 @@ fn milliseconds() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
+/// Notes that a checkpoint has just looked at the whole worktree.
 fn note_full_pass(worktree: &Worktree<'_>) {
     worktree.edit_turns(|turns| turns.scanned = milliseconds());
 }
 
-/// Returns true if the last pass over the whole worktree was long enough ago.
+/// Returns true if the last look at the whole worktree is older than the setting `agents.pre-tool-scan`.
 fn is_full_pass_due(context: &Context) -> bool {
     let since = milliseconds() - context.turns().scanned;
     let least = i64::try_from(context.settings.agents.pre_tool_scan.as_millis()).unwrap_or(i64::MAX);
-    // If the clock was set back, the time of the last pass says nothing.
+    // If the clock was set back, the time of the last look means nothing.
     since < 0 || since >= least
 }
