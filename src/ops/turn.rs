@@ -4,7 +4,7 @@
 //! turn's first checkpoint is taken, [`OpenTurn::shadow_with_baseline`] adds the baseline to the shadow before it. So a turn
 //! that changes nothing leaves nothing in the shadow.
 //!
-//! Saves use [`OpenTurn`]. [`end`] ends a turn for each [`EndReason`], and [`write()`] must follow each checkpoint.
+//! Saves use [`OpenTurn`], and then call [`write()`]. [`end`] ends a turn for each [`EndReason`].
 
 mod pending;
 
