@@ -102,8 +102,7 @@ fn steps_beside(
     }
     let mut all = Vec::new();
     for (checkpoint, mut changes) in chain.into_iter().rev() {
-        // Work that was carried forward or restored has its authors in the chain of its source. If the source is in this chain,
-        // its steps are among ours already.
+        // The source of carried or restored work has the authors. If it is in this chain, its steps are among ours already.
         let put_back = restored(&checkpoint.origin);
         let source = checkpoint.origin.carried.or(put_back).filter(|id| repo.is_commit(*id).unwrap_or(false));
         let source = source.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
@@ -202,8 +201,8 @@ impl Work {
                     AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
                 })
             };
-            // A chain may have deleted or renamed a file that the base of the next chain still has: bring the file back first.
-            // Lines that are in the renamed file keep their authors; the author of the others is unknown.
+            // A chain may have deleted or renamed a file that the base of the next chain has: bring the file back first. Lines
+            // that the renamed file has keep their authors; the author of the others is unknown.
             let mut back = Vec::new();
             for change in &step.changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
@@ -297,9 +296,9 @@ fn since_other_bases(repo: &Repo, steps: &[Step], committed: &[Change]) -> Resul
     Ok(changes)
 }
 
-/// Returns what a person committed between two chains: that of the steps before, which left the files as `left` says, and that
-/// of `step`, which is on a later commit that a reset has removed from HEAD. Returns only files to which lines were added and
-/// none removed: other differences may be in the steps of both chains.
+/// Returns what a person committed between the chain of the steps before, which left the files as `left` says, and that of
+/// `step`. The latter is on a later commit, which a reset has removed from HEAD. Returns only files to which lines were added
+/// and none removed: other differences may be in the steps of both chains.
 fn committed_between(
     repo: &Repo,
     replay: &Replay<'_>,

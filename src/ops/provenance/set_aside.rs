@@ -1,8 +1,9 @@
 //! Finds shadows that were set aside and whose work comes back, for example by `git stash pop` or `git reset HEAD~1`.
 //!
-//! [`waiting`] and [`taken_back`] return the shadows that may be meant. [`take_up`] compares them with the worktree before a
-//! turn begins, and carries the work that is here forward to the live shadow, so that it keeps its authors. Only the content
-//! decides: a file is as a checkpoint left it, or contains at least half of the lines that the shadow added.
+//! [`waiting`] and [`taken_back`] return the shadows that may be meant. [`take_up`] compares them with the worktree, before a
+//! turn begins or after a reset during one. It carries the work that is here forward to the live shadow, so that it keeps its
+//! authors. Only the content decides: a file is as a checkpoint left it, or contains at least half of the lines that the shadow
+//! added.
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
