@@ -214,7 +214,7 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, known: Base) -> Result<()> 
 }
 
 /// Returns the content of the commit `old`, from which a reset moved HEAD to `head`, by contributor. Leaves out what the last
-/// checkpoint has already, with its tree `last_tree_id`.
+/// checkpoint has already; its tree is `last_tree_id`.
 ///
 /// Looks only at the files of `changes`, in which the worktree differs from `head`. The tree `taken_up_tree_id` has the work of
 /// sessions that was taken up from archived shadows. `removed_commits` are all commits that resets removed.

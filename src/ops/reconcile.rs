@@ -35,8 +35,8 @@ use crate::{
     },
 };
 
-/// Condenses the commits that have moved HEAD since the last look, and links those that repeat recorded work. Returns where the
-/// reflog ends. Under one lock, only the first call does this.
+/// Condenses the commits that have moved HEAD since the last look, and links those that repeat recorded work. Under one lock,
+/// only the first call does so. Returns where the reflog ends.
 ///
 /// Never scans the worktree: it looks only at files in which HEAD and the last checkpoint differ. If HEAD has moved further
 /// since the last commit that took work, [`follow`](super::follow) carries the work forward there.
@@ -144,8 +144,8 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     Ok(log_end)
 }
 
-/// Returns those of `moves` that commands of agents may have made which are still open: all moves since the first of these
-/// commands began. The guard has noted where HEAD was then.
+/// Returns those of `moves` that an open command of an agent may have made: all moves since the first of these commands began.
+/// The guard notes where HEAD is when a command begins.
 fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadMove] {
     let turns = context.turns();
     let in_turn = turns.entries.iter().filter(|entry| entry.turn.is_some());
@@ -273,8 +273,8 @@ struct Judge<'w, 'c> {
     /// has the waiting shadows: archived ones, and live ones elsewhere, whose work is in no record yet. In a rebase, each list
     /// has them.
     candidates: BTreeMap<Base, Vec<Candidate>>,
-    /// The shadows whose work a commit on another base than the known one may take. The shadow on the known base is one of the
-    /// waiting ones here, so its files are also found under new names. Read for the first such commit, and used for all.
+    /// The shadows whose work a commit on another base than the known one may take. Here, the shadow on the known base counts
+    /// as a waiting one, so its files are also found under new names. Read for the first such commit, and used for all.
     for_other_bases: Option<Vec<Candidate>>,
     /// True between the start and the end of a rebase.
     is_in_rebase: bool,
@@ -297,7 +297,7 @@ impl Judge<'_, '_> {
             return Ok(true);
         }
         // A resolved cherry-pick that git has just reported is condensed even if it takes no work. This run removes its entry
-        // in `commit.toml`, so a later run could not judge it.
+        // in `commit.toml`, and without the entry, a later run could not judge the commit.
         if moved.kind == MoveKind::Resolved && self.reported == Some(moved.to) {
             return Ok(true);
         }

@@ -95,10 +95,11 @@ pub(crate) fn save_and_write_turns_if(
 /// Takes a checkpoint of `worktree`.
 ///
 /// First takes a checkpoint of what each new stash entry took away. Then takes checkpoints of the files that open tool calls
-/// name, for the sessions of these calls. If a tool changes such a file meanwhile, saves these files once more, and then the
-/// rest, at most [`named::MOST_ATTEMPTS`] times.
+/// name, for the sessions of these calls. If a tool changes such a file before the rest is saved, starts again with these
+/// files, at most [`named::MOST_ATTEMPTS`] times.
 ///
-/// If objects are missing, sets aside the chain that needs them and tries once more; also once more after any other race.
+/// If objects are missing, sets aside the chain that needs them, and tries once more. After a race with another process, tries
+/// once more, too.
 pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<SavedAndSeen> {
     save_worktree_if(worktree, request, None)
 }
@@ -131,8 +132,8 @@ fn save_worktree_if(
 /// Takes a checkpoint of what each new stash entry took away, with the author of `request`. For example, an agent edits a file
 /// and runs `git stash`, and no save has seen the edit.
 ///
-/// The next checkpoint lacks the stashed work, so the save that takes it archives this one. After `git stash pop`, the archive
-/// shows whose work it is. The work of people needs no such checkpoint.
+/// The checkpoint that follows lacks the stashed work. So the save that takes it archives the checkpoint of the stashed work:
+/// after `git stash pop`, the archive shows whose work that is. The work of people needs no such checkpoint.
 fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     let entries = stashed::unseen(worktree)?;
     if entries.is_empty() {
@@ -150,7 +151,7 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     saved
 }
 
-/// Returns what triggers the save of the files that open tool calls name, which comes before that of `request`.
+/// Returns what triggers the save of the files that open tool calls name, when `request` is about to be saved.
 fn trigger<'r>(worktree: &Worktree<'_>, request: &'r Request) -> Result<Trigger<'r>> {
     Ok(match request.turn_of.as_deref() {
         Some(session) if request.ends_turn => Trigger::EndOf(session),
@@ -185,8 +186,8 @@ pub(crate) fn look_after_saving_named<'w>(
     Ok(looked)
 }
 
-/// Tries to save, and once more if objects are missing or after a race. With `fails_if_named_changed`, returns a race instead:
-/// the caller first saves the files that open tool calls name.
+/// Tries to save, and tries once more if objects are missing or after a race. With `fails_if_named_changed`, returns a race as
+/// an error: the caller first has to save the files that open tool calls name.
 fn try_twice(
     worktree: &Worktree<'_>,
     request: &Request,

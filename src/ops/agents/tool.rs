@@ -72,7 +72,7 @@ pub(crate) fn saving_before_commit(worktree: &Worktree<'_>) -> Result<Option<Sav
     // Even if a person made all other changes, the files that open tool calls name are saved as their sessions'.
     let origin = author::before_commit(worktree)?.or_else(|| named::is_any_file_named(worktree).then(Origin::default));
     if worktree.repo.is_rebasing() {
-        // During a rebase, the baseline of the turn stays on the base before it: save outside the turn, with an unknown author.
+        // The baseline of the turn stays on the base from before the rebase: save outside the turn, with an unknown author.
         return Ok(origin.map(|_| Saving::unknown()));
     }
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
@@ -121,7 +121,8 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
         sign_of_life::note(worktree, report)?;
         match &reach {
             ReachHere::Paths(paths) => save_before_call(worktree, report, key, Some(paths.clone()))?,
-            // The tool may delete the only copy of a file, or people may have changed files since the turn or the last pass.
+            // Save all first: the tool may delete a file, or people may have changed files since the turn or the last full
+            // pass.
             ReachHere::Anything if tool.may_destroy || is_after_turn || is_full_pass_due(worktree) => {
                 save_before_call(worktree, report, key, None)?;
             }
@@ -213,7 +214,7 @@ fn save_as_unknown(worktree: &Worktree<'_>, reach: &ReachHere) -> Result<()> {
     save(worktree, &Saving { scope, ..Saving::unknown() }).map(drop)
 }
 
-/// Stores a session of which the end of a tool call is the first event that we see. Its turn is under way, but has no baseline:
+/// Stores a session whose first event that we see is the end of a tool call. Its turn is under way, but has no baseline:
 /// the state of the worktree before is unknown.
 fn begin_without_baseline(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
     let repo = &worktree.repo;
@@ -378,15 +379,15 @@ fn milliseconds() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
-/// Notes that a checkpoint has just looked at the whole worktree.
+/// Notes that a save has just made a full pass: it has looked at the whole worktree.
 fn note_full_pass(worktree: &Worktree<'_>) {
     worktree.edit_turns(|turns| turns.scanned = milliseconds());
 }
 
-/// Returns true if the last look at the whole worktree is older than the setting `agents.pre-tool-scan`.
+/// Returns true if the last full pass is longer ago than the setting `agents.pre-tool-scan`.
 fn is_full_pass_due(context: &Context) -> bool {
     let since = milliseconds() - context.turns().scanned;
     let least = i64::try_from(context.settings.agents.pre_tool_scan.as_millis()).unwrap_or(i64::MAX);
-    // If the clock was set back, the time of the last look means nothing.
+    // If the clock was set back, the time of the last pass means nothing.
     since < 0 || since >= least
 }

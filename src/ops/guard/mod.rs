@@ -1,8 +1,8 @@
 //! The guard: do two sessions get in each other's way in this worktree?
 //!
 //! [`before_tool`] checks whether a session may use a tool here: for example, HEAD may be a commit of another live session.
-//! [`after_tool`] checks whether the commit on which the call began is still the session's to work on. The table in
-//! `model::guard` decides what is denied, and `agents::tool` calls both.
+//! [`after_tool`] checks the same for the commit on which the call began: another session may have moved HEAD since. The table
+//! in `model::guard` decides what is denied, and `agents::tool` calls both.
 //!
 //! A call that is allowed leaves a claim: the session's entry in `turns.toml`. The worktree's lock is held meanwhile, so if two
 //! sessions begin at once, the second one sees the claim of the first. The guard is on the way of each tool call, so it is
@@ -112,7 +112,7 @@ fn judge_before(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// Decides whether the changes of a tool call may be saved as the session's. For the claim, the call has ended.
+/// Decides whether the changes of a tool call may be saved as the session's. In the session's claim, the call then has ended.
 ///
 /// After a denial, the changes are in the archive, and no shadow has changed.
 pub fn after_tool(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
@@ -145,8 +145,8 @@ fn judge_after(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// Returns true if the file of `session` has been lost. If there is none, it has been lost if it existed when the call began
-/// (`has_begun`), or if this repository has checkpoints but no session file at all. Otherwise, the session is new.
+/// Returns true if the file of `session` has been lost: it is missing, and it existed when the call began (`has_begun`), or
+/// this repository has checkpoints but no session file at all. Otherwise, a session without a file is new.
 fn is_lost(context: &Context, session: &str, has_begun: bool) -> Result<bool> {
     let repo = &context.repo;
     if session_info::peek(context, session).is_some() {

@@ -44,14 +44,15 @@ pub(super) const READ_AHEAD: usize = 32 << 20;
 pub(super) enum Extent {
     /// It reads all that it would restore, but takes no checkpoint and changes nothing.
     DryRun,
-    /// If nothing seems to be left to do, it takes no checkpoint and returns no result; else it is a full one.
+    /// If nothing seems to be left to do, it takes no checkpoint and returns no result. Otherwise, it is the same as `Full`.
     IfChanged,
     /// It takes a checkpoint of the worktree and restores.
     Full,
 }
 
-/// Calls `attempt` up to three times, so that a restore with nothing to do takes no checkpoint. The first attempt is cheap and
-/// may be wrong about that: then a dry run finds what is left to do, and the third attempt restores it.
+/// Calls `attempt` up to three times, so that a restore with nothing to do takes no checkpoint. The first attempt trusts the
+/// plan. If the plan has nothing to do, a dry run also reads the files. If they differ from the target, the third attempt
+/// restores it.
 pub(super) fn attempt_if_needed(attempt: impl Fn(Extent) -> Result<Option<Restored>>) -> Result<Restored> {
     if let Some(restored) = attempt(Extent::IfChanged)? {
         return Ok(restored);

@@ -160,8 +160,8 @@ pub(super) fn author_of(worktree: &Worktree<'_>, request: &Request) -> Result<Or
     }
 }
 
-/// Returns the open tool call by which `origin` may have run git, for example `git cherry-pick -n`. Lines that git brought from
-/// commits meanwhile keep their authors.
+/// Returns the open tool call with which `origin` may have run git, for example `git cherry-pick -n`. Lines that git brought
+/// from commits meanwhile keep their authors.
 fn call_that_may_have_run_git(worktree: &Worktree<'_>, scope: &Scope, origin: &Origin) -> Option<OpenCall> {
     let repo = &worktree.repo;
     // A tool that names its files does not run git, and a restore knows who wrote what it restores.
