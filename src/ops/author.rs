@@ -1,9 +1,9 @@
 //! Infers who made the unsaved changes, from the open turns and tool calls in `turns.toml`.
 //!
 //! The author is the session whose tool in use may have made the change, or a human if there is no such tool. If several
-//! sessions, or a command in the background, may have made it, the author is unknown. Each function is for one occasion:
-//! [`unsaved`] for a save that names no author, and [`before`] a tool call, [`before_prompt`], [`before_commit`] and
-//! [`at_turn_end`].
+//! sessions, or a command in the background, may have made it, the author is unknown. Each occasion has its function:
+//! [`unsaved`] is for a save that names no author, [`before`] for a tool call; the names of [`before_prompt`],
+//! [`before_commit`] and [`at_turn_end`] say it.
 //!
 //! A command counts as in use only while one of its processes runs. Before that, the agent may be waiting for the user's
 //! permission, and no event reports if the user refuses it. Afterwards, the command may have been interrupted. Changes that are
@@ -81,8 +81,9 @@ fn command_state(command: &Command, called_by: CalledBy) -> CommandState {
     })
 }
 
-/// Returns true if the user may have refused all those of `calls` that name no files: there are some, they are commands, and
-/// no process of them is found. A command of a dead agent counts as running, because it may have run until the agent died.
+/// Returns true if the user may have refused the commands among `calls`: at least one call names no files, each such call is a
+/// command, and no process of these commands is found. A command of a dead agent counts as running, because it may have run
+/// until the agent died.
 pub(crate) fn commands_may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
     let is_not_running = |call: &Call| {
         let state = call.command.as_ref().filter(|_| !call.is_background).map(|it| command_state(it, CalledBy::Agent));

@@ -28,7 +28,7 @@ use crate::{
 /// Leaves out nothing of a file if a step of an agent left the same content: the checkpoints have its authors, too.
 ///
 /// If `is_promised`, the trailer of the commit names the new record, and the record must not be empty. If no session has done
-/// anything since the earlier records, it then covers all work.
+/// anything since the earlier records, the new record then covers all work.
 pub(crate) fn leave_out_covered(
     repo: &Repo,
     ids: &[RecordId],

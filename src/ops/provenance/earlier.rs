@@ -1,7 +1,7 @@
 //! Finds the records of earlier versions of files whose lines come back, for example by `git checkout <commit> -- <path>`.
 //!
-//! `recorded` calls [`of_earlier_versions`]: no reset shows in the reflog then, so only the content does. This costs reading
-//! old blobs, so each loop has a limit.
+//! `recorded` calls [`of_earlier_versions`]: such a command leaves nothing in the reflog, so only the content shows it. Old
+//! blobs have to be read for that, so each loop has a limit.
 
 use std::collections::HashSet;
 

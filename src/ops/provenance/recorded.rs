@@ -104,8 +104,7 @@ pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
     let mut ids = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
-    // A commit repeats only work that was recorded before. Within its second, only this worktree's records are sure to be
-    // older.
+    // A commit repeats only work that was recorded before. Of the same second, only records of this worktree are surely older.
     let was_earlier = |record: Record| {
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
     };
@@ -273,8 +272,8 @@ pub(crate) fn is_in(
     records_found_at(Place::In(commit), &context.repo, head, None, [(*id, any_part)]).map(|found| !found.is_empty())
 }
 
-/// Returns those of the records `ids` of whose work `place` has at least half in one file. If an id comes with true, any part
-/// of the work is enough. `changes` are all changes from `head` to `place`; none if the caller does not have them.
+/// Returns those of the records `ids` whose work is at `place`: at least half of it, in one file. If an id comes with true, any
+/// part of the work is enough. `changes` are all changes from `head` to `place`; none if the caller does not have them.
 fn records_found_at(
     place: Place,
     repo: &Repo,

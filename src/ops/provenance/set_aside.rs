@@ -51,8 +51,8 @@ pub(crate) struct Waiting {
     pub(crate) checkpoint: Checkpoint,
 }
 
-/// Returns the shadows whose work is in no record yet, newest first: archived ones, and live ones but those with the base and
-/// worktree of `except`. Includes shadows of other worktrees, because all worktrees share one stash.
+/// Returns the shadows whose work is in no record yet, newest first: archived ones, and live ones except those with the base
+/// and worktree of `except`. Includes shadows of other worktrees, because all worktrees share one stash.
 pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> {
     let mut tips = live_tips(repo, None)?;
     let is_excepted = |name: &ShadowName| (name.base, &name.worktree) == (except.base, &except.worktree);
@@ -207,7 +207,7 @@ pub(crate) fn sessions_of(repo: &Repo, tip: &Checkpoint, paths: &[BString]) -> R
     Ok(work.all_sessions().into_iter().map(Into::into).collect())
 }
 
-/// Returns the sessions of which `shadow` has work that is also in a stash entry.
+/// Returns the sessions whose work is both in `shadow` and in a stash entry.
 pub(crate) fn stashed(context: &Context, shadow: &Shadow) -> Result<Vec<String>> {
     let repo = &context.repo;
     let Some(tip) = &shadow.tip else { return Ok(Vec::new()) };
