@@ -155,7 +155,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
         failpoint::hit("follow:before-refs");
         repo.update_refs(&updates)?;
         failpoint::hit("follow:after-refs");
-        Written::settle_all(written.into_iter().chain([seen_objects]))?;
+        Written::check_and_release_all(written.into_iter().chain([seen_objects]))?;
     }
     for mut session in sessions {
         // The shadow on HEAD now contains the baseline of the turn.
@@ -210,7 +210,7 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, known: Base) -> Result<()> 
         repo.update_refs(&[RefUpdate { name: shadow.name.to_ref(), old: expected, new }])?;
         failpoint::hit("follow:after-refs");
     }
-    Written::settle_all(written.into_iter().chain([seen_objects]))
+    Written::check_and_release_all(written.into_iter().chain([seen_objects]))
 }
 
 /// Returns the content of the commit `old`, from which a reset moved HEAD to `head`, by contributor. Leaves out what the last

@@ -266,7 +266,7 @@ impl<'c> OpenTurn<'c> {
     /// Notes that the turn has a checkpoint. The caller must call [`write()`] later.
     pub(crate) fn took_checkpoint(mut self, worktree: &Worktree<'_>) {
         // A failure loses nothing: until the pending ref is released, it keeps these objects.
-        if let Err(error) = Written::settle_all(self.written.drain(..)) {
+        if let Err(error) = Written::check_and_release_all(self.written.drain(..)) {
             tracing::warn!(%error, "cannot check the objects of the state before the turn");
         }
         failpoint::hit("turn:before-session");

@@ -72,7 +72,7 @@ pub(crate) fn checkpoint_unseen(worktree: &Worktree<'_>, made: &Made, base: Base
     failpoint::hit("unseen:before-refs");
     publish(worktree, &mut shadow)?;
     failpoint::hit("unseen:after-refs");
-    written.settle()?;
+    written.check_and_release()?;
     for turn in turns {
         turn.took_checkpoint(worktree);
     }

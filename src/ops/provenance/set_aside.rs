@@ -188,7 +188,7 @@ pub(crate) fn take_up(
         failpoint::hit("recall:before-refs");
         repo.update_refs(&updates)?;
         failpoint::hit("recall:after-refs");
-        written.settle()?;
+        written.check_and_release()?;
         if let Some(id) = id {
             shadow.was_moved(id);
         }

@@ -174,7 +174,7 @@ pub(crate) fn leave(
     }
     add_info(&mut session, info);
     let step = transition(Some(session.phase), session_event);
-    let seen = if step.actions.contains(&Action::CloseTurn) {
+    let saved = if step.actions.contains(&Action::CloseTurn) {
         close_turn(worktree, &mut session, EndEvidence::Reported)?
     } else {
         if author::has_left_command(worktree, id) {
@@ -184,7 +184,7 @@ pub(crate) fn leave(
         turn::end(worktree, &mut session, EndReason::Stopped, None)?;
         None
     };
-    let skipped = seen.as_ref().map(|seen| seen.skipped.clone()).unwrap_or_default();
+    let skipped = saved.as_ref().map(|saved| saved.skipped.clone()).unwrap_or_default();
     if session_event == SessionEvent::End {
         turn::end(worktree, &mut session, EndReason::Ended, None)?;
     }
@@ -193,6 +193,6 @@ pub(crate) fn leave(
     failpoint::hit("stop:before-session");
     session_info::store(worktree, &session)?;
     failpoint::hit("stop:after-session");
-    let checkpoint = seen.filter(|seen| seen.created);
+    let checkpoint = saved.filter(|saved| saved.created);
     Ok(Stopped { version: 1, session: State::from(&session), checkpoint, skipped })
 }

@@ -192,7 +192,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     if let Opening::Prompt(_) = opening
         && keep_baseline(worktree, (id, &turn), &shadow, &mut seen, side_tree_id)?
     {
-        written.settle()?;
+        written.check_and_release()?;
     }
     failpoint::hit("prompt:before-session");
     session = session.with_turn(Some(&turn));
@@ -354,7 +354,7 @@ fn keep_baseline(
     if old != Some(pending_id) {
         repo.update_refs(&[RefUpdate { name, old, new: Some(pending_id) }])?;
     }
-    commits.settle()?;
+    commits.check_and_release()?;
     save::store_cache(repo, seen, Some(pending_id));
     Ok(true)
 }
