@@ -201,7 +201,7 @@ pub(crate) fn look_at_paths<'r>(
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: named.skipped }, objects))
 }
 
-/// Returns the worktree after the steps of `known`, without reading it.
+/// Returns the state of the worktree after the steps of a restore, without reading it.
 pub(crate) fn look_at_own_steps<'r>(
     repo: &'r Repo,
     OwnSteps { steps, from, .. }: &OwnSteps,

@@ -73,13 +73,13 @@ pub(crate) enum Scope {
     PathsIfThere(Vec<BString>),
     /// At the paths of these staged changes; at the whole worktree where that is needed to see whether files were renamed.
     Staged(Vec<Change>),
-    /// Nowhere: the changes are known.
+    /// Not at the worktree: the steps of a restore are all that has changed there.
     OwnSteps(OwnSteps),
     /// At what this stash entry took away and the last checkpoint lacks.
     Stashed(ObjectId),
 }
 
-/// What has changed since the last checkpoint.
+/// What a restore has changed since the last checkpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnSteps {
     /// The steps that were taken.

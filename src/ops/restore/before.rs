@@ -87,29 +87,29 @@ pub(super) struct Before<'c> {
 }
 
 impl<'c> Before<'c> {
-    /// Takes the lock and saves everything, unless `request` says otherwise. Returns none if something is unsaved, but `consider`
+    /// Takes the lock and saves everything, unless `options` says otherwise. Returns none if something is unsaved, but `consider`
     /// finds nothing to do: then no checkpoint is taken.
     pub(super) fn take(
         context: &'c Context,
-        request: &BeforeOptions,
+        options: &BeforeOptions,
         consider: Option<Consider<'_>>,
     ) -> Result<Option<Self>> {
-        save::refuse_protected(context, request.force)?;
-        let worktree = if request.is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
+        save::refuse_protected(context, options.force)?;
+        let worktree = if options.is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
         let journal = Journal::read(context.repo.git_dir())?;
-        if !request.after_crash && journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying) {
+        if !options.after_crash && journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying) {
             return Err(Error::refused("an earlier restore was interrupted")
                 .with_hint("'git checkpoint restore --continue' finishes it, 'git checkpoint undo' reverses it"));
         }
-        if request.is_dry {
+        if options.is_dry {
             return Self::look(worktree, journal).map(Some);
         }
         let rescued = sweep(context, journal.as_ref())?;
         let index = context.repo.user_index_identity();
         let wanted = save::Request {
             author: Author::Infer,
-            message: Some(request.subject.clone()),
-            hold: Hold::ForRestore { index: request.keeps_index },
+            message: Some(options.subject.clone()),
+            hold: Hold::ForRestore { index: options.keeps_index },
             ..save::Request::default()
         };
         let taken = match consider {

@@ -88,7 +88,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
     let session = session.as_deref().filter(|_| !takes_all);
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session);
     let consider = |sight: Sight<'_>| planned(sight)?.has_work(sight.repo);
-    let request = BeforeOptions {
+    let before_options = BeforeOptions {
         subject: restored_target::subject_before(Some(target_id)),
         is_dry: extent == Extent::DryRun,
         keeps_index: options.staged,
@@ -96,7 +96,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         after_crash: false,
     };
     let consider = (extent == Extent::IfChanged).then_some(&consider as before::Consider<'_>);
-    let Some(before) = Before::take(context, &request, consider)? else { return Ok(None) };
+    let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };
     failpoint::hit("restore:after-save");
     let planned = planned(before.sight())?;
     let (steps, kept) = (planned.plan.groups.iter().flat_map(plan::Group::steps).count(), planned.plan.kept.len());

@@ -56,7 +56,7 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
 
 fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
-    let request = BeforeOptions {
+    let before_options = BeforeOptions {
         subject: restored_target::subject_before(None),
         is_dry: extent == Extent::DryRun,
         keeps_index: true,
@@ -69,7 +69,7 @@ fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<O
         plan_of(&sight.scene(context, &target), &journal, options.all)?.has_work(sight.repo)
     };
     let consider = (extent == Extent::IfChanged).then_some(&consider as Consider<'_>);
-    let Some(before) = Before::take(context, &request, consider)? else { return Ok(None) };
+    let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };
     let journal = before.journal.as_ref().ok_or_else(nothing_to_undo)?;
     let repo = before.repo();
     let target = Snapshot::read(repo, journal.pre_restore)?;
