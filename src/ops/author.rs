@@ -57,8 +57,8 @@ enum CalledBy {
 /// for the user's permission. Meanwhile, the user may edit the file.
 const LONGEST_CALL: i64 = 30;
 
-/// Returns whether the tool of `call` made the unsaved changes. A command in the background counts as one that made them;
-/// [`between`] then returns an unknown author.
+/// Returns whether the tool of `call` made the unsaved changes. A command in the background counts as one that made them:
+/// [`between`] decides what follows from that.
 fn involvement(call: &Call, called_by: CalledBy) -> Involvement {
     let Some(command) = call.command.as_ref().filter(|_| !call.is_background) else {
         let is_in_doubt = call.paths.is_some() && (call.is_overtaken || call.started < clock() - LONGEST_CALL);
@@ -333,7 +333,8 @@ pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
     session.is_some_and(|session| process::life(session.process.as_ref()) == Life::Dead)
 }
 
-/// Returns the author of the changes that the tools of `uses`, and no other tools, may have made.
+/// Returns the author of the changes that the tools of `uses`, and no other tools, may have made. It is unknown if one of them
+/// is in doubt, if they are of several sessions, or if all are commands in the background.
 fn between(context: &Context, uses: &[Use<'_>], called_by: CalledBy) -> Origin {
     let involvements: Vec<_> = uses.iter().map(|(_, call)| involvement(call, called_by)).collect();
     let with =
