@@ -122,6 +122,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     };
     let takes_work = moves.iter().map(|moved| judge.takes_work(moved)).collect::<Result<Vec<bool>>>()?;
     let now = now.to_string();
+    // An entry for another HEAD is for a commit that was made, or that the user gave up.
     let mut done: Vec<CommitNote> = prepared.commits.iter().filter(|note| note.head != now).cloned().collect();
     for effect in plan(&moves, &takes_work) {
         worktree.check_interrupt()?;

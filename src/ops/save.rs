@@ -87,7 +87,7 @@ pub(crate) fn save_and_write_turns_if(
     let taken = save_worktree_if(worktree, request, consider)?;
     if let Err(error) = turn::write(worktree) {
         // The checkpoint and its ref exist: this must not fail the save.
-        tracing::warn!(%error, "cannot note the turn");
+        tracing::warn!(%error, "cannot write the open turns");
     }
     Ok(taken)
 }

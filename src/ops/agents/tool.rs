@@ -121,8 +121,7 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
         sign_of_life::note(worktree, report)?;
         match &reach {
             ReachHere::Paths(paths) => save_before_call(worktree, report, key, Some(paths.clone()))?,
-            // Save all first: the tool may delete a file, or people may have changed files since the turn or the last full
-            // pass.
+            // Save first: the tool may delete a file, or people may have changed files since the turn or the last full pass.
             ReachHere::Anything if tool.may_destroy || is_after_turn || is_full_pass_due(worktree) => {
                 save_before_call(worktree, report, key, None)?;
             }

@@ -60,10 +60,10 @@ pub(super) fn of_earlier_versions(
         let (mut has_some, mut is_by_git) = (false, false);
         for (change, leaf, lines, is_old) in &mut files {
             let before = repo.find_leaf(tree_id, change.path.as_bstr())?;
-            let left = leaf.filter(|leaf| Some(*leaf) != before && Some(*leaf) != change.before);
+            let version = leaf.filter(|leaf| Some(*leaf) != before && Some(*leaf) != change.before);
             // Read the blob only if it may still change the answer for this commit.
-            if left.is_some() && !records.is_empty() && !(has_some && (is_by_git || !*is_old)) {
-                let text = text_of(repo, left)?;
+            if version.is_some() && !records.is_empty() && !(has_some && (is_by_git || !*is_old)) {
+                let text = text_of(repo, version)?;
                 let Some(rest) = left_to_read.checked_sub(text.len()) else { return Ok(ids) };
                 left_to_read = rest;
                 if telling_lines(&text).any(|line| lines.contains(line)) {

@@ -140,7 +140,7 @@ fn steps_beside(
                 _ if !is_own => (Origin::default(), None),
                 Ok(moved) => (checkpoint.origin, moved),
                 Err(error) => {
-                    tracing::warn!(%error, checkpoint = %checkpoint.id, "lost the authors of lines that git moved");
+                    tracing::warn!(%error, checkpoint = %checkpoint.id, "lost the authors of lines from other commits");
                     (Origin { contributor: Contributor::Unknown, ..Origin::default() }, None)
                 }
             };

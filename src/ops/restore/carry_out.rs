@@ -155,7 +155,8 @@ impl<'a> RestoreRun<'a> {
         if let Some(staging) = self.staging() {
             staging.verify(self.repo)?;
         }
-        let pre_restore = self.pre_restore.ok_or_else(|| Error::internal("there is no checkpoint from before"))?;
+        let pre_restore =
+            self.pre_restore.ok_or_else(|| Error::internal("there is no checkpoint of the state before"))?;
         if snapshot::verify_before(self.repo, pre_restore, &self.planned.plan).is_err() {
             before.write_again()?;
             snapshot::verify_before(self.repo, pre_restore, &self.planned.plan)?;
