@@ -98,7 +98,7 @@ pub(crate) fn condense(
         if candidate.is_live {
             carry_forward(worktree, made.base, made.commit, Rest::IsSetAside)?;
         } else if candidate.tip.archived && !candidate.touched.is_empty() && candidate.is_all_in(repo, tree_id)? {
-            mark_settled(repo, candidate, Settled::Condensed)?;
+            settle(repo, candidate, Settled::Condensed)?;
         }
     }
     Ok(())
@@ -230,7 +230,7 @@ fn without_committed(repo: &Repo, on_base: &LiveShadows, commit: ObjectId) -> Re
 }
 
 /// Marks in an archived shadow's name that all of its work is committed.
-fn mark_settled(repo: &Repo, candidate: &Candidate, settled: Settled) -> Result<()> {
+fn settle(repo: &Repo, candidate: &Candidate, settled: Settled) -> Result<()> {
     let name = refname::settled_archive_ref(&candidate.tip.name, settled);
     let id = candidate.tip.id;
     repo.update_refs(&[

@@ -40,12 +40,12 @@ pub(crate) struct Step {
     pub(crate) origin: Origin,
     /// Sorted by path.
     pub(crate) changes: Vec<Change>,
-    /// The authors of lines that git brought from other commits.
+    /// The owners of lines that git brought from elsewhere.
     pub(crate) moved: Option<Rc<Attribution>>,
 }
 
 impl Step {
-    /// Returns the step of a checkpoint with `changes`, none of which git brought from other commits.
+    /// Returns the step of a checkpoint with `changes`, and without lines from elsewhere.
     pub(crate) fn new(origin: Origin, changes: Vec<Change>) -> Self {
         Self { origin, changes, moved: None }
     }
@@ -55,15 +55,15 @@ impl Step {
         self.changes.iter().any(|change| change.path == *path || change.old_path.as_ref() == Some(path))
     }
 
-    /// Returns true if this step changes the file of `change`, and leaves it as `change` does.
-    fn ends_like(&self, change: &Change) -> bool {
+    /// Returns true if the file is the same after this step as after `change`.
+    fn leaves(&self, change: &Change) -> bool {
         match self.changes.binary_search_by(|it| it.path.cmp(&change.path)) {
             Ok(at) => self.changes[at].after == change.after,
             Err(_) => change.after.is_none() && self.touches(&change.path),
         }
     }
 
-    /// Returns the owners of the lines that git brought into the file of `change` from other commits.
+    /// Returns the owners of the lines that git brought into a changed file from elsewhere.
     pub(super) fn brought(&self, change: &Change) -> Option<&FileOwnership> {
         let id = change.after.map(|leaf| leaf.id);
         let files = &self.moved.as_ref()?.files;
@@ -346,7 +346,7 @@ fn content_by(leaf: Option<Leaf>, read: &mut impl FnMut(ObjectId) -> Result<Vec<
 
 /// Returns the session that left the file as the commit has it.
 pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str> {
-    let last = steps.iter().rev().find(|step| step.ends_like(change))?;
+    let last = steps.iter().rev().find(|step| step.leaves(change))?;
     // If git brought lines into the file, they have authors of their own, and the file as a whole has none.
     let is_own = last.origin.contributor == Contributor::Agent && last.brought(change).is_none();
     last.origin.session.as_deref().filter(|_| is_own)
