@@ -72,7 +72,7 @@ impl Step {
     }
 }
 
-/// Returns what the checkpoints up to `tip` did to the files that `wanted` accepts, oldest first.
+/// Returns what the chain that ends with `tip` did to the files that `wanted` accepts, oldest first.
 ///
 /// If a checkpoint carries work forward or restores it, the steps are those of the shadow that the work comes from. If a file
 /// was renamed, the steps include its earlier names.
