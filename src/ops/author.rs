@@ -44,12 +44,12 @@ enum Involvement {
     NotMade,
 }
 
-/// Who has started this process. It decides what an agent among our parent processes proves.
+/// Who has started this process. This decides what follows if an agent is among our parent processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CalledBy {
-    /// An agent, to report an event. Then an agent above us proves nothing about its commands.
+    /// An agent, by a hook that reports an event. Nothing follows for the agent's commands.
     Agent,
-    /// The user, or a command that an agent runs, maybe by git and a hook. Then a command of an agent above us still runs.
+    /// The user, or a command of an agent, maybe by git and its hook. If an agent is above us, its command still runs.
     CommandOrUser,
 }
 

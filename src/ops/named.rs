@@ -19,7 +19,7 @@ use crate::{
     model::{checkpoint::Origin, turns::Call},
 };
 
-/// How many times a save first saves the named files while tools keep changing them.
+/// How many times a save starts again with the named files while tools keep changing them.
 pub(crate) const MOST_ATTEMPTS: usize = 4;
 
 /// A session, and its subagent if that has made the call.
