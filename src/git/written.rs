@@ -25,12 +25,12 @@ pub(crate) struct Written<'r> {
 }
 
 impl<'r> Written<'r> {
-    /// Settles each of `all`.
+    /// Does [`check_and_release`](Self::check_and_release) for each of `all`.
     ///
     /// # Errors
-    /// The first of [`settle`](Self::settle); the others are settled nevertheless.
-    pub(crate) fn settle_all(all: impl IntoIterator<Item = Written<'r>>) -> Result<()> {
-        all.into_iter().map(Self::settle).fold(Ok(()), Result::and)
+    /// The first error; the others of `all` are released nevertheless.
+    pub(crate) fn check_and_release_all(all: impl IntoIterator<Item = Written<'r>>) -> Result<()> {
+        all.into_iter().map(Self::check_and_release).fold(Ok(()), Result::and)
     }
 
     /// Notes that the written objects refer to the existing objects `ids`.
@@ -39,12 +39,13 @@ impl<'r> Written<'r> {
         self.relied_on.extend(ids.into_iter().filter(|id| !self.packed.contains(id) && !own.contains(id)));
     }
 
-    /// Ends the protection of the objects, once refs lead to all of them. Then they may be repacked.
+    /// Checks that all objects are still stored, and writes missing ones again. Then ends their protection: refs lead to them
+    /// now, and they may be repacked.
     ///
     /// # Errors
     /// [`Kind::Race`](crate::error::Kind::Race) if an object that existed before has disappeared, so that only its
     /// source can bring it back.
-    pub(crate) fn settle(mut self) -> Result<()> {
+    pub(crate) fn check_and_release(mut self) -> Result<()> {
         let gone = self.repo.gone(self.loose.iter().map(|object| object.id).collect());
         if !gone.is_empty() {
             self.write_again(&gone)?;

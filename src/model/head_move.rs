@@ -98,8 +98,8 @@ impl MoveKind {
         )
     }
 
-    /// Returns true if a user or an agent made the commit, not git from commits that existed.
-    pub(crate) fn is_by_hand(self) -> bool {
+    /// Returns true for a new or amended commit; false for commits of a cherry-pick or rebase, even with resolved conflicts.
+    pub(crate) fn is_plain_commit(self) -> bool {
         matches!(self, Self::Commit | Self::Amend)
     }
 }

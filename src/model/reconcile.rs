@@ -60,8 +60,8 @@ pub(crate) fn plan(moves: &[HeadMove], takes_work: &[bool]) -> Vec<Effect> {
             _ if from == Base::Commit(to) => {}
             (_, Some(_)) if takes => effects.push(Effect::Condense(*moved)),
             // What git repeats in a rebase is linked at its end.
-            (_, Some(_)) => effects.extend(kind.is_by_hand().then_some(Effect::Link(*moved))),
-            (_, None) if takes || kind.is_by_hand() && is_before_last => {
+            (_, Some(_)) => effects.extend(kind.is_plain_commit().then_some(Effect::Link(*moved))),
+            (_, None) if takes || kind.is_plain_commit() && is_before_last => {
                 effects.extend([Effect::Condense(*moved), Effect::Note(to, end)]);
             }
             (_, None) => {

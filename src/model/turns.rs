@@ -1,4 +1,8 @@
-//! All that is open in a worktree: the turns under way with their tool calls, and which events were handled last.
+//! The content of a worktree's `turns.toml`: open turns, tool calls in use, and the events that were handled last.
+//!
+//! [`Turns`] is the file, [`Entry`] what it has of one session, [`Call`] a tool call. Pure: `state::turns` reads and writes the
+//! file, and commands that hold the worktree's lock change it by `Worktree::edit_turns`. Each list has a limit, because agents
+//! may report the beginning of a call and never its end.
 
 mod call;
 
@@ -12,37 +16,38 @@ use super::{
     unsaid::Unsaid,
 };
 
-/// What an agent, or one of its subagents, has reported of its tools in a turn.
+/// Which kind of tools an agent, or one of its subagents, has reported in a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Account {
     /// The id of the subagent; none for the agent itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// True if it used a tool that may change any file.
+    /// True if it used a tool that may change any file, for example a shell command.
     pub used_anything: bool,
 }
 
-/// What a session has open in a worktree.
+/// What a session has open in a worktree: its turn, its tool calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Entry {
     /// The session.
     pub id: String,
-    /// When the guard (`ops::guard`, the check around each tool call) last saw a tool call of the session, in Unix seconds; 0:
-    /// never.
+    /// When the guard (`ops::guard`, the check before and after each tool call) last saw a call of the session, in Unix
+    /// seconds; 0 if never.
     #[serde(default)]
     pub seen: i64,
-    /// The agent's process then, where it is known.
+    /// The agent's process at that time, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
-    /// Its open turn; none if a command of an ended turn still runs in the background, or if a tool was reported outside a turn.
+    /// Its open turn. None if only a command of an ended turn still runs in the background, or if a tool was reported outside a
+    /// turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<UnderWay>,
-    /// The tool calls under way, oldest first.
+    /// The tool calls in use, oldest first.
     #[serde(default, rename = "call", skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
-    /// What was reported of its tools.
+    /// Which kinds of tools were reported in this turn: one account for the agent and for each subagent.
     #[serde(default, rename = "account", skip_serializing_if = "Vec::is_empty")]
     pub accounts: Vec<Account>,
 }
@@ -62,14 +67,14 @@ impl Entry {
         self.calls.iter().any(|call| call.start.is_some())
     }
 
-    /// Opens `call`. Replaces a call with the same key, which is the same one reported twice, and one with the same id, which has
-    /// ended without a report: agents use ids again.
+    /// Adds `call`. Removes a call with the same key: that is the same call, reported twice. Also removes one with the same id:
+    /// agents use ids again, so that call has ended without a report.
     pub fn open(&mut self, call: Call) {
         self.calls.retain(|it| it.key != call.key && (call.id.is_none() || it.id != call.id));
         self.calls.push(call);
     }
 
-    /// Joins the two oldest commands in the background; returns false if there are not two.
+    /// Joins the two oldest commands in the background into one; returns false if there are not two.
     fn join_oldest(&mut self) -> bool {
         let mut background = (0..self.calls.len()).filter(|at| self.calls[*at].is_background);
         let (Some(first), Some(second)) = (background.next(), background.next()) else { return false };
@@ -79,14 +84,14 @@ impl Entry {
         true
     }
 
-    /// Notes that the agent, or its subagent `agent_id`, begins the call `key`: its other calls may have been refused.
+    /// Notes that the agent, or its subagent `agent_id`, begins the call `key`. The user may have refused its other calls.
     pub fn overtake(&mut self, agent_id: Option<&str>, key: &str) {
         let others = self.calls.iter_mut().filter(|call| call.agent_id.as_deref() == agent_id && call.key != key);
         others.for_each(|call| call.is_overtaken = true);
     }
 
-    /// Takes where the call `id` began, for the guard to compare with. If the agent gives the id only at one end of a call, takes
-    /// the oldest call that may be the one.
+    /// Removes and returns the `start` of the call `id`, with which the guard compares the worktree after the call. Some agents
+    /// give the id only before or only after a call: then returns that of the oldest call that may be the one.
     pub fn take_start(&mut self, id: Option<&str>) -> Option<Start> {
         let mut waiting = self.calls.iter_mut().filter(|call| call.start.is_some()).collect::<Vec<_>>();
         let named = waiting.iter().position(|call| call.id.as_deref() == id);
@@ -97,7 +102,7 @@ impl Entry {
         waiting[at].start.take()
     }
 
-    /// Returns the account of the agent, or of its subagent; begins it if need be.
+    /// Returns the account of the agent, or of its subagent; adds one if there is none.
     pub fn account(&mut self, agent_id: Option<&str>) -> &mut Account {
         let at = self.accounts.iter().position(|it| it.agent_id.as_deref() == agent_id).unwrap_or_else(|| {
             self.accounts.push(Account { agent_id: agent_id.map(str::to_owned), used_anything: false });
@@ -107,16 +112,16 @@ impl Entry {
     }
 }
 
-/// How we know that a turn has ended.
+/// How we know that a turn has ended, and so what became of a tool call that is still open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TurnEnd {
-    /// The agent reported it: a tool call that is still open was interrupted.
+pub enum EndEvidence {
+    /// The agent has reported the end. The open call was interrupted.
     Reported,
-    /// The next turn begins, or the agent's process is gone: how a tool call that is still open ended is unknown.
+    /// The next turn begins, or the agent's process is gone. When and how the open call ended is unknown.
     Inferred,
 }
 
-/// An event that was handled.
+/// An event of an agent that was handled. Some agents report each event twice; the second report is then ignored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Handled {
@@ -128,28 +133,28 @@ pub struct Handled {
     pub seconds: i64,
 }
 
-/// All that is open in a worktree.
+/// The content of a worktree's `turns.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Turns {
-    /// The version of this shape.
+    /// The version of the format.
     version: u32,
-    /// When a checkpoint before or after a tool last looked at the whole worktree, in Unix milliseconds.
+    /// When a checkpoint before or after a tool call last looked at the whole worktree, in Unix milliseconds.
     #[serde(default)]
     pub scanned: i64,
-    /// The sessions whose user was warned that other sessions have uncommitted work here: the warning comes once.
+    /// The sessions whose user was warned that other sessions have uncommitted work here. Each gets this warning once.
     #[serde(default)]
     pub asked: Vec<String>,
-    /// The session whose file disappeared during a tool call, for `status` to report until the next turn begins.
+    /// The session whose file disappeared during a tool call. `status` reports that until the next turn begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
-    /// The entries that the stash had when the last turn began. What was popped since is not the work of that turn.
+    /// The entries of the stash when the last turn began. If one of them is popped since, its lines keep their authors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stashes: Vec<String>,
-    /// The stash entries that a save has seen since then. When one of them is popped, its lines keep their authors.
+    /// The stash entries that a save has seen since then. If one of them is popped, its lines keep their authors, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stashed: Vec<String>,
-    /// The last warning to each session that its agent could not show, until it can or the next turn begins.
+    /// By session, the last warning that its agent could not show. It stays until the agent can, or until the next turn begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsaid: Vec<Unsaid>,
     /// What each session has open.
@@ -176,11 +181,10 @@ impl Default for Turns {
     }
 }
 
-/// At most this many of each are kept: calls and accounts of a session, events, warnings, stash entries. Nothing waits for older
-/// ones.
+/// The limit of these lists: calls and accounts of a session, events, warnings, and the stash entries that a save has seen.
 const MOST: usize = 64;
 
-/// At most this many sessions are kept. A limit is needed because a turn whose end is never reported keeps its entry.
+/// The limit of `entries`. It is needed because a turn whose end is never reported keeps its entry.
 const MOST_SESSIONS: usize = 256;
 
 impl Turns {
@@ -199,7 +203,7 @@ impl Turns {
         self.find(session)?.turn.as_ref()
     }
 
-    /// Returns what `session` has open, to add to it; begins an entry if need be.
+    /// Returns the entry of `session`; adds one if there is none.
     pub fn entry(&mut self, session: &str) -> &mut Entry {
         let at = self.entries.iter().position(|entry| entry.id == session).unwrap_or_else(|| {
             self.entries.push(Entry::new(session));
@@ -213,7 +217,7 @@ impl Turns {
         self.entries.iter().flat_map(|entry| entry.calls.iter().map(|call| (entry.id.as_str(), call)))
     }
 
-    /// Notes the turn that `session` has under way, or that it has none.
+    /// Sets the open turn of `session`, or notes that it has none.
     pub fn set_turn(&mut self, session: &str, turn: Option<&UnderWay>) {
         if turn.is_some() {
             self.entry(session).turn = turn.cloned();
@@ -222,12 +226,13 @@ impl Turns {
         }
     }
 
-    /// Forgets all that `session` has open.
+    /// Removes the entry of `session`: all that it has open.
     pub fn end(&mut self, session: &str) {
         self.entries.retain(|entry| entry.id != session);
     }
 
-    /// Removes the tool calls of `session`, and when and by which process it was last seen. An open turn stays open.
+    /// Removes the claim of `session`: its tool calls, and when and with which process the guard has seen it. Its open turn
+    /// stays.
     pub fn release(&mut self, session: &str) {
         self.entries.retain(|entry| entry.id != session || entry.turn.is_some());
         if let Some(entry) = self.find_mut(session) {
@@ -236,8 +241,8 @@ impl Turns {
         }
     }
 
-    /// Shortens each list to its limit, and keeps the newest elements. Before that, joins commands in the background: the oldest may
-    /// be the one that still runs.
+    /// Shortens each list to its limit, and keeps the newest elements. If a session has too many calls, first joins its
+    /// commands in the background, because the oldest of them may still run.
     pub fn forget_oldest(&mut self) {
         fn cut<T>(list: &mut Vec<T>, most: usize) {
             list.drain(..list.len().saturating_sub(most));
@@ -259,7 +264,7 @@ impl Turns {
         toml::to_string(self).expect("plain values have a TOML form")
     }
 
-    /// Returns what `text` holds; none if it is damaged, or of a version that is not known.
+    /// Returns the content of the file `text`; none if it is damaged, or of an unknown version.
     pub fn parse(text: &str) -> Option<Self> {
         let turns: Self = toml::from_str(text).ok()?;
         let mut ids = turns.entries.iter().map(|entry| &entry.id).chain(&turns.lost);

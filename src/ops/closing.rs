@@ -1,18 +1,24 @@
-//! Ends a turn, and checkpoints what it has left unsaved.
+//! Ends a turn: saves its unsaved work, and then removes the turn from `turns.toml`.
+//!
+//! [`close_turn`] does both. The agent's stop, the end of a session, the next prompt after a turn that never stopped, and
+//! `git checkpoint reset --session` call it. The order matters: the author of unsaved work can be inferred only while the turn
+//! is in `turns.toml`.
 
 use crate::{
     error::Result,
-    model::{session::Session, turns::TurnEnd},
+    model::{session::Session, turns::EndEvidence},
     ops::{
         Worktree, author,
         save::{self, Author, Request, Saved},
-        turn::{self, End, leaves_out_the_same},
+        turn::{self, EndReason, leaves_out_the_same},
     },
 };
 
-/// Returns an error if `turns.toml` cannot be read. Then, and if a damaged one was set aside, first saves the worktree with an
-/// unknown author: this event may be the last one.
-pub(crate) fn check_turns(worktree: &Worktree<'_>) -> Result<()> {
+/// Returns an error if `turns.toml` cannot be read: the caller's event then changes no turn.
+///
+/// If `turns.toml` cannot be read or was damaged, first saves the worktree with an unknown author. The agent may report no
+/// further event, so this may be the last chance to save its work.
+pub(crate) fn save_unless_turns_are_known(worktree: &Worktree<'_>) -> Result<()> {
     if !worktree.are_turns_known() {
         let request = Request { author: Author::Is(author::unknown()), ..Request::default() };
         let saved = save::save_worktree(worktree, &request);
@@ -23,18 +29,21 @@ pub(crate) fn check_turns(worktree: &Worktree<'_>) -> Result<()> {
 
 /// Takes a checkpoint of what the turn of `session` left unsaved, and ends the turn.
 ///
-/// Returns the result of the save, also if there was nothing to save; none for a turn in another worktree, which is
-/// neither read nor saved.
-pub(crate) fn close_turn(worktree: &Worktree<'_>, session: &mut Session, turn_end: TurnEnd) -> Result<Option<Saved>> {
-    let repo = &worktree.repo;
-    let (mut seen, mut now_tree_id) = (None, None);
-    if session.is_in(repo.worktree_id()) {
-        let author = Author::Is(author::at_turn_end(worktree, session, turn_end)?);
+/// Returns the result of the save, even if nothing was unsaved. If the turn is in another worktree, saves nothing and returns
+/// none.
+pub(crate) fn close_turn(
+    worktree: &Worktree<'_>,
+    session: &mut Session,
+    evidence: EndEvidence,
+) -> Result<Option<Saved>> {
+    let (mut saved, mut now_tree_id) = (None, None);
+    if session.is_in(worktree.repo.worktree_id()) {
+        let author = Author::Is(author::at_turn_end(worktree, session, evidence)?);
         let request = Request { author, turn_of: Some(session.id.clone()), ends_turn: true, ..Request::default() };
-        let taken = save::save_worktree(worktree, &request)?.saved;
-        now_tree_id = leaves_out_the_same(worktree, &session.id, &taken)?.then_some(taken.tree);
-        seen = Some(taken);
+        let last = save::save_worktree(worktree, &request)?.saved;
+        now_tree_id = leaves_out_the_same(worktree, &session.id, &last)?.then_some(last.tree);
+        saved = Some(last);
     }
-    turn::end(worktree, session, End::Stopped, now_tree_id)?;
-    Ok(seen)
+    turn::end(worktree, session, EndReason::Stopped, now_tree_id)?;
+    Ok(saved)
 }

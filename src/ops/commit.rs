@@ -158,7 +158,7 @@ fn is_plain(context: &Context) -> Result<bool> {
 /// If a session made the unsaved changes, or may have, saves those of its changes since its last checkpoint that the commit on
 /// `base` takes.
 fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
-    let Some(saving) = agents::before_commit(worktree)?.filter(|_| is_plain(worktree).unwrap_or(false)) else {
+    let Some(saving) = agents::saving_before_commit(worktree)?.filter(|_| is_plain(worktree).unwrap_or(false)) else {
         return Ok(());
     };
     // A reset leaves lines of other commits in the index. Only the lines of a known session can be distinguished from them.
@@ -174,7 +174,7 @@ fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
         return Ok(());
     }
     let at_root = Context::new(repo, worktree.settings.clone());
-    agents::save_before_commit(&worktree.seen_by(&at_root), saving, staged)
+    agents::save_before_commit(&worktree.with_context(&at_root), saving, staged)
 }
 
 /// Notes what is promised to a commit of the index on `head` (or replacing `amended`); returns the records for its

@@ -1,5 +1,11 @@
-//! Notices that HEAD has moved (pull, switch, reset, rebase), even if no hook of ours ran, and carries the work in the
-//! worktree forward to the new HEAD.
+//! Carries the work in the worktree forward when HEAD has moved, for example by `git pull`, `git switch` or `git reset`.
+//!
+//! [`follow_head`] is the main function. Each save calls it, and so does [`lock_and_follow`], with which other commands begin.
+//! No hook has to run for that: the file `base` says where HEAD was at the last look.
+//!
+//! The order matters. `reconcile` first makes the records of the commits in between and takes committed work out of the
+//! shadows. What the worktree still has of the rest is then carried forward. The file `base` comes last, so after a crash the
+//! next command does all of it again.
 
 use std::collections::BTreeSet;
 
@@ -43,23 +49,22 @@ use crate::{
     state::failpoint,
 };
 
-/// Carries the shadow of the previous HEAD forward to the new one, if the worktree still contains its work. Called by
-/// git's hooks.
+/// Brings the checkpoints up to date when a hook of git reports that HEAD has moved.
 pub(crate) fn head_moved(context: &Context) -> Result<()> {
-    context.emit_failure("follow", enter(context).map(drop))
+    context.emit_failure("follow", lock_and_follow(context).map(drop))
 }
 
-/// Takes the lock of this worktree's checkpoints, and brings them up to date with HEAD.
-pub(crate) fn enter(context: &Context) -> Result<Worktree<'_>> {
+/// Takes the lock of this worktree's checkpoints, and brings the checkpoints up to date with HEAD.
+pub(crate) fn lock_and_follow(context: &Context) -> Result<Worktree<'_>> {
     let worktree = lock_to_write(context)?;
     follow_head(&worktree)?;
     Ok(worktree)
 }
 
-/// Brings the checkpoints of `worktree` up to date with HEAD, unless an earlier call has done so.
+/// Brings the checkpoints of `worktree` up to date with HEAD, unless an earlier call under the same lock has done so.
 pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     let repo = &worktree.repo;
-    // During a rebase, HEAD is at commits that the work was never based on.
+    // During a rebase, HEAD is at commits on which no work was based: the work stays where it is until the end.
     if repo.is_rebasing() {
         return Ok(());
     }
@@ -71,7 +76,7 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
         Ok(end) => end,
         Err(error) => {
             worktree.check_interrupt()?;
-            // Until the commits are condensed, the work stays on its base.
+            // The work stays on its old base until the commits have their records. A save must not fail for that.
             return worktree.emit_failure("condense", Err(error)).or(Ok(()));
         }
     };
@@ -80,7 +85,7 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
         if let Some(known) = known {
             if let Err(error) = follow_from(worktree, known) {
                 worktree.check_interrupt()?;
-                // The work stays on its old base, and the next event tries again. The save itself must not fail.
+                // The work stays on its old base, and the next command tries again. A save must not fail for that.
                 return worktree.emit_failure("follow", Err(error)).or(Ok(()));
             }
             failpoint::hit("follow:before-base");
@@ -91,15 +96,17 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Carries the shadows on `known`, where HEAD was, forward to HEAD, and with them the baselines of turns that have no
+/// checkpoint yet.
 fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
-    // First, because the checkpoints that carry work forward follow those of `checkpoint_reset_content`.
+    // The content of removed commits is older than the work in the shadows, so its checkpoints come first.
     checkpoint_reset_content(worktree, known)?;
-    let turns = turns_before(worktree, Base::of_head(repo.head()?.id))?;
+    let sessions = sessions_on_earlier_bases(worktree, Base::of_head(repo.head()?.id))?;
     let on_base = shadows_to_carry(worktree, known)?;
     // A shadow that an open turn is about to set aside is not carried forward.
     let will_be_set_aside = |live: &Live| {
-        let resets = turns.iter().filter_map(|it| Some((&it.id, it.under_way.as_ref()?)));
+        let resets = sessions.iter().filter_map(|it| Some((&it.id, it.under_way.as_ref()?)));
         resets.filter(|(_, turn)| turn.should_reset_shadow).any(|(id, turn)| match &live.name.session {
             Some(own) => own == id,
             None => turn.shadow_tip == Some(live.id),
@@ -107,7 +114,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     };
     let on_base = on_base.filter(|on_base| !on_base.shadows.iter().all(|(live, _)| will_be_set_aside(live)));
     let mut pending = Vec::new();
-    for session in &turns {
+    for session in &sessions {
         if let Some((_, id)) = pending_of(repo, &session.id)? {
             pending.extend(repo.find_checkpoint(id)?.filter(|it| it.worktree == repo.worktree_id()));
         }
@@ -116,7 +123,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
-    // A process that crashed may have carried some baselines forward already.
+    // A process that was killed may have carried some of the baselines forward already.
     pending.retain(|before| !carries(repo, &shadow, before));
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let seen_objects = objects.write()?;
@@ -128,8 +135,8 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
         None => Moved::default(),
     };
     let here = ShadowName::of_worktree(shadow.name.base, repo.worktree_id()).to_ref();
-    let brought = updates.iter().position(|update| update.name == here);
-    let mut new = brought.and_then(|at| updates[at].new);
+    let here_index = updates.iter().position(|update| update.name == here);
+    let mut new = here_index.and_then(|index| updates[index].new);
     shadow.go_to(None, new);
     for before in &pending {
         let mut objects = NewObjects::new(repo, Target::Loose);
@@ -138,8 +145,8 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
             written.push(objects.write()?);
         }
     }
-    match brought {
-        Some(at) => updates[at].new = new,
+    match here_index {
+        Some(index) => updates[index].new = new,
         None if new.is_some() => updates.push(RefUpdate { name: here, old: shadow.expected, new }),
         None => {}
     }
@@ -148,10 +155,10 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
         failpoint::hit("follow:before-refs");
         repo.update_refs(&updates)?;
         failpoint::hit("follow:after-refs");
-        Written::settle_all(written.into_iter().chain([seen_objects]))?;
+        Written::check_and_release_all(written.into_iter().chain([seen_objects]))?;
     }
-    for mut session in turns {
-        // The carried shadow contains the baseline of the turn.
+    for mut session in sessions {
+        // The shadow on HEAD now contains the baseline of the turn.
         release_pending(worktree, &session.id, None)?;
         if let Some(turn) = &mut session.under_way {
             (turn.shadow_tip, turn.should_reset_shadow) = (tip, false);
@@ -162,35 +169,37 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     Ok(())
 }
 
-/// After a reset in the middle of a turn, takes checkpoints of the content that the reset removed from HEAD but not from the
-/// worktree: otherwise it would count as the turn's work. They have each file as in the commit, even if it has changed since.
+/// After a reset in the middle of a turn, takes checkpoints of the content that the reset removed from HEAD and left in the
+/// worktree, as `git reset --soft HEAD~1` does. Without them, it would count as work of the turn.
+///
+/// They have each file as the removed commit had it, even if it has changed since.
 fn checkpoint_reset_content(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
     let (Some(known_id), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
     if open_turns(worktree)?.is_empty() {
         return Ok(());
     }
-    let left = left_behind(repo, Some(head))?;
-    // HEAD may have gone to other commits between the known one and the reset.
+    let removed_commits = left_behind(repo, Some(head))?;
+    // HEAD may have moved to other commits between the known one and the reset.
     let mut olds = repo.left_by_resets_since(known_id);
-    olds.retain(|old| left.contains(old));
+    olds.retain(|old| removed_commits.contains(old));
     if olds.is_empty() {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
-    // If there is a shadow, it already knows the authors.
+    // If there is a shadow on HEAD, it has the authors already.
     if shadow.tip.is_some() {
         return Ok(());
     }
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let seen_objects = objects.write()?;
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
-    // First takes up the work of sessions from the archived shadows, which know the authors of all lines.
+    // Archived shadows have the author of each line: first take up the work of sessions from them.
     take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect(), Some(known))?;
     let (expected, taken_up_tree_id, mut written) = (shadow.expected, shadow.last_tree_id(), Vec::new());
     for old in olds {
         let trees = (taken_up_tree_id, shadow.last_tree_id());
-        for (contributor, edits) in taken_back(repo, trees, (head, old), &left, &changes)? {
+        for (contributor, edits) in reset_content(repo, trees, (head, old), &removed_commits, &changes)? {
             let origin = Origin { contributor, ..Origin::default() };
             written.push(add_reset_content(worktree, &mut shadow, old, &origin, &edits)?);
         }
@@ -201,23 +210,25 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, known: Base) -> Result<()> 
         repo.update_refs(&[RefUpdate { name: shadow.name.to_ref(), old: expected, new }])?;
         failpoint::hit("follow:after-refs");
     }
-    Written::settle_all(written.into_iter().chain([seen_objects]))
+    Written::check_and_release_all(written.into_iter().chain([seen_objects]))
 }
 
-/// Returns the content of `old`, one of the commits `left` that a reset removed, which the last checkpoint, with the tree
-/// `last_tree_id`, does not have: in the files of `changes`, in which the worktree differs from `head`. `taken_up_tree_id` has the
-/// work of sessions that was taken up.
-fn taken_back(
+/// Returns the content of the commit `old`, from which a reset moved HEAD to `head`, by contributor. Leaves out what the last
+/// checkpoint has already; its tree is `last_tree_id`.
+///
+/// Looks only at the files of `changes`, in which the worktree differs from `head`. The tree `taken_up_tree_id` has the work of
+/// sessions that was taken up from archived shadows. `removed_commits` are all commits that resets removed.
+fn reset_content(
     repo: &Repo,
     (taken_up_tree_id, last_tree_id): (ObjectId, ObjectId),
     (head, old): (ObjectId, ObjectId),
-    left: &[ObjectId],
+    removed_commits: &[ObjectId],
     changes: &[Change],
-) -> Result<Vec<Part>> {
+) -> Result<Vec<ContributorEdits>> {
     let old_tree_id = repo.tree_of_commit(old)?;
-    // If the records list a file for a session, but no archived shadow has its work, the records of each commit decide who
-    // changed it. Humans wrote all the rest.
-    let of_sessions = paths_of_sessions(repo, old, left)?;
+    // The records may list a file for a session although no archived shadow has its work. Then the records of each commit
+    // decide who changed it. All other content was written by humans.
+    let of_sessions = paths_of_sessions(repo, old, removed_commits)?;
     let (mut of_people, mut unknown) = (Vec::new(), BTreeSet::new());
     for change in changes {
         let path = change.path.as_bstr();
@@ -237,7 +248,7 @@ fn taken_back(
     Ok(parts)
 }
 
-/// Adds a checkpoint with `edits` to `shadow`: content of the commit `old`, or of one before it.
+/// Adds a checkpoint with `edits` to `shadow`. The edits are content of the commit `old`, or of one before it.
 fn add_reset_content<'c>(
     context: &'c Context,
     shadow: &mut Shadow,
@@ -259,25 +270,30 @@ fn add_reset_content<'c>(
     Ok(written)
 }
 
-/// How many commits we examine one by one.
-const MOST_COMMITS: usize = 64;
+/// How many commits are examined one by one.
+const MOST_STEPS: usize = 64;
 
-/// A contributor, and the files that the contributor changed.
-type Part = (Contributor, Vec<(BString, Edit)>);
+/// A contributor, and what the contributor changed.
+type ContributorEdits = (Contributor, Vec<(BString, Edit)>);
 
-/// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first. A human made the change where the
-/// records of the commit list no session for the file. Otherwise, the author is unknown; of all changes if `head` is not among
-/// the last [`MOST_COMMITS`] first parents of `old`.
-fn steps_of_commits(repo: &Repo, head: ObjectId, old: ObjectId, paths: &BTreeSet<BString>) -> Result<Vec<Part>> {
+/// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first. If the records of a commit list no
+/// session for a file, a human has changed it there. Otherwise, the author is unknown. The author of all changes is unknown if
+/// `head` is not among the last [`MOST_STEPS`] first parents of `old`.
+fn steps_of_commits(
+    repo: &Repo,
+    head: ObjectId,
+    old: ObjectId,
+    paths: &BTreeSet<BString>,
+) -> Result<Vec<ContributorEdits>> {
     let (mut commits, mut at) = (Vec::new(), Some(old).filter(|_| !paths.is_empty()));
-    while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_COMMITS) {
+    while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_STEPS) {
         commits.push(commit);
         at = repo.parents_of(commit)?.first().copied();
     }
     if at != Some(head) {
         commits.truncate(1);
     }
-    let mut steps: Vec<Part> = Vec::new();
+    let mut steps: Vec<ContributorEdits> = Vec::new();
     let mut last_tree_id = repo.tree_of_commit(head)?;
     for commit in commits.into_iter().rev() {
         let of_sessions = paths_of_record(repo, commit)?;
@@ -302,10 +318,10 @@ fn steps_of_commits(repo: &Repo, head: ObjectId, old: ObjectId, paths: &BTreeSet
     Ok(steps)
 }
 
-/// Returns the files with work of sessions in the records of `old`, and of its ancestors among `left`.
-fn paths_of_sessions(repo: &Repo, old: ObjectId, left: &[ObjectId]) -> Result<BTreeSet<BString>> {
+/// Returns the files with work of sessions in the records of `old`, and of its ancestors among `removed_commits`.
+fn paths_of_sessions(repo: &Repo, old: ObjectId, removed_commits: &[ObjectId]) -> Result<BTreeSet<BString>> {
     let (mut paths, mut at) = (BTreeSet::new(), Some(old));
-    while let Some(commit) = at.filter(|commit| left.contains(commit)) {
+    while let Some(commit) = at.filter(|commit| removed_commits.contains(commit)) {
         paths.extend(paths_of_record(repo, commit)?);
         at = repo.parents_of(commit)?.first().copied();
     }
@@ -323,12 +339,12 @@ fn paths_of_record(repo: &Repo, commit: ObjectId) -> Result<BTreeSet<BString>> {
     Ok(paths)
 }
 
-/// Returns the sessions whose open turn in this worktree has no checkpoint yet and began on another commit than `base`: on the
-/// last known base, or on an earlier one if the commits in between took nothing of a shadow.
-fn turns_before(context: &Context, base: Base) -> Result<Vec<Session>> {
-    let mut turns = open_turns(context)?;
-    turns.retain(|session| {
+/// Returns the sessions whose open turn in this worktree has no checkpoint yet and began on another commit than `base`. That
+/// commit is where HEAD was at the last look, or an earlier one if the commits in between took nothing of a shadow.
+fn sessions_on_earlier_bases(context: &Context, base: Base) -> Result<Vec<Session>> {
+    let mut sessions = open_turns(context)?;
+    sessions.retain(|session| {
         session.under_way.as_ref().is_some_and(|turn| !turn.has_checkpoint) && session.base() != Some(base)
     });
-    Ok(turns)
+    Ok(sessions)
 }

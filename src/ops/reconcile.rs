@@ -1,6 +1,12 @@
-//! Brings records and shadows up to date with HEAD: reads how it moved, plans the effects, and applies them.
+//! Brings records up to date with HEAD: which commits have moved HEAD since the last look, and which of them took work of
+//! sessions?
 //!
-//! Hooks of git only decide when this runs. Commits by programs that run no hooks get the same records, without trailers.
+//! [`reconcile`] reads from the reflog how HEAD has moved, lets `model::reconcile` plan the effects, and applies them: it makes
+//! records, links commits to them, and carries the rest of the shadows forward to the commits. `follow` calls it for each
+//! command that writes, and git's hooks call [`commit_made`].
+//!
+//! The hooks only decide when this runs. A commit of a program that runs no hooks gets the same record, but no trailer. Each
+//! effect can be repeated: after a crash, the next command applies what is left.
 
 use std::collections::BTreeMap;
 
@@ -29,14 +35,14 @@ use crate::{
     },
 };
 
-/// Condenses the commits that moved HEAD since we last looked, and links those that repeat recorded work. Never scans the
-/// worktree: it looks only at files in which HEAD and the last checkpoint differ. For moves of HEAD after the last commit that
-/// took work, [`follow`](super::follow) carries the work forward.
+/// Condenses the commits that have moved HEAD since the last look, and links those that repeat recorded work. Under one lock,
+/// only the first call does so. Returns where the reflog ends.
 ///
-/// If one command both changed files and committed them without our hooks, the changes are the committer's, or unknown if it was
-/// a command of an agent.
+/// Never scans the worktree: it looks only at files in which HEAD and the last checkpoint differ. If HEAD has moved further
+/// since the last commit that took work, [`follow`](super::follow) carries the work forward there.
 ///
-/// Runs once while `worktree` is locked; returns where the reflog ends.
+/// A program may change files and commit them without our hooks. If no save came in between, the author of these changes is the
+/// committer, or unknown if a command of an agent was running.
 pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
     if let Some(end) = worktree.reconciled_up_to() {
         return Ok(*end);
@@ -46,7 +52,7 @@ pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
     Ok(end)
 }
 
-/// Does the same as [`reconcile`], but emits a failure instead of returning it.
+/// Does the same as [`reconcile`], but only emits an event if it fails.
 ///
 /// # Errors
 /// If the user interrupts it.
@@ -58,14 +64,14 @@ pub(crate) fn try_reconcile(worktree: &Worktree<'_>) -> Result<()> {
     worktree.emit_failure("condense", reconciled.map(drop)).or(Ok(()))
 }
 
-/// Reconciles when git reports that it has just made the commit at HEAD. A new or amended commit counts as taking work even if
-/// it takes none, so that the work on its base is carried forward to it at once.
+/// Reconciles when a hook of git reports that the commit at HEAD has just been made. A new or amended commit then counts as
+/// taking work even if it takes none: so the work on its base is carried forward to it at once.
 pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
 }
 
-/// Reconciles before a commit is prepared, if the commits that we have not seen yet may take work. If not, they are
-/// reconciled together with this commit.
+/// Reconciles before git prepares a commit, if commits that we have not seen yet may take work. Otherwise, they wait and are
+/// reconciled together with the new commit.
 pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<()> {
     let repo = &worktree.repo;
     let now = (Base::of_head(repo.head()?.id), repo.head_log_end());
@@ -76,10 +82,11 @@ pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<()> {
     reconcile(worktree).map(drop)
 }
 
+/// Reconciles; `reported` is the commit at HEAD if git has just reported it.
 fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result<Option<LogEnd>> {
     let repo = &worktree.repo;
     let log_end = repo.head_log_end();
-    // On an unborn branch, only the reflog still names the last commit that HEAD was at.
+    // On an unborn branch (`git switch --orphan`), only the reflog still names the last commit that HEAD was at.
     let Some(head) = repo.head()?.id.or_else(|| repo.last_head()) else { return Ok(log_end) };
     if !repo.is_commit(head)? {
         return Ok(log_end);
@@ -96,11 +103,12 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let (moves, log_end) = repo.head_moves(known, head)?;
     if reported.is_none() {
         let of_commands = moves_of_commands(worktree, &moves);
-        // If each move is a commit of an open command, the work in these commits is still in the shadow on the known base:
-        // nothing has carried it forward yet.
-        let is_on_known_base = of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_by_hand());
+        // If each move is a plain commit of an open command, the work in these commits is still in the shadow on the known
+        // base: nothing has carried it forward yet.
+        let is_on_known_base =
+            of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_plain_commit());
         for moved in of_commands {
-            take_unseen(worktree, moved, &prepared, is_on_known_base.then_some(known.0))?;
+            checkpoint_if_unseen(worktree, moved, &prepared, is_on_known_base.then_some(known.0))?;
         }
     }
     let mut judge = Judge {
@@ -108,12 +116,13 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
         known: known.0,
         prepared: &prepared,
         reported,
-        shadows: BTreeMap::new(),
-        aside: None,
+        candidates: BTreeMap::new(),
+        for_other_bases: None,
         is_in_rebase: false,
     };
     let takes_work = moves.iter().map(|moved| judge.takes_work(moved)).collect::<Result<Vec<bool>>>()?;
     let now = now.to_string();
+    // An entry for another HEAD is for a commit that was made, or that the user gave up.
     let mut done: Vec<CommitNote> = prepared.commits.iter().filter(|note| note.head != now).cloned().collect();
     for effect in plan(&moves, &takes_work) {
         worktree.check_interrupt()?;
@@ -128,47 +137,54 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     }
     if !done.is_empty() {
         failpoint::hit("condense:before-note");
-        // Another commit may have been prepared since.
-        let mut left = Prepared::read(repo.git_dir())?;
-        left.commits.retain(|note| !done.contains(note));
-        worktree.write_prepared(&left)?;
+        // Hooks may have prepared another commit meanwhile: read the file again.
+        let mut remaining = Prepared::read(repo.git_dir())?;
+        remaining.commits.retain(|note| !done.contains(note));
+        worktree.write_prepared(&remaining)?;
     }
     Ok(log_end)
 }
 
-/// Returns those of `moves` that open commands of agents may have made in their turns: the moves since HEAD was where the first
-/// of these commands found it.
+/// Returns those of `moves` that an open command of an agent may have made: all moves since the first of these commands began.
+/// The guard notes where HEAD is when a command begins.
 fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadMove] {
     let turns = context.turns();
     let in_turn = turns.entries.iter().filter(|entry| entry.turn.is_some());
     let commands = in_turn.flat_map(|entry| &entry.calls).filter(|call| call.paths.is_none());
     let starts = commands.filter_map(|call| Some(call.start.as_ref()?.head.as_deref()));
     let from = starts.map(|head| {
-        let is_it = |base: Base| base.commit_id().map(|id| id.to_string()).as_deref() == head;
-        // If HEAD has not moved there since we last looked, the command may have made all moves.
-        moves.iter().rposition(|moved| is_it(Base::Commit(moved.to))).map_or(0, |at| at + 1)
+        let is_start = |base: Base| base.commit_id().map(|id| id.to_string()).as_deref() == head;
+        // If no move leads to where the command began, it may have made all of them.
+        moves.iter().rposition(|moved| is_start(Base::Commit(moved.to))).map_or(0, |index| index + 1)
     });
     from.min().map_or(&[], |from| &moves[from..])
 }
 
-/// If a command made the commit of `moved` without our hooks, adds a checkpoint of the commit's changes to the shadow on `base`;
-/// by default, to the shadow on the commit's own base: its parent, or the commit that it amends.
-fn take_unseen(worktree: &Worktree<'_>, moved: &HeadMove, prepared: &Prepared, base: Option<Base>) -> Result<()> {
+/// Takes a checkpoint of the changes in the commit of `moved`, if a command made it without our hooks and it has no record yet.
+/// Skips what git made from existing commits, for example by `git cherry-pick`, unless a conflict was resolved in it.
+///
+/// The checkpoint goes to the shadow on `base`; by default, on the commit's parent or the commit that it amends.
+fn checkpoint_if_unseen(
+    worktree: &Worktree<'_>,
+    moved: &HeadMove,
+    prepared: &Prepared,
+    base: Option<Base>,
+) -> Result<()> {
     let is_unseen = moved.kind.makes_commit() && moved.from != Base::Commit(moved.to);
     if !is_unseen || prepared.on(&moved.from.to_string()).is_some() || !worktree.repo.is_commit(moved.to)? {
         return Ok(());
     }
     let made = Made::by(&worktree.repo, moved)?;
-    if !moved.kind.is_by_hand() && !condense::has_met_conflict(&worktree.repo, &made)? {
+    if !moved.kind.is_plain_commit() && !condense::has_met_conflict(&worktree.repo, &made)? {
         return Ok(());
     }
     if condense::record_of(worktree, moved.to)?.is_some() {
         return Ok(());
     }
-    condense::take_unseen(worktree, &made, base.unwrap_or(made.base))
+    condense::checkpoint_unseen(worktree, &made, base.unwrap_or(made.base))
 }
 
-/// Returns where HEAD was before `commit`.
+/// Returns where HEAD was before it moved to `commit`; its first parent if the reflog does not have that.
 fn head_before(repo: &Repo, commit: ObjectId) -> Result<Base> {
     match repo.head_before(commit) {
         Some(before) => Ok(before),
@@ -176,16 +192,16 @@ fn head_before(repo: &Repo, commit: ObjectId) -> Result<Base> {
     }
 }
 
-/// Starts computing the patch id of `commit`, made on `before`, if a record is reserved for it: git computes it while we look for
-/// the work that the commit took.
+/// If a record is reserved for `commit`, made on `before`, lets git begin to compute the patch id of the commit. Meanwhile, we
+/// look for the work that the commit took.
 fn patch_id_beside(repo: &Repo, commit: ObjectId, before: Base, prepared: &Prepared) -> Option<(ObjectId, PatchIds)> {
     prepared.on(&before.to_string())?.reserved.as_ref()?;
     // If this fails, the code that needs the patch id tries again.
     repo.start_patch_ids(&[commit]).ok().map(|started| (commit, started))
 }
 
-/// Carries out `effect`. `patch_id` names the commit whose patch id git computes meanwhile. Adds to `done` the entries of
-/// `commit.toml` for the commits that are condensed or linked now: these can be removed.
+/// Carries out `effect`. Adds to `done` the entry of `commit.toml` for each commit that is now condensed or linked: the caller
+/// can remove it. `patch_id` is a commit and the patch id that git is computing for it.
 fn apply(
     worktree: &Worktree<'_>,
     effect: Effect,
@@ -214,7 +230,7 @@ fn apply(
     Ok(())
 }
 
-/// Emits an error about a missing or damaged object instead of returning it: the record is still made, without the link.
+/// Emits an event for a missing or damaged object, and drops the error: the record is still made, but without the link.
 fn emit_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() == Kind::Corrupt => worktree.emit_failure("condense", Err(error)).or(Ok(())),
@@ -222,17 +238,17 @@ fn emit_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     }
 }
 
-/// Returns the entry of `commit.toml` that a hook wrote for the commit of `moved`. Without one, returns a new entry with the
-/// records whose work the commit repeats.
+/// Returns the entry of `commit.toml` that a hook wrote for the commit of `moved`. If there is none, returns a new entry with
+/// the records whose work the commit repeats.
 fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Prepared) -> Result<CommitNote> {
     let repo = &worktree.repo;
     let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
     let is_named = |note: &&CommitNote| note.reserved_id().is_some_and(|id| named.contains(&id));
-    // A commit that names another record than the reserved one is not the one that was prepared.
+    // The commit that was prepared names the reserved record, or no record if its message was replaced.
     let may_be = |note: &&CommitNote| named.is_empty() || note.reserved.is_none();
-    // When git copies a commit by itself, hooks write an entry only for a cherry-pick, and set `copied`. An entry without
-    // `copied` is left over from a `git commit` that the user aborted.
-    let is_prepared = |note: &&CommitNote| made.kind.is_by_hand() || note.copied.is_some();
+    // If git has copied the commit, a hook wrote its entry only for a cherry-pick, and set `copied`. Any other entry is left
+    // over from a `git commit` that the user aborted.
+    let is_prepared = |note: &&CommitNote| made.kind.is_plain_commit() || note.copied.is_some();
     let on_head = || prepared.on(&moved.from.to_string()).filter(may_be).filter(is_prepared);
     if let Some(note) = prepared.commits.iter().find(is_named).or_else(on_head) {
         return Ok(note.clone());
@@ -246,7 +262,7 @@ fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Pr
     Ok(note)
 }
 
-/// Decides whether commits take work of shadows.
+/// Decides which commits take work of shadows.
 struct Judge<'w, 'c> {
     worktree: &'w Worktree<'c>,
     /// Where HEAD was when we last looked.
@@ -254,18 +270,20 @@ struct Judge<'w, 'c> {
     prepared: &'w Prepared,
     /// The commit that git has just reported.
     reported: Option<ObjectId>,
-    /// The live shadows on each base. The list of the known base, and each list in a rebase, also has the waiting shadows:
-    /// archived ones, and live ones elsewhere, whose work is in no record yet.
-    shadows: BTreeMap<Base, Vec<Candidate>>,
-    /// The shadows for commits on other bases than the known one. Here, the shadow on the known base is a waiting one: its
-    /// files are also found under new names. Read for the first such commit, and used for all.
-    aside: Option<Vec<Candidate>>,
+    /// By base, the shadows whose work a commit there may take: the live shadows on that base. The list of the known base also
+    /// has the waiting shadows: archived ones, and live ones elsewhere, whose work is in no record yet. In a rebase, each list
+    /// has them.
+    candidates: BTreeMap<Base, Vec<Candidate>>,
+    /// The shadows whose work a commit on another base than the known one may take. Here, the shadow on the known base counts
+    /// as a waiting one, so its files are also found under new names. Read for the first such commit, and used for all.
+    for_other_bases: Option<Vec<Candidate>>,
+    /// True between the start and the end of a rebase.
     is_in_rebase: bool,
 }
 
 impl Judge<'_, '_> {
-    /// Returns true if `moved` made a commit to condense: it takes work, it names the record reserved for it, git has just
-    /// reported it, or an earlier run has begun to condense it.
+    /// Returns true if the commit of `moved` is to be condensed: it takes work, it names the record reserved for it, git has
+    /// just reported it, or an earlier run has begun to condense it.
     fn takes_work(&mut self, moved: &HeadMove) -> Result<bool> {
         self.worktree.check_interrupt()?;
         match moved.kind {
@@ -279,13 +297,13 @@ impl Judge<'_, '_> {
         if self.names_reserved(moved.to)? {
             return Ok(true);
         }
-        // A resolved cherry-pick that git has just reported is condensed even if it takes no work: this run removes its entry in
-        // `commit.toml`, without which a later run would judge it wrongly.
+        // A resolved cherry-pick that git has just reported is condensed even if it takes no work. This run removes its entry
+        // in `commit.toml`, and without the entry, a later run could not judge the commit.
         if moved.kind == MoveKind::Resolved && self.reported == Some(moved.to) {
             return Ok(true);
         }
-        // A commit that is not made by hand is made from existing ones: its only new work is a session's conflict resolution.
-        if !moved.kind.is_by_hand() {
+        // Git has made any other commit from existing ones: its only new work is a session's resolution of a conflict.
+        if !moved.kind.is_plain_commit() {
             let note = self.prepared.on(&moved.from.to_string());
             let copied = note.and_then(|note| ObjectId::from_hex(note.copied.as_ref()?.as_bytes()).ok());
             let repo = &self.worktree.repo;
@@ -297,26 +315,27 @@ impl Judge<'_, '_> {
         }
         let made = Made::by(&self.worktree.repo, moved)?;
         let changes = made.changes(&self.worktree.repo)?;
-        // The work on the known base counts as well, because the plan first carries it forward to this commit's parent; not in a
-        // rebase, which leaves that work where it is.
+        // The work on the known base counts as well, because the plan first carries it forward to this commit's parent. During
+        // a rebase, that work stays where it is.
         let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
         for base in [Some(made.base), known].into_iter().flatten() {
             let repo = &self.worktree.repo;
-            if condense::hold_work(repo, self.shadows_on(base)?, &changes)? {
+            if condense::hold_work(repo, self.candidates_on(base)?, &changes)? {
                 return Ok(true);
             }
         }
         if known.is_none() {
             return Ok(false);
         }
-        // What moved HEAD away from the known base may have renamed the files with the work.
+        // The commits between the known base and this one may have renamed the files with the work.
         let repo = &self.worktree.repo;
-        if self.aside.is_none() {
-            self.aside = Some(condense::candidates(repo, made.base, true)?);
+        if self.for_other_bases.is_none() {
+            self.for_other_bases = Some(condense::candidates(repo, made.base, true)?);
         }
-        condense::hold_work(repo, self.aside.as_deref().unwrap_or_default(), &changes)
+        condense::hold_work(repo, self.for_other_bases.as_deref().unwrap_or_default(), &changes)
     }
 
+    /// Returns true if the message of `commit` names a record that is reserved.
     fn names_reserved(&self, commit: ObjectId) -> Result<bool> {
         let reserved: Vec<RecordId> = self.prepared.commits.iter().filter_map(CommitNote::reserved_id).collect();
         if reserved.is_empty() || !self.worktree.repo.is_commit(commit)? {
@@ -326,13 +345,13 @@ impl Judge<'_, '_> {
         Ok(reserved.iter().any(|id| named.contains(id)))
     }
 
-    fn shadows_on(&mut self, base: Base) -> Result<&[Candidate]> {
-        if !self.shadows.contains_key(&base) {
-            // One list with the waiting shadows is enough: usually that of the known base. In a rebase we never ask for that one,
-            // so each list has them.
+    fn candidates_on(&mut self, base: Base) -> Result<&[Candidate]> {
+        if !self.candidates.contains_key(&base) {
+            // The waiting shadows need to be in one list only, usually that of the known base. During a rebase, that list is
+            // not asked for, so each list has them.
             let with_waiting = base == self.known || self.is_in_rebase;
-            self.shadows.insert(base, condense::candidates(&self.worktree.repo, base, with_waiting)?);
+            self.candidates.insert(base, condense::candidates(&self.worktree.repo, base, with_waiting)?);
         }
-        Ok(&self.shadows[&base])
+        Ok(&self.candidates[&base])
     }
 }

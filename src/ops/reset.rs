@@ -13,14 +13,14 @@ use super::{
         timeline::{self, Tip},
     },
     closing::close_turn,
-    follow::enter,
+    follow::lock_and_follow,
     known_base::known_base,
     lookup,
     salvage::{self, Look},
     save,
-    session_info::{self, check_id, known},
+    session_info::{self, check_id, find_or_rebuild},
     sessions::State,
-    turn::{self, End, pending_of},
+    turn::{self, EndReason, pending_of},
 };
 use crate::{
     config::Storage,
@@ -32,7 +32,7 @@ use crate::{
         refname::{self, Base},
         session::{Phase, Session},
         set_aside::SetAside,
-        turns::TurnEnd,
+        turns::EndEvidence,
     },
 };
 
@@ -120,7 +120,7 @@ pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
 fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
     let repo = &context.repo;
     context.forget_broken();
-    let worktree = if options.dry_run { save::lock(context)? } else { enter(context)? };
+    let worktree = if options.dry_run { save::lock(context)? } else { lock_and_follow(context)? };
     let base = Base::of_head(repo.head()?.id);
     if !options.dry_run {
         // Archived shadows must be readable.
@@ -199,9 +199,9 @@ pub fn give_up(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
 fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     check_id(id)?;
     let repo = &context.repo;
-    let worktree = if dry_run { save::lock(context)? } else { enter(context)? };
+    let worktree = if dry_run { save::lock(context)? } else { lock_and_follow(context)? };
     worktree.check_turns()?;
-    let session = known(context, id)?.filter(|session| session.is_in(repo.worktree_id()));
+    let session = find_or_rebuild(context, id)?.filter(|session| session.is_in(repo.worktree_id()));
     let has_pending = pending_of(repo, id)?.is_some();
     let open = worktree.turns().turn_of(id).cloned();
     let is_own = |live: &Live| live.name.session.as_deref() == Some(id);
@@ -215,17 +215,17 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
         // What the turn has left unsaved must not become a person's. To set nothing aside, it need not be saved.
         open.should_reset_shadow = false;
         worktree.edit_turns(|turns| turns.set_turn(id, Some(&open)));
-        drop(worktree.emit_failure("save", close_turn(&worktree, &mut session, TurnEnd::Inferred)));
+        drop(worktree.emit_failure("save", close_turn(&worktree, &mut session, EndEvidence::Inferred)));
         own = live_shadows(context, dry_run)?.into_iter().find(is_own);
     }
-    session.phase = turn::phase_after(session.phase, End::Reset);
+    session.phase = turn::phase_after(session.phase, EndReason::Reset);
     let archive = own.as_ref().map(|own| archive_name(repo, own.id)).transpose()?;
     if !dry_run {
         if let (Some(own), Some(archive)) = (&own, archive.clone()) {
             repo.update_refs(&to_archive(own, archive.clone()))?;
             emit_reset(context, archive, own.id);
         }
-        turn::end(&worktree, &mut session, End::Reset, None)?;
+        turn::end(&worktree, &mut session, EndReason::Reset, None)?;
         session_info::store(&worktree, &session)?;
         turn::write(&worktree)?;
     }
@@ -272,7 +272,7 @@ pub fn restore_archived(context: &Context, text: &str) -> Result<ResetDone> {
 
 fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {
     let repo = &context.repo;
-    let _worktree = enter(context)?;
+    let _worktree = lock_and_follow(context)?;
     let tip = find_archived(context, text)?;
     let checkpoint = lookup::checkpoint(context, tip.id)?;
     if checkpoint.worktree != repo.worktree_id() {

@@ -145,7 +145,7 @@ pub(crate) fn set_aside(worktree: &Worktree<'_>, live: &Live, look: Look) -> Res
     });
     worktree.note_broken(done.clone());
     clean_up(worktree, &copies, &reader)?;
-    written.settle()?;
+    written.check_and_release()?;
     Ok(Some(done))
 }
 

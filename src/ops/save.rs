@@ -1,4 +1,10 @@
-//! `save`: takes a checkpoint of the whole worktree, or of named paths on top of the last one.
+//! `save`: takes a checkpoint of the whole worktree, or of the last checkpoint with some paths as they are now.
+//!
+//! [`save()`] is the command. Other commands, and the hooks of agents and git, call [`save_worktree`] under a lock that they
+//! hold. This file decides what to save first and when to try again; `attempt` takes the checkpoint.
+//!
+//! The order matters. Work that `git stash` took away and files that open tool calls name get checkpoints first, each with its
+//! own author. The checkpoint that follows has one author, and must not include changes of another.
 
 mod attempt;
 
@@ -8,7 +14,7 @@ use gix::ObjectId;
 use super::{
     Context, Worktree,
     chain::stashed,
-    named::{self, Occasion},
+    named::{self, Trigger},
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
     turn,
@@ -20,10 +26,11 @@ use crate::{
     state::sessions::Found,
 };
 
-pub(crate) use self::attempt::{Consider, Taken, Unsaved};
+pub(crate) use self::attempt::{Consider, SavedAndSeen, Unsaved};
 pub use super::chain::{Author, SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use super::chain::{
-    Hold, Known, Request, Scope, Seen, Shadow, is_changed, limits, look_at_all, side_commit, store_cache, write_again,
+    Hold, OwnSteps, Request, Scope, Seen, Shadow, is_changed, limits, look_at_all, side_commit, store_cache,
+    write_again,
 };
 pub(crate) use super::{
     locking::{lock, lock_soon, lock_to_write},
@@ -42,7 +49,7 @@ pub fn save(context: &Context, options: &SaveOptions) -> Result<Saved> {
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
         context.forget_broken();
         let worktree = lock_to_write(context)?;
-        let taken = save_and_note(&worktree, &Request::from(options))?;
+        let taken = save_and_write_turns(&worktree, &Request::from(options))?;
         if let Some(session) = session {
             note_alive(&worktree, session);
         }
@@ -51,7 +58,7 @@ pub fn save(context: &Context, options: &SaveOptions) -> Result<Saved> {
     context.emit_failure("save", taken).map(|taken| taken.saved)
 }
 
-/// Notes that the session `id`, which has asked for a save, is alive.
+/// Notes that the session `id` was seen now: it has asked for this save.
 fn note_alive(worktree: &Worktree<'_>, id: &str) {
     let noted = load(worktree, id).and_then(|found| match found {
         Found::Session(mut session) => {
@@ -66,35 +73,42 @@ fn note_alive(worktree: &Worktree<'_>, id: &str) {
     }
 }
 
-/// Takes a checkpoint of `worktree`, and then writes the open turns: it may be the first checkpoint of one of them.
-pub(crate) fn save_and_note(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
-    save_and_note_if(worktree, request, None)
+/// Takes a checkpoint of `worktree`, and then writes `turns.toml`: an open turn may have got its first checkpoint.
+pub(crate) fn save_and_write_turns(worktree: &Worktree<'_>, request: &Request) -> Result<SavedAndSeen> {
+    save_and_write_turns_if(worktree, request, None)
 }
 
-/// The same, unless `consider` wants no checkpoint: then the result has no id.
-pub(crate) fn save_and_note_if(
+/// Does the same, but takes no checkpoint if `consider` returns false: the result then has no id.
+pub(crate) fn save_and_write_turns_if(
     worktree: &Worktree<'_>,
     request: &Request,
     consider: Option<Consider<'_>>,
-) -> Result<Taken> {
+) -> Result<SavedAndSeen> {
     let taken = save_worktree_if(worktree, request, consider)?;
     if let Err(error) = turn::write(worktree) {
         // The checkpoint and its ref exist: this must not fail the save.
-        tracing::warn!(%error, "cannot note the turn");
+        tracing::warn!(%error, "cannot write the open turns");
     }
     Ok(taken)
 }
 
 /// Takes a checkpoint of `worktree`.
 ///
-/// First takes separate checkpoints of what new stash entries took away, and of the files that open tool calls name, for the
-/// sessions of these calls. If the save meets missing objects, it sets aside the chain that leads to them and tries once more.
-/// It also tries again after a race: once, or more often while tools keep changing the files that they name.
-pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
+/// First takes a checkpoint of what each new stash entry took away. Then takes checkpoints of the files that open tool calls
+/// name, for the sessions of these calls. If a tool changes such a file before the rest is saved, starts again with these
+/// files, at most [`named::MOST_ATTEMPTS`] times.
+///
+/// If objects are missing, sets aside the chain that needs them, and tries once more. After a race with another process, tries
+/// once more, too.
+pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<SavedAndSeen> {
     save_worktree_if(worktree, request, None)
 }
 
-fn save_worktree_if(worktree: &Worktree<'_>, request: &Request, consider: Option<Consider<'_>>) -> Result<Taken> {
+fn save_worktree_if(
+    worktree: &Worktree<'_>,
+    request: &Request,
+    consider: Option<Consider<'_>>,
+) -> Result<SavedAndSeen> {
     if matches!(request.scope, Scope::All | Scope::Staged(_)) {
         save_stashed(worktree, request).or_else(|error| {
             worktree.check_interrupt()?;
@@ -103,9 +117,9 @@ fn save_worktree_if(worktree: &Worktree<'_>, request: &Request, consider: Option
         })?;
     }
     if named::needs_named_first(worktree, request) {
-        let occasion = occasion(worktree, request)?;
+        let trigger = trigger(worktree, request)?;
         for _ in 0..named::MOST_ATTEMPTS {
-            save_named(worktree, occasion)?;
+            save_named(worktree, trigger)?;
             match try_twice(worktree, request, true, consider) {
                 Err(error) if error.kind() == Kind::Race => {}
                 taken => return taken,
@@ -115,9 +129,11 @@ fn save_worktree_if(worktree: &Worktree<'_>, request: &Request, consider: Option
     try_twice(worktree, request, false, consider)
 }
 
-/// Takes a checkpoint of what each new stash entry took away, with the author of `request`. The save that takes the next
-/// checkpoint, without that work, archives this one: after `git stash pop`, the author is found in the archive. The work of
-/// people needs no such checkpoint.
+/// Takes a checkpoint of what each new stash entry took away, with the author of `request`. For example, an agent edits a file
+/// and runs `git stash`, and no save has seen the edit.
+///
+/// The checkpoint that follows lacks the stashed work. So the save that takes it archives the checkpoint of the stashed work:
+/// after `git stash pop`, the archive shows whose work that is. The work of people needs no such checkpoint.
 fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     let entries = stashed::unseen(worktree)?;
     if entries.is_empty() {
@@ -126,34 +142,34 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     let origin = author_of(worktree, request)?;
     let (is_human, turn_of) = (origin.contributor == Contributor::Human, request.turn_of.clone());
     let request = Request { author: Author::Is(origin), turn_of, ..Request::default() };
-    let is_taken = |entry: &&ObjectId| !is_human && stashed::is_of_this_worktree(&worktree.repo, **entry);
-    let mut scopes = entries.iter().filter(is_taken).map(|entry| Scope::Stashed(*entry));
+    let needs_checkpoint = |entry: &&ObjectId| !is_human && stashed::is_of_this_worktree(&worktree.repo, **entry);
+    let mut scopes = entries.iter().filter(needs_checkpoint).map(|entry| Scope::Stashed(*entry));
     let saved =
         scopes.try_for_each(|scope| try_twice(worktree, &Request { scope, ..request.clone() }, false, None).map(drop));
-    // Notes the entries even after a failure: work that is popped from an entry without a note counts as new work of the turn.
+    // Note the entries even after a failure: lines that are popped from a noted entry keep their authors.
     worktree.edit_turns(|turns| turns.stashed.extend(entries.iter().map(ToString::to_string)));
     saved
 }
 
-/// Returns why the files that open tool calls name are saved before `request`.
-fn occasion<'r>(worktree: &Worktree<'_>, request: &'r Request) -> Result<Occasion<'r>> {
+/// Returns what triggers the save of the files that open tool calls name, when `request` is about to be saved.
+fn trigger<'r>(worktree: &Worktree<'_>, request: &'r Request) -> Result<Trigger<'r>> {
     Ok(match request.turn_of.as_deref() {
-        Some(session) if request.ends_turn => Occasion::EndOf(session),
-        Some(_) => Occasion::Event,
-        None => Occasion::of_author(&author_of(worktree, request)?),
+        Some(session) if request.ends_turn => Trigger::EndOf(session),
+        Some(_) => Trigger::Event,
+        None => Trigger::of_author(&author_of(worktree, request)?),
     })
 }
 
-/// Takes checkpoints of the files that open tool calls name.
-pub(crate) fn save_named(worktree: &Worktree<'_>, occasion: Occasion<'_>) -> Result<()> {
-    named::requests(worktree, occasion)
+/// Takes checkpoints of the files that open tool calls name, one for each author.
+pub(crate) fn save_named(worktree: &Worktree<'_>, trigger: Trigger<'_>) -> Result<()> {
+    named::requests(worktree, trigger)
         .iter()
         .try_for_each(|request| try_twice(worktree, request, false, None).map(drop))
 }
 
-/// Reads the whole worktree before a turn of `session` begins. If files that open tool calls name have changed, first saves them
-/// for the sessions of these calls, and then reads `shadow` and the worktree again.
-pub(crate) fn look_beside_named<'w>(
+/// Looks at the whole worktree before a turn of `session` begins. If a file that an open tool call names has changed, saves
+/// these files, and then reads `shadow` and the worktree again.
+pub(crate) fn look_after_saving_named<'w>(
     worktree: &'w Worktree<'_>,
     shadow: &mut Shadow,
     session: &str,
@@ -163,28 +179,32 @@ pub(crate) fn look_beside_named<'w>(
         if !named::has_changed(worktree, shadow, &looked.0, &looked.1)? {
             break;
         }
-        save_named(worktree, Occasion::Event)?;
+        save_named(worktree, Trigger::Event)?;
         *shadow = Shadow::read_for(worktree, Some(session))?;
         looked = look_at_all(worktree, shadow)?;
     }
     Ok(looked)
 }
 
+/// Tries to save, and tries once more if objects are missing or after a race. With `fails_if_named_changed`, returns a race as
+/// an error: the caller first has to save the files that open tool calls name.
 fn try_twice(
     worktree: &Worktree<'_>,
     request: &Request,
-    refuses_named: bool,
+    fails_if_named_changed: bool,
     consider: Option<Consider<'_>>,
-) -> Result<Taken> {
-    match try_save(worktree, request, refuses_named, consider) {
+) -> Result<SavedAndSeen> {
+    match try_save(worktree, request, fails_if_named_changed, consider) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
-                // No chain lacks the object. The stat cache or the index may count it as stored: trust neither from now on.
+                // No chain needs the missing object. The stat cache or the index may count it as stored: stop trusting both.
                 worktree.repo.distrust_objects();
             }
-            try_save(worktree, request, refuses_named, consider).map_err(|again| again.with_cause(error))
+            try_save(worktree, request, fails_if_named_changed, consider).map_err(|again| again.with_cause(error))
         }
-        Err(error) if error.kind() == Kind::Race && !refuses_named => try_save(worktree, request, false, consider),
+        Err(error) if error.kind() == Kind::Race && !fails_if_named_changed => {
+            try_save(worktree, request, false, consider)
+        }
         taken => taken,
     }
 }

@@ -1,6 +1,10 @@
-//! A session's turn in a worktree: its first checkpoint, and its end. From the start of the turn, a pending ref keeps its
-//! baseline: a checkpoint of the worktree as the turn found it. The first checkpoint follows the baseline, and may set the shadow
-//! aside.
+//! A session's turn in a worktree: its baseline, its first checkpoint, and its end.
+//!
+//! The baseline is a checkpoint of the worktree as the turn found it. A pending ref keeps it, outside the shadow. When the
+//! turn's first checkpoint is taken, [`OpenTurn::shadow_with_baseline`] adds the baseline to the shadow before it. So a turn
+//! that changes nothing leaves nothing in the shadow.
+//!
+//! Saves use [`OpenTurn`], and then call [`write()`]. [`end`] ends a turn for each [`EndReason`].
 
 mod pending;
 
@@ -42,7 +46,7 @@ use crate::{
 
 /// Why a turn ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum EndReason {
     /// The agent has answered, or has begun its next turn.
     Stopped,
     /// The session has ended.
@@ -57,23 +61,26 @@ pub(crate) enum End {
     Forgotten,
 }
 
-/// Ends the turn of `session` in this worktree: releases its baseline, and forgets its tool calls here; after [`End::Stopped`]
-/// and [`End::Ended`], all but commands that still run in the background. The caller stores the session.
+/// Ends the turn of `session` in this worktree: releases its baseline, and removes the session from `turns.toml`. The caller
+/// stores the session. After [`EndReason::Stopped`] and [`EndReason::Ended`], `turns.toml` keeps commands that still run in the
+/// background.
 ///
 /// `now_tree_id` is the tree of the worktree, if known: a baseline with the same tree need not be archived.
 pub(crate) fn end(
     worktree: &Worktree<'_>,
     session: &mut Session,
-    why: End,
+    why: EndReason,
     now_tree_id: Option<ObjectId>,
 ) -> Result<()> {
     release_pending(worktree, &session.id, now_tree_id)?;
-    if matches!(why, End::Ended | End::Adopted | End::Forgotten) || session_info::has_lost_worktree(worktree, session) {
+    if matches!(why, EndReason::Ended | EndReason::Adopted | EndReason::Forgotten)
+        || session_info::has_lost_worktree(worktree, session)
+    {
         release_all_pending(worktree, &session.id)?;
     }
     session.has_reported_tools |= worktree.turns().find(&session.id).is_some_and(|own| !own.accounts.is_empty());
     worktree.edit_turns(|turns| {
-        let own = turns.find(&session.id).filter(|_| matches!(why, End::Stopped | End::Ended));
+        let own = turns.find(&session.id).filter(|_| matches!(why, EndReason::Stopped | EndReason::Ended));
         let left = own.map(author::left_running).unwrap_or_default();
         turns.end(&session.id);
         if !left.is_empty() {
@@ -82,37 +89,37 @@ pub(crate) fn end(
     });
     session.under_way = None;
     session.phase = phase_after(session.phase, why);
-    session.is_interrupted |= why == End::Crashed;
+    session.is_interrupted |= why == EndReason::Crashed;
     Ok(())
 }
 
 /// Returns the phase of a session in `phase` after its turn has ended.
-pub(crate) fn phase_after(phase: Phase, why: End) -> Phase {
+pub(crate) fn phase_after(phase: Phase, why: EndReason) -> Phase {
     match (why, phase) {
-        (End::Ended, _) => Phase::Ended,
-        (End::Adopted, _) | (_, Phase::Active) => Phase::Idle,
+        (EndReason::Ended, _) => Phase::Ended,
+        (EndReason::Adopted, _) | (_, Phase::Active) => Phase::Idle,
         (_, phase) => phase,
     }
 }
 
-/// Writes which turns are open in this worktree, and then releases the baselines of those that have a checkpoint now.
+/// Writes `turns.toml`, and then releases the baselines of the turns that have got their first checkpoint.
 pub(crate) fn write(worktree: &Worktree<'_>) -> Result<()> {
     for session in worktree.write_turns()? {
         if let Err(error) = release_pending(worktree, &session, None) {
-            // The end of the turn releases it.
+            // The end of the turn will release it.
             tracing::warn!(%error, "cannot delete the ref of the state before a turn");
         }
     }
     Ok(())
 }
 
-/// Calls [`write()`] after an operation, and returns its `outcome`: even an event that fails may have taken checkpoints.
+/// Calls [`write()`] after an operation, and returns its `outcome`. An operation that fails may have taken checkpoints, too.
 pub(crate) fn write_after<T>(worktree: &Worktree<'_>, outcome: Result<T>) -> Result<T> {
     let written = write(worktree);
     outcome.and_then(|done| written.map(|()| done))
 }
 
-/// A turn under way in this worktree.
+/// An open turn in this worktree.
 pub(crate) struct OpenTurn<'c> {
     session: Session,
     turn: UnderWay,
@@ -121,7 +128,7 @@ pub(crate) struct OpenTurn<'c> {
 }
 
 impl<'c> OpenTurn<'c> {
-    /// Returns the turn that the session `id` has here.
+    /// Returns the open turn of the session `id` in this worktree.
     pub(crate) fn of(context: &'c Context, id: Option<&str>) -> Result<Option<Self>> {
         let Some(id) = id.filter(|id| is_valid_id(id)) else { return Ok(None) };
         let Some(turn) = context.turns().turn_of(id).cloned() else { return Ok(None) };
@@ -130,9 +137,9 @@ impl<'c> OpenTurn<'c> {
         Ok(is_here.then_some(Self { session: *session, turn, written: Vec::new() }))
     }
 
-    /// Returns the shadow for the next checkpoint of this turn, and fills in `origin` and `message` from the session. For the
-    /// first checkpoint, puts the baseline on top of the shadow.
-    pub(crate) fn enter(
+    /// Returns the shadow for the next checkpoint of this turn. If that is the turn's first one, adds the baseline to the
+    /// shadow. Fills in from the session what `origin` and `message` lack.
+    pub(crate) fn shadow_with_baseline(
         &mut self,
         context: &'c Context,
         origin: &mut Origin,
@@ -145,10 +152,10 @@ impl<'c> OpenTurn<'c> {
         }
         let id = Some(session.id.as_str());
         let mut shadow = Shadow::read_for(context, id)?;
-        // The baseline may follow the base commit, or the checkpoint that was the last one when the turn began, even if commits
-        // have carried that forward. It must not follow a checkpoint that another session has taken since: that is newer.
+        // The baseline must not follow a checkpoint that another session has taken since the turn began: that one is newer. It
+        // may follow the base commit, or the last checkpoint before the turn, even if commits have carried that one forward.
         let may_follow_tip = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
-        // A session's own shadow has no checkpoints of other sessions: the turn may set it aside in any case.
+        // A session's own shadow has no checkpoints of other sessions: its turn may set it aside in any case.
         if turn.has_checkpoint || !(may_follow_tip || shadow.name.session.is_some()) {
             return Ok(shadow);
         }
@@ -161,7 +168,7 @@ impl<'c> OpenTurn<'c> {
             && pending.worktree == shadow.name.worktree
         {
             let put = if pending.base == shadow.name.base {
-                self.put_baseline_first(context, &pending, &mut shadow)
+                self.add_baseline(context, &pending, &mut shadow)
             } else {
                 self.carry_baseline(context, &pending, &mut shadow)
             };
@@ -175,16 +182,21 @@ impl<'c> OpenTurn<'c> {
         Ok(shadow)
     }
 
-    /// Puts the baselines of turns that have no checkpoint yet into `shadow`, oldest first, unless the next checkpoint, which is of
-    /// no turn, may take them: it is of `who`, and so are all of them. Returns these turns.
-    pub(crate) fn enter_all(worktree: &'c Worktree<'_>, shadow: &mut Shadow, who: Contributor) -> Result<Vec<Self>> {
+    /// Before a checkpoint of `who` outside any turn: adds the baselines of turns that have no checkpoint yet to `shadow`,
+    /// oldest first, and returns these turns. If `who` is the author of all these baselines, adds none: the checkpoint may
+    /// include their changes.
+    pub(crate) fn add_baselines(
+        worktree: &'c Worktree<'_>,
+        shadow: &mut Shadow,
+        who: Contributor,
+    ) -> Result<Vec<Self>> {
         let repo = &worktree.repo;
         let mut begun = begun(worktree, &shadow.name, shadow.tip.as_ref(), who)?;
         if begun.iter().any(|(open, _)| open.turn.should_reset_shadow) {
             set_aside(repo, shadow)?;
         }
         for (open, pending) in &mut begun {
-            match open.put_baseline_first(worktree, pending, shadow) {
+            match open.add_baseline(worktree, pending, shadow) {
                 Err(error) if error.kind() == Kind::Corrupt => {
                     tracing::warn!(%error, "cannot read the state before the turn");
                 }
@@ -194,7 +206,7 @@ impl<'c> OpenTurn<'c> {
         Ok(begun.into_iter().map(|(open, _)| open).collect())
     }
 
-    /// Fills in from the session's files what is missing: agent, model, turn, and as message the prompt's first line.
+    /// Fills in from the session's files what is missing: agent, model, turn, and the first line of the prompt as message.
     fn complete(&self, context: &Context, origin: &mut Origin, message: &mut Option<String>) -> Result<()> {
         let session = &self.session;
         origin.agent = origin.agent.take().or_else(|| session.agent.clone());
@@ -208,8 +220,8 @@ impl<'c> OpenTurn<'c> {
         Ok(())
     }
 
-    /// Puts the baseline into the shadow, before the next checkpoint of the turn, unless the shadow ends with the same state.
-    fn put_baseline_first(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
+    /// Adds the baseline to the shadow, unless the last checkpoint has the same state.
+    fn add_baseline(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let side = pending.side_id.map(|id| repo.read_side(id)).transpose()?;
         let facts = |side: Option<&Side>| side.map(|it| (it.raw_tree_id, it.index_tree_id, it.unmerged_tree_id));
@@ -232,7 +244,7 @@ impl<'c> OpenTurn<'c> {
         shadow.follow(repo, baseline)
     }
 
-    /// After a commit, adds to the shadow the part of the baseline that the commit did not take.
+    /// After a commit during the turn: adds the part of the baseline to the shadow that the commit did not take.
     fn carry_baseline(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let mut objects = NewObjects::new(repo, Target::Loose);
@@ -251,10 +263,10 @@ impl<'c> OpenTurn<'c> {
         Ok(())
     }
 
-    /// Notes that the turn has a checkpoint. The caller ends with [`write()`].
+    /// Notes that the turn has a checkpoint. The caller must call [`write()`] later.
     pub(crate) fn took_checkpoint(mut self, worktree: &Worktree<'_>) {
-        // Until the pending ref is released, it keeps all objects that the checkpoint relies on.
-        if let Err(error) = Written::settle_all(self.written.drain(..)) {
+        // A failure loses nothing: until the pending ref is released, it keeps these objects.
+        if let Err(error) = Written::check_and_release_all(self.written.drain(..)) {
             tracing::warn!(%error, "cannot check the objects of the state before the turn");
         }
         failpoint::hit("turn:before-session");
@@ -265,8 +277,8 @@ impl<'c> OpenTurn<'c> {
     }
 }
 
-/// Returns the turns that have no checkpoint yet and began on the base of the shadow `name` with its checkpoint `tip`, each with its
-/// baseline, oldest first; none if all baselines are of `who`.
+/// Returns the turns that have no checkpoint yet, each with its baseline, oldest first. They began on the base of the shadow
+/// `name`, when `tip` was its last checkpoint. Returns none if all baselines are of `who`.
 fn begun<'c>(
     context: &'c Context,
     name: &ShadowName,
@@ -275,13 +287,13 @@ fn begun<'c>(
 ) -> Result<Vec<(OpenTurn<'c>, Checkpoint)>> {
     let repo = &context.repo;
     let mut begun = Vec::new();
-    // In the middle of a rebase, what a turn began with may be in git's autostash.
+    // During a rebase, git's autostash may hold what the baselines have.
     if repo.is_rebasing() {
         return Ok(begun);
     }
     for id in context.turns().entries.iter().map(|entry| &entry.id) {
         let Some(open) = OpenTurn::of(context, Some(id))?.filter(|open| !open.turn.has_checkpoint) else { continue };
-        // The shadow that it is about to set aside may be its own.
+        // A turn that is about to set aside the shadow of its own session does not concern another shadow.
         let is_here = !open.turn.should_reset_shadow || shadows::name_for(context, name.base, Some(id)) == *name;
         if is_here && tip.map_or(Ok(true), |tip| goes_back_to(repo, tip, open.turn.shadow_tip))? {
             let pending = pending_of(repo, id)?.and_then(|(_, id)| readable(repo, id));
@@ -295,7 +307,7 @@ fn begun<'c>(
     Ok(begun)
 }
 
-/// Returns the baselines that a save of `who`, which is of no turn, puts before its checkpoint; `tip` is the last one.
+/// Returns the baselines that a save of `who` outside any turn would add before its checkpoint. `tip` is the last checkpoint.
 pub(crate) fn baselines(context: &Context, tip: Option<&Checkpoint>, who: Contributor) -> Result<Vec<Checkpoint>> {
     let repo = &context.repo;
     let base = tip.map_or_else(|| Ok(Base::of_head(repo.head()?.id)), |tip| Ok(tip.base))?;
@@ -303,7 +315,7 @@ pub(crate) fn baselines(context: &Context, tip: Option<&Checkpoint>, who: Contri
     Ok(begun.into_iter().map(|(_, pending)| pending).collect())
 }
 
-/// Makes the next checkpoint set `shadow` aside, if it has begun.
+/// Makes the next checkpoint set `shadow` aside, if it has any checkpoints.
 fn set_aside(repo: &Repo, shadow: &mut Shadow) -> Result<()> {
     if shadow.is_begun() {
         shadow.sets_aside = true;
@@ -312,13 +324,13 @@ fn set_aside(repo: &Repo, shadow: &mut Shadow) -> Result<()> {
     Ok(())
 }
 
-/// How many times commits may carry a shadow forward within a turn before we no longer recognize it.
-const MOST_COMMITS: usize = 64;
+/// How many times commits may carry a shadow forward during a turn before we no longer recognize it.
+const MOST_CARRIES: usize = 64;
 
-/// Returns true if `tip` is the checkpoint `id`, or was only carried forward from it by commits.
+/// Returns true if `tip` is the checkpoint `id`, or if commits have only carried that one forward to `tip`.
 fn goes_back_to(repo: &Repo, tip: &Checkpoint, id: Option<ObjectId>) -> Result<bool> {
     let mut at = tip.clone();
-    for _ in 0..MOST_COMMITS {
+    for _ in 0..MOST_CARRIES {
         if Some(at.id) == id {
             return Ok(true);
         }
@@ -329,8 +341,8 @@ fn goes_back_to(repo: &Repo, tip: &Checkpoint, id: Option<ObjectId>) -> Result<b
     Ok(false)
 }
 
-/// Returns the baseline of the turn of `session`, if the turn's first checkpoint is still to come and will follow the baseline.
-/// `tip` is the last checkpoint of the shadow.
+/// Returns the baseline of the turn of `session`, if a save would add it before the turn's first checkpoint. `tip` is the last
+/// checkpoint of the shadow.
 pub(crate) fn baseline(context: &Context, session: &str, tip: Option<&Checkpoint>) -> Result<Option<Checkpoint>> {
     let (repo, turns) = (&context.repo, context.turns());
     let Some(turn) = turns.turn_of(session).filter(|turn| !turn.has_checkpoint) else { return Ok(None) };
@@ -340,13 +352,13 @@ pub(crate) fn baseline(context: &Context, session: &str, tip: Option<&Checkpoint
     Ok(pending_of(repo, session)?.and_then(|(_, id)| readable(repo, id)))
 }
 
-/// Returns true if `seen` has left out the same paths as the baseline of `session`. Otherwise, even equal trees do not show
-/// that the turn changed nothing: it may have changed a path that only one of them left out.
-pub(crate) fn leaves_out_the_same(context: &Context, session: &str, seen: &Saved) -> Result<bool> {
+/// Returns true if `saved` skipped the same paths as the baseline of `session`, for example a file that is too large. If not,
+/// equal trees do not prove that the turn changed nothing: it may have changed a path that only one of the two skipped.
+pub(crate) fn leaves_out_the_same(context: &Context, session: &str, saved: &Saved) -> Result<bool> {
     let repo = &context.repo;
     let pending = pending_of(repo, session)?.and_then(|(_, id)| readable(repo, id));
     let side =
         pending.and_then(|pending| pending.side_id).map(|id| repo.read_side(id)).transpose()?.unwrap_or_default();
     let before = side.manifest.skipped.iter().map(|skipped| &skipped.path);
-    Ok(before.eq(seen.skipped.iter().map(|skipped| &skipped.path)))
+    Ok(before.eq(saved.skipped.iter().map(|skipped| &skipped.path)))
 }

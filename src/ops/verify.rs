@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     Context,
-    follow::enter,
+    follow::lock_and_follow,
     lookup,
     start::start,
     verified_mark::{marked, marker, satisfied, set},
@@ -52,11 +52,11 @@ pub struct Unverified {
 /// As [`lookup::resolve`]; [`Kind::Race`](crate::error::Kind::Race) if other processes keep changing the mark.
 pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
     let resolve = || lookup::resolve(context, text.unwrap_or("@"));
-    // An unreadable checkpoint is an error that names the damage. `enter` would set it aside.
+    // An unreadable checkpoint is an error that names the damage. `lock_and_follow` would set it aside.
     describe(context, resolve()?)?;
     // A save that runs at the same time may look for the note of `reset`, or remove it. If HEAD has moved, `@` is another
     // checkpoint than before.
-    let _worktree = enter(context)?;
+    let _worktree = lock_and_follow(context)?;
     let id = resolve()?;
     let mut verified = describe(context, id)?;
     let previous = context.emit_failure("verify", set(context, Some(id)))?;
@@ -77,7 +77,7 @@ pub fn show(context: &Context) -> Result<Option<Verified>> {
 /// Takes the mark away, so that the next checkpoint that a person saves becomes the verified one.
 pub fn reset(context: &Context) -> Result<Unverified> {
     // A save in between would take the note for its own, and lose its mark.
-    let _worktree = enter(context)?;
+    let _worktree = lock_and_follow(context)?;
     // The note first: after a crash between both, the next checkpoint is verified, as was asked for.
     state::replace_file(&marker(context), b"")?;
     let previous = context.emit_failure("verify", set(context, None))?;

@@ -1,4 +1,8 @@
-//! A worktree whose checkpoints this process has locked.
+//! The worktree that a writing command works on, while the command holds the lock of its checkpoints.
+//!
+//! [`Worktree`] is a [`Context`] plus that lock, not a directory. `locking::lock` makes one, and each writing command passes it
+//! on. Under the lock, the files `turns.toml` and `base` are read once and cached; what has changed in `turns.toml` is written
+//! when a caller asks for it, and at the latest when the lock is released.
 
 use std::{
     cell::{Cell, OnceCell},
@@ -14,17 +18,16 @@ use crate::{
     state::lock::Lock,
 };
 
-/// What every writing operation works on: a [`Context`] together with the lock of its worktree's checkpoints. The lock is
-/// released when the last `Worktree` that shares it is dropped. `locking::lock` takes it.
+/// A [`Context`] together with the lock of its worktree's checkpoints. The lock is released when the last `Worktree` that
+/// shares it is dropped.
 #[must_use = "the lock is released when dropped"]
 pub struct Worktree<'c> {
     context: &'c Context,
     locked: Arc<Locked>,
-    /// Where HEAD's reflog ended when `reconcile` brought the records up to date; none if there is no reflog. Not set until it
-    /// has run under this lock.
+    /// Set once `reconcile` has brought the records up to date: where HEAD's reflog ended then, or none if there is no reflog.
     reconciled: OnceCell<Option<LogEnd>>,
-    /// True once the shadows are up to date with HEAD.
-    is_followed: Cell<bool>,
+    /// True once `follow_head` has brought the shadows up to date with HEAD.
+    has_followed_head: Cell<bool>,
 }
 
 impl Deref for Worktree<'_> {
@@ -43,72 +46,72 @@ impl<'c> Worktree<'c> {
     pub(super) fn new(context: &'c Context, lock: Lock) -> Result<Self> {
         let locked = Arc::new(Locked::new(&context.repo, lock)?);
         context.lock_by(&locked);
-        Ok(Self { context, locked, reconciled: OnceCell::new(), is_followed: Cell::default() })
+        Ok(Self { context, locked, reconciled: OnceCell::new(), has_followed_head: Cell::default() })
     }
 
-    /// Returns this worktree, under the same lock, with another `context`: while git commits from a temporary index, a context
-    /// that reads the user's index.
-    pub(super) fn seen_by<'o>(&self, context: &'o Context) -> Worktree<'o> {
+    /// Returns this worktree, under the same lock, with another `context`. For example, `git commit <path>` runs its hooks with
+    /// a temporary index; the other context then reads the user's index.
+    pub(super) fn with_context<'o>(&self, context: &'o Context) -> Worktree<'o> {
         context.lock_by(&self.locked);
-        let (reconciled, is_followed) = (self.reconciled.clone(), self.is_followed.clone());
-        Worktree { context, locked: Arc::clone(&self.locked), reconciled, is_followed }
+        let (reconciled, has_followed_head) = (self.reconciled.clone(), self.has_followed_head.clone());
+        Worktree { context, locked: Arc::clone(&self.locked), reconciled, has_followed_head }
     }
 
-    /// Returns when the lock was taken, since the Unix epoch: by the clock of the file system, so that times of files compare
-    /// with it.
+    /// Returns when the lock was taken, since the Unix epoch. The time is from the clock of the file system, so it compares
+    /// with the times of files.
     pub(super) fn taken_at(&self) -> Duration {
         self.locked.lock.taken_at()
     }
 
-    /// Returns where HEAD's reflog ended when `reconcile` brought the records up to date; none before that.
+    /// Returns none until `reconcile` has brought the records up to date; then, where HEAD's reflog ended.
     pub(super) fn reconciled_up_to(&self) -> Option<&Option<LogEnd>> {
         self.reconciled.get()
     }
 
-    /// Notes that records are up to date with HEAD, whose reflog ends at `end`.
+    /// Notes that the records are up to date with HEAD, whose reflog ends at `end`.
     pub(super) fn note_reconciled(&self, end: Option<LogEnd>) {
         self.reconciled.get_or_init(|| end);
     }
 
     /// Returns true once the shadows are up to date with HEAD.
     pub(super) fn has_followed_head(&self) -> bool {
-        self.is_followed.get()
+        self.has_followed_head.get()
     }
 
     /// Notes that the shadows are up to date with HEAD.
     pub(super) fn note_head_followed(&self) {
-        self.is_followed.set(true);
+        self.has_followed_head.set(true);
     }
 
-    /// Caches what the file `base` says now: where HEAD was when we last looked, and where its reflog ended.
+    /// Caches the content of the file `base`: where HEAD was when git-checkpoint last looked, and where its reflog ended.
     pub(super) fn note_known_head(&self, base: Base, end: Option<LogEnd>) {
         self.locked.note_head(Some(Some((base, end))));
     }
 
-    /// Drops this cache: the next access reads the file `base`.
+    /// Drops the cached content: the next access reads the file `base` again.
     pub(super) fn forget_known_head(&self) {
         self.locked.note_head(None);
     }
 
-    /// Writes the file of `session`. Its open turn is not in there, but in `turns.toml`.
+    /// Writes the file of `session`. Its open turn is not part of that file: `turns.toml` has it.
     pub(super) fn store_session(&self, session: &Session) -> Result<()> {
         self.locked.sessions.store(session)
     }
 
-    /// Changes what `turns.toml` holds: the open turns of this worktree and what belongs to them. `turn::write` writes it,
-    /// or else the release of the lock does.
+    /// Changes the content of `turns.toml` in memory: the open turns of this worktree, their tool calls, and all else that is
+    /// listed in [`Turns`]. `turn::write` writes the file, or else the release of the lock does.
     pub(super) fn edit_turns<T>(&self, change: impl FnOnce(&mut Turns) -> T) -> T {
         self.locked.turns.edit(change)
     }
 
-    /// Returns an error if `turns.toml` cannot be read: an event must not end a turn that it cannot see. A damaged file is no
-    /// error: it was set aside.
+    /// Returns an error if `turns.toml` cannot be read: then an event must not begin or end a turn. A damaged file is no error:
+    /// it was renamed to `turns.bad`, and nothing counts as open.
     pub(super) fn check_turns(&self) -> Result<()> {
         self.locked.turns.check()
     }
 
     /// Writes `turns.toml` if its content has changed. Returns the sessions whose turn got its first checkpoint since the last
-    /// write: the caller can now delete their pending refs.
+    /// write. The caller can now delete the pending refs of these turns.
     pub(super) fn write_turns(&self) -> Result<Vec<String>> {
         self.locked.turns.write()
     }

@@ -15,13 +15,13 @@ mod visit;
 
 use super::{
     Context, Worktree, author,
-    closing::check_turns,
+    closing::save_unless_turns_are_known,
     condense,
     follow::follow_head,
     guard::{self, Verdict},
     reconcile::try_reconcile,
     save,
-    session_info::{OnMultisession, SessionInfo, check_id, clock, is_elsewhere, known, prepare},
+    session_info::{OnMultisession, SessionInfo, check_id, clock, find_or_rebuild, is_elsewhere, prepare},
     sessions::{Opening, Question, begin_session, leave, leave_elsewhere, question},
     turn,
 };
@@ -33,7 +33,7 @@ use crate::{
 };
 
 pub(crate) use report::{Answer, Message, Reach, Report, Tool, What};
-pub(crate) use tool::{before_commit, save_before_commit};
+pub(crate) use tool::{save_before_commit, saving_before_commit};
 pub(crate) use unsaid::keep as keep_unsaid;
 
 /// Handles the event of `report`.
@@ -77,9 +77,9 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     check_id(&report.session)?;
     prepare(context)?;
     let worktree = save::lock_to_write(context)?;
-    check_turns(&worktree)?;
+    save_unless_turns_are_known(&worktree)?;
     let event = event::Event::of(&context.repo, report);
-    if event.is_repeated(&author::open(&worktree), report) {
+    if event.is_repeated(&author::turns_without_stale_calls(&worktree), report) {
         return Ok(Answer::Allow);
     }
     // Before a tool, the guard is asked first: when it denies the call, nothing has changed.
@@ -125,7 +125,7 @@ fn start(worktree: &Worktree<'_>, report: &Report, continued: Option<&str>) -> R
     let question = others(worktree, report)?;
     if let Some(old) = continued.filter(|old| *old != report.session) {
         // A conversation that continues under another id leaves its turn behind, and keeps its work.
-        if let Some(session) = known(worktree, old)?
+        if let Some(session) = find_or_rebuild(worktree, old)?
             && session.phase == Phase::Active
             && session.is_in(worktree.repo.worktree_id())
         {
@@ -161,7 +161,7 @@ fn prompt(worktree: &Worktree<'_>, report: &Report, text: Option<&str>) -> Resul
 
 /// Follows an agent that continues without a prompt: in its open turn, or else in its last one.
 fn notice(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
-    let phase = known(worktree, &report.session)?.map(|session| session.phase);
+    let phase = find_or_rebuild(worktree, &report.session)?.map(|session| session.phase);
     if !transition(phase, SessionEvent::Tool).actions.contains(&Action::BeginTurn) {
         return sign_of_life::note(worktree, report).map(|()| Answer::Allow);
     }
@@ -178,8 +178,8 @@ fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'_>) -> Resu
     // What tools in use have changed until now is not what was there before. Those of a turn that was not stopped are closed
     // with it.
     let has_turn = worktree.turns().turn_of(&report.session).is_some();
-    if author::open(worktree).calls().any(|(session, _)| session != report.session || !has_turn) {
-        tool::boundary(worktree, report, "", None)?;
+    if author::turns_without_stale_calls(worktree).calls().any(|(session, _)| session != report.session || !has_turn) {
+        tool::save_before_call(worktree, report, "", None)?;
     }
     let notes = opening::begin(worktree, report, opening)?;
     if report.reports_all_tools {
@@ -214,7 +214,7 @@ fn others(context: &Context, report: &Report) -> Result<Option<Question>> {
 }
 
 fn stop(worktree: &Worktree<'_>, report: &Report, session_event: SessionEvent) -> Result<Answer> {
-    let Some(session) = known(worktree, &report.session)? else {
+    let Some(session) = find_or_rebuild(worktree, &report.session)? else {
         // Whatever there is, a session that is not known has not made it.
         worktree.edit_turns(|turns| turns.end(&report.session));
         return Ok(Answer::Allow);

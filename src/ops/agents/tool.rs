@@ -1,4 +1,10 @@
-//! Takes checkpoints before and after tool calls, each with its author.
+//! Tool calls of agents: takes a checkpoint before and after each call, so that every change gets an author.
+//!
+//! `agents::handle` calls [`before`], [`after`] and, when a subagent is done, [`subagent_stops`]. Before a call, what has
+//! changed until then is saved for its author. After the call, what has changed meanwhile is saved as the session's.
+//!
+//! In between, `turns.toml` lists the call, and `author` infers from the list who made a change. So a call stays listed until
+//! the checkpoint after it is taken.
 
 use bstr::BString;
 
@@ -6,10 +12,10 @@ use super::{
     super::{
         Context, Worktree, author,
         guard::{self, Verdict, Who},
-        named::{self, Occasion},
+        named::{self, Trigger},
         reconcile::try_reconcile,
-        save::{self, Author, Request, Scope, Taken},
-        session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
+        save::{self, Author, Request, SavedAndSeen, Scope},
+        session_info::{self, add_info, clock, find_or_rebuild, sign_of_life as mark_alive},
         sessions::{Opening, note_stashes, seen_here},
         turn,
     },
@@ -61,23 +67,23 @@ impl Saving {
     }
 }
 
-/// Returns how to save what is unsaved before a commit, if a session has made it, or may have.
-pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
+/// Returns how to save the unsaved changes before a commit. Returns none if a person has made all of them.
+pub(crate) fn saving_before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
     // Even if a person made all other changes, the files that open tool calls name are saved as their sessions'.
-    let origin = author::before_commit(worktree)?.or_else(|| named::is_any(worktree).then(Origin::default));
+    let origin = author::before_commit(worktree)?.or_else(|| named::is_any_file_named(worktree).then(Origin::default));
     if worktree.repo.is_rebasing() {
-        // The baseline of the turn stays on another base: this is saved outside the turn, with an unknown author.
+        // The baseline of the turn stays on the base from before the rebase: save outside the turn, with an unknown author.
         return Ok(origin.map(|_| Saving::unknown()));
     }
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 
-/// Saves the `staged` files, as the worktree has them, before the commit takes them. The rest stays unsaved: its author can
-/// still be inferred later. If the author is unknown, saves everything, so that later changes have a known author.
+/// Saves the `staged` files, as the worktree has them, before the commit takes them. The other files stay unsaved: their author
+/// can still be inferred later. But if the author is unknown, saves all files, so that later changes have a known author.
 pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged: Vec<Change>) -> Result<()> {
     if saving.is_unknown() {
         save(worktree, &saving)?;
-        author::settle(worktree);
+        author::note_all_saved(worktree);
     } else {
         save(worktree, &Saving { scope: Scope::Staged(staged), ..saving })?;
     }
@@ -86,7 +92,7 @@ pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged
 
 /// Handles the event before a tool call.
 pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
-    // A tool call that the guard denies ends here, before anything is stored. A tool that only reads is allowed.
+    // The guard comes first: a call that it denies leaves nothing behind. It cannot deny a tool that only reads.
     let mut verdict = guard::before_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
     if verdict.is_denied() && tool.reach == Reach::Nothing {
         return Ok(Answer::Allow);
@@ -95,8 +101,8 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
     try_reconcile(worktree)?;
-    let reach = reach(&worktree.repo, report, tool);
-    if matches!((&tool.reach, &reach), (Reach::Files(_), Inside::Anything)) {
+    let reach = reach_here(&worktree.repo, report, tool);
+    if matches!((&tool.reach, &reach), (Reach::Files(_), ReachHere::Anything)) {
         note_outside(worktree, report);
     }
     worktree.edit_turns(|turns| {
@@ -104,30 +110,30 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
             own.overtake(report.agent_id.as_deref(), key);
         }
     });
-    let session = known(worktree, &report.session)?;
+    let session = find_or_rebuild(worktree, &report.session)?;
     let step = transition(session.as_ref().map(|session| session.phase), SessionEvent::Tool);
     let begins = step.actions.contains(&Action::BeginTurn);
-    let is_late = begins && is_of_last_turn(session.as_ref(), report);
-    if begins && !is_late {
+    let is_after_turn = begins && is_of_last_turn(session.as_ref(), report);
+    if begins && !is_after_turn {
         verdict.notes.extend(opening::begin(worktree, report, Opening::Prompt(None))?);
-        note_scan(worktree);
+        note_full_pass(worktree);
     } else {
         sign_of_life::note(worktree, report)?;
         match &reach {
-            Inside::Paths(paths) => boundary(worktree, report, key, Some(paths.clone()))?,
-            // If the call is late, people may have made changes since the turn.
-            Inside::Anything if tool.may_destroy || is_late || is_scan_due(worktree) => {
-                boundary(worktree, report, key, None)?;
+            ReachHere::Paths(paths) => save_before_call(worktree, report, key, Some(paths.clone()))?,
+            // Save first: the tool may delete a file, or people may have changed files since the turn or the last full pass.
+            ReachHere::Anything if tool.may_destroy || is_after_turn || is_full_pass_due(worktree) => {
+                save_before_call(worktree, report, key, None)?;
             }
-            Inside::Anything | Inside::Nothing => {}
+            ReachHere::Anything | ReachHere::Nothing => {}
         }
     }
-    open(worktree, report, tool, &reach, key);
+    note_begun(worktree, report, tool, &reach, key);
     Ok(allowed(verdict))
 }
 
-/// Returns true if the tool is used by a subagent that the agent left in the background when it stopped. It begins no turn,
-/// which would stay open: the agent reports no second stop.
+/// Returns true if a subagent uses the tool after its agent has stopped. Then the call begins no turn: the agent reports no
+/// second stop, so that turn would stay open.
 fn is_of_last_turn(session: Option<&Session>, report: &Report) -> bool {
     report.agent_id.is_some() && session.is_some_and(|session| session.turn.number > 0)
 }
@@ -141,7 +147,7 @@ fn who<'r>(report: &'r Report, tool: &'r Tool, key: &'r str) -> Who<'r> {
     }
 }
 
-/// Returns the answer that lets the agent continue: a warning, if `verdict` has something to report.
+/// Returns the answer that lets the agent continue, with a warning if `verdict` has something to report.
 fn allowed(verdict: Verdict) -> Answer {
     if verdict.report.is_none() && verdict.notes.is_empty() {
         return Answer::Allow;
@@ -151,64 +157,65 @@ fn allowed(verdict: Verdict) -> Answer {
 
 /// Handles the event after a tool call.
 pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
-    // A call that the guard denies ends here, and nothing is saved as the session's.
+    // If the guard denies the call now, nothing is saved as the session's.
     let verdict = guard::after_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
-    let reach = reach(&worktree.repo, report, tool);
+    let reach = reach_here(&worktree.repo, report, tool);
     if verdict.is_denied() {
-        // The guard has archived the changes. They are still in the worktree, and must not count as a person's.
+        // The guard has archived the changes, but they are still in the worktree. They must not count as a person's.
         drop(worktree.emit_failure("guard", save_as_unknown(worktree, &reach)));
-        close(worktree, report, tool, key);
+        note_ended(worktree, report, tool, key);
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
     if !verdict.is_attributed {
-        save_as_unknown(worktree, &Inside::Anything)?;
-        close(worktree, report, tool, key);
+        save_as_unknown(worktree, &ReachHere::Anything)?;
+        note_ended(worktree, report, tool, key);
         return Ok(Answer::Allow);
     }
-    let session = match known(worktree, &report.session)? {
+    let session = match find_or_rebuild(worktree, &report.session)? {
         Some(mut session) => {
             add_info(&mut session, &report.info);
             mark_alive(&mut session);
             session_info::store(worktree, &session)?;
             session
         }
-        None => begun_unseen(worktree, report)?,
+        None => begin_without_baseline(worktree, report)?,
     };
     let origin = Origin { tool: tool_name(tool), ..author::of_session(&session, report.agent_id.clone()) };
     match reach {
-        Inside::Nothing => {}
-        Inside::Paths(paths) => {
-            let (shared, own) = named::part(worktree, &report.session, paths);
+        ReachHere::Nothing => {}
+        ReachHere::Paths(paths) => {
+            let (shared, own) = named::split_shared(worktree, &report.session, paths);
             if !shared.is_empty() {
-                save_as_unknown(worktree, &Inside::Paths(shared))?;
+                save_as_unknown(worktree, &ReachHere::Paths(shared))?;
             }
             let turn_of = Some(report.session.clone());
             drop(save(worktree, &Saving { turn_of, scope: Scope::PathsIfThere(own), ..Saving::all(origin) })?);
         }
-        Inside::Anything if author::is_another_at_work(worktree, &report.session) => {
-            save_as_unknown(worktree, &Inside::Anything)?;
+        ReachHere::Anything if author::is_another_at_work(worktree, &report.session) => {
+            save_as_unknown(worktree, &ReachHere::Anything)?;
         }
-        Inside::Anything => {
+        ReachHere::Anything => {
             drop(save(worktree, &Saving::all(origin))?);
         }
     }
-    close(worktree, report, tool, key);
+    note_ended(worktree, report, tool, key);
     forget_idle(worktree, &session);
     Ok(allowed(verdict))
 }
 
-/// Saves what a tool may have changed, with an unknown author: it must not be attributed to a session.
-fn save_as_unknown(worktree: &Worktree<'_>, reach: &Inside) -> Result<()> {
+/// Saves what a tool may have changed, with an unknown author.
+fn save_as_unknown(worktree: &Worktree<'_>, reach: &ReachHere) -> Result<()> {
     let scope = match reach {
-        Inside::Nothing => return Ok(()),
-        Inside::Paths(paths) => Scope::PathsIfThere(paths.clone()),
-        Inside::Anything => Scope::All,
+        ReachHere::Nothing => return Ok(()),
+        ReachHere::Paths(paths) => Scope::PathsIfThere(paths.clone()),
+        ReachHere::Anything => Scope::All,
     };
     save(worktree, &Saving { scope, ..Saving::unknown() }).map(drop)
 }
 
-/// Stores a session whose first event is the end of a tool call: its turn has begun, on an unknown state of the worktree.
-fn begun_unseen(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
+/// Stores a session whose first event that we see is the end of a tool call. Its turn is under way, but has no baseline:
+/// the state of the worktree before is unknown.
+fn begin_without_baseline(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
     let repo = &worktree.repo;
     let mut session = Session::new(&report.session, &repo.worktree_id().to_owned(), clock());
     add_info(&mut session, &report.info);
@@ -222,8 +229,13 @@ fn begun_unseen(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
     Ok(session)
 }
 
-/// Takes an attributed checkpoint of what changed in `paths` (none: anywhere) before the tool call `key`.
-pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, paths: Option<Vec<BString>>) -> Result<()> {
+/// Takes a checkpoint, for its author, of what has changed in `paths` (none: in all files) before the tool call `key`.
+pub(super) fn save_before_call(
+    worktree: &Worktree<'_>,
+    report: &Report,
+    key: &str,
+    paths: Option<Vec<BString>>,
+) -> Result<()> {
     let named = paths.as_ref().map(|paths| texts(paths));
     let origin = author::before(worktree, &report.session, key, named.as_deref());
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
@@ -231,39 +243,41 @@ pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, path
     save(worktree, &Saving { turn_of, scope, ..Saving::all(origin) }).map(drop)
 }
 
-pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
+/// Takes a checkpoint as `saving` says.
+pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<SavedAndSeen> {
     let Saving { origin, turn_of, scope } = saving;
     let (author, turn_of, scope) = (Author::Is(origin.clone()), turn_of.clone(), scope.clone());
     let taken = save::save_worktree(worktree, &Request { scope, author, turn_of, ..Request::default() })?;
     if taken.cache.is_some() {
-        note_scan(worktree);
+        note_full_pass(worktree);
     }
     Ok(taken)
 }
 
-/// Handles the end of a subagent: what is unsaved is its work if it has a tool in use that may change any file, or if it
-/// reports no tools. If it used one that has ended, a person may have made the changes since: their author is unknown, as it is if
-/// the user may have refused its commands.
+/// Handles the end of a subagent. If it has a tool in use that may change any file, or if it reports no tools, it is the author
+/// of the unsaved changes.
+///
+/// If it used such a tool and all have ended, the author is unknown, because a person may have made the changes since. The
+/// author is also unknown if the user may have refused the commands of the subagent.
 pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
     sign_of_life::note(worktree, report)?;
-    let turns = author::open(worktree);
+    let turns = author::turns_without_stale_calls(worktree);
     let own = turns.find(&report.session);
     let calls = || own.into_iter().flat_map(|own| &own.calls).filter(|call| call.agent_id == report.agent_id);
-    // A command in the background may be of an earlier turn: what it has changed since is unknown.
+    // A command in the background does not count: it may be of an earlier turn.
     let is_open = calls().any(|call| call.paths.is_none() && !call.is_background);
     if calls().next().is_some() {
-        save::save_named(worktree, Occasion::Event)?;
+        save::save_named(worktree, Trigger::Event)?;
     }
-    let session = known(worktree, &report.session)?;
+    let session = find_or_rebuild(worktree, &report.session)?;
     let account = own.and_then(|own| own.accounts.iter().find(|account| account.agent_id == report.agent_id));
     if let Some(session) = &session
         // Without a turn under way, people may have made the changes.
         && (is_open || session.phase == Phase::Active && account.map_or(!report.reports_all_tools, |it| it.used_anything))
     {
-        let its = || author::of_session(session, report.agent_id.clone());
-        let is_at_rest = !is_open && account.is_some();
-        let is_unknown = is_at_rest || author::commands_may_be_refused(calls());
-        let origin = if is_unknown { author::unknown() } else { its() };
+        let have_all_ended = !is_open && account.is_some();
+        let is_unknown = have_all_ended || author::commands_may_be_refused(calls());
+        let origin = if is_unknown { author::unknown() } else { author::of_session(session, report.agent_id.clone()) };
         save(worktree, &Saving::all(origin))?;
     }
     worktree.edit_turns(|turns| {
@@ -277,22 +291,23 @@ pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result
     Ok(Answer::Allow)
 }
 
-/// What a tool may change of this worktree.
-enum Inside {
+/// Which files of this worktree a tool may change; [`Reach`] has all that it names, also outside the worktree.
+enum ReachHere {
     Paths(Vec<BString>),
     Anything,
     Nothing,
 }
 
-fn reach(repo: &Repo, report: &Report, tool: &Tool) -> Inside {
+/// Returns what the tool may change in this worktree: anything, if it names a file outside.
+fn reach_here(repo: &Repo, report: &Report, tool: &Tool) -> ReachHere {
     match &tool.reach {
-        Reach::Nothing => Inside::Nothing,
-        Reach::Anything => Inside::Anything,
-        Reach::Files(named) => paths::inside(repo, &report.cwd, named).map_or(Inside::Anything, Inside::Paths),
+        Reach::Nothing => ReachHere::Nothing,
+        Reach::Anything => ReachHere::Anything,
+        Reach::Files(named) => paths::inside(repo, &report.cwd, named).map_or(ReachHere::Anything, ReachHere::Paths),
     }
 }
 
-/// Logs that a tool names files outside this worktree; the user gets no warning.
+/// Logs that a tool names files outside this worktree. The user gets no warning.
 fn note_outside(worktree: &Worktree<'_>, report: &Report) {
     worktree.emit(&Event::Error {
         operation: format!("hook {}", report.agent),
@@ -301,7 +316,8 @@ fn note_outside(worktree: &Worktree<'_>, report: &Report) {
     });
 }
 
-/// Returns the tool's name for the checkpoint; none if it has a blank: that marks our own texts, such as `restore <id>`.
+/// Returns the tool's name for the checkpoint. Returns none if the name has a blank: only our own texts have one, for example
+/// `restore <id>`.
 fn tool_name(tool: &Tool) -> Option<String> {
     Some(tool.name.clone()).filter(|name| !name.trim().is_empty() && !name.contains(' '))
 }
@@ -310,12 +326,12 @@ fn texts(paths: &[BString]) -> Vec<String> {
     paths.iter().map(ToString::to_string).collect()
 }
 
-/// Notes that the tool is in use, which the guard may have noted before.
-fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, key: &str) {
+/// Adds the call to `turns.toml`. The guard may have added it before: then keeps the `start` that the guard has noted.
+fn note_begun(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &ReachHere, key: &str) {
     let paths = match reach {
-        Inside::Paths(paths) => Some(texts(paths)),
-        Inside::Anything => None,
-        Inside::Nothing => Some(Vec::new()),
+        ReachHere::Paths(paths) => Some(texts(paths)),
+        ReachHere::Anything => None,
+        ReachHere::Nothing => Some(Vec::new()),
     };
     let (agent_id, id, started) = (report.agent_id.clone(), tool.call.clone(), clock());
     let command = tool.runs_command.then(|| {
@@ -324,7 +340,8 @@ fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, k
         Command { agent: process::agent(), since, until: None, began: milliseconds(), head, is_settled: false }
     });
     let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
-    // A tool that names files elsewhere may change any file here only while it is open: `used_anything` does not remember it.
+    // If a tool names files outside this worktree, it may change any file here, but only while it is in use. `used_anything`
+    // does not count it.
     let uses_anything = tool.reach == Reach::Anything;
     worktree.edit_turns(|turns| {
         let own = turns.entry(&report.session);
@@ -334,22 +351,23 @@ fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, k
     });
 }
 
-fn close(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) {
+/// Removes the call from `turns.toml`, or marks it as a command that keeps running in the background.
+fn note_ended(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) {
     let uses_anything = tool.reach == Reach::Anything;
     worktree.edit_turns(|turns| {
         let own = turns.entry(&report.session);
-        if let Some(at) = event::ended(&own.calls, key) {
+        if let Some(index) = event::ended(&own.calls, key) {
             if tool.is_background {
-                own.calls[at].leave_running(process::own_start());
+                own.calls[index].leave_running(process::own_start());
             } else {
-                own.calls.remove(at);
+                own.calls.remove(index);
             }
         }
         own.account(report.agent_id.as_deref()).used_anything |= uses_anything;
     });
 }
 
-/// Forgets what `session` has open here, if neither a turn of it nor a tool call is under way.
+/// Removes the entry of `session` from `turns.toml` if it has neither an open turn nor an open call.
 fn forget_idle(worktree: &Worktree<'_>, session: &Session) {
     if session.under_way.is_none() {
         worktree.edit_turns(|turns| turns.entries.retain(|it| it.id != session.id || !it.calls.is_empty()));
@@ -360,14 +378,15 @@ fn milliseconds() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
-fn note_scan(worktree: &Worktree<'_>) {
+/// Notes that a save has just made a full pass: it has looked at the whole worktree.
+fn note_full_pass(worktree: &Worktree<'_>) {
     worktree.edit_turns(|turns| turns.scanned = milliseconds());
 }
 
-/// Returns true if the last pass over the whole worktree was long enough ago.
-fn is_scan_due(context: &Context) -> bool {
+/// Returns true if the last full pass is longer ago than the setting `agents.pre-tool-scan`.
+fn is_full_pass_due(context: &Context) -> bool {
     let since = milliseconds() - context.turns().scanned;
     let least = i64::try_from(context.settings.agents.pre_tool_scan.as_millis()).unwrap_or(i64::MAX);
-    // If the clock was set back, the time of the last pass says nothing.
+    // If the clock was set back, the time of the last pass means nothing.
     since < 0 || since >= least
 }

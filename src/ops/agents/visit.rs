@@ -16,7 +16,7 @@ use crate::{
     git::Repo,
     ops::{
         Context,
-        named::Occasion,
+        named::Trigger,
         save::{self, lock_to_write},
         turn,
     },
@@ -84,7 +84,7 @@ pub(super) fn leave(context: &Context, session: &str) {
         }
         let closed = open(context, &root).and_then(|there| {
             let worktree = lock_to_write(&there)?;
-            let saved = save::save_named(&worktree, Occasion::EndOf(session));
+            let saved = save::save_named(&worktree, Trigger::EndOf(session));
             worktree.edit_turns(|turns| turns.end(session));
             turn::write_after(&worktree, saved)
         });

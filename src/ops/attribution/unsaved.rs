@@ -6,7 +6,7 @@ use gix::ObjectId;
 use super::super::{
     Context,
     chain::{Author, Request},
-    named::{self, Occasion},
+    named::{self, Trigger},
     provenance::replay::Step,
     turn,
 };
@@ -37,7 +37,7 @@ pub(super) fn unsaved(
         changes.retain(|change| wanted(&change.path));
         Ok(changes)
     };
-    let mut named = named::requests(context, Occasion::of_author(origin));
+    let mut named = named::requests(context, Trigger::of_author(origin));
     let mut begun =
         if origin.session.is_none() { turn::baselines(context, tip, origin.contributor)? } else { Vec::new() };
     if origin.contributor == Contributor::Human && named.is_empty() && begun.is_empty() {

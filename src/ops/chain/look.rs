@@ -7,7 +7,7 @@ use gix::ObjectId;
 
 use super::{
     cache::cache_path,
-    request::{Hold, Known, Scope},
+    request::{Hold, OwnSteps, Scope},
     shadow::Shadow,
 };
 use crate::{
@@ -201,10 +201,10 @@ pub(crate) fn look_at_paths<'r>(
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: named.skipped }, objects))
 }
 
-/// Returns the worktree after the steps of `known`, without reading it.
-pub(crate) fn look_at_known<'r>(
+/// Returns the state of the worktree after the steps of a restore, without reading it.
+pub(crate) fn look_at_own_steps<'r>(
     repo: &'r Repo,
-    Known { steps, from, .. }: &Known,
+    OwnSteps { steps, from, .. }: &OwnSteps,
     tip: &Checkpoint,
     mut side: Side,
 ) -> Result<(Seen, NewObjects<'r>)> {

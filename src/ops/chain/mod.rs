@@ -21,12 +21,12 @@ mod write;
 pub(crate) use cache::cache_path;
 pub(crate) use changes::changes;
 pub(crate) use look::{
-    Seen, add_old_names, is_changed, leave_out_unknown_paths, limits, look_at_all, look_at_index, look_at_known,
+    Seen, add_old_names, is_changed, leave_out_unknown_paths, limits, look_at_all, look_at_index, look_at_own_steps,
     look_at_paths, refuse_unknown_paths, scope_of_staged, store_cache,
 };
 pub(crate) use repair::{repair_before_next, repair_unchanged};
 pub use request::{Author, SaveOptions};
-pub(crate) use request::{Hold, Known, Request, Scope};
+pub(crate) use request::{Hold, OwnSteps, Request, Scope};
 pub(crate) use saved::milliseconds;
 pub use saved::{Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use shadow::Shadow;

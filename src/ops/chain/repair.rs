@@ -36,7 +36,7 @@ pub(crate) fn repair_unchanged(worktree: &Worktree<'_>, shadow: &Shadow, objects
     if !worktree.repo.distrusts_objects() && is_whole() {
         return Ok(());
     }
-    let are_written = objects.write()?.settle().is_ok();
+    let are_written = objects.write()?.check_and_release().is_ok();
     if !(are_written && is_whole()) {
         write_again(worktree)?;
     }

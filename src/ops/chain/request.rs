@@ -73,15 +73,15 @@ pub(crate) enum Scope {
     PathsIfThere(Vec<BString>),
     /// At the paths of these staged changes; at the whole worktree where that is needed to see whether files were renamed.
     Staged(Vec<Change>),
-    /// Nowhere: the changes are known.
-    Known(Known),
+    /// Not at the worktree: the steps of a restore are all that has changed there.
+    OwnSteps(OwnSteps),
     /// At what this stash entry took away and the last checkpoint lacks.
     Stashed(ObjectId),
 }
 
-/// What has changed since the last checkpoint.
+/// What a restore has changed since the last checkpoint.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct OwnSteps {
     /// The steps that were taken.
     pub(crate) steps: Vec<Step>,
     /// The checkpoint or commit that the new content is from.
@@ -110,7 +110,7 @@ impl Scope {
     pub(crate) fn paths(&self) -> Option<&[BString]> {
         match self {
             Self::Paths(paths) | Self::PathsIfThere(paths) => Some(paths),
-            Self::All | Self::Staged(_) | Self::Known(_) | Self::Stashed(_) => None,
+            Self::All | Self::Staged(_) | Self::OwnSteps(_) | Self::Stashed(_) => None,
         }
     }
 }

@@ -77,8 +77,8 @@ pub(crate) fn take(
     state::failpoint::hit("save:after-refs");
     tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: moved");
     let phase = Instant::now();
-    let are_commits_here = commits.settle();
-    if let Err(error) = written.settle() {
+    let are_commits_here = commits.check_and_release();
+    if let Err(error) = written.check_and_release() {
         // Another process removed objects that we rely on. Only unchanged files can bring them back.
         if write_again(worktree)? != seen.tree_id {
             return Err(error);
@@ -136,7 +136,7 @@ pub(super) fn is_stored(leaf: &Leaf) -> bool {
 pub(crate) fn write_again(worktree: &Worktree<'_>) -> Result<ObjectId> {
     worktree.repo.distrust_objects();
     let (seen, objects) = look_at_all(worktree, &Shadow::without_tip(worktree, None)?)?;
-    objects.write()?.settle()?;
+    objects.write()?.check_and_release()?;
     Ok(seen.tree_id)
 }
 

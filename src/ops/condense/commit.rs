@@ -203,7 +203,7 @@ pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectI
     failpoint::hit("condense:before-refs");
     repo.update_refs(&moved.updates)?;
     failpoint::hit("condense:after-refs");
-    Written::settle_all(moved.written)
+    Written::check_and_release_all(moved.written)
 }
 
 /// Returns the tree of the last checkpoint of `on_base`, but with the content of `commit` for each path where the worktree has

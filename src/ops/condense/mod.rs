@@ -19,4 +19,4 @@ pub(crate) use record::{complete, complete_ended};
 pub(crate) use renamed::renamed_since;
 pub(crate) use resolved::{has_met_conflict, takes_resolution};
 pub(crate) use staged::{has_work_on, holds_work};
-pub(crate) use unseen::take_unseen;
+pub(crate) use unseen::checkpoint_unseen;

@@ -33,10 +33,10 @@ const MOST_CHECKPOINTS: usize = 64;
 
 /// Takes a checkpoint of the content that the commit has and the live shadow of `base` does not: a command committed it before a
 /// save saw it. The author is unknown, because git may have brought the content from elsewhere.
-pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> Result<()> {
+pub(crate) fn checkpoint_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> Result<()> {
     let repo = &worktree.repo;
     let mut shadow = Shadow::read_at(repo, base)?;
-    let turns = OpenTurn::enter_all(worktree, &mut shadow, Contributor::Unknown)?;
+    let turns = OpenTurn::add_baselines(worktree, &mut shadow, Contributor::Unknown)?;
     let mut changes = made.changes(repo)?;
     // The command has only committed what was staged or saved before.
     let staged = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
@@ -72,7 +72,7 @@ pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> R
     failpoint::hit("unseen:before-refs");
     publish(worktree, &mut shadow)?;
     failpoint::hit("unseen:after-refs");
-    written.settle()?;
+    written.check_and_release()?;
     for turn in turns {
         turn.took_checkpoint(worktree);
     }

@@ -50,6 +50,6 @@ pub(super) fn keep(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<ObjectId> {
     let id = new.write(repo, &mut commits)?;
     let commits = commits.write()?;
     repo.update_refs(&[RefUpdate { name: archive_name(repo, id)?, old: None, new: Some(id) }])?;
-    Written::settle_all([written, commits])?;
+    Written::check_and_release_all([written, commits])?;
     Ok(id)
 }

@@ -7,8 +7,8 @@ use crate::{
     ops::{
         author,
         save::{self, Author, Request, Saved},
-        session_info::{self, known},
-        turn::{self, End},
+        session_info::{self, find_or_rebuild},
+        turn::{self, EndReason},
     },
 };
 
@@ -32,9 +32,9 @@ fn close(worktree: &Worktree<'_>, entry: &Entry) -> Result<Option<Saved>> {
     let (author, turn_of) = (Author::Is(author::unknown()), Some(entry.id.clone()));
     let request = Request { author, turn_of, ends_turn: true, ..Request::default() };
     let saved = if author::may_be_at_work(entry) { Some(save::save_worktree(worktree, &request)?.saved) } else { None };
-    match known(worktree, &entry.id)?.filter(has_turn) {
+    match find_or_rebuild(worktree, &entry.id)?.filter(has_turn) {
         Some(mut session) => {
-            turn::end(worktree, &mut session, End::Crashed, None)?;
+            turn::end(worktree, &mut session, EndReason::Crashed, None)?;
             session_info::store(worktree, &session)?;
         }
         None => worktree.edit_turns(|turns| turns.end(&entry.id)),

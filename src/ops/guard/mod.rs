@@ -1,8 +1,12 @@
-//! The guard: before a tool call, whether a session may work in this worktree at all, and after it, whether that still
-//! holds for where the call began. Before a call the session also puts its claim on the worktree.
+//! The guard: do two sessions get in each other's way in this worktree?
 //!
-//! All of it happens under the worktree's lock, so that of two sessions that come at once the second sees the claim of
-//! the first. Without jj, no process is started and no session's file is read that nothing names.
+//! [`before_tool`] checks whether a session may use a tool here: for example, HEAD may be a commit of another live session.
+//! [`after_tool`] checks the same for the commit on which the call began: another session may have moved HEAD since. The table
+//! in `model::guard` decides what is denied, and `agents::tool` calls both.
+//!
+//! A call that is allowed leaves a claim: the session's entry in `turns.toml`. The worktree's lock is held meanwhile, so if two
+//! sessions begin at once, the second one sees the claim of the first. The guard is on the way of each tool call, so it is
+//! cheap: it starts a process only for jj, and reads only the files of sessions that a claim or a commit message names.
 
 mod aside;
 mod crashed;
@@ -35,7 +39,7 @@ pub(crate) use crashed::recover;
 pub(crate) use facts::is_silent;
 pub use who::Who;
 
-/// The decision of the guard. Serializes to what `--json` prints.
+/// The guard's decision about a tool call. Serializes to what `--json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     /// The version of this shape.
@@ -44,17 +48,17 @@ pub struct Verdict {
     pub decision: Decision,
     /// The reason for a denial or a warning.
     pub report: Option<Report>,
-    /// One-time notes for the user.
+    /// Notes for the user that are given once, for example that the process of another session is gone.
     pub notes: Vec<String>,
-    /// False if the change of the tool can no longer be attributed to the session.
+    /// False if the author of the tool's changes is unknown because the session's file was lost.
     pub is_attributed: bool,
-    /// The archived checkpoint with the tool's changes, if they belong to no session's chain.
+    /// After a denial, the archived checkpoint with the tool's changes.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub kept: Option<ObjectId>,
 }
 
 impl Verdict {
-    /// Returns the verdict without findings.
+    /// Returns the verdict that allows the call and has nothing to report.
     pub(crate) fn allow() -> Self {
         Self { version: 1, decision: Decision::Allow, report: None, notes: Vec::new(), is_attributed: true, kept: None }
     }
@@ -74,9 +78,7 @@ fn policy(context: &Context) -> Policy {
     }
 }
 
-/// Decides whether a tool call may begin, and if so, puts the session's claim on this worktree.
-///
-/// A denial changes nothing.
+/// Decides whether a tool call may begin. If so, adds it to the session's claim on this worktree. A denial changes nothing.
 pub fn before_tool(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
     worktree.emit_failure("guard", judge_before(worktree, who))
 }
@@ -110,10 +112,9 @@ fn judge_before(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// Decides whether the changes of a tool call may be saved as the session's, and removes the call from the session's
-/// claim.
+/// Decides whether the changes of a tool call may be saved as the session's. In the session's claim, the call then has ended.
 ///
-/// After a denial, the changes are in the archive, and no session's chain has changed.
+/// After a denial, the changes are in the archive, and no shadow has changed.
 pub fn after_tool(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
     worktree.emit_failure("guard", judge_after(worktree, who))
 }
@@ -144,8 +145,8 @@ fn judge_after(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
     Ok(verdict)
 }
 
-/// Returns true if the file of `session` has been lost: it existed when a call began (`has_begun`), or this repository
-/// has checkpoints but no session file at all. Otherwise, the session may simply be new.
+/// Returns true if the file of `session` has been lost: it is missing, and it existed when the call began (`has_begun`), or
+/// this repository has checkpoints but no session file at all. Otherwise, a session without a file is new.
 fn is_lost(context: &Context, session: &str, has_begun: bool) -> Result<bool> {
     let repo = &context.repo;
     if session_info::peek(context, session).is_some() {
@@ -154,17 +155,17 @@ fn is_lost(context: &Context, session: &str, has_begun: bool) -> Result<bool> {
     Ok(has_begun || !sessions::has_any(repo.common_dir()) && !repo.refs_below(refname::PREFIX)?.is_empty())
 }
 
-/// Removes the claim of `session` on this worktree: none of its tools is in use here.
+/// Removes the claim of `session` on this worktree: it has no tool in use here.
 pub fn release(worktree: &Worktree<'_>, session: &str) {
     worktree.edit_turns(|turns| turns.release(session));
 }
 
-/// Returns true if the process of `session` died during its turn here, while nothing of it was running.
-pub(crate) fn has_left(context: &Context, session: &str) -> bool {
+/// Returns true if the process of `session` died during its turn here, and no tool or background command of it was running.
+pub(crate) fn died_in_turn(context: &Context, session: &str) -> bool {
     context.turns().find(session).is_some_and(|entry| !author::may_be_at_work(entry) && facts::is_gone(context, entry))
 }
 
-/// Returns what the user should know of this worktree, for `status`.
+/// Returns what `status` reports of this worktree: warnings that agents could not show, and what the guard has found.
 pub(crate) fn notes(context: &Context) -> Vec<String> {
     let unsaid = context.turns().unsaid.into_iter().map(|unsaid| {
         let lines: Vec<&str> = unsaid.text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -183,7 +184,7 @@ fn notes_of_guard(context: &Context) -> Vec<String> {
     lost.into_iter().chain(scene::trouble(context)).collect()
 }
 
-/// Returns the decision about the first of `findings` that is not allowed.
+/// Returns the verdict on the first of `findings` that the policy does not allow; they are sorted, the worst one first.
 fn judged(worktree: &Worktree<'_>, session: &str, context: Where, scene: &Scene, findings: Vec<Finding>) -> Verdict {
     let policy = policy(worktree);
     let mut verdict = Verdict::allow();
@@ -206,7 +207,7 @@ fn judged(worktree: &Worktree<'_>, session: &str, context: Where, scene: &Scene,
     verdict
 }
 
-/// Returns true if `state` is allowed once the other session has ended.
+/// Returns true if the policy allows `state` as soon as the other session ends.
 fn is_ended_by_end(state: State, policy: Policy) -> bool {
     match state {
         State::Named { is_published, .. } => {

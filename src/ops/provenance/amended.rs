@@ -1,6 +1,7 @@
-//! Whether an amend has undone the work of a record: then the commit is no longer linked to it.
+//! Has an amend removed all work of agents in a record? Then the amended commit is not linked to the record.
 //!
-//! In doubt, the commit stays linked.
+//! [`is_undone`] decides that for amended, rebased and squashed commits. It needs no threshold: it carries the recorded owner
+//! of each line forward to the new file, and looks for a line of an agent. In doubt, the commit stays linked.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,7 @@ use crate::{
     },
 };
 
-/// The amended version of a commit.
+/// The new version of a commit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Amended {
     /// The index.
@@ -36,8 +37,7 @@ pub(crate) enum Amended {
     To(ObjectId),
 }
 
-/// Returns true if the amended version `new` of the commit `old` has nothing left of what agents did in the record
-/// `id`.
+/// Returns true if the new version `new` of the commit `old` has nothing left of what agents did in the record `id`.
 pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended) -> Result<bool> {
     let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
     let stored = records::attribution(repo, id)?.unwrap_or_default();
@@ -47,7 +47,7 @@ pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
     let old_tree_id = repo.tree_of_commit(old)?;
     let parent = repo.parents_of(old)?.first().copied();
     let parent_tree_id = parent.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-    // In a rebase that reorders commits, an earlier one may have taken the work.
+    // If a rebase has reordered commits, the new parent may have the work.
     let new_parent_tree_id = match new {
         Amended::To(commit) => match repo.parents_of(commit)?.first() {
             Some(parent) if repo.is_commit(*parent)? => repo.tree_of_commit(*parent)?,
@@ -83,7 +83,7 @@ pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
     Ok(!files.is_empty())
 }
 
-/// Returns the files at `paths`.
+/// Returns the files that `new` has at `paths`.
 fn leaves(repo: &Repo, new: Amended, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
     match new {
         Amended::Staged => repo.staged_leaves(paths),
@@ -132,12 +132,12 @@ fn holds_any(
     }
     let before = before.filter(is_text).map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
     let (deleted, added): (Vec<_>, Vec<_>) = step_edits(&before, &now).into_iter().unzip();
-    // Which lines were deleted is not stored.
+    // The record does not say which lines the agent deleted. This may be the same deletion.
     if deleted.iter().any(|lines| !lines.is_empty()) && recorded.ownership.removed.iter().any(|(id, _)| is_agent(*id)) {
         return Ok(true);
     }
     let differ = Differ { steps: &step_edits, counted: &step_edits };
-    // Only agents' lines matter here, so the author of the amendment counts as a human.
+    // Only lines of agents matter here, so the author of the amendment may count as a human.
     let amender = AuthorId::try_from(authors.len() - 1).unwrap_or(AuthorId::MAX);
     let spans = carry(&differ, &recorded.ownership.spans, &after, &now, amender);
     Ok(restrict(&spans, &added, Owner::Base).iter().any(|span| agent_of(span.owner, authors).is_some()))

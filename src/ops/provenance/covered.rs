@@ -1,4 +1,8 @@
-//! The part of a commit that earlier records cover: a new record covers only what came after them.
+//! Leaves out of a commit what earlier records have already: its new record is only for the work since.
+//!
+//! For example, an agent commits, a person runs `git reset --soft HEAD~1`, adds a line and commits again. The record of the
+//! agent's commit is linked to the new one, and covers all but the line. `condense` calls [`leave_out_covered`] for a commit
+//! that was made, and [`drop_recorded`] before it is made.
 
 use bstr::BString;
 
@@ -18,12 +22,13 @@ use crate::{
     },
 };
 
-/// Leaves out of `work` and `committed` what the records `ids` cover: a file that they cover in part starts from the content that
-/// they left.
+/// Leaves out of `work` and `committed` what the records `ids` cover. If they cover a part of a file, the file starts from the
+/// content that they left.
 ///
-/// If a step of an agent left the same content, nothing is left out of the file: the checkpoints know its authors better. If
-/// `is_promised`, the commit's trailer names a record, which must not be empty: it covers all work if no session has done
-/// anything since the earlier records.
+/// Leaves out nothing of a file if a step of an agent left the same content: the checkpoints have its authors, too.
+///
+/// If `is_promised`, the trailer of the commit names the new record, and the record must not be empty. If no session has done
+/// anything since the earlier records, the new record then covers all work.
 pub(crate) fn leave_out_covered(
     repo: &Repo,
     ids: &[RecordId],
@@ -50,14 +55,14 @@ pub(crate) fn leave_out_covered(
     Ok(if rest.sessions.is_empty() && is_promised { (work, committed) } else { (rest, since) })
 }
 
-/// Removes from `changes` those that the records `ids` cover completely, unless a session without part in these records
-/// did the same change again in `steps`.
+/// Removes from `changes` those that the records `ids` cover completely. Keeps a change if a session that is not in these
+/// records has made it again in `steps`.
 pub(crate) fn drop_recorded(repo: &Repo, ids: &[RecordId], steps: &[Step], changes: &mut Vec<Change>) {
     let recorded = recorded_by(repo, ids);
     changes.retain(|change| !is_recorded(&recorded, change) || is_by_others(ids, repo, steps, change));
 }
 
-/// Returns true if the last of `steps` at the path of `change` is by a session that has no part in the records `ids`.
+/// Returns true if the last of `steps` at the path of `change` is by a session that is not in the records `ids`.
 fn is_by_others(ids: &[RecordId], repo: &Repo, steps: &[Step], change: &Change) -> bool {
     let last = steps.iter().rev().find(|step| step.touches(&change.path));
     // If git brought lines into the file, they are the work of earlier commits.
@@ -67,13 +72,14 @@ fn is_by_others(ids: &[RecordId], repo: &Repo, steps: &[Step], change: &Change) 
     !records.flat_map(|record| record.sessions).any(|part| part.id == *session)
 }
 
+/// Returns the files with work of sessions in the records `ids`.
 fn recorded_by(repo: &Repo, ids: &[RecordId]) -> Vec<RecordFile> {
     // Skips damaged records.
     let files = ids.iter().filter_map(|id| records::find(repo, id).ok().flatten()).flat_map(|record| record.files);
     files.filter(|file| !file.sessions.is_empty()).collect()
 }
 
-/// Returns true if the recorded files `recorded` form a sequence from the old content of `change` to the new one.
+/// Returns true if the files `recorded`, one after the other, lead from the old content of `change` to the new one.
 fn is_recorded(recorded: &[RecordFile], change: &Change) -> bool {
     let [before, mut at] = [change.before, change.after].map(|leaf| leaf.map(|leaf| leaf.id));
     for _ in recorded {
@@ -88,7 +94,7 @@ fn is_recorded(recorded: &[RecordFile], change: &Change) -> bool {
     false
 }
 
-/// Returns what the last record left at the path of `change`, if the commit contains half of it or more.
+/// Returns what the last record left at the path of `change`, if the commit contains half of its work or more.
 fn left_by(repo: &Repo, recorded: &[RecordFile], steps: &[Step], change: &Change) -> Result<Option<Leaf>> {
     let Some(mode) = change.after.map(|leaf| leaf.mode).filter(|_| change.old_path.is_none()) else { return Ok(None) };
     let here: Vec<&RecordFile> = recorded.iter().filter(|file| file.path == change.path).collect();
@@ -107,6 +113,7 @@ fn left_by(repo: &Repo, recorded: &[RecordFile], steps: &[Step], change: &Change
     Ok(is_there.then_some(left))
 }
 
+/// Returns true if a step of a session left the content `left` at `path`.
 fn is_of_agent(steps: &[Step], path: &BString, left: Leaf) -> bool {
     steps
         .iter()

@@ -1,4 +1,7 @@
-//! Recognizes lines of earlier versions of files that have come back.
+//! Finds the records of earlier versions of files whose lines come back, for example by `git checkout <commit> -- <path>`.
+//!
+//! `recorded` calls [`of_earlier_versions`]: such a command leaves nothing in the reflog, so only the content shows it. Old
+//! blobs have to be read for that, so each loop has a limit.
 
 use std::collections::HashSet;
 
@@ -15,16 +18,15 @@ use crate::{
     },
 };
 
-/// How many commits back from HEAD we look for earlier versions of files, and for the commit from which removed commits branch
-/// off.
+/// How many commits back from HEAD we look for earlier versions of files, and for the commit where removed commits branch off.
 pub(super) const MOST_KEPT: usize = 32;
-/// If a commit changes more files, we do not look for earlier versions.
+/// If a commit changes more files than this, we look for no earlier versions.
 const MOST_RESTORED: usize = 64;
-/// How many bytes of earlier versions we read: a commit must not take noticeably longer for them.
+/// How many bytes of earlier versions we read, so that a commit does not take noticeably longer.
 const MOST_READ: usize = 8 << 20;
 
-/// Returns the records of recent commits whose lines come back in `changes`: `head` no longer has them. The flag is true if a
-/// whole file is as it was in an earlier commit: then git has brought it (`git checkout <commit> -- <path>`), or it was renamed.
+/// Returns the records of recent commits with lines that `head` no longer has and that come back in `changes`. The flag of a
+/// record is true if a whole file is as in an earlier commit: git has brought it, or it was renamed.
 pub(super) fn of_earlier_versions(
     repo: &Repo,
     log: &Log<'_>,
@@ -58,10 +60,10 @@ pub(super) fn of_earlier_versions(
         let (mut has_some, mut is_by_git) = (false, false);
         for (change, leaf, lines, is_old) in &mut files {
             let before = repo.find_leaf(tree_id, change.path.as_bstr())?;
-            let left = leaf.filter(|leaf| Some(*leaf) != before && Some(*leaf) != change.before);
-            // One file of each kind is enough.
-            if left.is_some() && !records.is_empty() && !(has_some && (is_by_git || !*is_old)) {
-                let text = text_of(repo, left)?;
+            let version = leaf.filter(|leaf| Some(*leaf) != before && Some(*leaf) != change.before);
+            // Read the blob only if it may still change the answer for this commit.
+            if version.is_some() && !records.is_empty() && !(has_some && (is_by_git || !*is_old)) {
+                let text = text_of(repo, version)?;
                 let Some(rest) = left_to_read.checked_sub(text.len()) else { return Ok(ids) };
                 left_to_read = rest;
                 if telling_lines(&text).any(|line| lines.contains(line)) {
@@ -70,7 +72,7 @@ pub(super) fn of_earlier_versions(
             }
             *leaf = before;
         }
-        // A file may have been renamed before git brought another version of it.
+        // A new file may have the content that a recorded commit left under another name.
         for id in if new.is_empty() { &[] } else { records.as_slice() } {
             // Skips damaged records.
             for file in log.find(id).ok().flatten().into_iter().flat_map(|record| record.files) {
@@ -87,36 +89,36 @@ pub(super) fn of_earlier_versions(
     Ok(ids)
 }
 
-/// Returns the telling lines of a text file.
+/// Returns the lines of a text file that [`telling_lines`] accepts.
 fn lines_of(repo: &Repo, leaf: Option<Leaf>) -> Result<HashSet<Vec<u8>>> {
     Ok(telling_lines(&text_of(repo, leaf)?).map(<[u8]>::to_vec).collect())
 }
 
-/// Returns the content of a text file; nothing if it is none or not stored.
+/// Returns the content of a text file; nothing for other files, and if the blob is missing.
 fn text_of(repo: &Repo, leaf: Option<Leaf>) -> Result<Vec<u8>> {
     let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable) && repo.has_object(leaf.id);
     let text = leaf.filter(is_file).map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
     Ok(if is_binary(&text) { Vec::new() } else { text })
 }
 
-/// Returns the trimmed lines of `text`, without those that have no letters or digits: these are no evidence.
+/// Returns the trimmed lines of `text`. Leaves out lines without letters and digits, such as `}`: they are no evidence.
 fn telling_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let has_word = |line: &&[u8]| line.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
     text.lines().map(<[u8]>::trim_ascii).filter(has_word)
 }
 
-/// Returns up to `most` commits, from `start` back along first parents, and the time of the last one. Stops at a commit that this
-/// repository does not have, or whose id and time `goes_on` does not accept.
+/// Returns up to `most` commits, from `start` back along first parents, and the time of the last one. Stops at a commit that
+/// this repository does not have, or that `accepts` refuses by its id and time.
 pub(super) fn first_parents(
     repo: &Repo,
     start: Option<ObjectId>,
     most: usize,
-    mut goes_on: impl FnMut(ObjectId, i64) -> bool,
+    mut accepts: impl FnMut(ObjectId, i64) -> bool,
 ) -> Result<(Vec<ObjectId>, i64)> {
     let (mut line, mut next, mut oldest) = (Vec::new(), start, i64::MAX);
     while let Some(commit) = next.filter(|_| line.len() < most) {
         let Some((parent, seconds)) = repo.parent_and_time(commit)? else { break };
-        if !goes_on(commit, seconds) {
+        if !accepts(commit, seconds) {
             break;
         }
         line.push(commit);

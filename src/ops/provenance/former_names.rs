@@ -1,4 +1,4 @@
-//! Which changes of a step belong to a file, by the names that it has had.
+//! Which changes of a step belong to a file that has another name now? `replay` asks for each checkpoint, back in time.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +6,13 @@ use bstr::BString;
 
 use crate::{error::Result, git::Repo, model::change::Change};
 
-/// If a step deletes more files than this, we do not look for renames among them. Git's rename limit is the same.
+/// If a step deletes more files than this, we look for no renames in it. Git's limit for renames is the same.
 const MOST_GONE: usize = 1_000;
-/// If a step deletes more files than this, we do not look for lines that were moved out of them.
-const MOST_TAKEN_APART: usize = 32;
+/// If a step deletes more files than this, we look for no lines that were moved out of them into several files.
+const MOST_SPLIT: usize = 32;
 
-/// Returns those of `changes` that `wanted` accepts, or whose path is in `former`. If such a file is new, the deleted
-/// files of the same step may be its earlier names: they are added to the result and to `former`.
+/// Returns those of `changes` whose path `wanted` accepts, or is in `former`, the earlier names of wanted files. If such a file
+/// is new in this step, the files that the step deletes may have been renamed to it: adds them to the result, and to `former`.
 pub(super) fn changes_of(
     repo: &Repo,
     mut changes: Vec<Change>,
@@ -22,21 +22,22 @@ pub(super) fn changes_of(
     let is_asked = |path: &BString, former: &BTreeSet<BString>| wanted(path) || former.contains(path);
     let has_new = changes.iter().any(|change| change.before.is_none() && is_asked(&change.path, former));
     let gone = changes.iter().filter(|change| change.after.is_none()).count();
-    let left = changes.iter().filter(|change| change.after.is_none() && !is_asked(&change.path, former)).count();
+    let gone_others = changes.iter().filter(|change| change.after.is_none() && !is_asked(&change.path, former)).count();
     if !has_new || gone == 0 || gone > MOST_GONE {
         changes.retain(|change| is_asked(&change.path, former));
         return Ok(changes);
     }
-    // If both names are wanted, git may see no rename in the commit, because others have changed the file since.
+    // Deleted files that are wanted take part as well. A commit may show no rename between two wanted names, because others
+    // have changed the file since.
     changes.retain(|change| change.after.is_none() || is_asked(&change.path, former));
     let (ends, mut rest): (Vec<_>, Vec<_>) =
         changes.into_iter().partition(|change| change.after.is_none() || change.before.is_none());
     for change in repo.detect_renames(ends)? {
-        // An unpaired deletion may have been split into several files, or edited heavily. We ignore both in a step
-        // with many deletions.
-        let is_left = change.after.is_none() && !is_asked(&change.path, former);
-        if !is_left || left <= MOST_TAKEN_APART {
-            former.extend(change.old_path.clone().or_else(|| is_left.then(|| change.path.clone())));
+        // A deleted file without a rename may have been split into several files, or edited heavily. In a step with many
+        // deletions, we ignore that.
+        let is_unpaired = change.after.is_none() && !is_asked(&change.path, former);
+        if !is_unpaired || gone_others <= MOST_SPLIT {
+            former.extend(change.old_path.clone().or_else(|| is_unpaired.then(|| change.path.clone())));
             rest.push(change);
         }
     }

@@ -1,12 +1,15 @@
-//! Whose is this content? Finds the work, set aside or recorded, that a commit, the index or the worktree contains.
+//! Whose is this content? Finds the work of sessions that a commit, the index or the worktree contains.
 //!
-//! `share` compares the lines, and is the only place with a threshold. Callers ask it for:
-//! - any part, if git says where the work went: a reset removed its commit from HEAD.
-//! - half of the work, if only the content shows that set-aside or recorded work is here again.
+//! - `set_aside` finds shadows, archived or of other worktrees, whose work is here again.
+//! - `recorded` finds records whose work is here again; `earlier` helps with lines of earlier versions of a file.
+//! - `amended` decides whether an amend has removed all work of a record.
+//! - `covered` leaves out of a commit what earlier records have.
+//! - `replay` finds the author of each line, and `former_names` follows a file through renames for it.
+//!
+//! How much of the work must be here? Only `ops::share` has thresholds. Callers ask it for:
+//! - any part, if git says where the work went: for example, a reset removed its commit from HEAD.
+//! - half of the work, if only the content shows that it is here again.
 //! - all of the work, before an archived shadow is marked as committed.
-//!
-//! `amended` needs no threshold: it carries the recorded owner of each line to the amended or squashed file. `replay` then finds
-//! the author of each line.
 
 pub(crate) mod amended;
 pub(crate) mod covered;

@@ -1,5 +1,7 @@
-//! Recognizes work that already has a record and is committed again: after `git reset --soft`, as a whole or in parts,
-//! after `git cherry-pick -n`, or from a squash that lost its message.
+//! Finds records whose work is committed again: after `git reset --soft`, `git cherry-pick -n`, or a squash without message.
+//!
+//! [`records_again`] and its variants first collect the records that may be meant: git says where the work may come from, for
+//! example by a reset in the reflog. Then they compare content. After a reset, any part of the work is enough, else half.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -36,11 +38,11 @@ use crate::{
 /// How many moves of HEAD back we look for a reset.
 const MOST_MOVES: usize = 32;
 /// How many commits removed by resets we look at.
-const MOST_COMMITS: usize = 100;
+const MOST_RESET_COMMITS: usize = 100;
 /// How many commits that touch the files of a cherry-pick or revert we look at.
 const MOST_TOUCHING: usize = 100;
 
-/// How git begins the last paragraph of a revert's message; a commit id follows.
+/// The last paragraph of a revert's message begins with this and a commit id.
 const REVERTS: &str = "This reverts commit ";
 /// How many digits of an id git prints at least.
 const SHORTEST_ID: usize = 4;
@@ -102,53 +104,53 @@ pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
     let mut ids = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
-    // A commit repeats only work that was recorded before. Within its second, only this worktree's records are sure to be
-    // older.
-    let was_there = |record: Record| {
+    // A commit repeats only work that was recorded before. Of the same second, only records of this worktree are surely older.
+    let was_earlier = |record: Record| {
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
     };
-    ids.retain(|id| !linked.contains(id) && records::find(repo, id).ok().flatten().is_some_and(was_there));
+    ids.retain(|id| !linked.contains(id) && records::find(repo, id).ok().flatten().is_some_and(was_earlier));
     Ok(ids)
 }
 
-/// Returns the records of other commits whose work is in `changes`, those from `head` to `place`.
+/// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`.
 fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) -> Result<Vec<RecordId>> {
     let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
-    // The records of commits that a reset removed: a part of their work is enough.
-    let mut left = BTreeSet::new();
+    // Git says that the work of these records may be here: any part of it is enough.
+    let mut removed_by_reset = BTreeSet::new();
     if matches!(place, Place::In(_)) {
-        // Git may have merged or picked commits of a branch that HEAD was on before, without any hook of ours.
+        // Without our hooks, git may have merged or picked commits of a branch that HEAD was on before.
         for commit in left_lately(repo, head, |_| true)? {
             ids.extend(log.of_commit(commit)?);
         }
     }
     for commit in left_behind(repo, head)? {
-        left.extend(log.of_commit(commit)?);
+        removed_by_reset.extend(log.of_commit(commit)?);
         // An earlier reset may have removed other children of this commit.
         ids.extend(records::of_parent(repo, commit)?);
     }
-    let may_be_any = match place {
+    let searches_by_path = match place {
         Place::Staged | Place::Worktree(_) => {
             repo.prepared_message().inspect(|message| ids.extend(ids_in_message(message))).is_some()
         }
         Place::In(commit) => names_reverted(repo, &repo.message_of(commit)?)?,
     };
-    if may_be_any {
+    if searches_by_path {
         ids.extend(of_commits_touching(repo, changes)?);
     }
     if let Some(head) = head {
         for (id, is_by_git) in of_earlier_versions(repo, &log, head, changes)? {
-            if is_by_git { &mut left } else { &mut ids }.insert(id);
+            if is_by_git { &mut removed_by_reset } else { &mut ids }.insert(id);
         }
     }
-    // For the worktree, `changes` may be incomplete.
+    // The caller may give only a part of the changes in the worktree.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
-    at(place, repo, head, all, ids.union(&left).map(|id| (*id, left.contains(id))))
+    let ids = ids.union(&removed_by_reset).map(|id| (*id, removed_by_reset.contains(id)));
+    records_found_at(place, repo, head, all, ids)
 }
 
-/// Returns true if `message` says that it reverts a commit of this repository. With `revert.reference`, git abbreviates its id.
+/// Returns true if `message` says that it reverts a commit of this repository. With `revert.reference`, the id is abbreviated.
 fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
     for rest in message.split(REVERTS).skip(1) {
         let end = rest.find(|it: char| !it.is_ascii_hexdigit()).unwrap_or(rest.len());
@@ -164,15 +166,15 @@ fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the commits that resets removed from HEAD: from where each reset began back to the commits that `head` still
+/// Returns the commits that resets removed from HEAD: for each reset, from where HEAD was back to the commits that `head` still
 /// has.
 ///
-/// `ORIG_HEAD` alone is not enough: `git stash` resets, too, and sets it to HEAD. So this reads the reflog as well.
+/// `ORIG_HEAD` alone does not say that, because `git stash` resets, too, and sets it to HEAD. So this reads the reflog as well.
 pub(crate) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
     left_lately(repo, head, |by_reset| by_reset)
 }
 
-/// Returns the same for the moves of HEAD that `counts` accepts. Its argument is true for a move by a reset.
+/// Does the same for the moves of HEAD that `counts` accepts. Its argument is true for a move by a reset.
 fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) -> Result<Vec<ObjectId>> {
     let lately = repo.left_lately(MOST_MOVES);
     let mut starts: Vec<ObjectId> =
@@ -192,18 +194,18 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
     if starts.is_empty() {
         return Ok(Vec::new());
     }
-    // A commit older than all of `kept` has none of them as an ancestor: stop there.
+    // A commit that is older than all of `kept` has none of them as an ancestor: go back no further.
     let not_before = if kept.len() < MOST_KEPT { i64::MIN } else { oldest };
     let mut left: Vec<ObjectId> = Vec::new();
     for start in starts {
-        let most = MOST_COMMITS.saturating_sub(left.len());
+        let most = MOST_RESET_COMMITS.saturating_sub(left.len());
         if left.contains(&start) || most == 0 {
             continue;
         }
         let (line, _) = first_parents(repo, Some(start), most, |_, seconds| seconds >= not_before)?;
         match line.iter().position(|commit| kept.contains(commit) || left.contains(commit)) {
             Some(end) => left.extend(&line[..end]),
-            // Both histories were read to their root commits and share none: `head` has nothing of this one.
+            // Both histories were read to their root commits and share no commit.
             None if line.len() < most && kept.len() < MOST_KEPT => left.extend(line),
             None => {}
         }
@@ -211,8 +213,8 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
     Ok(left)
 }
 
-/// Returns true if the index may have a line that the records of `commits` attribute to a session. Git says that it has
-/// squashed these commits, so a single line is enough.
+/// Returns true if the index may have a line that the records of `commits` attribute to a session. One line is enough: git says
+/// that it has squashed these commits.
 pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: &[ObjectId]) -> Result<bool> {
     let repo = &context.repo;
     let head_tree_id = head_tree(repo, head)?;
@@ -224,7 +226,7 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
                 files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path).collect();
             let mut is_changed = false;
             for (path, leaf) in repo.staged_leaves(&paths)? {
-                // A file that is not in the index may have been renamed: count it as changed.
+                // A file that is not in the index counts as changed, because it may have been renamed.
                 is_changed = is_changed || leaf.is_none() || repo.find_leaf(head_tree_id, path.as_bstr())? != leaf;
             }
             if is_changed && !is_undone(repo, &id, *commit, Amended::Staged)? {
@@ -235,8 +237,8 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
     Ok(false)
 }
 
-/// Returns the records of commits that touch the files of `changes`. After `git cherry-pick -n`, git knows only the last picked
-/// commit, and a revert may bring back work of any commit.
+/// Returns the records of commits that touch the files of `changes`. For a cherry-pick without a commit, git notes only the
+/// last picked commit, and a revert may bring back work of any commit.
 fn of_commits_touching(repo: &Repo, changes: &[Change]) -> Result<Vec<RecordId>> {
     let paths: Vec<&BStr> = changes.iter().map(|change| change.path.as_bstr()).collect();
     let mut ids = Vec::new();
@@ -253,13 +255,13 @@ fn head_tree(repo: &Repo, head: Option<ObjectId>) -> Result<ObjectId> {
     head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))
 }
 
-/// Returns true if a file of the record `id` is staged as a session left it, or with half of the lines that sessions added.
+/// Returns true if a file of the record `id` is staged as the commit had it, or with half of the lines that sessions added.
 pub(crate) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
-    at(Place::Staged, &context.repo, head, None, [(*id, false)]).map(|found| !found.is_empty())
+    records_found_at(Place::Staged, &context.repo, head, None, [(*id, false)]).map(|found| !found.is_empty())
 }
 
-/// Returns true if `commit`, a child of `head`, has half of the work of the record `id` in one of its files. `any_part` is for
-/// commits that git itself relates to the record: then any part is enough.
+/// Returns true if `commit`, a child of `head`, has half of the work of the record `id` in one of its files. With `any_part`,
+/// any part of the work is enough: for a commit that git itself relates to the record.
 pub(crate) fn is_in(
     context: &Context,
     head: Option<ObjectId>,
@@ -267,12 +269,12 @@ pub(crate) fn is_in(
     id: &RecordId,
     any_part: bool,
 ) -> Result<bool> {
-    at(Place::In(commit), &context.repo, head, None, [(*id, any_part)]).map(|found| !found.is_empty())
+    records_found_at(Place::In(commit), &context.repo, head, None, [(*id, any_part)]).map(|found| !found.is_empty())
 }
 
-/// Returns those of the records `ids` for which `place` has at least half of the work in one file, or any part of it if the id
-/// comes with true. `changes` are all changes from `head` to `place`, if they are known.
-fn at(
+/// Returns those of the records `ids` whose work is at `place`: at least half of it, in one file. If an id comes with true, any
+/// part of the work is enough. `changes` are all changes from `head` to `place`; none if the caller does not have them.
+fn records_found_at(
     place: Place,
     repo: &Repo,
     head: Option<ObjectId>,
@@ -281,8 +283,8 @@ fn at(
 ) -> Result<Vec<RecordId>> {
     let head_tree_id = head_tree(repo, head)?;
     let mut all = Vec::new();
-    for (id, with_parts) in ids {
-        all.extend(Work::read(place, repo, id)?.map(|work| (work, with_parts)));
+    for (id, any_part) in ids {
+        all.extend(RecordedWork::read(place, repo, id)?.map(|work| (work, any_part)));
     }
     let left_out: Vec<_> = all.iter().flat_map(|(work, _)| work.left_out(repo)).collect();
     let new = match changes {
@@ -290,17 +292,17 @@ fn at(
         Some(changes) => changes.to_vec(),
         None => place.changes(repo, head_tree_id)?,
     };
-    let names = renamed(repo, &left_out, new)?;
+    let moved_to = renamed(repo, &left_out, new)?;
     let mut found = Vec::new();
-    for (work, with_parts) in all {
+    for (work, any_part) in all {
         let id = work.id;
-        found.extend(work.is_there(repo, head_tree_id, &names, with_parts)?.then_some(id));
+        found.extend(work.is_there(repo, head_tree_id, &moved_to, any_part)?.then_some(id));
     }
     Ok(found)
 }
 
-/// Returns what `new` has of the files `left_out` under other names, by their former names. Each of `left_out` comes with the
-/// blob to compare with. Searches for all of them at once, because most of the time goes into reading the new files.
+/// Returns the content of those files of `left_out` that have other names in `new`, by their former names. Each file of
+/// `left_out` comes with the blob that the new content must be similar to. One search for all files reads `new` once.
 fn renamed(repo: &Repo, left_out: &[(BString, ObjectId)], new: Vec<Change>) -> Result<BTreeMap<BString, Leaf>> {
     let now: HashMap<BString, Leaf> = new.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
     let version = |(at, (path, id)): (usize, &(BString, ObjectId))| (format!("{at}/{path}").into(), *id);
@@ -310,26 +312,28 @@ fn renamed(repo: &Repo, left_out: &[(BString, ObjectId)], new: Vec<Change>) -> R
     Ok(found.iter().filter_map(former).collect())
 }
 
-/// The work of sessions and unknown authors in a record, and what a place has at the paths of its files.
-struct Work {
+/// The work of sessions and unknown authors in a record.
+struct RecordedWork {
     id: RecordId,
     files: Vec<RecordFile>,
-    own: HashMap<BString, Vec<Range<usize>>>,
+    /// By path, the lines that [`lines_of_no_person`] returns.
+    counted_lines: HashMap<BString, Vec<Range<usize>>>,
+    /// What the place has at the paths of the files.
     leaves: BTreeMap<BString, Option<Leaf>>,
 }
 
-impl Work {
-    /// Returns none if the record is not here, or damaged, which is no reason to refuse a commit.
+impl RecordedWork {
+    /// Returns none if this repository does not have the record, or if it is damaged: that is no reason to refuse a commit.
     fn read(place: Place, repo: &Repo, id: RecordId) -> Result<Option<Self>> {
         let Ok(Some(Record { mut files, .. })) = records::find(repo, &id) else { return Ok(None) };
-        let own = lines_of_no_person(repo, &id)?;
-        files.retain(|file| !file.sessions.is_empty() || own.contains_key(&file.path));
+        let counted_lines = lines_of_no_person(repo, &id)?;
+        files.retain(|file| !file.sessions.is_empty() || counted_lines.contains_key(&file.path));
         let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
-        Ok(Some(Self { id, leaves: place.leaves(repo, &paths)?, files, own }))
+        Ok(Some(Self { id, leaves: place.leaves(repo, &paths)?, files, counted_lines }))
     }
 
-    /// Returns the files that may have another name now, each with the blob that the work left: those that are gone, and those
-    /// that are as before the work, because git may have put that back.
+    /// Returns the files that may have another name now, each with the blob that the work left. These are the files that are
+    /// gone, and those that are as before the work: git may have put that content back.
     fn left_out(&self, repo: &Repo) -> Vec<(BString, ObjectId)> {
         let is_left_out = |file: &&RecordFile| {
             self.leaves.get(&file.path).copied().flatten().is_none_or(|leaf| Some(leaf.id) == file.before)
@@ -338,18 +342,18 @@ impl Work {
         left_out.filter(|(_, blob)| repo.has_object(*blob)).collect()
     }
 
-    /// Returns true if the place has half of the work in one of the files, or any part of it `with_parts`. `names` has the
-    /// content of those that have other names now.
+    /// Returns true if the place has half of the work in one file, or, with `any_part`, any part of it. `moved_to` has the
+    /// content of the files that have other names now, by their names in the record.
     fn is_there(
         self,
         repo: &Repo,
         head_tree_id: ObjectId,
-        names: &BTreeMap<BString, Leaf>,
-        with_parts: bool,
+        moved_to: &BTreeMap<BString, Leaf>,
+        any_part: bool,
     ) -> Result<bool> {
         let left_out: BTreeSet<BString> = self.left_out(repo).into_iter().map(|(path, _)| path).collect();
         for file in self.files {
-            let renamed = names.get(&file.path).filter(|_| left_out.contains(&file.path));
+            let renamed = moved_to.get(&file.path).filter(|_| left_out.contains(&file.path));
             let now = renamed.copied().or_else(|| self.leaves.get(&file.path).copied().flatten());
             let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?;
             if now == before {
@@ -363,9 +367,9 @@ impl Work {
             let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
             let change = Change::between(file.path, file.before.map(leaf), file.after.map(leaf)).filter(|_| is_here);
             if let Some(change) = change {
-                let own = self.own.get(&change.path).map(Vec::as_slice);
-                let share = share_of(repo, &change, own, before, now)?;
-                if share.is_half() || with_parts && share.is_any() {
+                let lines = self.counted_lines.get(&change.path).map(Vec::as_slice);
+                let share = share_of(repo, &change, lines, before, now)?;
+                if share.is_half() || any_part && share.is_any() {
                     return Ok(true);
                 }
             }
@@ -374,8 +378,8 @@ impl Work {
     }
 }
 
-/// Returns the lines (from 0) that count as the work of the record `id`, by file: those of agents or, in a file without any,
-/// those of unknown authors. Leaves out a file that has neither: its whole change counts.
+/// Returns the lines (from 0) that count as the work of the record `id`, by file: lines of agents or, in a file without any,
+/// lines of unknown authors. A file with neither has no entry: its whole change counts.
 fn lines_of_no_person(repo: &Repo, id: &RecordId) -> Result<HashMap<BString, Vec<Range<usize>>>> {
     let stored = records::attribution(repo, id)?.unwrap_or_default();
     let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(HashMap::new()) };

@@ -1,4 +1,8 @@
-//! Attributes the content of a commit: replays chains of checkpoints over the files that the commit changes.
+//! Finds the author of each line of a commit, of the staged changes, or of the worktree.
+//!
+//! [`steps`] reads what each checkpoint of a shadow changed, oldest first. [`Work::of`] replays these steps, and then the
+//! change from the last step to the commit, whose author is the committer. A line belongs to the author of the step that added
+//! it.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -70,14 +74,14 @@ impl Step {
 
 /// Returns what the chain that ends with `tip` did to the files that `wanted` accepts, oldest first.
 ///
-/// Where a checkpoint carries work forward or restores it, the steps are those of the chain that the work comes from. If a file
+/// If a checkpoint carries work forward or restores it, the steps are those of the shadow that the work comes from. If a file
 /// was renamed, the steps include its earlier names.
 pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> bool) -> Result<Vec<Step>> {
     steps_beside(repo, tip, wanted, &mut HashMap::new())
 }
 
-/// Does the same as [`steps`], but skips the paths that `followed` lists for each chain: their steps are known already.
-/// Otherwise, the cost would double with each restore of a restore.
+/// Does the same as [`steps`], but skips the paths that `followed` lists by the tip of a shadow: their steps are known. Without
+/// that, the cost would double with each restore of a restore.
 fn steps_beside(
     repo: &Repo,
     tip: &Checkpoint,
@@ -98,8 +102,7 @@ fn steps_beside(
     }
     let mut all = Vec::new();
     for (checkpoint, mut changes) in chain.into_iter().rev() {
-        // The source chain has the authors of work that was carried forward or restored. If the source is in this chain, its
-        // steps are among ours already.
+        // The source of carried or restored work has the authors. If it is in this chain, its steps are among ours already.
         let put_back = restored(&checkpoint.origin);
         let source = checkpoint.origin.carried.or(put_back).filter(|id| repo.is_commit(*id).unwrap_or(false));
         let source = source.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
@@ -124,20 +127,20 @@ fn steps_beside(
                     };
                     changes.retain(|change| !is_followed(change));
                 }
-                // No ref keeps the source of a restore: if git has dropped some of it, or it is damaged, use none of its steps.
+                // No ref keeps the source of a restore. If git has dropped some of it, or it is damaged, use none of its steps.
                 Ok(_) => {}
                 Err(error) if error.kind() == Kind::Corrupt && !is_kept => {}
                 Err(error) => return Err(error),
             }
         }
         if !changes.is_empty() {
-            // Changes that the source of carried or restored work does not explain are the work of a person.
+            // What such a checkpoint changed beyond the work of its source is the work of a person.
             let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
             let (origin, moved) = match moved(repo, &checkpoint) {
                 _ if !is_own => (Origin::default(), None),
                 Ok(moved) => (checkpoint.origin, moved),
                 Err(error) => {
-                    tracing::warn!(%error, checkpoint = %checkpoint.id, "lost the authors of lines that git moved");
+                    tracing::warn!(%error, checkpoint = %checkpoint.id, "lost the authors of lines from other commits");
                     (Origin { contributor: Contributor::Unknown, ..Origin::default() }, None)
                 }
             };
@@ -147,7 +150,7 @@ fn steps_beside(
     Ok(all)
 }
 
-/// Returns the attribution of the lines that git brought into `checkpoint` from elsewhere.
+/// Returns the attribution of the lines that git brought into `checkpoint` from other commits.
 ///
 /// # Errors
 /// If it is lost or damaged: then the author of the lines that the checkpoint adds is unknown.
@@ -157,7 +160,7 @@ fn moved(repo: &Repo, checkpoint: &Checkpoint) -> Result<Option<Rc<Attribution>>
     Ok(repo.moved_lines(side_id)?.map(Rc::new))
 }
 
-/// Returns true if this repository has the content that `steps` left.
+/// Returns true if this repository has all content that `steps` left.
 fn are_here(repo: &Repo, steps: &[Step]) -> bool {
     let mut left = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
     left.all(|leaf| leaf.mode == Mode::Gitlink || repo.has_object(leaf.id))
@@ -198,8 +201,8 @@ impl Work {
                     AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
                 })
             };
-            // The next chain may be on a base that still has a file which an earlier one deleted or renamed: bring the file
-            // back first. Lines that the renamed file has keep their authors; the author of the others is unknown.
+            // A chain may have deleted or renamed a file that the base of the next chain has: bring the file back first. Lines
+            // that the renamed file has keep their authors; the author of the others is unknown.
             let mut back = Vec::new();
             for change in &step.changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
@@ -242,7 +245,7 @@ impl Work {
         }
         let mut finals = Vec::with_capacity(committed.len());
         for change in committed {
-            // The replay has read most content already, as that of the first step or of the last one.
+            // The replay has read most of the content already, at the first step or at the last one.
             let before = match change.before.and_then(|leaf| bases.remove(&leaf)).flatten() {
                 Some(base) => Some(base),
                 None => content(repo, change.before)?,
@@ -268,7 +271,7 @@ impl Work {
     /// Returns true if the commit needs a record: a session contributed, or may have.
     pub(crate) fn needs_record(&self) -> bool {
         let may_be_of_session = |id: AuthorId| self.authors[id as usize].contributor == Contributor::Unknown;
-        !self.sessions.is_empty() || self.ownership.files.iter().flat_map(owners).any(may_be_of_session)
+        !self.sessions.is_empty() || self.ownership.files.iter().flat_map(contributors).any(may_be_of_session)
     }
 
     /// Returns the sessions that contributed to the commit.
@@ -278,7 +281,7 @@ impl Work {
 }
 
 /// Returns the changes from the content of a commit's parent to the content that `steps` begin with, for files in which the two
-/// differ: after a reset, work that continues may be based on a commit that HEAD no longer contains.
+/// differ. They differ, for example, if a reset removed the commit that the work is based on from HEAD.
 fn since_other_bases(repo: &Repo, steps: &[Step], committed: &[Change]) -> Result<Vec<attribution::Change>> {
     let mut changes = Vec::new();
     for entry in committed {
@@ -293,8 +296,9 @@ fn since_other_bases(repo: &Repo, steps: &[Step], committed: &[Change]) -> Resul
     Ok(changes)
 }
 
-/// Returns what was committed between the chain of the steps before, which left the files as `left` says, and that of `step`, where
-/// it only added lines: that chain was on a later commit, which a reset has taken back. What differs otherwise may be in both chains.
+/// Returns what a person committed between the chain of the steps before, which left the files as `left` says, and that of
+/// `step`. The latter is on a later commit, which a reset has removed from HEAD. Returns only files to which lines were added
+/// and none removed: other differences may be in the steps of both chains.
 fn committed_between(
     repo: &Repo,
     replay: &Replay<'_>,
@@ -340,27 +344,28 @@ fn content_by(leaf: Option<Leaf>, read: &mut impl FnMut(ObjectId) -> Result<Vec<
     }))
 }
 
-/// Returns the session that left the file as it is committed.
+/// Returns the session that left the file as the commit has it.
 pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str> {
     let last = steps.iter().rev().find(|step| step.leaves(change))?;
-    // If git brought some lines of the file, they have authors of their own, and the file as a whole has none.
+    // If git brought lines into the file, they have authors of their own, and the file as a whole has none.
     let is_own = last.origin.contributor == Contributor::Agent && last.brought(change).is_none();
     last.origin.session.as_deref().filter(|_| is_own)
 }
 
-/// Returns the authors who contributed to the file.
-fn owners(file: &FileOwnership) -> Vec<AuthorId> {
-    let mut owners: Vec<AuthorId> = file.removed.iter().map(|(id, _)| *id).collect();
+/// Returns the authors who wrote or deleted lines of the file.
+fn contributors(file: &FileOwnership) -> Vec<AuthorId> {
+    let mut found: Vec<AuthorId> = file.removed.iter().map(|(id, _)| *id).collect();
     for owner in file.spans.iter().map(|span| span.owner).chain(file.whole) {
         match owner {
             Owner::Base => {}
-            Owner::Author(id) => owners.push(id),
-            Owner::Mixed { of, over, .. } => owners.extend([of].into_iter().chain(over)),
+            Owner::Author(id) => found.push(id),
+            Owner::Mixed { of, over, .. } => found.extend([of].into_iter().chain(over)),
         }
     }
-    owners
+    found
 }
 
+/// Returns the sessions that contributed to each file of a commit.
 fn sessions_by_path(
     authors: &[Author],
     ownership: &Ownership,
@@ -371,10 +376,9 @@ fn sessions_by_path(
         |id: AuthorId| authors.get(id as usize).filter(|it| it.contributor == Contributor::Agent)?.session.clone();
     let mut by_path: BTreeMap<BString, BTreeSet<String>> = BTreeMap::new();
     for file in &ownership.files {
-        by_path.entry(file.path.clone()).or_default().extend(owners(file).into_iter().filter_map(session));
+        by_path.entry(file.path.clone()).or_default().extend(contributors(file).into_iter().filter_map(session));
     }
-    // A change without attributed lines (a deletion, a mode change, a binary file) is a session's if the session left
-    // the file as it is committed.
+    // A deletion, a mode change or a binary file has no attributed lines: it is of the session that left the file so.
     for change in committed {
         let sessions = by_path.entry(change.path.clone()).or_default();
         let is_other_kind =
@@ -390,11 +394,7 @@ fn sessions_by_path(
 
 /// Returns the attribution of the files of a commit, in the stored format.
 pub(crate) fn text(work: &Work, committed: &[Change]) -> Vec<u8> {
-    let files = work
-        .ownership
-        .files
-        .iter()
-        .zip(committed)
-        .map(|(ownership, change)| File { blob: change.after.map(|leaf| leaf.id), ownership: ownership.clone() });
+    let files = work.ownership.files.iter().zip(committed);
+    let files = files.map(|(its, change)| File { blob: change.after.map(|leaf| leaf.id), ownership: its.clone() });
     Attribution { authors: work.authors.clone(), files: files.collect() }.to_text()
 }

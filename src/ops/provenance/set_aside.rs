@@ -1,6 +1,9 @@
-//! Recognizes archived work that comes back: by `git stash pop`, or in a commit.
+//! Finds shadows that were set aside and whose work comes back, for example by `git stash pop` or `git reset HEAD~1`.
 //!
-//! The content decides: a file is as a checkpoint left it, or contains at least half of the lines that were added to it.
+//! [`waiting`] and [`taken_back`] return the shadows that may be meant. [`take_up`] compares them with the worktree, before a
+//! turn begins or after a reset during one. It carries the work that is here forward to the live shadow, so that it keeps its
+//! authors. Only the content decides: a file is as a checkpoint left it, or contains at least half of the lines that the shadow
+//! added.
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
@@ -39,19 +42,17 @@ use crate::{
     state::failpoint,
 };
 
-/// How many archived shadows are searched, newest first. Older work rarely comes back.
+/// How many archived shadows are searched, the newest ones. Older work rarely comes back.
 const MOST_SHADOWS: usize = 64;
 
-/// A shadow, archived or live elsewhere, whose work may come to this worktree.
+/// A shadow whose work may come to this worktree: an archived one, or a live one on another base or in another worktree.
 pub(crate) struct Waiting {
     pub(crate) tip: Tip,
     pub(crate) checkpoint: Checkpoint,
 }
 
-/// Returns the shadows whose work is in no record, archived and live, newest first; without the live shadows
-/// that have the base and worktree of `except`.
-///
-/// Includes those of other worktrees: a stash can be popped in another worktree.
+/// Returns the shadows whose work is in no record yet, newest first: archived ones, and live ones except those with the base
+/// and worktree of `except`. Includes shadows of other worktrees, because all worktrees share one stash.
 pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> {
     let mut tips = live_tips(repo, None)?;
     let is_excepted = |name: &ShadowName| (name.base, &name.worktree) == (except.base, &except.worktree);
@@ -60,18 +61,18 @@ pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> 
     Ok(newest_first(repo, tips))
 }
 
-/// Returns the archived shadows whose work is in commits that HEAD, at `base`, no longer has after a reset; newest
-/// first.
+/// Returns the archived shadows whose work was committed in commits that a reset has removed from HEAD, newest first. HEAD is
+/// at `base`.
 pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     let head = base.commit_id();
     let left = left_behind(repo, head)?;
-    // A record of a commit whose parent is HEAD shows that HEAD no longer has that commit.
+    // If a commit with a record has HEAD as its parent, HEAD does not have that commit any more.
     let parent = head.unwrap_or(ObjectId::null(repo.object_hash()));
     if left.is_empty() && records::of_parent(repo, parent)?.is_empty() {
         return Ok(Vec::new());
     }
-    // The work was based on the parent of its commit: another removed commit, or HEAD. After an amend or a rebase, the base is
-    // elsewhere, and the record has it. Skips damaged records.
+    // The work was based on the parent of its commit: another removed commit, or HEAD. After an amend or a rebase, only the
+    // record still names the base. Skips damaged records.
     let mut bases = Vec::new();
     for commit in left {
         bases.push(Base::Commit(commit));
@@ -87,8 +88,8 @@ pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     Ok(found)
 }
 
-/// Returns the newest archived shadows whose name `is_asked_for` accepts. The name decides before anything is read,
-/// since most archived shadows are settled or old.
+/// Returns the newest archived shadows whose name `is_asked_for` accepts. Looks at the names first and reads only these refs,
+/// because most archived shadows are old, or their work is in records.
 fn newest_archived(repo: &Repo, is_asked_for: impl Fn(&str) -> bool) -> Result<Vec<Tip>> {
     let mut names = repo.ref_names_below(refname::ARCHIVE)?;
     names.retain(|name| is_asked_for(name));
@@ -103,7 +104,7 @@ fn newest_archived(repo: &Repo, is_asked_for: impl Fn(&str) -> bool) -> Result<V
 }
 
 fn newest_first(repo: &Repo, tips: Vec<Tip>) -> Vec<Waiting> {
-    // `status` and `doctor` report broken shadows.
+    // Skips broken shadows: `status` and `doctor` report them.
     let read = |tip: Tip| Some(Waiting { checkpoint: repo.find_checkpoint(tip.id).ok().flatten()?, tip });
     let mut waiting: Vec<Waiting> = tips.into_iter().filter_map(read).collect();
     waiting.sort_by_key(|it| std::cmp::Reverse(it.checkpoint.seconds));
@@ -111,13 +112,12 @@ fn newest_first(repo: &Repo, tips: Vec<Tip>) -> Vec<Waiting> {
     waiting
 }
 
-/// Finds archived work that the worktree contains and `shadow` does not, and carries it forward to the live shadow;
-/// returns its sessions.
+/// Finds work of [`waiting`] and [`taken_back`] shadows in the files `dirty` of the worktree, and carries it forward to
+/// `shadow`, unless `shadow` has it already. Returns the sessions of that work.
 ///
-/// The archived shadow stays in the archive. Also takes up the work of an undone commit (`git reset HEAD~1`), because another
-/// session may change it before it is committed again.
-///
-/// Leaves out this worktree's live shadows on `left`: the caller carries them forward afterwards.
+/// The work of a removed commit is taken up at once, because another session may change it before it is committed again. An
+/// archived shadow stays in the archive. Leaves out this worktree's live shadows on `left`: the caller carries them forward
+/// later.
 pub(crate) fn take_up(
     context: &Context,
     shadow: &mut Shadow,
@@ -126,11 +126,11 @@ pub(crate) fn take_up(
     left: Option<Base>,
 ) -> Result<Vec<String>> {
     let repo = &context.repo;
-    let mut taken = Vec::new();
+    let mut sessions = Vec::new();
     if dirty.is_empty() {
-        return Ok(taken);
+        return Ok(sessions);
     }
-    // A chain may be long: read only if needed, and again only after the shadow has a new checkpoint.
+    // A chain may be long. It is read only if needed, and again only after the shadow has got a new checkpoint.
     let mut carriers = OnceCell::new();
     let found = waiting(repo, &shadow.name)?.into_iter().chain(taken_back(repo, shadow.name.base)?);
     let is_left = |tip: &Tip| {
@@ -174,7 +174,7 @@ pub(crate) fn take_up(
         if carried.paths.is_empty() {
             continue;
         }
-        taken.extend(sessions_of(repo, &checkpoint, &carried.paths)?);
+        sessions.extend(sessions_of(repo, &checkpoint, &carried.paths)?);
         put_on_top(context, shadow, &checkpoint, origin, carried.tree_id, &mut new)?;
         carriers = OnceCell::new();
         let written = new.write()?;
@@ -188,17 +188,17 @@ pub(crate) fn take_up(
         failpoint::hit("recall:before-refs");
         repo.update_refs(&updates)?;
         failpoint::hit("recall:after-refs");
-        written.settle()?;
+        written.check_and_release()?;
         if let Some(id) = id {
             shadow.was_moved(id);
         }
     }
-    taken.sort();
-    taken.dedup();
-    Ok(taken)
+    sessions.sort();
+    sessions.dedup();
+    Ok(sessions)
 }
 
-/// Returns the sessions that contributed to the uncommitted work of the chain `tip` at `paths`.
+/// Returns the sessions that contributed to the uncommitted work at `paths` in the chain that ends with `tip`.
 pub(crate) fn sessions_of(repo: &Repo, tip: &Checkpoint, paths: &[BString]) -> Result<BTreeSet<String>> {
     let has = |path: &BString| paths.contains(path);
     let mut changes = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
@@ -207,7 +207,7 @@ pub(crate) fn sessions_of(repo: &Repo, tip: &Checkpoint, paths: &[BString]) -> R
     Ok(work.all_sessions().into_iter().map(Into::into).collect())
 }
 
-/// Returns the sessions whose work in `shadow` is in a stash entry.
+/// Returns the sessions whose work is both in `shadow` and in a stash entry.
 pub(crate) fn stashed(context: &Context, shadow: &Shadow) -> Result<Vec<String>> {
     let repo = &context.repo;
     let Some(tip) = &shadow.tip else { return Ok(Vec::new()) };

@@ -96,7 +96,7 @@ fn try_append(context: &Context, additions: &Additions, texts: &[Vec<Redacted>])
     failpoint::hit("records:after-objects");
     repo.update_refs(&updates)?;
     failpoint::hit("records:after-refs");
-    written.settle()?;
+    written.check_and_release()?;
     Ok(())
 }
 

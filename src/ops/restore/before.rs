@@ -24,7 +24,7 @@ use crate::{
         Context, Worktree, author,
         chain::shadows,
         restored_target,
-        save::{self, Author, Hold, Known, Scope},
+        save::{self, Author, Hold, OwnSteps, Scope},
     },
     state::{
         self,
@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// How the state before is to be taken.
-pub(super) struct Request {
+pub(super) struct BeforeOptions {
     /// The first line of the checkpoint's message.
     pub(super) subject: String,
     /// Take no checkpoint.
@@ -80,43 +80,45 @@ pub(super) struct Before<'c> {
     /// What the last restore has left.
     pub(super) journal: Option<Journal>,
     /// Paths of which an interrupted restore had another program's version, which has a name of its own now.
-    pub(super) swept: Vec<Left>,
+    pub(super) rescued: Vec<Left>,
     index: IndexIdentity,
     /// Holds what a dry run has found, and must not write.
     memory: Option<Repo>,
 }
 
 impl<'c> Before<'c> {
-    /// Takes the lock and saves everything, unless `request` says otherwise. Returns none if something is unsaved, but `consider`
+    /// Takes the lock and saves everything, unless `options` says otherwise. Returns none if something is unsaved, but `consider`
     /// finds nothing to do: then no checkpoint is taken.
     pub(super) fn take(
         context: &'c Context,
-        request: &Request,
+        options: &BeforeOptions,
         consider: Option<Consider<'_>>,
     ) -> Result<Option<Self>> {
-        save::refuse_protected(context, request.force)?;
-        let worktree = if request.is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
+        save::refuse_protected(context, options.force)?;
+        let worktree = if options.is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
         let journal = Journal::read(context.repo.git_dir())?;
-        if !request.after_crash && journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying) {
+        if !options.after_crash && journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying) {
             return Err(Error::refused("an earlier restore was interrupted")
                 .with_hint("'git checkpoint restore --continue' finishes it, 'git checkpoint undo' reverses it"));
         }
-        if request.is_dry {
+        if options.is_dry {
             return Self::look(worktree, journal).map(Some);
         }
-        let swept = sweep(context, journal.as_ref())?;
+        let rescued = sweep(context, journal.as_ref())?;
         let index = context.repo.user_index_identity();
         let wanted = save::Request {
             author: Author::Infer,
-            message: Some(request.subject.clone()),
-            hold: Hold::ForRestore { index: request.keeps_index },
+            message: Some(options.subject.clone()),
+            hold: Hold::ForRestore { index: options.keeps_index },
             ..save::Request::default()
         };
         let taken = match consider {
-            Some(consider) => {
-                save::save_and_note_if(&worktree, &wanted, Some(&|unsaved| is_worth_it(&worktree, unsaved, consider)))
-            }
-            None => save::save_and_note(&worktree, &wanted),
+            Some(consider) => save::save_and_write_turns_if(
+                &worktree,
+                &wanted,
+                Some(&|unsaved| is_worth_it(&worktree, unsaved, consider)),
+            ),
+            None => save::save_and_write_turns(&worktree, &wanted),
         }?;
         let Some(id) = taken.saved.id else { return Ok(None) };
         let mut snapshot = Snapshot::read(&context.repo, id)?;
@@ -124,7 +126,7 @@ impl<'c> Before<'c> {
         snapshot.manifest = taken.side.manifest;
         let (cache, unsaved) = (taken.cache, Unsaved::default());
         let checkpoint_id = Some(id);
-        Ok(Some(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: None }))
+        Ok(Some(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, index, memory: None }))
     }
 
     /// Writes objects of the files again that are not stored any more, though a checkpoint refers to them.
@@ -139,25 +141,25 @@ impl<'c> Before<'c> {
         let journal = journal.ok_or_else(|| {
             Error::user("no restore was interrupted").with_hint("'git checkpoint undo' takes the last one back")
         })?;
-        let swept = if is_dry { Vec::new() } else { sweep(context, Some(&journal))? };
+        let rescued = if is_dry { Vec::new() } else { sweep(context, Some(&journal))? };
         let snapshot = Snapshot::read(&context.repo, journal.pre_restore)?;
         let index = context.repo.user_index_identity();
         let checkpoint_id = Some(journal.pre_restore);
         let unsaved = Unsaved::default();
         let (cache, journal) = (None, Some(journal));
-        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: None })
+        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, index, memory: None })
     }
 
     /// Saves what is staged now, and returns that state: what was staged since a crash may be in no checkpoint.
     pub(super) fn save_index(&self) -> Result<Snapshot> {
         let from = self.snapshot.basis(&self.worktree.repo)?;
         let wanted = save::Request {
-            scope: Scope::Known(Known { steps: Vec::new(), from, and_index: true }),
+            scope: Scope::OwnSteps(OwnSteps { steps: Vec::new(), from, and_index: true }),
             message: Some("before continuing a restore".into()),
             hold: Hold::ForRestore { index: true },
             ..save::Request::default()
         };
-        let taken = save::save_and_note(&self.worktree, &wanted)?;
+        let taken = save::save_and_write_turns(&self.worktree, &wanted)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the index was not saved"))?;
         self.worktree.repo.make_durable()?;
         Snapshot::read(&self.worktree.repo, id)
@@ -180,8 +182,8 @@ impl<'c> Before<'c> {
         let origin = author::unsaved(&worktree)?;
         let unsaved = Unsaved { paths: changed_since(&memory, saved, &snapshot)?, origin };
         let (checkpoint_id, cache) = (None, Some(now.cache));
-        let swept = Vec::new();
-        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: Some(memory) })
+        let rescued = Vec::new();
+        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, index, memory: Some(memory) })
     }
 
     /// Returns this state as a plan is made from it.
@@ -215,9 +217,12 @@ impl<'c> Before<'c> {
         let author = Author::Is(Origin { note: None, carried: None, tool, ..of_target });
         let saved = target.basis(&self.worktree.repo).and_then(|from| {
             let (steps, and_index) = (journal.steps.clone(), !journal.index.is_empty());
-            let scope = Scope::Known(Known { steps, from, and_index });
+            let scope = Scope::OwnSteps(OwnSteps { steps, from, and_index });
             let message = Some(format!("restore {short}"));
-            save::save_and_note(&self.worktree, &save::Request { scope, author, message, ..save::Request::default() })
+            save::save_and_write_turns(
+                &self.worktree,
+                &save::Request { scope, author, message, ..save::Request::default() },
+            )
         });
         if let Err(error) = saved {
             // The restore is done; the next save takes it up as a change like any other.

@@ -1,4 +1,8 @@
-//! Carries a plan out: the journal first, then the files, then the staged tree.
+//! Carries out the plan of a restore, an undo, or an interrupted restore that is continued.
+//!
+//! [`RestoreRun`] first writes the journal (`restore.json`), then the files, then the staged tree, and at last marks the
+//! journal as done. After a crash, the journal thus names all that may have changed: `restore --continue` finishes it, `undo`
+//! reverses it.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -32,31 +36,33 @@ use crate::{
     },
 };
 
-/// How many bytes of the content to write stay in memory after the check that reads it.
+/// A restore reads all content once before it writes any of it. Up to this many bytes stay in memory and are not read again.
 pub(super) const READ_AHEAD: usize = 32 << 20;
 
-/// How far a restore goes.
+/// How far one attempt of a restore goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// It looks at everything, and changes nothing.
+    /// It reads all that it would restore, but takes no checkpoint and changes nothing.
     DryRun,
-    /// It ends before the checkpoint if there is nothing to do.
+    /// If nothing seems to be left to do, it takes no checkpoint and returns no result. Otherwise, it is the same as `Full`.
     IfChanged,
-    /// All the way.
+    /// It takes a checkpoint of the worktree and restores.
     Full,
 }
 
-/// Calls `attempt` such that a restore with nothing to do takes no checkpoint.
+/// Calls `attempt` up to three times, so that a restore with nothing to do takes no checkpoint. The first attempt trusts the
+/// plan. If the plan has nothing to do, a dry run also reads the files. If they differ from the target, the third attempt
+/// restores it.
 pub(super) fn attempt_if_needed(attempt: impl Fn(Extent) -> Result<Option<Restored>>) -> Result<Restored> {
     if let Some(restored) = attempt(Extent::IfChanged)? {
         return Ok(restored);
     }
-    let looked = done(attempt(Extent::DryRun)?)?;
-    if looked.is_idle() { Ok(Restored { dry_run: false, ..looked }) } else { done(attempt(Extent::Full)?) }
+    let looked = expect_result(attempt(Extent::DryRun)?)?;
+    if looked.is_idle() { Ok(Restored { dry_run: false, ..looked }) } else { expect_result(attempt(Extent::Full)?) }
 }
 
-/// Returns the result of an attempt that always has one.
-pub(super) fn done(restored: Option<Restored>) -> Result<Restored> {
+/// Returns the result of an attempt that always returns one.
+pub(super) fn expect_result(restored: Option<Restored>) -> Result<Restored> {
     restored.ok_or_else(|| Error::internal("the worktree was not saved"))
 }
 
@@ -66,40 +72,45 @@ pub(super) struct Planned {
     /// Empty directories to create.
     pub(super) directories: Vec<BString>,
     pub(super) staging: Option<Staging>,
-    /// Paths that it leaves alone because only commits have changed them since.
+    /// Paths that it leaves alone because only commits have changed them since the target.
     pub(super) committed: Vec<BString>,
 }
 
 impl Planned {
-    /// Returns true if there seems to be something to do. Reads no file and runs no filter: trusts the plan, which has just
-    /// been made.
+    /// Returns true if something seems to be left to do. Trusts the plan, which has just been made: reads no file and runs no
+    /// filter.
     pub(super) fn has_work(&self, repo: &Repo) -> Result<bool> {
         let mut checkout = Checkout::open(repo.worktree_root(), &temporary::random())?;
         let mut is_absent = |path: &BString| matches!(checkout.stat(path.as_bstr()), Ok(None));
-        let mut is_open = |step: &Step| step.before.is_some() || is_absent(&step.path);
+        let mut is_still_to_do = |step: &Step| step.before.is_some() || is_absent(&step.path);
         Ok(self.staging.as_ref().is_some_and(|staging| !staging.is_empty())
-            || self.plan.groups.iter().any(|group| group.steps().all(&mut is_open))
+            || self.plan.groups.iter().any(|group| group.steps().all(&mut is_still_to_do))
             || self.directories.iter().any(is_absent))
     }
 }
 
-/// What a restore is to do, with all that it takes to do it.
-pub(super) struct Work<'a> {
+/// One run of a restore: the plan, and all that is needed to carry it out.
+pub(super) struct RestoreRun<'a> {
     pub(super) context: &'a Context,
     pub(super) repo: &'a Repo,
     pub(super) planned: &'a Planned,
+    /// The state of the worktree before the restore.
     pub(super) from: &'a Snapshot,
+    /// The state to restore.
     pub(super) to: &'a Snapshot,
+    /// The checkpoint of the state before; none in a dry run.
     pub(super) pre_restore: Option<ObjectId>,
+    /// The target's base, if the result reports it because the worktree is on another base.
     pub(super) other_base: Option<Base>,
-    /// True if some steps may have been taken before a crash.
+    /// True if the run continues an interrupted restore: some steps may be done already.
     pub(super) is_resumed: bool,
-    /// Paths whose temporary file, left by an interrupted restore, held another program's version: that has its own name now.
-    pub(super) swept: &'a [Left],
+    /// Paths of which an interrupted restore had another program's version in a temporary file. That version has a name of its
+    /// own now, which the result reports.
+    pub(super) rescued: &'a [Left],
     pub(super) start: Instant,
 }
 
-impl<'a> Work<'a> {
+impl<'a> RestoreRun<'a> {
     fn staging(&self) -> Option<&'a Staging> {
         self.planned.staging.as_ref()
     }
@@ -114,12 +125,12 @@ impl<'a> Work<'a> {
         Ok(Applier::new(site, steps).resumed(self.is_resumed))
     }
 
-    /// Removes the directories that the restore of `journal` has created, if they still have no files. Those that the target
-    /// has stay.
+    /// Removes the directories that the restore of `journal` has created and that have no files. Those that the target has
+    /// stay.
     pub(super) fn remove_directories(&self, journal: &Journal) -> Result<()> {
         let mut directories: BTreeSet<BString> = journal.directories.iter().cloned().collect();
         if journal.progress == Progress::Applying {
-            // It may have died between making a directory and moving a file into it.
+            // That restore may have been killed after it created a directory and before it moved a file into it.
             for step in journal.steps.iter().filter(|step| step.before.is_none()) {
                 directories.extend(step.path.find_iter("/").map(|at| step.path[..at].into()));
             }
@@ -130,7 +141,7 @@ impl<'a> Work<'a> {
         self.applier(&journal.nonce, &[])?.remove_directories(&directories)
     }
 
-    /// Looks at everything, changes nothing.
+    /// Returns what the plan would do. Reads all content, and changes nothing.
     pub(super) fn preview(&self) -> Result<Restored> {
         let steps = self.steps();
         snapshot::verify_there(self.repo, self.to.id, &self.planned.plan)?;
@@ -139,12 +150,13 @@ impl<'a> Work<'a> {
         Ok(self.restored(&applied, true))
     }
 
-    /// Carries the plan out.
+    /// Makes sure that all content can be read, writes the journal, and carries the plan out.
     pub(super) fn execute(&self, before: &Before<'_>) -> Result<Restored> {
         if let Some(staging) = self.staging() {
             staging.verify(self.repo)?;
         }
-        let pre_restore = self.pre_restore.ok_or_else(|| Error::internal("there is no checkpoint from before"))?;
+        let pre_restore =
+            self.pre_restore.ok_or_else(|| Error::internal("there is no checkpoint of the state before"))?;
         if snapshot::verify_before(self.repo, pre_restore, &self.planned.plan).is_err() {
             before.write_again()?;
             snapshot::verify_before(self.repo, pre_restore, &self.planned.plan)?;
@@ -159,7 +171,7 @@ impl<'a> Work<'a> {
             index: self.staging().map(|staging| staging.changes.clone()).unwrap_or_default(),
         };
         let ahead = std::thread::scope(|scope| {
-            // Reads the content while the disk syncs.
+            // Read the content while the system writes the new objects to the disk.
             let sync = threads::start(scope, self.repo.syncing());
             let ahead = snapshot::verify(self.repo, self.to.id, &self.planned.plan, READ_AHEAD)?;
             match sync.and_then(|sync| sync.join().ok()) {
@@ -174,7 +186,7 @@ impl<'a> Work<'a> {
         self.carry_out(journal, before, ahead)
     }
 
-    /// Does what `journal`, which is already written, says.
+    /// Carries out the plan whose `journal` is on the disk already. `ahead` has content that was read before.
     pub(super) fn carry_out(&self, mut journal: Journal, before: &Before<'_>, ahead: ReadAhead) -> Result<Restored> {
         let mut applier = self.applier(&journal.nonce, &journal.steps)?;
         let phase = Instant::now();
@@ -191,7 +203,8 @@ impl<'a> Work<'a> {
         journal.directories.clone_from(&applied.directories);
         journal.index = self.staging().map(|staging| staging.changes.clone()).unwrap_or_default();
         failpoint::hit("restore:before-done");
-        // A restore that changed nothing is not what the next undo takes back.
+        // The next undo reverses the last restore that changed something. If this one changed nothing, put back the journal of
+        // the one before.
         let is_idle = applied.is_idle() && self.staging().is_none_or(Staging::is_empty);
         let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
         last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
@@ -232,7 +245,7 @@ impl<'a> Work<'a> {
             deleted: sorted(applied.deleted.clone()),
             staged: self.staging().map(Staging::paths).unwrap_or_default(),
             kept: all(&self.planned.plan.kept, &applied.kept, false),
-            conflicts: all(&self.planned.plan.conflicts, &[self.swept, &applied.conflicts].concat(), true),
+            conflicts: all(&self.planned.plan.conflicts, &[self.rescued, &applied.conflicts].concat(), true),
             skipped: self.from.manifest.skipped.clone(),
             committed: self.planned.committed.clone(),
             other_base: self.other_base,
@@ -242,6 +255,7 @@ impl<'a> Work<'a> {
     }
 }
 
+/// Returns `error` with the hint for a restore that has changed some files and not all.
 fn half_way(error: Error) -> Error {
     let message = format!("{}; the restore is not complete", error.message());
     Error::new(error.kind(), message)

@@ -1,7 +1,10 @@
-//! Puts a checkpoint back into the worktree, and undoes that.
+//! `restore`: puts a checkpoint back into the worktree. `undo` reverses that.
 //!
-//! Before a restore writes anything, it makes sure that the target is whole, and takes a checkpoint of the worktree. It changes
-//! a path only if the path still is as in that checkpoint, and never deletes or overwrites what that checkpoint lacks.
+//! [`restore()`] compares the worktree with the target, decides what to do with each path (`model::plan`), and lets `carry_out`
+//! do it. Before it writes anything, it makes sure that all content of the target can be read, and takes a checkpoint of the
+//! worktree.
+//!
+//! It changes a path only if the path still is as in that checkpoint. So it never deletes or overwrites what no checkpoint has.
 
 mod apply;
 mod before;
@@ -27,8 +30,8 @@ use crate::{
     ops::{Context, lookup, restored_target},
     state::failpoint,
 };
-use before::{Before, Sight};
-use carry_out::{Extent, Planned, Work, attempt_if_needed, done};
+use before::{Before, BeforeOptions, Sight};
+use carry_out::{Extent, Planned, RestoreRun, attempt_if_needed, expect_result};
 use moved::{Moved, moved};
 use scope::Scene;
 use snapshot::Snapshot;
@@ -40,21 +43,21 @@ pub use undo::{UndoOptions, undo};
 /// What to restore, and how.
 #[derive(Clone, Debug, Default)]
 pub struct RestoreOptions {
-    /// What names the checkpoint; see [`lookup::resolve`].
+    /// The name of the checkpoint, as for [`lookup::resolve`].
     pub target: String,
-    /// Restores the state before that checkpoint was taken; of a turn, the state before its prompt.
+    /// Restores the state before that checkpoint; if the name is that of a turn, the state before its prompt.
     pub before: bool,
-    /// Limits the restore to these, relative to the worktree's root; what they name is restored, no matter who changed it.
+    /// Restores only paths that match one of these, relative to the worktree's root, no matter who has changed them since.
     pub pathspecs: Vec<BString>,
-    /// Restores the whole tree, no matter who changed a path since.
+    /// Restores all paths, no matter who has changed them since.
     pub all: bool,
     /// Restores the staged tree too.
     pub staged: bool,
     /// Changes nothing, and takes no checkpoint.
     pub dry_run: bool,
-    /// Continues an interrupted restore; the other options but `dry_run` do not matter then.
+    /// Continues an interrupted restore; of the other options, only `dry_run` counts then.
     pub resume: bool,
-    /// Works in directories that are refused otherwise.
+    /// Restores even in a protected directory.
     pub force: bool,
 }
 
@@ -69,10 +72,11 @@ pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> 
 }
 
 fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restored> {
-    let attempt = |extent| attempt(context, options, extent);
-    if options.dry_run { done(attempt(Extent::DryRun)?) } else { attempt_if_needed(attempt) }
+    let attempt_to = |extent| attempt(context, options, extent);
+    if options.dry_run { expect_result(attempt_to(Extent::DryRun)?) } else { attempt_if_needed(attempt_to) }
 }
 
+/// Restores as far as `extent` says. Returns none only for [`Extent::IfChanged`].
 fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
     let find = if options.before { lookup::find_before } else { lookup::find };
@@ -84,7 +88,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
     let session = session.as_deref().filter(|_| !takes_all);
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session);
     let consider = |sight: Sight<'_>| planned(sight)?.has_work(sight.repo);
-    let request = before::Request {
+    let before_options = BeforeOptions {
         subject: restored_target::subject_before(Some(target_id)),
         is_dry: extent == Extent::DryRun,
         keeps_index: options.staged,
@@ -92,12 +96,12 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         after_crash: false,
     };
     let consider = (extent == Extent::IfChanged).then_some(&consider as before::Consider<'_>);
-    let Some(before) = Before::take(context, &request, consider)? else { return Ok(None) };
+    let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };
     failpoint::hit("restore:after-save");
     let planned = planned(before.sight())?;
     let (steps, kept) = (planned.plan.groups.iter().flat_map(plan::Group::steps).count(), planned.plan.kept.len());
     tracing::debug!(took = ?start.elapsed(), target = %target.id, steps, kept, "plan: made");
-    let work = Work {
+    let work = RestoreRun {
         context,
         repo: before.repo(),
         planned: &planned,
@@ -106,18 +110,18 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         pre_restore: before.checkpoint_id,
         other_base: target.base().filter(|base| takes_all && Some(*base) != before.snapshot.base()),
         is_resumed: false,
-        swept: &before.swept,
+        rescued: &before.rescued,
         start,
     };
     if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)
 }
 
-/// Decides what a restore does in `scene`. With `session`, it leaves alone paths that others have changed since.
+/// Decides what a restore does in `scene`. With `session`, it leaves the paths alone that others have changed since.
 fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -> Result<Planned> {
     let (repo, pre, target) = (scene.repo, scene.pre, scene.target);
     let steps = scene.limit(snapshot::differences(repo, pre, target)?, &options.pathspecs)?;
     let takes_all = options.all || !options.pathspecs.is_empty();
-    // A revision that people name is restored whole; the commit before a checkpoint is only what that began with.
+    // If the user names a commit, its whole content is restored. Otherwise, what only commits have changed since is left alone.
     let takes_commits = takes_all || (target.checkpoint.is_none() && !options.before && session.is_none());
     let Moved { steps, committed, both } =
         if takes_commits { Moved { steps, ..Moved::default() } } else { moved(repo, steps, pre, target)? };
@@ -128,7 +132,7 @@ fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -
     Ok(Planned { plan, directories, staging, committed })
 }
 
-/// Refuses to put back what a damaged checkpoint, or the copy of one, does not have.
+/// Refuses to restore what `target` lacks because it is a damaged checkpoint, or the copy of one.
 fn refuse_lost(target: &Snapshot, options: &RestoreOptions) -> Result<()> {
     if target.manifest.lacks(&[Part::Tree]) {
         return Err(lookup::without_files(target.id));

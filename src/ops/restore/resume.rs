@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::{
     before::Before,
-    carry_out::{Planned, READ_AHEAD, Work},
+    carry_out::{Planned, READ_AHEAD, RestoreRun},
     restored::Restored,
     snapshot::{self, Snapshot},
     staged::Staging,
@@ -31,7 +31,7 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
     };
     let planned =
         Planned { plan, directories: journal.directories.clone(), staging: Some(staging), committed: Vec::new() };
-    let work = Work {
+    let work = RestoreRun {
         context,
         repo,
         planned: &planned,
@@ -40,7 +40,7 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
         pre_restore: before.checkpoint_id,
         other_base: None,
         is_resumed: true,
-        swept: &before.swept,
+        rescued: &before.rescued,
         start,
     };
     if dry_run {

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, time::Instant};
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    before::{Before, Consider, Request, Sight},
-    carry_out::{Extent, Planned, Work, attempt_if_needed, done},
+    before::{Before, BeforeOptions, Consider, Sight},
+    carry_out::{Extent, Planned, RestoreRun, attempt_if_needed, expect_result},
     restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
@@ -46,17 +46,17 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
     let journal = Journal::read(context.repo.git_dir())?.ok_or_else(nothing_to_undo)?;
     let attempt = |extent| attempt(context, options, extent);
     match journal.progress {
-        _ if options.dry_run => done(attempt(Extent::DryRun)?),
+        _ if options.dry_run => expect_result(attempt(Extent::DryRun)?),
         Progress::Done if journal.directories.is_empty() => attempt_if_needed(attempt),
         // An interrupted restore is finished in any case, even if it has changed nothing yet. No plan has the directories
         // that are to be removed.
-        _ => done(attempt(Extent::Full)?),
+        _ => expect_result(attempt(Extent::Full)?),
     }
 }
 
 fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
-    let request = Request {
+    let before_options = BeforeOptions {
         subject: restored_target::subject_before(None),
         is_dry: extent == Extent::DryRun,
         keeps_index: true,
@@ -69,12 +69,12 @@ fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<O
         plan_of(&sight.scene(context, &target), &journal, options.all)?.has_work(sight.repo)
     };
     let consider = (extent == Extent::IfChanged).then_some(&consider as Consider<'_>);
-    let Some(before) = Before::take(context, &request, consider)? else { return Ok(None) };
+    let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };
     let journal = before.journal.as_ref().ok_or_else(nothing_to_undo)?;
     let repo = before.repo();
     let target = Snapshot::read(repo, journal.pre_restore)?;
     let planned = plan_of(&before.sight().scene(context, &target), journal, options.all)?;
-    let work = Work {
+    let work = RestoreRun {
         context,
         repo,
         planned: &planned,
@@ -83,7 +83,7 @@ fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<O
         pre_restore: before.checkpoint_id,
         other_base: None,
         is_resumed: false,
-        swept: &before.swept,
+        rescued: &before.rescued,
         start,
     };
     if extent == Extent::DryRun {

@@ -92,7 +92,7 @@ fn last_of(context: &Context, shadow: &ShadowName) -> Result<Option<ObjectId>> {
     let mut copier = Copier::new(context);
     let replacement = copier.replacement_of(id, Some(shadow))?;
     let (_, _, written) = copier.write()?;
-    written.settle()?;
+    written.check_and_release()?;
     Ok(replacement.id)
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn mend_refs(worktree: &Worktree<'_>) -> Result<Vec<(String, Fate)>> 
     }
     repo.update_refs(&updates)?;
     clean_up(worktree, &copies, &reader)?;
-    written.settle()?;
+    written.check_and_release()?;
     Ok(fates)
 }
 

@@ -1,4 +1,8 @@
 //! One attempt to take a checkpoint: looks at the worktree, decides whether it needs a checkpoint, and takes it.
+//!
+//! `save` calls [`try_save`], again after a race or with repaired objects. The order matters: the shadows first follow HEAD,
+//! and the baseline of the open turn comes before the turn's first checkpoint. Only then can the difference to the last
+//! checkpoint be attributed.
 
 use std::time::Instant;
 
@@ -17,7 +21,7 @@ use crate::{
         Context, Worktree, author,
         chain::{
             Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_old_names, changes,
-            is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_known, look_at_paths,
+            is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_own_steps, look_at_paths,
             milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
             stashed::look_at_stashed, store_cache, take,
         },
@@ -29,16 +33,16 @@ use crate::{
     },
 };
 
-/// A save together with what it saw.
-pub(crate) struct Taken {
+/// The result of a save, with what the save saw. A save that finds nothing new returns it as well.
+pub(crate) struct SavedAndSeen {
     pub(crate) saved: Saved,
-    /// The state of every path; only after a pass over the whole worktree.
+    /// The state of each path; none if the save did not look at the whole worktree.
     pub(crate) cache: Option<StatCache>,
-    /// What the tree cannot store.
+    /// What the tree of a checkpoint cannot store, for example the staged tree.
     pub(crate) side: Side,
 }
 
-/// What a save is about to take a checkpoint of.
+/// The changes that a save is about to take a checkpoint of.
 pub(crate) struct Unsaved<'s> {
     pub(crate) shadow: &'s Shadow,
     /// Who made the changes.
@@ -47,18 +51,20 @@ pub(crate) struct Unsaved<'s> {
     pub(crate) objects: &'s NewObjects<'s>,
 }
 
-/// Decides whether a checkpoint is wanted, now that it is known what it would hold.
+/// Returns true if the caller wants a checkpoint of these changes.
 pub(crate) type Consider<'c> = &'c dyn Fn(&Unsaved<'_>) -> Result<bool>;
 
-/// Takes the checkpoint. If `consider` does not want it, takes none, and the result has no id. With `refuses_named`, fails with
-/// [`Kind::Race`](crate::error::Kind::Race) if a file that an open tool call names has changed: the session of that call gets a
-/// checkpoint of its own for the file.
+/// Takes a checkpoint if `request` needs one. If `consider` returns false, takes none, and the result has no id.
+///
+/// # Errors
+/// [`Kind::Race`](crate::error::Kind::Race) with `fails_if_named_changed`, if a file that an open tool call names has changed:
+/// the caller first has to save it with an author of its own.
 pub(super) fn try_save(
     worktree: &Worktree<'_>,
     request: &Request,
-    refuses_named: bool,
+    fails_if_named_changed: bool,
     consider: Option<Consider<'_>>,
-) -> Result<Taken> {
+) -> Result<SavedAndSeen> {
     let start = Instant::now();
     let repo = &worktree.repo;
     follow_head(worktree)?;
@@ -70,14 +76,14 @@ pub(super) fn try_save(
     let turn_of = request.turn_of.as_deref().or(origin.session.as_deref());
     let mut turns: Vec<OpenTurn<'_>> = OpenTurn::of(worktree, turn_of)?.into_iter().collect();
     let mut shadow = match turns.first_mut() {
-        Some(turn) => turn.enter(worktree, &mut origin, &mut request.message)?,
+        Some(turn) => turn.shadow_with_baseline(worktree, &mut origin, &mut request.message)?,
         None => Shadow::read_for(worktree, origin.session.as_deref())?,
     };
     if turns.is_empty() && origin.session.is_none() {
-        turns = OpenTurn::enter_all(worktree, &mut shadow, origin.contributor)?;
+        turns = OpenTurn::add_baselines(worktree, &mut shadow, origin.contributor)?;
     }
     if shadow.tip.is_none() && !worktree.broken().is_empty() {
-        // The broken chain was set aside: no live checkpoint has the paths that the request leaves out, so save them as well.
+        // A broken shadow was set aside, so no live checkpoint has the paths that the request leaves out. Save them as well.
         request.scope = Scope::All;
     }
     let call = call_that_may_have_run_git(worktree, &request.scope, &origin);
@@ -88,19 +94,20 @@ pub(super) fn try_save(
     }
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: worktree scanned");
-    if refuses_named && named::has_changed(worktree, &shadow, &seen, &objects)? {
+    if fails_if_named_changed && named::has_changed(worktree, &shadow, &seen, &objects)? {
         return Err(Error::race("an open tool call changed one of its files during the save"));
     }
     let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
-    let baseline = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
+    // A last checkpoint that no ref holds yet is the baseline of a turn, which this save adds to the shadow.
+    let new_baseline = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
     let had_shadow = shadow.expected.is_some();
     let to_do = to_do(request, &shadow, is_changed);
     if to_do == ToDo::Take
         && let Some(consider) = consider
         && !consider(&Unsaved { shadow: &shadow, origin: &origin, seen: &seen, objects: &objects })?
     {
-        let saved = Saved { id: None, ..unchanged(worktree, false, origin, &shadow, &seen, start)? };
-        return Ok(Taken { saved, cache: None, side: seen.side });
+        let saved = Saved { id: None, ..without_checkpoint(worktree, false, origin, &shadow, &seen, start)? };
+        return Ok(SavedAndSeen { saved, cache: None, side: seen.side });
     }
     let saved = match to_do {
         ToDo::Take => {
@@ -112,7 +119,7 @@ pub(super) fn try_save(
             if let Some(id) = saved.id {
                 stats::cache_if_due(repo, id);
             }
-            emit_events(worktree, &saved, had_shadow, baseline.as_ref());
+            emit_events(worktree, &saved, had_shadow, new_baseline.as_ref());
             for turn in turns {
                 turn.took_checkpoint(worktree);
             }
@@ -124,25 +131,25 @@ pub(super) fn try_save(
             for turn in turns {
                 turn.took_checkpoint(worktree);
             }
-            let saved = unchanged(worktree, request.verify, origin, &shadow, &seen, start)?;
+            let saved = without_checkpoint(worktree, request.verify, origin, &shadow, &seen, start)?;
             let saved = Saved { reset: shadow.sets_aside, ..saved };
-            emit_events(worktree, &saved, had_shadow, baseline.as_ref());
+            emit_events(worktree, &saved, had_shadow, new_baseline.as_ref());
             saved
         }
         ToDo::Nothing => {
             repair_unchanged(worktree, &shadow, objects)?;
-            unchanged(worktree, request.verify, origin, &shadow, &seen, start)?
+            without_checkpoint(worktree, request.verify, origin, &shadow, &seen, start)?
         }
     };
-    let is_all = request.scope.paths().is_none();
-    if request.author == Author::Infer && is_all && saved.contributor == Contributor::Unknown {
-        author::settle(worktree);
+    let has_no_paths = request.scope.paths().is_none();
+    if request.author == Author::Infer && has_no_paths && saved.contributor == Contributor::Unknown {
+        author::note_all_saved(worktree);
     }
     let repacking = Instant::now();
     repo.repack_if_due();
     tracing::debug!(took = ?repacking.elapsed(), "repack: old objects packed if due");
     store_cache(repo, &mut seen, saved.id);
-    Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
+    Ok(SavedAndSeen { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
 }
 
 /// Returns the author that `request` names, or else infers who made the unsaved changes.
@@ -153,15 +160,17 @@ pub(super) fn author_of(worktree: &Worktree<'_>, request: &Request) -> Result<Or
     }
 }
 
-/// Returns the open tool call that may have run git, and so may have brought lines from other commits: they keep their authors.
+/// Returns the open tool call with which `origin` may have run git, for example `git cherry-pick -n`. Lines that git brought
+/// from commits meanwhile keep their authors.
 fn call_that_may_have_run_git(worktree: &Worktree<'_>, scope: &Scope, origin: &Origin) -> Option<OpenCall> {
     let repo = &worktree.repo;
-    // A tool that names its files does not run git, and a restore knows the author.
-    if matches!(scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_)) {
+    // A tool that names its files does not run git, and a restore knows who wrote what it restores.
+    if matches!(scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::OwnSteps(_)) {
         return None;
     }
     if origin.contributor == Contributor::Unknown && repo.is_rebasing() {
-        // A rebase brings lines from commits. Any open call is enough to find their authors; other lines have an unknown one.
+        // A rebase brings lines from commits. Any open call will do to find their authors; the author of other lines is
+        // unknown.
         return moved::any_call(worktree);
     }
     let session = origin.session.as_deref().filter(|_| origin.contributor == Contributor::Agent)?;
@@ -171,7 +180,9 @@ fn call_that_may_have_run_git(worktree: &Worktree<'_>, scope: &Scope, origin: &O
     moved::call_of(worktree, session).or_else(turn_as_call)
 }
 
-/// Replaces staged changes in `scope` by the paths to look at, and adjusts these paths to the files that exist.
+/// Decides at which paths the save looks. Staged changes become their paths, or all files if these paths are not enough.
+/// Paths that neither the worktree nor the last checkpoint has are removed, and the old names of files that a person may have
+/// renamed are added.
 fn resolve_scope(worktree: &Worktree<'_>, scope: &mut Scope, origin: &Origin, shadow: &Shadow) -> Result<()> {
     let repo = &worktree.repo;
     if let Scope::Staged(staged) = scope {
@@ -179,7 +190,7 @@ fn resolve_scope(worktree: &Worktree<'_>, scope: &mut Scope, origin: &Origin, sh
     }
     if let Scope::PathsIfThere(paths) = scope {
         leave_out_unknown_paths(repo, paths, shadow)?;
-        // A person may have renamed a file. An agent's file tools rename nothing.
+        // The file tools of agents rename nothing.
         if origin.contributor != Contributor::Agent {
             add_old_names(worktree, paths, shadow)?;
         }
@@ -187,7 +198,7 @@ fn resolve_scope(worktree: &Worktree<'_>, scope: &mut Scope, origin: &Origin, sh
     Ok(())
 }
 
-/// Adds to `seen` the authors of the lines that git brought while `call` was open.
+/// Adds to `seen` the authors of the lines that git brought from commits while `call` was open.
 fn note_moved_lines(
     worktree: &Worktree<'_>,
     call: &OpenCall,
@@ -209,8 +220,9 @@ fn note_moved_lines(
 enum ToDo {
     /// It takes a checkpoint.
     Take,
-    /// It moves the shadow's ref to the turn's baseline: the worktree has not changed since, and needs no second checkpoint.
+    /// It moves the shadow's ref to the turn's baseline. The worktree has not changed since, so it needs no second checkpoint.
     Publish,
+    /// It leaves the shadow as it is.
     Nothing,
 }
 
@@ -218,7 +230,8 @@ enum ToDo {
 fn to_do(request: &Request, shadow: &Shadow, is_changed: bool) -> ToDo {
     let needs_ref = match request.hold {
         Hold::ForRestore { .. } => true,
-        // Without a checkpoint, the state is that of the base, which HEAD holds. Only a checkpoint can be marked as verified.
+        // If there is no checkpoint, the worktree is as the base commit, and HEAD holds that. Only a checkpoint can be
+        // verified.
         Hold::Ref => request.verify || shadow.tip.is_some(),
         Hold::AsBefore => request.verify,
     };
@@ -231,14 +244,14 @@ fn to_do(request: &Request, shadow: &Shadow, is_changed: bool) -> ToDo {
     }
 }
 
-/// Returns the state that the checkpoint would have within `scope`, and the objects to write for it.
+/// Looks at the worktree within `scope`. Returns the state for the checkpoint, and the objects to write for it.
 fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
     let repo = &worktree.repo;
     match (scope, &shadow.tip) {
-        (Scope::Known(known), Some(tip)) => {
+        (Scope::OwnSteps(steps), Some(tip)) => {
             let side = shadow.tip_side.as_ref().map(Side::for_next).unwrap_or_default();
-            let (mut seen, mut objects) = look_at_known(repo, known, tip, side)?;
-            if known.and_index {
+            let (mut seen, mut objects) = look_at_own_steps(repo, steps, tip, side)?;
+            if steps.and_index {
                 look_at_index(repo, shadow, &mut seen, &mut objects)?;
             }
             Ok((seen, objects))
@@ -252,12 +265,12 @@ fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Resul
             look_at_all(worktree, shadow)
         }
         (Scope::Stashed(stash), _) => look_at_stashed(worktree, *stash, shadow),
-        (Scope::All | Scope::Staged(_), _) | (Scope::Known(_), None) => look_at_all(worktree, shadow),
+        (Scope::All | Scope::Staged(_), _) | (Scope::OwnSteps(_), None) => look_at_all(worktree, shadow),
     }
 }
 
-/// Rewrites objects of the checkpoint `tip` whose files are damaged only at the end: we can still read them, but git cannot, and
-/// would fail on the history of the next checkpoint.
+/// Writes objects of the last checkpoint `tip` again if their files are damaged only at the end. We can still read such files,
+/// but git cannot: it would fail on the history of each later checkpoint.
 fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
     let ids = [Some(tip.id), Some(tip.tree_id), tip.side_id];
     if let Err(error) = repo.write_anew(&ids.into_iter().flatten().collect()) {
@@ -265,17 +278,17 @@ fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
     }
 }
 
-/// Returns the result of a save that takes no new checkpoint. With `is_verified`, first marks the last one as verified.
-fn unchanged(
+/// Returns the result of a save that takes no checkpoint. With `verify`, first marks the last checkpoint as verified.
+fn without_checkpoint(
     context: &Context,
-    is_verified: bool,
+    verify: bool,
     origin: Origin,
     shadow: &Shadow,
     seen: &Seen,
     start: Instant,
 ) -> Result<Saved> {
     let id = shadow.held_tip();
-    if let (true, Some(id)) = (is_verified, id) {
+    if let (true, Some(id)) = (verify, id) {
         verified_mark::mark_by_hand(context, id)?;
     }
     let verified_id = context.repo.find_ref(&refname::verified_ref(context.repo.worktree_id()))?;
@@ -300,14 +313,14 @@ fn unchanged(
     })
 }
 
-/// Emits the events of `saved`, and one for the turn's `baseline` if this save put it into the shadow.
-fn emit_events(context: &Context, saved: &Saved, had_shadow: bool, baseline: Option<&Checkpoint>) {
+/// Emits the events of `saved`, and one for `new_baseline`, the baseline of a turn that this save added to the shadow.
+fn emit_events(context: &Context, saved: &Saved, had_shadow: bool, new_baseline: Option<&Checkpoint>) {
     let duration_ms = saved.duration_ms;
     if !had_shadow {
         let (worktree, base) = (context.repo.worktree_id().to_string(), saved.base.to_string());
         context.emit(&Event::Initialize { worktree, base, created: true, duration_ms });
     }
-    match baseline.map(|baseline| checkpoint_event(&context.repo, baseline, duration_ms)).transpose() {
+    match new_baseline.map(|baseline| checkpoint_event(&context.repo, baseline, duration_ms)).transpose() {
         Ok(event) => event.iter().for_each(|event| context.emit(event)),
         // The checkpoint has its ref: a missing event must not fail the save.
         Err(error) => tracing::warn!(%error, "cannot log an event"),

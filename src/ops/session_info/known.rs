@@ -31,7 +31,7 @@ pub(crate) fn sign_of_life(session: &mut Session) {
 
 /// Returns the session `id`, rebuilt from this worktree's live shadows and from its open turn if its file is lost or
 /// damaged; none if the user had the session forgotten.
-pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
+pub(crate) fn find_or_rebuild(context: &Context, id: &str) -> Result<Option<Session>> {
     let repo = &context.repo;
     match load(context, id)? {
         Found::Session(session) => return Ok(Some(*session)),

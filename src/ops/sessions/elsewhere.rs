@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::{
     super::session_info::SessionInfo,
-    super::session_info::{is_elsewhere, known, read_anew},
-    super::{Context, closing::check_turns, condense, follow::enter, turn},
+    super::session_info::{find_or_rebuild, is_elsewhere, read_anew},
+    super::{Context, closing::save_unless_turns_are_known, condense, follow::lock_and_follow, turn},
     events::{Stopped, leave},
 };
 use crate::{
@@ -39,7 +39,7 @@ pub(crate) fn leave_elsewhere(
     info: &SessionInfo,
     session_event: SessionEvent,
 ) -> Result<Option<Stopped>> {
-    let Some(session) = known(context, id)? else { return Ok(None) };
+    let Some(session) = find_or_rebuild(context, id)? else { return Ok(None) };
     if session.phase != Phase::Active || session.is_in(context.repo.worktree_id()) {
         return Ok(None);
     }
@@ -51,8 +51,8 @@ pub(crate) fn leave_elsewhere(
         return Ok(None);
     }
     let there = Context::new(repo, context.settings.clone());
-    let worktree = enter(&there)?;
-    check_turns(&worktree)?;
+    let worktree = lock_and_follow(&there)?;
+    save_unless_turns_are_known(&worktree)?;
     let left = turn::write_after(&worktree, leave(&worktree, id, info, session_event))
         .and_then(|left| condense::complete_ended(&worktree, id).map(|()| left));
     read_anew(context, id);
@@ -69,7 +69,9 @@ fn is_same(one: &Path, other: &Path) -> bool {
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it has one there that cannot be ended.
 pub(super) fn end_elsewhere(context: &Context, id: &str) -> Result<Option<Elsewhere>> {
-    let Some(session) = known(context, id)?.filter(|session| is_elsewhere(context, session)) else { return Ok(None) };
+    let Some(session) = find_or_rebuild(context, id)?.filter(|session| is_elsewhere(context, session)) else {
+        return Ok(None);
+    };
     let worktree = session.worktree_path;
     let refused = || {
         Error::refused(format!("the turn of the session '{id}' in the worktree '{worktree}' cannot be ended"))
@@ -82,7 +84,7 @@ pub(super) fn end_elsewhere(context: &Context, id: &str) -> Result<Option<Elsewh
         .map_err(|cause| refused().with_cause(cause))?;
     let Some(left) = left else {
         // It may have ended by itself meanwhile.
-        let is_still = known(context, id)?.is_some_and(|session| is_elsewhere(context, &session));
+        let is_still = find_or_rebuild(context, id)?.is_some_and(|session| is_elsewhere(context, &session));
         return if is_still { Err(refused()) } else { Ok(None) };
     };
     let checkpoint = left.checkpoint.and_then(|saved| saved.id);

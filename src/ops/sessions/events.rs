@@ -3,15 +3,17 @@
 use serde::Serialize;
 
 use super::{
-    super::closing::{check_turns, close_turn},
-    super::session_info::{self, add_info, check_id, clock, is_elsewhere, known, prepare, sign_of_life, unknown},
+    super::closing::{close_turn, save_unless_turns_are_known},
+    super::session_info::{
+        self, add_info, check_id, clock, find_or_rebuild, is_elsewhere, prepare, sign_of_life, unknown,
+    },
     super::session_info::{SessionInfo, check_transcript},
     super::{
         Context, Worktree, author, condense,
-        follow::enter,
+        follow::lock_and_follow,
         guard,
         save::{self, Author, Request, Saved, SkippedPath},
-        turn::{self, End, release_pending},
+        turn::{self, EndReason, release_pending},
     },
     retry::retry_on_race,
     state::State,
@@ -22,7 +24,7 @@ use crate::{
     model::{
         refname::Base,
         session::{Action, Phase, Session, SessionEvent, transition},
-        turns::TurnEnd,
+        turns::EndEvidence,
     },
     state::failpoint,
 };
@@ -70,7 +72,7 @@ pub fn start(
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, info.on_multisession, ask))
         .and_then(|has_agreed| {
-            let worktree = enter(context)?;
+            let worktree = lock_and_follow(context)?;
             worktree.check_turns()?;
             let started = begin(&worktree, id, info)?;
             if has_agreed {
@@ -83,7 +85,7 @@ pub fn start(
 
 /// Makes the session `id` known; the user has been asked what there is to ask.
 pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, info: &SessionInfo) -> Result<Started> {
-    let mut known = known(worktree, id)?;
+    let mut known = find_or_rebuild(worktree, id)?;
     // Another process goes on with the session. It has not made the changes since the old one died.
     let is_interrupted = |session: &&mut Session| {
         session.phase == Phase::Active && session.is_in(worktree.repo.worktree_id()) && author::is_gone(worktree, id)
@@ -105,11 +107,11 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, info: &SessionInfo) -> Re
 /// Closes the turn of `session` that was never stopped.
 pub(super) fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<()> {
     // A session that ended between two tool calls has changed nothing since, but people may have.
-    if session.is_in(worktree.repo.worktree_id()) && guard::has_left(worktree, &session.id) {
+    if session.is_in(worktree.repo.worktree_id()) && guard::died_in_turn(worktree, &session.id) {
         let request = Request { turn_of: Some(session.id.clone()), ..Request::default() };
         save::save_worktree(worktree, &request)?;
     }
-    close_turn(worktree, session, TurnEnd::Inferred).map(drop)
+    close_turn(worktree, session, EndEvidence::Inferred).map(drop)
 }
 
 /// Notes where a session was seen.
@@ -145,8 +147,8 @@ fn enter_and_leave(context: &Context, id: &str, info: &SessionInfo, session_even
     check_id(id)?;
     check_transcript(info)?;
     prepare(context)?;
-    let worktree = enter(context)?;
-    check_turns(&worktree)?;
+    let worktree = lock_and_follow(context)?;
+    save_unless_turns_are_known(&worktree)?;
     let left = turn::write_after(&worktree, leave(&worktree, id, info, session_event))?;
     condense::complete_ended(&worktree, id)?;
     Ok(left)
@@ -159,7 +161,7 @@ pub(crate) fn leave(
     info: &SessionInfo,
     session_event: SessionEvent,
 ) -> Result<Stopped> {
-    let Some(mut session) = known(worktree, id)? else {
+    let Some(mut session) = find_or_rebuild(worktree, id)? else {
         // A prompt that was killed may have left these.
         release_pending(worktree, id, None)?;
         worktree.edit_turns(|turns| turns.end(id));
@@ -172,25 +174,25 @@ pub(crate) fn leave(
     }
     add_info(&mut session, info);
     let step = transition(Some(session.phase), session_event);
-    let seen = if step.actions.contains(&Action::CloseTurn) {
-        close_turn(worktree, &mut session, TurnEnd::Reported)?
+    let saved = if step.actions.contains(&Action::CloseTurn) {
+        close_turn(worktree, &mut session, EndEvidence::Reported)?
     } else {
-        if author::has_left(worktree, id) {
+        if author::has_left_command(worktree, id) {
             save::save_worktree(worktree, &Request { author: Author::Infer, ..Request::default() })?;
         }
         // A tool may have been reported after the turn, and a prompt that was killed has left what it began with.
-        turn::end(worktree, &mut session, End::Stopped, None)?;
+        turn::end(worktree, &mut session, EndReason::Stopped, None)?;
         None
     };
-    let skipped = seen.as_ref().map(|seen| seen.skipped.clone()).unwrap_or_default();
+    let skipped = saved.as_ref().map(|saved| saved.skipped.clone()).unwrap_or_default();
     if session_event == SessionEvent::End {
-        turn::end(worktree, &mut session, End::Ended, None)?;
+        turn::end(worktree, &mut session, EndReason::Ended, None)?;
     }
     session.phase = step.phase.unwrap_or(session.phase);
     sign_of_life(&mut session);
     failpoint::hit("stop:before-session");
     session_info::store(worktree, &session)?;
     failpoint::hit("stop:after-session");
-    let checkpoint = seen.filter(|seen| seen.created);
+    let checkpoint = saved.filter(|saved| saved.created);
     Ok(Stopped { version: 1, session: State::from(&session), checkpoint, skipped })
 }

@@ -6,13 +6,13 @@ use bstr::BString;
 use serde::Serialize;
 
 use super::{
-    super::session_info::{self, check_id, clock, is_elsewhere, known, unknown},
+    super::session_info::{self, check_id, clock, find_or_rebuild, is_elsewhere, unknown},
     super::{
         Context,
         chain::{carry_forward::base_tree, timeline::live_tips},
-        follow::enter,
+        follow::lock_and_follow,
         stats::Stats,
-        turn::{self, End},
+        turn::{self, EndReason},
     },
     elsewhere::{Elsewhere, end_elsewhere},
     events::seen_here,
@@ -106,7 +106,7 @@ pub fn list(context: &Context, all: bool) -> Result<Vec<Listed>> {
     }
     // Those whose files are lost are still in the checkpoints.
     for (id, work) in work {
-        if let Some(session) = known(context, &id)? {
+        if let Some(session) = find_or_rebuild(context, &id)? {
             listed.push(Listed::of(&session, work));
         }
     }
@@ -150,7 +150,7 @@ pub fn show(context: &Context, name: Option<&str>) -> Result<Shown> {
         }
         None => last_here(context)?,
     };
-    let Some(session) = known(context, &id)? else { return Err(unknown(&id)) };
+    let Some(session) = find_or_rebuild(context, &id)? else { return Err(unknown(&id)) };
     let work = work(context)?.remove(&id).unwrap_or_default();
     let prompts = sessions::prompts(context.repo.common_dir(), &id)?;
     let turns = turns(context, &id, prompts.iter().map(|prompt| prompt.turn))?;
@@ -176,7 +176,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     check_id(id)?;
     let repo = &context.repo;
     let (mut elsewhere, mut unsaved) = (None, None);
-    if force && let Some(session) = known(context, id)?.filter(|session| is_elsewhere(context, session)) {
+    if force && let Some(session) = find_or_rebuild(context, id)?.filter(|session| is_elsewhere(context, session)) {
         match retry_on_race(|| end_elsewhere(context, id)) {
             Ok(ended) => elsewhere = ended,
             Err(error) => {
@@ -186,16 +186,16 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
             }
         }
     }
-    let worktree = enter(context)?;
+    let worktree = lock_and_follow(context)?;
     worktree.check_turns()?;
-    let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
+    let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(id)) };
     let is_here = session.is_in(repo.worktree_id());
     if is_elsewhere(context, &session) && !force {
         return Err(Error::refused(format!("the session '{id}' has a turn under way in '{}'", session.worktree_path))
             .with_hint(format!("'git checkpoint session stop {id}' there ends it; '--force' takes it all the same")));
     }
     if !(is_here && session.phase == Phase::Active) {
-        turn::end(&worktree, &mut session, End::Adopted, None)?;
+        turn::end(&worktree, &mut session, EndReason::Adopted, None)?;
     }
     seen_here(context, &mut session)?;
     session.last_seen = clock();
@@ -214,14 +214,14 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way and `force` is not set.
 pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     check_id(id)?;
-    let worktree = enter(context)?;
+    let worktree = lock_and_follow(context)?;
     worktree.check_turns()?;
-    let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
+    let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(id)) };
     if session.phase == Phase::Active && !force {
         return Err(Error::refused(format!("the session '{id}' has a turn under way"))
             .with_hint(format!("'git checkpoint session stop {id}' ends it; '--force' forgets it all the same")));
     }
-    turn::end(&worktree, &mut session, End::Forgotten, None)?;
+    turn::end(&worktree, &mut session, EndReason::Forgotten, None)?;
     let common_dir = context.repo.common_dir();
     // Its checkpoints would bring it back.
     if work(context)?.contains_key(id) {

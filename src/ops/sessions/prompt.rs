@@ -7,9 +7,9 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    super::closing::check_turns,
+    super::closing::save_unless_turns_are_known,
     super::session_info::check_id,
-    super::session_info::{self, add_info, clock, known, prepare, sign_of_life},
+    super::session_info::{self, add_info, clock, find_or_rebuild, prepare, sign_of_life},
     super::session_info::{SessionInfo, check_transcript},
     super::{
         Context, Worktree, author,
@@ -116,7 +116,7 @@ pub fn prompt(
             let opening = Opening::Prompt(message);
             let begun = retry_on_race(|| {
                 let worktree = save::lock_to_write(context)?;
-                check_turns(&worktree)?;
+                save_unless_turns_are_known(&worktree)?;
                 let begun = begin(&worktree, id, opening, info);
                 if has_agreed && begun.is_ok() {
                     warning::note_agreed(&worktree, id);
@@ -146,7 +146,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         Vec::new()
     });
     worktree.edit_turns(|turns| turns.lost = None);
-    let mut session = match known(worktree, id)? {
+    let mut session = match find_or_rebuild(worktree, id)? {
         Some(session) => session,
         None => Session::new(id, &repo.worktree_id().to_owned(), clock()),
     };
@@ -170,7 +170,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         repo.distrust_objects();
         shadow = Shadow::read_for(worktree, Some(id))?;
     }
-    let (mut seen, mut objects) = save::look_beside_named(worktree, &mut shadow, id)?;
+    let (mut seen, mut objects) = save::look_after_saving_named(worktree, &mut shadow, id)?;
     let dirty: BTreeSet<BString> =
         objects.changes_of_trees(shadow.head_tree_id, seen.tree_id)?.into_iter().map(|change| change.path).collect();
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
@@ -192,7 +192,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     if let Opening::Prompt(_) = opening
         && keep_baseline(worktree, (id, &turn), &shadow, &mut seen, side_tree_id)?
     {
-        written.settle()?;
+        written.check_and_release()?;
     }
     failpoint::hit("prompt:before-session");
     session = session.with_turn(Some(&turn));
@@ -354,7 +354,7 @@ fn keep_baseline(
     if old != Some(pending_id) {
         repo.update_refs(&[RefUpdate { name, old, new: Some(pending_id) }])?;
     }
-    commits.settle()?;
+    commits.check_and_release()?;
     save::store_cache(repo, seen, Some(pending_id));
     Ok(true)
 }
