@@ -36,12 +36,12 @@ pub(crate) fn marked(repo: &Repo) -> Result<Option<ObjectId>> {
     repo.find_sound_ref(&refname::verified_ref(repo.worktree_id()))
 }
 
-/// Makes the checkpoint `id` the verified one, as the user wants it.
-pub(crate) fn mark_by_hand(context: &Context, id: ObjectId) -> Result<()> {
-    set(context, Some(id))?;
+/// Makes the checkpoint `id` the verified one, as the user wants it. Returns the one that was verified before.
+pub(crate) fn mark_by_hand(context: &Context, id: ObjectId) -> Result<Option<ObjectId>> {
+    let previous = set(context, Some(id))?;
     satisfied(context)?;
     context.emit(&Event::Verify { id: Some(id.to_string()) });
-    Ok(())
+    Ok(previous)
 }
 
 pub(super) fn marker(context: &Context) -> PathBuf {

@@ -8,7 +8,7 @@ use super::{
     follow::lock_and_follow,
     lookup,
     start::start,
-    verified_mark::{marked, marker, satisfied, set},
+    verified_mark::{mark_by_hand, marked, marker, set},
 };
 use crate::{
     error::Result,
@@ -59,9 +59,7 @@ pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
     let _worktree = lock_and_follow(context)?;
     let id = resolve()?;
     let mut verified = describe(context, id)?;
-    let previous = context.emit_failure("verify", set(context, Some(id)))?;
-    satisfied(context)?;
-    context.emit(&Event::Verify { id: Some(id.to_string()) });
+    let previous = context.emit_failure("verify", mark_by_hand(context, id))?;
     verified.previous = previous.filter(|previous| *previous != id);
     Ok(verified)
 }
