@@ -145,13 +145,13 @@ impl Repo {
             if let Base::Commit(old) = entry.old
                 && at != entry.old
             {
-                moves.extend(self.unlogged(at, old)?);
+                moves.extend(self.unlogged(at, old, Some(entry.seconds))?);
             }
             moves.extend(self.typed(entry)?);
             at = Base::Commit(entry.new);
         }
         if at != Base::Commit(head) {
-            moves.extend(self.unlogged(at, head)?);
+            moves.extend(self.unlogged(at, head, None)?);
         }
         Ok((moves, log_end))
     }
@@ -179,9 +179,10 @@ impl Repo {
     /// Returns the move of `entry`. An entry with an unknown message counts as a gap if the committer of its commits also moved
     /// HEAD, and otherwise as one move of unknown kind.
     fn typed(&self, entry: &Entry<'_>) -> Result<Vec<HeadMove>> {
-        let one = |kind| HeadMove { kind, from: entry.old, to: entry.new, end: entry.end };
+        let one =
+            |kind| HeadMove { kind, from: entry.old, to: entry.new, end: entry.end, seconds: Some(entry.seconds) };
         let Some(kind) = MoveKind::of_message(entry.message) else {
-            let mut moves = self.unlogged(entry.old, entry.new)?;
+            let mut moves = self.unlogged(entry.old, entry.new, Some(entry.seconds))?;
             for moved in &moves {
                 if moved.kind != MoveKind::Reset && !self.is_by_mover(moved.to, entry)? {
                     return Ok(vec![one(MoveKind::Reset)]);
@@ -205,13 +206,14 @@ impl Repo {
     }
 
     /// Returns the moves from `from` to `to` that the reflog does not have: the commits between them, an amend if both have
-    /// the same parents, or one move of unknown kind.
-    fn unlogged(&self, from: Base, to: ObjectId) -> Result<Vec<HeadMove>> {
+    /// the same parents, or one move of unknown kind; `seconds` is when they were there.
+    fn unlogged(&self, from: Base, to: ObjectId, seconds: Option<i64>) -> Result<Vec<HeadMove>> {
         let (mut moves, mut next) = (Vec::new(), Some(to));
         while let Some(commit) = next.filter(|_| moves.len() < MOST_UNLOGGED) {
             let Some((parent, _)) = self.parent_and_time(commit)? else { break };
-            moves.push(HeadMove { kind: MoveKind::Commit, from: Base::of_head(parent), to: commit, end: None });
-            if Base::of_head(parent) == from {
+            let (kind, from_parent) = (MoveKind::Commit, Base::of_head(parent));
+            moves.push(HeadMove { kind, from: from_parent, to: commit, end: None, seconds });
+            if from_parent == from {
                 moves.reverse();
                 return Ok(moves);
             }
@@ -224,7 +226,7 @@ impl Repo {
             Base::Unborn => false,
         };
         let kind = if is_amended { MoveKind::Amend } else { MoveKind::Reset };
-        Ok(vec![HeadMove { kind, from, to, end: None }])
+        Ok(vec![HeadMove { kind, from, to, end: None, seconds }])
     }
 
     /// Returns the commits that HEAD left in its last `count` moves, the last one first, each with whether a reset did

@@ -93,7 +93,9 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     }
     let mut patch_id =
         reported.zip(before).and_then(|(commit, before)| patch_id_beside(repo, commit, before, &prepared));
-    let (moves, log_end) = repo.head_moves(known, head)?;
+    let (mut moves, log_end) = repo.head_moves(known, head)?;
+    // What git has just reported was made now, whatever date was set.
+    moves.iter_mut().filter(|moved| Some(moved.to) == reported).for_each(|moved| moved.seconds = None);
     if reported.is_none() {
         let of_commands = moves_of_commands(worktree, &moves);
         // If each move is a commit of an open command, the work in these commits is still in the shadow on the known base:
@@ -302,7 +304,7 @@ impl Judge<'_, '_> {
         let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
         for base in [Some(made.base), known].into_iter().flatten() {
             let repo = &self.worktree.repo;
-            if condense::hold_work(repo, self.shadows_on(base)?, &changes)? {
+            if condense::hold_work(repo, self.shadows_on(base)?, &changes, made.seconds)? {
                 return Ok(true);
             }
         }
@@ -314,7 +316,7 @@ impl Judge<'_, '_> {
         if self.aside.is_none() {
             self.aside = Some(condense::candidates(repo, made.base, true)?);
         }
-        condense::hold_work(repo, self.aside.as_deref().unwrap_or_default(), &changes)
+        condense::hold_work(repo, self.aside.as_deref().unwrap_or_default(), &changes, made.seconds)
     }
 
     fn names_reserved(&self, commit: ObjectId) -> Result<bool> {

@@ -17,7 +17,8 @@ use super::{
         known_base::known_base,
         provenance::{
             recorded::records_again_in_worktree,
-            replay::{Step, Work, steps},
+            replay::{Work, steps},
+            step::Step,
         },
         records,
         rewrite::squashed_commits,

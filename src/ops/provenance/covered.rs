@@ -7,7 +7,8 @@ use super::{
         records,
         share::{Share, share},
     },
-    replay::{Step, Work},
+    replay::Work,
+    step::Step,
 };
 use crate::{
     error::Result,

@@ -15,3 +15,4 @@ mod former_names;
 pub(crate) mod recorded;
 pub(crate) mod replay;
 pub(crate) mod set_aside;
+pub(crate) mod step;
