@@ -108,19 +108,20 @@ impl Repo {
         head: ObjectId,
     ) -> Result<(Vec<HeadMove>, Option<LogEnd>)> {
         let log = self.head_log(end);
-        let (mut since, mut is_found) = (Vec::new(), false);
+        let (mut since, mut found_end) = (Vec::new(), None);
         for entry in log.entries() {
-            is_found = match known {
+            let is_found = match known {
                 Base::Commit(known) => entry.new == known && (end.is_none() || entry.end == end),
                 // HEAD was at a branch without a commit, of which the reflog says nothing.
                 Base::Unborn => end.is_some() && entry.end == end,
             };
             if is_found {
+                found_end = Some(entry.end);
                 break;
             }
             since.push(entry);
         }
-        if !is_found {
+        if found_end.is_none() {
             // The reflog was rewritten by `git reflog expire`, or HEAD was at `known` without an entry.
             let first = match known {
                 Base::Unborn => since.iter().position(|entry| entry.old == known).map(|at| at + 1),
@@ -131,7 +132,7 @@ impl Repo {
         // Git writes an entry before it moves HEAD: such a move is not over.
         let head_at = match since.iter().position(|entry| entry.new == head) {
             Some(at) => at,
-            None if known == Base::Commit(head) => return Ok((Vec::new(), end)),
+            None if known == Base::Commit(head) => return Ok((Vec::new(), end.or(found_end.flatten()))),
             None => 0,
         };
         let log_end = since.get(head_at).map_or_else(|| log.end(), |entry| entry.end);
@@ -237,18 +238,6 @@ impl Repo {
             Some((old, entry.message.starts_with(b"reset:")))
         };
         self.head_log(None).entries().take(count).filter_map(left).collect()
-    }
-
-    /// Returns the commits that resets moved HEAD away from since it was at `commit`, oldest first, as far as the reflog of the last
-    /// moves says; without a reflog, `commit`.
-    pub(crate) fn left_by_resets_since(&self, commit: ObjectId) -> Vec<ObjectId> {
-        let mut lately = self.left_lately(MOST_MOVES);
-        if lately.is_empty() {
-            return vec![commit];
-        }
-        let left = lately.iter().position(|(id, _)| *id == commit).unwrap_or(lately.len());
-        lately.truncate(left + 1);
-        lately.into_iter().rev().filter(|(_, by_reset)| *by_reset).map(|(id, _)| id).collect()
     }
 
     /// Returns true if the reflog has evidence that the stash entry `id` was made in this worktree: `git stash` resets HEAD to

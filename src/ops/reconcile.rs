@@ -121,13 +121,6 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
         worktree.check_interrupt()?;
         apply(worktree, effect, &prepared, &mut patch_id, &mut done)?;
     }
-    if let Some((base, noted)) = known_head(worktree)
-        && base == Base::Commit(head)
-        && noted != log_end
-        && !repo.is_rebasing()
-    {
-        note_base(worktree, base, log_end)?;
-    }
     if !done.is_empty() {
         failpoint::hit("condense:before-note");
         // Another commit may have been prepared since.
