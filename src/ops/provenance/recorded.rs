@@ -1,10 +1,7 @@
 //! Recognizes work that already has a record and is committed again: after `git reset --soft`, as a whole or in parts,
 //! after `git cherry-pick -n`, or from a squash that lost its message.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    ops::Range,
-};
+use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix::ObjectId;
@@ -13,22 +10,17 @@ use super::{
     super::{
         Context,
         records::{self, Log},
-        share::share_of,
     },
     amended::{Amended, is_undone},
     earlier::{MOST_KEPT, first_parents, of_earlier_versions},
+    place::{Place, at},
 };
 use crate::{
     error::Result,
     git::Repo,
     model::{
-        attribution::{
-            FileOwnership, Owner,
-            kind::{Kind, agent_of, kind_of},
-            text::Attribution,
-        },
-        change::{Change, Leaf, Mode},
-        record::{Record, RecordFile, RecordId, ids_in_message},
+        change::Change,
+        record::{Record, RecordId, ids_in_message},
         refname,
     },
 };
@@ -44,39 +36,6 @@ const MOST_TOUCHING: usize = 100;
 const REVERTS: &str = "This reverts commit ";
 /// How many digits of an id git prints at least.
 const SHORTEST_ID: usize = 4;
-
-/// Where to look for recorded work.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    /// In the index.
-    Staged,
-    /// In the worktree, which has this tree.
-    Worktree(ObjectId),
-    /// In this commit.
-    In(ObjectId),
-}
-
-impl Place {
-    /// Returns the files at `paths`.
-    fn leaves(self, repo: &Repo, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
-        let tree_id = match self {
-            Self::Staged => return repo.staged_leaves(paths),
-            Self::Worktree(tree_id) => tree_id,
-            Self::In(commit) => repo.tree_of_commit(commit)?,
-        };
-        let leaf = |path: &BString| Ok((path.clone(), repo.find_leaf(tree_id, path.as_bstr())?));
-        paths.iter().map(leaf).collect()
-    }
-
-    /// Returns how the place differs from the tree `head_tree_id`.
-    fn changes(self, repo: &Repo, head_tree_id: ObjectId) -> Result<Vec<Change>> {
-        match self {
-            Self::Staged => repo.staged_changes(head_tree_id),
-            Self::Worktree(tree_id) => repo.diff_trees(head_tree_id, tree_id),
-            Self::In(commit) => repo.diff_trees(head_tree_id, repo.tree_of_commit(commit)?),
-        }
-    }
-}
 
 /// Returns the records of other commits whose work is staged on `head`.
 pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
@@ -145,7 +104,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     }
     // For the worktree, `changes` may be incomplete.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
-    at(place, repo, head, all, ids.union(&left).map(|id| (*id, left.contains(id))))
+    at(place, repo, head_tree(repo, head)?, all, ids.union(&left).map(|id| (*id, left.contains(id))))
 }
 
 /// Returns true if `message` says that it reverts a commit of this repository. With `revert.reference`, git abbreviates its id.
@@ -255,7 +214,8 @@ fn head_tree(repo: &Repo, head: Option<ObjectId>) -> Result<ObjectId> {
 
 /// Returns true if a file of the record `id` is staged as a session left it, or with half of the lines that sessions added.
 pub(crate) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
-    at(Place::Staged, &context.repo, head, None, [(*id, false)]).map(|found| !found.is_empty())
+    let head_tree_id = head_tree(&context.repo, head)?;
+    at(Place::Staged, &context.repo, head_tree_id, None, [(*id, false)]).map(|found| !found.is_empty())
 }
 
 /// Returns true if `commit`, a child of `head`, has half of the work of the record `id` in one of its files. `any_part` is for
@@ -267,128 +227,6 @@ pub(crate) fn is_in(
     id: &RecordId,
     any_part: bool,
 ) -> Result<bool> {
-    at(Place::In(commit), &context.repo, head, None, [(*id, any_part)]).map(|found| !found.is_empty())
-}
-
-/// Returns those of the records `ids` for which `place` has at least half of the work in one file, or any part of it if the id
-/// comes with true. `changes` are all changes from `head` to `place`, if they are known.
-fn at(
-    place: Place,
-    repo: &Repo,
-    head: Option<ObjectId>,
-    changes: Option<&[Change]>,
-    ids: impl IntoIterator<Item = (RecordId, bool)>,
-) -> Result<Vec<RecordId>> {
-    let head_tree_id = head_tree(repo, head)?;
-    let mut all = Vec::new();
-    for (id, with_parts) in ids {
-        all.extend(Work::read(place, repo, id)?.map(|work| (work, with_parts)));
-    }
-    let left_out: Vec<_> = all.iter().flat_map(|(work, _)| work.left_out(repo)).collect();
-    let new = match changes {
-        _ if left_out.is_empty() => Vec::new(),
-        Some(changes) => changes.to_vec(),
-        None => place.changes(repo, head_tree_id)?,
-    };
-    let names = renamed(repo, &left_out, new)?;
-    let mut found = Vec::new();
-    for (work, with_parts) in all {
-        let id = work.id;
-        found.extend(work.is_there(repo, head_tree_id, &names, with_parts)?.then_some(id));
-    }
-    Ok(found)
-}
-
-/// Returns what `new` has of the files `left_out` under other names, by their former names. Each of `left_out` comes with the
-/// blob to compare with. Searches for all of them at once, because most of the time goes into reading the new files.
-fn renamed(repo: &Repo, left_out: &[(BString, ObjectId)], new: Vec<Change>) -> Result<BTreeMap<BString, Leaf>> {
-    let now: HashMap<BString, Leaf> = new.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
-    let version = |(at, (path, id)): (usize, &(BString, ObjectId))| (format!("{at}/{path}").into(), *id);
-    let found: BTreeMap<_, _> = repo.find_renamed(left_out.iter().enumerate().map(version), new)?.into_iter().collect();
-    let index = |from: &BString| from.split_once_str("/")?.0.to_str().ok()?.parse::<usize>().ok();
-    let former = |(to, from): (&BString, &BString)| Some((left_out[index(from)?].0.clone(), *now.get(to)?));
-    Ok(found.iter().filter_map(former).collect())
-}
-
-/// The work of sessions and unknown authors in a record, and what a place has at the paths of its files.
-struct Work {
-    id: RecordId,
-    files: Vec<RecordFile>,
-    own: HashMap<BString, Vec<Range<usize>>>,
-    leaves: BTreeMap<BString, Option<Leaf>>,
-}
-
-impl Work {
-    /// Returns none if the record is not here, or damaged, which is no reason to refuse a commit.
-    fn read(place: Place, repo: &Repo, id: RecordId) -> Result<Option<Self>> {
-        let Ok(Some(Record { mut files, .. })) = records::find(repo, &id) else { return Ok(None) };
-        let own = lines_of_no_person(repo, &id)?;
-        files.retain(|file| !file.sessions.is_empty() || own.contains_key(&file.path));
-        let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
-        Ok(Some(Self { id, leaves: place.leaves(repo, &paths)?, files, own }))
-    }
-
-    /// Returns the files that may have another name now, each with the blob that the work left: those that are gone, and those
-    /// that are as before the work, because git may have put that back.
-    fn left_out(&self, repo: &Repo) -> Vec<(BString, ObjectId)> {
-        let is_left_out = |file: &&RecordFile| {
-            self.leaves.get(&file.path).copied().flatten().is_none_or(|leaf| Some(leaf.id) == file.before)
-        };
-        let left_out = self.files.iter().filter(is_left_out).filter_map(|file| Some((file.path.clone(), file.after?)));
-        left_out.filter(|(_, blob)| repo.has_object(*blob)).collect()
-    }
-
-    /// Returns true if the place has half of the work in one of the files, or any part of it `with_parts`. `names` has the
-    /// content of those that have other names now.
-    fn is_there(
-        self,
-        repo: &Repo,
-        head_tree_id: ObjectId,
-        names: &BTreeMap<BString, Leaf>,
-        with_parts: bool,
-    ) -> Result<bool> {
-        let left_out: BTreeSet<BString> = self.left_out(repo).into_iter().map(|(path, _)| path).collect();
-        for file in self.files {
-            let renamed = names.get(&file.path).filter(|_| left_out.contains(&file.path));
-            let now = renamed.copied().or_else(|| self.leaves.get(&file.path).copied().flatten());
-            let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?;
-            if now == before {
-                continue;
-            }
-            if now.map(|leaf| leaf.id) == file.after {
-                return Ok(true);
-            }
-            // Records from another repository may name blobs that are missing here.
-            let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
-            let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
-            let change = Change::between(file.path, file.before.map(leaf), file.after.map(leaf)).filter(|_| is_here);
-            if let Some(change) = change {
-                let own = self.own.get(&change.path).map(Vec::as_slice);
-                let share = share_of(repo, &change, own, before, now)?;
-                if share.is_half() || with_parts && share.is_any() {
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
-    }
-}
-
-/// Returns the lines (from 0) that count as the work of the record `id`, by file: those of agents or, in a file without any,
-/// those of unknown authors. Leaves out a file that has neither: its whole change counts.
-fn lines_of_no_person(repo: &Repo, id: &RecordId) -> Result<HashMap<BString, Vec<Range<usize>>>> {
-    let stored = records::attribution(repo, id)?.unwrap_or_default();
-    let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(HashMap::new()) };
-    let is_agents = |owner: Owner| agent_of(owner, &authors).is_some();
-    let is_unknown = |owner: Owner| kind_of(owner, &authors) == Kind::Unknown;
-    let mut found = HashMap::new();
-    for FileOwnership { path, spans, .. } in files.into_iter().map(|file| file.ownership) {
-        let has_agent = spans.iter().any(|span| is_agents(span.owner));
-        let own = spans.iter().filter(|it| if has_agent { is_agents(it.owner) } else { is_unknown(it.owner) });
-        let lines: Vec<_> = own.map(|span| (span.start as usize).saturating_sub(1)..span.end as usize).collect();
-        if !lines.is_empty() {
-            found.insert(path, lines);
-        }
-    }
-    Ok(found)
+    let head_tree_id = head_tree(&context.repo, head)?;
+    at(Place::In(commit), &context.repo, head_tree_id, None, [(*id, any_part)]).map(|found| !found.is_empty())
 }
