@@ -1,17 +1,21 @@
 //! Which changes of a step belong to a file, by the names that it has had.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use bstr::BString;
 
-use crate::{error::Result, git::Repo, model::change::Change};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::change::{Change, Leaf},
+};
 
 /// If a step deletes more files than this, we do not look for renames among them. Git's rename limit is the same.
 const MOST_GONE: usize = 1_000;
 /// If a step deletes more files than this, we do not look for lines that were moved out of them.
 const MOST_TAKEN_APART: usize = 32;
 
-/// Returns those of `changes` that `wanted` accepts, or whose path is in `former`. If such a file is new, the deleted
+/// Returns those of `changes` that `wanted` accepts, or whose path is in `former`. If such a file is new, or has the content that another one had, the deleted
 /// files of the same step may be its earlier names: they are added to the result and to `former`.
 pub(super) fn changes_of(
     repo: &Repo,
@@ -20,13 +24,19 @@ pub(super) fn changes_of(
     former: &mut BTreeSet<BString>,
 ) -> Result<Vec<Change>> {
     let is_asked = |path: &BString, former: &BTreeSet<BString>| wanted(path) || former.contains(path);
-    let has_new = changes.iter().any(|change| change.before.is_none() && is_asked(&change.path, former));
+    // Of several renames at once, each may lead to where another one begins.
+    let before: HashSet<Leaf> = changes.iter().filter_map(|change| change.before).collect();
+    let is_replaced = |it: &&Change| it.before.is_some() && it.after.is_some_and(|after| before.contains(&after));
+    let replaced: BTreeSet<BString> = changes.iter().filter(is_replaced).map(|change| change.path.clone()).collect();
+    let is_new = |change: &Change| change.before.is_none() || replaced.contains(&change.path);
+    let has_new = changes.iter().any(|change| is_new(change) && is_asked(&change.path, former));
     let gone = changes.iter().filter(|change| change.after.is_none()).count();
     let left = changes.iter().filter(|change| change.after.is_none() && !is_asked(&change.path, former)).count();
-    if !has_new || gone == 0 || gone > MOST_GONE {
+    if !has_new || gone + replaced.len() == 0 || gone > MOST_GONE {
         changes.retain(|change| is_asked(&change.path, former));
         return Ok(changes);
     }
+    former.extend(replaced);
     // If both names are wanted, git may see no rename in the commit, because others have changed the file since.
     changes.retain(|change| change.after.is_none() || is_asked(&change.path, former));
     let (ends, mut rest): (Vec<_>, Vec<_>) =
