@@ -219,7 +219,9 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option
         failpoint::hit("follow:before-refs");
         publish(worktree, &mut shadow)?;
         failpoint::hit("follow:after-refs");
-        begun.into_iter().for_each(|turn| turn.took_checkpoint(worktree));
+        for turn in begun {
+            turn.took_checkpoint(worktree);
+        }
         turn::write(worktree)?;
     }
     Written::settle_all(written.into_iter().chain([seen_objects]))

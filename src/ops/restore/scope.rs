@@ -214,16 +214,13 @@ impl Scene<'_> {
     fn has_come_back(&self, aside: &mut Option<Vec<Waiting>>, path: &BString, session: &str) -> Result<bool> {
         let repo = self.repo;
         let Some(now) = repo.find_leaf(self.pre.tree_id, path.as_bstr())? else { return Ok(false) };
-        let aside = match aside {
-            Some(aside) => aside,
-            None => {
-                let base = Base::of_head(repo.head()?.id);
-                let mut found = waiting(repo, &ShadowName::of_worktree(base, repo.worktree_id()))?;
-                found.extend(taken_back(repo, base)?);
-                aside.insert(found)
-            }
-        };
-        for Waiting { checkpoint, .. } in aside.iter() {
+        if aside.is_none() {
+            let base = Base::of_head(repo.head()?.id);
+            let mut found = waiting(repo, &ShadowName::of_worktree(base, repo.worktree_id()))?;
+            found.extend(taken_back(repo, base)?);
+            *aside = Some(found);
+        }
+        for Waiting { checkpoint, .. } in aside.iter().flatten() {
             if repo.find_leaf(checkpoint.tree_id, path.as_bstr())? == Some(now)
                 && Owners::of(repo, checkpoint.id, BTreeSet::from([path.clone()]))?
                     .get(path)
