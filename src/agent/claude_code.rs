@@ -67,6 +67,12 @@ const OF_NOBODY: &[&str] =
 /// The sources of prompts that no user submits, if the payload names a source.
 const OF_ITSELF: &[&str] = &["system", "loop_wakeup", "schedule_wakeup", "poll_event"];
 
+/// The tools that start or resume a subagent, whose own tool calls are reported as well. One had another name before.
+const OF_SUBAGENTS: &[&str] = &["Agent", "SendMessage", "Task"];
+
+/// The tool that runs a command in the background, and returns at once.
+const MONITOR: &str = "Monitor";
+
 /// Returns true if the prompt contains anything besides such elements: a user who pastes one adds more text.
 fn is_typed(payload: Payload) -> bool {
     let source = payload.text(&["source"]).unwrap_or_default();
@@ -97,9 +103,11 @@ fn event(payload: Payload) -> Result<Event> {
         let own = named_transcript(payload).filter(|path| !path.contains("/subagents/"));
         event.transcript = own.map(str::to_owned);
     }
-    // The tool calls of the subagent are reported as well.
-    if let Some(tool) = event.tool.as_mut().filter(|tool| tool.name == "Agent") {
+    if let Some(tool) = event.tool.as_mut().filter(|tool| OF_SUBAGENTS.contains(&tool.name.as_str())) {
         tool.reach = Reach::Nothing;
+    }
+    if let Some(tool) = event.tool.as_mut().filter(|tool| tool.name == MONITOR) {
+        tool.is_background = true;
     }
     Ok(event)
 }

@@ -108,19 +108,20 @@ impl Repo {
         head: ObjectId,
     ) -> Result<(Vec<HeadMove>, Option<LogEnd>)> {
         let log = self.head_log(end);
-        let (mut since, mut is_found) = (Vec::new(), false);
+        let (mut since, mut found_end) = (Vec::new(), None);
         for entry in log.entries() {
-            is_found = match known {
+            let is_found = match known {
                 Base::Commit(known) => entry.new == known && (end.is_none() || entry.end == end),
                 // HEAD was at a branch without a commit, of which the reflog says nothing.
                 Base::Unborn => end.is_some() && entry.end == end,
             };
             if is_found {
+                found_end = Some(entry.end);
                 break;
             }
             since.push(entry);
         }
-        if !is_found {
+        if found_end.is_none() {
             // The reflog was rewritten by `git reflog expire`, or HEAD was at `known` without an entry.
             let first = match known {
                 Base::Unborn => since.iter().position(|entry| entry.old == known).map(|at| at + 1),
@@ -131,7 +132,7 @@ impl Repo {
         // Git writes an entry before it moves HEAD: such a move is not over.
         let head_at = match since.iter().position(|entry| entry.new == head) {
             Some(at) => at,
-            None if known == Base::Commit(head) => return Ok((Vec::new(), end)),
+            None if known == Base::Commit(head) => return Ok((Vec::new(), end.or(found_end.flatten()))),
             None => 0,
         };
         let log_end = since.get(head_at).map_or_else(|| log.end(), |entry| entry.end);
@@ -145,13 +146,13 @@ impl Repo {
             if let Base::Commit(old) = entry.old
                 && at != entry.old
             {
-                moves.extend(self.unlogged(at, old)?);
+                moves.extend(self.unlogged(at, old, Some(entry.seconds))?);
             }
             moves.extend(self.typed(entry)?);
             at = Base::Commit(entry.new);
         }
         if at != Base::Commit(head) {
-            moves.extend(self.unlogged(at, head)?);
+            moves.extend(self.unlogged(at, head, None)?);
         }
         Ok((moves, log_end))
     }
@@ -179,9 +180,10 @@ impl Repo {
     /// Returns the move of `entry`. An entry with an unknown message counts as a gap if the committer of its commits also moved
     /// HEAD, and otherwise as one move of unknown kind.
     fn typed(&self, entry: &Entry<'_>) -> Result<Vec<HeadMove>> {
-        let one = |kind| HeadMove { kind, from: entry.old, to: entry.new, end: entry.end };
+        let one =
+            |kind| HeadMove { kind, from: entry.old, to: entry.new, end: entry.end, seconds: Some(entry.seconds) };
         let Some(kind) = MoveKind::of_message(entry.message) else {
-            let mut moves = self.unlogged(entry.old, entry.new)?;
+            let mut moves = self.unlogged(entry.old, entry.new, Some(entry.seconds))?;
             for moved in &moves {
                 if moved.kind != MoveKind::Reset && !self.is_by_mover(moved.to, entry)? {
                     return Ok(vec![one(MoveKind::Reset)]);
@@ -205,13 +207,14 @@ impl Repo {
     }
 
     /// Returns the moves from `from` to `to` that the reflog does not have: the commits between them, an amend if both have
-    /// the same parents, or one move of unknown kind.
-    fn unlogged(&self, from: Base, to: ObjectId) -> Result<Vec<HeadMove>> {
+    /// the same parents, or one move of unknown kind; `seconds` is when they were there.
+    fn unlogged(&self, from: Base, to: ObjectId, seconds: Option<i64>) -> Result<Vec<HeadMove>> {
         let (mut moves, mut next) = (Vec::new(), Some(to));
         while let Some(commit) = next.filter(|_| moves.len() < MOST_UNLOGGED) {
             let Some((parent, _)) = self.parent_and_time(commit)? else { break };
-            moves.push(HeadMove { kind: MoveKind::Commit, from: Base::of_head(parent), to: commit, end: None });
-            if Base::of_head(parent) == from {
+            let (kind, from_parent) = (MoveKind::Commit, Base::of_head(parent));
+            moves.push(HeadMove { kind, from: from_parent, to: commit, end: None, seconds });
+            if from_parent == from {
                 moves.reverse();
                 return Ok(moves);
             }
@@ -224,7 +227,7 @@ impl Repo {
             Base::Unborn => false,
         };
         let kind = if is_amended { MoveKind::Amend } else { MoveKind::Reset };
-        Ok(vec![HeadMove { kind, from, to, end: None }])
+        Ok(vec![HeadMove { kind, from, to, end: None, seconds }])
     }
 
     /// Returns the commits that HEAD left in its last `count` moves, the last one first, each with whether a reset did
@@ -235,18 +238,6 @@ impl Repo {
             Some((old, entry.message.starts_with(b"reset:")))
         };
         self.head_log(None).entries().take(count).filter_map(left).collect()
-    }
-
-    /// Returns the commits that resets moved HEAD away from since it was at `commit`, oldest first, as far as the reflog of the last
-    /// moves says; without a reflog, `commit`.
-    pub(crate) fn left_by_resets_since(&self, commit: ObjectId) -> Vec<ObjectId> {
-        let mut lately = self.left_lately(MOST_MOVES);
-        if lately.is_empty() {
-            return vec![commit];
-        }
-        let left = lately.iter().position(|(id, _)| *id == commit).unwrap_or(lately.len());
-        lately.truncate(left + 1);
-        lately.into_iter().rev().filter(|(_, by_reset)| *by_reset).map(|(id, _)| id).collect()
     }
 
     /// Returns true if the reflog has evidence that the stash entry `id` was made in this worktree: `git stash` resets HEAD to

@@ -21,6 +21,8 @@ pub(crate) struct HeadMove {
     pub to: ObjectId,
     /// Where the entry ends; none if there is none.
     pub end: Option<LogEnd>,
+    /// When at the latest, in Unix seconds; none if the reflog does not say it.
+    pub seconds: Option<i64>,
 }
 
 /// What moves HEAD.

@@ -45,7 +45,7 @@ pub(crate) fn plan(moves: &[HeadMove], takes_work: &[bool]) -> Vec<Effect> {
     let mut effects = Vec::new();
     let mut rebased: Option<(Base, ObjectId)> = None;
     for (at, moved) in moves.iter().enumerate() {
-        let HeadMove { kind, from, to, end } = *moved;
+        let HeadMove { kind, from, to, end, .. } = *moved;
         let (takes, is_before_last) = (takes_work[at], last.is_some_and(|last| at < last));
         match (kind, rebased) {
             (MoveKind::RebaseStart, _) => rebased = rebased.map(|(start, _)| (start, to)).or(Some((from, to))),
@@ -105,7 +105,7 @@ mod tests {
         let (from, to) = ids.trim().trim_end_matches('*').split_once('>').expect("two ids");
         let to = base(to).commit_id().expect("a commit");
         let kind = MoveKind::of_message(message.trim().as_bytes()).unwrap_or(MoveKind::Reset);
-        (HeadMove { kind, from: base(from), to, end: None }, ids.ends_with('*'))
+        (HeadMove { kind, from: base(from), to, end: None, seconds: None }, ids.ends_with('*'))
     }
 
     fn write(effect: &Effect) -> String {

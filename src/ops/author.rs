@@ -239,6 +239,11 @@ fn without_reports(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
     Ok(open)
 }
 
+/// Returns true if a session with an open turn here reports no tool calls: it may have made any commit in its turn.
+pub(crate) fn is_any_silent(context: &Context) -> Result<bool> {
+    Ok(!without_reports(context, &turns_without_stale_calls(context))?.is_empty())
+}
+
 /// Returns the author of the unsaved changes, for a save that names no author.
 ///
 /// If all sessions with an open turn report their tool calls, the author is the session whose tool in use may change any file.

@@ -13,22 +13,22 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    Context, Worktree,
+    Context, Worktree, author,
     chain::{
         Shadow,
         carry_forward::{Aim, Moved, Rest, bring, carries},
         commit::Draft,
-        look_at_all,
+        look_at_all, publish,
         shadows::Live,
     },
     condense::shadows_to_carry,
-    known_base::{known_base, note_base},
+    known_base::{known_head, note_base},
     locking::lock_to_write,
     provenance::{recorded::left_behind, set_aside::take_up},
     reconcile::reconcile,
     records,
     session_info::{open_turns, store},
-    turn::{pending_of, release_pending},
+    turn::{self, OpenTurn, pending_of, release_pending},
 };
 use crate::{
     error::{Error, Result},
@@ -43,6 +43,7 @@ use crate::{
         change::Change,
         checkpoint::Origin,
         contributor::Contributor,
+        head_move::{LogEnd, MoveKind},
         refname::{Base, ShadowName},
         session::Session,
     },
@@ -80,8 +81,8 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
             return worktree.emit_failure("condense", Err(error)).or(Ok(()));
         }
     };
-    let known = known_base(worktree);
-    if known != Some(now) {
+    let known = known_head(worktree);
+    if known != Some((now, end)) {
         if let Some(known) = known {
             if let Err(error) = follow_from(worktree, known) {
                 worktree.check_interrupt()?;
@@ -98,11 +99,15 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
 
 /// Carries the shadows on `known`, where HEAD was, forward to HEAD, and with them the baselines of turns that have no
 /// checkpoint yet.
-fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
+fn follow_from(worktree: &Worktree<'_>, known: (Base, Option<LogEnd>)) -> Result<()> {
     let repo = &worktree.repo;
     // The content of removed commits is older than the work in the shadows, so its checkpoints come first.
     checkpoint_reset_content(worktree, known)?;
-    let sessions = sessions_on_earlier_bases(worktree, Base::of_head(repo.head()?.id))?;
+    let (known, now) = (known.0, Base::of_head(repo.head()?.id));
+    if known == now {
+        return Ok(());
+    }
+    let sessions = sessions_on_earlier_bases(worktree, now)?;
     let on_base = shadows_to_carry(worktree, known)?;
     // A shadow that an open turn is about to set aside is not carried forward.
     let will_be_set_aside = |live: &Live| {
@@ -173,24 +178,41 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
 /// worktree, as `git reset --soft HEAD~1` does. Without them, it would count as work of the turn.
 ///
 /// They have each file as the removed commit had it, even if it has changed since.
-fn checkpoint_reset_content(worktree: &Worktree<'_>, known: Base) -> Result<()> {
+fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option<LogEnd>)) -> Result<()> {
     let repo = &worktree.repo;
     let (Some(known_id), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
     if open_turns(worktree)?.is_empty() {
         return Ok(());
     }
-    let removed_commits = left_behind(repo, Some(head))?;
+    let mut removed_commits = left_behind(repo, Some(head))?;
     // HEAD may have moved to other commits between the known one and the reset.
-    let mut olds = repo.left_by_resets_since(known_id);
+    let (moves, _) = repo.head_moves((known, end), head)?;
+    let resets = moves.iter().filter(|moved| moved.kind == MoveKind::Reset);
+    let mut olds: Vec<ObjectId> = resets.filter_map(|moved| moved.from.commit_id()).collect();
     olds.retain(|old| removed_commits.contains(old));
     if olds.is_empty() {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
-    // If there is a shadow on HEAD, it has the authors already.
-    if shadow.tip.is_some() {
+    // If there is a shadow on HEAD, it has the authors already, except of what was committed and reset since.
+    if shadow.tip.is_some() && known_id != head {
         return Ok(());
     }
+    let mut doubtful = BTreeSet::new();
+    if author::is_any_silent(worktree)? {
+        doubtful.extend(moves.iter().filter(|moved| moved.kind.makes_commit()).map(|moved| moved.to));
+        // A doubtful commit may have taken the place of the known one.
+        if !doubtful.is_empty() && !removed_commits.contains(&known_id) && !repo.reaches(vec![head], known_id, 0)? {
+            removed_commits.push(known_id);
+            olds.insert(0, known_id);
+        }
+    }
+    // What turns here began with was there before the commits.
+    let begun = if known_id == head {
+        OpenTurn::add_baselines(worktree, &mut shadow, Contributor::Unknown)?
+    } else {
+        Vec::new()
+    };
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let seen_objects = objects.write()?;
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
@@ -199,7 +221,7 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, known: Base) -> Result<()> 
     let (expected, taken_up_tree_id, mut written) = (shadow.expected, shadow.last_tree_id(), Vec::new());
     for old in olds {
         let trees = (taken_up_tree_id, shadow.last_tree_id());
-        for (contributor, edits) in reset_content(repo, trees, (head, old), &removed_commits, &changes)? {
+        for (contributor, edits) in reset_content(repo, trees, (head, old), (&removed_commits, &doubtful), &changes)? {
             let origin = Origin { contributor, ..Origin::default() };
             written.push(add_reset_content(worktree, &mut shadow, old, &origin, &edits)?);
         }
@@ -207,8 +229,12 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, known: Base) -> Result<()> 
     let new = shadow.tip.as_ref().map(|tip| tip.id);
     if new != expected {
         failpoint::hit("follow:before-refs");
-        repo.update_refs(&[RefUpdate { name: shadow.name.to_ref(), old: expected, new }])?;
+        publish(worktree, &mut shadow)?;
         failpoint::hit("follow:after-refs");
+        for turn in begun {
+            turn.took_checkpoint(worktree);
+        }
+        turn::write(worktree)?;
     }
     Written::check_and_release_all(written.into_iter().chain([seen_objects]))
 }
@@ -217,33 +243,34 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, known: Base) -> Result<()> 
 /// checkpoint has already; its tree is `last_tree_id`.
 ///
 /// Looks only at the files of `changes`, in which the worktree differs from `head`. The tree `taken_up_tree_id` has the work of
-/// sessions that was taken up from archived shadows. `removed_commits` are all commits that resets removed.
+/// sessions that was taken up from archived shadows. `removed_commits` are all commits that resets
+/// removed; an agent that reports no tools may have made those of `doubtful`.
 fn reset_content(
     repo: &Repo,
     (taken_up_tree_id, last_tree_id): (ObjectId, ObjectId),
     (head, old): (ObjectId, ObjectId),
-    removed_commits: &[ObjectId],
+    (removed_commits, doubtful): (&[ObjectId], &BTreeSet<ObjectId>),
     changes: &[Change],
 ) -> Result<Vec<ContributorEdits>> {
     let old_tree_id = repo.tree_of_commit(old)?;
     // The records may list a file for a session although no archived shadow has its work. Then the records of each commit
-    // decide who changed it. All other content was written by humans.
+    // decide who changed it. Humans wrote all other content, unless an agent may have.
     let of_sessions = paths_of_sessions(repo, old, removed_commits)?;
-    let (mut of_people, mut unknown) = (Vec::new(), BTreeSet::new());
+    let (mut since_taken_up, mut unknown) = (Vec::new(), BTreeSet::new());
     for change in changes {
         let path = change.path.as_bstr();
         let (before, last) = (repo.find_leaf(old_tree_id, path)?, repo.find_leaf(last_tree_id, path)?);
         if before != change.before && before != last {
             let is_taken_up = repo.find_leaf(taken_up_tree_id, path)? != change.before;
-            if !is_taken_up && of_sessions.contains(&change.path) {
+            if !is_taken_up && (of_sessions.contains(&change.path) || !doubtful.is_empty()) {
                 unknown.insert(change.path.clone());
             } else {
-                of_people.push((change.path.clone(), before.map(|leaf| (leaf.id, leaf.mode))));
+                since_taken_up.push((change.path.clone(), before.map(|leaf| (leaf.id, leaf.mode))));
             }
         }
     }
-    let mut parts = vec![(Contributor::Human, of_people)];
-    parts.extend(steps_of_commits(repo, head, old, &unknown)?);
+    let mut parts = vec![(of_commit(false, !doubtful.is_empty()), since_taken_up)];
+    parts.extend(steps_of_commits(repo, (head, old), &unknown, doubtful)?);
     parts.retain(|(_, edits)| !edits.is_empty());
     Ok(parts)
 }
@@ -276,14 +303,21 @@ const MOST_STEPS: usize = 64;
 /// A contributor, and what the contributor changed.
 type ContributorEdits = (Contributor, Vec<(BString, Edit)>);
 
+/// Returns the author of a file in a commit that a reset removed. `has_session`: the records of the commit list a session for the
+/// file, or cannot be read. `is_doubtful`: an agent that reports no tools may have made the commit.
+fn of_commit(has_session: bool, is_doubtful: bool) -> Contributor {
+    if has_session || is_doubtful { Contributor::Unknown } else { Contributor::Human }
+}
+
 /// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first. If the records of a commit list no
 /// session for a file, a human has changed it there. Otherwise, the author is unknown. The author of all changes is unknown if
-/// `head` is not among the last [`MOST_STEPS`] first parents of `old`.
+/// `head` is not among the last [`MOST_STEPS`] first parents of `old`. An agent that reports no tools may have
+/// made the commits of `doubtful`.
 fn steps_of_commits(
     repo: &Repo,
-    head: ObjectId,
-    old: ObjectId,
+    (head, old): (ObjectId, ObjectId),
     paths: &BTreeSet<BString>,
+    doubtful: &BTreeSet<ObjectId>,
 ) -> Result<Vec<ContributorEdits>> {
     let (mut commits, mut at) = (Vec::new(), Some(old).filter(|_| !paths.is_empty()));
     while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_STEPS) {
@@ -303,8 +337,8 @@ fn steps_of_commits(
             if leaf == repo.find_leaf(last_tree_id, path.as_bstr())? {
                 continue;
             }
-            let is_known = at == Some(head) && !of_sessions.contains(path);
-            let contributor = if is_known { Contributor::Human } else { Contributor::Unknown };
+            let has_session = at != Some(head) || of_sessions.contains(path);
+            let contributor = of_commit(has_session, doubtful.contains(&commit));
             if steps.last().is_none_or(|(last, _)| *last != contributor) {
                 steps.push((contributor, Vec::new()));
             }

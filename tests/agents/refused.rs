@@ -365,8 +365,11 @@ fn what_is_there_when_a_session_without_tools_goes_on_in_another_process_has_an_
 #[rstest::rstest]
 fn what_is_there_when_a_killed_session_is_resumed_has_an_unknown_author(
     #[values("Bash", "in the background")] tool: &str,
+    #[values(".", "../side")] place: &str,
+    #[values(false, true)] starts: bool,
 ) {
     let world = World::with_lines();
+    world.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
     let mut agent = Agent::new(&world);
     let mut payload = world.claude("PreToolUse", "s", "1");
     payload["tool_input"]["run_in_background"] = (tool != "Bash").into();
@@ -379,8 +382,11 @@ fn what_is_there_when_a_killed_session_is_resumed_has_an_unknown_author(
     agent.child.kill().expect("it is ours");
     agent.child.wait().expect("it has ended");
     world.add("f", "of a person");
-    world.event("session-start", "s", &serde_json::json!({}));
-    world.event("prompt", "s", &serde_json::json!({}));
+    let there = serde_json::json!({ "cwd": world.repo().join(place).canonicalize().expect("it was made") });
+    if starts {
+        world.event("session-start", "s", &there);
+    }
+    world.event("prompt", "s", &there);
     assert_eq!(world.chain(), ["unknown f"]);
     world.finish();
 }

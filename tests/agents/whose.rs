@@ -558,3 +558,41 @@ fn a_file_that_a_refused_tool_has_named_is_of_an_unknown_author_at_the_stop() {
     assert_eq!(world.owners(), ["f unknown 1"]);
     world.finish();
 }
+
+/// One file goes, another one takes its place: nobody has written their lines anew.
+#[rstest::rstest]
+fn files_that_are_renamed_at_once_keep_their_authors(
+    #[values(false, true)] by_agent: bool,
+    #[values(false, true)] saves: bool,
+) {
+    let world = World::with_lines();
+    world.prompt("s");
+    world.edit("s", "1", "g", "of s, committed");
+    world.stop("s");
+    world.commit();
+    world.prompt("s");
+    world.edit("s", "2", "f", "of s");
+    world.stop("s");
+    world.add("f", "of a person");
+    world.done(&["save", "-q"]);
+    let renames = "git mv f q; git mv g f";
+    if by_agent {
+        world.prompt("s");
+        world.before("s", "3", &[]);
+        world.sh(renames);
+        world.after("s", "3", &[]);
+        world.stop("s");
+    } else {
+        world.sh(renames);
+    }
+    if saves {
+        world.done(&["save", "-q"]);
+    }
+    let owner = |path: &str, from_end: usize| {
+        let end = world.sh(&format!("wc -l <{path}")).trim().parse::<usize>().expect("a number") - from_end;
+        world.json(&["blame", "--json", path, &format!("-L{end},{end}")])["lines"][0]["owner"].clone()
+    };
+    assert_eq!([owner("q", 1), owner("q", 0), owner("f", 0)], ["agent", "human", "agent"]);
+    assert_ne!(owner("f", 1), "agent");
+    world.finish();
+}

@@ -197,3 +197,54 @@ fn another_repository_in_the_place_of_a_worktree_is_left_alone() {
     assert_eq!(world.git(&["-C", "../side", "for-each-ref"]), "");
     world.finish();
 }
+
+/// A commit that the next command there finds late. An agent writes its lines before that, or takes them.
+#[rstest::rstest]
+fn lines_that_an_agent_takes_from_a_commit_elsewhere_stay_a_persons(
+    #[values("", "-c core.hooksPath=/dev/null")] how: &str,
+    #[values(false, true)] is_known: bool,
+    #[values(false, true)] picks: bool,
+) {
+    let (world, side) = with_side("../side");
+    let world = world.with_clock();
+    if is_known {
+        world.sh("cd ../side; git-checkpoint save -q --allow-empty");
+    }
+    world.sh(&format!("cd ../side; echo 'of a person' >>f; git {how} commit -qam person; sleep 1.1"));
+    world.prompt("s");
+    if picks {
+        world.before("s", "1", &[]);
+        world.sh("git cherry-pick -n side; git reset -q");
+        world.after("s", "1", &[]);
+    } else {
+        world.edit("s", "1", "f", "of a person");
+    }
+    world.stop("s");
+    assert_eq!(last_owner(&world, &side), "human");
+    world.finish();
+}
+
+/// Nobody can tell whether it had the lines when the commit was made.
+#[test]
+fn lines_that_a_command_commits_elsewhere_are_no_persons() {
+    let (world, side) = with_side("../side");
+    let world = world.with_clock();
+    world.prompt("s");
+    world.before("s", "1", &[]);
+    world.add("f", "of s");
+    world.sh("cp f ../side/f; cd ../side; git -c core.hooksPath=/dev/null commit -qam s; sleep 1.1");
+    world.after("s", "1", &[]);
+    world.stop("s");
+    assert_eq!(last_owner(&world, &side), "unknown");
+    world.finish();
+}
+
+/// Returns whose the last line of `f` in the worktree `side` is.
+fn last_owner(world: &World, side: &std::path::Path) -> String {
+    let side = side.display();
+    world.sh(&format!("cd {side}; echo more >>g; git-checkpoint save -q"));
+    let blame = world.sh(&format!("cd {side}; git-checkpoint blame --json f"));
+    let blame: serde_json::Value = serde_json::from_str(&blame).expect("JSON");
+    let last = blame["lines"].as_array().and_then(|lines| lines.last()).expect("a line");
+    last["owner"].as_str().unwrap_or_default().to_owned()
+}

@@ -161,6 +161,17 @@ fn lines_are_whose_they_are(#[case] steps: &str, #[values(0, 50)] first: usize) 
      remove person 63 255 1 1; insert s1 0 255 1 1; reset-mixed person 0 255 1 1",
     "all,without-hooks"
 )]
+#[case::a_renamed_file_in_two_commits_that_resets_bring_together(
+    "git-mv s1 0 255 1 1; commit person 0 255 1 1; insert s1 0 255 1 1; commit person 0 255 1 1; \
+     reset-mixed person 0 255 1 1; reset-mixed person 0 255 1 1; insert s1 0 166 1 1; amend person 0 255 1 1; \
+     insert person 0 255 1 1; commit s1 0 255 1 1",
+    "all"
+)]
+#[case::a_reorder_of_commits_after_a_rename(
+    "remove person 0 255 1 1; git-mv person 25 255 1 1; commit person 0 255 1 1; change s1 143 255 1 1; \
+     commit person 0 255 1 96; reorder person 0 255 1 124",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);

@@ -41,3 +41,26 @@ fn every_event_of_every_dialect() {
         panic!("events.txt says otherwise:\n{}", old.chain(new).collect::<String>());
     }
 }
+
+/// What a person changes while a tool runs that changes nothing is theirs; of a tool that is not known, nobody can tell.
+#[rstest::rstest]
+#[case::tasks(&["TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TaskOutput", "TaskStop", "TodoWrite"], "-")]
+#[case::shells(&["BashOutput", "KillShell"], "-")]
+#[case::subagents(&["Agent", "Task", "SendMessage"], "-")]
+#[case::reads(&["Read", "Glob", "Grep", "LS", "LSP", "NotebookRead", "ToolSearch", "WebFetch", "WebSearch"], "-")]
+#[case::resources(&["ListMcpResourcesTool", "ReadMcpResourceTool"], "-")]
+#[case::later(&["CronCreate", "CronDelete", "CronList"], "-")]
+#[case::plans(&["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"], "-")]
+#[case::commands(&["Bash", "PowerShell", "Skill", "SlashCommand", "EnterWorktree", "ExitWorktree"], "*")]
+#[case::in_the_background(&["Monitor"], "*) background=yes")]
+#[case::unknown(&["mcp__files__write", "mcp__Task__run", "Tasks", "New"], "*")]
+fn tools_of_claude_code(#[case] names: &[&str], #[case] expected: &str) {
+    for name in names {
+        let payload =
+            format!(r#"{{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"{name}","tool_input":{{}}}}"#);
+        let event = read(payload.as_bytes(), named("claude-code")).expect("it is an event");
+        let expected = format!("session=s tool={name}({expected}");
+        let line = line(&event);
+        assert!(line.contains(&expected), "{line}: not {expected}");
+    }
+}

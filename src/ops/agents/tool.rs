@@ -108,6 +108,8 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
     worktree.edit_turns(|turns| {
         if let Some(own) = turns.find_mut(&report.session) {
             own.overtake(report.agent_id.as_deref(), key);
+            // What was committed and reset before its first tool is not its work.
+            own.account(report.agent_id.as_deref());
         }
     });
     let session = find_or_rebuild(worktree, &report.session)?;

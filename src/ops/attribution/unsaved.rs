@@ -7,7 +7,7 @@ use super::super::{
     Context,
     chain::{Author, Request},
     named::{self, Trigger},
-    provenance::replay::Step,
+    provenance::step::Step,
     turn,
 };
 use crate::{

@@ -2,7 +2,7 @@
 //! live shadow, then the worktree as it is now. Of what git has prepared a commit from, the records name the authors.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     rc::Rc,
 };
 
@@ -17,7 +17,8 @@ use super::{
         known_base::known_base,
         provenance::{
             recorded::records_again_in_worktree,
-            replay::{Step, Work, steps},
+            replay::{Work, steps},
+            step::Step,
         },
         records,
         rewrite::squashed_commits,
@@ -82,6 +83,9 @@ fn beyond(
     let head = context.repo.head()?.id;
     let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let mut changes = repo.diff_trees(head_tree_id, worktree.tree_id)?;
+    if with_former_names {
+        part_renames(&mut changes, wanted);
+    }
     let has_new = changes.iter().any(|change| change.before.is_none() && wanted(&change.path));
     let may_be_former = |change: &Change| with_former_names && has_new && change.after.is_none();
     changes.retain(|change| may_be_former(change) || wanted(&change.path));
@@ -108,7 +112,8 @@ fn beyond(
             // `wanted` may have left the old path out of the changes, though the file is there as the work left it.
             let old_path = change.old_path.as_ref().expect("it is a rename");
             let left = repo.find_leaf(worktree.tree_id, old_path.as_bstr())?;
-            if left.is_none() || left == repo.find_leaf(head_tree_id, old_path.as_bstr())? {
+            let is_gone = around.iter().any(|it| it.old_path.as_ref() == Some(old_path));
+            if left.is_none() || is_gone || left == repo.find_leaf(head_tree_id, old_path.as_bstr())? {
                 renamed.push(change);
             }
         }
@@ -160,6 +165,17 @@ fn beyond(
         files,
     };
     Ok(Uncommitted { work, authors: reader.authors.list, texts, copied })
+}
+
+/// Of several renames at once, each may lead to where another one begins: makes a deletion of the change of a file that has the
+/// content that another one had, or, if it is `wanted`, a new file.
+fn part_renames(changes: &mut [Change], wanted: &mut dyn FnMut(&BString) -> bool) {
+    let before: HashSet<Leaf> = changes.iter().filter_map(|change| change.before).collect();
+    let is_replaced = |it: &&mut Change| it.before.is_some() && it.after.is_some_and(|after| before.contains(&after));
+    for change in changes.iter_mut().filter(is_replaced) {
+        let end = if wanted(&change.path) { &mut change.before } else { &mut change.after };
+        *end = None;
+    }
 }
 
 /// The commit that git would make of the worktree, if that has work of commits with records: it would be linked to them.

@@ -170,12 +170,14 @@ impl<'c> Search<'c> {
     /// Returns the path and the blob of the file in `parent`, under the same name or the one that git takes for its old one.
     fn earlier(&self, commit: Option<ObjectId>, parent: ObjectId, path: &BStr) -> Result<Option<(BString, ObjectId)>> {
         let repo = &self.context.repo;
-        if let Some(before) = repo.find_leaf(repo.tree_of_commit(parent)?, path)? {
+        let in_worktree = self.worktree.get(path).map(|(change, _)| change).filter(|_| commit.is_none());
+        let is_replaced = in_worktree.is_some_and(|change| change.old_path.is_some());
+        if let Some(before) = repo.find_leaf(repo.tree_of_commit(parent)?, path)?.filter(|_| !is_replaced) {
             return Ok(Some((path.to_owned(), before.id)));
         }
         let change = match commit {
             Some(commit) => self.reader.change_at(commit, path)?,
-            None => self.worktree.get(path).map(|(change, _)| change.clone()),
+            None => in_worktree.cloned(),
         };
         let Some(Change { old_path: Some(was), before: Some(before), .. }) = change else { return Ok(None) };
         Ok(Some((was, before.id)))

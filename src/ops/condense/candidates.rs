@@ -14,12 +14,14 @@ use super::{
             timeline::Tip,
         },
         provenance::{
-            replay::{Step, Work, left_by, steps},
+            replay::{Work, left_by, steps},
             set_aside::{Waiting, taken_back, waiting},
+            step::Step,
         },
         restored_target::may_have_session,
         share::share,
     },
+    later::leave_out_later,
     renamed::{at, renamed_since},
 };
 use crate::{
@@ -70,15 +72,16 @@ impl Part<'_> {
         self.renamed.retain(|renamed| renamed.old_path.as_ref() != Some(path));
     }
 
-    /// Adds the steps of the shadow to `all`.
-    fn add_steps(self, repo: &Repo, all: &mut Vec<Step>) -> Result<()> {
+    /// Adds the steps of the shadow to `all`, without those that are later than a commit of the time `made`.
+    fn add_steps(self, repo: &Repo, made: Option<i64>, all: &mut Vec<Step>) -> Result<()> {
         let of_people = |changes: Vec<Change>| {
             let step = Step::new(Origin::default(), changes);
             Some(step).filter(|step| !step.changes.is_empty())
         };
         all.extend(of_people(self.begun));
         if !self.paths.is_empty() {
-            all.extend(steps(repo, &self.candidate.checkpoint, &|path| self.paths.contains(path))?);
+            let tip = &self.candidate.checkpoint;
+            all.extend(leave_out_later(repo, tip, made, steps(repo, tip, &|path| self.paths.contains(path))?)?);
         }
         all.extend(of_people(self.renamed));
         Ok(())
@@ -256,9 +259,10 @@ pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
     candidates.iter().find(|candidate| candidate.is_live).map_or(&[], |live| &live.touched)
 }
 
-/// Returns true if `staged` contains work of `candidates` that a session did, or may have done.
-pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]) -> Result<bool> {
-    let steps = steps_to(repo, candidates, staged, &[])?;
+/// Returns true if `staged` contains work of `candidates` that a session did, or may have done. It was committed at the time `made`, or
+/// none: it is to be committed.
+pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change], made: Option<i64>) -> Result<bool> {
+    let steps = steps_to(repo, candidates, (staged, made), &[])?;
     // Most files are committed as a session left them: then we need not compare lines.
     if staged.iter().any(|change| left_by(&steps, change).is_some()) {
         return Ok(true);
@@ -272,21 +276,22 @@ pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]
     }
     let staged = repo.detect_renames(staged.to_vec())?;
     let renamed = renamed_since(repo, touched_live(candidates), &staged)?;
-    let (work, _) = work(repo, candidates, &staged, renamed, &mut Counting::usual(repo))?;
+    let (work, _) = work(repo, candidates, (&staged, made), renamed, &mut Counting::usual(repo))?;
     Ok(work.needs_record())
 }
 
-/// Returns the attribution of `committed` to the work of `candidates`, and the steps that led to it.
+/// Returns the attribution of `committed`, which was committed at the time `made`, to the work of `candidates`, and the steps that led
+/// to it.
 ///
 /// `renamed` are files that have another name in the last checkpoint.
 pub(super) fn work(
     repo: &Repo,
     candidates: &[Candidate],
-    committed: &[Change],
+    (committed, made): (&[Change], Option<i64>),
     renamed: Vec<Change>,
     counting: &mut Counting<'_>,
 ) -> Result<(Work, Vec<Step>)> {
-    let mut all = steps_to(repo, candidates, committed, &renamed)?;
+    let mut all = steps_to(repo, candidates, (committed, made), &renamed)?;
     if !all.iter().any(|step| step.origin.may_be_of_session()) {
         return Ok((Work::default(), all));
     }
@@ -296,11 +301,11 @@ pub(super) fn work(
     Ok((Work::of(repo, &all, committed, counting)?, all))
 }
 
-/// Returns the steps of `candidates` that led to `committed`; none if no agent contributed.
+/// Returns the steps of `candidates` that led to `committed`, which was committed at the time `made`; none if no agent contributed.
 pub(super) fn steps_to(
     repo: &Repo,
     candidates: &[Candidate],
-    committed: &[Change],
+    (committed, made): (&[Change], Option<i64>),
     renamed: &[Change],
 ) -> Result<Vec<Step>> {
     let mut parts = parts(repo, candidates, committed)?;
@@ -315,7 +320,7 @@ pub(super) fn steps_to(
     // A person may have saved a thousand times. Finding that no agent contributed is fast; collecting the steps is slow.
     if has_agent {
         for part in parts {
-            part.add_steps(repo, &mut all)?;
+            part.add_steps(repo, made, &mut all)?;
         }
     }
     Ok(all)
@@ -384,7 +389,7 @@ pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result
     found.extend(candidates(repo, base, true)?);
     let mut all = Vec::new();
     for part in parts(repo, &found, changes)?.into_iter().filter(|part| !part.candidate.is_live) {
-        part.add_steps(repo, &mut all)?;
+        part.add_steps(repo, None, &mut all)?;
     }
     Ok(all)
 }

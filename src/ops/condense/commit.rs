@@ -8,6 +8,7 @@ use gix::ObjectId;
 
 use super::{
     candidates::{Candidate, candidates, touched_live, work},
+    later::has_later,
     made::Made,
     record,
     renamed::renamed_since,
@@ -97,7 +98,11 @@ pub(crate) fn condense(
     for candidate in &found {
         if candidate.is_live {
             carry_forward(worktree, made.base, made.commit, Rest::IsSetAside)?;
-        } else if candidate.tip.archived && !candidate.touched.is_empty() && candidate.is_all_in(repo, tree_id)? {
+        } else if candidate.tip.archived
+            && !candidate.touched.is_empty()
+            && !has_later(repo, &candidate.checkpoint, made.seconds)
+            && candidate.is_all_in(repo, tree_id)?
+        {
             settle(repo, candidate, Settled::Condensed)?;
         }
     }
@@ -121,7 +126,7 @@ fn record_work(
     let mut committed = repo.detect_renames(made.changes(repo)?)?;
     let renamed = renamed_since(repo, touched_live(&found), &committed)?;
     let mut counting = Counting::new(repo).of_trees(made.base_tree_id(repo)?, repo.tree_of_commit(made.commit)?);
-    let (mut work, steps) = work(repo, &found, &committed, renamed, &mut counting)?;
+    let (mut work, steps) = work(repo, &found, (&committed, made.seconds), renamed, &mut counting)?;
     if work.needs_record() {
         // Files that earlier records cover start from what those records left.
         let earlier = earlier_records(repo, note)?;

@@ -5,6 +5,7 @@
 
 mod candidates;
 mod commit;
+mod later;
 mod made;
 mod record;
 mod renamed;

@@ -16,7 +16,10 @@ use bstr::{BString, ByteSlice as _};
 use super::{
     super::{
         Context, Worktree,
-        provenance::replay::{self, Step, Work},
+        provenance::{
+            replay::{self, Work},
+            step::Step,
+        },
         records::{self, Additions, NewRecord, NewSession},
         session_info::{self, find_or_rebuild},
     },

@@ -61,11 +61,11 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate], recorded: &
     }
     drop_brought(repo, &repo.merge_heads(), &mut staged)?;
     if !recorded.is_empty() {
-        let steps = steps_to(repo, found, &staged, &[])?;
+        let steps = steps_to(repo, found, (&staged, None), &[])?;
         covered::drop_recorded(repo, recorded, &steps, &mut staged);
     }
     if staged.is_empty() {
         return Ok(false);
     }
-    hold_work(repo, found, &staged)
+    hold_work(repo, found, &staged, None)
 }

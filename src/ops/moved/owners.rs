@@ -22,7 +22,10 @@ use crate::{
         attribution::Who,
         blame::{Options, blame, ranges},
         chain::carry_forward::base_tree,
-        provenance::replay::{Step, Work, steps},
+        provenance::{
+            replay::{Work, steps},
+            step::Step,
+        },
         records,
     },
 };

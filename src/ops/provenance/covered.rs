@@ -11,7 +11,8 @@ use super::{
         records,
         share::{Share, share},
     },
-    replay::{Step, Work},
+    replay::Work,
+    step::Step,
 };
 use crate::{
     error::Result,

@@ -1,10 +1,14 @@
 //! Which changes of a step belong to a file that has another name now? `replay` asks for each checkpoint, back in time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use bstr::BString;
 
-use crate::{error::Result, git::Repo, model::change::Change};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::change::{Change, Leaf},
+};
 
 /// If a step deletes more files than this, we look for no renames in it. Git's limit for renames is the same.
 const MOST_GONE: usize = 1_000;
@@ -12,7 +16,8 @@ const MOST_GONE: usize = 1_000;
 const MOST_SPLIT: usize = 32;
 
 /// Returns those of `changes` whose path `wanted` accepts, or is in `former`, the earlier names of wanted files. If such a file
-/// is new in this step, the files that the step deletes may have been renamed to it: adds them to the result, and to `former`.
+/// is new in this step, or has the content that another file had before, the deleted files may have been renamed to it: adds
+/// them to the result, and to `former`.
 pub(super) fn changes_of(
     repo: &Repo,
     mut changes: Vec<Change>,
@@ -20,13 +25,19 @@ pub(super) fn changes_of(
     former: &mut BTreeSet<BString>,
 ) -> Result<Vec<Change>> {
     let is_asked = |path: &BString, former: &BTreeSet<BString>| wanted(path) || former.contains(path);
-    let has_new = changes.iter().any(|change| change.before.is_none() && is_asked(&change.path, former));
+    // Of several renames at once, each may lead to where another one begins.
+    let before: HashSet<Leaf> = changes.iter().filter_map(|change| change.before).collect();
+    let is_replaced = |it: &&Change| it.before.is_some() && it.after.is_some_and(|after| before.contains(&after));
+    let replaced: BTreeSet<BString> = changes.iter().filter(is_replaced).map(|change| change.path.clone()).collect();
+    let is_new = |change: &Change| change.before.is_none() || replaced.contains(&change.path);
+    let has_new = changes.iter().any(|change| is_new(change) && is_asked(&change.path, former));
     let gone = changes.iter().filter(|change| change.after.is_none()).count();
     let gone_others = changes.iter().filter(|change| change.after.is_none() && !is_asked(&change.path, former)).count();
-    if !has_new || gone == 0 || gone > MOST_GONE {
+    if !has_new || gone + replaced.len() == 0 || gone > MOST_GONE {
         changes.retain(|change| is_asked(&change.path, former));
         return Ok(changes);
     }
+    former.extend(replaced);
     // Deleted files that are wanted take part as well. A commit may show no rename between two wanted names, because others
     // have changed the file since.
     changes.retain(|change| change.after.is_none() || is_asked(&change.path, former));

@@ -15,6 +15,8 @@ pub(crate) mod amended;
 pub(crate) mod covered;
 mod earlier;
 mod former_names;
+mod place;
 pub(crate) mod recorded;
 pub(crate) mod replay;
 pub(crate) mod set_aside;
+pub(crate) mod step;

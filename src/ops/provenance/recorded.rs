@@ -3,10 +3,7 @@
 //! [`records_again`] and its variants first collect the records that may be meant: git says where the work may come from, for
 //! example by a reset in the reflog. Then they compare content. After a reset, any part of the work is enough, else half.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    ops::Range,
-};
+use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix::ObjectId;
@@ -15,22 +12,17 @@ use super::{
     super::{
         Context,
         records::{self, Log},
-        share::share_of,
     },
     amended::{Amended, is_undone},
     earlier::{MOST_KEPT, first_parents, of_earlier_versions},
+    place::{Place, records_found_at},
 };
 use crate::{
     error::Result,
     git::Repo,
     model::{
-        attribution::{
-            FileOwnership, Owner,
-            kind::{Kind, agent_of, kind_of},
-            text::Attribution,
-        },
-        change::{Change, Leaf, Mode},
-        record::{Record, RecordFile, RecordId, ids_in_message},
+        change::Change,
+        record::{Record, RecordId, ids_in_message},
         refname,
     },
 };
@@ -46,39 +38,6 @@ const MOST_TOUCHING: usize = 100;
 const REVERTS: &str = "This reverts commit ";
 /// How many digits of an id git prints at least.
 const SHORTEST_ID: usize = 4;
-
-/// Where to look for recorded work.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    /// In the index.
-    Staged,
-    /// In the worktree, which has this tree.
-    Worktree(ObjectId),
-    /// In this commit.
-    In(ObjectId),
-}
-
-impl Place {
-    /// Returns the files at `paths`.
-    fn leaves(self, repo: &Repo, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
-        let tree_id = match self {
-            Self::Staged => return repo.staged_leaves(paths),
-            Self::Worktree(tree_id) => tree_id,
-            Self::In(commit) => repo.tree_of_commit(commit)?,
-        };
-        let leaf = |path: &BString| Ok((path.clone(), repo.find_leaf(tree_id, path.as_bstr())?));
-        paths.iter().map(leaf).collect()
-    }
-
-    /// Returns how the place differs from the tree `head_tree_id`.
-    fn changes(self, repo: &Repo, head_tree_id: ObjectId) -> Result<Vec<Change>> {
-        match self {
-            Self::Staged => repo.staged_changes(head_tree_id),
-            Self::Worktree(tree_id) => repo.diff_trees(head_tree_id, tree_id),
-            Self::In(commit) => repo.diff_trees(head_tree_id, repo.tree_of_commit(commit)?),
-        }
-    }
-}
 
 /// Returns the records of other commits whose work is staged on `head`.
 pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
@@ -147,7 +106,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     // The caller may give only a part of the changes in the worktree.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
     let ids = ids.union(&removed_by_reset).map(|id| (*id, removed_by_reset.contains(id)));
-    records_found_at(place, repo, head, all, ids)
+    records_found_at(place, repo, head_tree(repo, head)?, all, ids)
 }
 
 /// Returns true if `message` says that it reverts a commit of this repository. With `revert.reference`, the id is abbreviated.
@@ -257,7 +216,8 @@ fn head_tree(repo: &Repo, head: Option<ObjectId>) -> Result<ObjectId> {
 
 /// Returns true if a file of the record `id` is staged as the commit had it, or with half of the lines that sessions added.
 pub(crate) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
-    records_found_at(Place::Staged, &context.repo, head, None, [(*id, false)]).map(|found| !found.is_empty())
+    let head_tree_id = head_tree(&context.repo, head)?;
+    records_found_at(Place::Staged, &context.repo, head_tree_id, None, [(*id, false)]).map(|found| !found.is_empty())
 }
 
 /// Returns true if `commit`, a child of `head`, has half of the work of the record `id` in one of its files. With `any_part`,
@@ -269,130 +229,7 @@ pub(crate) fn is_in(
     id: &RecordId,
     any_part: bool,
 ) -> Result<bool> {
-    records_found_at(Place::In(commit), &context.repo, head, None, [(*id, any_part)]).map(|found| !found.is_empty())
-}
-
-/// Returns those of the records `ids` whose work is at `place`: at least half of it, in one file. If an id comes with true, any
-/// part of the work is enough. `changes` are all changes from `head` to `place`; none if the caller does not have them.
-fn records_found_at(
-    place: Place,
-    repo: &Repo,
-    head: Option<ObjectId>,
-    changes: Option<&[Change]>,
-    ids: impl IntoIterator<Item = (RecordId, bool)>,
-) -> Result<Vec<RecordId>> {
-    let head_tree_id = head_tree(repo, head)?;
-    let mut all = Vec::new();
-    for (id, any_part) in ids {
-        all.extend(RecordedWork::read(place, repo, id)?.map(|work| (work, any_part)));
-    }
-    let left_out: Vec<_> = all.iter().flat_map(|(work, _)| work.left_out(repo)).collect();
-    let new = match changes {
-        _ if left_out.is_empty() => Vec::new(),
-        Some(changes) => changes.to_vec(),
-        None => place.changes(repo, head_tree_id)?,
-    };
-    let moved_to = renamed(repo, &left_out, new)?;
-    let mut found = Vec::new();
-    for (work, any_part) in all {
-        let id = work.id;
-        found.extend(work.is_there(repo, head_tree_id, &moved_to, any_part)?.then_some(id));
-    }
-    Ok(found)
-}
-
-/// Returns the content of those files of `left_out` that have other names in `new`, by their former names. Each file of
-/// `left_out` comes with the blob that the new content must be similar to. One search for all files reads `new` once.
-fn renamed(repo: &Repo, left_out: &[(BString, ObjectId)], new: Vec<Change>) -> Result<BTreeMap<BString, Leaf>> {
-    let now: HashMap<BString, Leaf> = new.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
-    let version = |(at, (path, id)): (usize, &(BString, ObjectId))| (format!("{at}/{path}").into(), *id);
-    let found: BTreeMap<_, _> = repo.find_renamed(left_out.iter().enumerate().map(version), new)?.into_iter().collect();
-    let index = |from: &BString| from.split_once_str("/")?.0.to_str().ok()?.parse::<usize>().ok();
-    let former = |(to, from): (&BString, &BString)| Some((left_out[index(from)?].0.clone(), *now.get(to)?));
-    Ok(found.iter().filter_map(former).collect())
-}
-
-/// The work of sessions and unknown authors in a record.
-struct RecordedWork {
-    id: RecordId,
-    files: Vec<RecordFile>,
-    /// By path, the lines that [`lines_of_no_person`] returns.
-    counted_lines: HashMap<BString, Vec<Range<usize>>>,
-    /// What the place has at the paths of the files.
-    leaves: BTreeMap<BString, Option<Leaf>>,
-}
-
-impl RecordedWork {
-    /// Returns none if this repository does not have the record, or if it is damaged: that is no reason to refuse a commit.
-    fn read(place: Place, repo: &Repo, id: RecordId) -> Result<Option<Self>> {
-        let Ok(Some(Record { mut files, .. })) = records::find(repo, &id) else { return Ok(None) };
-        let counted_lines = lines_of_no_person(repo, &id)?;
-        files.retain(|file| !file.sessions.is_empty() || counted_lines.contains_key(&file.path));
-        let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
-        Ok(Some(Self { id, leaves: place.leaves(repo, &paths)?, files, counted_lines }))
-    }
-
-    /// Returns the files that may have another name now, each with the blob that the work left. These are the files that are
-    /// gone, and those that are as before the work: git may have put that content back.
-    fn left_out(&self, repo: &Repo) -> Vec<(BString, ObjectId)> {
-        let is_left_out = |file: &&RecordFile| {
-            self.leaves.get(&file.path).copied().flatten().is_none_or(|leaf| Some(leaf.id) == file.before)
-        };
-        let left_out = self.files.iter().filter(is_left_out).filter_map(|file| Some((file.path.clone(), file.after?)));
-        left_out.filter(|(_, blob)| repo.has_object(*blob)).collect()
-    }
-
-    /// Returns true if the place has half of the work in one file, or, with `any_part`, any part of it. `moved_to` has the
-    /// content of the files that have other names now, by their names in the record.
-    fn is_there(
-        self,
-        repo: &Repo,
-        head_tree_id: ObjectId,
-        moved_to: &BTreeMap<BString, Leaf>,
-        any_part: bool,
-    ) -> Result<bool> {
-        let left_out: BTreeSet<BString> = self.left_out(repo).into_iter().map(|(path, _)| path).collect();
-        for file in self.files {
-            let renamed = moved_to.get(&file.path).filter(|_| left_out.contains(&file.path));
-            let now = renamed.copied().or_else(|| self.leaves.get(&file.path).copied().flatten());
-            let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?;
-            if now == before {
-                continue;
-            }
-            if now.map(|leaf| leaf.id) == file.after {
-                return Ok(true);
-            }
-            // Records from another repository may name blobs that are missing here.
-            let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
-            let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
-            let change = Change::between(file.path, file.before.map(leaf), file.after.map(leaf)).filter(|_| is_here);
-            if let Some(change) = change {
-                let lines = self.counted_lines.get(&change.path).map(Vec::as_slice);
-                let share = share_of(repo, &change, lines, before, now)?;
-                if share.is_half() || any_part && share.is_any() {
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
-    }
-}
-
-/// Returns the lines (from 0) that count as the work of the record `id`, by file: lines of agents or, in a file without any,
-/// lines of unknown authors. A file with neither has no entry: its whole change counts.
-fn lines_of_no_person(repo: &Repo, id: &RecordId) -> Result<HashMap<BString, Vec<Range<usize>>>> {
-    let stored = records::attribution(repo, id)?.unwrap_or_default();
-    let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(HashMap::new()) };
-    let is_agents = |owner: Owner| agent_of(owner, &authors).is_some();
-    let is_unknown = |owner: Owner| kind_of(owner, &authors) == Kind::Unknown;
-    let mut found = HashMap::new();
-    for FileOwnership { path, spans, .. } in files.into_iter().map(|file| file.ownership) {
-        let has_agent = spans.iter().any(|span| is_agents(span.owner));
-        let own = spans.iter().filter(|it| if has_agent { is_agents(it.owner) } else { is_unknown(it.owner) });
-        let lines: Vec<_> = own.map(|span| (span.start as usize).saturating_sub(1)..span.end as usize).collect();
-        if !lines.is_empty() {
-            found.insert(path, lines);
-        }
-    }
-    Ok(found)
+    let head_tree_id = head_tree(&context.repo, head)?;
+    records_found_at(Place::In(commit), &context.repo, head_tree_id, None, [(*id, any_part)])
+        .map(|found| !found.is_empty())
 }

@@ -12,7 +12,7 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{super::restored_target::restored, former_names::changes_of};
+use super::{super::restored_target::restored, former_names::changes_of, step::Step};
 use crate::{
     error::{Kind, Result},
     git::{
@@ -33,44 +33,6 @@ use crate::{
 
 /// The author of changes that are in no checkpoint: the committer.
 pub(crate) const COMMITTER: AuthorId = 0;
-
-/// What one checkpoint changed in some files.
-#[derive(Clone, Debug)]
-pub(crate) struct Step {
-    pub(crate) origin: Origin,
-    /// Sorted by path.
-    pub(crate) changes: Vec<Change>,
-    /// The owners of lines that git brought from elsewhere.
-    pub(crate) moved: Option<Rc<Attribution>>,
-}
-
-impl Step {
-    /// Returns the step of a checkpoint with `changes`, and without lines from elsewhere.
-    pub(crate) fn new(origin: Origin, changes: Vec<Change>) -> Self {
-        Self { origin, changes, moved: None }
-    }
-
-    /// Returns true if the step changes the file at `path`, or gives it another name.
-    pub(super) fn touches(&self, path: &BString) -> bool {
-        self.changes.iter().any(|change| change.path == *path || change.old_path.as_ref() == Some(path))
-    }
-
-    /// Returns true if the file is the same after this step as after `change`.
-    fn leaves(&self, change: &Change) -> bool {
-        match self.changes.binary_search_by(|it| it.path.cmp(&change.path)) {
-            Ok(at) => self.changes[at].after == change.after,
-            Err(_) => change.after.is_none() && self.touches(&change.path),
-        }
-    }
-
-    /// Returns the owners of the lines that git brought into a changed file from elsewhere.
-    pub(super) fn brought(&self, change: &Change) -> Option<&FileOwnership> {
-        let id = change.after.map(|leaf| leaf.id);
-        let files = &self.moved.as_ref()?.files;
-        let file = files.iter().find(|file| file.ownership.path == change.path && file.blob == id)?;
-        Some(&file.ownership)
-    }
-}
 
 /// Returns what the chain that ends with `tip` did to the files that `wanted` accepts, oldest first.
 ///
@@ -136,6 +98,7 @@ fn steps_beside(
         if !changes.is_empty() {
             // What such a checkpoint changed beyond the work of its source is the work of a person.
             let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
+            let before_id = checkpoint.before_id();
             let (origin, moved) = match moved(repo, &checkpoint) {
                 _ if !is_own => (Origin::default(), None),
                 Ok(moved) => (checkpoint.origin, moved),
@@ -144,7 +107,8 @@ fn steps_beside(
                     (Origin { contributor: Contributor::Unknown, ..Origin::default() }, None)
                 }
             };
-            all.push(Step { origin, changes, moved });
+            let taken = Some((checkpoint.seconds, before_id));
+            all.push(Step { origin, changes, moved, taken });
         }
     }
     Ok(all)

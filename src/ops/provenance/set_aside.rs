@@ -151,12 +151,18 @@ pub(crate) fn take_up(
             }
             let now = repo.find_leaf(seen.tree_id, path)?;
             let head = repo.find_leaf(shadow.head_tree_id, path)?;
-            let is_known = repo.find_leaf(shadow.last_tree_id(), path)? == now
+            let last = repo.find_leaf(shadow.last_tree_id(), path)?;
+            let is_known = last == now
                 || shadow.tip.as_ref().is_some_and(|tip| {
                     let carriers = carriers.get_or_init(|| Carriers::read(repo, tip.id));
                     carriers.has(repo, checkpoint.id, &change.path)
                 });
-            if !is_known && share(repo, &change, head, now)?.is_half() {
+            if is_known {
+                continue;
+            }
+            let here = share(repo, &change, head, now)?;
+            // What the last checkpoint has of it has its authors there, and may have changed since.
+            if here.is_half() && here.is_more_than(share(repo, &change, head, last)?) {
                 wanted.insert(change.path);
             }
         }

@@ -7,10 +7,9 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    super::session_info::SessionInfo,
-    super::session_info::{find_or_rebuild, is_elsewhere, read_anew},
-    super::{Context, closing::save_unless_turns_are_known, condense, follow::lock_and_follow, turn},
-    events::{Stopped, leave},
+    super::session_info::{self, SessionInfo, find_or_rebuild, is_elsewhere, read_anew},
+    super::{Context, Worktree, author, closing::save_unless_turns_are_known, condense, follow::lock_and_follow, turn},
+    events::{Stopped, close_interrupted, leave},
 };
 use crate::{
     error::{Error, Result},
@@ -53,10 +52,22 @@ pub(crate) fn leave_elsewhere(
     let there = Context::new(repo, context.settings.clone());
     let worktree = lock_and_follow(&there)?;
     save_unless_turns_are_known(&worktree)?;
-    let left = turn::write_after(&worktree, leave(&worktree, id, info, session_event))
+    let left = turn::write_after(&worktree, leave_there(&worktree, id, info, session_event))
         .and_then(|left| condense::complete_ended(&worktree, id).map(|()| left));
     read_anew(context, id);
     left.map(Some)
+}
+
+/// Ends the turn of the session `id` in the worktree where it is under way.
+fn leave_there(worktree: &Worktree<'_>, id: &str, info: &SessionInfo, session_event: SessionEvent) -> Result<Stopped> {
+    // A process that is gone has not made the changes since.
+    if author::is_gone(worktree, id)
+        && let Some(mut session) = find_or_rebuild(worktree, id)?
+    {
+        close_interrupted(worktree, &mut session)?;
+        session_info::store(worktree, &session)?;
+    }
+    leave(worktree, id, info, session_event)
 }
 
 /// A worktree may name what it shares by a way round.

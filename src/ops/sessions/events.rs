@@ -1,12 +1,10 @@
-//! Start, stop and end of a session.
+//! Stop and end of a session.
 
 use serde::Serialize;
 
 use super::{
     super::closing::{close_turn, save_unless_turns_are_known},
-    super::session_info::{
-        self, add_info, check_id, clock, find_or_rebuild, is_elsewhere, prepare, sign_of_life, unknown,
-    },
+    super::session_info::{self, add_info, check_id, find_or_rebuild, is_elsewhere, prepare, sign_of_life, unknown},
     super::session_info::{SessionInfo, check_transcript},
     super::{
         Context, Worktree, author, condense,
@@ -17,28 +15,15 @@ use super::{
     },
     retry::retry_on_race,
     state::State,
-    warning::{self, Question},
 };
 use crate::{
     error::{Error, Result},
     model::{
-        refname::Base,
-        session::{Action, Phase, Session, SessionEvent, transition},
+        session::{Action, Session, SessionEvent, transition},
         turns::EndEvidence,
     },
     state::failpoint,
 };
-
-/// The result of a start. Serializes to what `session start --json` prints.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Started {
-    /// The version of this shape.
-    pub version: u32,
-    /// The session.
-    pub session: State,
-    /// True if it had ended, and is resumed.
-    pub resumed: bool,
-}
 
 /// The result of a stop. Serializes to what `session stop --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -56,54 +41,6 @@ pub struct Stopped {
 /// The result of an end. Serializes to what `session end --json` prints.
 pub(super) type Ended = Stopped;
 
-/// Registers the session `id`, or resumes it.
-///
-/// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if another session has uncommitted work here and `info` or `ask` says
-/// to cancel; nothing has changed then.
-pub fn start(
-    context: &Context,
-    id: &str,
-    info: &SessionInfo,
-    ask: &mut dyn FnMut(&Question) -> Result<bool>,
-) -> Result<Started> {
-    let started = check_id(id)
-        .and_then(|()| check_transcript(info))
-        .and_then(|()| prepare(context))
-        .and_then(|()| warning::check(context, id, info.on_multisession, ask))
-        .and_then(|has_agreed| {
-            let worktree = lock_and_follow(context)?;
-            worktree.check_turns()?;
-            let started = begin(&worktree, id, info)?;
-            if has_agreed {
-                warning::note_agreed(&worktree, id);
-            }
-            turn::write(&worktree).map(|()| started)
-        });
-    context.emit_failure("session start", started)
-}
-
-/// Makes the session `id` known; the user has been asked what there is to ask.
-pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, info: &SessionInfo) -> Result<Started> {
-    let mut known = find_or_rebuild(worktree, id)?;
-    // Another process goes on with the session. It has not made the changes since the old one died.
-    let is_interrupted = |session: &&mut Session| {
-        session.phase == Phase::Active && session.is_in(worktree.repo.worktree_id()) && author::is_gone(worktree, id)
-    };
-    if let Some(session) = known.as_mut().filter(is_interrupted) {
-        close_interrupted(worktree, session)?;
-    }
-    let step = transition(known.as_ref().map(|session| session.phase), SessionEvent::Start);
-    let mut session = known.unwrap_or_else(|| Session::new(id, &worktree.repo.worktree_id().to_owned(), clock()));
-    add_info(&mut session, info);
-    session.phase = step.phase.unwrap_or(session.phase);
-    seen_here(worktree, &mut session)?;
-    sign_of_life(&mut session);
-    session_info::store(worktree, &session)?;
-    let resumed = step.actions.contains(&Action::Resume);
-    Ok(Started { version: 1, session: State::from(&session), resumed })
-}
-
 /// Closes the turn of `session` that was never stopped.
 pub(super) fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<()> {
     // A session that ended between two tool calls has changed nothing since, but people may have.
@@ -112,19 +49,6 @@ pub(super) fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) 
         save::save_worktree(worktree, &request)?;
     }
     close_turn(worktree, session, EndEvidence::Inferred).map(drop)
-}
-
-/// Notes where a session was seen.
-pub(crate) fn seen_here(context: &Context, session: &mut Session) -> Result<()> {
-    let repo = &context.repo;
-    // A turn under way stays where it began.
-    if session.phase != Phase::Active {
-        session.worktree = Session::new(&session.id, &repo.worktree_id().to_owned(), 0).worktree;
-        session.worktree_path = repo.worktree_root().display().to_string();
-        session.base = Base::of_head(repo.head()?.id).to_string();
-    }
-    session.last_seen = clock();
-    Ok(())
 }
 
 /// Ends the turn of the session `id`; what it left unsaved becomes its last checkpoint.

@@ -15,8 +15,8 @@ use super::{
         turn::{self, EndReason},
     },
     elsewhere::{Elsewhere, end_elsewhere},
-    events::seen_here,
     retry::retry_on_race,
+    starting::seen_here,
     state::State,
     turns::{ShownTurn, turns},
 };

@@ -4,6 +4,7 @@ use super::{
     desk::{Desk, changed, numbered, parts},
     moved,
 };
+use crate::support::World;
 
 #[rstest::rstest]
 #[case::soft("--soft")]
@@ -65,6 +66,43 @@ fn a_persons_commit_that_a_mid_turn_reset_removes_unseen_is_not_the_turns(#[case
     desk.stop("a");
     desk.commit_all();
     assert_eq!(desk.recorded("HEAD"), parts(&[("f", ""), ("g", "a")]));
+    desk.finish();
+}
+
+/// No tool is reported: the agent may have made the commit, or a person.
+#[rstest::rstest]
+#[case::a_commit("git commit -qam own; git reset -q HEAD~2")]
+#[case::an_amend("git commit -qa --amend --no-edit; git reset -q HEAD~")]
+#[case::back_to_where_it_was("git commit -qam own; git reset -q HEAD~")]
+#[case::and_then_elsewhere("git commit -qam own; git reset -q HEAD~; git commit -q --allow-empty -m other")]
+fn lines_that_a_silent_turn_may_have_committed_before_a_reset_have_an_unknown_author(
+    #[case] script: &str,
+    #[values(false, true)] begins_dirty: bool,
+) {
+    // Commits that are older than the hooks are unknown anyway.
+    let desk = Desk::on(&World::with_lines().with_clock());
+    desk.write("f", changed(&[(3, "human")]));
+    desk.commit_all();
+    desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    let mut lines = vec![(3, "human")];
+    if begins_dirty {
+        lines.push((6, "human, too"));
+        desk.write("f", changed(&lines));
+    }
+    desk.prompt("a");
+    lines.push((9, "whose?"));
+    desk.write("f", changed(&lines));
+    desk.sh(script);
+    desk.write("g", "of the turn\n");
+    desk.stop("a");
+    let owner = |path: &str, line: u64| {
+        let blame = desk.json(&["blame", path]);
+        let is_it = |part: &&serde_json::Value| (part["start"].as_u64()..=part["end"].as_u64()).contains(&Some(line));
+        let part = blame["lines"].as_array().into_iter().flatten().find(is_it).expect("the line is there").clone();
+        part["owner"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!([owner("f", 3), owner("f", 9), owner("g", 1)], ["human", "unknown", "agent"]);
+    assert_ne!(owner("f", 6), "agent");
     desk.finish();
 }
 

@@ -1,0 +1,88 @@
+//! Work of other worktrees that is later than a commit, which cannot have taken it.
+//!
+//! The next command in a worktree may find a commit there long after it was made. Meanwhile, a session elsewhere may have written
+//! the same lines, or copied them from the commit.
+
+use gix::ObjectId;
+
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{
+        checkpoint::{Checkpoint, Origin},
+        contributor::Contributor,
+    },
+    ops::provenance::step::Step,
+    state::sessions,
+};
+
+/// Whether work was there when a commit was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Before,
+    Perhaps,
+    After,
+}
+
+/// Returns whether work was there at the time `made` of a commit. It was `begun` at that time or later, and `taken` into a checkpoint.
+fn order(made: i64, begun: i64, taken: i64) -> Order {
+    if taken <= made {
+        Order::Before
+    } else if begun > made {
+        Order::After
+    } else {
+        Order::Perhaps
+    }
+}
+
+/// Returns true if the shadow that ends with `tip` may have work that is later than a commit of the time `made`. Work of this
+/// worktree is not: here, each command looks for new commits before it takes a checkpoint.
+pub(super) fn has_later(repo: &Repo, tip: &Checkpoint, made: Option<i64>) -> bool {
+    made.is_some_and(|made| tip.seconds > made) && tip.worktree != *repo.worktree_id()
+}
+
+/// Leaves out of `steps`, those of the shadow that ends with `tip`, all that are later than a commit of the time `made`. Of those that
+/// may be, the author is unknown.
+pub(super) fn leave_out_later(repo: &Repo, tip: &Checkpoint, made: Option<i64>, steps: Vec<Step>) -> Result<Vec<Step>> {
+    let Some(made) = made.filter(|_| has_later(repo, tip, made)) else { return Ok(steps) };
+    let mut kept = Vec::with_capacity(steps.len());
+    for mut step in steps {
+        if let Some((taken, before_id)) = step.taken.filter(|(taken, _)| *taken > made) {
+            match order(made, begun(repo, &step.origin, before_id)?, taken) {
+                Order::Before => {}
+                Order::Perhaps => {
+                    let unknown = Origin { contributor: Contributor::Unknown, ..Origin::default() };
+                    (step.origin, step.moved) = (unknown, None);
+                }
+                Order::After => continue,
+            }
+        }
+        kept.push(step);
+    }
+    Ok(kept)
+}
+
+/// Returns the latest time that is known to be before the work of a checkpoint of `origin`, which follows the commit `before_id`: that
+/// of this commit, or of the prompt of its turn.
+fn begun(repo: &Repo, origin: &Origin, before_id: ObjectId) -> Result<i64> {
+    let before = repo.parent_and_time(before_id)?.map_or(i64::MIN, |(_, seconds)| seconds);
+    let Some(session) = &origin.session else { return Ok(before) };
+    let prompts = sessions::prompts(repo.common_dir(), session)?;
+    let prompt = prompts.iter().rev().find(|prompt| Some(prompt.turn) == origin.turn);
+    Ok(prompt.map_or(before, |prompt| before.max(prompt.seconds)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::long_before(1, 2, Order::Before)]
+    #[case::in_the_same_second(9, 10, Order::Before)]
+    #[case::while_the_commit_was_made(9, 11, Order::Perhaps)]
+    #[case::begun_in_the_same_second(10, 11, Order::Perhaps)]
+    #[case::begun_later(11, 11, Order::After)]
+    fn a_commit_takes_what_was_there(#[case] begun: i64, #[case] taken: i64, #[case] expected: Order) {
+        assert_eq!(order(10, begun, taken), expected);
+    }
+}

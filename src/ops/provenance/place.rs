@@ -1,0 +1,212 @@
+//! Whether a place has the work of a record: the index, the worktree, or a commit.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Range,
+};
+
+use bstr::{BString, ByteSlice};
+use gix::ObjectId;
+
+use super::super::{records, share::share_of};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{
+        attribution::{
+            FileOwnership, Owner,
+            kind::{Kind, agent_of, kind_of},
+            text::Attribution,
+        },
+        change::{Change, Leaf, Mode},
+        record::{Record, RecordFile, RecordId},
+    },
+};
+
+/// Where to look for recorded work.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// In the index.
+    Staged,
+    /// In the worktree, which has this tree.
+    Worktree(ObjectId),
+    /// In this commit.
+    In(ObjectId),
+}
+
+impl Place {
+    /// Returns the files at `paths`.
+    fn leaves(self, repo: &Repo, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
+        let tree_id = match self {
+            Self::Staged => return repo.staged_leaves(paths),
+            Self::Worktree(tree_id) => tree_id,
+            Self::In(commit) => repo.tree_of_commit(commit)?,
+        };
+        let leaf = |path: &BString| Ok((path.clone(), repo.find_leaf(tree_id, path.as_bstr())?));
+        paths.iter().map(leaf).collect()
+    }
+
+    /// Returns how the place differs from the tree `head_tree_id`.
+    pub(super) fn changes(self, repo: &Repo, head_tree_id: ObjectId) -> Result<Vec<Change>> {
+        match self {
+            Self::Staged => repo.staged_changes(head_tree_id),
+            Self::Worktree(tree_id) => repo.diff_trees(head_tree_id, tree_id),
+            Self::In(commit) => repo.diff_trees(head_tree_id, repo.tree_of_commit(commit)?),
+        }
+    }
+}
+
+/// Returns those of the records `ids` whose work is at `place`: at least half of it, in one file. If an id comes with true, any
+/// part of the work is enough. `changes` are all changes from `head_tree_id` to `place`; none if the caller does not have them.
+pub(super) fn records_found_at(
+    place: Place,
+    repo: &Repo,
+    head_tree_id: ObjectId,
+    changes: Option<&[Change]>,
+    ids: impl IntoIterator<Item = (RecordId, bool)>,
+) -> Result<Vec<RecordId>> {
+    // A commit may only rename a file that has the work.
+    let (mut all, mut may_be_renamed) = (Vec::new(), false);
+    for (id, any_part) in ids {
+        let Some(work) = RecordedWork::read(place, repo, id)? else { continue };
+        may_be_renamed |= matches!(place, Place::In(_)) && work.has_new(repo, head_tree_id)?;
+        all.push((work, any_part));
+    }
+    let left_out: Vec<_> = all.iter().flat_map(|(work, _)| work.left_out(repo)).collect();
+    let new = match changes {
+        _ if left_out.is_empty() && !may_be_renamed => Vec::new(),
+        Some(changes) => changes.to_vec(),
+        None => place.changes(repo, head_tree_id)?,
+    };
+    let renames = if may_be_renamed { repo.detect_renames(new.clone())? } else { Vec::new() };
+    let former: Former =
+        renames.into_iter().filter(|it| it.old_path.is_some()).map(|it| (it.path, it.before)).collect();
+    let moved_to = renamed(repo, &left_out, new)?;
+    let mut found = Vec::new();
+    for (work, any_part) in all {
+        let id = work.id;
+        found.extend(work.is_there(repo, head_tree_id, (&moved_to, &former), any_part)?.then_some(id));
+    }
+    Ok(found)
+}
+
+/// What HEAD has of the files that a commit renames, by their new names.
+type Former = HashMap<BString, Option<Leaf>>;
+
+/// Returns the content of those files of `left_out` that have other names in `new`, by their former names. These are new files,
+/// and files that had the same content before. One search for all files reads `new` once.
+fn renamed(repo: &Repo, left_out: &[LeftOut], new: Vec<Change>) -> Result<BTreeMap<BString, Leaf>> {
+    let now: HashMap<BString, Leaf> = new.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
+    let changed: HashMap<ObjectId, Leaf> = new.iter().filter_map(|it| Some((it.before?.id, it.after?))).collect();
+    let version = |(at, (path, _, id)): (usize, &LeftOut)| (format!("{at}/{path}").into(), *id);
+    let found: BTreeMap<_, _> = repo.find_renamed(left_out.iter().enumerate().map(version), new)?.into_iter().collect();
+    let index = |from: &BString| from.split_once_str("/")?.0.to_str().ok()?.parse::<usize>().ok();
+    let former = |(to, from): (&BString, &BString)| Some((left_out[index(from)?].0.clone(), *now.get(to)?));
+    let changed = left_out.iter().filter_map(|(path, before, _)| Some((path.clone(), *changed.get(&(*before)?)?)));
+    Ok(changed.chain(found.iter().filter_map(former)).collect())
+}
+
+/// A file of a record that may have another name now, with the blobs before the work and after it.
+type LeftOut = (BString, Option<ObjectId>, ObjectId);
+
+/// The work of sessions and unknown authors in a record.
+struct RecordedWork {
+    id: RecordId,
+    files: Vec<RecordFile>,
+    /// By path, the lines that [`lines_of_no_person`] returns.
+    counted_lines: HashMap<BString, Vec<Range<usize>>>,
+    /// What the place has at the paths of the files.
+    leaves: BTreeMap<BString, Option<Leaf>>,
+}
+
+impl RecordedWork {
+    /// Returns none if this repository does not have the record, or if it is damaged: that is no reason to refuse a commit.
+    fn read(place: Place, repo: &Repo, id: RecordId) -> Result<Option<Self>> {
+        let Ok(Some(Record { mut files, .. })) = records::find(repo, &id) else { return Ok(None) };
+        let counted_lines = lines_of_no_person(repo, &id)?;
+        files.retain(|file| !file.sessions.is_empty() || counted_lines.contains_key(&file.path));
+        let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
+        Ok(Some(Self { id, leaves: place.leaves(repo, &paths)?, files, counted_lines }))
+    }
+
+    /// Returns true if the place has a file that the work changed, and the tree `head_tree_id` has none with that name.
+    fn has_new(&self, repo: &Repo, head_tree_id: ObjectId) -> Result<bool> {
+        for file in self.files.iter().filter(|file| file.before != file.after) {
+            let is_here = self.leaves.get(&file.path).copied().flatten().is_some();
+            if is_here && repo.find_leaf(head_tree_id, file.path.as_bstr())?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns the files that may have another name now. These are the files that are gone, and those that are as before the
+    /// work: git may have put that content back.
+    fn left_out(&self, repo: &Repo) -> Vec<LeftOut> {
+        let is_left_out = |file: &&RecordFile| {
+            self.leaves.get(&file.path).copied().flatten().is_none_or(|leaf| Some(leaf.id) == file.before)
+        };
+        let left_out = self
+            .files
+            .iter()
+            .filter(is_left_out)
+            .filter_map(|file| Some((file.path.clone(), file.before, file.after?)));
+        left_out.filter(|(.., blob)| repo.has_object(*blob)).collect()
+    }
+
+    /// Returns true if the place has half of the work in one file, or, with `any_part`, any part of it. `moved_to` has the
+    /// content of the files that have other names now, by their names in the record. `former` has what HEAD has under the old
+    /// name of a file that the commit renames to a name in the record.
+    fn is_there(
+        self,
+        repo: &Repo,
+        head_tree_id: ObjectId,
+        (moved_to, former): (&BTreeMap<BString, Leaf>, &Former),
+        any_part: bool,
+    ) -> Result<bool> {
+        let left_out: BTreeSet<BString> = self.left_out(repo).into_iter().map(|(path, ..)| path).collect();
+        for file in self.files {
+            let renamed = moved_to.get(&file.path).filter(|_| left_out.contains(&file.path));
+            let now = renamed.copied().or_else(|| self.leaves.get(&file.path).copied().flatten());
+            let former = former.get(&file.path).copied().flatten().filter(|_| file.before != file.after);
+            let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?.or(former);
+            if now == before {
+                continue;
+            }
+            if now.map(|leaf| leaf.id) == file.after {
+                return Ok(true);
+            }
+            // Records from another repository may name blobs that are missing here.
+            let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
+            let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
+            let change = Change::between(file.path, file.before.map(leaf), file.after.map(leaf)).filter(|_| is_here);
+            if let Some(change) = change {
+                let lines = self.counted_lines.get(&change.path).map(Vec::as_slice);
+                let share = share_of(repo, &change, lines, before, now)?;
+                if share.is_half() || any_part && share.is_any() {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Returns the lines (from 0) that count as the work of the record `id`, by file: lines of agents or, in a file without any,
+/// lines of unknown authors. A file with neither has no entry: its whole change counts.
+fn lines_of_no_person(repo: &Repo, id: &RecordId) -> Result<HashMap<BString, Vec<Range<usize>>>> {
+    let stored = records::attribution(repo, id)?.unwrap_or_default();
+    let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(HashMap::new()) };
+    let is_agents = |owner: Owner| agent_of(owner, &authors).is_some();
+    let is_unknown = |owner: Owner| kind_of(owner, &authors) == Kind::Unknown;
+    let mut found = HashMap::new();
+    for FileOwnership { path, spans, .. } in files.into_iter().map(|file| file.ownership) {
+        let has_agent = spans.iter().any(|span| is_agents(span.owner));
+        let own = spans.iter().filter(|it| if has_agent { is_agents(it.owner) } else { is_unknown(it.owner) });
+        let lines: Vec<_> = own.map(|span| (span.start as usize).saturating_sub(1)..span.end as usize).collect();
+        if !lines.is_empty() {
+            found.insert(path, lines);
+        }
+    }
+    Ok(found)
+}

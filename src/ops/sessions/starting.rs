@@ -1,0 +1,94 @@
+//! Start of a session.
+
+use serde::Serialize;
+
+use super::{
+    super::session_info::{self, add_info, check_id, clock, find_or_rebuild, prepare, sign_of_life},
+    super::session_info::{SessionInfo, check_transcript},
+    super::{Context, Worktree, author, follow::lock_and_follow, turn},
+    elsewhere::leave_elsewhere,
+    events::close_interrupted,
+    state::State,
+    warning::{self, Question},
+};
+use crate::{
+    error::Result,
+    model::{
+        refname::Base,
+        session::{Action, Phase, Session, SessionEvent, transition},
+    },
+};
+
+/// The result of a start. Serializes to what `session start --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Started {
+    /// The version of this shape.
+    pub version: u32,
+    /// The session.
+    pub session: State,
+    /// True if it had ended, and is resumed.
+    pub resumed: bool,
+}
+
+/// Registers the session `id`, or resumes it.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if another session has uncommitted work here and `info` or `ask` says
+/// to cancel; nothing has changed then.
+pub fn start(
+    context: &Context,
+    id: &str,
+    info: &SessionInfo,
+    ask: &mut dyn FnMut(&Question) -> Result<bool>,
+) -> Result<Started> {
+    let started = check_id(id)
+        .and_then(|()| check_transcript(info))
+        .and_then(|()| prepare(context))
+        .and_then(|()| warning::check(context, id, info.on_multisession, ask))
+        .and_then(|has_agreed| {
+            let worktree = lock_and_follow(context)?;
+            worktree.check_turns()?;
+            let started = begin(&worktree, id, info)?;
+            if has_agreed {
+                warning::note_agreed(&worktree, id);
+            }
+            turn::write(&worktree).map(|()| started)
+        });
+    context.emit_failure("session start", started)
+}
+
+/// Makes the session `id` known; the user has been asked what there is to ask.
+pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, info: &SessionInfo) -> Result<Started> {
+    let mut found = find_or_rebuild(worktree, id)?;
+    // Another process goes on with the session. It has not made the changes since the old one died.
+    let is_interrupted = |session: &&mut Session| session.phase == Phase::Active && author::is_gone(worktree, id);
+    if let Some(session) = found.as_mut().filter(is_interrupted) {
+        if session.is_in(worktree.repo.worktree_id()) {
+            close_interrupted(worktree, session)?;
+        } else if leave_elsewhere(worktree, id, &SessionInfo::default(), SessionEvent::Stop)?.is_some() {
+            found = find_or_rebuild(worktree, id)?;
+        }
+    }
+    let step = transition(found.as_ref().map(|session| session.phase), SessionEvent::Start);
+    let mut session = found.unwrap_or_else(|| Session::new(id, &worktree.repo.worktree_id().to_owned(), clock()));
+    add_info(&mut session, info);
+    session.phase = step.phase.unwrap_or(session.phase);
+    seen_here(worktree, &mut session)?;
+    sign_of_life(&mut session);
+    session_info::store(worktree, &session)?;
+    let resumed = step.actions.contains(&Action::Resume);
+    Ok(Started { version: 1, session: State::from(&session), resumed })
+}
+
+/// Notes where a session was seen.
+pub(crate) fn seen_here(context: &Context, session: &mut Session) -> Result<()> {
+    let repo = &context.repo;
+    // A turn under way stays where it began.
+    if session.phase != Phase::Active {
+        session.worktree = Session::new(&session.id, &repo.worktree_id().to_owned(), 0).worktree;
+        session.worktree_path = repo.worktree_root().display().to_string();
+        session.base = Base::of_head(repo.head()?.id).to_string();
+    }
+    session.last_seen = clock();
+    Ok(())
+}
