@@ -91,7 +91,7 @@ impl Entry {
     }
 
     /// Removes and returns the `start` of the call `id`, with which the guard compares the worktree after the call. Some agents
-    /// give the id only before or only after a call: then returns that of the oldest call that may be the one.
+    /// give the id only before or only after a call: then takes it from the oldest open call that may be this one.
     pub fn take_start(&mut self, id: Option<&str>) -> Option<Start> {
         let mut waiting = self.calls.iter_mut().filter(|call| call.start.is_some()).collect::<Vec<_>>();
         let named = waiting.iter().position(|call| call.id.as_deref() == id);
@@ -117,7 +117,7 @@ impl Entry {
 pub enum EndEvidence {
     /// The agent has reported the end. The open call was interrupted.
     Reported,
-    /// The next turn begins, or the agent's process is gone. When and how the open call ended is unknown.
+    /// The next turn begins, the agent's process is gone, or the user resets the session. How the open call ended is unknown.
     Inferred,
 }
 
@@ -181,7 +181,7 @@ impl Default for Turns {
     }
 }
 
-/// The limit of these lists: calls and accounts of a session, events, warnings, and the stash entries that a save has seen.
+/// The limit of the lists `asked`, `stashed`, `unsaid` and `handled`, and of the calls and accounts of a session.
 const MOST: usize = 64;
 
 /// The limit of `entries`. It is needed because a turn whose end is never reported keeps its entry.

@@ -82,8 +82,8 @@ fn command_state(command: &Command, called_by: CalledBy) -> CommandState {
 }
 
 /// Returns true if the user may have refused the commands among `calls`: at least one call names no files, each such call is a
-/// command, and no process of these commands is found. A command of a dead agent counts as running, because it may have run
-/// until the agent died.
+/// command in the foreground, and no process of these commands is found. A command of a dead agent counts as running, because
+/// it may have run until the agent died.
 pub(crate) fn commands_may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
     let is_not_running = |call: &Call| {
         let state = call.command.as_ref().filter(|_| !call.is_background).map(|it| command_state(it, CalledBy::Agent));
@@ -134,8 +134,8 @@ fn background_state(call: &Call) -> Option<CommandState> {
     call.command.as_ref().filter(|_| call.is_background).map(|command| command_state(command, CalledBy::Agent))
 }
 
-/// Removes the commands that ended turns left in the background and of which no process is found. A save of the whole worktree
-/// has to come first: it records their last changes.
+/// Removes the background commands whose turn has ended and of which no process is found. A save of the whole worktree has to
+/// come first: it records their last changes.
 pub(crate) fn forget_ended(worktree: &Worktree<'_>) {
     worktree.edit_turns(|turns| {
         for entry in turns.entries.iter_mut().filter(|entry| is_left_behind(entry)) {
@@ -168,19 +168,19 @@ fn oldest(context: &Context) -> i64 {
     clock().saturating_sub(stale_after)
 }
 
-/// Returns the author of what the turn of `session` leaves unsaved when it ends. The files that open calls name were saved
-/// before.
+/// Returns the author of what the turn of `session` leaves unsaved when it ends, except in the files that open calls name: the
+/// save takes these first, for authors of their own.
 ///
 /// The author is unknown if the agent was killed during a call, or if the user may have refused its command. Otherwise, the
 /// tools that the agent has reported in this turn decide.
 ///
 /// If all of them named their files, the session has changed no other file. The author is the session of another tool in use,
-/// or else a human. But a call of `session` may still be open. If the agent reported the end and the call may change any file,
-/// the session is the author. If the end was inferred, the author is unknown.
+/// or else a human. But if a call of `session` is still open and the end was inferred, the author is unknown. If the agent
+/// reported the end and an open call may change any file, because it names files outside this worktree, it is the session.
 ///
 /// If one of them may change any file, or if the agent reported none, the session is the author. But the author is unknown if
 /// - another session has an open turn here and reports no tool calls,
-/// - the agent reported tools, and only commands in the background may still change any file,
+/// - the agent reported tools, and no open call but a command in the background may change any file,
 /// - the agent's process is dead, and the end of the turn is inferred, or
 /// - the session reported calls in an earlier turn and none in this one.
 pub(crate) fn at_turn_end(context: &Context, session: &Session, evidence: EndEvidence) -> Result<Origin> {
@@ -247,11 +247,11 @@ pub(crate) fn is_any_silent(context: &Context) -> Result<bool> {
 /// Returns the author of the unsaved changes, for a save that names no author.
 ///
 /// If all sessions with an open turn report their tool calls, the author is the session whose tool in use may change any file.
-/// If no such tool is in use, it is a human. The author is unknown if tools of several sessions are in use, if the user may
-/// have refused the tool, or if an agent was killed during a call.
+/// If no such tool is in use, it is a human. The author is unknown if such tools of several sessions, or only commands in the
+/// background, are in use, if the user may have refused the tool, or if an agent was killed during a call.
 ///
 /// If one session with an open turn reports no tool calls, it is the author, provided that no tool is in use here and that it
-/// did not report one in an earlier turn. In all other cases, and if `turns.toml` cannot be read, the author is unknown.
+/// did not report one in an earlier turn. In all other cases, and if `turns.toml` is damaged or unreadable, it is unknown.
 pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     if !context.are_turns_known() {
         return Ok(unknown());
@@ -338,8 +338,8 @@ pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
     session.is_some_and(|session| process::life(session.process.as_ref()) == Life::Dead)
 }
 
-/// Returns the author of the changes that the tools of `uses`, and no other tools, may have made. It is unknown if one of them
-/// is in doubt, if they are of several sessions, or if all are commands in the background.
+/// Returns the author of the changes that the tools of `uses`, and no other tools, may have made: a human if none of them did.
+/// It is unknown if one of them is in doubt, if they are of several sessions, or if all are commands in the background.
 fn between(context: &Context, uses: &[Use<'_>], called_by: CalledBy) -> Origin {
     let involvements: Vec<_> = uses.iter().map(|(_, call)| involvement(call, called_by)).collect();
     let with =

@@ -1,8 +1,8 @@
 //! Ends a turn: saves its unsaved work, and then removes the turn from `turns.toml`.
 //!
-//! [`close_turn`] does both. The agent's stop, the end of a session, the next prompt after a turn that never stopped, and
-//! `git checkpoint reset --session` call it. The order matters: the author of unsaved work can be inferred only while the turn
-//! is in `turns.toml`.
+//! [`close_turn`] does both. It runs when the agent stops, when its session ends or continues under another id or in another
+//! process, at the next prompt after a turn that never stopped, and for `git checkpoint reset --session`. The order matters:
+//! the author of unsaved work can be inferred only while the turn is in `turns.toml`.
 
 use crate::{
     error::Result,

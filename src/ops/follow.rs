@@ -3,9 +3,9 @@
 //! [`follow_head`] is the main function. Each save calls it, and so does [`lock_and_follow`], with which other commands begin.
 //! No hook has to run for that: the file `base` says where HEAD was at the last look.
 //!
-//! The order matters. `reconcile` first makes the records of the commits in between and takes committed work out of the
-//! shadows. What the worktree still has of the rest is then carried forward. The file `base` comes last, so after a crash the
-//! next command does all of it again.
+//! The order matters. `reconcile` first makes the records of the commits since then and takes committed work out of the
+//! shadows. What the worktree still has of the rest is then carried forward. Each step writes the file `base` last, so after a
+//! crash the next command repeats the step.
 
 use std::collections::BTreeSet;
 
@@ -101,7 +101,7 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
 /// checkpoint yet.
 fn follow_from(worktree: &Worktree<'_>, known: (Base, Option<LogEnd>)) -> Result<()> {
     let repo = &worktree.repo;
-    // The content of removed commits is older than the work in the shadows, so its checkpoints come first.
+    // What a reset removed from HEAD is older than the work in the shadows, so its checkpoints come first.
     checkpoint_reset_content(worktree, known)?;
     let (known, now) = (known.0, Base::of_head(repo.head()?.id));
     if known == now {
@@ -373,8 +373,8 @@ fn paths_of_record(repo: &Repo, commit: ObjectId) -> Result<BTreeSet<BString>> {
     Ok(paths)
 }
 
-/// Returns the sessions whose open turn in this worktree has no checkpoint yet and began on another commit than `base`. That
-/// commit is where HEAD was at the last look, or an earlier one if the commits in between took nothing of a shadow.
+/// Returns the sessions whose open turn in this worktree has no checkpoint yet, and that are not on `base`. They are on the
+/// known base or an earlier one, because `reconcile` moves only the sessions whose work a commit took.
 fn sessions_on_earlier_bases(context: &Context, base: Base) -> Result<Vec<Session>> {
     let mut sessions = open_turns(context)?;
     sessions.retain(|session| {

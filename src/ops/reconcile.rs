@@ -2,8 +2,8 @@
 //! sessions?
 //!
 //! [`reconcile`] reads from the reflog how HEAD has moved, lets `model::reconcile` plan the effects, and applies them: it makes
-//! records, links commits to them, and carries the rest of the shadows forward to the commits. `follow` calls it for each
-//! command that writes, and git's hooks call [`commit_made`].
+//! records, links commits to them, and carries the rest of the shadows forward to the commits. `follow` calls it for commands
+//! that write, the events of agents call [`try_reconcile`], and git's hooks [`before_commit`] and [`commit_made`].
 //!
 //! The hooks only decide when this runs. A commit of a program that runs no hooks gets the same record, but no trailer. Each
 //! effect can be repeated: after a crash, the next command applies what is left.
@@ -35,8 +35,8 @@ use crate::{
     },
 };
 
-/// Condenses the commits that have moved HEAD since the last look, and links those that repeat recorded work. Under one lock,
-/// only the first call does so. Returns where the reflog ends.
+/// Condenses the commits that have moved HEAD since the last look, that is, makes records of the sessions' work that they took.
+/// Links those that repeat recorded work. Under one lock, only the first call does so. Returns where the reflog ends.
 ///
 /// Never scans the worktree: it looks only at files in which HEAD and the last checkpoint differ. If HEAD has moved further
 /// since the last commit that took work, [`follow`](super::follow) carries the work forward there.
@@ -64,8 +64,8 @@ pub(crate) fn try_reconcile(worktree: &Worktree<'_>) -> Result<()> {
     worktree.emit_failure("condense", reconciled.map(drop)).or(Ok(()))
 }
 
-/// Reconciles when a hook of git reports that the commit at HEAD has just been made. A new or amended commit then counts as
-/// taking work even if it takes none: so the work on its base is carried forward to it at once.
+/// Reconciles when a hook of git reports that the commit at HEAD has just been made. A new or amended commit, or a resolved
+/// cherry-pick, then counts as taking work even if it takes none: so the work on its base is carried forward to it at once.
 pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
 }
@@ -124,7 +124,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     };
     let takes_work = moves.iter().map(|moved| judge.takes_work(moved)).collect::<Result<Vec<bool>>>()?;
     let now = now.to_string();
-    // An entry for another HEAD is for a commit that was made, or that the user gave up.
+    // If an entry of `commit.toml` names another HEAD, its commit was made, or the user gave it up: remove the entry.
     let mut done: Vec<CommitNote> = prepared.commits.iter().filter(|note| note.head != now).cloned().collect();
     for effect in plan(&moves, &takes_work) {
         worktree.check_interrupt()?;
@@ -239,7 +239,7 @@ fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Pr
     let repo = &worktree.repo;
     let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
     let is_named = |note: &&CommitNote| note.reserved_id().is_some_and(|id| named.contains(&id));
-    // The commit that was prepared names the reserved record, or no record if its message was replaced.
+    // The entry does not fit a commit that names other records than the reserved one. Without a name, the message was replaced.
     let may_be = |note: &&CommitNote| named.is_empty() || note.reserved.is_none();
     // If git has copied the commit, a hook wrote its entry only for a cherry-pick, and set `copied`. Any other entry is left
     // over from a `git commit` that the user aborted.
@@ -269,8 +269,8 @@ struct Judge<'w, 'c> {
     /// has the waiting shadows: archived ones, and live ones elsewhere, whose work is in no record yet. In a rebase, each list
     /// has them.
     candidates: BTreeMap<Base, Vec<Candidate>>,
-    /// The shadows whose work a commit on another base than the known one may take. Here, the shadow on the known base counts
-    /// as a waiting one, so its files are also found under new names. Read for the first such commit, and used for all.
+    /// The shadows whose work a commit on another base than the known one may take. The shadow on the known base is among them,
+    /// as a waiting one: so its files are found even if a commit in between has renamed them. Read once, for all such commits.
     for_other_bases: Option<Vec<Candidate>>,
     /// True between the start and the end of a rebase.
     is_in_rebase: bool,
@@ -297,7 +297,7 @@ impl Judge<'_, '_> {
         if moved.kind == MoveKind::Resolved && self.reported == Some(moved.to) {
             return Ok(true);
         }
-        // Git has made any other commit from existing ones: its only new work is a session's resolution of a conflict.
+        // Git makes all but plain commits from existing ones: their only new work is a session's resolution of a conflict.
         if !moved.kind.is_plain_commit() {
             let note = self.prepared.on(&moved.from.to_string());
             let copied = note.and_then(|note| ObjectId::from_hex(note.copied.as_ref()?.as_bytes()).ok());

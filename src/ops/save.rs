@@ -1,10 +1,10 @@
-//! `save`: takes a checkpoint of the whole worktree, or of the last checkpoint with some paths as they are now.
+//! `save`: takes a checkpoint of the whole worktree, or only of some paths: the others stay as the last checkpoint has them.
 //!
 //! [`save()`] is the command. Other commands, and the hooks of agents and git, call [`save_worktree`] under a lock that they
 //! hold. This file decides what to save first and when to try again; `attempt` takes the checkpoint.
 //!
-//! The order matters. Work that `git stash` took away and files that open tool calls name get checkpoints first, each with its
-//! own author. The checkpoint that follows has one author, and must not include changes of another.
+//! The order matters. Work that `git stash` took away gets a checkpoint first, because later ones lack it. Then the files that
+//! open tool calls name get theirs, by author: the last checkpoint has one author, and must not include changes of another.
 
 mod attempt;
 
@@ -94,11 +94,11 @@ pub(crate) fn save_and_write_turns_if(
 
 /// Takes a checkpoint of `worktree`.
 ///
-/// First takes a checkpoint of what each new stash entry took away. Then takes checkpoints of the files that open tool calls
-/// name, for the sessions of these calls. If a tool changes such a file before the rest is saved, starts again with these
-/// files, at most [`named::MOST_ATTEMPTS`] times.
+/// First takes a checkpoint of what each new stash entry took away, and then of the files that open tool calls name, for the
+/// sessions of these calls; skips what the scope of `request` leaves out. If a tool changes such a file before the rest is
+/// saved, starts again with these files, at most [`named::MOST_ATTEMPTS`] times.
 ///
-/// If objects are missing, sets aside the chain that needs them, and tries once more. After a race with another process, tries
+/// If objects are missing, sets aside the shadow that needs them, and tries once more. After a race with another process, tries
 /// once more, too.
 pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<SavedAndSeen> {
     save_worktree_if(worktree, request, None)
@@ -132,8 +132,8 @@ fn save_worktree_if(
 /// Takes a checkpoint of what each new stash entry took away, with the author of `request`. For example, an agent edits a file
 /// and runs `git stash`, and no save has seen the edit.
 ///
-/// The checkpoint that follows lacks the stashed work. So the save that takes it archives the checkpoint of the stashed work:
-/// after `git stash pop`, the archive shows whose work that is. The work of people needs no such checkpoint.
+/// The next checkpoint lacks the stashed work, so its save archives this one: after `git stash pop`, the archive shows whose
+/// work it is. The work of people needs no such checkpoint.
 fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     let entries = stashed::unseen(worktree)?;
     if entries.is_empty() {
@@ -151,7 +151,7 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     saved
 }
 
-/// Returns what triggers the save of the files that open tool calls name, when `request` is about to be saved.
+/// Returns the trigger with which the files that open tool calls name are saved before `request`.
 fn trigger<'r>(worktree: &Worktree<'_>, request: &'r Request) -> Result<Trigger<'r>> {
     Ok(match request.turn_of.as_deref() {
         Some(session) if request.ends_turn => Trigger::EndOf(session),

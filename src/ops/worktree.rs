@@ -1,8 +1,8 @@
 //! The worktree that a writing command works on, while the command holds the lock of its checkpoints.
 //!
 //! [`Worktree`] is a [`Context`] plus that lock, not a directory. `locking::lock` makes one, and each writing command passes it
-//! on. Under the lock, the files `turns.toml` and `base` are read once and cached; what has changed in `turns.toml` is written
-//! when a caller asks for it, and at the latest when the lock is released.
+//! on. Under the lock, the files `turns.toml`, `base` and `commit.toml` are read once and cached. What has changed in
+//! `turns.toml` is written when a caller asks for it, and at the latest when the lock is released.
 
 use std::{
     cell::{Cell, OnceCell},

@@ -1,7 +1,8 @@
 //! Tool calls of agents: takes a checkpoint before and after each call, so that every change gets an author.
 //!
-//! `agents::handle` calls [`before`], [`after`] and, when a subagent is done, [`subagent_stops`]. Before a call, what has
-//! changed until then is saved for its author. After the call, what has changed meanwhile is saved as the session's.
+//! `agents::handle` calls [`before`], [`after`] and, when a subagent is done, [`subagent_stops`]. Before a call that names its
+//! files, what has changed in them is saved for its author; before another call, in all files if the call may delete some or
+//! the last full pass is too old. After the call, what has changed meanwhile is saved as the session's.
 //!
 //! In between, `turns.toml` lists the call, and `author` infers from the list who made a change. So a call stays listed until
 //! the checkpoint after it is taken.
@@ -37,7 +38,7 @@ use crate::{
     state::process,
 };
 
-/// What to save between two events, and for which author.
+/// What to save when an event comes, and for which author.
 pub(crate) struct Saving {
     origin: Origin,
     /// The session in whose turn to save it.
@@ -231,7 +232,7 @@ fn begin_without_baseline(worktree: &Worktree<'_>, report: &Report) -> Result<Se
     Ok(session)
 }
 
-/// Takes a checkpoint, for its author, of what has changed in `paths` (none: in all files) before the tool call `key`.
+/// Saves what has changed in `paths` (none: in all files) before the tool call `key`. [`author::before`] infers the author.
 pub(super) fn save_before_call(
     worktree: &Worktree<'_>,
     report: &Report,
@@ -256,8 +257,8 @@ pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<SavedAndS
     Ok(taken)
 }
 
-/// Handles the end of a subagent. If it has a tool in use that may change any file, or if it reports no tools, it is the author
-/// of the unsaved changes.
+/// Handles the end of a subagent. It is the author of the unsaved changes if it has a tool in use that may change any file, or
+/// if it has reported no tools and its agent does not report all tools.
 ///
 /// If it used such a tool and all have ended, the author is unknown, because a person may have made the changes since. The
 /// author is also unknown if the user may have refused the commands of the subagent.
@@ -318,8 +319,8 @@ fn note_outside(worktree: &Worktree<'_>, report: &Report) {
     });
 }
 
-/// Returns the tool's name for the checkpoint. Returns none if the name has a blank: only our own texts have one, for example
-/// `restore <id>`.
+/// Returns the tool's name for the trailer `Checkpoint-Tool`; none if it is empty or has a space. In this trailer, only our own
+/// texts have a space, for example `restore <id>`.
 fn tool_name(tool: &Tool) -> Option<String> {
     Some(tool.name.clone()).filter(|name| !name.trim().is_empty() && !name.contains(' '))
 }

@@ -56,7 +56,7 @@ impl Place {
     }
 }
 
-/// Returns those of the records `ids` whose work is at `place`: at least half of it, in one file. If an id comes with true, any
+/// Returns those of the records `ids` of whose work on one of its files at least half is at `place`. If an id comes with true, any
 /// part of the work is enough. `changes` are all changes from `head_tree_id` to `place`; none if the caller does not have them.
 pub(super) fn records_found_at(
     place: Place,

@@ -1,6 +1,6 @@
 //! Finds records whose work is committed again: after `git reset --soft`, `git cherry-pick -n`, or a squash without message.
 //!
-//! [`records_again`] and its variants first collect the records that may be meant: git says where the work may come from, for
+//! [`records_again`] and its variants first collect candidates: records of commits that git says the work may come from, for
 //! example by a reset in the reflog. Then they compare content. After a reset, any part of the work is enough, else half.
 
 use std::collections::BTreeSet;
@@ -76,7 +76,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
-    // Git says that the work of these records may be here: any part of it is enough.
+    // For these records, any part of the work is enough: git itself has removed it from HEAD, or put it back.
     let mut removed_by_reset = BTreeSet::new();
     if matches!(place, Place::In(_)) {
         // Without our hooks, git may have merged or picked commits of a branch that HEAD was on before.

@@ -44,7 +44,8 @@ pub(super) const READ_AHEAD: usize = 32 << 20;
 pub(super) enum Extent {
     /// It reads all that it would restore, but takes no checkpoint and changes nothing.
     DryRun,
-    /// If nothing seems to be left to do, it takes no checkpoint and returns no result. Otherwise, it is the same as `Full`.
+    /// If something is unsaved, but nothing seems to be left to do, it takes no checkpoint and returns no result. Otherwise, it
+    /// is the same as `Full`.
     IfChanged,
     /// It takes a checkpoint of the worktree and restores.
     Full,
@@ -98,14 +99,14 @@ pub(super) struct RestoreRun<'a> {
     pub(super) from: &'a Snapshot,
     /// The state to restore.
     pub(super) to: &'a Snapshot,
-    /// The checkpoint of the state before; none in a dry run.
+    /// The checkpoint of the state before. A dry run has none, unless it continues an interrupted restore.
     pub(super) pre_restore: Option<ObjectId>,
     /// The target's base, if the result reports it because the worktree is on another base.
     pub(super) other_base: Option<Base>,
     /// True if the run continues an interrupted restore: some steps may be done already.
     pub(super) is_resumed: bool,
-    /// Paths of which an interrupted restore had another program's version in a temporary file. That version has a name of its
-    /// own now, which the result reports.
+    /// Paths where the temporary file of an interrupted restore held another program's version. That file has been kept under a
+    /// new name, which the result reports.
     pub(super) rescued: &'a [Left],
     pub(super) start: Instant,
 }
@@ -125,8 +126,8 @@ impl<'a> RestoreRun<'a> {
         Ok(Applier::new(site, steps).resumed(self.is_resumed))
     }
 
-    /// Removes the directories that the restore of `journal` has created and that have no files. Those that the target has
-    /// stay.
+    /// Removes the directories that the restore of `journal` has created and that have no files. Keeps the empty directories of
+    /// the target.
     pub(super) fn remove_directories(&self, journal: &Journal) -> Result<()> {
         let mut directories: BTreeSet<BString> = journal.directories.iter().cloned().collect();
         if journal.progress == Progress::Applying {
@@ -255,7 +256,7 @@ impl<'a> RestoreRun<'a> {
     }
 }
 
-/// Returns `error` with the hint for a restore that has changed some files and not all.
+/// Returns `error` with the hint for a restore that has begun to change files and has not finished.
 fn half_way(error: Error) -> Error {
     let message = format!("{}; the restore is not complete", error.message());
     Error::new(error.kind(), message)
