@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::words::piped;
 use crate::support::World;
 
 #[test]
@@ -247,4 +248,54 @@ fn last_owner(world: &World, side: &std::path::Path) -> String {
     let blame: serde_json::Value = serde_json::from_str(&blame).expect("JSON");
     let last = blame["lines"].as_array().and_then(|lines| lines.last()).expect("a line");
     last["owner"].as_str().unwrap_or_default().to_owned()
+}
+
+/// An agent that works in two worktrees has stopped in one of them: what no tool named there is a person's, or of nobody known.
+#[rstest::rstest]
+#[case::tools_name_their_files(&["h"], "human")]
+#[case::a_command(&[], "unknown")]
+fn a_stop_away_from_where_the_turn_began(#[case] paths: &[&str], #[case] expected: &str) {
+    let (world, side) = with_side("../side");
+    let there = json!({ "cwd": side.display().to_string() });
+    world.event("prompt", "s", &there);
+    world.before("s", "1", paths);
+    world.write("h", "of s\n");
+    world.after("s", "1", paths);
+    world.add("f", "of a person");
+    world.stop("s");
+    assert_eq!(last_owner(&world, &world.repo()), expected);
+    let blame = world.json(&["blame", "--json", "h"]);
+    assert_eq!(blame["lines"][0]["owner"], "agent", "{blame}");
+    assert_eq!(world.json(&["session", "show", "s", "--json"])["session"]["phase"], "idle");
+    world.finish();
+}
+
+/// Each needs the lock of the other one's worktree to end the turn there.
+#[test]
+fn two_sessions_change_places_at_once() {
+    let (world, side) = with_side("../side");
+    let main = world.repo();
+    let prompt = |session: &str, place: &std::path::Path| {
+        let payload =
+            json!({ "event": "prompt", "session": session, "cwd": place.display().to_string(), "prompt": "go" });
+        piped(world.hook("generic"), payload.to_string().as_bytes())
+    };
+    let mut places = [&main, &side];
+    for round in 0..6 {
+        std::thread::scope(|scope| {
+            let both =
+                [("a", places[0]), ("b", places[1])].map(|(session, place)| scope.spawn(|| prompt(session, place)));
+            for one in both {
+                let output = one.join().expect("no panic");
+                assert!(output.status.success(), "{output:?}");
+            }
+        });
+        for (session, place) in [("a", places[0]), ("b", places[1])] {
+            let shown = world.json(&["session", "show", session, "--json"])["session"].clone();
+            assert_eq!((&shown["phase"], &shown["turn"]), (&json!("active"), &json!(round + 1)), "{shown}");
+            assert_eq!(shown["worktree_path"], place.display().to_string(), "{shown}");
+        }
+        places.reverse();
+    }
+    world.finish();
 }

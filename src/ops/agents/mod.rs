@@ -22,13 +22,16 @@ use super::{
     reconcile::try_reconcile,
     save,
     session_info::{OnMultisession, SessionInfo, check_id, clock, find_or_rebuild, is_elsewhere, prepare},
-    sessions::{Opening, Question, begin_session, leave, leave_elsewhere, question},
+    sessions::{Opening, Question, begin_session, leave, leave_elsewhere, leave_if_gone, question},
     turn,
 };
 use crate::{
     error::Result,
     git::Repo,
-    model::session::{Action, Phase, SessionEvent, transition},
+    model::{
+        session::{Action, Phase, SessionEvent, transition},
+        turns::EndEvidence,
+    },
     state::{agents, sessions},
 };
 
@@ -76,6 +79,8 @@ pub(crate) fn is_known(repo: &Repo, id: &str) -> bool {
 fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     check_id(&report.session)?;
     prepare(context)?;
+    // Before this worktree is locked: two sessions that change places at the same time would wait for each other.
+    let has_left = leave_other_worktree(context, report)?;
     let worktree = save::lock_to_write(context)?;
     save_unless_turns_are_known(&worktree)?;
     let event = event::Event::of(&context.repo, report);
@@ -86,7 +91,7 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     if !matches!(report.what, What::BeforeTool(_)) {
         try_reconcile(&worktree)?;
     }
-    let answer = match dispatch(&worktree, report, &event) {
+    let answer = match dispatch(&worktree, report, &event, has_left) {
         Err(error) => return turn::write_after(&worktree, Err(error)),
         answer => unsaid::add(&worktree, report, answer?),
     };
@@ -107,15 +112,26 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     Ok(answer)
 }
 
-fn dispatch(worktree: &Worktree<'_>, report: &Report, event: &event::Event) -> Result<Answer> {
+/// Ends the turn that the session has in another worktree, if the event says that it is over. Returns true if it ended one.
+fn leave_other_worktree(context: &Context, report: &Report) -> Result<bool> {
+    let left = match report.what {
+        What::Start(_) => leave_if_gone(context, &report.session)?,
+        What::Prompt(_) | What::Stop => leave_elsewhere(context, &report.session, &report.info, SessionEvent::Stop)?,
+        What::End => leave_elsewhere(context, &report.session, &report.info, SessionEvent::End)?,
+        _ => None,
+    };
+    Ok(left.is_some())
+}
+
+fn dispatch(worktree: &Worktree<'_>, report: &Report, event: &event::Event, has_left: bool) -> Result<Answer> {
     match &report.what {
         What::Start(continued) => start(worktree, report, continued.as_deref()),
         What::Prompt(text) => prompt(worktree, report, text.as_deref()),
         What::Notice => notice(worktree, report),
         What::BeforeTool(tool) => tool::before(worktree, report, tool, &event.key),
         What::AfterTool(tool) => tool::after(worktree, report, tool, &event.key),
-        What::Stop => stop(worktree, report, SessionEvent::Stop),
-        What::End => stop(worktree, report, SessionEvent::End),
+        What::Stop => stop(worktree, report, SessionEvent::Stop, has_left),
+        What::End => stop(worktree, report, SessionEvent::End, has_left),
         What::SubagentStop => tool::subagent_stops(worktree, report),
         What::Other => sign_of_life::note(worktree, report).map(|()| Answer::Allow),
     }
@@ -174,7 +190,6 @@ fn notice(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
 
 /// Begins a turn, and returns notes for the user.
 fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'_>) -> Result<Vec<String>> {
-    leave_elsewhere(worktree, &report.session, &report.info, SessionEvent::Stop)?;
     // What tools in use have changed until now is not what was there before. Those of a turn that was not stopped are closed
     // with it.
     let has_turn = worktree.turns().turn_of(&report.session).is_some();
@@ -213,16 +228,21 @@ fn others(context: &Context, report: &Report) -> Result<Option<Question>> {
     }
 }
 
-fn stop(worktree: &Worktree<'_>, report: &Report, session_event: SessionEvent) -> Result<Answer> {
+/// Ends the turn or the session. `has_left`: its turn was in another worktree, where it has ended already.
+fn stop(worktree: &Worktree<'_>, report: &Report, session_event: SessionEvent, has_left: bool) -> Result<Answer> {
     let Some(session) = find_or_rebuild(worktree, &report.session)? else {
         // Whatever there is, a session that is not known has not made it.
         worktree.edit_turns(|turns| turns.end(&report.session));
         return Ok(Answer::Allow);
     };
-    if is_elsewhere(worktree, &session) {
+    if has_left || is_elsewhere(worktree, &session) {
+        // Its tools may have changed files here, too.
+        let is_at_work_here = worktree.turns().find(&report.session).is_some();
+        let author = author::at_turn_end(worktree, &session, EndEvidence::Reported)?;
         guard::release(worktree, &report.session);
-        tool::save(worktree, &tool::Saving::all(author::of_session(&session, None)))?;
-        leave_elsewhere(worktree, &report.session, &report.info, session_event)?;
+        if is_at_work_here || !session.has_reported_tools {
+            tool::save(worktree, &tool::Saving::all(author))?;
+        }
     } else {
         follow_head(worktree)?;
         leave(worktree, &report.session, &report.info, session_event)?;

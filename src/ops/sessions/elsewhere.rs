@@ -31,7 +31,8 @@ pub struct Elsewhere {
     pub checkpoint: Option<ObjectId>,
 }
 
-/// Ends the turn that the session `id` has in another worktree, if it has one and that can be opened.
+/// Ends the turn that the session `id` has in another worktree, if it has one and that can be opened. This locks the other
+/// worktree, so the caller must not hold the lock of its own.
 pub(crate) fn leave_elsewhere(
     context: &Context,
     id: &str,
@@ -58,16 +59,29 @@ pub(crate) fn leave_elsewhere(
     left.map(Some)
 }
 
+/// The same if the session's process is gone: another process goes on with the session.
+pub(crate) fn leave_if_gone(context: &Context, id: &str) -> Result<Option<Stopped>> {
+    if !author::is_gone(context, id) {
+        return Ok(None);
+    }
+    leave_elsewhere(context, id, &SessionInfo::default(), SessionEvent::Stop)
+}
+
 /// Ends the turn of the session `id` in the worktree where it is under way.
 fn leave_there(worktree: &Worktree<'_>, id: &str, info: &SessionInfo, session_event: SessionEvent) -> Result<Stopped> {
+    let mut saved = None;
     // A process that is gone has not made the changes since.
     if author::is_gone(worktree, id)
         && let Some(mut session) = find_or_rebuild(worktree, id)?
     {
-        close_interrupted(worktree, &mut session)?;
+        saved = close_interrupted(worktree, &mut session)?;
         session_info::store(worktree, &session)?;
     }
-    leave(worktree, id, info, session_event)
+    let left = leave(worktree, id, info, session_event)?;
+    Ok(match saved {
+        Some(saved) if left.checkpoint.is_none() => left.with_saved(saved),
+        _ => left,
+    })
 }
 
 /// A worktree may name what it shares by a way round.

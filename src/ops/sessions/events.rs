@@ -38,17 +38,27 @@ pub struct Stopped {
     pub skipped: Vec<SkippedPath>,
 }
 
+impl Stopped {
+    /// Returns the same result with what `saved` has.
+    pub(super) fn with_saved(self, saved: Saved) -> Self {
+        let skipped = saved.skipped.clone();
+        Self { checkpoint: Some(saved).filter(|saved| saved.created), skipped, ..self }
+    }
+}
+
 /// The result of an end. Serializes to what `session end --json` prints.
 pub(super) type Ended = Stopped;
 
-/// Closes the turn of `session` that was never stopped.
-pub(super) fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<()> {
+/// Closes the turn of `session` that was never stopped. Returns the last checkpoint taken for it, if one was.
+pub(super) fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<Option<Saved>> {
+    let mut died = None;
     // A session that ended between two tool calls has changed nothing since, but people may have.
     if session.is_in(worktree.repo.worktree_id()) && guard::died_in_turn(worktree, &session.id) {
         let request = Request { turn_of: Some(session.id.clone()), ..Request::default() };
-        save::save_worktree(worktree, &request)?;
+        died = Some(save::save_worktree(worktree, &request)?.saved);
     }
-    close_turn(worktree, session, EndEvidence::Inferred).map(drop)
+    let closed = close_turn(worktree, session, EndEvidence::Inferred)?;
+    Ok(closed.filter(|saved| saved.created).or(died))
 }
 
 /// Ends the turn of the session `id`; what it left unsaved becomes its last checkpoint.

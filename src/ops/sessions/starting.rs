@@ -6,7 +6,7 @@ use super::{
     super::session_info::{self, add_info, check_id, clock, find_or_rebuild, prepare, sign_of_life},
     super::session_info::{SessionInfo, check_transcript},
     super::{Context, Worktree, author, follow::lock_and_follow, turn},
-    elsewhere::leave_elsewhere,
+    elsewhere::leave_if_gone,
     events::close_interrupted,
     state::State,
     warning::{self, Question},
@@ -46,6 +46,7 @@ pub fn start(
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, info.on_multisession, ask))
         .and_then(|has_agreed| {
+            leave_if_gone(context, id)?;
             let worktree = lock_and_follow(context)?;
             worktree.check_turns()?;
             let started = begin(&worktree, id, info)?;
@@ -57,17 +58,15 @@ pub fn start(
     context.emit_failure("session start", started)
 }
 
-/// Makes the session `id` known; the user has been asked what there is to ask.
+/// Makes the session `id` known. The caller has called [`leave_if_gone`], and asked the user what there is to ask.
 pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, info: &SessionInfo) -> Result<Started> {
     let mut found = find_or_rebuild(worktree, id)?;
     // Another process goes on with the session. It has not made the changes since the old one died.
-    let is_interrupted = |session: &&mut Session| session.phase == Phase::Active && author::is_gone(worktree, id);
+    let is_interrupted = |session: &&mut Session| {
+        session.phase == Phase::Active && session.is_in(worktree.repo.worktree_id()) && author::is_gone(worktree, id)
+    };
     if let Some(session) = found.as_mut().filter(is_interrupted) {
-        if session.is_in(worktree.repo.worktree_id()) {
-            close_interrupted(worktree, session)?;
-        } else if leave_elsewhere(worktree, id, &SessionInfo::default(), SessionEvent::Stop)?.is_some() {
-            found = find_or_rebuild(worktree, id)?;
-        }
+        close_interrupted(worktree, session)?;
     }
     let step = transition(found.as_ref().map(|session| session.phase), SessionEvent::Start);
     let mut session = found.unwrap_or_else(|| Session::new(id, &worktree.repo.worktree_id().to_owned(), clock()));
