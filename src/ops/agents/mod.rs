@@ -22,7 +22,7 @@ use super::{
     reconcile::try_reconcile,
     save,
     session_info::{OnMultisession, SessionInfo, check_id, clock, find_or_rebuild, is_elsewhere, prepare},
-    sessions::{Opening, Question, begin_session, leave, leave_elsewhere, leave_if_gone, question},
+    sessions::{Opening, Question, begin_session, leave, leave_elsewhere, question},
     turn,
 };
 use crate::{
@@ -79,9 +79,14 @@ pub(crate) fn is_known(repo: &Repo, id: &str) -> bool {
 fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     check_id(&report.session)?;
     prepare(context)?;
-    // Before this worktree is locked: two sessions that change places at the same time would wait for each other.
-    let has_left = leave_other_worktree(context, report)?;
-    let worktree = save::lock_to_write(context)?;
+    let mut worktree = save::lock_to_write(context)?;
+    let ended = turn_elsewhere(&worktree, report)?;
+    if let Some(ended) = ended {
+        // Without this lock: two sessions that change places at the same time would wait for each other.
+        drop(worktree);
+        leave_elsewhere(context, &report.session, &report.info, ended)?;
+        worktree = save::lock_to_write(context)?;
+    }
     save_unless_turns_are_known(&worktree)?;
     let event = event::Event::of(&context.repo, report);
     if event.is_repeated(&author::turns_without_stale_calls(&worktree), report) {
@@ -91,7 +96,7 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     if !matches!(report.what, What::BeforeTool(_)) {
         try_reconcile(&worktree)?;
     }
-    let answer = match dispatch(&worktree, report, &event, has_left) {
+    let answer = match dispatch(&worktree, report, &event, ended.is_some()) {
         Err(error) => return turn::write_after(&worktree, Err(error)),
         answer => unsaid::add(&worktree, report, answer?),
     };
@@ -112,15 +117,16 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Ends the turn that the session has in another worktree, if the event says that it is over. Returns true if it ended one.
-fn leave_other_worktree(context: &Context, report: &Report) -> Result<bool> {
-    let left = match report.what {
-        What::Start(_) => leave_if_gone(context, &report.session)?,
-        What::Prompt(_) | What::Stop => leave_elsewhere(context, &report.session, &report.info, SessionEvent::Stop)?,
-        What::End => leave_elsewhere(context, &report.session, &report.info, SessionEvent::End)?,
-        _ => None,
+/// Returns how the turn ends that the session has in another worktree; none if it has none, or if the event does not end it.
+fn turn_elsewhere(worktree: &Worktree<'_>, report: &Report) -> Result<Option<SessionEvent>> {
+    let ended = match report.what {
+        What::Start(_) if author::is_gone(worktree, &report.session) => SessionEvent::Stop,
+        What::Prompt(_) | What::Stop => SessionEvent::Stop,
+        What::End => SessionEvent::End,
+        _ => return Ok(None),
     };
-    Ok(left.is_some())
+    let session = find_or_rebuild(worktree, &report.session)?;
+    Ok(session.is_some_and(|session| is_elsewhere(worktree, &session)).then_some(ended))
 }
 
 fn dispatch(worktree: &Worktree<'_>, report: &Report, event: &event::Event, has_left: bool) -> Result<Answer> {
@@ -235,7 +241,7 @@ fn stop(worktree: &Worktree<'_>, report: &Report, session_event: SessionEvent, h
         worktree.edit_turns(|turns| turns.end(&report.session));
         return Ok(Answer::Allow);
     };
-    if has_left || is_elsewhere(worktree, &session) {
+    if has_left {
         // Its tools may have changed files here, too.
         let is_at_work_here = worktree.turns().find(&report.session).is_some();
         let author = author::at_turn_end(worktree, &session, EndEvidence::Reported)?;

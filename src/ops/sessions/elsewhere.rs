@@ -60,7 +60,7 @@ pub(crate) fn leave_elsewhere(
 }
 
 /// The same if the session's process is gone: another process goes on with the session.
-pub(crate) fn leave_if_gone(context: &Context, id: &str) -> Result<Option<Stopped>> {
+pub(super) fn leave_if_gone(context: &Context, id: &str) -> Result<Option<Stopped>> {
     if !author::is_gone(context, id) {
         return Ok(None);
     }

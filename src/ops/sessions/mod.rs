@@ -14,7 +14,7 @@ mod warning;
 
 pub use super::session_info::{OnMultisession, SessionInfo, new_id};
 pub use elsewhere::Elsewhere;
-pub(crate) use elsewhere::{leave_elsewhere, leave_if_gone};
+pub(crate) use elsewhere::leave_elsewhere;
 pub(crate) use events::leave;
 pub use events::{end, stop};
 pub use listing::{Listed, adopt, forget, list, show};

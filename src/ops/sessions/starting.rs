@@ -58,7 +58,7 @@ pub fn start(
     context.emit_failure("session start", started)
 }
 
-/// Makes the session `id` known. The caller has called [`leave_if_gone`], and asked the user what there is to ask.
+/// Makes the session `id` known. The caller has ended its turn in another worktree, and asked the user what there is to ask.
 pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, info: &SessionInfo) -> Result<Started> {
     let mut found = find_or_rebuild(worktree, id)?;
     // Another process goes on with the session. It has not made the changes since the old one died.
