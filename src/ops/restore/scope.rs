@@ -9,10 +9,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    super::{
-        provenance::set_aside::{Waiting, taken_back, waiting},
-        restored_target::restored,
-    },
+    super::restored_target::restored,
     snapshot::{Snapshot, all_paths},
 };
 use crate::{
@@ -23,7 +20,6 @@ use crate::{
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
         manifest::Part,
-        refname::{Base, ShadowName},
         step::Step,
         verdict::{Facts, Verdict, Why, decide},
     },
@@ -193,10 +189,9 @@ impl Scene<'_> {
         // Content of a commit belongs to no session. On another base, though, that commit may be later work: then only
         // content counts that the session's own checkpoints had at the target.
         let then = if self.pre.base() == self.target.first_commit() { None } else { Some(paths(self.target)?) };
-        let (mut foreign, mut aside) = (HashMap::new(), None);
+        let mut foreign = HashMap::new();
         for step in steps {
             let why = match now.get(&step.path) {
-                Some(origin) if !is_of(origin, session) && self.has_come_back(&mut aside, &step.path, session)? => None,
                 Some(origin) => why_foreign(origin, session),
                 None => match &then {
                     None => None,
@@ -207,29 +202,6 @@ impl Scene<'_> {
             foreign.extend(why.map(|why| (step.path.clone(), why)));
         }
         Ok(foreign)
-    }
-
-    /// Returns true if the file at `path` is as `session` left it in work that was set aside: git has brought it back, from a stash
-    /// or by a reset. `aside` is that work, once it is read.
-    fn has_come_back(&self, aside: &mut Option<Vec<Waiting>>, path: &BString, session: &str) -> Result<bool> {
-        let repo = self.repo;
-        let Some(now) = repo.find_leaf(self.pre.tree_id, path.as_bstr())? else { return Ok(false) };
-        if aside.is_none() {
-            let base = Base::of_head(repo.head()?.id);
-            let mut found = waiting(repo, &ShadowName::of_worktree(base, repo.worktree_id()))?;
-            found.extend(taken_back(repo, base)?);
-            *aside = Some(found);
-        }
-        for Waiting { checkpoint, .. } in aside.iter().flatten() {
-            if repo.find_leaf(checkpoint.tree_id, path.as_bstr())? == Some(now)
-                && Owners::of(repo, checkpoint.id, BTreeSet::from([path.clone()]))?
-                    .get(path)
-                    .is_some_and(|origin| is_of(origin, session))
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 

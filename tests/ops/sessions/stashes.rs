@@ -64,28 +64,6 @@ fn popped_and_committed_at_once() {
     desk.finish();
 }
 
-/// Also after a save, whose checkpoint names a person.
-#[rstest::rstest]
-fn a_turn_that_came_back_is_taken_back(#[values(false, true)] saves: bool, #[values(false, true)] is_dry: bool) {
-    let desk = stashed();
-    desk.write("h", "by hand\n");
-    desk.commit_all();
-    desk.git(&["stash", "pop", "-q"]);
-    desk.write("other", "by hand\n");
-    if saves {
-        desk.ours(&["save"]);
-    }
-    let how = if is_dry { "-n" } else { "-q" };
-    desk.sh(&format!("git checkpoint restore {how} --before a@1 --json >../restored"));
-    let restored: serde_json::Value = serde_json::from_str(&desk.read("../restored")).expect("JSON");
-    assert_eq!(
-        (&restored["written"], &restored["deleted"]),
-        (&serde_json::json!(["f"]), &serde_json::json!(["new"])),
-        "{restored}"
-    );
-    desk.finish();
-}
-
 #[test]
 fn popped_and_then_a_prompt() {
     let desk = other_work();
