@@ -146,11 +146,15 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadM
     let turns = context.turns();
     let in_turn = turns.entries.iter().filter(|entry| entry.turn.is_some());
     let commands = in_turn.flat_map(|entry| &entry.calls).filter(|call| call.paths.is_none());
-    let starts = commands.filter_map(|call| Some(call.start.as_ref()?.head.as_deref()));
-    let from = starts.map(|head| {
-        let is_start = |base: Base| base.commit_id().map(|id| id.to_string()).as_deref() == head;
+    let starts = commands.filter_map(|call| call.start.as_ref());
+    let from = starts.map(|start| {
+        let is_start = |moved: &HeadMove| {
+            let end = moved.end.map(|end| end.to_string());
+            // The command may have moved HEAD back to where it began: the end of the reflog tells which move came before it.
+            start.head == Some(moved.to.to_string()) && (start.log_end.is_none() || start.log_end == end)
+        };
         // If no move leads to where the command began, it may have made all of them.
-        moves.iter().rposition(|moved| is_start(Base::Commit(moved.to))).map_or(0, |index| index + 1)
+        moves.iter().rposition(is_start).map_or(0, |index| index + 1)
     });
     from.min().map_or(&[], |from| &moves[from..])
 }

@@ -275,16 +275,16 @@ fn a_stop_away_from_where_the_turn_began(#[case] paths: &[&str], #[case] expecte
 fn two_sessions_change_places_at_once() {
     let (world, side) = with_side("../side");
     let main = world.repo();
-    let prompt = |session: &str, place: &std::path::Path| {
-        let payload =
-            json!({ "event": "prompt", "session": session, "cwd": place.display().to_string(), "prompt": "go" });
+    let prompt = |session: &str, place: &std::path::Path, round: usize| {
+        let (cwd, text) = (place.display().to_string(), format!("go {round}"));
+        let payload = json!({ "event": "prompt", "session": session, "cwd": cwd, "prompt": text });
         piped(world.hook("generic"), payload.to_string().as_bytes())
     };
     let mut places = [&main, &side];
     for round in 0..6 {
         std::thread::scope(|scope| {
-            let both =
-                [("a", places[0]), ("b", places[1])].map(|(session, place)| scope.spawn(|| prompt(session, place)));
+            let both = [("a", places[0]), ("b", places[1])]
+                .map(|(session, place)| scope.spawn(move || prompt(session, place, round)));
             for one in both {
                 let output = one.join().expect("no panic");
                 assert!(output.status.success(), "{output:?}");

@@ -11,6 +11,9 @@ pub struct Start {
     /// The commit at HEAD; none if HEAD is unborn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
+    /// Where the reflog of HEAD ended, as a decimal number; none if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_end: Option<String>,
     /// The id of jj's change at `@`, in a colocated repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,

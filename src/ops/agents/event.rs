@@ -52,7 +52,7 @@ impl Event {
             return self.has_id && open.is_some_and(|call| (0..SAME_CALL).contains(&(now - call.started)));
         }
         if self.is_after {
-            let is_it = |handled: &Handled| handled.key == self.mark_key() && now - handled.seconds < SAME_CALL;
+            let is_it = |handled: &Handled| handled.key == self.mark_key() && is_recent(handled, now);
             return self.has_id && open.is_none() && own.any(is_it);
         }
         own.next().is_some_and(|last| last.key == self.mark_key() && (0..SAME_CONTENT).contains(&(now - last.seconds)))
@@ -62,13 +62,18 @@ impl Event {
     /// event of an agent reads and writes all that are left.
     pub(super) fn note(&self, turns: &mut Turns, report: &Report) {
         let now = clock();
-        turns.handled.retain(|handled| now - handled.seconds < SAME_CALL);
+        turns.handled.retain(|handled| is_recent(handled, now));
         turns.handled.push(Handled { session: report.session.clone(), key: self.mark_key(), seconds: now });
     }
 
     fn mark_key(&self) -> String {
         if self.is_before { format!("before {}", self.key) } else { self.key.clone() }
     }
+}
+
+/// Returns true if a second report of a tool's event can still match `handled`. The clock may have been set back since.
+fn is_recent(handled: &Handled, now: i64) -> bool {
+    (0..SAME_CALL).contains(&(now - handled.seconds))
 }
 
 /// Without an id, a call is known by its tool and files, which may be named differently before and after.

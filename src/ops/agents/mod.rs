@@ -80,17 +80,23 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     check_id(&report.session)?;
     prepare(context)?;
     let mut worktree = save::lock_to_write(context)?;
-    let ended = turn_elsewhere(&worktree, report)?;
-    if let Some(ended) = ended {
-        // Without this lock: two sessions that change places at the same time would wait for each other.
-        drop(worktree);
-        leave_elsewhere(context, &report.session, &report.info, ended)?;
-        worktree = save::lock_to_write(context)?;
-    }
     save_unless_turns_are_known(&worktree)?;
     let event = event::Event::of(&context.repo, report);
     if event.is_repeated(&author::turns_without_stale_calls(&worktree), report) {
         return Ok(Answer::Allow);
+    }
+    let ended = turn_elsewhere(&worktree, report)?;
+    if let Some(ended) = ended {
+        // Without this lock: two sessions that change places at the same time would wait for each other.
+        drop(worktree);
+        let left = leave_elsewhere(context, &report.session, &report.info, ended);
+        // A process that begins must not fail because the old one has left another worktree damaged.
+        if matches!(report.what, What::Start(_)) {
+            drop(context.emit_failure("session start", left));
+        } else {
+            left?;
+        }
+        worktree = save::lock_to_write(context)?;
     }
     // Before a tool, the guard is asked first: when it denies the call, nothing has changed.
     if !matches!(report.what, What::BeforeTool(_)) {

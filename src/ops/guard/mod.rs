@@ -99,6 +99,7 @@ fn judge_before(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
     verdict.notes = crashed::recover(worktree, who.session)?;
     let start = Start {
         head: scene.head.id.map(|id| id.to_string()),
+        log_end: worktree.repo.head_log_end().map(|end| end.to_string()),
         change: scene.at.as_ref().map(|change| change.id.clone()),
         named: facts::named(worktree, who.session, &scene)?,
     };

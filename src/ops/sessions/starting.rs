@@ -46,7 +46,8 @@ pub fn start(
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, info.on_multisession, ask))
         .and_then(|has_agreed| {
-            leave_if_gone(context, id)?;
+            // The session must be able to start although its old process has left another worktree damaged.
+            drop(context.emit_failure("session start", leave_if_gone(context, id)));
             let worktree = lock_and_follow(context)?;
             worktree.check_turns()?;
             let started = begin(&worktree, id, info)?;
