@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use gix::ObjectId;
 
 use super::{
-    Context, Worktree,
+    Context, Worktree, author,
     chain::carry_forward::Rest,
     condense::{self, Candidate, Made},
     known_base::{known_head, note_base},
@@ -33,8 +33,8 @@ use crate::{
 /// worktree: it looks only at files in which HEAD and the last checkpoint differ. For moves of HEAD after the last commit that
 /// took work, [`follow`](super::follow) carries the work forward.
 ///
-/// If one command both changed files and committed them without our hooks, the changes are the committer's, or unknown if it was
-/// a command of an agent.
+/// If one command both changed files and committed them without our hooks, the changes are the committer's, or unknown if an agent
+/// may have run it.
 ///
 /// Runs once while `worktree` is locked; returns where the reflog ends.
 pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
@@ -97,7 +97,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     // What git has just reported was made now, whatever date was set.
     moves.iter_mut().filter(|moved| Some(moved.to) == reported).for_each(|moved| moved.seconds = None);
     if reported.is_none() {
-        let of_commands = moves_of_commands(worktree, &moves);
+        let of_commands = moves_of_commands(worktree, &moves)?;
         // If each move is a commit of an open command, the work in these commits is still in the shadow on the known base:
         // nothing has carried it forward yet.
         let is_on_known_base = of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_by_hand());
@@ -131,9 +131,12 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     Ok(log_end)
 }
 
-/// Returns those of `moves` that open commands of agents may have made in their turns: the moves since HEAD was where the first
-/// of these commands found it.
-fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadMove] {
+/// Returns those of `moves` that agents may have made in their turns: the moves since HEAD was where the first of their open
+/// commands found it, or all if an agent reports no tools.
+fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> Result<&'m [HeadMove]> {
+    if author::is_any_silent(context)? {
+        return Ok(moves);
+    }
     let turns = context.turns();
     let in_turn = turns.entries.iter().filter(|entry| entry.turn.is_some());
     let commands = in_turn.flat_map(|entry| &entry.calls).filter(|call| call.paths.is_none());
@@ -143,7 +146,7 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadM
         // If HEAD has not moved there since we last looked, the command may have made all moves.
         moves.iter().rposition(|moved| is_it(Base::Commit(moved.to))).map_or(0, |at| at + 1)
     });
-    from.min().map_or(&[], |from| &moves[from..])
+    Ok(from.min().map_or(&[], |from| &moves[from..]))
 }
 
 /// If a command made the commit of `moved` without our hooks, adds a checkpoint of the commit's changes to the shadow on `base`;
