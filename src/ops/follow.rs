@@ -288,14 +288,14 @@ const MOST_COMMITS: usize = 64;
 /// A contributor, and the files that the contributor changed.
 type Part = (Contributor, Vec<(BString, Edit)>);
 
-/// Returns the author of a file in a commit that a reset removed. `has_session`: the records of the commit list a session for it, or are
-/// not known. `is_doubtful`: an agent that reports no tools may have made the commit.
+/// Returns the author of a file in a commit that a reset removed. `has_session`: the records of the commit list a session for it,
+/// or are not known. `is_doubtful`: an agent that reports no tools may have made the commit.
 fn of_commit(has_session: bool, is_doubtful: bool) -> Contributor {
     if has_session || is_doubtful { Contributor::Unknown } else { Contributor::Human }
 }
 
-/// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first, each with its author; with an unknown one if
-/// `head` is not among the last [`MOST_COMMITS`] first parents of `old`. An agent may have made the commits `doubtful`.
+/// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first, each with its author; with an unknown one
+/// if `head` is not among the last [`MOST_COMMITS`] first parents of `old`. An agent may have made the commits `doubtful`.
 fn steps_of_commits(
     repo: &Repo,
     (head, old): (ObjectId, ObjectId),

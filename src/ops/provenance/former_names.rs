@@ -15,8 +15,9 @@ const MOST_GONE: usize = 1_000;
 /// If a step deletes more files than this, we do not look for lines that were moved out of them.
 const MOST_TAKEN_APART: usize = 32;
 
-/// Returns those of `changes` that `wanted` accepts, or whose path is in `former`. If such a file is new, or has the content that another one had, the deleted
-/// files of the same step may be its earlier names: they are added to the result and to `former`.
+/// Returns those of `changes` that `wanted` accepts, or whose path is in `former`. If such a file is new, or has the content that
+/// another one had, the deleted and replaced files of the same step may be its earlier names: they are added to the result and
+/// to `former`.
 pub(super) fn changes_of(
     repo: &Repo,
     mut changes: Vec<Change>,
