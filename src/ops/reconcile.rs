@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use gix::ObjectId;
 
 use super::{
-    Context, Worktree,
+    Context, Worktree, author,
     chain::carry_forward::Rest,
     condense::{self, Candidate, Made},
     known_base::{known_head, note_base},
@@ -42,7 +42,7 @@ use crate::{
 /// since the last commit that took work, [`follow`](super::follow) carries the work forward there.
 ///
 /// A program may change files and commit them without our hooks. If no save came in between, the author of these changes is the
-/// committer, or unknown if a command of an agent was running.
+/// committer, or unknown if an agent may have run the program.
 pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
     if let Some(end) = worktree.reconciled_up_to() {
         return Ok(*end);
@@ -104,7 +104,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     // What git has just reported was made now, whatever date was set.
     moves.iter_mut().filter(|moved| Some(moved.to) == reported).for_each(|moved| moved.seconds = None);
     if reported.is_none() {
-        let of_commands = moves_of_commands(worktree, &moves);
+        let of_commands = moves_of_commands(worktree, &moves)?;
         // If each move is a plain commit of an open command, the work in these commits is still in the shadow on the known
         // base: nothing has carried it forward yet.
         let is_on_known_base =
@@ -140,9 +140,12 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     Ok(log_end)
 }
 
-/// Returns those of `moves` that an open command of an agent may have made: all moves since the first of these commands began.
-/// The guard notes where HEAD is when a command begins.
-fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadMove] {
+/// Returns those of `moves` that agents may have made in their turns: all moves since the first of their open commands began. If
+/// an agent reports no tools, these are all moves. The guard notes where HEAD is when a command begins.
+fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> Result<&'m [HeadMove]> {
+    if author::is_any_silent(context)? {
+        return Ok(moves);
+    }
     let turns = context.turns();
     let in_turn = turns.entries.iter().filter(|entry| entry.turn.is_some());
     let commands = in_turn.flat_map(|entry| &entry.calls).filter(|call| call.paths.is_none());
@@ -156,7 +159,7 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadM
         // If no move leads to where the command began, it may have made all of them.
         moves.iter().rposition(is_start).map_or(0, |index| index + 1)
     });
-    from.min().map_or(&[], |from| &moves[from..])
+    Ok(from.min().map_or(&[], |from| &moves[from..]))
 }
 
 /// Takes a checkpoint of the changes in the commit of `moved`, if a command made it without our hooks and it has no record yet.

@@ -42,11 +42,6 @@ impl Share {
         self.is_any() && (self.is_exact || self.held * 2 >= self.total)
     }
 
-    /// Returns true if the file contains more of the work than another one, of which `other` is the share.
-    pub(crate) fn is_more_than(self, other: Self) -> bool {
-        !other.is_exact && (self.is_exact || self.held > other.held)
-    }
-
     /// Returns true if the file contains all of the work, so that no later commit can take more of it.
     pub(crate) fn is_all(self) -> bool {
         self.is_exact || self.total > 0 && self.held == self.total

@@ -101,18 +101,18 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
     if verdict.is_denied() {
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
+    worktree.edit_turns(|turns| {
+        if let Some(own) = turns.find_mut(&report.session) {
+            own.overtake(report.agent_id.as_deref(), key);
+            // What was committed before its first tool is not its work.
+            own.account(report.agent_id.as_deref());
+        }
+    });
     try_reconcile(worktree)?;
     let reach = reach_here(&worktree.repo, report, tool);
     if matches!((&tool.reach, &reach), (Reach::Files(_), ReachHere::Anything)) {
         note_outside(worktree, report);
     }
-    worktree.edit_turns(|turns| {
-        if let Some(own) = turns.find_mut(&report.session) {
-            own.overtake(report.agent_id.as_deref(), key);
-            // What was committed and reset before its first tool is not its work.
-            own.account(report.agent_id.as_deref());
-        }
-    });
     let session = find_or_rebuild(worktree, &report.session)?;
     let step = transition(session.as_ref().map(|session| session.phase), SessionEvent::Tool);
     let begins = step.actions.contains(&Action::BeginTurn);

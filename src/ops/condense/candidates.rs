@@ -259,8 +259,8 @@ pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
     candidates.iter().find(|candidate| candidate.is_live).map_or(&[], |live| &live.touched)
 }
 
-/// Returns true if `staged` contains work of `candidates` that a session did, or may have done. It was committed at the time `made`, or
-/// none: it is to be committed.
+/// Returns true if `staged` contains work of `candidates` that a session did, or may have done. It was committed at the time `made`,
+/// or (none) is to be committed now.
 pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change], made: Option<i64>) -> Result<bool> {
     let steps = steps_to(repo, candidates, (staged, made), &[])?;
     // Most files are committed as a session left them: then we need not compare lines.
@@ -280,8 +280,8 @@ pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]
     Ok(work.needs_record())
 }
 
-/// Returns the attribution of `committed`, which was committed at the time `made`, to the work of `candidates`, and the steps that led
-/// to it.
+/// Returns the attribution of `committed`, which was committed at the time `made`, to the work of `candidates`, and the steps that
+/// led to it.
 ///
 /// `renamed` are files that have another name in the last checkpoint.
 pub(super) fn work(
@@ -301,7 +301,8 @@ pub(super) fn work(
     Ok((Work::of(repo, &all, committed, counting)?, all))
 }
 
-/// Returns the steps of `candidates` that led to `committed`, which was committed at the time `made`; none if no agent contributed.
+/// Returns the steps of `candidates` that led to `committed`, which was committed at the time `made`; none if no agent
+/// contributed.
 pub(super) fn steps_to(
     repo: &Repo,
     candidates: &[Candidate],

@@ -24,7 +24,8 @@ enum Order {
     After,
 }
 
-/// Returns whether work was there at the time `made` of a commit. It was `begun` at that time or later, and `taken` into a checkpoint.
+/// Returns whether work was there at the time `made` of a commit. It was not there yet when it was `begun`, and there when it was
+/// `taken` into a checkpoint.
 fn order(made: i64, begun: i64, taken: i64) -> Order {
     if taken <= made {
         Order::Before
@@ -41,8 +42,8 @@ pub(super) fn has_later(repo: &Repo, tip: &Checkpoint, made: Option<i64>) -> boo
     made.is_some_and(|made| tip.seconds > made) && tip.worktree != *repo.worktree_id()
 }
 
-/// Leaves out of `steps`, those of the shadow that ends with `tip`, all that are later than a commit of the time `made`. Of those that
-/// may be, the author is unknown.
+/// Leaves out of `steps`, those of the shadow that ends with `tip`, all that are later than a commit of the time `made`. Of those
+/// that may be, the author is unknown.
 pub(super) fn leave_out_later(repo: &Repo, tip: &Checkpoint, made: Option<i64>, steps: Vec<Step>) -> Result<Vec<Step>> {
     let Some(made) = made.filter(|_| has_later(repo, tip, made)) else { return Ok(steps) };
     let mut kept = Vec::with_capacity(steps.len());
@@ -62,8 +63,8 @@ pub(super) fn leave_out_later(repo: &Repo, tip: &Checkpoint, made: Option<i64>, 
     Ok(kept)
 }
 
-/// Returns the latest time that is known to be before the work of a checkpoint of `origin`, which follows the commit `before_id`: that
-/// of this commit, or of the prompt of its turn.
+/// Returns the latest time that is known to be before the work of a checkpoint of `origin`, which follows the commit `before_id`:
+/// that of this commit, or of the prompt of its turn.
 fn begun(repo: &Repo, origin: &Origin, before_id: ObjectId) -> Result<i64> {
     let before = repo.parent_and_time(before_id)?.map_or(i64::MIN, |(_, seconds)| seconds);
     let Some(session) = &origin.session else { return Ok(before) };

@@ -16,7 +16,7 @@ const MOST_GONE: usize = 1_000;
 const MOST_SPLIT: usize = 32;
 
 /// Returns those of `changes` whose path `wanted` accepts, or is in `former`, the earlier names of wanted files. If such a file
-/// is new in this step, or has the content that another file had before, the deleted files may have been renamed to it: adds
+/// is new in this step, or has the content that another file had before, deleted and replaced files may have been renamed to it: adds
 /// them to the result, and to `former`.
 pub(super) fn changes_of(
     repo: &Repo,

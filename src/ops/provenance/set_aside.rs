@@ -157,12 +157,8 @@ pub(crate) fn take_up(
                     let carriers = carriers.get_or_init(|| Carriers::read(repo, tip.id));
                     carriers.has(repo, checkpoint.id, &change.path)
                 });
-            if is_known {
-                continue;
-            }
-            let here = share(repo, &change, head, now)?;
             // What the last checkpoint has of it has its authors there, and may have changed since.
-            if here.is_half() && here.is_more_than(share(repo, &change, head, last)?) {
+            if !is_known && share(repo, &change, head, now)?.is_half() && share(repo, &change, last, now)?.is_any() {
                 wanted.insert(change.path);
             }
         }
