@@ -85,6 +85,30 @@ fn saved_work_that_a_command_commits_in_two_commits_keeps_its_authors() {
     world.finish();
 }
 
+/// It leads HEAD back to where the command began, so the commit before it is easily missed.
+#[rstest::rstest]
+#[case::mixed("git -c core.hooksPath=/dev/null commit -qam own; git reset -q HEAD~1")]
+#[case::soft("git -c core.hooksPath=/dev/null commit -qam own; git reset -q --soft HEAD~1")]
+#[case::twice(
+    "git -c core.hooksPath=/dev/null commit -qam own; git reset -q HEAD~1; git -c core.hooksPath=/dev/null commit -qam own; git reset -q HEAD~1"
+)]
+fn what_a_command_commits_and_resets_is_no_persons(#[case] script: &str, #[values(false, true)] has_worked: bool) {
+    let world = World::with_commit();
+    world.prompt("s");
+    if has_worked {
+        world.edit("s", "0", "g", "of s");
+    }
+    world.before("s", "1", &[]);
+    world.add("f", "of s or others");
+    world.sh(script);
+    world.after("s", "1", &[]);
+    world.stop("s");
+    let blame = world.json(&["blame", "--json", "f"])["lines"].as_array().expect("a list").clone();
+    let last = blame.last().expect("a line")["owner"].clone();
+    assert!(last == "unknown" || last == "agent", "{blame:?}");
+    world.finish();
+}
+
 /// What a person commits before the command is theirs, though no hook has seen it either.
 #[test]
 fn a_commit_without_hooks_before_a_command_is_the_persons() {
