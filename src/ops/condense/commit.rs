@@ -100,7 +100,7 @@ pub(crate) fn condense(
             carry_forward(worktree, made.base, made.commit, Rest::IsSetAside)?;
         } else if candidate.tip.archived
             && !candidate.touched.is_empty()
-            && !has_later(repo, &candidate.checkpoint, made.seconds)
+            && !has_later(repo, &candidate.checkpoint, made.when)
             && candidate.is_all_in(repo, tree_id)?
         {
             settle(repo, candidate, Settled::Condensed)?;
@@ -126,7 +126,7 @@ fn record_work(
     let mut committed = repo.detect_renames(made.changes(repo)?)?;
     let renamed = renamed_since(repo, touched_live(&found), &committed)?;
     let mut counting = Counting::new(repo).of_trees(made.base_tree_id(repo)?, repo.tree_of_commit(made.commit)?);
-    let (mut work, steps) = work(repo, &found, (&committed, made.seconds), renamed, &mut counting)?;
+    let (mut work, steps) = work(repo, &found, (&committed, made.when), renamed, &mut counting)?;
     if work.needs_record() {
         // Files that earlier records cover start from what those records left.
         let earlier = earlier_records(repo, note)?;

@@ -11,6 +11,7 @@ use crate::{
     model::{
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
+        head_move::When,
     },
     ops::provenance::step::Step,
     state::sessions,
@@ -24,11 +25,11 @@ enum Order {
     After,
 }
 
-/// Returns whether work was there at the time `made` of a commit. It was `begun` at that time or later, and `taken` into a checkpoint.
-fn order(made: i64, begun: i64, taken: i64) -> Order {
-    if taken <= made {
+/// Returns whether work was there when a commit was `made`. It was `begun` at that time or later, and `taken` into a checkpoint.
+fn order(made: When, begun: i64, taken: i64) -> Order {
+    if taken <= made.earliest {
         Order::Before
-    } else if begun > made {
+    } else if begun > made.latest {
         Order::After
     } else {
         Order::Perhaps
@@ -37,17 +38,17 @@ fn order(made: i64, begun: i64, taken: i64) -> Order {
 
 /// Returns true if the shadow that ends with `tip` may have work that is later than a commit of the time `made`. Work of this
 /// worktree is not: here, each command looks for new commits before it takes a checkpoint.
-pub(super) fn has_later(repo: &Repo, tip: &Checkpoint, made: Option<i64>) -> bool {
-    made.is_some_and(|made| tip.seconds > made) && tip.worktree != *repo.worktree_id()
+pub(super) fn has_later(repo: &Repo, tip: &Checkpoint, made: Option<When>) -> bool {
+    made.is_some_and(|made| tip.seconds > made.earliest) && tip.worktree != *repo.worktree_id()
 }
 
 /// Leaves out of `steps`, those of the shadow that ends with `tip`, all that are later than a commit of the time `made`. Of those that
 /// may be, the author is unknown.
-pub(super) fn leave_out_later(repo: &Repo, tip: &Checkpoint, made: Option<i64>, steps: Vec<Step>) -> Result<Vec<Step>> {
+pub(super) fn leave_out_later(repo: &Repo, tip: &Checkpoint, made: Option<When>, steps: Vec<Step>) -> Result<Vec<Step>> {
     let Some(made) = made.filter(|_| has_later(repo, tip, made)) else { return Ok(steps) };
     let mut kept = Vec::with_capacity(steps.len());
     for mut step in steps {
-        if let Some((taken, before_id)) = step.taken.filter(|(taken, _)| *taken > made) {
+        if let Some((taken, before_id)) = step.taken.filter(|(taken, _)| *taken > made.earliest) {
             match order(made, begun(repo, &step.origin, before_id)?, taken) {
                 Order::Before => {}
                 Order::Perhaps => {
@@ -83,6 +84,14 @@ mod tests {
     #[case::begun_in_the_same_second(10, 11, Order::Perhaps)]
     #[case::begun_later(11, 11, Order::After)]
     fn a_commit_takes_what_was_there(#[case] begun: i64, #[case] taken: i64, #[case] expected: Order) {
-        assert_eq!(order(10, begun, taken), expected);
+        assert_eq!(order(When { earliest: 10, latest: 10 }, begun, taken), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::before_both(10, Order::Before)]
+    #[case::between_them(15, Order::Perhaps)]
+    #[case::after_both(30, Order::Perhaps)]
+    fn a_commit_may_have_been_made_at_any_time_between(#[case] taken: i64, #[case] expected: Order) {
+        assert_eq!(order(When { earliest: 10, latest: 20 }, 9, taken), expected);
     }
 }
