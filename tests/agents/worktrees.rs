@@ -256,6 +256,23 @@ fn the_date_of_a_commit_is_no_evidence_of_when_it_was_made() {
     world.finish();
 }
 
+/// The work seems to have begun after the commit that took it.
+#[test]
+fn the_date_of_a_base_in_the_future_is_no_evidence_of_when_work_began() {
+    let (world, side) = with_side("../side");
+    let world = world.with_clock();
+    world.sh("GIT_COMMITTER_DATE='@3000000000 +0000' git commit -q --amend --no-edit");
+    world.sh("cd ../side; git reset -q --hard main; git-checkpoint save -q --allow-empty");
+    world.prompt("s");
+    world.before("s", "1", &[]);
+    world.add("f", "of s");
+    world.sh("cp f ../side/f; cd ../side; git -c core.hooksPath=/dev/null commit -qam s; sleep 1.1");
+    world.after("s", "1", &[]);
+    world.stop("s");
+    assert_eq!(last_owner(&world, &side), "unknown");
+    world.finish();
+}
+
 /// Returns whose the last line of `f` in the worktree `side` is.
 fn last_owner(world: &World, side: &std::path::Path) -> String {
     let side = side.display();

@@ -25,11 +25,12 @@ enum Order {
     After,
 }
 
-/// Returns whether work was there when a commit was `made`. It was `begun` at that time or later, and `taken` into a checkpoint.
-fn order(made: When, begun: i64, taken: i64) -> Order {
+/// Returns whether work was there when a commit was `made`. It was `begun` at one of these times or later, and then `taken` into a
+/// checkpoint: a time after that is none of the clock's.
+fn order(made: When, begun: [Option<i64>; 2], taken: i64) -> Order {
     if taken <= made.earliest {
         Order::Before
-    } else if begun > made.latest {
+    } else if begun.into_iter().flatten().any(|begun| (made.latest.saturating_add(1)..=taken).contains(&begun)) {
         Order::After
     } else {
         Order::Perhaps
@@ -44,7 +45,12 @@ pub(super) fn has_later(repo: &Repo, tip: &Checkpoint, made: Option<When>) -> bo
 
 /// Leaves out of `steps`, those of the shadow that ends with `tip`, all that are later than a commit of the time `made`. Of those that
 /// may be, the author is unknown.
-pub(super) fn leave_out_later(repo: &Repo, tip: &Checkpoint, made: Option<When>, steps: Vec<Step>) -> Result<Vec<Step>> {
+pub(super) fn leave_out_later(
+    repo: &Repo,
+    tip: &Checkpoint,
+    made: Option<When>,
+    steps: Vec<Step>,
+) -> Result<Vec<Step>> {
     let Some(made) = made.filter(|_| has_later(repo, tip, made)) else { return Ok(steps) };
     let mut kept = Vec::with_capacity(steps.len());
     for mut step in steps {
@@ -63,14 +69,14 @@ pub(super) fn leave_out_later(repo: &Repo, tip: &Checkpoint, made: Option<When>,
     Ok(kept)
 }
 
-/// Returns the latest time that is known to be before the work of a checkpoint of `origin`, which follows the commit `before_id`: that
-/// of this commit, or of the prompt of its turn.
-fn begun(repo: &Repo, origin: &Origin, before_id: ObjectId) -> Result<i64> {
-    let before = repo.parent_and_time(before_id)?.map_or(i64::MIN, |(_, seconds)| seconds);
-    let Some(session) = &origin.session else { return Ok(before) };
+/// Returns the times that are known to be before the work of a checkpoint of `origin`, which follows `before_id`: those of the
+/// checkpoint before it, and of the prompt of its turn. Anybody may set the date of another commit.
+fn begun(repo: &Repo, origin: &Origin, before_id: ObjectId) -> Result<[Option<i64>; 2]> {
+    let before = repo.checkpoint(before_id)?.map(|checkpoint| checkpoint.seconds);
+    let Some(session) = &origin.session else { return Ok([before, None]) };
     let prompts = sessions::prompts(repo.common_dir(), session)?;
     let prompt = prompts.iter().rev().find(|prompt| Some(prompt.turn) == origin.turn);
-    Ok(prompt.map_or(before, |prompt| before.max(prompt.seconds)))
+    Ok([before, prompt.map(|prompt| prompt.seconds)])
 }
 
 #[cfg(test)]
@@ -83,8 +89,10 @@ mod tests {
     #[case::while_the_commit_was_made(9, 11, Order::Perhaps)]
     #[case::begun_in_the_same_second(10, 11, Order::Perhaps)]
     #[case::begun_later(11, 11, Order::After)]
+    #[case::begun_in_the_future(12, 11, Order::Perhaps)]
     fn a_commit_takes_what_was_there(#[case] begun: i64, #[case] taken: i64, #[case] expected: Order) {
-        assert_eq!(order(When { earliest: 10, latest: 10 }, begun, taken), expected);
+        assert_eq!(order(When { earliest: 10, latest: 10 }, [Some(begun), None], taken), expected);
+        assert_eq!(order(When { earliest: 10, latest: 10 }, [None, Some(begun)], taken), expected);
     }
 
     #[rstest::rstest]
@@ -92,6 +100,6 @@ mod tests {
     #[case::between_them(15, Order::Perhaps)]
     #[case::after_both(30, Order::Perhaps)]
     fn a_commit_may_have_been_made_at_any_time_between(#[case] taken: i64, #[case] expected: Order) {
-        assert_eq!(order(When { earliest: 10, latest: 20 }, 9, taken), expected);
+        assert_eq!(order(When { earliest: 10, latest: 20 }, [Some(9), None], taken), expected);
     }
 }
