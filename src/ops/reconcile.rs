@@ -213,6 +213,9 @@ fn apply(
                 let started = patch_id.take_if(|(commit, _)| *commit == made.commit).map(|(_, started)| started);
                 condense::condense(worktree, &made, &note, started)?;
             }
+            if made.kind.is_plain_commit() {
+                emit_if_damaged(worktree, condense::record_of_person(worktree, &made))?;
+            }
             done.push(note);
         }
         Effect::LinkRewritten(rewrite) => emit_if_damaged(worktree, rewrite::link_unreported(worktree, &rewrite))?,

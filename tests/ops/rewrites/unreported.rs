@@ -266,6 +266,19 @@ fn the_same_change_by_a_person_before() {
 #[case::in_the_same_second(0, "true", "unknown")]
 #[case::later(1, "true", "human")]
 #[case::amend(1, "git commit -q --amend -m x", "human")]
+#[case::soft_reset(1, "git reset -q --soft HEAD~; git commit -qm x", "human")]
+#[case::soft_reset_and_amend(
+    1,
+    "git reset -q --soft HEAD~; git commit -qm x; git commit -q --amend -m y --reset-author",
+    "human"
+)]
+#[case::reset(1, "git reset -q HEAD~; git commit -qam x", "human")]
+#[case::squash(1, "echo x >>g; git commit -qam g; git reset -q --soft HEAD~2; git commit -qm x", "human")]
+#[case::stash(
+    1,
+    "git reset -q --soft HEAD~; git stash -q; git stash pop -q; git commit -qam x; echo x >>g; git commit -qam g",
+    "human"
+)]
 fn the_same_change_by_a_person_elsewhere(
     #[values("", "-c core.hooksPath=/dev/null")] how: &str,
     #[case] seconds: i64,
