@@ -13,7 +13,7 @@ use super::{Repo, ref_store::RefStore};
 use crate::{
     error::Result,
     model::{
-        head_move::{HeadMove, LogEnd, MoveKind},
+        head_move::{HeadMove, LogEnd, MoveKind, When},
         refname::Base,
     },
 };
@@ -71,6 +71,22 @@ impl HeadLog {
         })
     }
 
+    /// Returns when each of the entries was made, the newest first.
+    fn whens(&self) -> Vec<When> {
+        let now = jiff::Timestamp::now().as_second();
+        let mut whens: Vec<i64> = self.entries().map(|entry| entry.seconds).collect();
+        let mut before = None;
+        let of_entry = |said: i64| {
+            let when = When::of_entry(said, before, now);
+            before = before.max(Some(said).filter(|said| *said <= now));
+            when
+        };
+        whens.reverse();
+        let mut whens: Vec<When> = whens.into_iter().map(of_entry).collect();
+        whens.reverse();
+        whens
+    }
+
     /// Returns where the last entry ends.
     fn end(&self) -> Option<LogEnd> {
         self.entries().next().and_then(|entry| entry.end)
@@ -109,7 +125,8 @@ impl Repo {
     ) -> Result<(Vec<HeadMove>, Option<LogEnd>)> {
         let log = self.head_log(end);
         let (mut since, mut found_end) = (Vec::new(), None);
-        for entry in log.entries() {
+        let whens = log.whens();
+        for (entry, when) in log.entries().zip(whens) {
             let is_found = match known {
                 Base::Commit(known) => entry.new == known && (end.is_none() || entry.end == end),
                 // HEAD was at a branch without a commit, of which the reflog says nothing.
@@ -119,26 +136,26 @@ impl Repo {
                 found_end = Some(entry.end);
                 break;
             }
-            since.push(entry);
+            since.push((entry, when));
         }
         if found_end.is_none() {
             // The reflog was rewritten by `git reflog expire`, or HEAD was at `known` without an entry.
             let first = match known {
-                Base::Unborn => since.iter().position(|entry| entry.old == known).map(|at| at + 1),
-                Base::Commit(_) => since.iter().position(|entry| Base::Commit(entry.new) == known),
+                Base::Unborn => since.iter().position(|(entry, _)| entry.old == known).map(|at| at + 1),
+                Base::Commit(_) => since.iter().position(|(entry, _)| Base::Commit(entry.new) == known),
             };
             since.truncate(first.unwrap_or(0));
         }
         // Git writes an entry before it moves HEAD: such a move is not over.
-        let head_at = match since.iter().position(|entry| entry.new == head) {
+        let head_at = match since.iter().position(|(entry, _)| entry.new == head) {
             Some(at) => at,
             None if known == Base::Commit(head) => return Ok((Vec::new(), end.or(found_end.flatten()))),
             None => 0,
         };
-        let log_end = since.get(head_at).map_or_else(|| log.end(), |entry| entry.end);
+        let log_end = since.get(head_at).map_or_else(|| log.end(), |(entry, _)| entry.end);
         since.truncate(head_at + MOST_MOVES);
         let (mut moves, mut at) = (Vec::new(), known);
-        for entry in since[head_at.min(since.len())..].iter().rev() {
+        for (entry, when) in since[head_at.min(since.len())..].iter().rev() {
             // A renamed branch is deleted and created again.
             if entry.new.is_null() || entry.old == Base::Unborn && at == Base::Commit(entry.new) {
                 continue;
@@ -146,9 +163,9 @@ impl Repo {
             if let Base::Commit(old) = entry.old
                 && at != entry.old
             {
-                moves.extend(self.unlogged(at, old, Some(entry.seconds))?);
+                moves.extend(self.unlogged(at, old, Some(*when))?);
             }
-            moves.extend(self.typed(entry)?);
+            moves.extend(self.typed(entry, *when)?);
             at = Base::Commit(entry.new);
         }
         if at != Base::Commit(head) {
@@ -179,11 +196,10 @@ impl Repo {
 
     /// Returns the move of `entry`. An entry with an unknown message counts as a gap if the committer of its commits also moved
     /// HEAD, and otherwise as one move of unknown kind.
-    fn typed(&self, entry: &Entry<'_>) -> Result<Vec<HeadMove>> {
-        let one =
-            |kind| HeadMove { kind, from: entry.old, to: entry.new, end: entry.end, seconds: Some(entry.seconds) };
+    fn typed(&self, entry: &Entry<'_>, when: When) -> Result<Vec<HeadMove>> {
+        let one = |kind| HeadMove { kind, from: entry.old, to: entry.new, end: entry.end, when: Some(when) };
         let Some(kind) = MoveKind::of_message(entry.message) else {
-            let mut moves = self.unlogged(entry.old, entry.new, Some(entry.seconds))?;
+            let mut moves = self.unlogged(entry.old, entry.new, Some(when))?;
             for moved in &moves {
                 if moved.kind != MoveKind::Reset && !self.is_by_mover(moved.to, entry)? {
                     return Ok(vec![one(MoveKind::Reset)]);
@@ -207,13 +223,13 @@ impl Repo {
     }
 
     /// Returns the moves from `from` to `to` that the reflog does not have: the commits between them, an amend if both have
-    /// the same parents, or one move of unknown kind; `seconds` is when they were there.
-    fn unlogged(&self, from: Base, to: ObjectId, seconds: Option<i64>) -> Result<Vec<HeadMove>> {
+    /// the same parents, or one move of unknown kind; `when` is when they were there at the latest.
+    fn unlogged(&self, from: Base, to: ObjectId, when: Option<When>) -> Result<Vec<HeadMove>> {
         let (mut moves, mut next) = (Vec::new(), Some(to));
         while let Some(commit) = next.filter(|_| moves.len() < MOST_UNLOGGED) {
             let Some((parent, _)) = self.parent_and_time(commit)? else { break };
             let (kind, from_parent) = (MoveKind::Commit, Base::of_head(parent));
-            moves.push(HeadMove { kind, from: from_parent, to: commit, end: None, seconds });
+            moves.push(HeadMove { kind, from: from_parent, to: commit, end: None, when });
             if from_parent == from {
                 moves.reverse();
                 return Ok(moves);
@@ -227,7 +243,7 @@ impl Repo {
             Base::Unborn => false,
         };
         let kind = if is_amended { MoveKind::Amend } else { MoveKind::Reset };
-        Ok(vec![HeadMove { kind, from, to, end: None, seconds }])
+        Ok(vec![HeadMove { kind, from, to, end: None, when }])
     }
 
     /// Returns the commits that HEAD left in its last `count` moves, the last one first, each with whether a reset did

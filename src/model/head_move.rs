@@ -21,8 +21,29 @@ pub(crate) struct HeadMove {
     pub to: ObjectId,
     /// Where the entry ends; none if there is none.
     pub end: Option<LogEnd>,
-    /// When at the latest, in Unix seconds; none if the reflog does not say it.
-    pub seconds: Option<i64>,
+    /// When; none if nothing says it.
+    pub when: Option<When>,
+}
+
+/// When something happened: not before a time, and not after another one. Times are Unix seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct When {
+    pub(crate) earliest: i64,
+    pub(crate) latest: i64,
+}
+
+impl When {
+    /// Returns when a move happened that the reflog dates `said`. The move before it was at the time `before`, and it is `now`.
+    ///
+    /// `GIT_COMMITTER_DATE` dates the entries of the reflog, too. A date before that of an earlier entry, or in the future, is none of
+    /// the clock's.
+    pub(crate) fn of_entry(said: i64, before: Option<i64>, now: i64) -> Self {
+        if said > now || before.is_some_and(|before| said < before) {
+            Self { earliest: before.unwrap_or(i64::MIN), latest: i64::MAX }
+        } else {
+            Self { earliest: said, latest: said }
+        }
+    }
 }
 
 /// What moves HEAD.
@@ -108,7 +129,22 @@ impl MoveKind {
 
 #[cfg(test)]
 mod tests {
-    use super::MoveKind::{self, *};
+    use super::{
+        MoveKind::{self, *},
+        When,
+    };
+
+    #[rstest::rstest]
+    #[case::after_the_one_before(5, Some(3), (5, 5))]
+    #[case::in_the_same_second(5, Some(5), (5, 5))]
+    #[case::before_the_one_before(5, Some(6), (6, i64::MAX))]
+    #[case::the_first(5, None, (5, 5))]
+    #[case::now(10, Some(3), (10, 10))]
+    #[case::in_the_future(11, Some(3), (3, i64::MAX))]
+    fn only_a_date_of_the_clock_says_when(#[case] said: i64, #[case] before: Option<i64>, #[case] when: (i64, i64)) {
+        let (earliest, latest) = when;
+        assert_eq!(When::of_entry(said, before, 10), When { earliest, latest });
+    }
 
     #[rstest::rstest]
     #[case("commit: a: b", Commit)]

@@ -6,6 +6,7 @@ pub mod attribution;
 pub(crate) mod change;
 pub mod checkpoint;
 pub(crate) mod contributor;
+pub(crate) mod copied;
 pub(crate) mod event;
 pub mod guard;
 pub(crate) mod head_move;

@@ -105,7 +105,7 @@ mod tests {
         let (from, to) = ids.trim().trim_end_matches('*').split_once('>').expect("two ids");
         let to = base(to).commit_id().expect("a commit");
         let kind = MoveKind::of_message(message.trim().as_bytes()).unwrap_or(MoveKind::Reset);
-        (HeadMove { kind, from: base(from), to, end: None, seconds: None }, ids.ends_with('*'))
+        (HeadMove { kind, from: base(from), to, end: None, when: None }, ids.ends_with('*'))
     }
 
     fn write(effect: &Effect) -> String {

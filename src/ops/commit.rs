@@ -128,6 +128,12 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
     if !session_info::open_turns(context)?.is_empty() || condense::has_work_on(repo, base)? {
         return Ok(false);
     }
+    // If the commit may be mistaken for a copy of one beside it, it needs a record of its own.
+    if let Base::Commit(head) = base
+        && !records::of_parent(repo, head)?.is_empty()
+    {
+        return Ok(false);
+    }
     // Work on an earlier base waits for the last of several commits that git picks or reverts.
     let known = known_base(context).filter(|known| *known != base);
     Ok(!known.map(|known| condense::has_work_on(repo, known)).transpose()?.unwrap_or(false))
@@ -190,8 +196,14 @@ fn promise(
     let repo = &context.repo;
     let mut ids: Vec<RecordId> = Vec::new();
     if let Some(head) = amended {
+        let named = records::named_by(repo, head)?;
         for id in records::of_commit(repo, head)? {
-            if !is_undone(repo, &id, head, Amended::Staged)? {
+            // A person's commit may have a record, and needs no trailer.
+            let is_of_person = || {
+                let record = records::find(repo, &id).ok().flatten();
+                record.is_some_and(|record| record.sessions.is_empty() && record.counts.are_of_person())
+            };
+            if (named.contains(&id) || !is_of_person()) && !is_undone(repo, &id, head, Amended::Staged)? {
                 ids.push(id);
             }
         }

@@ -102,7 +102,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
         reported.zip(before).and_then(|(commit, before)| patch_id_beside(repo, commit, before, &prepared));
     let (mut moves, log_end) = repo.head_moves(known, head)?;
     // What git has just reported was made now, whatever date was set.
-    moves.iter_mut().filter(|moved| Some(moved.to) == reported).for_each(|moved| moved.seconds = None);
+    moves.iter_mut().filter(|moved| Some(moved.to) == reported).for_each(|moved| moved.when = None);
     if reported.is_none() {
         let of_commands = moves_of_commands(worktree, &moves)?;
         // If each move is a plain commit of an open command, the work in these commits is still in the shadow on the known
@@ -220,6 +220,9 @@ fn apply(
                 let started = patch_id.take_if(|(commit, _)| *commit == made.commit).map(|(_, started)| started);
                 condense::condense(worktree, &made, &note, started)?;
             }
+            if made.kind.is_plain_commit() {
+                emit_if_damaged(worktree, condense::record_of_person(worktree, &made))?;
+            }
             done.push(note);
         }
         Effect::LinkRewritten(rewrite) => emit_if_damaged(worktree, rewrite::link_unreported(worktree, &rewrite))?,
@@ -322,7 +325,7 @@ impl Judge<'_, '_> {
         let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
         for base in [Some(made.base), known].into_iter().flatten() {
             let repo = &self.worktree.repo;
-            if condense::hold_work(repo, self.candidates_on(base)?, &changes, made.seconds)? {
+            if condense::hold_work(repo, self.candidates_on(base)?, &changes, made.when)? {
                 return Ok(true);
             }
         }
@@ -334,7 +337,7 @@ impl Judge<'_, '_> {
         if self.for_other_bases.is_none() {
             self.for_other_bases = Some(condense::candidates(repo, made.base, true)?);
         }
-        condense::hold_work(repo, self.for_other_bases.as_deref().unwrap_or_default(), &changes, made.seconds)
+        condense::hold_work(repo, self.for_other_bases.as_deref().unwrap_or_default(), &changes, made.when)
     }
 
     /// Returns true if the message of `commit` names a record that is reserved.

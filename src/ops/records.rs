@@ -14,6 +14,7 @@ use crate::{
     git::{Repo, commit::NewCommit, new_objects::NewObjects},
     model::{
         change::{Change, Leaf},
+        copied::{Copied, Written, is_copied},
         record::{self, Chunk, Link, Prompt, Record, RecordId},
         refname,
     },
@@ -120,6 +121,34 @@ pub fn transcript(repo: &Repo, chunk: &Chunk) -> Result<Option<Vec<u8>>> {
     if repo.has_object(chunk.id) { repo.read_blob(chunk.id).map(Some) } else { Ok(None) }
 }
 
+/// Returns true if `commit` was made before the commit of `record`.
+pub(crate) fn is_older(repo: &Repo, commit: ObjectId, record: &Record) -> Result<bool> {
+    let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MIN, |who| who.seconds()))?;
+    Ok(seconds < record.seconds)
+}
+
+/// Returns whether `commit`, which makes the same change as the commit of `record`, is a copy of it.
+pub(crate) fn copied(repo: &Repo, commit: ObjectId, record: &Record) -> Result<Copied> {
+    let written = |id: ObjectId| {
+        repo.with_commit(id, |commit| Written {
+            authored: commit.author().map_or(i64::MIN, |who| who.seconds()),
+            committed: commit.committer().map_or(i64::MIN, |who| who.seconds()),
+            subject: commit.message.lines().next().unwrap_or_default().into(),
+        })
+    };
+    let original = if repo.is_commit(record.commit)? { Some(written(record.commit)?) } else { None };
+    Ok(is_copied(&written(commit)?, record.seconds, original.as_ref()))
+}
+
+/// The records of commits that make the same change as another one.
+#[derive(Debug, Default)]
+pub(crate) struct SameChange {
+    /// The records of those that it is a copy of.
+    pub(crate) copied: Vec<RecordId>,
+    /// True if it is perhaps a copy of others.
+    pub(crate) is_doubtful: bool,
+}
+
 /// The index by commit.
 const COMMITS: &str = "commits";
 /// The index by first parent.
@@ -215,22 +244,28 @@ impl<'r> Log<'r> {
     /// and nothing links it to the original.
     pub(crate) fn of_commit_or_change(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
         let ids = self.of_commit(commit)?;
-        if ids.is_empty() { self.of_change(commit) } else { Ok(ids) }
+        if ids.is_empty() { Ok(self.of_change(commit)?.copied) } else { Ok(ids) }
     }
 
-    /// Returns the records of commits that make the same change as `commit` and are not newer. That is a guess: readers
+    /// Returns the records of commits that make the same change as `commit`, if it may be a copy of them. That is a guess: readers
     /// show it, and only `doctor --relink` stores it in a link.
-    pub(crate) fn of_change(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+    pub(crate) fn of_change(&self, commit: ObjectId) -> Result<SameChange> {
+        let mut same = SameChange::default();
         // No commit has been noted with its change.
         if self.entry(CHANGES)?.is_none() {
-            return Ok(Vec::new());
+            return Ok(same);
         }
-        let Some(change) = self.change_of(commit)? else { return Ok(Vec::new()) };
-        let mut ids = self.index(CHANGES, change)?;
-        let seconds =
-            self.repo.with_commit(commit, |commit| commit.committer().map_or(i64::MIN, |who| who.seconds()))?;
-        ids.retain(|id| self.find(id).ok().flatten().is_some_and(|record| record.seconds <= seconds));
-        Ok(ids)
+        let Some(change) = self.change_of(commit)? else { return Ok(same) };
+        for id in self.index(CHANGES, change)? {
+            // A damaged record says nothing.
+            let Some(record) = self.find(&id).ok().flatten() else { continue };
+            match copied(self.repo, commit, &record)? {
+                Copied::Yes => same.copied.push(id),
+                Copied::Perhaps => same.is_doubtful = true,
+                Copied::No => {}
+            }
+        }
+        Ok(same)
     }
 
     /// Returns an id for what `commit` changes: a hash of the paths, and the blobs there before and after. None for a merge, an

@@ -240,6 +240,40 @@ fn lines_that_a_command_commits_elsewhere_are_no_persons() {
     world.finish();
 }
 
+/// It is not known then whether the lines were there before.
+#[test]
+fn the_date_of_a_commit_is_no_evidence_of_when_it_was_made() {
+    let (world, side) = with_side("../side");
+    let world = world.with_clock();
+    // What is older than the hooks has no known author.
+    world.sh("touch -d '2 hours ago' .git/checkpoint/hooks.toml");
+    world.sh("cd ../side; git reset -q --hard; git-checkpoint save -q --allow-empty; sleep 1.1");
+    world.prompt("s");
+    world.edit("s", "1", "f", "of s");
+    world.stop("s");
+    let date = "export GIT_COMMITTER_DATE=\"@$(($(date +%s) - 3600)) +0000\"";
+    world.sh(&format!("cp f ../side/f; cd ../side; {date}; git -c core.hooksPath=/dev/null commit -qam s"));
+    assert_eq!(last_owner(&world, &side), "unknown");
+    world.finish();
+}
+
+/// The work seems to have begun after the commit that took it.
+#[test]
+fn the_date_of_a_base_in_the_future_is_no_evidence_of_when_work_began() {
+    let (world, side) = with_side("../side");
+    let world = world.with_clock();
+    world.sh("GIT_COMMITTER_DATE='@3000000000 +0000' git commit -q --amend --no-edit");
+    world.sh("cd ../side; git reset -q --hard main; git-checkpoint save -q --allow-empty");
+    world.prompt("s");
+    world.before("s", "1", &[]);
+    world.add("f", "of s");
+    world.sh("cp f ../side/f; cd ../side; git -c core.hooksPath=/dev/null commit -qam s; sleep 1.1");
+    world.after("s", "1", &[]);
+    world.stop("s");
+    assert_eq!(last_owner(&world, &side), "unknown");
+    world.finish();
+}
+
 /// Returns whose the last line of `f` in the worktree `side` is.
 fn last_owner(world: &World, side: &std::path::Path) -> String {
     let side = side.display();

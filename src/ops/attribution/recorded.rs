@@ -74,7 +74,7 @@ impl Recorded {
 pub(super) struct Found {
     /// Newest first.
     pub(super) records: Vec<Rc<Recorded>>,
-    /// False if a record is missing or cannot be read.
+    /// False if a record is missing or cannot be read, or if it is not known whether the commit is a copy of a recorded one.
     pub(super) is_complete: bool,
     /// True if the log knows the commit, not only its message a record.
     pub(super) is_linked: bool,
@@ -98,13 +98,14 @@ impl<'r> Records<'r> {
     /// Returns the records of `commit`.
     pub(super) fn of(&mut self, commit: ObjectId, authors: &mut Authors) -> Result<Found> {
         let mut ids = ids_in_message(self.repo.message_of(commit)?.as_bytes());
-        let mut is_linked = false;
+        let (mut is_linked, mut is_doubtful) = (false, false);
         if let Some(log) = &self.log {
             let linked = log.linked_to(commit)?;
             is_linked = !linked.is_empty();
             ids.extend(linked.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
             if ids.is_empty() {
-                ids = log.of_change(commit)?;
+                let same = log.of_change(commit)?;
+                (ids, is_doubtful) = (same.copied, same.is_doubtful);
             }
         }
         let mut found = Vec::with_capacity(ids.len());
@@ -118,7 +119,7 @@ impl<'r> Records<'r> {
             }
             found.extend(self.known[id].clone());
         }
-        let is_complete = found.len() == ids.len();
+        let is_complete = found.len() == ids.len() && !is_doubtful;
         found.sort_by_key(|record| std::cmp::Reverse((record.commit == commit, record.seconds)));
         in_order(self.repo, &mut found);
         Ok(Found { records: found, is_complete, is_linked })

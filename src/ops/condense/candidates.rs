@@ -30,6 +30,7 @@ use crate::{
     model::{
         change::{Change, Leaf, Status},
         checkpoint::{Checkpoint, Origin},
+        head_move::When,
         refname::{Base, ShadowName},
     },
 };
@@ -73,7 +74,7 @@ impl Part<'_> {
     }
 
     /// Adds the steps of the shadow to `all`, without those that are later than a commit of the time `made`.
-    fn add_steps(self, repo: &Repo, made: Option<i64>, all: &mut Vec<Step>) -> Result<()> {
+    fn add_steps(self, repo: &Repo, made: Option<When>, all: &mut Vec<Step>) -> Result<()> {
         let of_people = |changes: Vec<Change>| {
             let step = Step::new(Origin::default(), changes);
             Some(step).filter(|step| !step.changes.is_empty())
@@ -259,9 +260,9 @@ pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
     candidates.iter().find(|candidate| candidate.is_live).map_or(&[], |live| &live.touched)
 }
 
-/// Returns true if `staged` contains work of `candidates` that a session did, or may have done. It was committed at the time `made`,
-/// or (none) is to be committed now.
-pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change], made: Option<i64>) -> Result<bool> {
+/// Returns true if `staged` contains work of `candidates` that a session did, or may have done. It was committed at the time `made`, or
+/// none: it is to be committed.
+pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change], made: Option<When>) -> Result<bool> {
     let steps = steps_to(repo, candidates, (staged, made), &[])?;
     // Most files are committed as a session left them: then we need not compare lines.
     if staged.iter().any(|change| left_by(&steps, change).is_some()) {
@@ -287,7 +288,7 @@ pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]
 pub(super) fn work(
     repo: &Repo,
     candidates: &[Candidate],
-    (committed, made): (&[Change], Option<i64>),
+    (committed, made): (&[Change], Option<When>),
     renamed: Vec<Change>,
     counting: &mut Counting<'_>,
 ) -> Result<(Work, Vec<Step>)> {
@@ -306,7 +307,7 @@ pub(super) fn work(
 pub(super) fn steps_to(
     repo: &Repo,
     candidates: &[Candidate],
-    (committed, made): (&[Change], Option<i64>),
+    (committed, made): (&[Change], Option<When>),
     renamed: &[Change],
 ) -> Result<Vec<Step>> {
     let mut parts = parts(repo, candidates, committed)?;

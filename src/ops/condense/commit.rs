@@ -26,6 +26,7 @@ use crate::{
     },
     model::{
         change::Change,
+        checkpoint::Origin,
         event::Event,
         record::{How, Link, Record, RecordId, ids_in_message},
         refname::{self, Base, Settled},
@@ -36,7 +37,7 @@ use crate::{
             Shadow,
             carry_forward::{Aim, LiveShadows, Rest},
         },
-        provenance::covered,
+        provenance::{covered, recorded, replay::Work, step::Step},
         records::{self, Additions},
         rewrite,
         session_info::open_turns,
@@ -100,7 +101,7 @@ pub(crate) fn condense(
             carry_forward(worktree, made.base, made.commit, Rest::IsSetAside)?;
         } else if candidate.tip.archived
             && !candidate.touched.is_empty()
-            && !has_later(repo, &candidate.checkpoint, made.seconds)
+            && !has_later(repo, &candidate.checkpoint, made.when)
             && candidate.is_all_in(repo, tree_id)?
         {
             settle(repo, candidate, Settled::Condensed)?;
@@ -126,7 +127,7 @@ fn record_work(
     let mut committed = repo.detect_renames(made.changes(repo)?)?;
     let renamed = renamed_since(repo, touched_live(&found), &committed)?;
     let mut counting = Counting::new(repo).of_trees(made.base_tree_id(repo)?, repo.tree_of_commit(made.commit)?);
-    let (mut work, steps) = work(repo, &found, (&committed, made.seconds), renamed, &mut counting)?;
+    let (mut work, steps) = work(repo, &found, (&committed, made.when), renamed, &mut counting)?;
     if work.needs_record() {
         // Files that earlier records cover start from what those records left.
         let earlier = earlier_records(repo, note)?;
@@ -166,6 +167,22 @@ fn record_work(
         worktree.emit(&Event::Condense { record, commit, sessions, paths });
     }
     Ok(found)
+}
+
+/// Makes a record of a person's commit, which takes no work of a session, if readers would take it for a copy of a recorded commit.
+/// Its dates do not tell that it is none: a person has committed a change again that another commit of theirs had before.
+pub(crate) fn record_of_person(worktree: &Worktree<'_>, made: &Made) -> Result<()> {
+    let repo = &worktree.repo;
+    if !recorded::is_mistakable(worktree, made.base.commit_id(), made.commit, made.amended())? {
+        return Ok(());
+    }
+    let id = free_id(repo, made, &[])?;
+    let committed = repo.detect_renames(made.changes(repo)?)?;
+    let steps = [Step::new(Origin::default(), committed.clone())];
+    let work = Work::of(repo, &steps, &committed, &mut Counting::usual(repo))?;
+    let patch_id = repo.start_patch_ids(&[made.commit])?;
+    let (new, _) = record::build(worktree, made, id, &committed, (&work, &steps), patch_id)?;
+    records::append(worktree, Additions { records: vec![new], links: Vec::new() })
 }
 
 /// Returns an id for the record of a commit for which none was reserved: the last id in its message that has no record and

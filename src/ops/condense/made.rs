@@ -8,7 +8,7 @@ use crate::{
     git::Repo,
     model::{
         change::Change,
-        head_move::{HeadMove, MoveKind},
+        head_move::{HeadMove, MoveKind, When},
         refname::Base,
     },
 };
@@ -23,8 +23,8 @@ pub(crate) struct Made {
     pub(crate) parent: Option<ObjectId>,
     /// The base of the shadow that the work comes from: the parent, or the commit that was amended.
     pub(crate) base: Base,
-    /// When at the latest, in Unix seconds, as the reflog says: anybody may set the date of a commit.
-    pub(crate) seconds: Option<i64>,
+    /// When at the latest, as far as the reflog is to be believed; none if it was now, or if nothing says it.
+    pub(crate) when: Option<When>,
 }
 
 impl Made {
@@ -39,7 +39,7 @@ impl Made {
             None => false,
         };
         let base = if is_amend { moved.from } else { Base::of_head(parent) };
-        Ok(Self { commit, kind: moved.kind, parent, base, seconds: moved.seconds })
+        Ok(Self { commit, kind: moved.kind, parent, base, when: moved.when })
     }
 
     /// Returns the commit that this one replaces, if it is an amended one.

@@ -1,7 +1,7 @@
 //! Turns the part of the shadows that a commit took into a record, and carries the rest forward to the commit.
 //!
-//! Only content counts: a commit without any work of a session gets no record. Each step can be repeated: after a
-//! crash, the next command finishes what is left.
+//! Only content counts: a commit without any work of a session gets no record, unless it may be mistaken for one that has some. Each
+//! step can be repeated: after a crash, the next command finishes what is left.
 
 mod candidates;
 mod commit;
@@ -14,7 +14,7 @@ mod staged;
 mod unseen;
 
 pub(crate) use candidates::{Candidate, candidates, hold_work, steps_aside};
-pub(crate) use commit::{carry_forward, condense, link_existing, record_of, shadows_to_carry};
+pub(crate) use commit::{carry_forward, condense, link_existing, record_of, record_of_person, shadows_to_carry};
 pub(crate) use made::Made;
 pub(crate) use record::{complete, complete_ended};
 pub(crate) use renamed::renamed_since;

@@ -68,5 +68,5 @@ pub(crate) fn takes_resolution(repo: &Repo, made: &Made, copied: Option<ObjectId
         let tree_id = repo.tree_of_commit(copied)?;
         changes.retain(|change| repo.find_leaf(tree_id, change.path.as_bstr()).ok() != Some(change.after));
     }
-    hold_work(repo, &candidates(repo, made.base, false)?, &changes, made.seconds)
+    hold_work(repo, &candidates(repo, made.base, false)?, &changes, made.when)
 }

@@ -48,7 +48,11 @@ pub(super) fn relink(context: &Context, survey: &Survey) -> Result<Vec<Relinked>
         lost.retain(|record| !found.iter().any(|relinked| relinked.record == record.id));
         context.check_interrupt()?;
         if !lost.is_empty() {
-            found.extend(search(repo, survey, &lost)?);
+            for relinked in search(repo, survey, &lost)? {
+                // Somebody may have made the same change before.
+                let is_older = records::is_older(repo, relinked.commit, &survey.records[&relinked.record])?;
+                found.extend((!is_older).then_some(relinked));
+            }
         }
     }
     found.extend(by_change(context, survey, &found)?);
@@ -174,7 +178,7 @@ fn by_change(context: &Context, survey: &Survey, found: &[Relinked]) -> Result<V
     let mut more = Vec::new();
     for commit in survey.reachable.iter().filter(|commit| !known.contains(&commit.id)).take(MOST_PATCHES) {
         context.check_interrupt()?;
-        let ids = log.of_change(commit.id)?.into_iter();
+        let ids = log.of_change(commit.id)?.copied.into_iter();
         more.extend(ids.map(|record| Relinked { record, commit: commit.id, by: "change" }));
     }
     Ok(more)

@@ -22,6 +22,7 @@ use crate::{
     git::Repo,
     model::{
         change::Change,
+        copied::Copied,
         record::{Record, RecordId, ids_in_message},
         refname,
     },
@@ -84,10 +85,11 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
             ids.extend(log.of_commit(commit)?);
         }
     }
-    for commit in left_behind(repo, head)? {
-        removed_by_reset.extend(log.of_commit(commit)?);
+    let left = left_behind(repo, head)?;
+    for commit in &left {
+        removed_by_reset.extend(log.of_commit(*commit)?);
         // An earlier reset may have removed other children of this commit.
-        ids.extend(records::of_parent(repo, commit)?);
+        ids.extend(records::of_parent(repo, *commit)?);
     }
     let searches_by_path = match place {
         Place::Staged | Place::Worktree(_) => {
@@ -106,7 +108,53 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     // The caller may give only a part of the changes in the worktree.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
     let ids = ids.union(&removed_by_reset).map(|id| (*id, removed_by_reset.contains(id)));
-    records_found_at(place, repo, head_tree(repo, head)?, all, ids)
+    let mut found = Vec::new();
+    for id in records_found_at(place, repo, head_tree(repo, head)?, all, ids)? {
+        // What a reset leaves is of the commits that it removed.
+        found.extend((removed_by_reset.contains(&id) || !is_older_in(repo, &left, &id)?).then_some(id));
+    }
+    Ok(found)
+}
+
+/// Returns true if one of `commits` has half of the work of the record `id` and is no copy of its commit: it was there before.
+fn is_older_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> Result<bool> {
+    // A damaged record is no reason to refuse a commit.
+    let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
+    for commit in commits {
+        let parent = repo.parents_of(*commit)?.first().copied();
+        let is_here = parent.map_or(Ok(true), |parent| repo.is_commit(parent))?;
+        if is_here && records::copied(repo, *commit, &record)? == Copied::No {
+            let found = records_found_at(Place::In(*commit), repo, head_tree(repo, parent)?, None, [(*id, false)])?;
+            if !found.is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// Returns true if readers would take `commit` for a copy of one with a record, but its change is older: a commit had it that a reset
+/// removed from HEAD, which is `head` now, or `amended`.
+pub(crate) fn is_mistakable(
+    context: &Context,
+    head: Option<ObjectId>,
+    commit: ObjectId,
+    amended: Option<ObjectId>,
+) -> Result<bool> {
+    let repo = &context.repo;
+    let Some(log) = Log::open(repo)? else { return Ok(false) };
+    let copied = if log.of_commit(commit)?.is_empty() { log.of_change(commit)?.copied } else { Vec::new() };
+    if copied.is_empty() {
+        return Ok(false);
+    }
+    let mut left = left_behind(repo, head)?;
+    left.extend(amended);
+    for id in &copied {
+        if !is_older_in(repo, &left, id)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Returns true if `message` says that it reverts a commit of this repository. With `revert.reference`, the id is abbreviated.

@@ -13,7 +13,11 @@ use crate::{
         reconcile::Rewrite,
         record::{How, Link, RecordId},
     },
-    ops::{Context, provenance::recorded, records::Log},
+    ops::{
+        Context,
+        provenance::recorded,
+        records::{self, Log},
+    },
 };
 
 /// How many commits of each line we look at.
@@ -65,8 +69,13 @@ pub(crate) fn link_unreported(context: &Context, rewrite: &Rewrite) -> Result<()
     let mut compared = 0;
     for (old, ids) in &lost {
         for id in ids.iter().filter(|id| !known.contains(id)) {
+            // A damaged record says nothing.
+            let Some(record) = log.find(id).ok().flatten() else { continue };
             for (commit, parent) in &bare {
                 context.check_interrupt()?;
+                if records::is_older(repo, *commit, &record)? {
+                    continue;
+                }
                 compared += 1;
                 if compared <= MOST_COMPARED && recorded::is_in(context, *parent, *commit, id, rewrite.onto.is_some())?
                 {

@@ -247,8 +247,11 @@ fn filter_branch_keeps_the_records_beside_a_backup(#[case] filters: &str) {
 }
 
 /// A person's commit is older than the record of the same change.
-#[test]
-fn what_a_person_did_before_is_not_linked() {
+#[rstest::rstest]
+#[case::beside_it("git checkout -q main")]
+#[case::the_only_one("git checkout -q main; git branch -qD side")]
+#[case::after_a_reset("git reset -q --hard main; git checkpoint save -q --allow-empty")]
+fn what_a_person_did_before_is_not_linked(#[case] script: &str) {
     let world = World::with_old_commit();
     world.write("one", lines("one", 6));
     world.git(&["add", "one"]);
@@ -256,7 +259,7 @@ fn what_a_person_did_before_is_not_linked() {
     world.git(&["branch", "side", "HEAD~1"]);
     world.git(&["checkout", "-q", "side"]);
     world.agent_commit("a", "one");
-    world.git(&["checkout", "-q", "main"]);
+    world.sh(script);
     world.relink();
     is(&world, "HEAD", &[]);
     assert_eq!(sessions_of_lines(&world, "one"), ["-"; 6]);

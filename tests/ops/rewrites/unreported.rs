@@ -132,9 +132,13 @@ fn without_a_reflog(#[values(true, false)] has_hooks: bool, #[case] script: &str
 
 /// Another program has rewritten a branch that was never checked out since.
 #[rstest]
-#[case::reworded("git branch side; git update-ref refs/heads/side $(git commit-tree side^{tree} -p side^ -m other)")]
+#[case::reworded(
+    "git branch side; export GIT_COMMITTER_DATE=\"@$(($(date +%s) + 1)) +0000\"
+    git update-ref refs/heads/side $(git commit-tree side^{tree} -p side^ -m other)"
+)]
 #[case::restacked(
     "git switch -qc base HEAD~3; echo x >x; git add x; git commit -qm x; git switch -q main
+    export GIT_COMMITTER_DATE=\"@$(($(date +%s) + 1)) +0000\"
     for commit in main~2 main~1 main; do
         tree=$(git merge-tree --write-tree --merge-base=$commit^ base $commit)
         git update-ref refs/heads/base $(git commit-tree $tree -p base -m other)
@@ -255,6 +259,55 @@ fn the_same_change_by_a_person_before() {
     world.git(&["commit", "-qm", "again"]);
     assert_eq!(sessions_of_lines(&world, "a"), ["one"; 4]);
     assert_eq!(sessions_of_lines_at(&world, &person.to_string(), "a"), ["-"; 4]);
+}
+
+/// A person commits in another worktree, and `seconds` later, an agent commits the same change here. Then the person runs `script`.
+#[rstest]
+#[case::in_the_same_second(0, "true", "unknown")]
+#[case::later(1, "true", "human")]
+#[case::amend(1, "git commit -q --amend -m x", "human")]
+#[case::soft_reset(1, "git reset -q --soft HEAD~; git commit -qm x", "human")]
+#[case::soft_reset_and_amend(
+    1,
+    "git reset -q --soft HEAD~; git commit -qm x; git commit -q --amend -m y --reset-author",
+    "human"
+)]
+#[case::reset(1, "git reset -q HEAD~; git commit -qam x", "human")]
+#[case::squash(1, "echo x >>g; git commit -qam g; git reset -q --soft HEAD~2; git commit -qm x", "human")]
+#[case::stash(
+    1,
+    "git reset -q --soft HEAD~; git stash -q; git stash pop -q; git commit -qam x; echo x >>g; git commit -qam g",
+    "human"
+)]
+fn the_same_change_by_a_person_elsewhere(
+    #[values("", "-c core.hooksPath=/dev/null")] how: &str,
+    #[case] seconds: i64,
+    #[case] script: &str,
+    #[case] owner: &str,
+) {
+    let world = World::with_old_commit();
+    world.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
+    let now = world.sh("date +%s").trim().parse::<i64>().expect("a number");
+    let commit = |at: i64, command: &str| {
+        world.sh(&format!("export GIT_AUTHOR_DATE='@{at} +0000' GIT_COMMITTER_DATE='@{at} +0000'; {command}"));
+    };
+    let added = lines("added", 4);
+    world.sh(&format!("printf '{added}' >>../side/f"));
+    commit(now, "cd ../side; git commit -qam hers");
+    world.agent("one", "f", &(lines("base", 9) + &added));
+    world.sh(&format!("sleep {seconds}"));
+    commit(now + seconds, "git commit -qam his");
+    let script = script.replace("git commit", &format!("git {how} commit"));
+    world.sh(&format!("cd ../side; sleep 1.1; {script}; git checkpoint save -q --allow-empty"));
+    let owners = |revision: &str| {
+        let blame = world.done(&["blame", "--json", "--rev", revision, "-L", "10,13", "f"]);
+        let blame: serde_json::Value = serde_json::from_str(&blame).expect("JSON");
+        let spans = blame["lines"].as_array().expect("lines").iter();
+        spans.map(|span| span["owner"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!((owners("side"), owners("main")), (vec![owner.to_owned()], vec!["agent".to_owned()]));
+    assert_eq!(world.named("side"), [""; 0]);
+    world.is_whole();
 }
 
 /// Git writes the reflog before it moves HEAD.
