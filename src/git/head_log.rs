@@ -223,7 +223,7 @@ impl Repo {
     }
 
     /// Returns the moves from `from` to `to` that the reflog does not have: the commits between them, an amend if both have
-    /// the same parents, or one move of unknown kind; `when` is when they were there at the latest.
+    /// the same parents, or one move of unknown kind; `when` is the time of the next entry: the commits existed then.
     fn unlogged(&self, from: Base, to: ObjectId, when: Option<When>) -> Result<Vec<HeadMove>> {
         let (mut moves, mut next) = (Vec::new(), Some(to));
         while let Some(commit) = next.filter(|_| moves.len() < MOST_UNLOGGED) {

@@ -22,8 +22,8 @@ pub(crate) enum Copied {
     Yes,
 }
 
-/// Returns whether `commit` is a copy of a commit made at the time `made` that makes the same change; of that one, `original` is known
-/// if it is still here.
+/// Returns whether `commit` is a copy of a commit made at the time `made` that makes the same change. `original` describes that
+/// commit; none if this repository does not have it any more.
 ///
 /// A copy is not older than its original. An amended commit keeps the time of its author: one that was written before the other commit
 /// is no copy either, however late it was amended.

@@ -21,7 +21,7 @@ pub(crate) struct HeadMove {
     pub to: ObjectId,
     /// Where the entry ends; none if there is none.
     pub end: Option<LogEnd>,
-    /// When; none if nothing says it.
+    /// When HEAD moved; none if nothing says it.
     pub when: Option<When>,
 }
 
@@ -35,8 +35,8 @@ pub(crate) struct When {
 impl When {
     /// Returns when a move happened that the reflog dates `said`. The move before it was at the time `before`, and it is `now`.
     ///
-    /// `GIT_COMMITTER_DATE` dates the entries of the reflog, too. A date before that of an earlier entry, or in the future, is none of
-    /// the clock's.
+    /// `GIT_COMMITTER_DATE` dates the entries of the reflog, too. A date before that of an earlier entry, or in the future, did not
+    /// come from the clock.
     pub(crate) fn of_entry(said: i64, before: Option<i64>, now: i64) -> Self {
         if said > now || before.is_some_and(|before| said < before) {
             Self { earliest: before.unwrap_or(i64::MIN), latest: i64::MAX }

@@ -128,7 +128,7 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
     if !session_info::open_turns(context)?.is_empty() || condense::has_work_on(repo, base)? {
         return Ok(false);
     }
-    // If the commit may be mistaken for a copy of one beside it, it needs a record of its own.
+    // If readers may take the commit for a copy of a recorded one with the same parent, it needs a record of its own.
     if let Base::Commit(head) = base
         && !records::of_parent(repo, head)?.is_empty()
     {

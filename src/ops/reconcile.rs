@@ -153,7 +153,8 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> Result<&'m
     let from = starts.map(|start| {
         let is_start = |moved: &HeadMove| {
             let end = moved.end.map(|end| end.to_string());
-            // The command may have moved HEAD back to where it began: the end of the reflog tells which move came before it.
+            // The command may have moved HEAD back to the commit where it began. The end of the reflog tells such a move from
+            // the last one before the command.
             start.head == Some(moved.to.to_string()) && (start.log_end.is_none() || start.log_end == end)
         };
         // If no move leads to where the command began, it may have made all of them.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::words::piped;
-use crate::support::World;
+use crate::support::{World, processes::described};
 
 #[test]
 fn paths_count_from_where_the_agent_is() {
@@ -225,11 +225,18 @@ fn lines_that_an_agent_takes_from_a_commit_elsewhere_stay_a_persons(
     world.finish();
 }
 
-/// Nobody can tell whether it had the lines when the commit was made.
-#[test]
-fn lines_that_a_command_commits_elsewhere_are_no_persons() {
+/// It is unknown whether the command had the lines when the commit was made, even if its base has a date in the future: then the
+/// work seems to have begun after the commit.
+#[rstest::rstest]
+#[case::on_a_base_of_now("true")]
+#[case::on_a_base_of_the_future(
+    "GIT_COMMITTER_DATE='@3000000000 +0000' git commit -q --amend --no-edit
+    cd ../side; git reset -q --hard main; git-checkpoint save -q --allow-empty"
+)]
+fn lines_that_a_command_commits_elsewhere_are_no_persons(#[case] first: &str) {
     let (world, side) = with_side("../side");
     let world = world.with_clock();
+    world.sh(first);
     world.prompt("s");
     world.before("s", "1", &[]);
     world.add("f", "of s");
@@ -240,7 +247,7 @@ fn lines_that_a_command_commits_elsewhere_are_no_persons() {
     world.finish();
 }
 
-/// It is not known then whether the lines were there before.
+/// Its date was set, so it is unknown whether the lines were there before.
 #[test]
 fn the_date_of_a_commit_is_no_evidence_of_when_it_was_made() {
     let (world, side) = with_side("../side");
@@ -257,23 +264,6 @@ fn the_date_of_a_commit_is_no_evidence_of_when_it_was_made() {
     world.finish();
 }
 
-/// The work seems to have begun after the commit that took it.
-#[test]
-fn the_date_of_a_base_in_the_future_is_no_evidence_of_when_work_began() {
-    let (world, side) = with_side("../side");
-    let world = world.with_clock();
-    world.sh("GIT_COMMITTER_DATE='@3000000000 +0000' git commit -q --amend --no-edit");
-    world.sh("cd ../side; git reset -q --hard main; git-checkpoint save -q --allow-empty");
-    world.prompt("s");
-    world.before("s", "1", &[]);
-    world.add("f", "of s");
-    world.sh("cp f ../side/f; cd ../side; git -c core.hooksPath=/dev/null commit -qam s; sleep 1.1");
-    world.after("s", "1", &[]);
-    world.stop("s");
-    assert_eq!(last_owner(&world, &side), "unknown");
-    world.finish();
-}
-
 /// Returns whose the last line of `f` in the worktree `side` is.
 fn last_owner(world: &World, side: &std::path::Path) -> String {
     let side = side.display();
@@ -284,7 +274,8 @@ fn last_owner(world: &World, side: &std::path::Path) -> String {
     last["owner"].as_str().unwrap_or_default().to_owned()
 }
 
-/// An agent that works in two worktrees has stopped in one of them: what no tool named there is a person's, or of nobody known.
+/// An agent that works in two worktrees stops in the one where its turn did not begin. What no tool named there is a person's, or
+/// its author is unknown.
 #[rstest::rstest]
 #[case::tools_name_their_files(&["h"], "human")]
 #[case::a_command(&[], "unknown")]
@@ -301,6 +292,61 @@ fn a_stop_away_from_where_the_turn_began(#[case] paths: &[&str], #[case] expecte
     let blame = world.json(&["blame", "--json", "h"]);
     assert_eq!(blame["lines"][0]["owner"], "agent", "{blame}");
     assert_eq!(world.json(&["session", "show", "s", "--json"])["session"]["phase"], "idle");
+    world.finish();
+}
+
+/// The agent has never worked where it stops.
+#[test]
+fn a_stop_where_the_agent_has_not_worked_takes_nothing() {
+    let (world, side) = with_side("../side");
+    world.prompt("s");
+    world.edit("s", "1", "g", "of s");
+    world.sh("echo 'of a person' >>../side/f");
+    world.event("stop", "s", &json!({ "cwd": side.display().to_string() }));
+    assert_eq!(last_owner(&world, &side), "human");
+    world.finish();
+}
+
+#[test]
+fn a_denied_prompt_leaves_the_turn_elsewhere_open() {
+    let (world, side) = with_side("../side");
+    world.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
+    world.prompt("other");
+    world.edit("other", "1", "g", "of another session");
+    world.stop("other");
+    world.event("prompt", "s", &json!({ "cwd": side.display().to_string() }));
+    let state = || {
+        let session = world.json(&["session", "show", "s", "--json"])["session"].clone();
+        (session["phase"].clone(), session["worktree"].clone(), session["turn"].clone())
+    };
+    let payload =
+        json!({ "event": "prompt", "session": "s", "cwd": world.repo().display().to_string(), "prompt": "go" });
+    let output = world.send("generic", payload.to_string().as_bytes());
+    assert!(described(&output).contains("Send the prompt again to continue."), "{output:?}");
+    assert_eq!(state(), (json!("active"), json!("side"), json!(1)));
+    world.event("prompt", "s", &json!({ "prompt": "go on" }));
+    assert_eq!(state(), (json!("active"), json!("main"), json!(2)));
+    world.finish();
+}
+
+/// Each copy finds the turn in the other worktree, and the lock is free while one of them ends it.
+#[test]
+fn copies_of_a_prompt_elsewhere_that_come_at_once_are_one() {
+    let (world, side) = with_side("../side");
+    for turn in 1..4 {
+        let place = if turn % 2 == 1 { world.repo() } else { side.clone() };
+        let payload = json!({ "event": "prompt", "session": "s", "cwd": place.display().to_string(), "prompt": turn.to_string() });
+        let text = payload.to_string();
+        std::thread::scope(|scope| {
+            let all: Vec<_> = (0..3).map(|_| scope.spawn(|| piped(world.hook("generic"), text.as_bytes()))).collect();
+            for one in all {
+                let output = one.join().expect("no panic");
+                assert!(output.status.success(), "{output:?}");
+            }
+        });
+        let session = world.json(&["session", "show", "s", "--json"])["session"].clone();
+        assert_eq!((&session["phase"], &session["turn"]), (&json!("active"), &json!(turn)), "{session}");
+    }
     world.finish();
 }
 

@@ -42,7 +42,7 @@ fn every_event_of_every_dialect() {
     }
 }
 
-/// What a person changes while a tool runs that changes nothing is theirs; of a tool that is not known, nobody can tell.
+/// While a tool runs that writes no files, changes are a person's. While an unknown tool runs, their author is unknown.
 #[rstest::rstest]
 #[case::tasks(&["TaskCreate", "TaskGet", "TaskList", "TaskUpdate", "TaskOutput", "TaskStop", "TodoWrite"], "-")]
 #[case::shells(&["BashOutput", "KillShell"], "-")]

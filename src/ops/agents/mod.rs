@@ -79,15 +79,19 @@ pub(crate) fn is_known(repo: &Repo, id: &str) -> bool {
 fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     check_id(&report.session)?;
     prepare(context)?;
-    let mut worktree = save::lock_to_write(context)?;
+    handle_under_lock(context, report, false)
+}
+
+/// Locks the worktree and handles the event. `has_left`: the session had its turn in another worktree, and that was ended.
+fn handle_under_lock(context: &Context, report: &Report, has_left: bool) -> Result<Answer> {
+    let worktree = save::lock_to_write(context)?;
     save_unless_turns_are_known(&worktree)?;
     let event = event::Event::of(&context.repo, report);
     if event.is_repeated(&author::turns_without_stale_calls(&worktree), report) {
         return Ok(Answer::Allow);
     }
-    let ended = turn_elsewhere(&worktree, report)?;
-    if let Some(ended) = ended {
-        // Without this lock: two sessions that change places at the same time would wait for each other.
+    if !has_left && let Some(ended) = turn_elsewhere(&worktree, report)? {
+        // Ends that turn without this lock: two sessions that change places at the same time would wait for each other.
         drop(worktree);
         let left = leave_elsewhere(context, &report.session, &report.info, ended);
         // A process that begins must not fail because the old one has left another worktree damaged.
@@ -96,13 +100,14 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
         } else {
             left?;
         }
-        worktree = save::lock_to_write(context)?;
+        // Meanwhile, another process may have handled a second report of this event.
+        return handle_under_lock(context, report, true);
     }
     // Before a tool, the guard is asked first: when it denies the call, nothing has changed.
     if !matches!(report.what, What::BeforeTool(_)) {
         try_reconcile(&worktree)?;
     }
-    let answer = match dispatch(&worktree, report, &event, ended.is_some()) {
+    let answer = match dispatch(&worktree, report, &event, has_left) {
         Err(error) => return turn::write_after(&worktree, Err(error)),
         answer => unsaid::add(&worktree, report, answer?),
     };
@@ -127,6 +132,8 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
 fn turn_elsewhere(worktree: &Worktree<'_>, report: &Report) -> Result<Option<SessionEvent>> {
     let ended = match report.what {
         What::Start(_) if author::is_gone(worktree, &report.session) => SessionEvent::Stop,
+        // A prompt that is denied changes nothing.
+        What::Prompt(_) if is_deniable(worktree, report) && others(worktree, report)?.is_some() => return Ok(None),
         What::Prompt(_) | What::Stop => SessionEvent::Stop,
         What::End => SessionEvent::End,
         _ => return Ok(None),
@@ -167,24 +174,27 @@ fn start(worktree: &Worktree<'_>, report: &Report, continued: Option<&str>) -> R
 }
 
 fn prompt(worktree: &Worktree<'_>, report: &Report, text: Option<&str>) -> Result<Answer> {
-    let asked = worktree.turns().asked;
+    let is_deniable = is_deniable(worktree, report);
     let mut notes = crashed(worktree, report);
     let mut unasked = None;
     if let Some(question) = others(worktree, report)? {
-        let is_asked = asked.contains(&report.session);
-        match (report.info.on_multisession, report.is_blockable) {
-            (OnMultisession::Cancel, true) => return Ok(Answer::Deny(Message::Others(question, notes))),
-            (_, true) if !is_asked => {
+        if is_deniable {
+            if report.info.on_multisession != OnMultisession::Cancel {
                 // A user who sends the prompt again has read it.
                 worktree.edit_turns(|turns| turns.asked.push(report.session.clone()));
-                return Ok(Answer::Deny(Message::Others(question, notes)));
             }
-            (_, true) => {}
-            (_, false) => unasked = Some(question),
+            return Ok(Answer::Deny(Message::Others(question, notes)));
         }
+        unasked = Some(question).filter(|_| !report.is_blockable);
     }
     notes.extend(begin(worktree, report, Opening::Prompt(text))?);
     Ok(answer(notes, unasked))
+}
+
+/// Returns true if the prompt is denied should other sessions have uncommitted work: its user has not been asked, or wants it.
+fn is_deniable(worktree: &Worktree<'_>, report: &Report) -> bool {
+    let is_asked = worktree.turns().asked.contains(&report.session);
+    report.is_blockable && (report.info.on_multisession == OnMultisession::Cancel || !is_asked)
 }
 
 /// Follows an agent that continues without a prompt: in its open turn, or else in its last one.
@@ -248,12 +258,17 @@ fn stop(worktree: &Worktree<'_>, report: &Report, session_event: SessionEvent, h
         return Ok(Answer::Allow);
     };
     if has_left {
-        // Its tools may have changed files here, too.
-        let is_at_work_here = worktree.turns().find(&report.session).is_some();
-        let author = author::at_turn_end(worktree, &session, EndEvidence::Reported)?;
+        let saving = if worktree.turns().find(&report.session).is_some() {
+            // Its tools have changed files here, too.
+            Some(tool::Saving::all(author::at_turn_end(worktree, &session, EndEvidence::Reported)?))
+        } else if session.has_reported_tools {
+            None
+        } else {
+            Some(tool::Saving::unknown())
+        };
         guard::release(worktree, &report.session);
-        if is_at_work_here || !session.has_reported_tools {
-            tool::save(worktree, &tool::Saving::all(author))?;
+        if let Some(saving) = saving {
+            tool::save(worktree, &saving)?;
         }
     } else {
         follow_head(worktree)?;

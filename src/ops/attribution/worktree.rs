@@ -167,8 +167,8 @@ fn beyond(
     Ok(Uncommitted { work, authors: reader.authors.list, texts, copied })
 }
 
-/// Of several renames at once, each may lead to where another one begins: makes a deletion of the change of a file that has the
-/// content that another one had, or, if it is `wanted`, a new file.
+/// Splits renames that put one file in the place of another, for example `mv a t; mv b a; mv t b`: a change to content that another
+/// file had before becomes a new file if its path is `wanted`, else a deletion.
 fn part_renames(changes: &mut [Change], wanted: &mut dyn FnMut(&BString) -> bool) {
     let before: HashSet<Leaf> = changes.iter().filter_map(|change| change.before).collect();
     let is_replaced = |it: &&mut Change| it.before.is_some() && it.after.is_some_and(|after| before.contains(&after));

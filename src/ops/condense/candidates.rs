@@ -260,8 +260,8 @@ pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
     candidates.iter().find(|candidate| candidate.is_live).map_or(&[], |live| &live.touched)
 }
 
-/// Returns true if `staged` contains work of `candidates` that a session did, or may have done. It was committed at the time `made`, or
-/// none: it is to be committed.
+/// Returns true if `staged` contains work of `candidates` that a session did, or may have done. It was committed at the time `made`; none
+/// if it is to be committed now.
 pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change], made: Option<When>) -> Result<bool> {
     let steps = steps_to(repo, candidates, (staged, made), &[])?;
     // Most files are committed as a session left them: then we need not compare lines.

@@ -170,7 +170,8 @@ fn record_work(
 }
 
 /// Makes a record of a person's commit, which takes no work of a session, if readers would take it for a copy of a recorded commit.
-/// Its dates do not tell that it is none: a person has committed a change again that another commit of theirs had before.
+/// That happens if the person commits a change again that another commit of theirs had before: by its dates, the new commit may
+/// be a copy.
 pub(crate) fn record_of_person(worktree: &Worktree<'_>, made: &Made) -> Result<()> {
     let repo = &worktree.repo;
     if !recorded::is_mistakable(worktree, made.base.commit_id(), made.commit, made.amended())? {

@@ -26,7 +26,7 @@ enum Order {
 }
 
 /// Returns whether work was there when a commit was `made`. It was `begun` at one of these times or later, and then `taken` into a
-/// checkpoint: a time after that is none of the clock's.
+/// checkpoint. A time of `begun` that is later than `taken` comes from a wrong clock, and says nothing.
 fn order(made: When, begun: [Option<i64>; 2], taken: i64) -> Order {
     if taken <= made.earliest {
         Order::Before

@@ -23,7 +23,7 @@ pub(crate) struct Made {
     pub(crate) parent: Option<ObjectId>,
     /// The base of the shadow that the work comes from: the parent, or the commit that was amended.
     pub(crate) base: Base,
-    /// When at the latest, as far as the reflog is to be believed; none if it was now, or if nothing says it.
+    /// When it was made, as far as the reflog's date can be believed; none if git has just made it, or if nothing says it.
     pub(crate) when: Option<When>,
 }
 

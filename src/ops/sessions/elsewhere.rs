@@ -17,7 +17,7 @@ use crate::{
     model::{
         id_text,
         refname::decode_component,
-        session::{Phase, SessionEvent},
+        session::{Phase, Session, SessionEvent},
     },
 };
 
@@ -52,6 +52,12 @@ pub(crate) fn leave_elsewhere(
     }
     let there = Context::new(repo, context.settings.clone());
     let worktree = lock_and_follow(&there)?;
+    // Another process may have ended it meanwhile, and begun a turn here, which must not be overwritten.
+    let is_still_open = |session: Session| session.phase == Phase::Active && session.is_in(there.repo.worktree_id());
+    if !find_or_rebuild(&worktree, id)?.is_some_and(is_still_open) {
+        read_anew(context, id);
+        return Ok(None);
+    }
     save_unless_turns_are_known(&worktree)?;
     let left = turn::write_after(&worktree, leave_there(&worktree, id, info, session_event))
         .and_then(|left| condense::complete_ended(&worktree, id).map(|()| left));
