@@ -120,6 +120,7 @@ fn every_field_of_the_json_is_in_the_manual() {
         "restore --all @{1}",
         "undo",
         "verify",
+        "drop --dry-run @{0}",
         "reset",
         "reset --list",
         "prune --keep 0 --dry-run",

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
-    attribution, blame, call::Call, completions, config, diff, doctor, enable, events, exit::Exit, explain,
+    attribution, blame, call::Call, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
     globals::Globals, hook, list, man, prune, reset, restore, save, session, show, status, undo, verify, why,
 };
 use crate::error::Result;
@@ -73,6 +73,7 @@ pub(super) enum Command {
     Restore(restore::Restore),
     Undo(undo::Undo),
     Reset(reset::Reset),
+    Drop(drop::Drop),
     Session(session::Session),
     Prompts(session::Prompts),
     Verify(verify::Verify),
@@ -102,6 +103,7 @@ impl Command {
             Self::Restore(command) => command.run(call),
             Self::Undo(command) => command.run(call),
             Self::Reset(command) => command.run(call),
+            Self::Drop(command) => command.run(call),
             Self::Session(command) => command.run(call),
             Self::Prompts(command) => command.run(call),
             Self::Verify(command) => command.run(call),

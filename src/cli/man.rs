@@ -19,6 +19,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-config.5",
     "git-checkpoint-diff.1",
     "git-checkpoint-doctor.1",
+    "git-checkpoint-drop.1",
     "git-checkpoint-enable.1",
     "git-checkpoint-events.1",
     "git-checkpoint-explain.1",

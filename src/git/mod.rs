@@ -17,6 +17,7 @@ pub(crate) mod checkout_write;
 pub(crate) mod commit;
 mod conversions;
 mod converter;
+pub(crate) mod copied_commit;
 pub(crate) mod counting;
 mod deflate;
 pub(crate) mod diff;

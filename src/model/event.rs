@@ -129,6 +129,13 @@ pub enum Event {
         /// How many.
         dropped: usize,
     },
+    /// Checkpoints were dropped.
+    Drop {
+        /// Their ids.
+        ids: Vec<String>,
+        /// How many checkpoints after them were written anew.
+        rewritten: usize,
+    },
     /// An operation failed.
     Error {
         /// Which.

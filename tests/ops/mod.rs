@@ -16,6 +16,7 @@ mod byte_exact;
 mod compare;
 mod doctor;
 mod doctor_objects;
+mod drop;
 mod environment;
 mod events;
 mod growth;

@@ -1,0 +1,13 @@
+//! Puts copies in the place of checkpoints: all refs, checkpoints and files that name a checkpoint name its copy afterwards.
+//!
+//! Some checkpoints are left out: what follows one of these follows the one before it. [`Copier`] writes the copies, `refs` says
+//! where refs go, and `files` changes our own files.
+
+mod copies;
+mod files;
+mod refs;
+
+pub(crate) use copies::{Copier, Replaced};
+pub(crate) use files::follow;
+pub use refs::RefMove;
+pub(crate) use refs::{NAMESPACES, ref_moves, updates, worktree_of};
