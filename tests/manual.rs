@@ -124,6 +124,7 @@ fn every_field_of_the_json_is_in_the_manual() {
         "reset",
         "reset --list",
         "prune --keep 0 --dry-run",
+        "purge --dry-run nowhere",
     ];
     let page = page("git-checkpoint.1");
     let mut missing = BTreeSet::new();

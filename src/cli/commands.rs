@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
     attribution, blame, call::Call, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
-    globals::Globals, hook, list, man, prune, reset, restore, save, session, show, status, undo, verify, why,
+    globals::Globals, hook, list, man, prune, purge, reset, restore, save, session, show, status, undo, verify, why,
 };
 use crate::error::Result;
 
@@ -79,6 +79,7 @@ pub(super) enum Command {
     Verify(verify::Verify),
     Events(events::Events),
     Prune(prune::Prune),
+    Purge(purge::Purge),
     Doctor(doctor::Doctor),
     Config(config::Config),
     Enable(enable::Enable),
@@ -109,6 +110,7 @@ impl Command {
             Self::Verify(command) => command.run(call),
             Self::Events(command) => command.run(call),
             Self::Prune(command) => command.run(call),
+            Self::Purge(command) => command.run(call),
             Self::Doctor(command) => command.run(call),
             Self::Completions(command) => command.run(call, Cli::command()),
             Self::Config(command) => command.run(call),

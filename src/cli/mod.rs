@@ -31,6 +31,7 @@ mod output;
 mod phrase;
 mod progress;
 mod prune;
+mod purge;
 mod question;
 mod reset;
 mod restore;

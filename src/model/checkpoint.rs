@@ -163,6 +163,22 @@ pub(crate) fn relinked(message: &str, links: &Links) -> String {
     trailer::compose(subject, body, &trailers)
 }
 
+/// Returns the `message` of a checkpoint with other texts: `replace` returns what stands in the place of a text. Subject, body and
+/// the free texts among the trailers are texts; ids and names are none. Returns none if nothing is replaced.
+pub(crate) fn with_texts(message: &str, replace: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let (subject, body, old) = trailer::parse(message);
+    let (new_subject, new_body) = (replace(subject), replace(body));
+    let mut is_changed = new_subject.is_some() || new_body.is_some();
+    let mut trailers = Vec::new();
+    for (key, text) in old {
+        let new = if [NOTE, TOOL].contains(&key) { replace(text) } else { None };
+        is_changed |= new.is_some();
+        trailers.push((key, new.unwrap_or_else(|| text.to_owned())));
+    }
+    let (subject, body) = (new_subject.unwrap_or_else(|| subject.into()), new_body.unwrap_or_else(|| body.into()));
+    is_changed.then(|| trailer::compose(&subject, &body, &trailers))
+}
+
 impl Checkpoint {
     /// Returns the commit before it in time, of whichever shadow: the difference is what its contributor did.
     pub(crate) fn before_id(&self) -> ObjectId {

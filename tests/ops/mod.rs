@@ -28,6 +28,7 @@ mod lookup;
 mod message;
 mod own_directories;
 mod prune;
+mod purge;
 mod readers;
 mod records;
 mod reset;

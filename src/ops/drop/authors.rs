@@ -34,7 +34,7 @@ pub(super) struct Mixed {
 /// follows.
 pub(super) fn mixed(
     repo: &Repo,
-    copier: &Copier<'_>,
+    copier: &Copier<'_, '_>,
     left_out: &HashSet<ObjectId>,
     worktree: Option<(ObjectId, ObjectId)>,
 ) -> Result<Option<Mixed>> {

@@ -17,7 +17,7 @@ use super::{
     follow::lock_and_follow,
     locking::lock,
     lookup,
-    replace::{Copier, follow, ref_moves, updates, worktree_of},
+    replace::{Copier, Finished, follow, ref_moves, updates, worktree_of},
     session_info::open_turns,
 };
 use crate::{
@@ -137,8 +137,8 @@ fn try_drop(context: &Context, options: &Options, ask: &mut dyn FnMut(&DropDone)
     Ok(plan)
 }
 
-fn carry_out(worktree: &Worktree<'_>, copier: Copier<'_>, plan: &DropDone) -> Result<()> {
-    let (replaced, objects) = copier.finish();
+fn carry_out(worktree: &Worktree<'_>, copier: Copier<'_, '_>, plan: &DropDone) -> Result<()> {
+    let Finished { replaced, objects, .. } = copier.finish();
     let written = objects.write()?;
     failpoint::hit("drop:before-refs");
     worktree.repo.update_refs(&updates(&plan.refs))?;
@@ -177,7 +177,7 @@ fn targets(context: &Context, texts: &[String]) -> Result<Vec<Checkpoint>> {
 }
 
 /// Refuses to change what an open turn or another worktree needs.
-fn refuse_in_use(worktree: &Worktree<'_>, copier: &Copier<'_>, refs: &[RefMove]) -> Result<()> {
+fn refuse_in_use(worktree: &Worktree<'_>, copier: &Copier<'_, '_>, refs: &[RefMove]) -> Result<()> {
     let repo = &worktree.repo;
     let of_worktree = |moved: &RefMove| worktree_of(&moved.r#ref);
     if let Some(other) = refs.iter().filter_map(of_worktree).find(|other| other != repo.worktree_id()) {

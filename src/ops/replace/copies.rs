@@ -43,21 +43,48 @@ impl Replaced {
     }
 }
 
+/// What the copy of a checkpoint has in the place of what the checkpoint has.
+#[derive(Clone, Debug)]
+pub(crate) struct Edited {
+    pub(crate) tree_id: ObjectId,
+    pub(crate) side_id: Option<ObjectId>,
+    pub(crate) message: String,
+}
+
+/// Changes the content of checkpoints.
+pub(crate) trait Edit {
+    /// Returns the new content of `checkpoint`, whose new objects are added to `objects`; none if it stays.
+    fn edit(&mut self, checkpoint: &Checkpoint, objects: &mut NewObjects<'_>) -> Result<Option<Edited>>;
+}
+
+/// What a [`Copier`] has made.
+pub(crate) struct Finished<'r> {
+    pub(crate) replaced: HashMap<ObjectId, Replaced>,
+    pub(crate) copies: BTreeMap<ObjectId, ObjectId>,
+    pub(crate) objects: NewObjects<'r>,
+}
+
 /// Copies checkpoints; the copies are in `objects` until they are written.
-pub(crate) struct Copier<'r> {
+pub(crate) struct Copier<'r, 'e> {
     repo: &'r Repo,
-    left_out: &'r HashSet<ObjectId>,
+    left_out: &'e HashSet<ObjectId>,
+    edit: Option<&'e mut dyn Edit>,
     pub(crate) objects: NewObjects<'r>,
     replaced: HashMap<ObjectId, Replaced>,
     /// The copies, by what they are copies of.
     pub(crate) copies: BTreeMap<ObjectId, ObjectId>,
 }
 
-impl<'r> Copier<'r> {
+impl<'r, 'e> Copier<'r, 'e> {
     /// Returns a copier for the checkpoints of `repo`, which leaves out those of `left_out`.
-    pub(crate) fn new(repo: &'r Repo, left_out: &'r HashSet<ObjectId>) -> Self {
+    pub(crate) fn new(repo: &'r Repo, left_out: &'e HashSet<ObjectId>) -> Self {
         let objects = NewObjects::new(repo, Target::Loose);
-        Self { repo, left_out, objects, replaced: HashMap::new(), copies: BTreeMap::new() }
+        Self { repo, left_out, edit: None, objects, replaced: HashMap::new(), copies: BTreeMap::new() }
+    }
+
+    /// The same for copies with a content that `edit` has changed.
+    pub(crate) fn editing(repo: &'r Repo, left_out: &'e HashSet<ObjectId>, edit: &'e mut dyn Edit) -> Self {
+        Self { edit: Some(edit), ..Self::new(repo, left_out) }
     }
 
     /// Returns what takes the place of the commit `tip`; copies what leads to a checkpoint that is replaced or left out.
@@ -90,9 +117,9 @@ impl<'r> Copier<'r> {
         self.replaced.get(&id).copied()
     }
 
-    /// Returns what takes the place of each commit that was looked at, and the copies, which are to be written.
-    pub(crate) fn finish(self) -> (HashMap<ObjectId, Replaced>, NewObjects<'r>) {
-        (self.replaced, self.objects)
+    /// Returns what takes the place of each commit that was looked at, and the copies, whose objects are to be written.
+    pub(crate) fn finish(self) -> Finished<'r> {
+        Finished { replaced: self.replaced, copies: self.copies, objects: self.objects }
     }
 
     /// Returns true if something else takes the place of the commit `id`, or if it is left out.
@@ -129,19 +156,21 @@ impl<'r> Copier<'r> {
         };
         let after = Some(before_id).filter(|id| *id != parent_id && !is_base(*id));
         let new = Links { carried, after, tool };
-        if new == old && parent_id == checkpoint.parent_id {
+        let edited = match &mut self.edit {
+            Some(edit) => edit.edit(checkpoint, &mut self.objects)?,
+            None => None,
+        };
+        if edited.is_none() && new == old && parent_id == checkpoint.parent_id {
             return Ok(Replaced::By(checkpoint.id));
         }
+        let (tree_id, side_id) = (checkpoint.tree_id, checkpoint.side_id);
+        let unedited = || Ok(Edited { tree_id, side_id, message: self.repo.message_of(checkpoint.id)? });
+        let Edited { tree_id, side_id, message } = edited.map_or_else(unedited, Ok)?;
         // A trailer may name what is no parent, and gone.
         let is_carried_parent = old.carried.is_some_and(|id| links.contains(&id));
         let carried = new.carried.filter(|_| is_carried_parent);
-        let parents = [Some(parent_id), checkpoint.side_id, carried, new.after];
-        let message = relinked(&self.repo.message_of(checkpoint.id)?, &new);
-        let copy = CommitCopy {
-            tree_id: checkpoint.tree_id,
-            parents: parents.into_iter().flatten().collect(),
-            message: &message,
-        };
+        let parents = [Some(parent_id), side_id, carried, new.after].into_iter().flatten().collect();
+        let copy = CommitCopy { tree_id, parents, message: &relinked(&message, &new) };
         let id = self.repo.copy_commit(checkpoint.id, &copy, &mut self.objects)?;
         self.copies.insert(checkpoint.id, id);
         Ok(Replaced::By(id))

@@ -7,7 +7,7 @@ mod copies;
 mod files;
 mod refs;
 
-pub(crate) use copies::{Copier, Replaced};
-pub(crate) use files::follow;
+pub(crate) use copies::{Copier, Edit, Edited, Finished, Replaced};
+pub(crate) use files::{follow, follow_in};
 pub use refs::RefMove;
 pub(crate) use refs::{NAMESPACES, ref_moves, updates, worktree_of};

@@ -41,7 +41,7 @@ pub struct RefMove {
 ///
 /// # Errors
 /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if something that a ref leads to cannot be read.
-pub(crate) fn ref_moves(repo: &Repo, copier: &mut Copier<'_>) -> Result<Vec<RefMove>> {
+pub(crate) fn ref_moves(repo: &Repo, copier: &mut Copier<'_, '_>) -> Result<Vec<RefMove>> {
     let (mut moves, mut taken) = (Vec::new(), HashSet::new());
     let mut refs = repo.refs_below(refname::PREFIX)?;
     refs.retain(|(name, _)| NAMESPACES.iter().any(|prefix| name.starts_with(prefix)));

@@ -1,0 +1,147 @@
+//! Replaces the text in our own files below the git directories.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::text::replace_lines;
+use crate::{
+    error::{Context as _, Kind, Result},
+    model::{secret::Secret, turns::Turns},
+    state::{self, journal::Journal, turns},
+};
+
+/// The files that hold no text of others, or that other code of this command changes.
+const LEFT: [&str; 12] = [
+    "lock",
+    "index",
+    "base",
+    "loose",
+    "loose.repacking",
+    "packs",
+    "packs.repacking",
+    "turns.toml",
+    "restore.json",
+    "hooks.toml",
+    "config.toml",
+    "verify-next",
+];
+
+/// The files of a repository that have the text.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Those to change, with what is in them then; none: they are removed.
+    pub(super) changes: Vec<(PathBuf, Option<Vec<u8>>)>,
+    /// Those that stay as they are, because the user writes them or they name files.
+    pub(super) left: Vec<PathBuf>,
+}
+
+/// Looks through our files in `git_dirs`. Those of open turns are not among the result: [`turns_without`] changes these.
+pub(super) fn find(git_dirs: &[PathBuf], secret: &Secret) -> Result<Found> {
+    let mut found = Found::default();
+    for path in git_dirs.iter().flat_map(|git_dir| files_below(&state::directory(git_dir))) {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_lock = name == "lock" || path.extension().is_some_and(|end| end == "lock");
+        if is_lock || name == "index" {
+            continue;
+        }
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            read => read.context(Kind::Internal, || format!("cannot read '{}'", path.display()))?,
+        };
+        let is_damaged = path.parent().is_some_and(|directory| directory.ends_with("checkpoint/damaged"));
+        if is_damaged {
+            let inflated = inflated(&text);
+            if secret.is_in(&text) || inflated.is_some_and(|text| secret.is_in(&text)) {
+                found.changes.push((path, None));
+            }
+            continue;
+        }
+        if !secret.is_in(&text) || name == "turns.toml" {
+            continue;
+        }
+        let is_toml = path.extension().is_some_and(|end| end == "toml");
+        let new =
+            if is_toml { secret.replace(&text).filter(|new| is_toml_still(new)) } else { replace_lines(secret, &text) };
+        match new {
+            Some(new) if !LEFT.contains(&name) => found.changes.push((path, Some(new))),
+            _ => found.left.push(path),
+        }
+    }
+    Ok(found)
+}
+
+fn is_toml_still(text: &[u8]) -> bool {
+    text.to_str().is_ok_and(|text| toml::from_str::<toml::Table>(text).is_ok())
+}
+
+/// Returns the content of the file of an object; none if it is none.
+fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
+    use std::io::Read as _;
+    let mut text = Vec::new();
+    // A damaged one has a beginning.
+    let read = flate2::read::ZlibDecoder::new(bytes).read_to_end(&mut text);
+    (read.is_ok() || !text.is_empty()).then_some(text)
+}
+
+/// Writes what [`find`] has found.
+pub(super) fn write(found: &Found) -> Result<()> {
+    for (path, new) in &found.changes {
+        match new {
+            Some(new) => state::replace_file(path, new)?,
+            None => fs::remove_file(path).context(Kind::Internal, || format!("cannot remove '{}'", path.display()))?,
+        }
+    }
+    Ok(())
+}
+
+/// Returns open turns without the text; none if they do not have it.
+pub(super) fn turns_without(turns: &Turns, secret: &Secret) -> Option<Turns> {
+    let text = secret.replace_in(&turns.to_toml())?;
+    Turns::parse(&text)
+}
+
+/// Changes the open turns of the worktree with git directory `git_dir`, whose lock the caller holds. Returns true if they had the
+/// text.
+pub(super) fn purge_turns(git_dir: &Path, secret: &Secret, dry_run: bool) -> Result<bool> {
+    let held = turns::Held::read(git_dir)?;
+    let Some(new) = turns_without(&held.get(), secret) else { return Ok(false) };
+    if !dry_run {
+        held.edit(|turns| *turns = new);
+        held.write()?;
+    }
+    Ok(true)
+}
+
+/// Makes the journal of the last restore in `git_dir` name the blobs that `new` returns for those that are gone.
+pub(super) fn follow_blobs(git_dir: &Path, new: &dyn Fn(ObjectId) -> Option<ObjectId>) -> Result<()> {
+    let Some(mut journal) = Journal::read(git_dir)? else { return Ok(()) };
+    let before = journal.clone();
+    let follow = |id: &mut ObjectId| *id = new(*id).unwrap_or(*id);
+    for content in journal.steps.iter_mut().flat_map(|step| [&mut step.before, &mut step.after]).flatten() {
+        follow(&mut content.leaf.id);
+        content.raw.iter_mut().for_each(follow);
+    }
+    for slot in journal.index.iter_mut().flat_map(|change| [&mut change.before, &mut change.after]) {
+        slot.blobs_mut().into_iter().for_each(follow);
+    }
+    if journal == before { Ok(()) } else { journal.write(git_dir) }
+}
+
+/// Returns the files below `directory`; does not follow links.
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files.extend(files_below(&entry.path())),
+            Ok(kind) if kind.is_file() => files.push(entry.path()),
+            _ => {}
+        }
+    }
+    files.sort();
+    files
+}

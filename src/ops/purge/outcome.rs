@@ -1,0 +1,110 @@
+//! What a purge finds, changes and leaves.
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{contents::paths_of, files::Found, scan::Scan};
+use crate::{
+    error::Result,
+    model::{id_text, path_text, refname, secret::Secret},
+    ops::Context,
+};
+
+/// For how many files we look for a commit of the user that has them.
+const MOST_PLACES: usize = 20;
+
+/// A file with the text that the user holds, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// The file.
+    #[serde(serialize_with = "path_text::serialize")]
+    pub path: BString,
+    /// A commit that has it so; none if it is only staged or in a lost commit.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub commit: Option<ObjectId>,
+    /// A ref that leads to the commit.
+    pub r#ref: Option<String>,
+}
+
+/// The result. Serializes to what `purge --json` prints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Purged {
+    /// The version of the JSON format.
+    pub version: u32,
+    /// How many checkpoints have the text.
+    pub checkpoints: usize,
+    /// How many checkpoints are written anew: these, and those after them.
+    pub rewritten: usize,
+    /// How many lists of prompts in records have the text.
+    pub prompts: usize,
+    /// How many pieces of transcripts have the text.
+    pub transcripts: usize,
+    /// The paths of files in checkpoints that have the text.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub paths: Vec<BString>,
+    /// Our own files that have the text.
+    pub files: Vec<String>,
+    /// How many objects are removed.
+    pub objects: usize,
+    /// What has the text and stays, because the user has it.
+    pub kept: Vec<Kept>,
+    /// The files of worktrees that still have the text: the next save stores it again.
+    pub worktree: Vec<String>,
+    /// Our own files that still have the text.
+    pub left: Vec<String>,
+    /// True if names of files have the text: they stay.
+    pub in_names: bool,
+    /// The objects that could not be removed.
+    pub stay: Vec<String>,
+    /// The refs that were fetched from remotes, which have copies of checkpoints.
+    pub fetched: Vec<String>,
+    /// True if nothing was done.
+    pub dry_run: bool,
+}
+
+impl Purged {
+    /// Returns true if there is nothing to remove.
+    pub fn is_empty(&self) -> bool {
+        self.rewritten + self.prompts + self.transcripts + self.files.len() + self.objects == 0
+    }
+}
+
+/// Returns what is known before the plan: what stays.
+pub(super) fn of(context: &Context, secret: &Secret, scan: &Scan, found: &Found, turns: &[PathBuf]) -> Result<Purged> {
+    let repo = &context.repo;
+    let shown = |path: &Path| {
+        let common = repo.common_dir();
+        path.strip_prefix(common).map_or_else(|_| path.display().to_string(), |path| path.display().to_string())
+    };
+    let mut files: Vec<String> = found.changes.iter().map(|(path, _)| shown(path)).collect();
+    files.extend(turns.iter().map(|git_dir| shown(&git_dir.join("checkpoint/turns.toml"))));
+    files.sort();
+    let left = found.left.iter().map(|path| shown(path)).collect();
+    let mut kept = Vec::new();
+    for (number, id) in scan.of_user.iter().enumerate() {
+        let path = paths_of(scan, [id].into_iter()).into_iter().next().unwrap_or_default();
+        let place = if number < MOST_PLACES { repo.place_of(*id, refname::PREFIX)? } else { None };
+        let (commit, name) = place.map_or((None, None), |place| (Some(place.commit), place.name));
+        kept.push(Kept { path, commit, r#ref: name.map(|name| name.to_str_lossy().into_owned()) });
+    }
+    kept.sort_by(|a, b| a.path.cmp(&b.path));
+    let paths = paths_of(scan, scan.found.iter().chain(&scan.of_user));
+    let mut roots = vec![repo.worktree_root().to_owned()];
+    roots.extend(repo.other_worktrees().into_iter().map(|(_, root)| root));
+    let mut worktree = Vec::new();
+    for (number, root) in roots.iter().enumerate() {
+        for path in &paths {
+            let file = root.join(path.to_path_lossy());
+            let is_file = file.symlink_metadata().is_ok_and(|it| it.is_file());
+            if is_file && std::fs::read(&file).is_ok_and(|text| secret.is_in(&text)) {
+                let name = if number == 0 { Path::new(&*path.to_path_lossy()).to_owned() } else { file };
+                worktree.push(name.display().to_string());
+            }
+        }
+    }
+    let fetched = repo.refs_below(refname::FETCHED)?.into_iter().map(|(name, _)| name).collect();
+    Ok(Purged { version: 1, files, left, kept, worktree, fetched, in_names: scan.is_in_names, ..Purged::default() })
+}

@@ -1,0 +1,280 @@
+//! Purging a text: no object and no file below the git directory has it afterwards, and all else is as it was.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    os::unix::process::ExitStatusExt as _,
+    path::Path,
+    process::{Output, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::support::{World, processes::described, program};
+
+const SECRET: &str = "the \"door\" code is caf\u{e9} 4711";
+
+/// Returns the names of files below `folder` that hold one of `spellings`, as they are or inflated.
+fn files_with(folder: &Path, spellings: &[String], found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).expect("readable").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files_with(&path, spellings, found);
+            continue;
+        }
+        let bytes = fs::read(&path).expect("readable");
+        let mut inflated = Vec::new();
+        drop(flate2::read::ZlibDecoder::new(&bytes[..]).read_to_end(&mut inflated));
+        if has(&bytes, spellings) || has(&inflated, spellings) {
+            found.push(path.display().to_string());
+        }
+    }
+}
+
+fn has(bytes: &[u8], spellings: &[String]) -> bool {
+    spellings.iter().any(|spelling| bytes.windows(spelling.len()).any(|part| part == spelling.as_bytes()))
+}
+
+/// The text as it is, and as it is in JSON.
+fn spellings(text: &str) -> Vec<String> {
+    let json = serde_json::to_string(text).expect("text").trim_matches('"').to_owned();
+    let twice = serde_json::to_string(&json).expect("text").trim_matches('"').to_owned();
+    vec![text.to_owned(), json.replace('\u{e9}', "\\u00e9"), json, twice]
+}
+
+/// Returns where the repository of `world` has `text`: files, and `object` for one in a pack.
+fn places(world: &World, text: &str) -> Vec<String> {
+    let spellings = spellings(text);
+    let mut found = Vec::new();
+    files_with(&world.repo().join(".git"), &spellings, &mut found);
+    let objects = world.command("git").args(["cat-file", "--batch-all-objects", "--unordered", "--batch"]).output();
+    if has(&objects.expect("git runs").stdout, &spellings) {
+        found.push("object".into());
+    }
+    found
+}
+
+fn purge(world: &World, arguments: &[&str], text: &str) -> Output {
+    let mut child = world
+        .command(program())
+        .args(["purge", "--stdin"])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    child.stdin.take().expect("piped").write_all(text.as_bytes()).expect("it reads");
+    child.wait_with_output().expect("it ends")
+}
+
+fn purged(world: &World, text: &str) -> Value {
+    let output = purge(world, &["--force", "--json"], text);
+    assert!(output.status.success(), "{}", described(&output));
+    assert!(!described(&output).contains("4711"), "it prints no secret: {}", described(&output));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn prompt(world: &World, transcript: &Path, text: &str) {
+    let mut file = fs::File::options().append(true).create(true).open(transcript).expect("it can be written");
+    let line = json!({ "type": "user", "text": text, "raw": json!({ "text": text }).to_string() }).to_string();
+    file.write_all(format!("{line}\n").as_bytes()).expect("it can be written");
+    let path = transcript.to_str().expect("plain");
+    world.done(&["session", "prompt", "s", "--agent", "claude-code", "--transcript", path, "--message", text]);
+}
+
+/// A repository in which all that we store has the text.
+fn world() -> World {
+    let world = World::with_hooks();
+    let transcript = world.root().join("transcript.jsonl");
+    let config = |line: &str| format!("one\n{line}\nthree\n");
+    prompt(&world, &transcript, &format!("use {SECRET} for it\nplease"));
+    world.write("config.env", config(SECRET));
+    world.write("f", "of the agent\n");
+    world.settle();
+    world.done(&["save", "-q", "-m", &format!("saved: {SECRET}\n\nand {SECRET}")]);
+    world.write("f", "of the agent\nmore\n");
+    world.settle();
+    world.done(&["session", "stop", "s"]);
+    world.git(&["add", "f"]);
+    world.git(&["commit", "-q", "-m", "f"]);
+    world.write("config.env", config(SECRET) + "mine\n");
+    world.write("crlf", format!("{SECRET}\r\nx\n"));
+    world.write(".gitattributes", "crlf text\n");
+    world.settle();
+    world.done(&["save", "-q", "-m", "mine"]);
+    world.done(&["verify", "-q"]);
+    world.git(&["update-ref", "refs/checkpoints/tags/t", "refs/checkpoints/verified/main"]);
+    world.write("f", "later\n");
+    world.done(&["restore", "-q", "@{1}", "f"]);
+    world.done(&["reset", "-q"]);
+    world.write("config.env", "one\ngone\nthree\nmine\n");
+    world.write("crlf", "gone\r\nx\n");
+    world.write("g", "1\n");
+    world.settle();
+    world.done(&["save", "-q", "-m", "later"]);
+    prompt(&world, &transcript, &format!("again {SECRET}"));
+    world
+}
+
+#[test]
+fn nothing_of_ours_has_it_afterwards() {
+    for is_packed in [false, true] {
+        let world = world();
+        let record = world.json(&["explain", "--json", "HEAD"]);
+        let before = places(&world, SECRET);
+        assert!(before.iter().any(|place| place == "object"), "{before:?}");
+        assert!(before.iter().any(|place| place.contains("sessions/")), "{before:?}");
+        if is_packed {
+            world.git(&["gc", "-q"]);
+            world.git(&["multi-pack-index", "write"]);
+            world.git(&["commit-graph", "write", "--reachable"]);
+        }
+        let (facts, others) = (world.facts(), world.json(&["attribution", "--json", "HEAD"]));
+        let plan = purge(&world, &["--dry-run", "--json"], SECRET);
+        let plan: Value = serde_json::from_slice(&plan.stdout).expect("JSON");
+        assert_eq!((places(&world, SECRET).is_empty(), plan["dry_run"].as_bool()), (false, Some(true)));
+        let done = purged(&world, &format!("{SECRET}\n"));
+        assert_eq!(places(&world, SECRET), Vec::<String>::new(), "{done:#}");
+        assert_eq!(done["paths"], json!(["config.env", "crlf"]), "{done:#}");
+        assert!(done["prompts"].as_u64() > Some(0) && done["transcripts"].as_u64() > Some(0), "{done:#}");
+        assert_eq!((&done["kept"], &done["left"], &done["worktree"]), (&json!([]), &json!([]), &json!([])));
+        world.assert_accounted("after the purge");
+        assert_eq!(world.facts(), facts);
+        assert_eq!(world.json(&["attribution", "--json", "HEAD"]), others);
+        let now = world.json(&["explain", "--json", "HEAD"]);
+        assert_eq!(now["commit"], record["commit"]);
+        assert!(now.to_string().contains("use [purged] for it"), "{now:#}");
+        let listed = world.done(&["list", "--all"]);
+        assert!(listed.contains("saved: [purged]"), "{listed}");
+        assert_eq!(
+            world.git(&["rev-parse", "refs/checkpoints/tags/t"]),
+            world.git(&["rev-parse", "refs/checkpoints/verified/main"])
+        );
+        assert_eq!(world.git(&["show", "refs/checkpoints/tags/t:config.env"]), "one\n[purged]\nthree\nmine\n");
+        world.done(&["undo"]);
+        world.write("g", "2\n");
+        world.settle();
+        world.done(&["session", "stop", "s"]);
+        world.done(&["doctor"]);
+        world.assert_sound("after the next save");
+        let again = purge(&world, &["--force"], SECRET);
+        assert_eq!(again.status.code(), Some(1), "{}", described(&again));
+    }
+}
+
+#[test]
+fn other_lines_keep_their_authors() {
+    let world = World::with_commit();
+    world.write("h", format!("mine\n{SECRET}\n"));
+    world.settle();
+    world.done(&["save", "-q"]);
+    world.done(&["session", "prompt", "s", "--agent", "claude-code"]);
+    world.write("h", format!("mine\n{SECRET}\nof the agent\n"));
+    world.settle();
+    world.done(&["session", "stop", "s"]);
+    let lines = || world.json(&["blame", "--json", "h"])["lines"].clone();
+    let before = lines();
+    let done = purged(&world, SECRET);
+    assert_eq!(done["worktree"], json!(["h"]));
+    assert_eq!(lines(), before);
+    world.assert_sound("after the purge");
+}
+
+#[test]
+fn what_the_user_holds_stays_and_is_named() {
+    let world = World::with_commit();
+    world.write("kept.env", format!("{SECRET}\n"));
+    world.write("lost.env", format!("1 {SECRET}\n"));
+    world.write("staged.env", format!("2 {SECRET}\n"));
+    world.write("ours.env", format!("3 {SECRET}\n"));
+    world.settle();
+    world.done(&["save", "-q"]);
+    // One is in a commit, one in a commit that was dropped, and one is staged.
+    world.sh("git add lost.env; git commit -q -m lost; git reset -q HEAD~; git reflog expire --expire=all --all");
+    world.sh("git add kept.env; git commit -q -m kept; git add staged.env; rm ours.env lost.env");
+    let facts = world.facts();
+    let output = purge(&world, &[], SECRET);
+    assert_eq!(output.status.code(), Some(1), "without a terminal, nobody can agree: {}", described(&output));
+    assert!(described(&output).contains("--force"), "{}", described(&output));
+    let done = purged(&world, SECRET);
+    let kept: Vec<&str> =
+        done["kept"].as_array().expect("a list").iter().filter_map(|it| it["path"].as_str()).collect();
+    assert_eq!((kept, &done["paths"]), (vec!["kept.env", "lost.env", "staged.env"], &json!(["ours.env"])), "{done:#}");
+    assert_eq!((done["kept"][0]["ref"].as_str(), done["kept"][1]["ref"].as_str()), (Some("main"), None));
+    assert_eq!(world.facts(), facts);
+    world.assert_sound("after the purge");
+    assert_eq!(world.git(&["show", ":staged.env"]), format!("2 {SECRET}\n"));
+}
+
+#[test]
+fn other_worktrees_are_purged_too() {
+    let world = World::with_commit();
+    world.git(&["worktree", "add", "-q", "../other"]);
+    world.write("../other/a.env", format!("{SECRET}\n"));
+    world.settle();
+    world.sh("cd ../other; git checkpoint session prompt s --agent claude-code --message x; echo 1 >b; git checkpoint save -q");
+    let lock = fs::File::open(world.repo().join(".git/worktrees/other/checkpoint/lock")).expect("it is there");
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("it can be locked");
+    world.git(&["config", "checkpoint.lock-timeout", "100ms"]);
+    let output = purge(&world, &["--force"], SECRET);
+    assert!(!output.status.success() && !places(&world, SECRET).is_empty(), "{}", described(&output));
+    drop(lock);
+    let done = purged(&world, SECRET);
+    assert_eq!(places(&world, SECRET), Vec::<String>::new(), "{done:#}");
+    let still = done["worktree"][0].as_str().expect("a path");
+    assert!(still.ends_with("other/a.env"), "{still}");
+    world.sh("cd ../other; rm a.env; git checkpoint session stop s; git checkpoint list");
+    world.assert_sound("after the purge");
+}
+
+#[test]
+fn after_a_crash_a_second_purge_does_the_rest() {
+    for step in ["purge:before-files", "purge:before-refs", "purge:after-refs", "purge:after-pack"] {
+        let world = world();
+        world.git(&["gc", "-q"]);
+        let mut command = world.command(program());
+        let died =
+            command.args(["purge", "--force", SECRET]).env("CHECKPOINT_FAILPOINT", step).output().expect("it runs");
+        assert_eq!(died.status.signal(), Some(6), "{step}: {}", described(&died));
+        world.assert_sound(step);
+        world.done(&["list"]);
+        drop(purge(&world, &["--force"], SECRET));
+        assert_eq!(places(&world, SECRET), Vec::<String>::new(), "{step}");
+        world.assert_accounted(step);
+        world.done(&["undo"]);
+        world.done(&["session", "stop", "s"]);
+        world.assert_sound(step);
+    }
+}
+
+#[test]
+fn what_is_left_of_dropped_checkpoints_goes_too() {
+    let world = World::with_commit();
+    world.write("a", format!("{SECRET}\n"));
+    world.settle();
+    world.done(&["save", "-q"]);
+    world.done(&["drop", "-f", "@"]);
+    world.write("a", "gone\n");
+    assert!(!places(&world, SECRET).is_empty());
+    purged(&world, SECRET);
+    let left: Vec<String> = places(&world, SECRET);
+    assert_eq!(left, Vec::<String>::new());
+    world.assert_sound("after the purge");
+}
+
+#[test]
+fn texts_that_cannot_be_purged_are_refused() {
+    let world = World::with_commit();
+    for text in ["", "abc", " \n ", "purged"] {
+        let output = purge(&world, &["--force"], text);
+        assert_eq!(output.status.code(), Some(128), "{text:?}: {}", described(&output));
+    }
+    let output = world.checkpoint(&["purge"]);
+    assert_eq!(output.status.code(), Some(129), "{}", described(&output));
+    let output = world.checkpoint(&["purge", "nowhere to be found"]);
+    assert_eq!(
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).contains("nothing of ours")),
+        (Some(1), true)
+    );
+}

@@ -1,0 +1,29 @@
+repository
+printf 'token=correct-horse-battery\n' >config.env
+tick
+git checkpoint save -q -m 'with a secret: correct-horse-battery'
+printf 'token=correct-horse-battery\nmore\n' >config.env
+tick
+git checkpoint save -q -m 'more'
+run git checkpoint purge nowhere-to-be-found
+sh_run 'echo correct-horse-battery | git checkpoint purge --dry-run -'
+note 'without a terminal, --force has to say that it may go'
+sh_run 'echo correct-horse-battery | git checkpoint purge -'
+printf 'token=\nmore\n' >config.env
+sh_run 'echo correct-horse-battery | git checkpoint purge --stdin --force'
+run git checkpoint list
+run git checkpoint show @{0} --stat
+sh_run 'git cat-file --batch-all-objects --unordered --batch | grep -a -c correct-horse'
+note 'what a branch has stays'
+printf 'key: tell-nobody\n' >kept
+git checkpoint save -q -m 'kept'
+git add kept
+git commit -q -m 'kept'
+remember
+printf 'key: tell-nobody\nmine\n' >kept
+git checkpoint save -q -m 'mine'
+sh_run 'echo tell-nobody | git checkpoint purge --stdin --force'
+sh_run 'echo tell-nobody | git checkpoint purge --stdin --dry-run --json'
+note 'mistakes'
+run git checkpoint purge
+run git checkpoint purge abc
