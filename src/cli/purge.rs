@@ -26,11 +26,23 @@ const LISTED: usize = 20;
 #[derive(clap::Args, Debug)]
 pub(super) struct Purge {
     /// The texts; '-' reads one from standard input. The shell keeps what is typed here in its history
-    #[arg(value_name = "text", required_unless_present = "stdin")]
+    #[arg(value_name = "text", required_unless_present_any = ["stdin", "paths", "checkpoints"])]
     texts: Vec<std::ffi::OsString>,
     /// Read a text from standard input; a terminal does not show it
     #[arg(long)]
     stdin: bool,
+    /// Remove the files that <pathspec> matches from checkpoints, whatever is in them
+    #[arg(long = "path", id = "paths", value_name = "pathspec", num_args = 1.., conflicts_with_all = ["texts", "stdin"])]
+    paths: Vec<std::ffi::OsString>,
+    /// Drop <checkpoint> and delete what only it has
+    #[arg(
+        long = "checkpoint",
+        id = "checkpoints",
+        value_name = "checkpoint",
+        num_args = 1..,
+        conflicts_with_all = ["texts", "stdin", "paths"]
+    )]
+    checkpoints: Vec<String>,
     /// Do not ask
     #[arg(short, long)]
     force: bool,
@@ -51,7 +63,9 @@ impl Purge {
         if self.stdin || !reads.is_empty() {
             texts.push(read_text(&context, &mut call.out)?);
         }
-        let options = purge::Options { texts, force: self.force, dry_run: self.dry_run };
+        let paths = Call::pathspecs(&context.repo, &self.paths)?;
+        let (checkpoints, force, dry_run) = (self.checkpoints, self.force, self.dry_run);
+        let options = purge::Options { texts, paths, checkpoints, force, dry_run };
         let progress = call.progress("searching");
         let mut progress = Some(progress);
         let out = &mut call.out;
@@ -90,8 +104,12 @@ fn read_text(context: &Context, out: &mut Output) -> Result<Vec<u8>> {
 fn found(plan: &Purged) -> Vec<String> {
     let mut lines = Vec::new();
     if plan.rewritten > 0 {
-        let (found, all) = (phrase::count(plan.checkpoints, "checkpoint"), plan.rewritten);
-        lines.push(format!("found in {found}; {all} get new ids"));
+        let found = phrase::count(plan.checkpoints, "checkpoint");
+        let ids =
+            if plan.rewritten == 1 { "1 gets another id".into() } else { format!("{} get other ids", plan.rewritten) };
+        lines.push(format!("found in {found}; {ids}"));
+    } else if plan.checkpoints > 0 {
+        lines.push(format!("found in {} to which no ref leads", phrase::count(plan.checkpoints, "checkpoint")));
     }
     lines.extend(listed("  ", plan.paths.iter().map(phrase::quoted)));
     if plan.prompts > 0 {
@@ -150,8 +168,14 @@ fn print(done: &Purged, out: &mut Output) -> Result<()> {
     for line in stays(done) {
         out.stderr(&format!("{line}\n"));
     }
+    for name in done.fetched.iter().take(LISTED) {
+        out.warning(&format!("'{}' was fetched, is not searched, and may have it", printable(name)));
+    }
     if done.is_empty() {
-        return out.note("nothing of ours has the text");
+        return out.note("nothing to purge was found");
+    }
+    if done.dry_run && done.objects == 0 {
+        return Ok(());
     }
     if done.dry_run {
         return out.note(&format!("would remove {}", phrase::count(done.objects, "object")));
@@ -159,9 +183,6 @@ fn print(done: &Purged, out: &mut Output) -> Result<()> {
     out.note(&format!("purged; removed {}", phrase::count(done.objects, "object")))?;
     for id in done.stay.iter().take(LISTED) {
         out.warning(&format!("the object {id} is in a kept pack or in another repository, and stays"));
-    }
-    for name in done.fetched.iter().take(LISTED) {
-        out.warning(&format!("'{}' was fetched and may have it", printable(name)));
     }
     out.hint(
         "other clones and hosts, backups, transcripts of the agent and the history of the shell may still have it",

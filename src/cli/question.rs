@@ -32,13 +32,13 @@ pub(super) fn read_hidden(prompt: &str, go_on: &dyn Fn() -> Result<()>, out: &mu
     }
     let what = || "cannot read from the terminal".to_owned();
     out.flush()?;
-    out.stderr(prompt);
     let stdin = std::io::stdin();
     let modes = tcgetattr(&stdin).context(Kind::User, what)?;
     let shown = Shown(modes.clone());
     let mut hidden = modes;
     hidden.local_modes.remove(LocalModes::ECHO);
     tcsetattr(&stdin, OptionalActions::Flush, &hidden).context(Kind::User, what)?;
+    out.stderr(prompt);
     loop {
         go_on()?;
         let mut ready = [PollFd::new(&stdin, PollFlags::IN)];

@@ -12,11 +12,16 @@ use gix::ObjectId;
 use super::Repo;
 use crate::error::Result;
 
+/// How many commits that add or remove an object we look at.
+const MOST_COMMITS: &str = "-10";
+
 /// Where the user keeps an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// A commit that brings the object.
     pub(crate) commit: ObjectId,
+    /// The path that it has there.
+    pub(crate) path: BString,
     /// A ref that leads to the commit; none if only a reflog or another lost commit does.
     pub(crate) name: Option<BString>,
 }
@@ -68,13 +73,23 @@ impl Repo {
 
     /// Returns the ids in the reflogs of all worktrees, except those of refs that begin with `ours`.
     fn logged_ids(&self, ours: Option<&str>) -> Result<BTreeSet<ObjectId>> {
-        if self.common_dir().join("reftable").exists() {
-            let listed = self.run_git(&["rev-list", "--reflog", "--no-walk"], None)?;
-            return Ok(listed.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect());
-        }
         let mut ids = BTreeSet::new();
         let linked = fs::read_dir(self.common_dir().join("worktrees")).into_iter().flatten().flatten();
-        for git_dir in linked.map(|entry| entry.path()).chain([self.common_dir().to_owned()]) {
+        let git_dirs = linked.map(|entry| entry.path()).chain([self.common_dir().to_owned()]);
+        if self.common_dir().join("reftable").exists() {
+            for git_dir in git_dirs {
+                let of = format!("--git-dir={}", git_dir.display());
+                for name in self.run_git(&[&of, "reflog", "list"], None)?.lines() {
+                    let name = name.to_str_lossy();
+                    if ours.is_none_or(|ours| !name.starts_with(ours)) {
+                        let listed = self.run_git(&[&of, "rev-list", "--walk-reflogs", &name], None)?;
+                        ids.extend(listed.lines().filter_map(|line| ObjectId::from_hex(line).ok()));
+                    }
+                }
+            }
+            return Ok(ids);
+        }
+        for git_dir in git_dirs {
             let logs = git_dir.join("logs");
             for file in files_below(&logs) {
                 if ours.is_some_and(|ours| file.strip_prefix(&logs).is_ok_and(|name| name.starts_with(ours))) {
@@ -93,15 +108,26 @@ impl Repo {
     /// Returns a commit of the user that brings the object `id`, and a ref that leads to it.
     pub(crate) fn place_of(&self, id: ObjectId, ours: &str) -> Result<Option<Place>> {
         let (find, exclude) = (format!("--find-object={id}"), format!("--exclude={ours}*"));
-        let arguments = ["log", "-1", "--format=%H", &find, "-m", "--root", &exclude, "--all", "--reflog"];
+        let arguments = ["log", MOST_COMMITS, "--format=%H", &find, "-m", "--root", &exclude, "--all", "--reflog"];
         let found = self.try_git(&arguments, None)?;
-        let Ok(commit) = ObjectId::from_hex(found.stdout.trim()) else { return Ok(None) };
+        // Git also names the commit that takes the object away.
+        let mut place = None;
+        for commit in found.stdout.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()) {
+            let tree = self.run_git(&["ls-tree", "-r", "-z", &commit.to_string()], None)?;
+            let entry = format!(" {id}");
+            let mut entries = tree.split_str("\0").filter_map(|line| line.split_once_str("\t"));
+            if let Some((_, path)) = entries.find(|(about, _)| about.ends_with(entry.as_bytes())) {
+                place = Some((commit, BString::from(path)));
+                break;
+            }
+        }
+        let Some((commit, path)) = place else { return Ok(None) };
         let contains = format!("--contains={commit}");
         let listed = self.try_git(&["for-each-ref", "--format=%(refname:short)%00%(refname)", &contains], None)?;
         let names = listed.stdout.lines().filter_map(|line| line.split_once_str("\0"));
         let name =
             names.filter(|(_, full)| !full.starts_with_str(ours)).map(|(short, _)| short.as_bstr().to_owned()).next();
-        Ok(Some(Place { commit, name }))
+        Ok(Some(Place { commit, path, name }))
     }
 
     /// Removes the reflogs of refs that begin with `ours`: they have the ids of what the refs led to.

@@ -5,6 +5,7 @@ use std::{
     path::PathBuf,
 };
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{Repo, presence::may_exist, repack::ids_in};
@@ -25,6 +26,9 @@ impl Repo {
     /// # Errors
     /// [`Kind::Race`] if git or another process repacks.
     pub(crate) fn remove_objects(&self, ids: &HashSet<ObjectId>) -> Result<Vec<ObjectId>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
         let directory = state::ensure_directory(self.common_dir())?;
         let busy = || Error::race("the objects are being repacked").with_hint("run it again when that is done");
         if self.is_git_collecting() {
@@ -49,8 +53,10 @@ impl Repo {
                 _ => {}
             }
         }
-        let fresh = Self::open(self.git_dir())?;
-        Ok(ids.iter().copied().filter(|id| fresh.has_object(*id)).collect())
+        let input: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        let left = self.run_git(&["cat-file", "--batch-check=%(objectname)"], Some(input.as_bytes()))?;
+        // Of one that is gone, git says that it is missing.
+        Ok(left.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
     }
 
     fn objects_path(&self) -> PathBuf {

@@ -19,7 +19,8 @@ const MOST_MEMORY: usize = 256 << 20;
 
 /// Texts to be replaced.
 pub(crate) struct Secret {
-    pattern: Regex,
+    /// None if nothing is to be found.
+    pattern: Option<Regex>,
 }
 
 impl Secret {
@@ -46,6 +47,9 @@ impl Secret {
                 all.push(redacted);
             }
         }
+        if all.is_empty() {
+            return Ok(Self { pattern: None });
+        }
         // Of two that begin alike, the longer one counts.
         all.sort_by_key(|text| std::cmp::Reverse(text.len()));
         let expression = all.iter().map(|text| expression_of(text)).collect::<Vec<_>>().join("|");
@@ -55,18 +59,23 @@ impl Secret {
             .dfa_size_limit(MOST_MEMORY)
             .build()
             .map_err(|_| "a text to purge is too long")?;
-        Ok(Self { pattern })
+        Ok(Self { pattern: Some(pattern) })
+    }
+
+    /// Returns true if there is no text.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.pattern.is_none()
     }
 
     /// Returns true if `bytes` have the text.
     pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
-        self.pattern.is_match(bytes)
+        self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(bytes))
     }
 
     /// Returns `bytes` with [`PURGED`] in the place of the text; none if they do not have it. The number of lines stays.
     pub(crate) fn replace(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let (mut out, mut done) = (Vec::new(), 0);
-        for found in self.pattern.find_iter(bytes) {
+        for found in self.pattern.iter().flat_map(|pattern| pattern.find_iter(bytes)) {
             out.extend_from_slice(&bytes[done..found.start()]);
             for (number, line) in found.as_bytes().split(|byte| *byte == b'\n').enumerate() {
                 if number > 0 {

@@ -264,6 +264,115 @@ fn what_is_left_of_dropped_checkpoints_goes_too() {
 }
 
 #[test]
+fn a_path_is_removed_whatever_is_in_it() {
+    let world = World::with_commit();
+    world.write("conf/base.env", "of the base\n");
+    world.sh("git add -A; git commit -q -m base");
+    world.write("conf/base.env", format!("of the base\n{SECRET}\n"));
+    world.write("conf/new.env", format!("{SECRET}\n"));
+    world.write("f", "mine\n");
+    world.write(".gitattributes", "conf/crlf.env text\n");
+    world.write("conf/crlf.env", format!("{SECRET}\r\n"));
+    world.settle();
+    world.done(&["save", "-q", "-m", "one"]);
+    world.write("conf/new.env", format!("{SECRET}\nmore\n"));
+    world.write("f", "mine\nmore\n");
+    world.settle();
+    world.done(&["save", "-q", "-m", "two"]);
+    world.done(&["restore", "-q", "@{1}"]);
+    let lines = world.json(&["blame", "--json", "f"])["lines"].clone();
+    let facts = world.facts();
+    let output = world.checkpoint(&["purge", "--json", "--force", "--path", "conf"]);
+    assert!(output.status.success(), "{}", described(&output));
+    let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(done["paths"], json!(["conf/base.env", "conf/crlf.env", "conf/new.env"]), "{done:#}");
+    assert_eq!(done["worktree"], done["paths"]);
+    assert_eq!(places(&world, SECRET), Vec::<String>::new());
+    assert_eq!(world.facts(), facts);
+    world.assert_sound("after the purge");
+    let tip = world.shadows().join(" ");
+    assert_eq!(world.git(&["ls-tree", "-r", "--name-only", &tip]), ".gitattributes\nconf/base.env\nf\n");
+    assert_eq!(world.git(&["show", &format!("{tip}:conf/base.env")]), "of the base\n");
+    assert_eq!(world.json(&["blame", "--json", "f"])["lines"], lines);
+    // A restore leaves what it does not know alone.
+    world.write("f", "other\n");
+    world.done(&["restore", "-q", "@{0}"]);
+    world.done(&["undo", "-q"]);
+    assert_eq!(fs::read_to_string(world.repo().join("conf/new.env")).expect("it is there"), format!("{SECRET}\n"));
+    world.assert_sound("after the restore");
+}
+
+#[test]
+fn a_checkpoint_goes_with_all_that_only_it_has() {
+    let world = World::with_commit();
+    let save = |text: &str| {
+        world.write("a", text);
+        world.settle();
+        world.json(&["save", "--json"])["id"].as_str().expect("an id").to_owned()
+    };
+    let ids = [save("1\n"), save(&format!("{SECRET}\n")), save("3\n")];
+    let output = world.checkpoint(&["purge", "--checkpoint", &ids[1]]);
+    assert_eq!(output.status.code(), Some(1), "{}", described(&output));
+    let plan = world.json(&["purge", "--dry-run", "--json", "--checkpoint", &ids[1]]);
+    assert_eq!((plan["checkpoints"].as_u64(), plan["rewritten"].as_u64()), (Some(1), Some(1)));
+    world.git(&["gc", "-q"]);
+    let done = world.json(&["purge", "--force", "--json", "--checkpoint", &ids[1]]);
+    // Two commits, and a blob with its tree.
+    assert_eq!(done["objects"].as_u64(), Some(4), "{done:#}");
+    assert_eq!(places(&world, SECRET), Vec::<String>::new());
+    assert_eq!(world.git(&["show", &format!("{}:a", ids[0])]), "1\n");
+    world.assert_sound("after the purge");
+    let last = save(&format!("{SECRET}\n"));
+    world.write("a", "5\n");
+    world.done(&["drop", "-f", &last]);
+    assert!(!places(&world, SECRET).is_empty());
+    world.done(&["purge", "-f", "--checkpoint", &last]);
+    assert_eq!(places(&world, SECRET), Vec::<String>::new());
+    world.assert_sound("after the second purge");
+}
+
+#[test]
+fn a_purge_of_a_checkpoint_that_was_killed_is_finished() {
+    let world = World::with_commit();
+    world.write("a", format!("{SECRET}\n"));
+    world.settle();
+    let id = world.json(&["save", "--json"])["id"].as_str().expect("an id").to_owned();
+    world.write("a", "gone\n");
+    let arguments = ["purge", "-f", "--checkpoint", &id];
+    let mut command = world.command(program());
+    let died = command.args(arguments).env("CHECKPOINT_FAILPOINT", "purge:after-drop").output().expect("it runs");
+    assert_eq!(died.status.signal(), Some(6), "{}", described(&died));
+    world.assert_sound("after the crash");
+    world.done(&arguments);
+    assert_eq!(places(&world, SECRET), Vec::<String>::new());
+    world.assert_sound("after the purge");
+}
+
+#[test]
+fn reflogs_of_our_refs_go_whatever_stores_the_refs() {
+    for format in ["files", "reftable"] {
+        let world = World::new();
+        if !world.try_git(&["init", "-q", "-b", "main", &format!("--ref-format={format}"), "."]).status.success() {
+            continue;
+        }
+        world.git(&["config", "core.logAllRefUpdates", "always"]);
+        world.git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+        world.write("a", format!("{SECRET}\n"));
+        world.settle();
+        world.done(&["save", "-q"]);
+        world.write("a", format!("{SECRET}\nmore\n"));
+        world.settle();
+        world.done(&["save", "-q"]);
+        world.write("a", "gone\n");
+        let log = world.git(&["reflog", "HEAD"]);
+        let done = purged(&world, SECRET);
+        assert_eq!((places(&world, SECRET), &done["kept"]), (Vec::new(), &json!([])), "{format}: {done:#}");
+        assert_eq!(world.git(&["reflog", "HEAD"]), log, "{format}");
+        world.assert_sound(format);
+    }
+}
+
+#[test]
 fn texts_that_cannot_be_purged_are_refused() {
     let world = World::with_commit();
     for text in ["", "abc", " \n ", "purged"] {
@@ -274,7 +383,7 @@ fn texts_that_cannot_be_purged_are_refused() {
     assert_eq!(output.status.code(), Some(129), "{}", described(&output));
     let output = world.checkpoint(&["purge", "nowhere to be found"]);
     assert_eq!(
-        (output.status.code(), String::from_utf8_lossy(&output.stdout).contains("nothing of ours")),
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).contains("nothing to purge")),
         (Some(1), true)
     );
 }

@@ -101,14 +101,23 @@ pub fn drop_checkpoints(
 }
 
 fn try_drop(context: &Context, options: &Options, ask: &mut dyn FnMut(&DropDone) -> Result<bool>) -> Result<DropDone> {
-    let repo = &context.repo;
     let worktree = if options.dry_run { lock(context)? } else { lock_and_follow(context)? };
+    drop_in(&worktree, options, ask)
+}
+
+/// Does the same under a lock that the caller holds.
+pub(super) fn drop_in(
+    worktree: &Worktree<'_>,
+    options: &Options,
+    ask: &mut dyn FnMut(&DropDone) -> Result<bool>,
+) -> Result<DropDone> {
+    let repo = &worktree.repo;
     let journal = Journal::read(repo.git_dir())?;
     if journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying) {
         return Err(Error::refused("an earlier restore was interrupted")
             .with_hint("'git checkpoint restore --continue' finishes it, 'git checkpoint undo' reverses it"));
     }
-    let targets = targets(context, &options.targets)?;
+    let targets = targets(worktree, &options.targets)?;
     let left_out: HashSet<ObjectId> = targets.iter().map(|target| target.id).collect();
     let mut copier = Copier::new(repo, &left_out);
     let refs = ref_moves(repo, &mut copier)?;
@@ -116,8 +125,8 @@ fn try_drop(context: &Context, options: &Options, ask: &mut dyn FnMut(&DropDone)
         return Err(Error::user(format!("no ref leads to the checkpoint '{}': it is dropped already", target.id))
             .with_hint("'git gc' removes it in due time"));
     }
-    refuse_in_use(&worktree, &copier, &refs)?;
-    let lost = loses(&worktree, &left_out, &refs)?;
+    refuse_in_use(worktree, &copier, &refs)?;
+    let lost = loses(worktree, &left_out, &refs)?;
     let names = |id: &ObjectId| left_out.contains(id);
     let ends_undo = journal.is_some_and(|journal| [journal.target, journal.pre_restore].iter().any(names));
     let dropped = targets.into_iter().map(|it| DroppedCheckpoint {
@@ -133,7 +142,7 @@ fn try_drop(context: &Context, options: &Options, ask: &mut dyn FnMut(&DropDone)
     if plan.needs_consent() && !options.force && !ask(&plan)? {
         return Err(Error::refused("nothing was dropped").with_hint("'--force' drops them all the same"));
     }
-    carry_out(&worktree, copier, &plan)?;
+    carry_out(worktree, copier, &plan)?;
     Ok(plan)
 }
 
@@ -151,7 +160,7 @@ fn carry_out(worktree: &Worktree<'_>, copier: Copier<'_, '_>, plan: &DropDone) -
 }
 
 /// Returns the checkpoints of this worktree that `texts` name, each once.
-fn targets(context: &Context, texts: &[String]) -> Result<Vec<Checkpoint>> {
+pub(super) fn targets(context: &Context, texts: &[String]) -> Result<Vec<Checkpoint>> {
     let mut targets: Vec<Checkpoint> = Vec::new();
     for text in texts {
         let id = lookup::resolve(context, text)?;
@@ -232,7 +241,7 @@ fn would_mix(repo: &Repo, mixed: &authors::Mixed) -> Error {
         Some(id) => (
             format!("the checkpoint {} '{}'", id.to_hex_with_len(10), subject(id).unwrap_or_default()),
             "drop it together with those after it, or set the shadow aside with 'git checkpoint reset' and let \
-             'git checkpoint prune' drop all of it",
+             'git checkpoint prune' drop all of it; 'git checkpoint purge' removes a text or a file from all checkpoints",
         ),
         None => ("the worktree".to_owned(), "commit them, or put an earlier state back with 'git checkpoint restore'"),
     };

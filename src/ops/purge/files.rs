@@ -11,7 +11,7 @@ use gix::ObjectId;
 use super::text::replace_lines;
 use crate::{
     error::{Context as _, Kind, Result},
-    model::{secret::Secret, turns::Turns},
+    model::{secret::Secret, slot::Slot, step::Content, turns::Turns},
     state::{self, journal::Journal, turns},
 };
 
@@ -117,10 +117,21 @@ pub(super) fn purge_turns(git_dir: &Path, secret: &Secret, dry_run: bool) -> Res
     Ok(true)
 }
 
-/// Makes the journal of the last restore in `git_dir` name the blobs that `new` returns for those that are gone.
-pub(super) fn follow_blobs(git_dir: &Path, new: &dyn Fn(ObjectId) -> Option<ObjectId>) -> Result<()> {
+/// Makes the journal of the last restore in `git_dir` name the blobs that `new` returns for those that are gone. Files with blobs
+/// for which `is_removed` returns true are not undone any more.
+pub(super) fn follow_blobs(
+    git_dir: &Path,
+    new: &dyn Fn(ObjectId) -> Option<ObjectId>,
+    is_removed: &dyn Fn(&ObjectId) -> bool,
+) -> Result<()> {
     let Some(mut journal) = Journal::read(git_dir)? else { return Ok(()) };
     let before = journal.clone();
+    let is_left = |content: &Content| !is_removed(&content.leaf.id) && !content.raw.iter().any(is_removed);
+    journal.steps.retain(|step| step.before.iter().chain(&step.after).all(is_left));
+    journal.index.retain_mut(|change| {
+        let slots = [&mut change.before, &mut change.after];
+        slots.into_iter().flat_map(Slot::blobs_mut).all(|id| !is_removed(id))
+    });
     let follow = |id: &mut ObjectId| *id = new(*id).unwrap_or(*id);
     for content in journal.steps.iter_mut().flat_map(|step| [&mut step.before, &mut step.after]).flatten() {
         follow(&mut content.leaf.id);
@@ -130,6 +141,17 @@ pub(super) fn follow_blobs(git_dir: &Path, new: &dyn Fn(ObjectId) -> Option<Obje
         slot.blobs_mut().into_iter().for_each(follow);
     }
     if journal == before { Ok(()) } else { journal.write(git_dir) }
+}
+
+/// The stat cache names blobs that are gone.
+pub(super) fn remove_cache(git_dir: &Path) -> Result<()> {
+    let path = state::directory(git_dir).join("index");
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).context(Kind::Internal, || format!("cannot remove '{}'", path.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the files below `directory`; does not follow links.

@@ -4,9 +4,11 @@
 //! locks are held from the plan to the end. New objects and files come before the refs move, and old objects go last, so that
 //! after a crash, the same command does the rest.
 
+mod checkpoints;
 mod contents;
 mod files;
 mod logs;
+mod options;
 mod outcome;
 mod scan;
 mod text;
@@ -33,7 +35,7 @@ use super::{
     turn,
 };
 use crate::{
-    error::{Context as _, Error, Kind, Result},
+    error::{Error, Kind, Result},
     git::{Repo, new_objects::NewObjects, refs::RefUpdate},
     model::{event::Event, refname, secret::Secret},
     state::{
@@ -43,18 +45,8 @@ use crate::{
     },
 };
 
+pub use options::Options;
 pub use outcome::Purged;
-
-/// What to remove, and how.
-#[derive(Clone, Default)]
-pub struct Options {
-    /// The texts.
-    pub texts: Vec<Vec<u8>>,
-    /// Remove them without asking.
-    pub force: bool,
-    /// Only report what would happen.
-    pub dry_run: bool,
-}
 
 /// Removes texts from all that we store. Asks `ask` first, unless `options` say to force it.
 ///
@@ -78,37 +70,41 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
             ));
         }
     }
-    let scan = Scan::of(repo, &secret)?;
-    let mut contents = Contents::new(repo, &secret, &scan);
+    if !options.checkpoints.is_empty() {
+        return checkpoints::purge(&worktree, options, ask);
+    }
+    let scan = Scan::of(repo, &secret, &options.paths)?;
+    let mut contents = Contents::new(repo, &secret, &scan, repo.pathspec(&options.paths)?);
     let work = Work::plan(repo, &secret, &scan, &mut contents)?;
     let found = files::find(&git_dirs, &secret)?;
     let with_turns = purge_turns(&worktree, &git_dirs, &secret, true)?;
-    let mut plan = outcome::of(context, &secret, &scan, &found, &with_turns)?;
+    let mut plan = outcome::of(context, &secret, &scan, &found, &with_turns, &contents.removed)?;
     plan.checkpoints = contents.checkpoints.len();
     plan.rewritten = work.copied.len();
     (plan.prompts, plan.transcripts) = work.counts;
-    plan.paths = paths_of(&scan, work.blobs.iter()).into_iter().collect();
+    plan.paths = paths_of(&scan, work.blobs.iter().chain(&scan.at_paths)).into_iter().collect();
     plan.objects = work.gone.len();
     plan.dry_run = options.dry_run;
     if options.dry_run || plan.is_empty() {
         return Ok(plan);
     }
     if !options.force && !ask(&plan)? {
-        return Err(Error::refused("nothing was purged").with_hint("'--force' purges it without asking"));
+        return Err(options::no());
     }
+    let is_removed = |id: &ObjectId| scan.at_paths.contains(id);
     let new_blob = |id: ObjectId| contents.blobs.new.get(&id).copied();
     let written = work.objects.write()?;
     failpoint::hit("purge:before-files");
     let replaced = |id: ObjectId| work.replaced.get(&id).copied();
     for git_dir in &git_dirs {
-        files::follow_blobs(git_dir, &new_blob)?;
-        remove_cache(git_dir)?;
+        files::follow_blobs(git_dir, &new_blob, &is_removed)?;
+        files::remove_cache(git_dir)?;
         if git_dir != repo.git_dir() {
             follow_in(git_dir, &replaced)?;
         }
     }
     super::replace::follow(&worktree, &replaced)?;
-    remove_cache(repo.git_dir())?;
+    files::remove_cache(repo.git_dir())?;
     purge_turns(&worktree, &git_dirs, &secret, false)?;
     files::write(&found)?;
     failpoint::hit("purge:before-refs");
@@ -119,8 +115,8 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
     written.check_and_release()?;
     let held = repo.held(&work.gone, &scan.others, None)?;
     let gone: HashSet<ObjectId> = work.gone.difference(&held).copied().collect();
-    plan.objects = gone.len();
     plan.stay = repo.remove_objects(&gone)?.into_iter().map(|id| id.to_string()).collect();
+    plan.objects = gone.len() - plan.stay.len();
     context.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
     Ok(plan)
 }
@@ -139,17 +135,6 @@ fn lock_others(context: &Context) -> Result<(Vec<PathBuf>, Vec<Lock>)> {
         git_dirs.push(git_dir);
     }
     Ok((git_dirs, locks))
-}
-
-/// The stat cache names blobs that are gone.
-fn remove_cache(git_dir: &std::path::Path) -> Result<()> {
-    let path = state::directory(git_dir).join("index");
-    match fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).context(Kind::Internal, || format!("cannot remove '{}'", path.display()))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Changes the open turns of all worktrees. Returns the git directories whose turns have the text.
@@ -227,7 +212,8 @@ impl<'r> Work<'r> {
             logs.replace(*id, &mut objects)?;
         }
         gone.extend(contents.blobs.new.keys().copied().chain(contents.trees.changed()));
-        for (side, _) in contents.sides.iter().filter(|(id, new)| **new != Some(**id)) {
+        gone.extend(contents.left_trees.iter().chain(&scan.at_paths));
+        for side in &contents.sides {
             let tree_id = repo.tree_of_commit(*side)?;
             gone.extend([*side, tree_id]);
             gone.extend(

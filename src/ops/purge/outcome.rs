@@ -1,6 +1,9 @@
 //! What a purge finds, changes and leaves.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -68,12 +71,19 @@ pub struct Purged {
 impl Purged {
     /// Returns true if there is nothing to remove.
     pub fn is_empty(&self) -> bool {
-        self.rewritten + self.prompts + self.transcripts + self.files.len() + self.objects == 0
+        self.checkpoints + self.rewritten + self.prompts + self.transcripts + self.files.len() + self.objects == 0
     }
 }
 
 /// Returns what is known before the plan: what stays.
-pub(super) fn of(context: &Context, secret: &Secret, scan: &Scan, found: &Found, turns: &[PathBuf]) -> Result<Purged> {
+pub(super) fn of(
+    context: &Context,
+    secret: &Secret,
+    scan: &Scan,
+    found: &Found,
+    turns: &[PathBuf],
+    removed: &BTreeSet<BString>,
+) -> Result<Purged> {
     let repo = &context.repo;
     let shown = |path: &Path| {
         let common = repo.common_dir();
@@ -85,13 +95,16 @@ pub(super) fn of(context: &Context, secret: &Secret, scan: &Scan, found: &Found,
     let left = found.left.iter().map(|path| shown(path)).collect();
     let mut kept = Vec::new();
     for (number, id) in scan.of_user.iter().enumerate() {
-        let path = paths_of(scan, [id].into_iter()).into_iter().next().unwrap_or_default();
+        let known = paths_of(scan, [id].into_iter()).into_iter().next();
         let place = if number < MOST_PLACES { repo.place_of(*id, refname::PREFIX)? } else { None };
+        let of_place = place.as_ref().map(|place| place.path.clone());
         let (commit, name) = place.map_or((None, None), |place| (Some(place.commit), place.name));
+        let path = known.or(of_place).unwrap_or_default();
         kept.push(Kept { path, commit, r#ref: name.map(|name| name.to_str_lossy().into_owned()) });
     }
     kept.sort_by(|a, b| a.path.cmp(&b.path));
-    let paths = paths_of(scan, scan.found.iter().chain(&scan.of_user));
+    let mut paths = paths_of(scan, scan.found.iter().chain(&scan.of_user));
+    paths.extend(removed.iter().cloned());
     let mut roots = vec![repo.worktree_root().to_owned()];
     roots.extend(repo.other_worktrees().into_iter().map(|(_, root)| root));
     let mut worktree = Vec::new();
@@ -99,7 +112,8 @@ pub(super) fn of(context: &Context, secret: &Secret, scan: &Scan, found: &Found,
         for path in &paths {
             let file = root.join(path.to_path_lossy());
             let is_file = file.symlink_metadata().is_ok_and(|it| it.is_file());
-            if is_file && std::fs::read(&file).is_ok_and(|text| secret.is_in(&text)) {
+            let has_text = || std::fs::read(&file).is_ok_and(|text| secret.is_in(&text));
+            if is_file && (removed.contains(path) || has_text()) {
                 let name = if number == 0 { Path::new(&*path.to_path_lossy()).to_owned() } else { file };
                 worktree.push(name.display().to_string());
             }

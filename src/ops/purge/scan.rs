@@ -7,15 +7,23 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use crate::{
     error::Result,
-    git::Repo,
-    model::{checkpoint::Checkpoint, refname, secret::Secret},
+    git::{Repo, pathspec::Pathspec, side::Side},
+    model::{
+        change::{Change, Mode},
+        checkpoint::Checkpoint,
+        refname,
+        secret::Secret,
+    },
+    ops::chain::carry_forward::base_tree,
 };
 
 /// What the objects of a repository have of a text.
 pub(super) struct Scan {
     /// The blobs that have it and that only we hold.
     pub(super) found: HashSet<ObjectId>,
-    /// The blobs that have it and that the user holds as well.
+    /// The blobs that are at one of the paths to remove, and that only we hold.
+    pub(super) at_paths: HashSet<ObjectId>,
+    /// The blobs that have it, or are there, and that the user holds as well.
     pub(super) of_user: BTreeSet<ObjectId>,
     /// A path of each object behind our refs; empty for commits.
     pub(super) paths: HashMap<ObjectId, BString>,
@@ -29,6 +37,36 @@ pub(super) struct Scan {
     pub(super) noted: Vec<ObjectId>,
     /// True if a name in a tree has it.
     pub(super) is_in_names: bool,
+}
+
+/// All commits that are stored, reachable or not.
+pub(super) struct Commits {
+    pub(super) checkpoints: Vec<ObjectId>,
+    pub(super) sides: Vec<ObjectId>,
+    /// Those of the logs of records and transcripts.
+    pub(super) logs: BTreeSet<ObjectId>,
+    /// The user's.
+    pub(super) others: Vec<ObjectId>,
+}
+
+impl Commits {
+    pub(super) fn read(repo: &Repo) -> Result<Self> {
+        let refs = repo.refs_below(refname::PREFIX)?;
+        let is_log = |name: &str| name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS);
+        let log_tips: Vec<ObjectId> = refs.iter().filter(|(name, _)| is_log(name)).map(|(_, id)| *id).collect();
+        let logs = log_commits(repo, &log_tips)?;
+        let mut commits = Self { checkpoints: Vec::new(), sides: Vec::new(), logs, others: Vec::new() };
+        for id in repo.all_commits()? {
+            repo.check_interrupt()?;
+            match if commits.logs.contains(&id) { Sort::Log } else { sort_of(repo, id)? } {
+                Sort::Checkpoint => commits.checkpoints.push(id),
+                Sort::Side => commits.sides.push(id),
+                Sort::Log => drop(commits.logs.insert(id)),
+                Sort::OfUser => commits.others.push(id),
+            }
+        }
+        Ok(commits)
+    }
 }
 
 /// What a commit is.
@@ -78,29 +116,17 @@ impl Scan {
     ///
     /// # Errors
     /// If an object cannot be read: it may have the text.
-    pub(super) fn of(repo: &Repo, secret: &Secret) -> Result<Self> {
-        let refs = repo.refs_below(refname::PREFIX)?;
-        let mut tips: Vec<ObjectId> = refs.iter().map(|(_, id)| *id).collect();
-        let is_log = |name: &str| name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS);
-        let log_tips: Vec<ObjectId> = refs.iter().filter(|(name, _)| is_log(name)).map(|(_, id)| *id).collect();
-        let mut logs = log_commits(repo, &log_tips)?;
-        let (mut checkpoints, mut others) = (Vec::new(), Vec::new());
-        for id in repo.all_commits()? {
-            repo.check_interrupt()?;
-            match if logs.contains(&id) { Sort::Log } else { sort_of(repo, id)? } {
-                Sort::Checkpoint => checkpoints.push(id),
-                Sort::Side => tips.push(id),
-                Sort::Log => drop(logs.insert(id)),
-                Sort::OfUser => others.push(id),
-            }
-        }
-        tips.extend(checkpoints.iter().chain(&logs));
+    pub(super) fn of(repo: &Repo, secret: &Secret, paths_to_remove: &[BString]) -> Result<Self> {
+        let Commits { checkpoints, sides, logs, others } = Commits::read(repo)?;
+        let mut tips: Vec<ObjectId> = repo.refs_below(refname::PREFIX)?.into_iter().map(|(_, id)| id).collect();
+        tips.extend(checkpoints.iter().chain(&sides).chain(&logs));
         let mut paths = repo.objects_behind(&tips, refname::PREFIX)?;
         let mut noted = repo.noted_objects();
         noted.retain(|id| !paths.contains_key(id) && repo.has_object(*id));
         paths.extend(noted.iter().map(|id| (*id, BString::default())));
         let mut scan = Self {
             found: HashSet::new(),
+            at_paths: HashSet::new(),
             of_user: BTreeSet::new(),
             paths,
             logs,
@@ -110,13 +136,19 @@ impl Scan {
             is_in_names: false,
         };
         scan.read(repo, secret)?;
-        let of_user = repo.held(&scan.found, &scan.others, Some(refname::PREFIX))?;
+        scan.find_at(repo, paths_to_remove)?;
+        let found = scan.found.union(&scan.at_paths).copied().collect();
+        let of_user = repo.held(&found, &scan.others, Some(refname::PREFIX))?;
         scan.found.retain(|id| !of_user.contains(id));
+        scan.at_paths.retain(|id| !of_user.contains(id));
         scan.of_user.extend(of_user);
         Ok(scan)
     }
 
     fn read(&mut self, repo: &Repo, secret: &Secret) -> Result<()> {
+        if secret.is_nothing() {
+            return Ok(());
+        }
         let mut buffer = Vec::new();
         for id in self.paths.keys() {
             repo.check_interrupt()?;
@@ -131,6 +163,71 @@ impl Scan {
             }
         }
         Ok(())
+    }
+
+    fn find_at(&mut self, repo: &Repo, paths: &[BString]) -> Result<()> {
+        let mut pathspec = repo.pathspec(paths)?;
+        for id in &self.checkpoints {
+            let Some(checkpoint) = repo.checkpoint(*id)? else { continue };
+            for (tree, change) in leaves_at(repo, &checkpoint, &mut pathspec)? {
+                if let Some(leaf) = change.after {
+                    self.at_paths.insert(leaf.id);
+                    self.paths.insert(leaf.id, tree.path_of(&change));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the leaves at `pathspec` in which `checkpoint` differs from its base: files, what is staged, exact bytes and unmerged
+/// content, each with the tree that has it.
+pub(super) fn leaves_at(
+    repo: &Repo,
+    checkpoint: &Checkpoint,
+    pathspec: &mut Pathspec<'_>,
+) -> Result<Vec<(Tree, Change)>> {
+    if pathspec.is_empty() {
+        return Ok(Vec::new());
+    }
+    let empty = repo.empty_tree_id();
+    // Git may have removed the base of what no ref leads to.
+    let base = base_tree(repo, checkpoint).unwrap_or(empty);
+    let side = checkpoint.side_id.map_or_else(|| Ok(Side::default()), |id| repo.read_side(id))?;
+    let trees = [
+        (Tree::Files, base, Some(checkpoint.tree_id)),
+        (Tree::Index, base, side.index_tree_id),
+        (Tree::Raw, empty, side.raw_tree_id),
+        (Tree::Unmerged, empty, side.unmerged_tree_id),
+    ];
+    let mut leaves = Vec::new();
+    for (tree, before, after) in trees.into_iter().filter_map(|(tree, before, after)| Some((tree, before, after?))) {
+        for change in repo.diff_trees(before, after)? {
+            let is_blob = change.after.is_some_and(|leaf| leaf.mode != Mode::Gitlink);
+            if is_blob && pathspec.matches(tree.path_of(&change).as_bstr()) {
+                leaves.push((tree, change));
+            }
+        }
+    }
+    Ok(leaves)
+}
+
+/// A tree of a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tree {
+    Files,
+    Index,
+    Raw,
+    Unmerged,
+}
+
+impl Tree {
+    /// Returns the path of the file in the worktree.
+    pub(super) fn path_of(self, change: &Change) -> BString {
+        match self {
+            Self::Unmerged => change.path.split_once_str("/").map_or_else(BString::default, |(_, path)| path.into()),
+            Self::Files | Self::Index | Self::Raw => change.path.clone(),
+        }
     }
 }
 

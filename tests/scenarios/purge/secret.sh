@@ -24,6 +24,17 @@ printf 'key: tell-nobody\nmine\n' >kept
 git checkpoint save -q -m 'mine'
 sh_run 'echo tell-nobody | git checkpoint purge --stdin --force'
 sh_run 'echo tell-nobody | git checkpoint purge --stdin --dry-run --json'
+note 'a file with all that is in it'
+run git checkpoint purge --path kept
+run git checkpoint purge --force --path kept
+run git checkpoint show @{0} --stat
+note 'a checkpoint with all that only it has'
+printf 'one\n' >one
+git checkpoint save -q -m 'one'
+printf 'two\n' >one
+git checkpoint save -q -m 'two'
+run git checkpoint purge --checkpoint @{1} --dry-run
+run git checkpoint purge --checkpoint @{1} --force
 note 'mistakes'
 run git checkpoint purge
 run git checkpoint purge abc
