@@ -3,9 +3,9 @@
 //! [`follow_head`] is the main function. Each save calls it, and so does [`lock_and_follow`], with which other commands begin.
 //! No hook has to run for that: the file `base` says where HEAD was at the last look.
 //!
-//! The order matters. `reconcile` first makes the records of the commits since then and takes committed work out of the
-//! shadows. What the worktree still has of the rest is then carried forward. Each step writes the file `base` last, so after a
-//! crash the next command repeats the step.
+//! The order matters. First, `reconcile` makes records of the commits since then, and takes their work out of the shadows, the
+//! chains of checkpoints on a commit. Then, [`follow_head`] carries forward the other work that the worktree still has. Each
+//! step writes the file `base` last, so after a crash the next command repeats the step.
 
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ pub(crate) fn lock_and_follow(context: &Context) -> Result<Worktree<'_>> {
 /// Brings the checkpoints of `worktree` up to date with HEAD, unless an earlier call under the same lock has done so.
 pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     let repo = &worktree.repo;
-    // During a rebase, HEAD is at commits on which no work was based: the work stays where it is until the end.
+    // A rebase moves HEAD to commits that no work is based on. Until the rebase ends, the work stays on its old base.
     if repo.is_rebasing() {
         return Ok(());
     }
@@ -77,7 +77,8 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
         Ok(end) => end,
         Err(error) => {
             worktree.check_interrupt()?;
-            // The work stays on its old base until the commits have their records. A save must not fail for that.
+            // A save must not fail because a record cannot be made. The work stays on its old base, and the next command tries
+            // again.
             return worktree.emit_failure("condense", Err(error)).or(Ok(()));
         }
     };
@@ -86,7 +87,8 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
         if let Some(known) = known {
             if let Err(error) = follow_from(worktree, known) {
                 worktree.check_interrupt()?;
-                // The work stays on its old base, and the next command tries again. A save must not fail for that.
+                // A save must not fail because the work cannot be carried forward. The work stays on its old base, and the next
+                // command tries again.
                 return worktree.emit_failure("follow", Err(error)).or(Ok(()));
             }
             failpoint::hit("follow:before-base");
@@ -97,8 +99,8 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Carries the shadows on `known`, where HEAD was, forward to HEAD, and with them the baselines of turns that have no
-/// checkpoint yet.
+/// Carries the shadows on `known`, where HEAD was, forward to HEAD. Does the same for the baselines of open turns that have no
+/// checkpoint yet. A baseline is a checkpoint of the worktree as the turn found it.
 fn follow_from(worktree: &Worktree<'_>, known: (Base, Option<LogEnd>)) -> Result<()> {
     let repo = &worktree.repo;
     // What a reset removed from HEAD is older than the work in the shadows, so its checkpoints come first.
@@ -185,7 +187,7 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option
         return Ok(());
     }
     let mut removed_commits = left_behind(repo, Some(head))?;
-    // HEAD may have moved to other commits between the known one and the reset.
+    // HEAD may have been at other commits between the last look and the reset: the reflog says what each reset left.
     let (moves, _) = repo.head_moves((known, end), head)?;
     let resets = moves.iter().filter(|moved| moved.kind == MoveKind::Reset);
     let mut olds: Vec<ObjectId> = resets.filter_map(|moved| moved.from.commit_id()).collect();
@@ -194,20 +196,22 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
-    // If there is a shadow on HEAD, it has the authors already, except of what was committed and reset since.
+    // If HEAD has moved since the last look, a shadow there already has the authors of this content. If HEAD is back where it
+    // was, the shadow is older than the commit and its reset.
     if shadow.tip.is_some() && known_id != head {
         return Ok(());
     }
     let mut doubtful = BTreeSet::new();
     if author::is_any_silent(worktree)? {
         doubtful.extend(moves.iter().filter(|moved| moved.kind.makes_commit()).map(|moved| moved.to));
-        // A doubtful commit may have taken the place of the known one.
+        // Such a commit, which an agent may have made without a report, may have amended the known one. The reset has then
+        // removed both.
         if !doubtful.is_empty() && !removed_commits.contains(&known_id) && !repo.reaches(vec![head], known_id, 0)? {
             removed_commits.push(known_id);
             olds.insert(0, known_id);
         }
     }
-    // What turns here began with was there before the commits.
+    // The baselines of open turns are older than the removed commits, so they go into the shadow first.
     let begun = if known_id == head {
         OpenTurn::add_baselines(worktree, &mut shadow, Contributor::Unknown)?
     } else {
@@ -216,7 +220,7 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let seen_objects = objects.write()?;
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
-    // Archived shadows have the author of each line: first take up the work of sessions from them.
+    // Archived shadows know the author of each line of the work of sessions, so first take up that work from them.
     take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect(), Some(known))?;
     let (expected, taken_up_tree_id, mut written) = (shadow.expected, shadow.last_tree_id(), Vec::new());
     for old in olds {
@@ -253,8 +257,8 @@ fn reset_content(
     changes: &[Change],
 ) -> Result<Vec<ContributorEdits>> {
     let old_tree_id = repo.tree_of_commit(old)?;
-    // The records may list a file for a session although no archived shadow has its work. Then the records of each commit
-    // decide who changed it. Humans wrote all other content, unless an agent may have.
+    // For some files no archived shadow has the work. If the records list a session for such a file, or if a commit is doubtful,
+    // [`steps_of_commits`] examines each commit. The author of all other content is a human, or unknown if a commit is doubtful.
     let of_sessions = paths_of_sessions(repo, old, removed_commits)?;
     let (mut since_taken_up, mut unknown) = (Vec::new(), BTreeSet::new());
     for change in changes {
@@ -297,7 +301,7 @@ fn add_reset_content<'c>(
     Ok(written)
 }
 
-/// How many commits are examined one by one.
+/// The most commits that [`steps_of_commits`] examines one by one.
 const MOST_STEPS: usize = 64;
 
 /// A contributor, and what the contributor changed.
@@ -352,7 +356,7 @@ fn steps_of_commits(
     Ok(steps)
 }
 
-/// Returns the files with work of sessions in the records of `old`, and of its ancestors among `removed_commits`.
+/// Returns the files with work of sessions in the records of `old` and its first parents, as far back as `removed_commits` go.
 fn paths_of_sessions(repo: &Repo, old: ObjectId, removed_commits: &[ObjectId]) -> Result<BTreeSet<BString>> {
     let (mut paths, mut at) = (BTreeSet::new(), Some(old));
     while let Some(commit) = at.filter(|commit| removed_commits.contains(commit)) {

@@ -1,5 +1,5 @@
-//! The shadows whose work a commit may contain: the live shadow on its base, and those whose work may have been moved here:
-//! archived ones, and live ones on other bases or in other worktrees.
+//! Finds the shadows whose work a commit may contain: the live shadow on its base, and others whose work may have come here.
+//! These are archived shadows, and live shadows on other bases or in other worktrees.
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
@@ -54,8 +54,8 @@ struct Part<'c> {
     paths: BTreeSet<BString>,
     /// Files of an archived shadow that have other names in the commit.
     renamed: Vec<Change>,
-    /// What changed from the commit's parent to the content that an archived shadow began with. This is the work of earlier
-    /// commits, not of the shadow.
+    /// The changes from the commit's parent to the content that an archived shadow began with. Earlier commits made them, not
+    /// the shadow.
     begun: Vec<Change>,
 }
 
@@ -96,12 +96,12 @@ const MOST_GONE: usize = 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Absence {
     Gone,
-    /// It is as it was before the work: git may have put it back after the file was renamed.
+    /// The file is as it was before the work: after a rename, git may have put it back under its old name.
     PutBack,
 }
 
-/// Returns the shadows whose work a commit on `base` in this worktree may take; the live shadow comes last. `with_waiting` adds
-/// those that [`waiting`] returns.
+/// Returns the shadows whose work a commit on `base` in this worktree may take: the live shadow, which comes last, and the
+/// shadows restored beside it. `with_waiting` adds those that [`waiting`] returns.
 pub(crate) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
     let on_base = LiveShadows::read(repo, base)?;
     let mut found = Vec::new();
@@ -151,8 +151,8 @@ impl Candidate {
         at(&self.touched, path).is_some()
     }
 
-    /// Returns the part of `committed` that may be work of this shadow. Unless it is the live shadow on the commit's base, only
-    /// files that have half of the work count, or any part of it if a reset removed the commit that took it.
+    /// Returns the part of `committed` that may be work of this shadow: all of it for the live shadow on the commit's base. For
+    /// another one, a file has to have half of the work, or any part of it if a reset removed the commit that took the work.
     fn part(&self, repo: &Repo, committed: &[Change]) -> Result<Part<'_>> {
         let mut part = Part { candidate: self, paths: BTreeSet::new(), renamed: Vec::new(), begun: Vec::new() };
         if self.is_live {
@@ -171,14 +171,13 @@ impl Candidate {
             if !(share.is_half() || self.is_taken_back && share.is_any()) {
                 continue;
             }
-            // If the commit renames a file to this path, `change.before` is the file at its old path: the base has none at this
-            // one.
+            // If the commit renames a file to this path, `change.before` is from the old path. The base has no file at this path.
             let is_new_name = own.path == change.path && change.old_path.is_some();
             let before = change.before.filter(|_| !is_new_name);
             part.begun.extend(Change::between(own.path.clone(), before, own.before));
             if own.path != change.path {
                 let (path, old_path) = (change.path.clone(), Some(own.path.clone()));
-                // This step only renames the file: its later changes are not in it.
+                // This step only renames the file. What the commit has changed in it besides is not in the step.
                 let (status, before, after) = (Status::Renamed, own.after, own.after);
                 part.renamed.push(Change { path, old_path, status, before, after });
             }
@@ -190,7 +189,7 @@ impl Candidate {
     }
 
     /// Returns the files that this archived shadow left and that have another name in `committed`, each with its change there.
-    /// This commit may have renamed them, or another one since the work was set aside.
+    /// This commit has renamed them, or an earlier one has since the work was set aside.
     fn renamed<'c>(&'c self, repo: &Repo, committed: &'c [Change]) -> Result<Vec<(&'c Change, &'c Change)>> {
         let others: Vec<&Change> =
             committed.iter().filter(|change| change.after.is_some() && !self.touches(&change.path)).collect();
@@ -219,8 +218,8 @@ impl Candidate {
         Ok(others.iter().filter_map(former).collect())
     }
 
-    /// Returns the changes of files that this shadow left and that neither `committed` nor HEAD has at their paths, or only as they
-    /// were before the work.
+    /// Returns the changes of files that this shadow left and that `committed` deletes or renames, or HEAD lacks. If HEAD has a
+    /// file as it was before the work, it counts, too. Returns none if there are more than [`MOST_GONE`] such files.
     fn left_out(&self, repo: &Repo, committed: &[Change]) -> Result<Vec<(&Change, Absence)>> {
         let head_tree_id = repo.head()?.id.map(|id| repo.tree_of_commit(id)).transpose()?;
         let mut left = Vec::new();
@@ -260,8 +259,8 @@ pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
     candidates.iter().find(|candidate| candidate.is_live).map_or(&[], |live| &live.touched)
 }
 
-/// Returns true if `staged` contains work of `candidates` that a session did, or may have done. It was committed at the time `made`; none
-/// if it is to be committed now.
+/// Returns true if `staged` contains work of `candidates` that a session did, or may have done. `made` is when `staged` was
+/// committed; none if that is still to be done.
 pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change], made: Option<When>) -> Result<bool> {
     let steps = steps_to(repo, candidates, (staged, made), &[])?;
     // Most files are committed as a session left them: then we need not compare lines.
@@ -281,8 +280,8 @@ pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]
     Ok(work.needs_record())
 }
 
-/// Returns the attribution of `committed`, which was committed at the time `made`, to the work of `candidates`, and the steps that
-/// led to it.
+/// Returns the attribution of `committed` to the work of `candidates`, and the steps that led to it. The attribution is empty if
+/// no session may have contributed. `made` is when `committed` was committed.
 ///
 /// `renamed` are files that have another name in the last checkpoint.
 pub(super) fn work(
@@ -369,7 +368,7 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
     Ok(parts)
 }
 
-/// Returns the first of `steps` after which a file has the work `own`, which `head` does not have.
+/// Returns the first of `steps` after which the file has half of the work `own`, without counting what `head` has of it.
 fn first_with<'s>(repo: &Repo, steps: &'s [Step], own: &Change, head: Option<Leaf>) -> Result<Option<&'s Step>> {
     for step in steps {
         let left = at(&step.changes, &own.path).and_then(|change| change.after);
@@ -380,8 +379,8 @@ fn first_with<'s>(repo: &Repo, steps: &'s [Step], own: &Change, head: Option<Lea
     Ok(None)
 }
 
-/// Returns the steps that archived shadows took to the uncommitted `changes`: work that came back with `git stash pop`,
-/// or from a commit that was undone.
+/// Returns the steps of all shadows but the live one on `base` whose work the uncommitted `changes` contain. Such work came back
+/// by `git stash pop`, for example, or by a reset that removed its commit.
 pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result<Vec<Step>> {
     let mut found = Vec::new();
     for waiting in taken_back(repo, base)?.into_iter().rev() {

@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// How many moves of HEAD back we look for a reset.
+/// How many of the last moves of HEAD we search for resets.
 const MOST_MOVES: usize = 32;
 /// How many commits removed by resets we look at.
 const MOST_RESET_COMMITS: usize = 100;
@@ -47,7 +47,8 @@ pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result
     again(&context.repo, head, place, &changes)
 }
 
-/// Returns the same records for `changes` from `head` to the worktree, which has the tree `tree_id` in `repo`.
+/// Returns the records of other commits whose work is in `changes`, the changes from `head` to the worktree. The worktree has the
+/// tree `tree_id` in `repo`.
 pub(crate) fn records_again_in_worktree(
     repo: &Repo,
     head: Option<ObjectId>,
@@ -64,7 +65,8 @@ pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
     let mut ids = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
-    // A commit repeats only work that was recorded before. Of the same second, only records of this worktree are surely older.
+    // A commit repeats only work that was recorded before. If a record is of the same second, we know that it is older only if it
+    // is of this worktree.
     let was_earlier = |record: Record| {
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
     };
@@ -77,7 +79,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
-    // For these records, any part of the work is enough: git itself has removed it from HEAD, or put it back.
+    // For these records, any part of their work is enough: git itself has removed the work from HEAD, or put it back.
     let mut removed_by_reset = BTreeSet::new();
     if matches!(place, Place::In(_)) {
         // Without our hooks, git may have merged or picked commits of a branch that HEAD was on before.
@@ -105,18 +107,19 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
             if is_by_git { &mut removed_by_reset } else { &mut ids }.insert(id);
         }
     }
-    // The caller may give only a part of the changes in the worktree.
+    // The caller may give only a part of the changes in the worktree. Then `records_found_at` compares the trees itself.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
     let ids = ids.union(&removed_by_reset).map(|id| (*id, removed_by_reset.contains(id)));
     let mut found = Vec::new();
     for id in records_found_at(place, repo, head_tree(repo, head)?, all, ids)? {
-        // What a reset leaves is of the commits that it removed.
+        // If a commit that a reset removed had the work on its own, the work comes from that commit, not from the record.
         found.extend((removed_by_reset.contains(&id) || !is_older_in(repo, &left, &id)?).then_some(id));
     }
     Ok(found)
 }
 
-/// Returns true if one of `commits` has half of the work of the record `id` and is no copy of its commit: it was there before.
+/// Returns true if one of `commits` has half of the work of the record `id` and is no copy of the record's commit. Then the work
+/// is not from the record alone: it was also made in `commits`.
 fn is_older_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> Result<bool> {
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
@@ -133,8 +136,9 @@ fn is_older_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> Result<bool>
     Ok(false)
 }
 
-/// Returns true if readers would take `commit` for a copy of one with a record, but its change is older: a commit had it that a reset
-/// removed from HEAD, which is `head` now, or `amended`.
+/// Returns true if readers would take `commit` for a copy of a commit with a record, although its change is not from there. The
+/// change was in `amended`, or in another commit that a reset has removed from HEAD and that is no copy either. `head` is the
+/// parent of `commit`, or `amended`.
 pub(crate) fn is_mistakable(
     context: &Context,
     head: Option<ObjectId>,
@@ -173,15 +177,15 @@ fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the commits that resets removed from HEAD: for each reset, from where HEAD was back to the commits that `head` still
-/// has.
+/// Returns the commits that resets removed from HEAD. For each reset, these are the commit where HEAD was and its first parents,
+/// without those that `head` still has.
 ///
 /// `ORIG_HEAD` alone does not say that, because `git stash` resets, too, and sets it to HEAD. So this reads the reflog as well.
 pub(crate) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
     left_lately(repo, head, |by_reset| by_reset)
 }
 
-/// Does the same for the moves of HEAD that `counts` accepts. Its argument is true for a move by a reset.
+/// Does the same as [`left_behind`] for the moves of HEAD that `counts` accepts. `counts` gets true for a move by a reset.
 fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) -> Result<Vec<ObjectId>> {
     let lately = repo.left_lately(MOST_MOVES);
     let mut starts: Vec<ObjectId> =

@@ -31,7 +31,7 @@ pub(super) struct Applied {
     pub(super) conflicts: Vec<Left>,
     /// The steps that were taken.
     pub(super) steps: Vec<Step>,
-    /// The directories without files that were created.
+    /// The empty directories that were created.
     pub(super) directories: Vec<BString>,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Applier<'a> {
         Ok(applied)
     }
 
-    /// Takes the steps of `plan`, then creates `directories`.
+    /// Takes the steps of `plan`, removes the directories that its deletions have emptied, and then creates `directories`.
     ///
     /// # Errors
     /// If the operating system fails in a way that concerns all paths; what was done until then stays.
@@ -140,7 +140,7 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Removes the directories that our own deletions have emptied.
+    /// Removes the directories that our own deletions have emptied, except those in `keep`.
     fn remove_emptied(&mut self, applied: &Applied, keep: &BTreeSet<&BString>) -> Result<()> {
         let mut done: BTreeSet<BString> = BTreeSet::new();
         for path in &applied.deleted {
@@ -160,8 +160,8 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Looks at all paths of `group`, and returns its steps if all of them may be taken. If not, returns none, and adds them to
-    /// what `applied` leaves alone.
+    /// Looks at all paths of `group`, and returns its steps if all of them may be taken. If not, returns none, and adds the steps
+    /// to what `applied` leaves alone, or to its steps if a resumed restore took them before.
     fn check<'p>(&mut self, group: &'p Group, applied: &mut Applied) -> Result<Option<Ready<'p>>> {
         match self.try_check(group) {
             Ok(ready) => {
@@ -195,8 +195,8 @@ impl<'a> Applier<'a> {
         }
         for step in &group.writes {
             let at = |stop| (step.path.clone(), stop);
-            // A file that a step of `clears` has yet to delete hides the paths below it, and, if the file system ignores case,
-            // the same name in another case: after the deletion, the write expects nothing there.
+            // A file that a step of `clears` has yet to delete hides the paths below it. If the file system ignores case, it also
+            // hides the same name in another case. The deletion comes first, so the write expects nothing at its path.
             let hides = |clear: &Step| {
                 is_below(step.path.as_bstr(), clear.path.as_bstr()) || plan::is_same_name(&step.path, &clear.path)
             };
