@@ -68,6 +68,7 @@ mod renames;
 mod repack;
 mod repo;
 pub(crate) mod revision;
+mod rules;
 mod scan;
 pub(crate) mod seed;
 mod seen_head;
