@@ -308,13 +308,13 @@ const MOST_STEPS: usize = 64;
 type ContributorEdits = (Contributor, Vec<(BString, Edit)>);
 
 /// Returns the author of a file in a commit that a reset removed. `has_session`: the records of the commit list a session for the
-/// file, or cannot be read. `is_doubtful`: an agent that reports no tools may have made the commit.
+/// file, or nothing says that they list none. `is_doubtful`: an agent that reports no tools may have made the commit.
 fn of_commit(has_session: bool, is_doubtful: bool) -> Contributor {
     if has_session || is_doubtful { Contributor::Unknown } else { Contributor::Human }
 }
 
 /// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first. If the records of a commit list no
-/// session for a file, a human has changed it there. Otherwise, the author is unknown. The author of all changes is unknown if
+/// session for a file, a human has changed it there. Otherwise, or if a record cannot be read, the author is unknown. The author of all changes is unknown if
 /// `head` is not among the last [`MOST_STEPS`] first parents of `old`. An agent that reports no tools may have
 /// made the commits of `doubtful`.
 fn steps_of_commits(
@@ -366,13 +366,23 @@ fn paths_of_sessions(repo: &Repo, old: ObjectId, removed_commits: &[ObjectId]) -
     Ok(paths)
 }
 
-/// Returns the files with work of sessions in the records of `commit`.
+/// Returns the files with work of sessions in the records of `commit`. If a record is missing or damaged, any file that the
+/// commit changed may have such work.
 fn paths_of_record(repo: &Repo, commit: ObjectId) -> Result<BTreeSet<BString>> {
     let mut paths = BTreeSet::new();
     for id in records::of_commit(repo, commit)? {
-        // Skips damaged records.
-        let files = records::find(repo, &id).ok().flatten().map(|record| record.files).unwrap_or_default();
-        paths.extend(files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path));
+        match records::find(repo, &id) {
+            Ok(Some(record)) => {
+                let files = record.files.into_iter().filter(|file| !file.sessions.is_empty());
+                paths.extend(files.map(|file| file.path));
+            }
+            Ok(None) | Err(_) => {
+                let parent = repo.parents_of(commit)?.first().copied();
+                let parent_tree = parent.map_or(Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
+                let changes = repo.diff_trees(parent_tree, repo.tree_of_commit(commit)?)?;
+                paths.extend(changes.into_iter().map(|change| change.path));
+            }
+        }
     }
     Ok(paths)
 }
