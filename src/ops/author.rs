@@ -30,7 +30,7 @@ use crate::{
     state::{process, turns},
 };
 
-/// A tool in use, and the session that uses it.
+/// A session, and its call of a tool that is in use.
 type Use<'t> = (&'t str, &'t Call);
 
 /// Whether the tool of an open call has made the unsaved changes.
@@ -82,8 +82,8 @@ fn command_state(command: &Command, called_by: CalledBy) -> CommandState {
     })
 }
 
-/// Returns true if the user may have refused the commands among `calls`. At least one call has to name no files. Each such call
-/// has to be a command in the foreground, without a process that is found. A command of a dead agent counts as running, because
+/// Returns true if the user may have refused the commands among `calls`, the calls that name no files. There has to be one, and
+/// each has to be a command in the foreground of which no process is found. A command of a dead agent counts as running, because
 /// it may have run until the agent died.
 pub(crate) fn commands_may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
     let is_not_running = |call: &Call| {
@@ -183,7 +183,7 @@ fn oldest(context: &Context) -> i64 {
 ///
 /// If one of them may change any file, or if the agent reported none, the session is the author. But the author is unknown if
 /// - another session has an open turn here and reports no tool calls,
-/// - the agent reported tools, and no open call but a command in the background may change any file,
+/// - the agent reported tools, and each open call names its files or is a command in the background,
 /// - the agent's process is dead, and the end of the turn is inferred, or
 /// - the session reported calls in an earlier turn and none in this one.
 pub(crate) fn at_turn_end(context: &Context, session: &Session, evidence: EndEvidence) -> Result<Origin> {
@@ -343,7 +343,8 @@ pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
 }
 
 /// Returns the author of the changes that the tools of `uses`, and no other tools, may have made: a human if none of them did.
-/// The author is unknown if a tool is in doubt, if the tools are of several sessions, or if all are commands in the background.
+/// The author is unknown if it is doubtful whether a tool made them, if the tools are of several sessions, or if all are commands
+/// in the background.
 fn between(context: &Context, uses: &[Use<'_>], called_by: CalledBy) -> Origin {
     let involvements: Vec<_> = uses.iter().map(|(_, call)| involvement(call, called_by)).collect();
     let with =

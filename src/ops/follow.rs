@@ -177,9 +177,9 @@ fn follow_from(worktree: &Worktree<'_>, known: (Base, Option<LogEnd>)) -> Result
 }
 
 /// After a reset in the middle of a turn, takes checkpoints of the content that the reset removed from HEAD and left in the
-/// worktree, as `git reset --soft HEAD~1` does. Without them, it would count as work of the turn.
+/// worktree, as `git reset --soft HEAD~1` does. Without these checkpoints, the content would count as work of the turn.
 ///
-/// They have each file as the removed commit had it, even if it has changed since.
+/// The checkpoints have each file as the removed commit had it, even if the file has changed since.
 fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option<LogEnd>)) -> Result<()> {
     let repo = &worktree.repo;
     let (Some(known_id), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
@@ -187,7 +187,8 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option
         return Ok(());
     }
     let mut removed_commits = left_behind(repo, Some(head))?;
-    // HEAD may have been at other commits between the last look and the reset: the reflog says what each reset left.
+    // HEAD may have been at other commits between the last look and the reset. The reflog names the commit at which HEAD was
+    // before each reset.
     let (moves, _) = repo.head_moves((known, end), head)?;
     let resets = moves.iter().filter(|moved| moved.kind == MoveKind::Reset);
     let mut olds: Vec<ObjectId> = resets.filter_map(|moved| moved.from.commit_id()).collect();
@@ -196,22 +197,23 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
-    // If HEAD has moved since the last look, a shadow there already has the authors of this content. If HEAD is back where it
-    // was, the shadow is older than the commit and its reset.
+    // If HEAD is at another commit than at the last look, and that commit has a shadow, the shadow already has the authors of
+    // this content. If HEAD is back at the same commit, the shadow there is from before HEAD moved, so it does not have them.
     if shadow.tip.is_some() && known_id != head {
         return Ok(());
     }
     let mut doubtful = BTreeSet::new();
     if author::is_any_silent(worktree)? {
+        // An agent that reports no tools may have made any of the commits since the last look.
         doubtful.extend(moves.iter().filter(|moved| moved.kind.makes_commit()).map(|moved| moved.to));
-        // Such a commit, which an agent may have made without a report, may have amended the known one. The reset has then
-        // removed both.
+        // One of these commits may have amended the commit at which HEAD was at the last look. Then the reset has removed both.
         if !doubtful.is_empty() && !removed_commits.contains(&known_id) && !repo.reaches(vec![head], known_id, 0)? {
             removed_commits.push(known_id);
             olds.insert(0, known_id);
         }
     }
-    // The baselines of open turns are older than the removed commits, so they go into the shadow first.
+    // If HEAD is back where it was at the last look, the open turns began before HEAD was at the removed commits, so their
+    // baselines go into the shadow first. Otherwise, [`follow_from`] adds the baselines after the content of these commits.
     let begun = if known_id == head {
         OpenTurn::add_baselines(worktree, &mut shadow, Contributor::Unknown)?
     } else {
@@ -247,8 +249,8 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option
 /// checkpoint has already; its tree is `last_tree_id`.
 ///
 /// Looks only at the files of `changes`, in which the worktree differs from `head`. The tree `taken_up_tree_id` has the work of
-/// sessions that was taken up from archived shadows. `removed_commits` are all commits that resets
-/// removed; an agent that reports no tools may have made those of `doubtful`.
+/// sessions that was taken up from archived shadows. `removed_commits` are all commits that resets removed; an agent that reports
+/// no tools may have made those of `doubtful`.
 fn reset_content(
     repo: &Repo,
     (taken_up_tree_id, last_tree_id): (ObjectId, ObjectId),
@@ -307,16 +309,17 @@ const MOST_STEPS: usize = 64;
 /// A contributor, and what the contributor changed.
 type ContributorEdits = (Contributor, Vec<(BString, Edit)>);
 
-/// Returns the author of a file in a commit that a reset removed. `has_session`: the records of the commit list a session for the
-/// file, or nothing says that they list none. `is_doubtful`: an agent that reports no tools may have made the commit.
+/// Returns the author of a file in a commit that a reset removed. `has_session`: a record of the commit lists a session for the
+/// file or cannot be read, or there are too many commits to read the records of each. `is_doubtful`: an agent that reports no tools may have made
+/// the commit.
 fn of_commit(has_session: bool, is_doubtful: bool) -> Contributor {
     if has_session || is_doubtful { Contributor::Unknown } else { Contributor::Human }
 }
 
-/// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first. If the records of a commit list no
-/// session for a file, a human has changed it there. Otherwise, or if a record cannot be read, the author is unknown. The author of all changes is unknown if
-/// `head` is not among the last [`MOST_STEPS`] first parents of `old`. An agent that reports no tools may have
-/// made the commits of `doubtful`.
+/// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first. If a record of a commit lists a session
+/// for a file or cannot be read, or if the commit is in `doubtful`, because an agent that reports no tools may have made it, the author is unknown.
+/// Otherwise, a human has changed the file there. If `head` is not among the last [`MOST_STEPS`] first parents of `old`, returns
+/// all changes as one step with an unknown author.
 fn steps_of_commits(
     repo: &Repo,
     (head, old): (ObjectId, ObjectId),

@@ -54,7 +54,7 @@ pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
     Ok(end)
 }
 
-/// Does the same as [`reconcile`], but only emits an event if it fails.
+/// Does the same as [`reconcile`], but a failure is no error: it only emits an event.
 ///
 /// # Errors
 /// If the user interrupts it.
@@ -67,7 +67,7 @@ pub(crate) fn try_reconcile(worktree: &Worktree<'_>) -> Result<()> {
 }
 
 /// Reconciles when a hook of git reports that git has just made the commit at HEAD. Condenses a new or amended commit, or a
-/// resolved cherry-pick, even if it takes no work. This carries the work on its base forward to it at once.
+/// resolved cherry-pick, even if it takes no work. So the work on the base of the commit is carried forward to it at once.
 pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
 }
@@ -103,12 +103,12 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let mut patch_id =
         reported.zip(before).and_then(|(commit, before)| patch_id_beside(repo, commit, before, &prepared));
     let (mut moves, log_end) = repo.head_moves(known, head)?;
-    // Git has just made the commit that it reports, even if the reflog has another date that the user has set.
+    // Git has just made the commit that it reports. The user may have set another date for it: ignore the date in the reflog.
     moves.iter_mut().filter(|moved| Some(moved.to) == reported).for_each(|moved| moved.when = None);
     if reported.is_none() {
         let of_commands = moves_of_commands(worktree, &moves)?;
-        // If open commands may have made all moves, and all are plain commits, nothing has carried the work in these commits
-        // forward yet. It is still in the shadow on the known base.
+        // If open commands may have made all moves, and all moves are plain commits, the work that these commits take is still in
+        // the shadow on the known base. So the checkpoints of their changes go to that shadow, too.
         let is_on_known_base =
             of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_plain_commit());
         for moved in of_commands {
@@ -155,8 +155,8 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> Result<&'m
     let from = starts.map(|start| {
         let is_start = |moved: &HeadMove| {
             let end = moved.end.map(|end| end.to_string());
-            // If the command has moved HEAD away and back, two moves lead to the commit where it began. The one at which the
-            // reflog ended then came before the command.
+            // If the command has moved HEAD away and back, two moves lead to the commit at which HEAD was when the command began.
+            // The move that came before the command is the one that was last in the reflog when the command began.
             start.head == Some(moved.to.to_string()) && (start.log_end.is_none() || start.log_end == end)
         };
         // If no move leads to where the command began, it may have made all of them.
@@ -284,18 +284,20 @@ struct Judge<'w, 'c> {
     /// has the waiting shadows: archived ones, and live ones elsewhere, whose work is in no record yet. During a rebase, each
     /// list has the waiting shadows.
     candidates: BTreeMap<Base, Vec<Candidate>>,
-    /// The shadows whose work a commit on another base than the known one may take. The shadow on the known base is among them
-    /// as a waiting one, because for those we also look for files that a commit in between has renamed. Read once, for all such
-    /// commits.
+    /// The shadows whose work a commit on another base than the known one may take. Among them, the shadow on the known base
+    /// counts as a waiting shadow: only in waiting shadows, we look for files that a commit in between has renamed. Read once,
+    /// for all such commits.
     for_other_bases: Option<Vec<Candidate>>,
     /// True between the start and the end of a rebase.
     is_in_rebase: bool,
 }
 
 impl Judge<'_, '_> {
-    /// Returns true if the commit of `moved` has to be condensed. Any commit has to if it names a reserved record. A plain commit
-    /// also has to if it takes work, if git has just reported it, or if an earlier run has begun to condense it. A copy has to if
-    /// it takes a session's resolution of a conflict, or if it is a resolved cherry-pick that git has just reported.
+    /// Returns true if the commit of `moved` has to be condensed:
+    /// - any commit that names a reserved record,
+    /// - a plain commit that takes work, that git has just reported, or that an earlier run has begun to condense,
+    /// - a copy that takes a session's resolution of a conflict, and
+    /// - a resolved cherry-pick that git has just reported.
     fn takes_work(&mut self, moved: &HeadMove) -> Result<bool> {
         self.worktree.check_interrupt()?;
         match moved.kind {
@@ -361,7 +363,7 @@ impl Judge<'_, '_> {
     fn candidates_on(&mut self, base: Base) -> Result<&[Candidate]> {
         if !self.candidates.contains_key(&base) {
             // It is enough if one list has the waiting shadows: usually, the list of the known base. During a rebase,
-            // [`Self::takes_work`] may not ask for that list, so each list has them.
+            // [`Self::takes_work`] asks only for the list of the commit's own base, so each list has them.
             let with_waiting = base == self.known || self.is_in_rebase;
             self.candidates.insert(base, condense::candidates(&self.worktree.repo, base, with_waiting)?);
         }

@@ -156,7 +156,8 @@ impl<'c> OpenTurn<'c> {
         // The baseline must not follow a checkpoint that another session has taken since the turn began: that one is newer. It
         // may follow the base commit, or the last checkpoint before the turn, even if commits have carried that one forward.
         let may_follow_tip = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
-        // No other session adds checkpoints to a session's own shadow, so its turn may set that shadow aside even then.
+        // Even if the baseline must not follow the tip, the turn may set aside its session's own shadow: no other session adds
+        // checkpoints to that one.
         if turn.has_checkpoint || !(may_follow_tip || shadow.name.session.is_some()) {
             return Ok(shadow);
         }
@@ -184,8 +185,8 @@ impl<'c> OpenTurn<'c> {
     }
 
     /// Prepares `shadow` for a checkpoint of `who` outside any turn: adds the baselines of turns that have no checkpoint yet,
-    /// oldest first, and returns these turns. If `who` is the author of all these baselines, adds none, because the checkpoint
-    /// may include their changes.
+    /// oldest first, and returns these turns. If one of these turns is about to set the shadow aside, does that first. If `who`
+    /// is the author of all these baselines, adds none, because the checkpoint may include their changes.
     pub(crate) fn add_baselines(
         worktree: &'c Worktree<'_>,
         shadow: &mut Shadow,
@@ -278,9 +279,9 @@ impl<'c> OpenTurn<'c> {
     }
 }
 
-/// Returns the turns that have no checkpoint yet, each with its baseline, oldest first. The turns have to be on the base of the
-/// shadow `name`, without a checkpoint there since they began: `tip`, the last one, has to be the one that the turn found, or to
-/// carry it forward. Returns none if all baselines are of `who`.
+/// Returns the turns that have no checkpoint yet, each with its baseline, oldest first. Leaves out turns on another base than
+/// that of the shadow `name`. Also leaves out a turn if the shadow has got a checkpoint since the turn began: `tip`, the last
+/// checkpoint, has to be the one that the turn found, or to carry it forward. Returns none if all baselines are of `who`.
 fn begun<'c>(
     context: &'c Context,
     name: &ShadowName,

@@ -67,8 +67,8 @@ pub(crate) fn look_at_all<'r>(worktree: &'r Worktree<'_>, shadow: &Shadow) -> Re
     let cache = StatCache::load(&cache_path(repo)?, repo.object_hash()).filter(|_| !repo.distrusts_objects());
     let is_held = cache.as_ref().map_or(Ok(false), |cache| shadow.holds(repo, cache))?;
     let mut cache = cache.filter(|_| is_held);
-    // A change of the index alone makes no checkpoint. So there may be no ref that holds the cached staged tree, and git may have
-    // collected it.
+    // Staging what the worktree has makes no checkpoint. So there may be no ref that holds the cached staged tree, and git may
+    // have collected it.
     let held = [Some(shadow.head_tree_id), shadow.tip_side.as_ref().and_then(|side| side.index_tree_id)];
     if let Some(cache) = cache.as_mut().filter(|cache| !held.contains(&cache.index_tree_id)) {
         cache.index_tree_id = None;
@@ -115,8 +115,8 @@ pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, sha
 }
 
 /// If one of `paths` is a file that was renamed since the last checkpoint, adds its old name to `paths`: the lines keep their
-/// authors only if one checkpoint has both names. Searches the missing files that the last checkpoint had changed since HEAD.
-/// Adds no other missing file, because its new name may not be among `paths`.
+/// authors only if one checkpoint has both names. Searches for old names only among the missing files that the last checkpoint
+/// has and in which it differs from HEAD. Adds no other missing file, because its new name may not be among `paths`.
 pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
     let repo = &context.repo;
     let mut has_new = false;
@@ -242,8 +242,9 @@ fn edit_raw_tree(repo: &Repo, side: &mut Side, edits: &[(BString, Edit)], object
     Ok(())
 }
 
-/// Returns true if the worktree differs from the last checkpoint, or if the index has content that neither of them has. If `hold`
-/// is for a restore, a difference in the other side data counts, too.
+/// Returns true if the worktree differs from the last checkpoint, or if the index has content or conflicts that neither of them
+/// has. Before a restore (`hold`), any difference in the manifest counts, too. If the restore changes the index, so does any
+/// difference in what is staged.
 pub(crate) fn is_changed(
     repo: &Repo,
     shadow: &Shadow,

@@ -52,10 +52,10 @@ struct Part<'c> {
     candidate: &'c Candidate,
     /// The paths whose steps count.
     paths: BTreeSet<BString>,
-    /// Files of an archived shadow that have other names in the commit.
+    /// Files of the shadow that have other names in the commit; none for the live shadow.
     renamed: Vec<Change>,
-    /// The changes from the commit's parent to the content that an archived shadow began with. Earlier commits made them, not
-    /// the shadow.
+    /// The changes from the commit's parent to the content that the shadow began with; none for the live shadow. The two differ
+    /// because of commits between them, not because of the shadow's work.
     begun: Vec<Change>,
 }
 
@@ -89,19 +89,20 @@ impl Part<'_> {
     }
 }
 
-/// If more files of an archived shadow than this are gone, we do not look for their new names.
+/// If more files of a shadow than this are gone, we do not look for their new names.
 const MOST_GONE: usize = 1_000;
 
 /// Why a file is not as a shadow left it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Absence {
     Gone,
-    /// The file is as it was before the work: after a rename, git may have put it back under its old name.
+    /// HEAD has the file as it was before the work. If the file was renamed in the worktree, `git reset --hard` puts it back
+    /// under its old name, and leaves the work under the new name.
     PutBack,
 }
 
 /// Returns the shadows whose work a commit on `base` in this worktree may take: the live shadow, which comes last, and the
-/// shadows restored beside it. `with_waiting` adds those that [`waiting`] returns.
+/// shadows that were restored from the archive beside it. `with_waiting` adds those that [`waiting`] returns.
 pub(crate) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
     let on_base = LiveShadows::read(repo, base)?;
     let mut found = Vec::new();
@@ -136,8 +137,7 @@ impl Candidate {
         }
     }
 
-    /// Returns true if an agent contributed, or may have. Carried-forward checkpoints name the agent whose work they
-    /// carry.
+    /// Returns true if an agent contributed, or may have. Carried-forward checkpoints name the agent whose work they carry.
     fn has_agent(&self, repo: &Repo) -> Result<bool> {
         for checkpoint in repo.chain_in_time(self.tip.id) {
             if may_have_session(&checkpoint?.origin) {
@@ -177,7 +177,7 @@ impl Candidate {
             part.begun.extend(Change::between(own.path.clone(), before, own.before));
             if own.path != change.path {
                 let (path, old_path) = (change.path.clone(), Some(own.path.clone()));
-                // This step only renames the file. What the commit has changed in it besides is not in the step.
+                // This step only renames the file. It does not have the other changes of the commit in the file.
                 let (status, before, after) = (Status::Renamed, own.after, own.after);
                 part.renamed.push(Change { path, old_path, status, before, after });
             }
@@ -188,8 +188,8 @@ impl Candidate {
         Ok(part)
     }
 
-    /// Returns the files that this archived shadow left and that have another name in `committed`, each with its change there.
-    /// This commit has renamed them, or an earlier one has since the work was set aside.
+    /// Returns the files of this shadow that have another name in `committed`, each with its change there. This commit renamed
+    /// them, or an earlier commit did after the last checkpoint of the shadow. Not for the live shadow.
     fn renamed<'c>(&'c self, repo: &Repo, committed: &'c [Change]) -> Result<Vec<(&'c Change, &'c Change)>> {
         let others: Vec<&Change> =
             committed.iter().filter(|change| change.after.is_some() && !self.touches(&change.path)).collect();
@@ -218,8 +218,8 @@ impl Candidate {
         Ok(others.iter().filter_map(former).collect())
     }
 
-    /// Returns the changes of files that this shadow left and that `committed` deletes or renames, or HEAD lacks. If HEAD has a
-    /// file as it was before the work, it counts, too. Returns none if there are more than [`MOST_GONE`] such files.
+    /// Returns the changes of this shadow, except deletions, in files that `committed` deletes or renames, or that HEAD lacks. A
+    /// file that HEAD has as it was before the work counts, too. Returns none if there are more than [`MOST_GONE`] such files.
     fn left_out(&self, repo: &Repo, committed: &[Change]) -> Result<Vec<(&Change, Absence)>> {
         let head_tree_id = repo.head()?.id.map(|id| repo.tree_of_commit(id)).transpose()?;
         let mut left = Vec::new();
@@ -356,7 +356,7 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
                 let own = at(&candidate.touched, &path);
                 let steps = done.get().map(Vec::as_slice).unwrap_or_default();
                 let step = own.map_or(Ok(None), |own| first_with(repo, steps, own, change.before))?;
-                // A step without a session counts only if no agent contributed to the archived shadow either.
+                // A step without a session counts only if no agent contributed to the other shadow either.
                 step.map_or(Ok(false), |step| Ok(step.origin.session.is_some() || !candidate.has_agent(repo)?))
             };
             if is_known || is_done()? {

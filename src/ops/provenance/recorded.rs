@@ -1,4 +1,5 @@
-//! Finds records whose work is committed again: after `git reset --soft`, `git cherry-pick -n`, or a squash without message.
+//! Finds records whose work is committed again: after `git reset --soft`, after `git cherry-pick -n`, or after
+//! `git merge --squash` with a message that does not list the squashed commits.
 //!
 //! [`records_again`] and its variants first collect candidates: records of commits that git says the work may come from, for
 //! example by a reset in the reflog. Then they compare content. After a reset, any part of the work is enough, else half.
@@ -107,12 +108,13 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
             if is_by_git { &mut removed_by_reset } else { &mut ids }.insert(id);
         }
     }
-    // The caller may give only a part of the changes in the worktree. Then `records_found_at` compares the trees itself.
+    // For the worktree, the caller may give only a part of the changes. So there, `records_found_at` compares the trees itself.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
     let ids = ids.union(&removed_by_reset).map(|id| (*id, removed_by_reset.contains(id)));
     let mut found = Vec::new();
     for id in records_found_at(place, repo, head_tree(repo, head)?, all, ids)? {
-        // If a commit that a reset removed had the work on its own, the work comes from that commit, not from the record.
+        // A commit that a reset removed may have made the same change independently of the record. Then the work comes from that
+        // commit, not from the record.
         found.extend((removed_by_reset.contains(&id) || !is_older_in(repo, &left, &id)?).then_some(id));
     }
     Ok(found)
@@ -136,9 +138,9 @@ fn is_older_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> Result<bool>
     Ok(false)
 }
 
-/// Returns true if readers would take `commit` for a copy of a commit with a record, although its change is not from there. The
-/// change was in `amended`, or in another commit that a reset has removed from HEAD and that is no copy either. `head` is the
-/// parent of `commit`, or `amended`.
+/// Returns true if commands like `blame` would take `commit` for a copy of a commit with a record, although its change is not
+/// from there. The change was in `amended`, or in another commit that a reset has removed from HEAD and that is no copy either.
+/// `head` is the parent of `commit`, or `amended`.
 pub(crate) fn is_mistakable(
     context: &Context,
     head: Option<ObjectId>,
@@ -248,8 +250,8 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
     Ok(false)
 }
 
-/// Returns the records of commits that touch the files of `changes`. For a cherry-pick without a commit, git notes only the
-/// last picked commit, and a revert may bring back work of any commit.
+/// Returns the records of commits that touch the files of `changes`. After `git cherry-pick -n` of several commits, git has
+/// prepared the message of the last one only, and a revert may bring back work of any commit.
 fn of_commits_touching(repo: &Repo, changes: &[Change]) -> Result<Vec<RecordId>> {
     let paths: Vec<&BStr> = changes.iter().map(|change| change.path.as_bstr()).collect();
     let mut ids = Vec::new();

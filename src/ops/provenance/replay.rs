@@ -165,8 +165,8 @@ impl Work {
                     AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
                 })
             };
-            // The chain before may have deleted or renamed a file that the base of this chain has: bring the file back first.
-            // Lines that are in the renamed file keep their authors; the author of the other lines is unknown.
+            // An earlier chain may have deleted or renamed a file that the base of this step's chain has: bring the file back
+            // first. Lines that are in the renamed file keep their authors; the author of the other lines is unknown.
             let mut back = Vec::new();
             for change in &step.changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);

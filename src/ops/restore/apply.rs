@@ -43,7 +43,8 @@ impl Applied {
 
     pub(super) fn leave(&mut self, path: &BStr, why: Why) {
         let left = Left { path: path.to_owned(), why };
-        // The plan keeps paths in nested repositories. If such a repository is new since, its paths are kept as well.
+        // The plan keeps paths in nested repositories. If such a repository was created since the plan was made, its paths are
+        // kept as well.
         if left.why == Why::InNested { self.kept.push(left) } else { self.conflicts.push(left) }
     }
 
@@ -160,8 +161,8 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Looks at all paths of `group`, and returns its steps if all of them may be taken. If not, returns none, and adds the steps
-    /// to what `applied` leaves alone, or to its steps if a resumed restore took them before.
+    /// Looks at all paths of `group`, and returns its steps if all of them may be taken. If not, returns none, and notes in
+    /// `applied` that the steps are left alone. In both cases, notes as taken the steps that a resumed restore took before.
     fn check<'p>(&mut self, group: &'p Group, applied: &mut Applied) -> Result<Option<Ready<'p>>> {
         match self.try_check(group) {
             Ok(ready) => {
@@ -224,7 +225,7 @@ impl<'a> Applier<'a> {
         let found = self.site.look(clear, !group.writes.is_empty());
         let is_made = match &found {
             Err(Stop::Left(Why::UnderWay)) => self.is_renamed(clear, group),
-            // The link is the one that the group writes: the interrupted restore wrote it after it had deleted all below it.
+            // If the group writes this link, the interrupted restore has written it, after it had deleted all files below.
             Err(Stop::Left(Why::BelowLink)) if self.is_resumed => {
                 let writes_link = |write: &&Step| write.after.is_some_and(|after| after.leaf.mode == Mode::Link);
                 let mut links = group.writes.iter().filter(writes_link);
@@ -252,7 +253,7 @@ impl<'a> Applier<'a> {
         twin.is_some_and(|twin| matches!(self.site.look(twin, false), Ok(Found::AsAfter)))
     }
 
-    /// Takes the steps of a group. If one cannot be taken, takes the others back.
+    /// Takes the steps of a group. If a step fails in a group that deletes files, takes the other steps back.
     fn act(&mut self, ready: &Ready<'_>, applied: &mut Applied) -> Result<()> {
         if let (false, Some((step, _))) = (ready.room.is_empty(), ready.writes.first()) {
             return self.replace_directory(ready, step, applied);

@@ -325,7 +325,8 @@ fn keep_baseline(
     side_tree_id: Option<ObjectId>,
 ) -> Result<bool> {
     let repo = &context.repo;
-    // The first checkpoint of the turn follows this state. If the worktree has the same state, a baseline adds nothing.
+    // The first checkpoint of the turn follows the last checkpoint of the shadow, or HEAD if there is none or if the turn sets
+    // the shadow aside. If the worktree does not differ from that, a baseline adds nothing.
     let afresh = turn.should_reset_shadow.then(|| Shadow::without_tip(context, Some(id))).transpose()?;
     let reference = afresh.as_ref().unwrap_or(shadow);
     let objects = NewObjects::new(repo, Target::Loose);
