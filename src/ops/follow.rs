@@ -310,14 +310,14 @@ const MOST_STEPS: usize = 64;
 type ContributorEdits = (Contributor, Vec<(BString, Edit)>);
 
 /// Returns the author of a file in a commit that a reset removed. `has_session`: a record of the commit lists a session for the
-/// file or cannot be read, or there are too many commits to read the records of each. `is_doubtful`: an agent that reports no tools may have made
+/// file, or there are too many commits to read the records of each. `is_doubtful`: an agent that reports no tools may have made
 /// the commit.
 fn of_commit(has_session: bool, is_doubtful: bool) -> Contributor {
     if has_session || is_doubtful { Contributor::Unknown } else { Contributor::Human }
 }
 
 /// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first. If a record of a commit lists a session
-/// for a file or cannot be read, or if the commit is in `doubtful`, because an agent that reports no tools may have made it, the author is unknown.
+/// for a file, or if the commit is in `doubtful`, because an agent that reports no tools may have made it, the author is unknown.
 /// Otherwise, a human has changed the file there. If `head` is not among the last [`MOST_STEPS`] first parents of `old`, returns
 /// all changes as one step with an unknown author.
 fn steps_of_commits(
@@ -369,23 +369,13 @@ fn paths_of_sessions(repo: &Repo, old: ObjectId, removed_commits: &[ObjectId]) -
     Ok(paths)
 }
 
-/// Returns the files with work of sessions in the records of `commit`. If a record is missing or damaged, any file that the
-/// commit changed may have such work.
+/// Returns the files with work of sessions in the records of `commit`.
 fn paths_of_record(repo: &Repo, commit: ObjectId) -> Result<BTreeSet<BString>> {
     let mut paths = BTreeSet::new();
     for id in records::of_commit(repo, commit)? {
-        match records::find(repo, &id) {
-            Ok(Some(record)) => {
-                let files = record.files.into_iter().filter(|file| !file.sessions.is_empty());
-                paths.extend(files.map(|file| file.path));
-            }
-            Ok(None) | Err(_) => {
-                let parent = repo.parents_of(commit)?.first().copied();
-                let parent_tree = parent.map_or(Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
-                let changes = repo.diff_trees(parent_tree, repo.tree_of_commit(commit)?)?;
-                paths.extend(changes.into_iter().map(|change| change.path));
-            }
-        }
+        // Skips damaged records.
+        let files = records::find(repo, &id).ok().flatten().map(|record| record.files).unwrap_or_default();
+        paths.extend(files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path));
     }
     Ok(paths)
 }

@@ -445,24 +445,3 @@ fn lines_of_an_earlier_version_are_whose_they_were(
     assert_eq!(moved::blamed(&desk, "f"), moved::expected(&desk, "f"));
     desk.finish();
 }
-
-/// The record of a session's commit is damaged when a reset takes the commit back before a person's commit.
-#[test]
-fn what_a_damaged_record_may_list_is_nobodys_for_sure() {
-    let desk = Desk::new();
-    desk.prompt("a");
-    desk.write("f", changed(&[(3, "a")]));
-    desk.stop("a");
-    desk.commit_all();
-    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
-    let listed = desk.git(&["ls-tree", "-r", "refs/checkpoints/history"]);
-    let line = listed.lines().find(|line| line.ends_with("/record.toml")).unwrap_or_else(|| panic!("{listed}"));
-    let id = line.split_whitespace().nth(2).expect("an id");
-    let object = desk.world.repo().join(".git/objects").join(&id[..2]).join(&id[2..]);
-    std::fs::remove_file(object).expect("it is loose");
-    desk.git(&["reset", "-q", "HEAD~"]);
-    desk.git(&["checkpoint", "status"]);
-    desk.commit_all();
-    let lines = desk.git(&["checkpoint", "blame", "f"]);
-    assert!(!lines.contains("human") && lines.contains("unknown"), "{lines}");
-}
