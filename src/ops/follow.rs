@@ -165,7 +165,7 @@ fn follow_from(worktree: &Worktree<'_>, known: (Base, Option<LogEnd>)) -> Result
         Written::check_and_release_all(written.into_iter().chain([seen_objects]))?;
     }
     for mut session in sessions {
-        // The shadow on HEAD now contains the baseline of the turn.
+        // The shadow on HEAD now has all that the worktree still contains of the turn's baseline.
         release_pending(worktree, &session.id, None)?;
         if let Some(turn) = &mut session.under_way {
             (turn.shadow_tip, turn.should_reset_shadow) = (tip, false);
@@ -310,8 +310,8 @@ const MOST_STEPS: usize = 64;
 type ContributorEdits = (Contributor, Vec<(BString, Edit)>);
 
 /// Returns the author of a file in a commit that a reset removed. `has_session`: a record of the commit lists a session for the
-/// file, or there are too many commits to read the records of each. `is_doubtful`: an agent that reports no tools may have made
-/// the commit.
+/// file, or [`steps_of_commits`] cannot examine each commit since HEAD. `is_doubtful`: an agent that reports no tools may have
+/// made the commit.
 fn of_commit(has_session: bool, is_doubtful: bool) -> Contributor {
     if has_session || is_doubtful { Contributor::Unknown } else { Contributor::Human }
 }

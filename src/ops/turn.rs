@@ -153,8 +153,9 @@ impl<'c> OpenTurn<'c> {
         }
         let id = Some(session.id.as_str());
         let mut shadow = Shadow::read_for(context, id)?;
-        // The baseline must not follow a checkpoint that another session has taken since the turn began: that one is newer. It
-        // may follow the base commit, or the last checkpoint before the turn, even if commits have carried that one forward.
+        // The baseline must not follow a checkpoint that a person or another session has taken since the turn began, because
+        // that one is newer. The baseline may follow the base commit, or the last checkpoint before the turn, even if commits
+        // have carried that one forward.
         let may_follow_tip = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
         // Even if the baseline must not follow the tip, the turn may set aside its session's own shadow: no other session adds
         // checkpoints to that one.

@@ -379,8 +379,8 @@ fn first_with<'s>(repo: &Repo, steps: &'s [Step], own: &Change, head: Option<Lea
     Ok(None)
 }
 
-/// Returns the steps of all shadows but the live one on `base` whose work the uncommitted `changes` contain. Such work came back
-/// by `git stash pop`, for example, or by a reset that removed its commit.
+/// Returns the steps of the shadows whose work the uncommitted `changes` contain, except those of the live shadow on `base`. The
+/// work came back by `git stash pop`, for example, or by a reset that removed its commit.
 pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result<Vec<Step>> {
     let mut found = Vec::new();
     for waiting in taken_back(repo, base)?.into_iter().rev() {

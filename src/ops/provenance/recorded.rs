@@ -139,8 +139,8 @@ fn is_older_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> Result<bool>
 }
 
 /// Returns true if commands like `blame` would take `commit` for a copy of a commit with a record, although its change is not
-/// from there. The change was in `amended`, or in another commit that a reset has removed from HEAD and that is no copy either.
-/// `head` is the parent of `commit`, or `amended`.
+/// from there alone: `amended`, or a commit that a reset has removed from HEAD, has half of the recorded work, too, and is no
+/// copy of the recorded commit. `head` is the parent of `commit`, or `amended`.
 pub(crate) fn is_mistakable(
     context: &Context,
     head: Option<ObjectId>,
