@@ -262,21 +262,21 @@ fn reset_content(
     // For some files no archived shadow has the work. If the records list a session for such a file, or if a commit is doubtful,
     // [`steps_of_commits`] examines each commit. The author of all other content is a human, or unknown if a commit is doubtful.
     let of_sessions = paths_of_sessions(repo, old, removed_commits)?;
-    let (mut since_taken_up, mut unknown) = (Vec::new(), BTreeSet::new());
+    let (mut since_taken_up, mut to_examine) = (Vec::new(), BTreeSet::new());
     for change in changes {
         let path = change.path.as_bstr();
         let (before, last) = (repo.find_leaf(old_tree_id, path)?, repo.find_leaf(last_tree_id, path)?);
         if before != change.before && before != last {
             let is_taken_up = repo.find_leaf(taken_up_tree_id, path)? != change.before;
             if !is_taken_up && (of_sessions.contains(&change.path) || !doubtful.is_empty()) {
-                unknown.insert(change.path.clone());
+                to_examine.insert(change.path.clone());
             } else {
                 since_taken_up.push((change.path.clone(), before.map(|leaf| (leaf.id, leaf.mode))));
             }
         }
     }
     let mut parts = vec![(of_commit(false, !doubtful.is_empty()), since_taken_up)];
-    parts.extend(steps_of_commits(repo, (head, old), &unknown, doubtful)?);
+    parts.extend(steps_of_commits(repo, (head, old), &to_examine, doubtful)?);
     parts.retain(|(_, edits)| !edits.is_empty());
     Ok(parts)
 }

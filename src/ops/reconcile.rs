@@ -336,7 +336,7 @@ impl Judge<'_, '_> {
         let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
         for base in [Some(made.base), known].into_iter().flatten() {
             let repo = &self.worktree.repo;
-            if condense::hold_work(repo, self.candidates_on(base)?, &changes, made.when)? {
+            if condense::has_work_of(repo, self.candidates_on(base)?, &changes, made.when)? {
                 return Ok(true);
             }
         }
@@ -348,7 +348,7 @@ impl Judge<'_, '_> {
         if self.for_other_bases.is_none() {
             self.for_other_bases = Some(condense::candidates(repo, made.base, true)?);
         }
-        condense::hold_work(repo, self.for_other_bases.as_deref().unwrap_or_default(), &changes, made.when)
+        condense::has_work_of(repo, self.for_other_bases.as_deref().unwrap_or_default(), &changes, made.when)
     }
 
     /// Returns true if the message of `commit` names a record that is reserved.
