@@ -82,9 +82,9 @@ fn command_state(command: &Command, called_by: CalledBy) -> CommandState {
     })
 }
 
-/// Returns true if the user may have refused the commands among `calls`, the calls that name no files. There has to be one, and
-/// each has to be a command in the foreground of which no process is found. A command of a dead agent counts as running, because
-/// it may have run until the agent died.
+/// Returns true if the user may have refused all of `calls` that name no files. There has to be such a call, and each one has to
+/// be a command in the foreground of which no process is found. A command of a dead agent counts as running, because it may have
+/// run until the agent died.
 pub(crate) fn commands_may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
     let is_not_running = |call: &Call| {
         let state = call.command.as_ref().filter(|_| !call.is_background).map(|it| command_state(it, CalledBy::Agent));

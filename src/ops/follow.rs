@@ -165,7 +165,7 @@ fn follow_from(worktree: &Worktree<'_>, known: (Base, Option<LogEnd>)) -> Result
         Written::check_and_release_all(written.into_iter().chain([seen_objects]))?;
     }
     for mut session in sessions {
-        // The shadow on HEAD now contains the baseline of the turn.
+        // The shadow on HEAD now has all that the worktree still contains of the turn's baseline.
         release_pending(worktree, &session.id, None)?;
         if let Some(turn) = &mut session.under_way {
             (turn.shadow_tip, turn.should_reset_shadow) = (tip, false);
@@ -262,21 +262,21 @@ fn reset_content(
     // For some files no archived shadow has the work. If the records list a session for such a file, or if a commit is doubtful,
     // [`steps_of_commits`] examines each commit. The author of all other content is a human, or unknown if a commit is doubtful.
     let of_sessions = paths_of_sessions(repo, old, removed_commits)?;
-    let (mut since_taken_up, mut unknown) = (Vec::new(), BTreeSet::new());
+    let (mut since_taken_up, mut to_examine) = (Vec::new(), BTreeSet::new());
     for change in changes {
         let path = change.path.as_bstr();
         let (before, last) = (repo.find_leaf(old_tree_id, path)?, repo.find_leaf(last_tree_id, path)?);
         if before != change.before && before != last {
             let is_taken_up = repo.find_leaf(taken_up_tree_id, path)? != change.before;
             if !is_taken_up && (of_sessions.contains(&change.path) || !doubtful.is_empty()) {
-                unknown.insert(change.path.clone());
+                to_examine.insert(change.path.clone());
             } else {
                 since_taken_up.push((change.path.clone(), before.map(|leaf| (leaf.id, leaf.mode))));
             }
         }
     }
     let mut parts = vec![(of_commit(false, !doubtful.is_empty()), since_taken_up)];
-    parts.extend(steps_of_commits(repo, (head, old), &unknown, doubtful)?);
+    parts.extend(steps_of_commits(repo, (head, old), &to_examine, doubtful)?);
     parts.retain(|(_, edits)| !edits.is_empty());
     Ok(parts)
 }
@@ -310,8 +310,8 @@ const MOST_STEPS: usize = 64;
 type ContributorEdits = (Contributor, Vec<(BString, Edit)>);
 
 /// Returns the author of a file in a commit that a reset removed. `has_session`: a record of the commit lists a session for the
-/// file, or there are too many commits to read the records of each. `is_doubtful`: an agent that reports no tools may have made
-/// the commit.
+/// file, or [`steps_of_commits`] cannot examine each commit since HEAD. `is_doubtful`: an agent that reports no tools may have
+/// made the commit.
 fn of_commit(has_session: bool, is_doubtful: bool) -> Contributor {
     if has_session || is_doubtful { Contributor::Unknown } else { Contributor::Human }
 }

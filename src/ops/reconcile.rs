@@ -155,8 +155,8 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> Result<&'m
     let from = starts.map(|start| {
         let is_start = |moved: &HeadMove| {
             let end = moved.end.map(|end| end.to_string());
-            // If the command has moved HEAD away and back, two moves lead to the commit at which HEAD was when the command began.
-            // The move that came before the command is the one that was last in the reflog when the command began.
+            // If the command has moved HEAD away and back, one move led HEAD to this commit before the command began, and another
+            // one led it back. The command began after the one whose entry was the last in the reflog then.
             start.head == Some(moved.to.to_string()) && (start.log_end.is_none() || start.log_end == end)
         };
         // If no move leads to where the command began, it may have made all of them.
@@ -239,7 +239,8 @@ fn apply(
     Ok(())
 }
 
-/// Emits an event for a missing or damaged object, and drops the error: the record is still made, but without the link.
+/// If an object is missing or damaged, emits an event and drops the error. The commit then lacks the link or the record that
+/// `result` is about, but the caller goes on with the rest.
 fn emit_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() == Kind::Corrupt => worktree.emit_failure("condense", Err(error)).or(Ok(())),
@@ -284,9 +285,9 @@ struct Judge<'w, 'c> {
     /// has the waiting shadows: archived ones, and live ones elsewhere, whose work is in no record yet. During a rebase, each
     /// list has the waiting shadows.
     candidates: BTreeMap<Base, Vec<Candidate>>,
-    /// The shadows whose work a commit on another base than the known one may take. Among them, the shadow on the known base
-    /// counts as a waiting shadow: only in waiting shadows, we look for files that a commit in between has renamed. Read once,
-    /// for all such commits.
+    /// The shadows whose work a commit on another base than the known one may take. The shadow on the known base is in this list
+    /// as a waiting shadow, because a commit in between may have renamed its files, and we look for renamed files only in waiting
+    /// shadows. The first such commit reads the list, and all others use it.
     for_other_bases: Option<Vec<Candidate>>,
     /// True between the start and the end of a rebase.
     is_in_rebase: bool,
@@ -295,7 +296,7 @@ struct Judge<'w, 'c> {
 impl Judge<'_, '_> {
     /// Returns true if the commit of `moved` has to be condensed:
     /// - any commit that names a reserved record,
-    /// - a plain commit that takes work, that git has just reported, or that an earlier run has begun to condense,
+    /// - a plain commit, if it takes work, if git has just reported it, or if an earlier run has begun to condense it,
     /// - a copy that takes a session's resolution of a conflict, and
     /// - a resolved cherry-pick that git has just reported.
     fn takes_work(&mut self, moved: &HeadMove) -> Result<bool> {
@@ -335,7 +336,7 @@ impl Judge<'_, '_> {
         let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
         for base in [Some(made.base), known].into_iter().flatten() {
             let repo = &self.worktree.repo;
-            if condense::hold_work(repo, self.candidates_on(base)?, &changes, made.when)? {
+            if condense::has_work_of(repo, self.candidates_on(base)?, &changes, made.when)? {
                 return Ok(true);
             }
         }
@@ -347,7 +348,7 @@ impl Judge<'_, '_> {
         if self.for_other_bases.is_none() {
             self.for_other_bases = Some(condense::candidates(repo, made.base, true)?);
         }
-        condense::hold_work(repo, self.for_other_bases.as_deref().unwrap_or_default(), &changes, made.when)
+        condense::has_work_of(repo, self.for_other_bases.as_deref().unwrap_or_default(), &changes, made.when)
     }
 
     /// Returns true if the message of `commit` names a record that is reserved.

@@ -153,8 +153,9 @@ impl<'c> OpenTurn<'c> {
         }
         let id = Some(session.id.as_str());
         let mut shadow = Shadow::read_for(context, id)?;
-        // The baseline must not follow a checkpoint that another session has taken since the turn began: that one is newer. It
-        // may follow the base commit, or the last checkpoint before the turn, even if commits have carried that one forward.
+        // The baseline must not follow a checkpoint that a person or another session has taken since the turn began, because
+        // that one is newer. The baseline may follow the base commit, or the last checkpoint before the turn, even if commits
+        // have carried that one forward.
         let may_follow_tip = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
         // Even if the baseline must not follow the tip, the turn may set aside its session's own shadow: no other session adds
         // checkpoints to that one.
@@ -193,11 +194,11 @@ impl<'c> OpenTurn<'c> {
         who: Contributor,
     ) -> Result<Vec<Self>> {
         let repo = &worktree.repo;
-        let mut begun = begun(worktree, &shadow.name, shadow.tip.as_ref(), who)?;
-        if begun.iter().any(|(open, _)| open.turn.should_reset_shadow) {
+        let mut turns = turns_without_checkpoint(worktree, &shadow.name, shadow.tip.as_ref(), who)?;
+        if turns.iter().any(|(open, _)| open.turn.should_reset_shadow) {
             set_aside(repo, shadow)?;
         }
-        for (open, pending) in &mut begun {
+        for (open, pending) in &mut turns {
             match open.add_baseline(worktree, pending, shadow) {
                 Err(error) if error.kind() == Kind::Corrupt => {
                     tracing::warn!(%error, "cannot read the state before the turn");
@@ -205,7 +206,7 @@ impl<'c> OpenTurn<'c> {
                 put => put?,
             }
         }
-        Ok(begun.into_iter().map(|(open, _)| open).collect())
+        Ok(turns.into_iter().map(|(open, _)| open).collect())
     }
 
     /// Fills in from the session's files what is missing: agent, model, turn, and the first line of the prompt as message.
@@ -282,17 +283,17 @@ impl<'c> OpenTurn<'c> {
 /// Returns the turns that have no checkpoint yet, each with its baseline, oldest first. Leaves out turns on another base than
 /// that of the shadow `name`. Also leaves out a turn if the shadow has got a checkpoint since the turn began: `tip`, the last
 /// checkpoint, has to be the one that the turn found, or to carry it forward. Returns none if all baselines are of `who`.
-fn begun<'c>(
+fn turns_without_checkpoint<'c>(
     context: &'c Context,
     name: &ShadowName,
     tip: Option<&Checkpoint>,
     who: Contributor,
 ) -> Result<Vec<(OpenTurn<'c>, Checkpoint)>> {
     let repo = &context.repo;
-    let mut begun = Vec::new();
+    let mut turns = Vec::new();
     // During a rebase, the content of the baselines may be in git's autostash and not in the worktree: add none.
     if repo.is_rebasing() {
-        return Ok(begun);
+        return Ok(turns);
     }
     for id in context.turns().entries.iter().map(|entry| &entry.id) {
         let Some(open) = OpenTurn::of(context, Some(id))?.filter(|open| !open.turn.has_checkpoint) else { continue };
@@ -300,22 +301,22 @@ fn begun<'c>(
         let is_here = !open.turn.should_reset_shadow || shadows::name_for(context, name.base, Some(id)) == *name;
         if is_here && tip.map_or(Ok(true), |tip| goes_back_to(repo, tip, open.turn.shadow_tip))? {
             let pending = pending_of(repo, id)?.and_then(|(_, id)| readable(repo, id));
-            begun.extend(pending.filter(|it| it.base == name.base).map(|pending| (open, pending)));
+            turns.extend(pending.filter(|it| it.base == name.base).map(|pending| (open, pending)));
         }
     }
-    if begun.iter().all(|(_, pending)| pending.origin.contributor == who) {
-        begun.clear();
+    if turns.iter().all(|(_, pending)| pending.origin.contributor == who) {
+        turns.clear();
     }
-    begun.sort_by_key(|(_, pending)| pending.seconds);
-    Ok(begun)
+    turns.sort_by_key(|(_, pending)| pending.seconds);
+    Ok(turns)
 }
 
 /// Returns the baselines that a save of `who` outside any turn would add before its checkpoint. `tip` is the last checkpoint.
 pub(crate) fn baselines(context: &Context, tip: Option<&Checkpoint>, who: Contributor) -> Result<Vec<Checkpoint>> {
     let repo = &context.repo;
     let base = tip.map_or_else(|| Ok(Base::of_head(repo.head()?.id)), |tip| Ok(tip.base))?;
-    let begun = begun(context, &ShadowName::of_worktree(base, repo.worktree_id()), tip, who)?;
-    Ok(begun.into_iter().map(|(_, pending)| pending).collect())
+    let turns = turns_without_checkpoint(context, &ShadowName::of_worktree(base, repo.worktree_id()), tip, who)?;
+    Ok(turns.into_iter().map(|(_, pending)| pending).collect())
 }
 
 /// If `shadow` has checkpoints, notes that the next checkpoint archives them and begins a new chain.

@@ -67,8 +67,8 @@ pub(crate) fn look_at_all<'r>(worktree: &'r Worktree<'_>, shadow: &Shadow) -> Re
     let cache = StatCache::load(&cache_path(repo)?, repo.object_hash()).filter(|_| !repo.distrusts_objects());
     let is_held = cache.as_ref().map_or(Ok(false), |cache| shadow.holds(repo, cache))?;
     let mut cache = cache.filter(|_| is_held);
-    // Staging what the worktree has makes no checkpoint. So there may be no ref that holds the cached staged tree, and git may
-    // have collected it.
+    // If the user only stages what the worktree has, the next save takes no checkpoint of it. So there may be no ref that holds
+    // the cached staged tree, and git may have collected it.
     let held = [Some(shadow.head_tree_id), shadow.tip_side.as_ref().and_then(|side| side.index_tree_id)];
     if let Some(cache) = cache.as_mut().filter(|cache| !held.contains(&cache.index_tree_id)) {
         cache.index_tree_id = None;

@@ -56,7 +56,7 @@ struct Part<'c> {
     renamed: Vec<Change>,
     /// The changes from the commit's parent to the content that the shadow began with; none for the live shadow. The two differ
     /// because of commits between them, not because of the shadow's work.
-    begun: Vec<Change>,
+    since_parent: Vec<Change>,
 }
 
 impl Part<'_> {
@@ -69,7 +69,7 @@ impl Part<'_> {
     /// Leaves out the work at `path`, a name in the shadow.
     fn leave_out(&mut self, path: &BString) {
         self.paths.remove(path);
-        self.begun.retain(|begun| begun.path != *path);
+        self.since_parent.retain(|change| change.path != *path);
         self.renamed.retain(|renamed| renamed.old_path.as_ref() != Some(path));
     }
 
@@ -79,7 +79,7 @@ impl Part<'_> {
             let step = Step::new(Origin::default(), changes);
             Some(step).filter(|step| !step.changes.is_empty())
         };
-        all.extend(of_people(self.begun));
+        all.extend(of_people(self.since_parent));
         if !self.paths.is_empty() {
             let tip = &self.candidate.checkpoint;
             all.extend(leave_out_later(repo, tip, made, steps(repo, tip, &|path| self.paths.contains(path))?)?);
@@ -154,7 +154,7 @@ impl Candidate {
     /// Returns the part of `committed` that may be work of this shadow: all of it for the live shadow on the commit's base. For
     /// another one, a file has to have half of the work, or any part of it if a reset removed the commit that took the work.
     fn part(&self, repo: &Repo, committed: &[Change]) -> Result<Part<'_>> {
-        let mut part = Part { candidate: self, paths: BTreeSet::new(), renamed: Vec::new(), begun: Vec::new() };
+        let mut part = Part { candidate: self, paths: BTreeSet::new(), renamed: Vec::new(), since_parent: Vec::new() };
         if self.is_live {
             for change in committed {
                 part.paths.insert(change.path.clone());
@@ -174,7 +174,7 @@ impl Candidate {
             // If the commit renames a file to this path, `change.before` is from the old path. The base has no file at this path.
             let is_new_name = own.path == change.path && change.old_path.is_some();
             let before = change.before.filter(|_| !is_new_name);
-            part.begun.extend(Change::between(own.path.clone(), before, own.before));
+            part.since_parent.extend(Change::between(own.path.clone(), before, own.before));
             if own.path != change.path {
                 let (path, old_path) = (change.path.clone(), Some(own.path.clone()));
                 // This step only renames the file. It does not have the other changes of the commit in the file.
@@ -183,7 +183,7 @@ impl Candidate {
             }
             part.paths.insert(own.path.clone());
         }
-        part.begun.sort_by(|one, other| one.path.cmp(&other.path));
+        part.since_parent.sort_by(|one, other| one.path.cmp(&other.path));
         part.renamed.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(part)
     }
@@ -193,7 +193,7 @@ impl Candidate {
     fn renamed<'c>(&'c self, repo: &Repo, committed: &'c [Change]) -> Result<Vec<(&'c Change, &'c Change)>> {
         let others: Vec<&Change> =
             committed.iter().filter(|change| change.after.is_some() && !self.touches(&change.path)).collect();
-        let left = if others.is_empty() { Vec::new() } else { self.left_out(repo, committed)? };
+        let left = if others.is_empty() { Vec::new() } else { self.gone_from(repo, committed)? };
         if left.is_empty() {
             return Ok(Vec::new());
         }
@@ -220,7 +220,7 @@ impl Candidate {
 
     /// Returns the changes of this shadow, except deletions, in files that `committed` deletes or renames, or that HEAD lacks. A
     /// file that HEAD has as it was before the work counts, too. Returns none if there are more than [`MOST_GONE`] such files.
-    fn left_out(&self, repo: &Repo, committed: &[Change]) -> Result<Vec<(&Change, Absence)>> {
+    fn gone_from(&self, repo: &Repo, committed: &[Change]) -> Result<Vec<(&Change, Absence)>> {
         let head_tree_id = repo.head()?.id.map(|id| repo.tree_of_commit(id)).transpose()?;
         let mut left = Vec::new();
         for own in self.touched.iter().filter(|own| own.after.is_some()) {
@@ -259,24 +259,24 @@ pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
     candidates.iter().find(|candidate| candidate.is_live).map_or(&[], |live| &live.touched)
 }
 
-/// Returns true if `staged` contains work of `candidates` that a session did, or may have done. `made` is when `staged` was
-/// committed; none if that is still to be done.
-pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change], made: Option<When>) -> Result<bool> {
-    let steps = steps_to(repo, candidates, (staged, made), &[])?;
+/// Returns true if `staged` contains work of the shadows `found` that a session did, or may have done. `made` is when `staged`
+/// was committed; none if that is still to be done.
+pub(crate) fn has_work_of(repo: &Repo, found: &[Candidate], staged: &[Change], made: Option<When>) -> Result<bool> {
+    let steps = steps_to(repo, found, (staged, made), &[])?;
     // Most files are committed as a session left them: then we need not compare lines.
     if staged.iter().any(|change| left_by(&steps, change).is_some()) {
         return Ok(true);
     }
     let mut has_agent = steps.iter().any(|step| step.origin.may_be_of_session());
-    for candidate in candidates {
+    for candidate in found {
         has_agent = has_agent || candidate.has_agent(repo)?;
     }
     if !has_agent {
         return Ok(false);
     }
     let staged = repo.detect_renames(staged.to_vec())?;
-    let renamed = renamed_since(repo, touched_live(candidates), &staged)?;
-    let (work, _) = work(repo, candidates, (&staged, made), renamed, &mut Counting::usual(repo))?;
+    let renamed = renamed_since(repo, touched_live(found), &staged)?;
+    let (work, _) = work(repo, found, (&staged, made), renamed, &mut Counting::usual(repo))?;
     Ok(work.needs_record())
 }
 
@@ -379,8 +379,8 @@ fn first_with<'s>(repo: &Repo, steps: &'s [Step], own: &Change, head: Option<Lea
     Ok(None)
 }
 
-/// Returns the steps of all shadows but the live one on `base` whose work the uncommitted `changes` contain. Such work came back
-/// by `git stash pop`, for example, or by a reset that removed its commit.
+/// Returns the steps of the shadows whose work the uncommitted `changes` contain, except those of the live shadow on `base`. The
+/// work came back by `git stash pop`, for example, or by a reset that removed its commit.
 pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result<Vec<Step>> {
     let mut found = Vec::new();
     for waiting in taken_back(repo, base)?.into_iter().rev() {

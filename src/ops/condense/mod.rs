@@ -13,7 +13,7 @@ mod resolved;
 mod staged;
 mod unseen;
 
-pub(crate) use candidates::{Candidate, candidates, hold_work, steps_aside};
+pub(crate) use candidates::{Candidate, candidates, has_work_of, steps_aside};
 pub(crate) use commit::{carry_forward, condense, link_existing, record_of, record_of_person, shadows_to_carry};
 pub(crate) use made::Made;
 pub(crate) use record::{complete, complete_ended};

@@ -81,7 +81,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     let root = ObjectId::null(repo.object_hash());
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
     // For these records, any part of their work is enough: git itself has removed the work from HEAD, or put it back.
-    let mut removed_by_reset = BTreeSet::new();
+    let mut by_git = BTreeSet::new();
     if matches!(place, Place::In(_)) {
         // Without our hooks, git may have merged or picked commits of a branch that HEAD was on before.
         for commit in left_lately(repo, head, |_| true)? {
@@ -90,7 +90,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     }
     let left = left_behind(repo, head)?;
     for commit in &left {
-        removed_by_reset.extend(log.of_commit(*commit)?);
+        by_git.extend(log.of_commit(*commit)?);
         // An earlier reset may have removed other children of this commit.
         ids.extend(records::of_parent(repo, *commit)?);
     }
@@ -105,24 +105,24 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     }
     if let Some(head) = head {
         for (id, is_by_git) in of_earlier_versions(repo, &log, head, changes)? {
-            if is_by_git { &mut removed_by_reset } else { &mut ids }.insert(id);
+            if is_by_git { &mut by_git } else { &mut ids }.insert(id);
         }
     }
     // For the worktree, the caller may give only a part of the changes. So there, `records_found_at` compares the trees itself.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
-    let ids = ids.union(&removed_by_reset).map(|id| (*id, removed_by_reset.contains(id)));
+    let ids = ids.union(&by_git).map(|id| (*id, by_git.contains(id)));
     let mut found = Vec::new();
     for id in records_found_at(place, repo, head_tree(repo, head)?, all, ids)? {
         // A commit that a reset removed may have made the same change independently of the record. Then the work comes from that
         // commit, not from the record.
-        found.extend((removed_by_reset.contains(&id) || !is_older_in(repo, &left, &id)?).then_some(id));
+        found.extend((by_git.contains(&id) || !is_made_without_copy_in(repo, &left, &id)?).then_some(id));
     }
     Ok(found)
 }
 
 /// Returns true if one of `commits` has half of the work of the record `id` and is no copy of the record's commit. Then the work
 /// is not from the record alone: it was also made in `commits`.
-fn is_older_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> Result<bool> {
+fn is_made_without_copy_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> Result<bool> {
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
     for commit in commits {
@@ -139,8 +139,8 @@ fn is_older_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> Result<bool>
 }
 
 /// Returns true if commands like `blame` would take `commit` for a copy of a commit with a record, although its change is not
-/// from there. The change was in `amended`, or in another commit that a reset has removed from HEAD and that is no copy either.
-/// `head` is the parent of `commit`, or `amended`.
+/// from there alone: `amended`, or a commit that a reset has removed from HEAD, has half of the recorded work, too, and is no
+/// copy of the recorded commit. `head` is the parent of `commit`, or `amended`.
 pub(crate) fn is_mistakable(
     context: &Context,
     head: Option<ObjectId>,
@@ -156,7 +156,7 @@ pub(crate) fn is_mistakable(
     let mut left = left_behind(repo, head)?;
     left.extend(amended);
     for id in &copied {
-        if !is_older_in(repo, &left, id)? {
+        if !is_made_without_copy_in(repo, &left, id)? {
             return Ok(false);
         }
     }

@@ -96,7 +96,8 @@ fn steps_beside(
             }
         }
         if !changes.is_empty() {
-            // If a checkpoint carries or restores work and changes more than that, the other changes are the work of a person.
+            // If a checkpoint carries or restores work, its other changes count as the work of a person. But if lines come back
+            // that earlier steps have deleted, the replay gives them back to their authors.
             let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
             let before_id = checkpoint.before_id();
             let (origin, moved) = match moved(repo, &checkpoint) {

@@ -372,7 +372,7 @@ impl<'a> Applier<'a> {
         Ok(bytes)
     }
 
-    /// Returns `bytes`, which the worktree has for `content`, as the kind of file to write: a symbolic link or a regular file.
+    /// Returns `bytes`, the form of `content` in the worktree, as the kind of file to write: a symbolic link or a regular file.
     pub(super) fn put<'b>(&self, content: Option<Content>, bytes: &'b [u8]) -> Put<'b> {
         match content.map(|content| content.leaf.mode) {
             Some(Mode::Link) if self.site.has_links => Put::Link(bytes),

@@ -315,8 +315,8 @@ fn renamed(
     Ok(context.repo.find_renamed(gone, changes)?.into_keys().collect())
 }
 
-/// Keeps the state of the worktree as the baseline of the turn, so that changes made before it stay the user's. Returns false if
-/// a checkpoint or HEAD holds the same state already.
+/// Keeps the state of the worktree as the baseline of the turn, so that changes made before the turn do not count as its work.
+/// Returns false if a checkpoint or HEAD holds the same state already.
 fn keep_baseline(
     context: &Context,
     (id, turn): (&str, &UnderWay),
