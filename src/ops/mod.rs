@@ -51,6 +51,7 @@ mod named;
 mod protected;
 mod provenance;
 mod reconcile;
+mod reset_content;
 mod restored_target;
 mod session_info;
 mod share;

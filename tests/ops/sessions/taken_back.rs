@@ -445,3 +445,35 @@ fn lines_of_an_earlier_version_are_whose_they_were(
     assert_eq!(moved::blamed(&desk, "f"), moved::expected(&desk, "f"));
     desk.finish();
 }
+
+/// The commit to which a reset in a turn moves HEAD has a shadow: what a person saved before the commit that the reset removes.
+#[rstest::rstest]
+#[case::soft("git reset -q --soft HEAD~")]
+#[case::mixed("git reset -q HEAD~")]
+#[case::two_commits("git commit -q --allow-empty -m more; git reset -q --soft HEAD~2")]
+#[case::in_parts("git reset -q HEAD~; git checkpoint status; git reset -q --soft HEAD@{1}; git reset -q HEAD~")]
+fn a_persons_commit_that_a_mid_turn_reset_removes_is_not_the_turns_beside_an_older_save(
+    #[case] reset: &str,
+    #[values("all", "not what was saved")] committed: &str,
+    #[values(true, false)] agent_works: bool,
+) {
+    let desk = Desk::new();
+    desk.write("f", changed(&[(3, "saved")]));
+    desk.git(&["checkpoint", "save", "-q"]);
+    desk.write("f", changed(if committed == "all" { &[(3, "saved"), (9, "committed")] } else { &[(9, "committed")] }));
+    desk.commit_all();
+    // With a part of the file staged, the rest stays in the worktree.
+    desk.write("f", changed(&[(3, "saved"), (9, "committed")]));
+    desk.prompt("a");
+    desk.sh(reset);
+    if agent_works {
+        desk.write("f", changed(&[(3, "saved"), (6, "a"), (9, "committed")]));
+    }
+    desk.stop("a");
+    desk.commit_all();
+    let lines = desk.git(&["checkpoint", "blame", "f"]);
+    let agents: Vec<&str> = lines.lines().filter(|line| line.contains(" agent ")).collect();
+    assert_eq!(agents.len(), usize::from(agent_works), "{lines}");
+    assert!(agents.iter().all(|line| line.contains(" 6)")), "{lines}");
+    desk.finish();
+}
