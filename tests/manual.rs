@@ -162,7 +162,7 @@ fn the_transcript_of_the_readme_is_that_of_a_scenario() {
     let readme = fs::read_to_string(root.join("README.md")).expect("it is there");
     let (_, shown) = readme.split_once("<!-- transcript -->\n```console\n").expect("a transcript");
     let (shown, _) = shown.split_once("```\n").expect("it ends");
-    let printed = fs::read_to_string(root.join("tests/scenarios/readme/first.out")).expect("it is there");
+    let printed = fs::read_to_string(root.join("tests/scenarios/workflows/readme.out")).expect("it is there");
     let plain = |text: &str| {
         let chance =
             regex::Regex::new(r"\d+ minutes? ago|\b[0-9a-f]{8}([0-9a-f]{8})?\b|\d{4}-\d\d-\d\d").expect("a pattern");

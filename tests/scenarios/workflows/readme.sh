@@ -25,5 +25,5 @@ run git checkpoint restore s1@1
 git add calc.py
 run git commit -qm 'subtract'
 remember
-run git log -1 --format=%B
+sh_run 'git log -1 --format=%B'
 run git checkpoint blame calc.py
