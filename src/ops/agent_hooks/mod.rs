@@ -4,6 +4,7 @@
 //!
 //! Everything else in a file stays byte for byte. A file that changed since it was read is not overwritten.
 
+mod exclude;
 mod file;
 mod install;
 mod target;
@@ -77,7 +78,8 @@ fn lock(context: &Context, targets: &[Target]) -> Result<Lock> {
     let mut lock = Lock::acquire(&directory.join("agents.lock"), context.settings.lock_timeout, &go_on)?;
     if !lock.dead().is_empty() {
         state::temporary::sweep(&directory, lock.dead());
-        for path in targets.iter().filter_map(|target| target.real().ok()) {
+        let exclude = exclude::place(context).ok();
+        for path in targets.iter().filter_map(|target| target.real().ok()).chain(exclude) {
             file::sweep(&path, lock.dead());
         }
         lock.forget_dead();

@@ -18,6 +18,7 @@ use crate::support::{World, processes::described, program};
 mod commits;
 mod disabled;
 mod doctor;
+mod excluded;
 mod files;
 mod trust;
 
