@@ -13,7 +13,7 @@ use crate::{
     git,
     ops::{
         Context,
-        agent_hooks::{self, Edit, Noted, Seen, Target},
+        agent_hooks::{self, Edit, Elsewhere, Noted, Seen, Target},
     },
 };
 
@@ -146,6 +146,13 @@ impl Places {
             Some(Enabled { dialect, file, target, text, seen })
         });
         Ok(enabled.collect())
+    }
+
+    /// Returns the agents that call us in another worktree of the repository, and not here, where `enabled` do.
+    pub(super) fn elsewhere(&self, context: &Context, enabled: &[Enabled]) -> Result<Vec<Elsewhere>> {
+        let here = enabled.iter().map(|it| it.dialect.name).collect();
+        let calls = |noted: &Noted| self.noted(noted).is_some_and(|target| !agent_hooks::find(&[target]).is_empty());
+        agent_hooks::elsewhere(context, &here, calls)
     }
 
     /// Returns `path` as people know it: relative to the worktree, or to the home directory.

@@ -4,12 +4,23 @@ use bstr::BString;
 
 use serde::Serialize;
 
-use super::{Exit, agent_files::Places, call::Call, date, doctor::agents::Listed, output::printable, phrase};
+use super::{
+    Exit,
+    agent_files::Places,
+    call::Call,
+    date,
+    doctor::agents::{Listed, command_for},
+    output::printable,
+    phrase,
+};
 use crate::{
     error::Result,
     git::hooks::Health,
     model::{moment, process::Life, session::Phase},
-    ops::status::{self, SessionStatus, Status},
+    ops::{
+        agent_hooks::Elsewhere,
+        status::{self, SessionStatus, Status},
+    },
 };
 
 /// How many paths of a kind are listed before the rest is counted.
@@ -32,6 +43,7 @@ struct Whole<'a> {
     #[serde(flatten)]
     status: &'a Status,
     agents: &'a [Listed],
+    agents_elsewhere: &'a [Elsewhere],
 }
 
 impl StatusCommand {
@@ -39,18 +51,21 @@ impl StatusCommand {
         let context = call.context()?;
         let progress = call.progress("looking at the worktree");
         let status = status::status(&context)?;
-        let agents = Listed::all(&Places::new(&context)?.enabled(&context)?);
+        let places = Places::new(&context)?;
+        let enabled = places.enabled(&context)?;
+        let elsewhere = places.elsewhere(&context, &enabled)?;
+        let agents = Listed::all(&enabled);
         drop(progress);
         if self.json {
-            call.out.json(&Whole { status: &status, agents: &agents })?;
+            call.out.json(&Whole { status: &status, agents: &agents, agents_elsewhere: &elsewhere })?;
         } else {
-            print(&status, &agents, call)?;
+            print(&status, &agents, &elsewhere, call)?;
         }
         Ok(Exit::Done)
     }
 }
 
-fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
+fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut Call) -> Result<()> {
     let base = match status.base.commit_id() {
         Some(id) => format!("base {}", call.out.paint(phrase::ID, &phrase::short(&id))),
         None => "no commit yet".to_owned(),
@@ -89,6 +104,11 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
     if !agents.is_empty() {
         let lines = Listed::lines(agents, call);
         call.out.line(&format!("\nAgents: {}", lines.join(", ")))?;
+    }
+    for it in elsewhere {
+        let worktree = printable(phrase::worktree(&it.worktree));
+        call.out.line(&format!("\nHooks of {} are installed in {worktree}, not here.", printable(&it.agent)))?;
+        call.out.note(&format!("  (use \"{}\" to install them here, too)", command_for(it)))?;
     }
     if let Some(broken) = &status.broken {
         let heading = if status.hidden {

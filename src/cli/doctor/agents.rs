@@ -10,6 +10,7 @@ use super::super::{
     call::Call,
     date, environment, external,
     output::printable,
+    phrase,
 };
 use crate::{
     agent::{codex, install::program_of},
@@ -18,7 +19,7 @@ use crate::{
     model::{moment, path_text},
     ops::{
         Context,
-        agent_hooks::{self, Seen},
+        agent_hooks::{self, Elsewhere, Seen},
         doctor::Problem,
     },
 };
@@ -88,6 +89,19 @@ impl Listed {
     }
 }
 
+/// Returns the command that installs the hooks of `elsewhere` here, too.
+pub(in crate::cli) fn command_for(elsewhere: &Elsewhere) -> String {
+    let scope = if elsewhere.scope == "project" { " --project" } else { "" };
+    format!("git checkpoint enable --agent {}{scope}", elsewhere.agent)
+}
+
+/// Says of each agent that calls us in another worktree only that it does not here.
+fn elsewhere(it: &Elsewhere) -> Problem {
+    let message = format!("its hooks are installed in {}, not here", phrase::worktree(&it.worktree));
+    let hint = format!("'{}' installs them here, too", command_for(it));
+    Problem::new("agent-elsewhere", it.agent.clone(), message).note().hint(hint)
+}
+
 /// Looks at every agent that is enabled, and at those that were.
 pub(super) fn check(context: &Context, places: &Places, enabled: &[Enabled], fix: bool) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
@@ -107,6 +121,7 @@ pub(super) fn check(context: &Context, places: &Places, enabled: &[Enabled], fix
         problems.extend(check_file(context, places, it, fix, &mut tried));
         problems.extend(trust(it));
     }
+    problems.extend(places.elsewhere(context, enabled)?.iter().map(elsewhere));
     let mut silent: Vec<_> = enabled.iter().filter(|it| it.seen.is_none()).map(|it| it.dialect).collect();
     silent.dedup_by_key(|dialect| dialect.name);
     for dialect in silent {

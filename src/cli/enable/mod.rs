@@ -15,7 +15,7 @@ use crate::{
     error::{Error, Result},
     ops::{
         Context,
-        agent_hooks::{self, Target},
+        agent_hooks::{self, Noted, Target},
         hooks,
     },
 };
@@ -210,6 +210,13 @@ impl Disable {
             let who = if self.choice.has_agents() { "agent" } else { "hook" };
             call.out.note(&format!("no {who} calls git-checkpoint"))?;
         }
+        for noted in agent_hooks::noted(&context)?.into_iter().filter(|noted| is_left(&context, noted)) {
+            if self.choice.agents.is_empty() || self.choice.agents.contains(&noted.agent) {
+                let path = noted.root.join(&noted.name);
+                let (agent, path) = (&noted.agent, places.shown(&path));
+                call.out.warning(&format!("{agent} still calls git-checkpoint in another worktree: '{path}'"));
+            }
+        }
         if !self.choice.has_agents() {
             name_others(&context, &places, &targets, call)?;
         }
@@ -217,7 +224,8 @@ impl Disable {
     }
 
     /// Returns the files to look at. Unless an agent is named, these are the files that were changed in this repository
-    /// and those of this repository only; files that a team or other repositories share are left alone.
+    /// and those of this repository only; files that a team or other repositories share are left alone. In a linked worktree,
+    /// so are those of the others.
     fn targets(&self, context: &Context, places: &Places, scope: Option<Scope>) -> Result<Vec<Target>> {
         let has_agents = self.choice.has_agents();
         let dialects: Vec<&'static Dialect> = if self.choice.agents.is_empty() {
@@ -226,7 +234,7 @@ impl Disable {
             agent_files::all_named(&self.choice.agents)?
         };
         let mut targets: Vec<Target> = Vec::new();
-        for noted in agent_hooks::noted(context)? {
+        for noted in agent_hooks::noted(context)?.into_iter().filter(|noted| !is_left(context, noted)) {
             let is_asked = scope.is_none_or(|scope| scope.as_str() == noted.scope);
             if is_asked && dialects.iter().any(|dialect| dialect.name == noted.agent) {
                 targets.extend(places.noted(&noted));
@@ -242,6 +250,13 @@ impl Disable {
         }
         Ok(targets)
     }
+}
+
+/// Returns true if the file that was noted is another worktree's, which is not this one's to change.
+fn is_left(context: &Context, noted: &Noted) -> bool {
+    context.repo.worktree_id() != "main"
+        && noted.scope != "user"
+        && agent_hooks::is_other_worktree(context, &noted.root)
 }
 
 /// Lists the agents that still call us because their files are shared.

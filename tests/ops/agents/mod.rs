@@ -21,6 +21,7 @@ mod doctor;
 mod excluded;
 mod files;
 mod trust;
+mod worktrees;
 
 /// Everything below a directory: mode, and bytes or target.
 type Picture = BTreeMap<PathBuf, (u32, Vec<u8>)>;
