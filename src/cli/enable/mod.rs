@@ -1,6 +1,7 @@
 //! `git checkpoint enable` and `git checkpoint disable`: git's hooks and coding agents call us, or not any more.
 
 mod report;
+mod stored;
 mod trust;
 
 use clap::builder::PossibleValuesParser;
@@ -134,6 +135,11 @@ impl Enable {
         }
         report.print(self.json, &places, call)?;
         report.hints(self.hook_manager, &dialects, self.json, call);
+        if report.is_first() && !self.json {
+            for line in stored::words(&context.settings.transcript) {
+                call.out.hint(&line);
+            }
+        }
         if !context.settings.enabled {
             call.out.warning("the setting 'enabled' is false, so that hooks do nothing here");
             call.out.hint("'git checkpoint config list --show-origin' shows where it is set");

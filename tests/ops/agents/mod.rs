@@ -198,6 +198,27 @@ fn the_most_private_settings_are_taken_unless_others_are_asked_for() {
 }
 
 #[test]
+fn what_is_stored_is_said_when_something_is_installed() {
+    let world = world();
+    let stored = "hint: it stores files, prompts and transcripts (secrets in them are replaced) in refs of this repository, \
+                  which 'git push' does not send\nhint: 'git checkpoint config set transcript.store prompts' stores no \
+                  transcripts, 'none' no prompts, either\n";
+    for (enable, is_said) in [
+        (&["enable"][..], true),
+        (&["enable"], false),
+        (&["enable", "--agent", "claude-code"], true),
+        (&["enable", "--agent", "claude-code"], false),
+    ] {
+        let said = ends(&world, 0, enable);
+        assert_eq!(said.contains(stored), is_said, "{enable:?}: {said}");
+    }
+    world.done(&["config", "set", "transcript.store", "none"]);
+    let said = ends(&world, 0, &["enable", "--agent", "gemini"]);
+    assert!(said.contains("hint: it stores files in refs of this repository"), "{said}");
+    assert!(!said.contains("transcript"), "{said}");
+}
+
+#[test]
 fn all_agents_are_those_on_this_machine() {
     let world = world();
     let path = world.root().join("bin:/usr/bin:/bin");
