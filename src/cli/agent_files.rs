@@ -7,7 +7,7 @@ use crate::{
     agent::{
         dialect::Dialect,
         dialects::{ALL, named},
-        install::{BEFORE, File, Format, Scope, command},
+        install::{BEFORE, File, Format, IN_PATH, Scope, command},
     },
     error::{Context as _, Error, Kind, Result},
     git,
@@ -101,12 +101,15 @@ impl Places {
 
     fn at(&self, dialect: &'static Dialect, file: &'static File, root: PathBuf, name: &str) -> Target {
         let is_script = matches!(file.format, Format::Script);
+        // What is committed with the project runs on other machines, too.
+        let is_of_project = file.scope == Scope::Project;
+        let program = if is_of_project { IN_PATH.into() } else { self.program.to_string_lossy() };
         Target {
             agent: dialect.name.to_owned(),
             scope: file.scope.as_str(),
             root,
             name: name.to_owned(),
-            edit: Box::new(OfAgent { file, command: command(&self.program.to_string_lossy(), dialect.name) }),
+            edit: Box::new(OfAgent { file, command: command(&program, dialect.name) }),
             before: is_script.then_some(BEFORE),
         }
     }

@@ -6,14 +6,17 @@ use bstr::{BString, ByteVec as _};
 use serde::Serialize;
 
 use super::super::{
-    agent_files::{Enabled, Places},
+    agent_files::{Enabled, Places, find_program},
     call::Call,
     date, environment, external,
     output::printable,
     phrase,
 };
 use crate::{
-    agent::{codex, install::program_of},
+    agent::{
+        codex,
+        install::{IN_PATH, program_of},
+    },
     error::Result,
     git,
     model::{moment, path_text},
@@ -162,7 +165,13 @@ fn check_file(
         );
         return Some(problem.note());
     };
-    if !Path::new(&program).is_file() {
+    let found = if program == IN_PATH { find_program(IN_PATH) } else { Some(program.clone().into()) };
+    let Some(found) = found else {
+        let message = format!("{} is to call '{program}', which is not in $PATH", it.dialect.name);
+        let hint = "add the directory of the program to $PATH, where agents are started, too";
+        return Some(Problem::new("agent-program-missing", path, message).hint(hint));
+    };
+    if !found.is_file() {
         let message = format!("{} is to call '{program}', which is not there", it.dialect.name);
         return again(Problem::new("agent-program-missing", path, message));
     }
@@ -173,8 +182,9 @@ fn check_file(
         return again(Problem::new("agent-hook-incomplete", path, message));
     }
     let real = |path: &Path| std::fs::canonicalize(path).ok();
-    if real(Path::new(&program)) != real(&places.program) {
-        let message = format!("{} calls another program, '{program}', which was not tried", it.dialect.name);
+    if real(&found) != real(&places.program) {
+        let found = found.display();
+        let message = format!("{} calls another program, '{found}', which was not tried", it.dialect.name);
         return Some(Problem::new("agent-program-other", path, message).note());
     }
     if !tried.insert(line.clone()) {

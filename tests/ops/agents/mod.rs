@@ -113,7 +113,9 @@ fn every_agent_is_enabled_and_all_is_as_it_was() {
             let path = place(&world, file);
             let text = read(&path);
             assert!(file.is_ours(&text), "{text}");
-            let program = program();
+            let is_committed = scope == Scope::Project;
+            assert!(!(is_committed && text.contains('/') && text.contains(program())), "{text}");
+            let program = if is_committed { "git-checkpoint".to_owned() } else { program().to_string() };
             for command in file.commands(&text) {
                 assert!(command.contains(&format!(" {program} hook --agent {}", dialect.name)), "{command}");
             }
