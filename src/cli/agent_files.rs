@@ -45,6 +45,8 @@ impl Edit for OfAgent {
 pub(super) struct Places {
     home: Option<PathBuf>,
     worktree: PathBuf,
+    /// The list of the repositories in which we are enabled; none without a home directory.
+    pub(super) repositories: Option<PathBuf>,
     /// The program that agents call.
     pub(super) program: PathBuf,
 }
@@ -62,7 +64,12 @@ pub(super) struct Enabled {
 impl Places {
     pub(super) fn new(context: &Context) -> Result<Self> {
         let worktree = context.repo.worktree_root().to_owned();
-        Ok(Self { home: git::home(), worktree, program: program()? })
+        let home = git::home();
+        // The XDG base directory specification: a relative path is to be ignored.
+        let state = environment::variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = state.or_else(|| Some(home.as_ref()?.join(".local/state")));
+        let repositories = state.map(|state| state.join(agent_hooks::REPOSITORIES));
+        Ok(Self { home, worktree, repositories, program: program()? })
     }
 
     /// Checks that the agents' settings can be found, and that the program's path can be written to them.
@@ -156,6 +163,19 @@ impl Places {
         let here = enabled.iter().map(|it| it.dialect.name).collect();
         let calls = |noted: &Noted| self.noted(noted).is_some_and(|target| !agent_hooks::find(&[target]).is_empty());
         agent_hooks::elsewhere(context, &here, calls)
+    }
+
+    /// Returns the other repositories on this machine in which we are enabled.
+    pub(super) fn other_repositories(&self, context: &Context) -> Result<Vec<PathBuf>> {
+        let Some(file) = &self.repositories else { return Ok(Vec::new()) };
+        agent_hooks::other_repositories(context, file)
+    }
+
+    /// Notes whether we are enabled in this repository; returns what to say if that fails.
+    pub(super) fn note_repository(&self, context: &Context) -> Option<String> {
+        let error = agent_hooks::note_repository(context, self.repositories.as_ref()?).err()?;
+        let cause = error.causes().into_iter().map(|cause| format!(": {cause}")).collect::<String>();
+        Some(format!("other repositories do not know of this one when they disable agents: {error}{cause}"))
     }
 
     /// Returns `path` as people know it: relative to the worktree, or to the home directory.

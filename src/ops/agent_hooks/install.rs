@@ -135,7 +135,7 @@ pub(super) fn disable(
     Ok(done)
 }
 
-fn forget(context: &Context, target: &Target, all: &mut Vec<Installed>, dry_run: bool) -> Result<()> {
+pub(super) fn forget(context: &Context, target: &Target, all: &mut Vec<Installed>, dry_run: bool) -> Result<()> {
     if dry_run || !all.iter().any(|entry| target.is_noted(entry)) {
         return Ok(());
     }

@@ -8,6 +8,7 @@ mod elsewhere;
 mod exclude;
 mod file;
 mod install;
+mod shared;
 mod target;
 
 use std::{
@@ -23,8 +24,9 @@ use crate::{
     state::{self, installed::Installed, lock::Lock},
 };
 
-pub(crate) use crate::state::agents::Seen;
+pub(crate) use crate::state::{agents::Seen, repositories::FILE as REPOSITORIES};
 pub(crate) use elsewhere::Elsewhere;
+pub(crate) use shared::{leave, note_repository, other_repositories};
 pub(crate) use target::{Edit, FileDone, Target};
 
 /// The options of [`enable`] and [`disable`].

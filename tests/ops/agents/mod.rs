@@ -26,7 +26,7 @@ mod worktrees;
 /// Everything below a directory: mode, and bytes or target.
 type Picture = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
-/// Returns what there is outside of git's directory.
+/// Returns what there is outside of git's directory, and of the state of programs.
 fn picture(world: &World) -> Picture {
     let mut picture = Picture::new();
     let mut directories = vec![world.root()];
@@ -38,7 +38,7 @@ fn picture(world: &World) -> Picture {
                 fs::read_link(&path).expect("a link").into_os_string().into_encoded_bytes()
             } else if metadata.is_file() {
                 fs::read(&path).expect("readable")
-            } else if path.ends_with(".git") {
+            } else if path.ends_with(".git") || path == world.root().join("state") {
                 continue;
             } else {
                 directories.push(path.clone());
