@@ -189,3 +189,8 @@ mod tests {
         assert_eq!(who(&origin), "a\\u{1b}[31m 0196b1f2-aaaa-7bbb");
     }
 }
+
+/// Returns how to call the worktree `id`.
+pub(super) fn worktree(id: &BString) -> String {
+    if id == "main" { "the main worktree".to_owned() } else { format!("the worktree '{}'", printable(id)) }
+}

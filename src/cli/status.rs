@@ -4,12 +4,23 @@ use bstr::BString;
 
 use serde::Serialize;
 
-use super::{Exit, agent_files::Places, call::Call, date, doctor::agents::Listed, output::printable, phrase};
+use super::{
+    Exit,
+    agent_files::Places,
+    call::Call,
+    date,
+    doctor::agents::{Listed, command_for},
+    output::printable,
+    phrase,
+};
 use crate::{
     error::Result,
     git::hooks::Health,
     model::moment,
-    ops::status::{self, SessionStatus, Status},
+    ops::{
+        agent_hooks::Elsewhere,
+        status::{self, SessionStatus, Status},
+    },
 };
 
 /// From this size on, `status` mentions the objects that git will repack.
@@ -29,6 +40,7 @@ struct Whole<'a> {
     #[serde(flatten)]
     status: &'a Status,
     agents: &'a [Listed],
+    agents_elsewhere: &'a [Elsewhere],
 }
 
 impl StatusCommand {
@@ -36,18 +48,21 @@ impl StatusCommand {
         let context = call.context()?;
         let progress = call.progress("looking at the worktree");
         let status = status::status(&context)?;
-        let agents = Listed::all(&Places::new(&context)?.enabled(&context)?);
+        let places = Places::new(&context)?;
+        let enabled = places.enabled(&context)?;
+        let elsewhere = places.elsewhere(&context, &enabled)?;
+        let agents = Listed::all(&enabled);
         drop(progress);
         if self.json {
-            call.out.json(&Whole { status: &status, agents: &agents })?;
+            call.out.json(&Whole { status: &status, agents: &agents, agents_elsewhere: &elsewhere })?;
         } else {
-            print(&status, &agents, call)?;
+            print(&status, &agents, &elsewhere, call)?;
         }
         Ok(Exit::Done)
     }
 }
 
-fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
+fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut Call) -> Result<()> {
     let base = match status.base.commit_id() {
         Some(id) => format!("base {}", call.out.paint(phrase::ID, &phrase::short(&id))),
         None => "no commit yet".to_owned(),
@@ -60,7 +75,7 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
         call.out.line(&format!("In the linked worktree '{}'", printable(&status.worktree)))?;
     }
     print_shadow(status, call)?;
-    print_problems(status, call)?;
+    print_problems(status, elsewhere, call)?;
     let since = if status.shadow.is_some() { "since the latest checkpoint" } else { "and not in any checkpoint" };
     print_paths(&format!("Changed {since}:"), &status.unsaved, call)?;
     if !status.unsaved.is_empty() {
@@ -83,7 +98,7 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
 }
 
 /// Prints what needs the user: it comes before what only informs.
-fn print_problems(status: &Status, call: &mut Call) -> Result<()> {
+fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> Result<()> {
     if let Some(target) = &status.interrupted_restore {
         print_heading(&format!("Restoring {} was interrupted.", phrase::short(target)), call)?;
         call.out.note("  (use \"git checkpoint restore --continue\" to continue)")?;
@@ -110,6 +125,11 @@ fn print_problems(status: &Status, call: &mut Call) -> Result<()> {
         call.out.line(&format!("\t{error}"))?;
     }
     print_hooks(status, call)?;
+    for it in elsewhere {
+        let worktree = printable(phrase::worktree(&it.worktree));
+        call.out.line(&format!("\nHooks of {} are installed in {worktree}, not here.", printable(&it.agent)))?;
+        call.out.note(&format!("  (use \"{}\" to install them here, too)", command_for(it)))?;
+    }
     if !status.skipped.is_empty() {
         print_heading("Skipped, in no checkpoint:", call)?;
         for skipped in &status.skipped {

@@ -251,11 +251,26 @@ impl<'r> Filters<'r> {
     /// # Errors
     /// If a required filter command fails, or the work is to end.
     pub(crate) fn to_worktree(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
+        if self.is_for_git(path)? {
+            let done = self.to_worktree_by_git(path, blob);
+            return self.unless_interrupted(path, done);
+        }
         let done = match self.to_worktree_by_gix(path, blob) {
             Err(error) if self.may_git_know_better(&error) => self.to_worktree_by_git(path, blob).map_err(|_| error),
             done => done,
         };
         self.unless_interrupted(path, done)
+    }
+
+    /// Returns true if only git itself converts the file `path` of a commit as git does: gix writes other byte order marks and
+    /// identifiers. For a checkpoint, that does not matter, because a save keeps the bytes that gix does not give back.
+    fn is_for_git(&mut self, path: &BStr) -> Result<bool> {
+        if !self.follows_settings || self.files.is_none() {
+            return Ok(false);
+        }
+        let (rules, objects) = self.rules_for(path)?;
+        let states = rules.states(path, ["working-tree-encoding", "ident"], &objects)?;
+        Ok(states.iter().any(|state| !matches!(state, AttributeState::Unspecified | AttributeState::Unset)))
     }
 
     fn to_worktree_by_gix(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {

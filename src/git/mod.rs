@@ -91,7 +91,7 @@ pub(crate) mod untracked;
 pub(crate) mod user_index;
 pub(crate) mod versions;
 mod weight;
-mod worktrees;
+pub(crate) mod worktrees;
 pub(crate) mod written;
 
 pub(crate) use environment::home;

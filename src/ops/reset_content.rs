@@ -108,8 +108,8 @@ pub(super) fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (B
 /// checkpoint has already; its tree is `last_tree_id`.
 ///
 /// Looks only at the files of `changes`, in which the worktree differs from `head`. The tree `taken_up_tree_id` has, beside what
-/// the tree `saved_tree_id` has, the work of sessions that was taken up from archived shadows. `removed_commits` are all commits that resets removed; an agent that reports
-/// no tools may have made those of `doubtful`.
+/// the tree `saved_tree_id` has, the work of sessions that was taken up from archived shadows. `removed_commits` are all commits
+/// that resets removed; an agent that reports no tools may have made those of `doubtful`.
 fn reset_content(
     repo: &Repo,
     (saved_tree_id, taken_up_tree_id, last_tree_id): (ObjectId, ObjectId, ObjectId),

@@ -392,6 +392,12 @@ fn a_rule_that_is_gone_has_converted_a_file(
     "git config core.autocrlf true; echo '*.txt -text' >.gitattributes",
     "echo >.gitattributes"
 )]
+#[case::identifiers("echo '*.txt ident' >.gitattributes", "")]
+#[case::encoding(
+    "printf '\\377\\376a\\0\\n\\0' >utf16.txt; echo 'utf16.txt working-tree-encoding=UTF-16' >.gitattributes",
+    ""
+)]
+#[case::encoding_without_a_mark("echo 'utf16.txt working-tree-encoding=UTF-16LE eol=lf' >.gitattributes", "")]
 fn a_commit_comes_back_as_git_checks_it_out(#[case] settings: &str, #[case] later: &str) {
     let scene = Scene::new(NONE, true);
     let bash = |script: &str| {
@@ -423,7 +429,21 @@ fn a_commit_comes_back_as_git_checks_it_out(#[case] settings: &str, #[case] late
         scene.run(&["restore", "--all", &id]);
         assert_eq!(scene.files(), checked_out, "{target}");
         scene.run(&["undo"]);
-        bash(settings.split(';').next().expect("a setting"));
-        bash(if settings.contains("info") { settings } else { "true" });
+        let first = settings.split(';').next().filter(|first| first.starts_with("git config"));
+        bash(first.unwrap_or(if settings.contains("info") { settings } else { "true" }));
     }
+}
+
+/// A file has the bytes that git stores, and the filter of git would make others of them, but fails.
+#[test]
+fn a_commit_whose_filter_fails_is_not_as_the_worktree() {
+    let scene = Scene::new(FILTER, true);
+    scene.git(&["config", "filter.rot.smudge", "false"]);
+    scene.git(&["config", "filter.rot.required", "true"]);
+    let stored = scene.git(&["cat-file", "blob", "HEAD:lf.txt"]);
+    scene.write("lf.txt", stored.as_bytes());
+    let output = scene.checkpoint(&["restore", "base", "lf.txt"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.code() == Some(1) && said.contains("its filter failed"), "{said}");
+    assert_eq!(fs::read_to_string(scene.repo().join("lf.txt")).expect("readable"), stored);
 }
