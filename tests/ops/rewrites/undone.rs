@@ -85,6 +85,37 @@ fn committed_again_after_two_resets() {
     world.is_whole();
 }
 
+/// The session's commits come with a merge, which the person undoes.
+#[rstest::rstest]
+#[case::merged("git merge -q --no-ff --no-edit topic", 1)]
+#[case::fast_forward("git merge -q --ff-only topic", 2)]
+#[case::merged_to_a_commit_of_its_own("echo more >>g; git commit -qam mine; git merge -q --no-edit topic", 1)]
+#[case::merged_twice(
+    "git merge -q --no-ff --no-edit topic~; git merge -q --no-ff --no-edit topic; git reset -q --soft HEAD~",
+    1
+)]
+fn a_merge_that_is_undone_and_committed_again(
+    #[case] merge: &str,
+    #[case] commits: u32,
+    #[values("--soft", "--mixed")] how: &str,
+    #[values(true, false)] has_hooks: bool,
+) {
+    let world = World::with_old_commit();
+    world.git(&["checkout", "-q", "-b", "topic"]);
+    world.agent_commit("a", "one");
+    world.agent_commit("b", "two");
+    world.git(&["checkout", "-q", "main"]);
+    if !has_hooks {
+        world.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    world.sh(&format!("{merge}; git reset -q {how} HEAD~{commits}; git add -A; git commit -qm again"));
+    world.done(&["save", "-q", "--allow-empty"]);
+    assert_eq!(sessions_of_lines(&world, "one"), ["a"; 6]);
+    assert_eq!(sessions_of_lines(&world, "two"), ["b"; 6]);
+    is(&world, "HEAD", &["a", "b"]);
+    world.is_whole();
+}
+
 #[test]
 fn committed_again_with_changes_by_hand() {
     let world = world();
