@@ -312,6 +312,43 @@ fn a_new_file_that_is_renamed_and_changed_keeps_its_authors(#[case] script: &str
     world.is_whole();
 }
 
+/// A person renames a file that an agent has created, and makes another one with its name.
+#[rstest::rstest]
+#[case::amend("git commit -q --amend --no-edit")]
+#[case::fixup("git commit -qm r; GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -qi HEAD~2")]
+#[case::soft_reset("git commit -qm r; git reset -q --soft HEAD~2; git commit -qm again")]
+#[case::reset("git reset -q HEAD~; git add -A; git commit -qm again")]
+#[case::squash("git commit -qm r; git checkout -q -b x HEAD~2; git merge -q --squash main; git commit -qm squashed")]
+#[case::pick("git commit -qm r; git checkout -q -b x HEAD~2; git cherry-pick -n main~ main; git commit -qm picked")]
+fn a_renamed_file_whose_name_another_one_gets_keeps_its_authors(
+    #[case] script: &str,
+    #[values("", "; echo 'by hand' >>renamed")] edit: &str,
+    #[values(true, false)] has_hooks: bool,
+) {
+    let world = World::with_old_commit();
+    world.agent_commit("a", "one");
+    if !has_hooks {
+        world.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    world.sh(&format!(
+        "git mv one renamed{edit}; for at in 1 2 3; do echo \"a new file $at\"; done >one; git add -A; {script}"
+    ));
+    world.done(&["save", "-q", "--allow-empty"]);
+    let mut expected = vec!["a"; 6];
+    if !edit.is_empty() {
+        expected.push("-");
+    }
+    assert_eq!(sessions_of_lines(&world, "renamed"), expected);
+    assert_eq!(sessions_of_lines(&world, "one"), ["-"; 3]);
+    // The new file changes once more, and the renamed one does not.
+    world.sh("echo more >>one; git commit -qa --amend --no-edit");
+    world.done(&["save", "-q", "--allow-empty"]);
+    assert_eq!(sessions_of_lines(&world, "renamed"), expected);
+    if has_hooks {
+        world.is_whole();
+    }
+}
+
 /// A person renames a file of HEAD that an agent has changed, and commits both changes anew.
 #[rstest::rstest]
 #[case::soft_reset("git reset -q --soft HEAD~2; git commit -qm again")]
