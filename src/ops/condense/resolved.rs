@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{
-    candidates::{candidates, hold_work},
-    made::Made,
-};
+use super::{candidates::candidates, made::Made, work::hold_work};
 use crate::{
     error::Result,
     git::Repo,

@@ -89,7 +89,13 @@ pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
             repo.find_leaf(old_tree_id, file.path.as_bstr())?.map(|leaf| leaf.id).filter(|id| file.after != Some(*id));
         left_out.extend([file.after, old].into_iter().filter_map(|after| LeftOut::of(repo, file, after, now)));
     }
-    let changes = if left_out.is_empty() { Vec::new() } else { place.changes(repo, new_parent_tree_id)? };
+    let mut changes = Vec::new();
+    if !left_out.is_empty() {
+        changes = place.changes(repo, old_tree_id)?;
+        let mut earlier = place.changes(repo, new_parent_tree_id)?;
+        earlier.retain(|change| change.before.is_none() && changes.iter().all(|it| it.path != change.path));
+        changes.extend(earlier);
+    }
     let renamed = renamed(repo, &left_out, changes)?;
     for file in &files {
         for leaf in renamed.get(&file.path).into_iter().flatten() {
