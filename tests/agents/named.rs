@@ -63,8 +63,16 @@ fn what_a_person_renames_before_a_tool_keeps_its_authors(
     #[values(true, false)] is_of_agent: bool,
     #[values(true, false)] reports_before: bool,
     #[values(true, false)] has_used_a_tool: bool,
+    #[values("", "uncommitted", "committed")] y: &str,
 ) {
     let world = World::with_lines();
+    if !y.is_empty() {
+        world.write("y", (1..=7).map(|line| format!("another file has {line}\n")).collect::<String>());
+    }
+    if y == "committed" {
+        world.git(&["add", "y"]);
+        world.commit();
+    }
     let lines: String = (1..=5).map(|line| format!("line {line} of the file\n")).collect();
     if is_of_agent {
         world.prompt("other");

@@ -2,10 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use bstr::{BString, ByteSlice as _, ByteVec as _};
+use bstr::{BString, ByteVec as _};
 
-use super::super::{Worktree, chain::Shadow, turn};
-use crate::{error::Result, git::Repo};
+use crate::git::Repo;
 
 /// Returns `named` (absolute, or relative to `cwd`) relative to the worktree's root; none if one of them is not surely
 /// inside of it. If a file is a symbolic link, the file that it leads to is added: a tool writes to that one.
@@ -23,33 +22,6 @@ pub(super) fn inside(repo: &Repo, cwd: &Path, named: &[String]) -> Option<Vec<BS
     paths.sort();
     paths.dedup();
     (!paths.is_empty()).then_some(paths)
-}
-
-/// How many files may be gone for one of them to count as renamed.
-const MOST_GONE: usize = 32;
-
-/// Returns the uncommitted files of the last checkpoint that are not there any more, if one of `paths` is new since: it may have been
-/// one of them. A save that knows that gives their lines to their authors. Git sees other renames in the commit.
-pub(super) fn gone(worktree: &Worktree<'_>, session: &str, paths: &[BString]) -> Result<Vec<BString>> {
-    let repo = &worktree.repo;
-    let shadow = Shadow::read(repo)?;
-    let baseline = turn::baseline(worktree, session, shadow.tip.as_ref())?;
-    let last_tree_id = baseline.map_or_else(|| shadow.last_tree_id(), |baseline| baseline.tree_id);
-    let mut is_any_new = false;
-    for path in paths {
-        is_any_new = is_any_new || repo.find_leaf(last_tree_id, path.as_bstr())?.is_none();
-    }
-    if !is_any_new {
-        return Ok(Vec::new());
-    }
-    let is_gone = |path: &BString| {
-        let file = path.to_path().map(|path| repo.worktree_root().join(path).symlink_metadata());
-        file.is_ok_and(|file| file.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound))
-    };
-    let uncommitted = repo.diff_trees(shadow.head_tree_id, last_tree_id)?.into_iter();
-    let gone = uncommitted.filter(|change| change.after.is_some() && is_gone(&change.path));
-    let gone: Vec<BString> = gone.map(|change| change.path).collect();
-    Ok(if gone.len() > MOST_GONE { Vec::new() } else { gone })
 }
 
 /// Returns the path `real` relative to the worktree's root; none outside of it, and for the root, which is no file.

@@ -186,12 +186,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
     let origin = Origin { tool: tool_name(tool), ..author::of_session(&session, report.agent_id.clone()) };
     match reach {
         ReachHere::Nothing => {}
-        ReachHere::Paths(mut paths) => {
-            let turns = worktree.turns();
-            if turns.find(&report.session).is_none_or(|own| event::ended(&own.calls, key).is_none()) {
-                // Nothing was saved before the call. A person may have renamed the file since the last checkpoint.
-                paths.extend(paths::gone(worktree, &report.session, &paths)?);
-            }
+        ReachHere::Paths(paths) => {
             let (shared, own) = named::split_shared(worktree, &report.session, paths);
             if !shared.is_empty() {
                 save_as_unknown(worktree, &ReachHere::Paths(shared))?;
