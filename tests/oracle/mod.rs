@@ -177,6 +177,10 @@ fn lines_are_whose_they_are(#[case] steps: &str, #[values(0, 50)] first: usize) 
      insert person 21 255 1 1",
     "all,without-hooks"
 )]
+#[case::a_part_of_a_renamed_file_that_a_command_commits(
+    "change person 100 154 1 1; git-mv person 19 255 1 1; insert s1 16 98 1 1; commit-part s1 31 198 1 1",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);
