@@ -194,10 +194,6 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
-    // If there is a shadow on HEAD, it has the authors already, except of what was committed and reset since.
-    if shadow.tip.is_some() && known_id != head {
-        return Ok(());
-    }
     let mut doubtful = BTreeSet::new();
     if author::is_any_silent(worktree)? {
         doubtful.extend(moves.iter().filter(|moved| moved.kind.makes_commit()).map(|moved| moved.to));
@@ -215,7 +211,17 @@ fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option
     };
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let seen_objects = objects.write()?;
-    let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
+    let mut changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
+    // If there is a shadow on HEAD, it has the authors in the files that it touches already, except of what was committed and
+    // reset since.
+    if shadow.tip.is_some() && known_id != head {
+        let mut untouched = Vec::new();
+        for change in changes {
+            let last = repo.find_leaf(shadow.last_tree_id(), change.path.as_bstr())?;
+            untouched.extend((last == change.before).then_some(change));
+        }
+        changes = untouched;
+    }
     // Archived shadows have the author of each line: first take up the work of sessions from them.
     take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect(), Some(known))?;
     let (expected, taken_up_tree_id, mut written) = (shadow.expected, shadow.last_tree_id(), Vec::new());
