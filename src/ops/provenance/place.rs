@@ -99,6 +99,8 @@ pub(super) struct LeftOut {
     /// The blob before the work.
     before: Option<ObjectId>,
     after: ObjectId,
+    /// True if the place has other content under the name, or another file.
+    is_replaced: bool,
 }
 
 impl LeftOut {
@@ -106,7 +108,8 @@ impl LeftOut {
     /// another name there. Git may have put the earlier content back, or another file may have the name.
     pub(super) fn of(repo: &Repo, file: &RecordFile, after: Option<ObjectId>, now: Option<Leaf>) -> Option<Self> {
         let after = after.filter(|after| now.map(|leaf| leaf.id) != Some(*after) && repo.has_object(*after))?;
-        Some(Self { path: file.path.clone(), before: file.before, after })
+        let is_replaced = now.is_some_and(|leaf| Some(leaf.id) != file.before);
+        Some(Self { path: file.path.clone(), before: file.before, after, is_replaced })
     }
 }
 
@@ -119,10 +122,16 @@ pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: Vec<Change>) -
     let now: HashMap<BString, Leaf> = changes.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
     let changed = changes.iter().filter(|it| left_out.iter().all(|left| left.path != it.path));
     let changed: HashMap<ObjectId, Leaf> = changed.filter_map(|it| Some((it.before?.id, it.after?))).collect();
-    let former: Vec<_> = left_out.iter().map(|it| (it.path.clone(), it.after)).collect();
-    let found = repo.find_renamed(&former, changes)?.into_iter();
     let changed = left_out.iter().filter_map(|it| Some((it.path.clone(), *changed.get(&it.before?)?)));
-    let found = found.filter_map(|(path, at)| Some((left_out[at].path.clone(), *now.get(&path)?)));
+    // Several records may have the same file under different names: what is gone comes before what may only have changed.
+    let new: Vec<Change> = changes.iter().filter(|change| change.before.is_none()).cloned().collect();
+    let mut found = Vec::new();
+    for (is_replaced, changes) in [(false, new), (true, changes)] {
+        let left_out = left_out.iter().filter(|it| it.is_replaced == is_replaced);
+        let former: Vec<_> = left_out.map(|it| (it.path.clone(), it.after)).collect();
+        let renamed = repo.find_renamed(&former, changes)?.into_iter();
+        found.extend(renamed.filter_map(|(path, at)| Some((former[at].0.clone(), *now.get(&path)?))));
+    }
     let mut renamed = Renamed::new();
     changed.chain(found).for_each(|(path, leaf)| renamed.entry(path).or_default().push(leaf));
     Ok(renamed)
