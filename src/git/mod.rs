@@ -5,6 +5,7 @@
 pub(crate) mod ancestors;
 mod attribute_files;
 pub(crate) mod beneath;
+mod beyond;
 pub(crate) mod blame;
 mod blob_sizes;
 mod capture;

@@ -135,7 +135,7 @@ fn reset_content(
         }
     }
     let mut parts = vec![(of_commit(false, !doubtful.is_empty()), since_taken_up)];
-    parts.extend(steps_of_commits(repo, (head, old), &to_examine, doubtful)?);
+    parts.extend(steps_of_commits(repo, (head, old), &to_examine, (removed_commits, doubtful))?);
     parts.retain(|(_, edits)| !edits.is_empty());
     Ok(parts)
 }
@@ -231,7 +231,7 @@ fn steps_of_commits(
     repo: &Repo,
     (head, old): (ObjectId, ObjectId),
     paths: &BTreeSet<BString>,
-    doubtful: &BTreeSet<ObjectId>,
+    (removed_commits, doubtful): (&[ObjectId], &BTreeSet<ObjectId>),
 ) -> Result<Vec<ContributorEdits>> {
     let (mut commits, mut at) = (Vec::new(), Some(old).filter(|_| !paths.is_empty()));
     while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_STEPS) {
@@ -244,7 +244,10 @@ fn steps_of_commits(
     let mut steps: Vec<ContributorEdits> = Vec::new();
     let mut last_tree_id = repo.tree_of_commit(head)?;
     for commit in commits.into_iter().rev() {
-        let of_sessions = paths_of_record(repo, commit)?;
+        let mut of_sessions = paths_of_record(repo, commit)?;
+        for other in repo.parents_of(commit)?.iter().skip(1) {
+            of_sessions.extend(paths_of_sessions(repo, *other, removed_commits)?);
+        }
         let tree_id = repo.tree_of_commit(commit)?;
         for path in paths {
             let leaf = repo.find_leaf(tree_id, path.as_bstr())?;
@@ -266,12 +269,14 @@ fn steps_of_commits(
     Ok(steps)
 }
 
-/// Returns the files with work of sessions in the records of `old` and its first parents, as far back as `removed_commits` go.
+/// Returns the files with work of sessions in the records of `old` and its ancestors, as far back as `removed_commits` go.
 fn paths_of_sessions(repo: &Repo, old: ObjectId, removed_commits: &[ObjectId]) -> Result<BTreeSet<BString>> {
-    let (mut paths, mut at) = (BTreeSet::new(), Some(old));
-    while let Some(commit) = at.filter(|commit| removed_commits.contains(commit)) {
-        paths.extend(paths_of_record(repo, commit)?);
-        at = repo.parents_of(commit)?.first().copied();
+    let (mut paths, mut seen, mut next) = (BTreeSet::new(), BTreeSet::new(), vec![old]);
+    while let Some(commit) = next.pop() {
+        if removed_commits.contains(&commit) && seen.insert(commit) {
+            paths.extend(paths_of_record(repo, commit)?);
+            next.extend(repo.parents_of(commit)?);
+        }
     }
     Ok(paths)
 }

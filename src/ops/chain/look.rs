@@ -117,26 +117,26 @@ pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, sha
 /// If one of `paths` is a file that was renamed since the last checkpoint, adds its old name to `paths`: the lines keep their
 /// authors only if one checkpoint has both names. Searches for old names only among the missing files that the last checkpoint
 /// has and in which it differs from HEAD. Adds no other missing file, because its new name may not be among `paths`.
+///
+/// A file may have got the name of another one.
 pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
     let repo = &context.repo;
-    let mut has_new = false;
-    for path in &*paths {
-        has_new = has_new || repo.find_entry(shadow.last_tree_id(), path.as_bstr())?.is_none();
-    }
-    if !has_new {
-        return Ok(());
-    }
     let changed = repo.diff_trees(shadow.head_tree_id, shadow.last_tree_id())?.into_iter();
     let gone: Vec<BString> =
         changed.filter(|it| it.after.is_some() && is_gone(repo, &it.path)).map(|change| change.path).collect();
-    if gone.is_empty() {
+    if gone.is_empty() || paths.is_empty() {
         return Ok(());
     }
     let (seen, objects) = look_at_paths(context, &[paths.as_slice(), &gone].concat(), shadow)?;
-    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
+    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?.into_iter();
     // The search for renames reads these objects. The save writes those that it needs once more.
     drop(objects.write()?);
-    paths.extend(repo.detect_renames(changes)?.into_iter().filter_map(|change| change.old_path));
+    // A file that is still there is more similar to itself than to another one.
+    let ends = |Change { path, before, after, .. }: Change| {
+        [Change::between(path.clone(), before, None), Change::between(path, None, after)].into_iter().flatten()
+    };
+    let renamed = repo.detect_renames(changes.flat_map(ends).collect())?.into_iter();
+    paths.extend(renamed.filter_map(|change| change.old_path.filter(|old_path| *old_path != change.path)));
     Ok(())
 }
 

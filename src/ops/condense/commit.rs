@@ -7,11 +7,12 @@ use bstr::BString;
 use gix::ObjectId;
 
 use super::{
-    candidates::{Candidate, candidates, touched_live, work},
+    candidates::{Candidate, candidates, touched_live},
     later::has_later,
     made::Made,
     record,
     renamed::renamed_since,
+    work::work,
 };
 use crate::{
     error::Result,

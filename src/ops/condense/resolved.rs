@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{
-    candidates::{candidates, has_work_of},
-    made::Made,
-};
+use super::{candidates::candidates, made::Made, work::has_work_of};
 use crate::{
     error::Result,
     git::Repo,

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice as _;
 
 use super::{
-    candidates::{Candidate, candidates, has_work_of, steps_to, touched_live},
+    candidates::{Candidate, candidates, touched_live},
     commit::shadows_of_sessions,
     made::drop_brought,
     renamed::left_out,
+    work::{has_work_of, steps_to},
 };
 use crate::{
     error::Result,

@@ -33,6 +33,8 @@ use crate::{
 const MOST_MOVES: usize = 32;
 /// How many commits removed by resets we look at.
 const MOST_RESET_COMMITS: usize = 100;
+/// How many commits we read to find them.
+const MOST_READ: usize = 256;
 /// How many commits that touch the files of a cherry-pick or revert we look at.
 const MOST_TOUCHING: usize = 100;
 
@@ -179,8 +181,8 @@ fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the commits that resets removed from HEAD. For each reset, these are the commit where HEAD was and its first parents,
-/// without those that `head` still has.
+/// Returns the commits that resets removed from HEAD. For each reset, these are the commit where HEAD was and its ancestors,
+/// without those that `head` still has. Of a merge, these are the commits that it brought, too.
 ///
 /// `ORIG_HEAD` alone does not say that, because `git stash` resets, too, and sets it to HEAD. So this reads the reflog as well.
 pub(crate) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
@@ -200,29 +202,15 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
         return Ok(Vec::new());
     }
     // Usually, `head` contains all of them.
-    let (kept, oldest) = first_parents(repo, head, MOST_KEPT, |commit, _| {
+    let (kept, _) = first_parents(repo, head, MOST_KEPT, |commit, _| {
         starts.retain(|start| *start != commit);
         !starts.is_empty()
     })?;
     if starts.is_empty() {
         return Ok(Vec::new());
     }
-    // A commit that is older than all of `kept` has none of them as an ancestor: go back no further.
-    let not_before = if kept.len() < MOST_KEPT { i64::MIN } else { oldest };
-    let mut left: Vec<ObjectId> = Vec::new();
-    for start in starts {
-        let most = MOST_RESET_COMMITS.saturating_sub(left.len());
-        if left.contains(&start) || most == 0 {
-            continue;
-        }
-        let (line, _) = first_parents(repo, Some(start), most, |_, seconds| seconds >= not_before)?;
-        match line.iter().position(|commit| kept.contains(commit) || left.contains(commit)) {
-            Some(end) => left.extend(&line[..end]),
-            // Both histories were read to their root commits and share no commit.
-            None if line.len() < most && kept.len() < MOST_KEPT => left.extend(line),
-            None => {}
-        }
-    }
+    let mut left = repo.commits_beyond(&starts, &kept, MOST_READ)?;
+    left.truncate(MOST_RESET_COMMITS);
     Ok(left)
 }
 

@@ -312,7 +312,7 @@ fn renamed(
     let changes = context.repo.diff_trees_if_damaged(tip.tree_id, tree_id)?;
     let is_gone = |change: &&Change| change.after.is_none() && touched.contains(&change.path);
     let gone: Vec<_> = changes.iter().filter(is_gone).filter_map(|it| Some((it.path.clone(), it.before?.id))).collect();
-    Ok(context.repo.find_renamed(gone, changes)?.into_keys().collect())
+    Ok(context.repo.find_renamed(&gone, changes)?.into_keys().collect())
 }
 
 /// Keeps the state of the worktree as the baseline of the turn, so that changes made before the turn do not count as its work.

@@ -110,6 +110,39 @@ fn lines_that_a_silent_turn_may_have_committed_have_an_unknown_author(
     desk.finish();
 }
 
+/// The reset leads to a commit on which a session had work that it does not have any more.
+#[rstest::rstest]
+#[case::soft("--soft", "b")]
+#[case::mixed("--mixed", "b")]
+#[case::of_the_same_session("--soft", "a")]
+fn a_persons_commits_that_a_reset_to_older_work_removes_are_not_a_silent_turns(
+    #[case] kind: &str,
+    #[case] session: &str,
+) {
+    let desk = Desk::on(&World::with_lines().with_clock());
+    desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    desk.turn(session, &[("w", "of a session\n")]);
+    desk.sh("git stash -qu; echo human >n; git add n; git commit -qm one");
+    desk.prompt("a");
+    desk.write("new", "of the turn\n");
+    desk.sh(&format!("echo whose >>n; git commit -qam two; git reset -q {kind} HEAD~2"));
+    desk.stop("a");
+    let owners = |path: &str| {
+        let blame = desk.json(&["blame", path]);
+        let parts = blame["lines"].as_array().expect("lines").iter();
+        parts.map(|part| part["owner"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let check = || {
+        assert_eq!((owners("n")[0].as_str(), owners("new")), ("human", vec!["agent".to_owned()]));
+        assert_ne!(owners("n").last().expect("a line"), "agent");
+    };
+    check();
+    desk.commit_all();
+    desk.json(&["save"]);
+    check();
+    desk.finish();
+}
+
 /// The reset also meets uncommitted work in the same file.
 #[rstest::rstest]
 fn a_sessions_commit_that_a_mid_turn_reset_removes_keeps_its_session(
