@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-cargo install --path . --locked --quiet
+cargo install --path . --locked
 bin=${CARGO_INSTALL_ROOT:-${CARGO_HOME:-$HOME/.cargo}}/bin
 case :$PATH: in
 *":$bin:"*) ;;
@@ -19,9 +19,16 @@ demo=$(mktemp -d)
 trap 'rm -rf "$demo"' EXIT
 cd "$demo"
 
-# Shows a command, then runs it.
+# Shows a command as it can be pasted, then runs it.
 run() {
-	printf '\n$ %s\n' "$*"
+	line=
+	for word; do
+		case $word in
+		*[!A-Za-z0-9_./:=,+-]*) line="$line '$word'" ;;
+		*) line="$line $word" ;;
+		esac
+	done
+	printf '\n$%s\n' "$line"
 	"$@"
 }
 

@@ -157,6 +157,23 @@ fn collect_fields(value: &serde_json::Value, fields: &mut BTreeSet<String>) {
     }
 }
 
+/// Its times, ids and names are those of a scenario, but for what differs from run to run.
+#[test]
+fn the_transcript_of_the_readme_is_that_of_a_scenario() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("README.md")).expect("it is there");
+    let (_, shown) = readme.split_once("<!-- transcript -->\n```console\n").expect("a transcript");
+    let (shown, _) = shown.split_once("```\n").expect("it ends");
+    let printed = fs::read_to_string(root.join("tests/scenarios/workflows/readme.out")).expect("it is there");
+    let plain = |text: &str| {
+        let chance =
+            regex::Regex::new(r"\d+ minutes? ago|\b[0-9a-f]{8}([0-9a-f]{8})?\b|\d{4}-\d\d-\d\d").expect("a pattern");
+        let text = chance.replace_all(text, "N").replace("A U Thor", "Ada").replace('\'', "");
+        text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    assert_eq!(plain(shown), plain(&printed));
+}
+
 #[test]
 fn every_workflow_is_run_by_a_scenario() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios/workflows");

@@ -7,13 +7,13 @@ use crate::{
     agent::{
         dialect::Dialect,
         dialects::{ALL, named},
-        install::{BEFORE, File, Format, Scope, command},
+        install::{BEFORE, File, Format, IN_PATH, Scope, command},
     },
     error::{Context as _, Error, Kind, Result},
     git,
     ops::{
         Context,
-        agent_hooks::{self, Edit, Noted, Seen, Target},
+        agent_hooks::{self, Edit, Elsewhere, Noted, Seen, Target},
     },
 };
 
@@ -45,6 +45,8 @@ impl Edit for OfAgent {
 pub(super) struct Places {
     home: Option<PathBuf>,
     worktree: PathBuf,
+    /// The list of the repositories in which we are enabled; none without a home directory.
+    pub(super) repositories: Option<PathBuf>,
     /// The program that agents call.
     pub(super) program: PathBuf,
 }
@@ -62,7 +64,12 @@ pub(super) struct Enabled {
 impl Places {
     pub(super) fn new(context: &Context) -> Result<Self> {
         let worktree = context.repo.worktree_root().to_owned();
-        Ok(Self { home: git::home(), worktree, program: program()? })
+        let home = git::home();
+        // The XDG base directory specification: a relative path is to be ignored.
+        let state = environment::variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = state.or_else(|| Some(home.as_ref()?.join(".local/state")));
+        let repositories = state.map(|state| state.join(agent_hooks::REPOSITORIES));
+        Ok(Self { home, worktree, repositories, program: program()? })
     }
 
     /// Checks that the agents' settings can be found, and that the program's path can be written to them.
@@ -101,12 +108,15 @@ impl Places {
 
     fn at(&self, dialect: &'static Dialect, file: &'static File, root: PathBuf, name: &str) -> Target {
         let is_script = matches!(file.format, Format::Script);
+        // What is committed with the project runs on other machines, too.
+        let is_of_project = file.scope == Scope::Project;
+        let program = if is_of_project { IN_PATH.into() } else { self.program.to_string_lossy() };
         Target {
             agent: dialect.name.to_owned(),
             scope: file.scope.as_str(),
             root,
             name: name.to_owned(),
-            edit: Box::new(OfAgent { file, command: command(&self.program.to_string_lossy(), dialect.name) }),
+            edit: Box::new(OfAgent { file, command: command(&program, dialect.name) }),
             before: is_script.then_some(BEFORE),
         }
     }
@@ -146,6 +156,26 @@ impl Places {
             Some(Enabled { dialect, file, target, text, seen })
         });
         Ok(enabled.collect())
+    }
+
+    /// Returns the agents that call us in another worktree of the repository, and not here, where `enabled` do.
+    pub(super) fn elsewhere(&self, context: &Context, enabled: &[Enabled]) -> Result<Vec<Elsewhere>> {
+        let here = enabled.iter().map(|it| it.dialect.name).collect();
+        let calls = |noted: &Noted| self.noted(noted).is_some_and(|target| !agent_hooks::find(&[target]).is_empty());
+        agent_hooks::elsewhere(context, &here, calls)
+    }
+
+    /// Returns the other repositories on this machine in which we are enabled.
+    pub(super) fn other_repositories(&self, context: &Context) -> Result<Vec<PathBuf>> {
+        let Some(file) = &self.repositories else { return Ok(Vec::new()) };
+        agent_hooks::other_repositories(context, file)
+    }
+
+    /// Notes whether we are enabled in this repository; returns what to say if that fails.
+    pub(super) fn note_repository(&self, context: &Context) -> Option<String> {
+        let error = agent_hooks::note_repository(context, self.repositories.as_ref()?).err()?;
+        let cause = error.causes().into_iter().map(|cause| format!(": {cause}")).collect::<String>();
+        Some(format!("other repositories do not know of this one when they disable agents: {error}{cause}"))
     }
 
     /// Returns `path` as people know it: relative to the worktree, or to the home directory.

@@ -77,6 +77,14 @@ impl Call {
         }
     }
 
+    /// Returns how many of `count` paths to list: on a terminal, a long list is cut unless the user asked for more (`-v`).
+    pub(super) fn listed(&self, count: usize) -> usize {
+        const LISTED: usize = 20;
+        // One line more would take the place of one that says so.
+        let is_cut = self.out.is_terminal() && self.globals.verbose == 0 && count > LISTED + 1;
+        if is_cut { LISTED } else { count }
+    }
+
     /// Goes where the `-C` options say, one after the other, as git does.
     pub(super) fn enter_directory(&self) -> Result<()> {
         for directory in &self.globals.directory {

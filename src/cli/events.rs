@@ -28,7 +28,9 @@ impl Events {
         } else {
             call.start_pager(&context)?;
         }
+        let mut found = 0;
         let read = events::read(&context, since, self.follow, &mut |event| {
+            found += 1;
             if self.json {
                 call.out.json(event)?;
             } else {
@@ -40,6 +42,9 @@ impl Events {
             }
             Ok(!call.interrupt.is_raised() && !call.out.is_closed())
         });
+        if found == 0 && !self.json && !self.follow && read.is_ok() {
+            call.out.note(if since.is_some() { "no event since then" } else { "no event yet" })?;
+        }
         // A reader that has seen enough raises the flag of the interrupt too.
         if call.out.is_closed() { Ok(Exit::Done) } else { read.map(|()| Exit::Done) }
     }

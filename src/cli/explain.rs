@@ -83,7 +83,7 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
         && commit != record.commit
     {
         let how = record.how.map_or("named by its message", word);
-        call.out.line(&format!("Asked:    {commit} ({how})"))?;
+        call.out.line(&format!("For:      {commit} ({how})"))?;
     }
     call.out.line(&format!("Date:     {}", record.time))?;
     call.out.line(&format!("Worktree: {}", printable(&record.worktree)))?;

@@ -7,7 +7,8 @@ use super::output::printable;
 use crate::model::{
     checkpoint::{Checkpoint, Origin},
     manifest::Reason,
-    session::SHOWN_OF_ID,
+    process::Life,
+    session::{Phase, SHOWN_OF_ID},
 };
 
 /// How many digits of an id people see; unambiguous in practice among tens of thousands.
@@ -31,6 +32,16 @@ pub(super) fn short(id: &impl ToString) -> String {
     let mut id = id.to_string();
     id.truncate(ID_DIGITS);
     id
+}
+
+/// Returns the state of a session, whose agent's process has the state `life`, in words.
+pub(super) fn session_state(phase: Phase, life: Option<Life>) -> &'static str {
+    match phase {
+        Phase::Ended => "finished",
+        _ if life == Some(Life::Dead) => "process gone",
+        Phase::Active => "working",
+        Phase::Idle => "waiting for you",
+    }
 }
 
 /// Returns `count` and `noun`, with an `s` unless `count` is 1.
@@ -177,4 +188,9 @@ mod tests {
         let origin = Origin { agent: Some("a\x1b[31m".into()), session, ..Origin::default() };
         assert_eq!(who(&origin), "a\\u{1b}[31m 0196b1f2-aaaa-7bbb");
     }
+}
+
+/// Returns how to call the worktree `id`.
+pub(super) fn worktree(id: &BString) -> String {
+    if id == "main" { "the main worktree".to_owned() } else { format!("the worktree '{}'", printable(id)) }
 }

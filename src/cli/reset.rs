@@ -99,6 +99,9 @@ impl Reset {
         }
         call.start_pager(context)?;
         let now = date::now();
+        if archived.is_empty() {
+            call.out.note("the archive is empty")?;
+        }
         for shadow in archived {
             let tip = call.out.paint(phrase::ID, &phrase::short(&shadow.tip));
             let date = if call.out.is_terminal() {

@@ -58,7 +58,7 @@ pub(super) struct Format {
 /// What a restore says it has done.
 const RESTORED: &str = "restored";
 /// What an undo says it has done.
-pub(super) const UNDONE: &str = "brought back";
+pub(super) const UNDONE: &str = "undone: restored";
 
 impl Restore {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
@@ -113,37 +113,51 @@ fn print_letters(restored: &Restored, call: &mut Call) -> Result<()> {
 }
 
 fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
-    for (path, word, style) in restored
-        .written
-        .iter()
-        .map(|path| (path, "written", phrase::NEW))
-        .chain(restored.deleted.iter().map(|path| (path, "deleted", phrase::OLD)))
-        .chain(restored.staged.iter().map(|path| (path, "staged ", phrase::NEW)))
-    {
-        if restored.dry_run {
-            let word = match word {
-                "written" => "would write",
-                "deleted" => "would delete",
-                _ => "would stage",
-            };
-            call.out.line(&format!("{word} {}", printable(path)))?;
+    let changes = (restored.written.iter().map(|path| (path, "written", "would write", phrase::NEW)))
+        .chain(restored.deleted.iter().map(|path| (path, "deleted", "would delete", phrase::OLD)))
+        .chain(restored.staged.iter().map(|path| (path, "staged ", "would stage", phrase::NEW)));
+    let mut lines = Vec::new();
+    for (path, done, planned, style) in changes {
+        let path = printable(path);
+        lines.push(if restored.dry_run {
+            format!("{planned} {path}")
         } else {
-            let word = call.out.paint(style, word);
-            call.out.note(&format!("{word}  {}", printable(path)))?;
-        }
+            format!("{}  {path}", call.out.paint(style, done))
+        });
     }
-    for skipped in &restored.skipped {
-        call.out
-            .note(&format!("skipped  {}", phrase::skipped(&skipped.path, skipped.reason.as_str(), skipped.size)))?;
-    }
-    for left in &restored.kept {
-        call.out.note(&format!("kept     {} ({})", printable(&left.path), printable(left.why.to_string())))?;
-    }
+    print_listed(&lines, restored.dry_run, call)?;
+    let mut left = Vec::new();
+    left.extend(
+        restored.skipped.iter().map(|skipped| {
+            format!("skipped  {}", phrase::skipped(&skipped.path, skipped.reason.as_str(), skipped.size))
+        }),
+    );
+    left.extend(
+        restored
+            .kept
+            .iter()
+            .map(|left| format!("kept     {} ({})", printable(&left.path), printable(left.why.to_string()))),
+    );
+    print_listed(&left, false, call)?;
     for left in &restored.conflicts {
         let word = call.out.paint(phrase::OLD, "conflict");
         call.out.line(&format!("{word} {} ({})", printable(&left.path), printable(left.why.to_string())))?;
     }
     print_sum(restored, verb, call)
+}
+
+/// Prints `lines`: on a terminal the first ones and how many more there are, unless the user asked for all. If they are not
+/// `wanted`, `--quiet` leaves them out.
+fn print_listed(lines: &[String], wanted: bool, call: &mut Call) -> Result<()> {
+    let shown = call.listed(lines.len());
+    let mut shown: Vec<String> = lines[..shown].to_vec();
+    if shown.len() < lines.len() {
+        shown.push(format!("and {} more (-v lists all)", lines.len() - shown.len()));
+    }
+    for line in shown {
+        if wanted { call.out.line(&line)? } else { call.out.note(&line)? }
+    }
+    Ok(())
 }
 
 /// Returns true if the restore changed nothing because others, or commits, had changed every path that differs.
@@ -161,7 +175,7 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     if is_idle && [restored.kept.len(), restored.conflicts.len(), restored.committed.len()] == [0; 3] {
         return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
     }
-    if !restored.dry_run {
+    if !restored.dry_run && !(is_idle && is_all_left(restored)) {
         let staged = match restored.staged.len() {
             0 => String::new(),
             count => format!(", and {} in the index,", phrase::count(count, "path")),
@@ -207,13 +221,17 @@ fn print_left(restored: &Restored, verb: &str, call: &mut Call) {
     }
     let is_idle = restored.is_idle();
     if is_idle {
-        let whose = match (kept - kept_for_commits, kept_for_commits + committed) {
-            _ if verb == UNDONE => "the only changes were made after the restore",
-            (_, 0) => "the only changes are by others",
-            (0, _) => "the only changes are in commits",
-            _ => "the only changes are by others and in commits",
+        let (by_others, by_commits) = (kept - kept_for_commits, kept_for_commits + committed);
+        let who = match (by_others, by_commits) {
+            (_, 0) => "others have changed",
+            (0, _) => "only commits have changed",
+            _ => "others and commits have changed",
         };
-        call.out.warning(&format!("nothing {verb}: {whose} ({})", phrase::count(kept + committed, "path")));
+        let paths = phrase::count(kept + committed, "path");
+        call.out.warning(&match verb {
+            UNDONE => format!("nothing restored: {paths} changed since the restore"),
+            _ => format!("nothing restored: {who} {paths} since the checkpoint"),
+        });
     }
     let id = phrase::short(&restored.target);
     let command = match verb {

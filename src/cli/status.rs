@@ -4,16 +4,24 @@ use bstr::BString;
 
 use serde::Serialize;
 
-use super::{Exit, agent_files::Places, call::Call, date, doctor::agents::Listed, output::printable, phrase};
+use super::{
+    Exit,
+    agent_files::Places,
+    call::Call,
+    date,
+    doctor::agents::{Listed, command_for},
+    output::printable,
+    phrase,
+};
 use crate::{
     error::Result,
     git::hooks::Health,
-    model::{moment, process::Life, session::Phase},
-    ops::status::{self, SessionStatus, Status},
+    model::moment,
+    ops::{
+        agent_hooks::Elsewhere,
+        status::{self, SessionStatus, Status},
+    },
 };
-
-/// How many paths of a kind are listed before the rest is counted.
-const LISTED: usize = 20;
 
 /// From this size on, `status` mentions the objects that git will repack.
 const NOTEWORTHY_BYTES: u64 = 1 << 20;
@@ -32,6 +40,7 @@ struct Whole<'a> {
     #[serde(flatten)]
     status: &'a Status,
     agents: &'a [Listed],
+    agents_elsewhere: &'a [Elsewhere],
 }
 
 impl StatusCommand {
@@ -39,18 +48,21 @@ impl StatusCommand {
         let context = call.context()?;
         let progress = call.progress("looking at the worktree");
         let status = status::status(&context)?;
-        let agents = Listed::all(&Places::new(&context)?.enabled(&context)?);
+        let places = Places::new(&context)?;
+        let enabled = places.enabled(&context)?;
+        let elsewhere = places.elsewhere(&context, &enabled)?;
+        let agents = Listed::all(&enabled);
         drop(progress);
         if self.json {
-            call.out.json(&Whole { status: &status, agents: &agents })?;
+            call.out.json(&Whole { status: &status, agents: &agents, agents_elsewhere: &elsewhere })?;
         } else {
-            print(&status, &agents, call)?;
+            print(&status, &agents, &elsewhere, call)?;
         }
         Ok(Exit::Done)
     }
 }
 
-fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
+fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut Call) -> Result<()> {
     let base = match status.base.commit_id() {
         Some(id) => format!("base {}", call.out.paint(phrase::ID, &phrase::short(&id))),
         None => "no commit yet".to_owned(),
@@ -63,6 +75,7 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
         call.out.line(&format!("In the linked worktree '{}'", printable(&status.worktree)))?;
     }
     print_shadow(status, call)?;
+    print_problems(status, elsewhere, call)?;
     let since = if status.shadow.is_some() { "since the latest checkpoint" } else { "and not in any checkpoint" };
     print_paths(&format!("Changed {since}:"), &status.unsaved, call)?;
     if !status.unsaved.is_empty() {
@@ -71,24 +84,25 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
     let touched = status.shadow.as_ref().map(|shadow| shadow.touched.as_slice()).unwrap_or_default();
     print_paths("Saved, and different from the base:", touched, call)?;
     print_sessions(&status.sessions, call)?;
-    if !status.skipped.is_empty() {
-        print_heading("Skipped, in no checkpoint:", call)?;
-        for skipped in &status.skipped {
-            call.out.line(&format!("\t{}", phrase::skipped(&skipped.path, skipped.reason, skipped.size)))?;
-        }
+    if !agents.is_empty() {
+        let lines = Listed::lines(agents, call);
+        call.out.line(&format!("\nAgents: {}", lines.join(", ")))?;
     }
-    let unfiltered: Vec<_> = status.unfiltered.iter().map(|file| file.path.clone()).collect();
-    print_paths("Saved unfiltered, because a filter fails:", &unfiltered, call)?;
-    print_paths("Nested repositories, whose content is not saved:", &status.nested, call)?;
+    if !status.notes.is_empty() {
+        print_heading("Notes:", call)?;
+    }
+    for note in &status.notes {
+        call.out.line(&format!("\t{}", printable(note)))?;
+    }
+    Ok(())
+}
+
+/// Prints what needs the user: it comes before what only informs.
+fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> Result<()> {
     if let Some(target) = &status.interrupted_restore {
         print_heading(&format!("Restoring {} was interrupted.", phrase::short(target)), call)?;
         call.out.note("  (use \"git checkpoint restore --continue\" to continue)")?;
         call.out.note("  (use \"git checkpoint undo\" to take it back)")?;
-    }
-    print_hooks(status, call)?;
-    if !agents.is_empty() {
-        let lines = Listed::lines(agents, call);
-        call.out.line(&format!("\nAgents: {}", lines.join(", ")))?;
     }
     if let Some(broken) = &status.broken {
         let heading = if status.hidden {
@@ -110,12 +124,21 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
         let error = call.out.paint(phrase::OLD, &printable(error));
         call.out.line(&format!("\t{error}"))?;
     }
-    if !status.notes.is_empty() {
-        print_heading("Notes:", call)?;
+    print_hooks(status, call)?;
+    for it in elsewhere {
+        let worktree = printable(phrase::worktree(&it.worktree));
+        call.out.line(&format!("\nHooks of {} are installed in {worktree}, not here.", printable(&it.agent)))?;
+        call.out.note(&format!("  (use \"{}\" to install them here, too)", command_for(it)))?;
     }
-    for note in &status.notes {
-        call.out.line(&format!("\t{}", printable(note)))?;
+    if !status.skipped.is_empty() {
+        print_heading("Skipped, in no checkpoint:", call)?;
+        for skipped in &status.skipped {
+            call.out.line(&format!("\t{}", phrase::skipped(&skipped.path, skipped.reason, skipped.size)))?;
+        }
     }
+    let unfiltered: Vec<_> = status.unfiltered.iter().map(|file| file.path.clone()).collect();
+    print_paths("Saved unfiltered, because a filter fails:", &unfiltered, call)?;
+    print_paths("Nested repositories, whose content is not saved:", &status.nested, call)?;
     Ok(())
 }
 
@@ -153,7 +176,8 @@ fn print_sessions(sessions: &[SessionStatus], call: &mut Call) -> Result<()> {
     }
     print_heading("Sessions:", call)?;
     for session in sessions {
-        let phase = call.out.paint(phrase::MARK, &format!("{:<6}", session.phase.as_str()));
+        let state = phrase::session_state(session.phase, session.life);
+        let state = call.out.paint(phrase::MARK, &format!("{state:<15}"));
         let mut parts = vec![call.out.paint(phrase::ID, &printable(&session.id))];
         parts.extend(session.agent.as_ref().map(printable));
         parts.extend(session.model.as_ref().map(printable));
@@ -165,10 +189,7 @@ fn print_sessions(sessions: &[SessionStatus], call: &mut Call) -> Result<()> {
             parts.push(phrase::count(session.touched.len(), "file"));
         }
         parts.push(moment_of(session.last_seen, call));
-        if session.phase == Phase::Active && session.life == Some(Life::Dead) {
-            parts.push("its process is gone".to_owned());
-        }
-        call.out.line(&format!("\t{phase}  {}", parts.join(", ")))?;
+        call.out.line(&format!("\t{state}  {}", parts.join(", ")))?;
     }
     Ok(())
 }
@@ -200,11 +221,12 @@ fn print_paths(heading: &str, paths: &[BString], call: &mut Call) -> Result<()> 
         return Ok(());
     }
     print_heading(heading, call)?;
-    for path in paths.iter().take(LISTED) {
+    let shown = call.listed(paths.len());
+    for path in &paths[..shown] {
         call.out.line(&format!("\t{}", phrase::quoted(path)))?;
     }
-    match paths.len().saturating_sub(LISTED) {
+    match paths.len() - shown {
         0 => Ok(()),
-        more => call.out.line(&format!("\tand {more} more")),
+        more => call.out.line(&format!("\tand {more} more (-v lists all)")),
     }
 }

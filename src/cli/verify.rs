@@ -35,7 +35,11 @@ impl Verify {
                     call.out.json(&serde_json::json!({ "version": 1, "id": null }))?;
                     Ok(Exit::No)
                 }
-                None => Ok(Exit::No),
+                None => {
+                    call.out.note("no checkpoint is verified, and there is no start")?;
+                    call.out.hint("'git checkpoint verify' marks the latest checkpoint");
+                    Ok(Exit::No)
+                }
             };
         }
         let context = call.writing_context()?;

@@ -23,6 +23,11 @@ impl Repo {
         self.config_value("core.autocrlf").is_some_and(|value| !is_off(&value))
     }
 
+    /// Returns true if a setting may make git convert line endings of files that it checks out.
+    pub(super) fn has_line_ending_setting(&self) -> bool {
+        self.converts_line_endings() || self.config_value("core.eol").is_some()
+    }
+
     /// Returns two checksums of the settings outside the worktree that affect conversions: of the filter commands, and
     /// of the attribute files outside the worktree that may name filters. If they differ, the settings have changed.
     pub(crate) fn filter_settings(&self) -> Result<(u32, u32)> {

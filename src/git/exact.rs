@@ -31,6 +31,8 @@ use crate::{
 pub(crate) struct Basis {
     /// Its tree.
     pub(crate) tree_id: ObjectId,
+    /// True for a commit of the user, which stands for what git checks out now.
+    pub(crate) is_commit: bool,
     /// The tree of the commit that the checkpoint stands on, if any. A commit stands on itself.
     pub(crate) base_tree_id: Option<ObjectId>,
     /// The filters that had a command for the worktree when the checkpoint was taken.
@@ -48,8 +50,9 @@ pub(crate) struct Exact<'r> {
 impl<'r> Exact<'r> {
     /// Returns those of the checkpoint or commit with this `basis`, for `paths` only.
     pub(crate) fn of_tree(repo: &'r Repo, basis: Basis, paths: &[BString]) -> Result<Self> {
-        let Basis { tree_id, base_tree_id, filters: had_commands } = basis;
-        Ok(Self { repo, filters: Filters::for_tree(repo, tree_id, paths)?, base_tree_id, had_commands })
+        let Basis { tree_id, is_commit, base_tree_id, filters: had_commands } = basis;
+        let filters = Filters::for_tree(repo, tree_id, is_commit, paths)?;
+        Ok(Self { repo, filters, base_tree_id, had_commands })
     }
 
     fn by_rules(repo: &'r Repo, files: &AttributeFiles) -> Result<Self> {

@@ -3,25 +3,20 @@
 //! What a save stores follows git: the `.gitattributes` of the worktree, and all settings. What a checkpoint stands for
 //! follows from its own tree alone, with git's defaults for all settings: so it stays byte for byte what was saved,
 //! whatever `core.autocrlf` or other rules say later. Only filter commands must come from outside, as git requires.
+//! What a commit stands for is what git would check out now: its own attribute files, and all settings.
 
 use std::{cell::OnceCell, ffi::OsString, os::unix::ffi::OsStringExt as _, rc::Rc};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::{
     ObjectId,
-    attrs::{Search, State as AttributeState, search::MetadataCollection},
+    attrs::State as AttributeState,
     filter::plumbing::{
-        Pipeline, eol,
-        pipeline::{CrlfRoundTripCheck, Options, convert},
+        Driver, eol,
+        pipeline::{Options, convert},
     },
     objs::Find,
-    worktree::{
-        Stack,
-        stack::{
-            State,
-            state::{Attributes, attributes::Source},
-        },
-    },
+    worktree::stack::state::attributes::Source,
 };
 
 use super::{
@@ -29,6 +24,7 @@ use super::{
     attribute_files::AttributeFiles,
     conversions::CONVERTING,
     driver::{Drivers, Way, is_of_the_moment, is_refused},
+    rules::{self, Rules},
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -49,95 +45,67 @@ pub(crate) struct Filters<'r> {
     files: Option<AttributeFiles>,
     /// The tree that holds `files`, if it is stored.
     tree_id: Option<ObjectId>,
+    /// True if settings and attribute files outside the tree count beside `files`: these are the conversions of a commit.
+    follows_settings: bool,
+    /// True if a setting that counts may convert line endings.
+    has_line_ending_setting: bool,
     /// True if the last conversion failed in its filter, and not in what git does itself.
     has_filter_failed: bool,
 }
 
-/// The attributes from one set of files, and what carries them out: its memory of names belongs to this set.
-struct Rules {
-    attributes: Stack,
-    pipeline: Pipeline,
-}
-
-impl Rules {
-    /// Returns the rules of `attributes`; drivers of filters are not theirs to run.
-    fn new(repo: &Repo, attributes: Stack, options: Options) -> Self {
-        let context = gix::command::Context::default();
-        Self { attributes, pipeline: Pipeline::new(context, repo.object_hash(), options) }
-    }
-
-    /// Returns the states of the attributes `names` that `path` has.
-    fn states<'n>(
-        &mut self,
-        path: &BStr,
-        names: impl IntoIterator<Item = &'n str>,
-        objects: &dyn gix::objs::Find,
-    ) -> Result<Vec<gix::attrs::State>> {
-        let what = || format!("cannot read the attributes of '{path}'");
-        let mut outcome = self.attributes.selected_attribute_matches(names);
-        let platform = self.attributes.at_entry(path, None, objects).context(Kind::Internal, what)?;
-        platform.matching_attributes(&mut outcome);
-        Ok(outcome.iter_selected().map(|found| found.assignment.state.to_owned()).collect())
-    }
-}
-
-/// Returns the settings for conversions, and the drivers.
-fn settings(repo: &Repo) -> Result<(Options, Vec<gix::filter::plumbing::Driver>)> {
-    let mut options = gix::filter::Pipeline::options(&repo.inner)
-        .context(Kind::User, || "cannot read the settings of filters".into())?;
-    // A checkpoint must not fail because a commit would be warned about; raw bytes are kept where it matters.
-    options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
-    let drivers = std::mem::take(&mut options.drivers);
-    Ok((options, drivers))
-}
-
 impl<'r> Filters<'r> {
+    /// Returns the conversions by `rules` and `drivers`; `files` as the field.
+    fn new(repo: &'r Repo, rules: Rules, drivers: Vec<Driver>, files: Option<AttributeFiles>) -> Self {
+        Self {
+            repo,
+            rules,
+            outside: None,
+            drivers: Drivers::new(repo, drivers),
+            index: Rc::default(),
+            files,
+            tree_id: None,
+            follows_settings: true,
+            has_line_ending_setting: repo.has_line_ending_setting(),
+            has_filter_failed: false,
+        }
+    }
+
     /// Returns the conversions that git makes in the worktree.
     pub(crate) fn for_worktree(repo: &'r Repo) -> Result<Self> {
+        let (options, drivers) = rules::settings(repo)?;
         let none = gix::index::State::new(repo.object_hash());
-        let attributes = repo
-            .inner
-            .attributes_only(&none, Source::WorktreeThenIdMapping)
-            .context(Kind::User, || "cannot read the git attributes".into())?;
-        let (options, drivers) = settings(repo)?;
-        let (rules, drivers) = (Rules::new(repo, attributes.detach(), options), Drivers::new(repo, drivers));
-        let (outside, index, files, tree_id) = (None, Rc::default(), None, None);
-        Ok(Self { repo, rules, outside, drivers, index, files, tree_id, has_filter_failed: false })
+        let rules = Rules::with_outside(repo, &none, Source::WorktreeThenIdMapping, options)?;
+        Ok(Self::new(repo, rules, drivers, None))
+    }
+
+    /// Returns the conversions that git makes when it checks out a commit whose tree has the attribute files `files`.
+    fn of_commit(repo: &'r Repo, files: AttributeFiles) -> Result<Self> {
+        let (options, drivers) = settings_requiring_filters(repo)?;
+        let rules = Rules::with_outside(repo, &files.to_index(repo.object_hash()), Source::IdMapping, options)?;
+        Ok(Self::new(repo, rules, drivers, Some(files)))
     }
 
     /// Returns the conversions of the checkpoint whose tree has the attribute files `files`.
     pub(crate) fn of_checkpoint(repo: &'r Repo, files: AttributeFiles) -> Result<Self> {
-        let what = || "cannot read the git attributes".into();
         let index = files.to_index(repo.object_hash());
-        let (mut options, mut drivers) = settings(repo)?;
+        let (mut options, drivers) = settings_requiring_filters(repo)?;
         options.eol_config = eol::Configuration::default();
-        // Git takes what a filter is given for what it returns if an optional one fails: other bytes than were saved.
-        for driver in &mut drivers {
-            driver.required = true;
-        }
         let outside = if repo.outside_attributes_name_filters()? {
-            let attributes = repo.inner.attributes_only(&index, Source::IdMapping).context(Kind::User, what)?;
-            Some(Rules::new(repo, attributes.detach(), options.clone()))
+            Some(Rules::with_outside(repo, &index, Source::IdMapping, options.clone())?)
         } else {
             None
         };
-        let (mut buffer, mut collection) = (Vec::new(), MetadataCollection::default());
-        let builtin = Search::new_globals(std::iter::empty::<std::path::PathBuf>(), &mut buffer, &mut collection)
-            .context(Kind::Internal, what)?;
-        let state = State::AttributesStack(Attributes::new(builtin, None, Source::IdMapping, collection));
-        // Whatever `core.ignoreCase` says on this machine.
-        let case = gix::glob::pattern::Case::Sensitive;
-        let mappings = state.id_mappings_from_index(&index, index.path_backing(), case);
-        let attributes = Stack::new(repo.worktree_root(), state, case, buffer, mappings);
-        let (rules, drivers) = (Rules::new(repo, attributes, options), Drivers::new(repo, drivers));
-        let (index, files, tree_id) = (Rc::default(), Some(files), None);
-        Ok(Self { repo, rules, outside, drivers, index, files, tree_id, has_filter_failed: false })
+        let rules = Rules::of_files(repo, &index, options)?;
+        let filters = Self::new(repo, rules, drivers, Some(files));
+        Ok(Self { outside, follows_settings: false, has_line_ending_setting: false, ..filters })
     }
 
-    /// Returns the conversions of the stored checkpoint with the tree `tree_id`, for `paths` only.
-    pub(crate) fn for_tree(repo: &'r Repo, tree_id: ObjectId, paths: &[BString]) -> Result<Self> {
+    /// Returns the conversions of the stored checkpoint with the tree `tree_id`, or of the commit if `is_commit`; for `paths`
+    /// only.
+    pub(crate) fn for_tree(repo: &'r Repo, tree_id: ObjectId, is_commit: bool, paths: &[BString]) -> Result<Self> {
         let files = AttributeFiles::of_tree(repo, tree_id, paths)?;
-        Ok(Self { tree_id: Some(tree_id), ..Self::of_checkpoint(repo, files)? })
+        let filters = if is_commit { Self::of_commit(repo, files)? } else { Self::of_checkpoint(repo, files)? };
+        Ok(Self { tree_id: Some(tree_id), ..filters })
     }
 
     /// Returns the rules for `path`: attribute files outside the tree count only where Git LFS follows from them.
@@ -226,8 +194,10 @@ impl<'r> Filters<'r> {
                 all.extend([OsString::from("-c"), setting]);
             }
             let tree_id = self.tree_id.ok_or_else(|| Error::internal("the attributes are not stored yet"))?;
-            let defaults = ["-c", "core.autocrlf=false", "-c", "core.eol=lf"];
-            all.extend(defaults.into_iter().map(OsString::from));
+            if !self.follows_settings {
+                let defaults = ["-c", "core.autocrlf=false", "-c", "core.eol=lf"];
+                all.extend(defaults.into_iter().map(OsString::from));
+            }
             all.push(format!("--attr-source={tree_id}").into());
         }
         all.extend(arguments.iter().map(OsString::from));
@@ -281,11 +251,26 @@ impl<'r> Filters<'r> {
     /// # Errors
     /// If a required filter command fails, or the work is to end.
     pub(crate) fn to_worktree(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
+        if self.is_for_git(path)? {
+            let done = self.to_worktree_by_git(path, blob);
+            return self.unless_interrupted(path, done);
+        }
         let done = match self.to_worktree_by_gix(path, blob) {
             Err(error) if self.may_git_know_better(&error) => self.to_worktree_by_git(path, blob).map_err(|_| error),
             done => done,
         };
         self.unless_interrupted(path, done)
+    }
+
+    /// Returns true if only git itself converts the file `path` of a commit as git does: gix writes other byte order marks and
+    /// identifiers. For a checkpoint, that does not matter, because a save keeps the bytes that gix does not give back.
+    fn is_for_git(&mut self, path: &BStr) -> Result<bool> {
+        if !self.follows_settings || self.files.is_none() {
+            return Ok(false);
+        }
+        let (rules, objects) = self.rules_for(path)?;
+        let states = rules.states(path, ["working-tree-encoding", "ident"], &objects)?;
+        Ok(states.iter().any(|state| !matches!(state, AttributeState::Unspecified | AttributeState::Unset)))
     }
 
     fn to_worktree_by_gix(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
@@ -343,13 +328,14 @@ impl<'r> Filters<'r> {
             AttributeState::Set => true,
             AttributeState::Value(value) => value.as_ref().as_bstr() != LFS,
         };
-        Ok(self.conversion(path)?.iter().any(converts))
+        Ok(self.has_line_ending_setting || self.conversion(path)?.1.iter().any(converts))
     }
 
     /// Returns what decides how `path` is converted: equal values mean equal conversions.
-    pub(crate) fn conversion(&mut self, path: &BStr) -> Result<Vec<AttributeState>> {
+    pub(crate) fn conversion(&mut self, path: &BStr) -> Result<(bool, Vec<AttributeState>)> {
+        let has_setting = self.has_line_ending_setting;
         let (rules, objects) = self.rules_for(path)?;
-        rules.states(path, CONVERTING, &objects)
+        Ok((has_setting, rules.states(path, CONVERTING, &objects)?))
     }
 
     /// Returns the name of the filter that converts `path`, if one does.
@@ -364,6 +350,16 @@ impl<'r> Filters<'r> {
     pub(crate) fn is_content_addressed(&mut self, path: &BStr) -> Result<bool> {
         Ok(self.filter_name(path)?.is_some_and(|name| name == LFS))
     }
+}
+
+/// Returns the settings for conversions, and the drivers, which are all required: if an optional one fails, git takes what
+/// the filter was given for what it returns, which are other bytes than were stored.
+fn settings_requiring_filters(repo: &Repo) -> Result<(Options, Vec<Driver>)> {
+    let (options, mut drivers) = rules::settings(repo)?;
+    for driver in &mut drivers {
+        driver.required = true;
+    }
+    Ok((options, drivers))
 }
 
 const LFS: &str = "lfs";

@@ -5,6 +5,7 @@
 pub(crate) mod ancestors;
 mod attribute_files;
 pub(crate) mod beneath;
+mod beyond;
 pub(crate) mod blame;
 mod blob_sizes;
 mod capture;
@@ -71,6 +72,7 @@ mod renames;
 mod repack;
 mod repo;
 pub(crate) mod revision;
+mod rules;
 mod scan;
 pub(crate) mod seed;
 mod seen_head;
@@ -94,7 +96,7 @@ pub(crate) mod untracked;
 pub(crate) mod user_index;
 pub(crate) mod versions;
 mod weight;
-mod worktrees;
+pub(crate) mod worktrees;
 pub(crate) mod written;
 
 pub(crate) use environment::home;

@@ -3,7 +3,7 @@
 //!
 //! Similarity is computed as in git, so that both find the same pairs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -46,22 +46,38 @@ impl Repo {
         Ok(search.finish())
     }
 
-    /// Returns which files, new where they are, were renamed from those in `gone`: the new names with the old ones.
+    /// Returns which files, new in `changes`, were renamed from those of `former`, files with the content that they had: the new
+    /// names, and the index of the former one.
+    ///
+    /// A file of `former` may still be there. If it has other content in `changes`, that competes with the new files: where
+    /// another file has taken its place, one of these is more similar.
     pub(crate) fn find_renamed(
         &self,
-        gone: impl IntoIterator<Item = (BString, ObjectId)>,
-        new: impl IntoIterator<Item = Change>,
-    ) -> Result<HashMap<BString, BString>> {
-        let leaf = |id| Some(Leaf { id, mode: Mode::File });
-        let mut changes: Vec<Change> =
-            gone.into_iter().filter_map(|(path, id)| Change::between(path, leaf(id), None)).collect();
-        if changes.is_empty() {
+        former: &[(BString, ObjectId)],
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Result<HashMap<BString, usize>> {
+        let names: HashSet<&BString> = former.iter().map(|(path, _)| path).collect();
+        let mut has_new = false;
+        let target = |Change { path, before, after, .. }: Change| {
+            has_new |= before.is_none() && !names.contains(&path);
+            (before.is_none() || names.contains(&path)).then(|| Change::between(path, None, after)).flatten()
+        };
+        let mut ends: Vec<Change> = changes.into_iter().filter_map(target).collect();
+        if !has_new {
             return Ok(HashMap::new());
         }
-        changes.extend(new.into_iter().filter(|change| change.before.is_none()));
-        changes.sort_by(|one, other| one.path.cmp(&other.path));
-        let renamed = self.detect_renames(changes)?.into_iter();
-        Ok(renamed.filter_map(|change| Some((change.path, change.old_path?))).collect())
+        // The last component of the path counts when two files are equally similar.
+        let leaf = |id| Some(Leaf { id, mode: Mode::File });
+        let source = |(at, (path, id)): (usize, &(BString, ObjectId))| {
+            Change::between(format!("{at}/{path}").into(), leaf(*id), None)
+        };
+        ends.extend(former.iter().enumerate().filter_map(source));
+        ends.sort_by(|one, other| one.path.cmp(&other.path));
+        let index = |from: &BString| from.split_once_str("/")?.0.to_str().ok()?.parse::<usize>().ok();
+        let renamed = |change: Change| Some((change.path, index(&change.old_path?)?));
+        let mut found: HashMap<BString, usize> = self.detect_renames(ends)?.into_iter().filter_map(renamed).collect();
+        found.retain(|path, at| former[*at].0 != *path);
+        Ok(found)
     }
 
     fn rename_limit(&self) -> usize {

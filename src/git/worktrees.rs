@@ -19,6 +19,18 @@ fn is_worktree_of(root: &Path, git_dir: &Path) -> bool {
     real(&root.join(named)).is_some_and(|named| Some(named) == real(git_dir))
 }
 
+/// Returns `path` relative to `root`; none if it is not below it. Links among the directories above it are followed; those
+/// that are not there yet are none.
+pub(crate) fn inside(root: &Path, path: &Path) -> Option<BString> {
+    let root = fs::canonicalize(root).ok()?;
+    let real = path.ancestors().skip(1).find_map(|parent| {
+        let rest = path.strip_prefix(parent).ok()?;
+        Some(fs::canonicalize(parent).ok()?.join(rest))
+    })?;
+    let inside = real.strip_prefix(&root).ok()?.to_owned();
+    Some(Vec::from_path_lossy(&inside).into_owned().into())
+}
+
 impl Repo {
     /// Returns the ids and canonical roots of the other worktrees of this repository whose directory is there.
     pub(crate) fn other_worktrees(&self) -> Vec<(BString, PathBuf)> {

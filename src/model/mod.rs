@@ -8,6 +8,7 @@ pub mod checkpoint;
 pub(crate) mod contributor;
 pub(crate) mod copied;
 pub(crate) mod event;
+pub(crate) mod exclude_file;
 pub mod guard;
 pub(crate) mod head_move;
 pub(crate) mod id_text;

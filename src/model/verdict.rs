@@ -24,6 +24,8 @@ pub enum Why {
     Since,
     /// The ignore rules cover it, now or at the time of the checkpoint.
     Ignored,
+    /// It makes this agent call us, which the restore would end.
+    Installed(String),
     /// It is not in a checkpoint, so it could not be brought back.
     Skipped,
     /// Something that is not part of the plan has its place.
@@ -64,6 +66,7 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Session(id) => return write!(f, "changed by session '{id}'"),
+            Self::Installed(agent) => return write!(f, "has the hooks of {agent}"),
             Self::KeptAs(path) => {
                 return write!(f, "changed under way; another version is in '{}'", path_text::escape(path.as_bstr()));
             }
@@ -110,6 +113,8 @@ pub(crate) struct Facts {
     pub is_sparse: bool,
     /// True if the ignore rules cover it, now or at the time of the checkpoint.
     pub is_ignored: bool,
+    /// The agent that would not call us any more; set unless a pathspec is its very name.
+    pub installed: Option<String>,
     /// Set if another author changed it, and no pathspec names it.
     pub foreign: Option<Why>,
 }
@@ -140,7 +145,8 @@ pub(crate) fn decide(step: &Step, facts: &Facts) -> Verdict {
         (is_delete && facts.is_ignored, Why::Ignored),
     ];
     let rule = rules.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why);
-    rule.or_else(|| facts.foreign.clone()).map_or(Verdict::Go, Verdict::Keep)
+    let installed = || facts.installed.clone().map(Why::Installed);
+    rule.or_else(installed).or_else(|| facts.foreign.clone()).map_or(Verdict::Go, Verdict::Keep)
 }
 
 #[cfg(test)]
@@ -170,6 +176,7 @@ mod tests {
         is_skipped: false,
         is_sparse: false,
         is_ignored: false,
+        installed: None,
         foreign: None,
     };
 
@@ -186,6 +193,8 @@ mod tests {
     #[case::gitlink_gone(moded("n", Some(Mode::Gitlink), None), NOTHING, Verdict::Keep(Why::Nested))]
     #[case::gitlink_to_file(moded("n", Some(Mode::Gitlink), Some(Mode::File)), NOTHING, Verdict::Keep(Why::Nested))]
     #[case::sparse(step("f", 1, 2), Facts { is_sparse: true, ..NOTHING }, Verdict::Keep(Why::Sparse))]
+    #[case::installed(step("f", 1, 0), Facts { installed: Some("x".into()), foreign: Some(Why::Human), ..NOTHING }, Verdict::Keep(Why::Installed("x".into())))]
+    #[case::installed_write(step("f", 0, 1), Facts { installed: Some("x".into()), is_ignored: true, ..NOTHING }, Verdict::Keep(Why::Installed("x".into())))]
     #[case::human(step("f", 1, 2), Facts { foreign: Some(Why::Human), ..NOTHING }, Verdict::Keep(Why::Human))]
     #[case::safety_before_scope(step("f", 1, 0), Facts { is_ignored: true, foreign: Some(Why::Human), ..NOTHING }, Verdict::Keep(Why::Ignored))]
     fn decides(#[case] step: Step, #[case] facts: Facts, #[case] expected: Verdict) {

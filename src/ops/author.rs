@@ -2,13 +2,13 @@
 //!
 //! The author is the session whose tool in use may have made the change, or a human if there is no such tool. If several
 //! sessions, or a command in the background, may have made it, the author is unknown. Each occasion has its function:
-//! [`unsaved`] is for a save that names no author, [`before`] for a tool call; the names of [`before_prompt`],
-//! [`before_commit`] and [`at_turn_end`] say it.
+//! [`unsaved`] for a save that names no author, [`before`] for the moment before a tool call, and [`before_prompt`],
+//! [`before_commit`] and [`at_turn_end`].
 //!
 //! A command counts as in use only while one of its processes runs. Before that, the agent may be waiting for the user's
-//! permission, and no event reports if the user refuses it. Afterwards, the command may have been interrupted. Changes that are
-//! found at such a time have an unknown author. Once a save of the whole worktree has them, later changes are not the
-//! command's.
+//! permission, and no event reports if the user refuses it. Afterwards, the user may have interrupted the command. In both cases,
+//! the author of the unsaved changes is unknown. After a save of the whole worktree, the command counts as the author of later
+//! changes only if one of its processes is found again.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,7 @@ use crate::{
     state::{process, turns},
 };
 
-/// A tool in use, and the session that uses it.
+/// A session, and its call of a tool that is in use.
 type Use<'t> = (&'t str, &'t Call);
 
 /// Whether the tool of an open call has made the unsaved changes.
@@ -44,12 +44,13 @@ enum Involvement {
     NotMade,
 }
 
-/// Who has started this process. This decides what follows if an agent is among our parent processes.
+/// Who has started this process. If an agent is among our parent processes, this decides whether its command still runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CalledBy {
-    /// An agent, by a hook that reports an event. Nothing follows for the agent's commands.
+    /// An agent, by a hook that reports an event. An agent above us does not show that its command still runs.
     Agent,
-    /// The user, or a command of an agent, maybe by git and its hook. If an agent is above us, its command still runs.
+    /// The user, or a command of an agent, maybe through git and its hook. If an agent is above us, its command has started us
+    /// and still runs.
     CommandOrUser,
 }
 
@@ -81,9 +82,9 @@ fn command_state(command: &Command, called_by: CalledBy) -> CommandState {
     })
 }
 
-/// Returns true if the user may have refused the commands among `calls`: at least one call names no files, each such call is a
-/// command in the foreground, and no process of these commands is found. A command of a dead agent counts as running, because
-/// it may have run until the agent died.
+/// Returns true if the user may have refused all of `calls` that name no files. There has to be such a call, and each one has to
+/// be a command in the foreground of which no process is found. A command of a dead agent counts as running, because it may have
+/// run until the agent died.
 pub(crate) fn commands_may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
     let is_not_running = |call: &Call| {
         let state = call.command.as_ref().filter(|_| !call.is_background).map(|it| command_state(it, CalledBy::Agent));
@@ -94,8 +95,8 @@ pub(crate) fn commands_may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>)
     !ended.is_empty() && running.is_empty()
 }
 
-/// Notes that a save of the whole worktree has just recorded all changes, with an unknown author. If no process of a command is
-/// found now, later changes do not count as the command's.
+/// Notes that a save of the whole worktree has just recorded all changes, with an unknown author. A command of which no process
+/// is found now does not count as the author of later changes, unless a process is found then.
 ///
 /// Removes the calls of killed agents, and the commands that [`forget_ended`] removes.
 pub(crate) fn note_all_saved(worktree: &Worktree<'_>) {
@@ -134,8 +135,8 @@ fn background_state(call: &Call) -> Option<CommandState> {
     call.command.as_ref().filter(|_| call.is_background).map(|command| command_state(command, CalledBy::Agent))
 }
 
-/// Removes the background commands whose turn has ended and of which no process is found. A save of the whole worktree has to
-/// come first: it records their last changes.
+/// Removes the background commands of ended turns, except those of which a process is found. The caller has to save the whole
+/// worktree first, because that records their last changes.
 pub(crate) fn forget_ended(worktree: &Worktree<'_>) {
     worktree.edit_turns(|turns| {
         for entry in turns.entries.iter_mut().filter(|entry| is_left_behind(entry)) {
@@ -168,19 +169,21 @@ fn oldest(context: &Context) -> i64 {
     clock().saturating_sub(stale_after)
 }
 
-/// Returns the author of what the turn of `session` leaves unsaved when it ends, except in the files that open calls name: the
-/// save takes these first, for authors of their own.
+/// Returns the author of what the turn of `session` leaves unsaved when it ends. Files that open calls name are left out: the
+/// save takes these first, and infers the author of each.
 ///
 /// The author is unknown if the agent was killed during a call, or if the user may have refused its command. Otherwise, the
 /// tools that the agent has reported in this turn decide.
 ///
 /// If all of them named their files, the session has changed no other file. The author is the session of another tool in use,
-/// or else a human. But if a call of `session` is still open and the end was inferred, the author is unknown. If the agent
-/// reported the end and an open call may change any file, because it names files outside this worktree, it is the session.
+/// or else a human. An open call of `session` changes that:
+/// - If the end was inferred, the author is unknown.
+/// - If the agent reported the end, and the call may change any file because it names files outside this worktree, the author is
+///   the session.
 ///
 /// If one of them may change any file, or if the agent reported none, the session is the author. But the author is unknown if
 /// - another session has an open turn here and reports no tool calls,
-/// - the agent reported tools, and no open call but a command in the background may change any file,
+/// - the agent reported tools, and each open call names its files or is a command in the background,
 /// - the agent's process is dead, and the end of the turn is inferred, or
 /// - the session reported calls in an earlier turn and none in this one.
 pub(crate) fn at_turn_end(context: &Context, session: &Session, evidence: EndEvidence) -> Result<Origin> {
@@ -217,7 +220,7 @@ fn without_names(turns: &Turns) -> Vec<Use<'_>> {
 }
 
 /// Returns true if the session has reported its tools, and each open call names its files or is a command in the background.
-/// Then the unsaved changes came after the last other tool: a person may have made them, or a process that is still running.
+/// Then no tool in use explains the other unsaved changes: a person may have made them, or a process that still runs.
 fn has_no_open_command(own: &Entry) -> bool {
     !own.accounts.is_empty() && own.calls.iter().all(|call| call.paths.is_some() || call.is_background)
 }
@@ -250,8 +253,9 @@ pub(crate) fn is_any_silent(context: &Context) -> Result<bool> {
 /// If no such tool is in use, it is a human. The author is unknown if such tools of several sessions, or only commands in the
 /// background, are in use, if the user may have refused the tool, or if an agent was killed during a call.
 ///
-/// If one session with an open turn reports no tool calls, it is the author, provided that no tool is in use here and that it
-/// did not report one in an earlier turn. In all other cases, and if `turns.toml` is damaged or unreadable, it is unknown.
+/// If exactly one session with an open turn reports no tool calls, that session is the author, provided that no tool is in use
+/// here and that the session reported none in an earlier turn. In all other cases, the author is unknown. It is also unknown if
+/// `turns.toml` is damaged or unreadable.
 pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     if !context.are_turns_known() {
         return Ok(unknown());
@@ -291,8 +295,8 @@ pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<
     between(context, &turns.calls().filter(is_other).filter(may_reach).collect::<Vec<_>>(), CalledBy::Agent)
 }
 
-/// Returns the author of the unsaved changes before a commit. Returns none for a human: if no checkpoint has a change of a
-/// commit, it is the committer's anyway.
+/// Returns the author of the unsaved changes before a commit. Returns none for a human, because a change that is in no checkpoint
+/// counts as the committer's anyway. If an agent's command in another worktree runs us, returns unknown instead of a human.
 pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
     let origin = unsaved(context)?;
     if origin.contributor == Contributor::Human && is_run_from_elsewhere(context) {
@@ -339,13 +343,14 @@ pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
 }
 
 /// Returns the author of the changes that the tools of `uses`, and no other tools, may have made: a human if none of them did.
-/// It is unknown if one of them is in doubt, if they are of several sessions, or if all are commands in the background.
+/// The author is unknown if it is doubtful whether a tool made them, if the tools are of several sessions, or if all are commands
+/// in the background.
 fn between(context: &Context, uses: &[Use<'_>], called_by: CalledBy) -> Origin {
     let involvements: Vec<_> = uses.iter().map(|(_, call)| involvement(call, called_by)).collect();
     let with =
         |involvement| uses.iter().zip(&involvements).filter(move |(_, its)| **its == involvement).map(|(it, _)| *it);
     let makers: Vec<Use<'_>> = with(Involvement::Made).collect();
-    // If a call that may change any file runs, other calls of its session in doubt do not matter: the author is the same.
+    // Beside a running call that may change any file, doubtful calls of the same session do not matter: the author is the same.
     let is_beside = |session: &str| makers.iter().any(|(its, call)| *its == session && call.paths.is_none());
     if with(Involvement::MayHaveMade).any(|(session, _)| !is_beside(session)) {
         return unknown();

@@ -3,47 +3,36 @@
 //! [`follow_head`] is the main function. Each save calls it, and so does [`lock_and_follow`], with which other commands begin.
 //! No hook has to run for that: the file `base` says where HEAD was at the last look.
 //!
-//! The order matters. `reconcile` first makes the records of the commits since then and takes committed work out of the
-//! shadows. What the worktree still has of the rest is then carried forward. Each step writes the file `base` last, so after a
-//! crash the next command repeats the step.
-
-use std::collections::BTreeSet;
-
-use bstr::{BString, ByteSlice as _};
-use gix::ObjectId;
+//! The order matters. First, `reconcile` makes records of the commits since then, and takes their work out of the shadows, the
+//! chains of checkpoints on a commit. Then, [`follow_head`] carries forward the other work that the worktree still has. Each
+//! step writes the file `base` last, so after a crash the next command repeats the step.
 
 use super::{
-    Context, Worktree, author,
+    Context, Worktree,
     chain::{
         Shadow,
         carry_forward::{Aim, Moved, Rest, bring, carries},
-        commit::Draft,
-        look_at_all, publish,
+        look_at_all,
         shadows::Live,
     },
     condense::shadows_to_carry,
     known_base::{known_head, note_base},
     locking::lock_to_write,
-    provenance::{recorded::left_behind, set_aside::take_up},
     reconcile::reconcile,
-    records,
+    reset_content::checkpoint_reset_content,
     session_info::{open_turns, store},
-    turn::{self, OpenTurn, pending_of, release_pending},
+    turn::{pending_of, release_pending},
 };
 use crate::{
-    error::{Error, Result},
+    error::Result,
     git::{
-        Repo,
-        edit_tree::{Edit, edit_tree},
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
         written::Written,
     },
     model::{
-        change::Change,
         checkpoint::Origin,
-        contributor::Contributor,
-        head_move::{LogEnd, MoveKind},
+        head_move::LogEnd,
         refname::{Base, ShadowName},
         session::Session,
     },
@@ -65,7 +54,7 @@ pub(crate) fn lock_and_follow(context: &Context) -> Result<Worktree<'_>> {
 /// Brings the checkpoints of `worktree` up to date with HEAD, unless an earlier call under the same lock has done so.
 pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     let repo = &worktree.repo;
-    // During a rebase, HEAD is at commits on which no work was based: the work stays where it is until the end.
+    // A rebase moves HEAD to commits that no work is based on. Until the rebase ends, the work stays on its old base.
     if repo.is_rebasing() {
         return Ok(());
     }
@@ -77,7 +66,8 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
         Ok(end) => end,
         Err(error) => {
             worktree.check_interrupt()?;
-            // The work stays on its old base until the commits have their records. A save must not fail for that.
+            // A save must not fail because a record cannot be made. The work stays on its old base, and the next command tries
+            // again.
             return worktree.emit_failure("condense", Err(error)).or(Ok(()));
         }
     };
@@ -86,7 +76,8 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
         if let Some(known) = known {
             if let Err(error) = follow_from(worktree, known) {
                 worktree.check_interrupt()?;
-                // The work stays on its old base, and the next command tries again. A save must not fail for that.
+                // A save must not fail because the work cannot be carried forward. The work stays on its old base, and the next
+                // command tries again.
                 return worktree.emit_failure("follow", Err(error)).or(Ok(()));
             }
             failpoint::hit("follow:before-base");
@@ -97,8 +88,8 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Carries the shadows on `known`, where HEAD was, forward to HEAD, and with them the baselines of turns that have no
-/// checkpoint yet.
+/// Carries the shadows on `known`, where HEAD was, forward to HEAD. Does the same for the baselines of open turns that have no
+/// checkpoint yet. A baseline is a checkpoint of the worktree as the turn found it.
 fn follow_from(worktree: &Worktree<'_>, known: (Base, Option<LogEnd>)) -> Result<()> {
     let repo = &worktree.repo;
     // What a reset removed from HEAD is older than the work in the shadows, so its checkpoints come first.
@@ -163,7 +154,7 @@ fn follow_from(worktree: &Worktree<'_>, known: (Base, Option<LogEnd>)) -> Result
         Written::check_and_release_all(written.into_iter().chain([seen_objects]))?;
     }
     for mut session in sessions {
-        // The shadow on HEAD now contains the baseline of the turn.
+        // The shadow on HEAD now has all that the worktree still contains of the turn's baseline.
         release_pending(worktree, &session.id, None)?;
         if let Some(turn) = &mut session.under_way {
             (turn.shadow_tip, turn.should_reset_shadow) = (tip, false);
@@ -172,205 +163,6 @@ fn follow_from(worktree: &Worktree<'_>, known: (Base, Option<LogEnd>)) -> Result
         store(worktree, &session)?;
     }
     Ok(())
-}
-
-/// After a reset in the middle of a turn, takes checkpoints of the content that the reset removed from HEAD and left in the
-/// worktree, as `git reset --soft HEAD~1` does. Without them, it would count as work of the turn.
-///
-/// They have each file as the removed commit had it, even if it has changed since.
-fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option<LogEnd>)) -> Result<()> {
-    let repo = &worktree.repo;
-    let (Some(known_id), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
-    if open_turns(worktree)?.is_empty() {
-        return Ok(());
-    }
-    let mut removed_commits = left_behind(repo, Some(head))?;
-    // HEAD may have moved to other commits between the known one and the reset.
-    let (moves, _) = repo.head_moves((known, end), head)?;
-    let resets = moves.iter().filter(|moved| moved.kind == MoveKind::Reset);
-    let mut olds: Vec<ObjectId> = resets.filter_map(|moved| moved.from.commit_id()).collect();
-    olds.retain(|old| removed_commits.contains(old));
-    if olds.is_empty() {
-        return Ok(());
-    }
-    let mut shadow = Shadow::read(repo)?;
-    // If there is a shadow on HEAD, it has the authors already, except of what was committed and reset since.
-    if shadow.tip.is_some() && known_id != head {
-        return Ok(());
-    }
-    let mut doubtful = BTreeSet::new();
-    if author::is_any_silent(worktree)? {
-        doubtful.extend(moves.iter().filter(|moved| moved.kind.makes_commit()).map(|moved| moved.to));
-        // A doubtful commit may have taken the place of the known one.
-        if !doubtful.is_empty() && !removed_commits.contains(&known_id) && !repo.reaches(vec![head], known_id, 0)? {
-            removed_commits.push(known_id);
-            olds.insert(0, known_id);
-        }
-    }
-    // What turns here began with was there before the commits.
-    let begun = if known_id == head {
-        OpenTurn::add_baselines(worktree, &mut shadow, Contributor::Unknown)?
-    } else {
-        Vec::new()
-    };
-    let (seen, objects) = look_at_all(worktree, &shadow)?;
-    let seen_objects = objects.write()?;
-    let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
-    // Archived shadows have the author of each line: first take up the work of sessions from them.
-    take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect(), Some(known))?;
-    let (expected, taken_up_tree_id, mut written) = (shadow.expected, shadow.last_tree_id(), Vec::new());
-    for old in olds {
-        let trees = (taken_up_tree_id, shadow.last_tree_id());
-        for (contributor, edits) in reset_content(repo, trees, (head, old), (&removed_commits, &doubtful), &changes)? {
-            let origin = Origin { contributor, ..Origin::default() };
-            written.push(add_reset_content(worktree, &mut shadow, old, &origin, &edits)?);
-        }
-    }
-    let new = shadow.tip.as_ref().map(|tip| tip.id);
-    if new != expected {
-        failpoint::hit("follow:before-refs");
-        publish(worktree, &mut shadow)?;
-        failpoint::hit("follow:after-refs");
-        for turn in begun {
-            turn.took_checkpoint(worktree);
-        }
-        turn::write(worktree)?;
-    }
-    Written::check_and_release_all(written.into_iter().chain([seen_objects]))
-}
-
-/// Returns the content of the commit `old`, from which a reset moved HEAD to `head`, by contributor. Leaves out what the last
-/// checkpoint has already; its tree is `last_tree_id`.
-///
-/// Looks only at the files of `changes`, in which the worktree differs from `head`. The tree `taken_up_tree_id` has the work of
-/// sessions that was taken up from archived shadows. `removed_commits` are all commits that resets
-/// removed; an agent that reports no tools may have made those of `doubtful`.
-fn reset_content(
-    repo: &Repo,
-    (taken_up_tree_id, last_tree_id): (ObjectId, ObjectId),
-    (head, old): (ObjectId, ObjectId),
-    (removed_commits, doubtful): (&[ObjectId], &BTreeSet<ObjectId>),
-    changes: &[Change],
-) -> Result<Vec<ContributorEdits>> {
-    let old_tree_id = repo.tree_of_commit(old)?;
-    // The records may list a file for a session although no archived shadow has its work. Then the records of each commit
-    // decide who changed it. Humans wrote all other content, unless an agent may have.
-    let of_sessions = paths_of_sessions(repo, old, removed_commits)?;
-    let (mut since_taken_up, mut unknown) = (Vec::new(), BTreeSet::new());
-    for change in changes {
-        let path = change.path.as_bstr();
-        let (before, last) = (repo.find_leaf(old_tree_id, path)?, repo.find_leaf(last_tree_id, path)?);
-        if before != change.before && before != last {
-            let is_taken_up = repo.find_leaf(taken_up_tree_id, path)? != change.before;
-            if !is_taken_up && (of_sessions.contains(&change.path) || !doubtful.is_empty()) {
-                unknown.insert(change.path.clone());
-            } else {
-                since_taken_up.push((change.path.clone(), before.map(|leaf| (leaf.id, leaf.mode))));
-            }
-        }
-    }
-    let mut parts = vec![(of_commit(false, !doubtful.is_empty()), since_taken_up)];
-    parts.extend(steps_of_commits(repo, (head, old), &unknown, doubtful)?);
-    parts.retain(|(_, edits)| !edits.is_empty());
-    Ok(parts)
-}
-
-/// Adds a checkpoint with `edits` to `shadow`. The edits are content of the commit `old`, or of one before it.
-fn add_reset_content<'c>(
-    context: &'c Context,
-    shadow: &mut Shadow,
-    old: ObjectId,
-    origin: &Origin,
-    edits: &[(BString, Edit)],
-) -> Result<Written<'c>> {
-    let repo = &context.repo;
-    let mut objects = NewObjects::new(repo, Target::Loose);
-    let tree_id = edit_tree(shadow.last_tree_id(), edits, &mut objects)?;
-    let (parent_id, after) = shadow.links(&mut objects)?;
-    let (name, time) = (&shadow.name, shadow.not_before(repo.now()));
-    let (subject, body) = ("changes that a reset removed", format!("HEAD was at {old}.\n"));
-    let id = Draft { name, tree_id, parent_id, after, side_id: None, origin, subject, body: &body, time }
-        .write(repo, &mut objects)?;
-    let written = objects.write()?;
-    let checkpoint = repo.checkpoint(id)?.ok_or_else(|| Error::internal(format!("'{id}' is no checkpoint")))?;
-    shadow.follow(repo, checkpoint)?;
-    Ok(written)
-}
-
-/// How many commits are examined one by one.
-const MOST_STEPS: usize = 64;
-
-/// A contributor, and what the contributor changed.
-type ContributorEdits = (Contributor, Vec<(BString, Edit)>);
-
-/// Returns the author of a file in a commit that a reset removed. `has_session`: the records of the commit list a session for the
-/// file, or cannot be read. `is_doubtful`: an agent that reports no tools may have made the commit.
-fn of_commit(has_session: bool, is_doubtful: bool) -> Contributor {
-    if has_session || is_doubtful { Contributor::Unknown } else { Contributor::Human }
-}
-
-/// Returns what the commits after `head`, up to `old`, changed in `paths`, oldest first. If the records of a commit list no
-/// session for a file, a human has changed it there. Otherwise, the author is unknown. The author of all changes is unknown if
-/// `head` is not among the last [`MOST_STEPS`] first parents of `old`. An agent that reports no tools may have
-/// made the commits of `doubtful`.
-fn steps_of_commits(
-    repo: &Repo,
-    (head, old): (ObjectId, ObjectId),
-    paths: &BTreeSet<BString>,
-    doubtful: &BTreeSet<ObjectId>,
-) -> Result<Vec<ContributorEdits>> {
-    let (mut commits, mut at) = (Vec::new(), Some(old).filter(|_| !paths.is_empty()));
-    while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_STEPS) {
-        commits.push(commit);
-        at = repo.parents_of(commit)?.first().copied();
-    }
-    if at != Some(head) {
-        commits.truncate(1);
-    }
-    let mut steps: Vec<ContributorEdits> = Vec::new();
-    let mut last_tree_id = repo.tree_of_commit(head)?;
-    for commit in commits.into_iter().rev() {
-        let of_sessions = paths_of_record(repo, commit)?;
-        let tree_id = repo.tree_of_commit(commit)?;
-        for path in paths {
-            let leaf = repo.find_leaf(tree_id, path.as_bstr())?;
-            if leaf == repo.find_leaf(last_tree_id, path.as_bstr())? {
-                continue;
-            }
-            let has_session = at != Some(head) || of_sessions.contains(path);
-            let contributor = of_commit(has_session, doubtful.contains(&commit));
-            if steps.last().is_none_or(|(last, _)| *last != contributor) {
-                steps.push((contributor, Vec::new()));
-            }
-            if let Some((_, edits)) = steps.last_mut() {
-                edits.retain(|(known, _)| known != path);
-                edits.push((path.clone(), leaf.map(|leaf| (leaf.id, leaf.mode))));
-            }
-        }
-        last_tree_id = tree_id;
-    }
-    Ok(steps)
-}
-
-/// Returns the files with work of sessions in the records of `old`, and of its ancestors among `removed_commits`.
-fn paths_of_sessions(repo: &Repo, old: ObjectId, removed_commits: &[ObjectId]) -> Result<BTreeSet<BString>> {
-    let (mut paths, mut at) = (BTreeSet::new(), Some(old));
-    while let Some(commit) = at.filter(|commit| removed_commits.contains(commit)) {
-        paths.extend(paths_of_record(repo, commit)?);
-        at = repo.parents_of(commit)?.first().copied();
-    }
-    Ok(paths)
-}
-
-/// Returns the files with work of sessions in the records of `commit`.
-fn paths_of_record(repo: &Repo, commit: ObjectId) -> Result<BTreeSet<BString>> {
-    let mut paths = BTreeSet::new();
-    for id in records::of_commit(repo, commit)? {
-        // Skips damaged records.
-        let files = records::find(repo, &id).ok().flatten().map(|record| record.files).unwrap_or_default();
-        paths.extend(files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path));
-    }
-    Ok(paths)
 }
 
 /// Returns the sessions whose open turn in this worktree has no checkpoint yet, and that are not on `base`. They are on the

@@ -55,6 +55,7 @@ mod protected;
 mod provenance;
 mod reconcile;
 mod replace;
+mod reset_content;
 mod restored_target;
 mod session_info;
 mod share;

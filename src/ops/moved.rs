@@ -189,6 +189,9 @@ impl<'s> Search<'s> {
                 sources.extend(patched(seen, &change.path));
             }
             sources.extend(aside.sources(&change.path, is_conflict)?);
+            if sources.iter().any(|source| matches!(source.place, Place::Entry(_))) {
+                sources.splice(0..0, aside.before_entries(&change.path)?);
+            }
             // Git wrote an unmerged file even if we found no source: the file may have another name in the source.
             let is_by_git = is_unmerged || undecided.contains(&change.path);
             let sources = Some(sources).filter(|sources| !sources.is_empty());
@@ -274,10 +277,16 @@ impl<'s> Search<'s> {
             }));
         };
         let mut moved = Moved::new(&after, &step_edits(&before, &after));
-        if let Some(at) = exact {
+        // Of a stash entry that no shadow knows as a whole, shadows may know some lines.
+        let is_entry = |at: usize| matches!(sources[at].place, Place::Entry(_));
+        if let Some(at) = exact.filter(|at| !is_entry(*at)) {
             moved.take_all(at);
         }
         for (at, source) in sources.iter().enumerate() {
+            if exact == Some(at) && is_entry(at) {
+                moved.take_all(at);
+                continue;
+            }
             // A partial clone may lack the content.
             if let Some(leaf) = source.leaf
                 && let Ok(content) = self.worktree.repo.read_blob(leaf.id)

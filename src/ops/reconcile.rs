@@ -1,9 +1,10 @@
-//! Brings records up to date with HEAD: which commits have moved HEAD since the last look, and which of them took work of
-//! sessions?
+//! Brings the records up to date with HEAD: finds the commits that have moved HEAD since the last look, and makes a record of
+//! each one that took work of sessions.
 //!
 //! [`reconcile`] reads from the reflog how HEAD has moved, lets `model::reconcile` plan the effects, and applies them: it makes
 //! records, links commits to them, and carries the rest of the shadows forward to the commits. `follow` calls it for commands
-//! that write, the events of agents call [`try_reconcile`], and git's hooks [`before_commit`] and [`commit_made`].
+//! that write. When an agent reports an event, `ops::agents` calls [`try_reconcile`]. Git's hooks call [`before_commit`] and
+//! [`commit_made`].
 //!
 //! The hooks only decide when this runs. A commit of a program that runs no hooks gets the same record, but no trailer. Each
 //! effect can be repeated: after a crash, the next command applies what is left.
@@ -35,11 +36,12 @@ use crate::{
     },
 };
 
-/// Condenses the commits that have moved HEAD since the last look, that is, makes records of the sessions' work that they took.
-/// Links those that repeat recorded work. Under one lock, only the first call does so. Returns where the reflog ends.
+/// Condenses the commits that have moved HEAD since the last look: makes a record of the sessions' work that each one took. Links
+/// a commit that repeats recorded work to the record. Under one lock, only the first call does this. Returns where the reflog
+/// ends.
 ///
-/// Never scans the worktree: it looks only at files in which HEAD and the last checkpoint differ. If HEAD has moved further
-/// since the last commit that took work, [`follow`](super::follow) carries the work forward there.
+/// Never scans the worktree: it looks only at files in which HEAD and the last checkpoint differ. Carries work forward only as
+/// far as the last commit that took work. If HEAD has moved on since, [`follow`](super::follow) carries the work on to HEAD.
 ///
 /// A program may change files and commit them without our hooks. If no save came in between, the author of these changes is the
 /// committer, or unknown if an agent may have run the program.
@@ -52,7 +54,7 @@ pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
     Ok(end)
 }
 
-/// Does the same as [`reconcile`], but only emits an event if it fails.
+/// Does the same as [`reconcile`], but a failure is no error: it only emits an event.
 ///
 /// # Errors
 /// If the user interrupts it.
@@ -64,8 +66,8 @@ pub(crate) fn try_reconcile(worktree: &Worktree<'_>) -> Result<()> {
     worktree.emit_failure("condense", reconciled.map(drop)).or(Ok(()))
 }
 
-/// Reconciles when a hook of git reports that the commit at HEAD has just been made. A new or amended commit, or a resolved
-/// cherry-pick, then counts as taking work even if it takes none: so the work on its base is carried forward to it at once.
+/// Reconciles when a hook of git reports that git has just made the commit at HEAD. Condenses a new or amended commit, or a
+/// resolved cherry-pick, even if it takes no work. So the work on the base of the commit is carried forward to it at once.
 pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
 }
@@ -101,12 +103,12 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let mut patch_id =
         reported.zip(before).and_then(|(commit, before)| patch_id_beside(repo, commit, before, &prepared));
     let (mut moves, log_end) = repo.head_moves(known, head)?;
-    // What git has just reported was made now, whatever date was set.
+    // Git has just made the commit that it reports. The user may have set another date for it: ignore the date in the reflog.
     moves.iter_mut().filter(|moved| Some(moved.to) == reported).for_each(|moved| moved.when = None);
     if reported.is_none() {
         let of_commands = moves_of_commands(worktree, &moves)?;
-        // If each move is a plain commit of an open command, the work in these commits is still in the shadow on the known
-        // base: nothing has carried it forward yet.
+        // If open commands may have made all moves, and all moves are plain commits, the work that these commits take is still in
+        // the shadow on the known base. So the checkpoints of their changes go to that shadow, too.
         let is_on_known_base =
             of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_plain_commit());
         for moved in of_commands {
@@ -141,7 +143,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
 }
 
 /// Returns those of `moves` that agents may have made in their turns: all moves since the first of their open commands began. If
-/// an agent reports no tools, these are all moves. The guard notes where HEAD is when a command begins.
+/// an agent reports no tools, these are all moves. When a command begins, `ops::guard` notes where HEAD is.
 fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> Result<&'m [HeadMove]> {
     if author::is_any_silent(context)? {
         return Ok(moves);
@@ -153,8 +155,8 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> Result<&'m
     let from = starts.map(|start| {
         let is_start = |moved: &HeadMove| {
             let end = moved.end.map(|end| end.to_string());
-            // The command may have moved HEAD back to the commit where it began. The end of the reflog tells such a move from
-            // the last one before the command.
+            // If the command has moved HEAD away and back, one move led HEAD to this commit before the command began, and another
+            // one led it back. The command began after the one whose entry was the last in the reflog then.
             start.head == Some(moved.to.to_string()) && (start.log_end.is_none() || start.log_end == end)
         };
         // If no move leads to where the command began, it may have made all of them.
@@ -166,7 +168,8 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> Result<&'m
 /// Takes a checkpoint of the changes in the commit of `moved`, if a command made it without our hooks and it has no record yet.
 /// Skips what git made from existing commits, for example by `git cherry-pick`, unless a conflict was resolved in it.
 ///
-/// The checkpoint goes to the shadow on `base`; by default, on the commit's parent or the commit that it amends.
+/// The checkpoint goes to the shadow on `base`. Without `base`, it goes to the shadow on the parent of the commit, or on the
+/// commit that this one amends.
 fn checkpoint_if_unseen(
     worktree: &Worktree<'_>,
     moved: &HeadMove,
@@ -236,7 +239,8 @@ fn apply(
     Ok(())
 }
 
-/// Emits an event for a missing or damaged object, and drops the error: the record is still made, but without the link.
+/// If an object is missing or damaged, emits an event and drops the error. The commit then lacks the link or the record that
+/// `result` is about, but the caller goes on with the rest.
 fn emit_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() == Kind::Corrupt => worktree.emit_failure("condense", Err(error)).or(Ok(())),
@@ -244,16 +248,17 @@ fn emit_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     }
 }
 
-/// Returns the entry of `commit.toml` that a hook wrote for the commit of `moved`. If there is none, returns a new entry with
-/// the records whose work the commit repeats.
+/// Returns the entry of `commit.toml` that a hook wrote for the commit of `moved`. If there is none, returns a new entry. Unless
+/// the commit is a merge, the new entry lists the records whose work the commit repeats.
 fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Prepared) -> Result<CommitNote> {
     let repo = &worktree.repo;
     let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
     let is_named = |note: &&CommitNote| note.reserved_id().is_some_and(|id| named.contains(&id));
-    // The entry does not fit a commit that names other records than the reserved one. Without a name, the message was replaced.
+    // If the commit names records, but not the reserved one, the entry is not its own. If it names none, the user may have
+    // replaced the message.
     let may_be = |note: &&CommitNote| named.is_empty() || note.reserved.is_none();
-    // If git has copied the commit, a hook wrote its entry only for a cherry-pick, and set `copied`. Any other entry is left
-    // over from a `git commit` that the user aborted.
+    // When git copies a commit, a hook writes an entry only for a cherry-pick, and sets `copied`. Any other entry is left over
+    // from a `git commit` that the user aborted.
     let is_prepared = |note: &&CommitNote| made.kind.is_plain_commit() || note.copied.is_some();
     let on_head = || prepared.on(&moved.from.to_string()).filter(may_be).filter(is_prepared);
     if let Some(note) = prepared.commits.iter().find(is_named).or_else(on_head) {
@@ -277,19 +282,23 @@ struct Judge<'w, 'c> {
     /// The commit that git has just reported.
     reported: Option<ObjectId>,
     /// By base, the shadows whose work a commit there may take: the live shadows on that base. The list of the known base also
-    /// has the waiting shadows: archived ones, and live ones elsewhere, whose work is in no record yet. In a rebase, each list
-    /// has them.
+    /// has the waiting shadows: archived ones, and live ones elsewhere, whose work is in no record yet. During a rebase, each
+    /// list has the waiting shadows.
     candidates: BTreeMap<Base, Vec<Candidate>>,
-    /// The shadows whose work a commit on another base than the known one may take. The shadow on the known base is among them,
-    /// as a waiting one: so its files are found even if a commit in between has renamed them. Read once, for all such commits.
+    /// The shadows whose work a commit on another base than the known one may take. The shadow on the known base is in this list
+    /// as a waiting shadow, because a commit in between may have renamed its files, and we look for renamed files only in waiting
+    /// shadows. The first such commit reads the list, and all others use it.
     for_other_bases: Option<Vec<Candidate>>,
     /// True between the start and the end of a rebase.
     is_in_rebase: bool,
 }
 
 impl Judge<'_, '_> {
-    /// Returns true if the commit of `moved` is to be condensed: it takes work, it names the record reserved for it, git has
-    /// just reported it, or an earlier run has begun to condense it.
+    /// Returns true if the commit of `moved` has to be condensed:
+    /// - any commit that names a reserved record,
+    /// - a plain commit, if it takes work, if git has just reported it, or if an earlier run has begun to condense it,
+    /// - a copy that takes a session's resolution of a conflict, and
+    /// - a resolved cherry-pick that git has just reported.
     fn takes_work(&mut self, moved: &HeadMove) -> Result<bool> {
         self.worktree.check_interrupt()?;
         match moved.kind {
@@ -303,12 +312,13 @@ impl Judge<'_, '_> {
         if self.names_reserved(moved.to)? {
             return Ok(true);
         }
-        // A resolved cherry-pick that git has just reported is condensed even if it takes no work. This run removes its entry
-        // in `commit.toml`, and without the entry, a later run could not judge the commit.
+        // Condense a resolved cherry-pick that git has just reported even if it takes no work. This run removes its entry in
+        // `commit.toml`, and a later run cannot judge the commit without that entry.
         if moved.kind == MoveKind::Resolved && self.reported == Some(moved.to) {
             return Ok(true);
         }
-        // Git makes all but plain commits from existing ones: their only new work is a session's resolution of a conflict.
+        // Git makes all other commits from existing ones: their only new work is a session's resolution of a conflict. A reset
+        // without a reserved record has no new work.
         if !moved.kind.is_plain_commit() {
             let note = self.prepared.on(&moved.from.to_string());
             let copied = note.and_then(|note| ObjectId::from_hex(note.copied.as_ref()?.as_bytes()).ok());
@@ -326,7 +336,7 @@ impl Judge<'_, '_> {
         let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
         for base in [Some(made.base), known].into_iter().flatten() {
             let repo = &self.worktree.repo;
-            if condense::hold_work(repo, self.candidates_on(base)?, &changes, made.when)? {
+            if condense::has_work_of(repo, self.candidates_on(base)?, &changes, made.when)? {
                 return Ok(true);
             }
         }
@@ -338,7 +348,7 @@ impl Judge<'_, '_> {
         if self.for_other_bases.is_none() {
             self.for_other_bases = Some(condense::candidates(repo, made.base, true)?);
         }
-        condense::hold_work(repo, self.for_other_bases.as_deref().unwrap_or_default(), &changes, made.when)
+        condense::has_work_of(repo, self.for_other_bases.as_deref().unwrap_or_default(), &changes, made.when)
     }
 
     /// Returns true if the message of `commit` names a record that is reserved.
@@ -353,8 +363,8 @@ impl Judge<'_, '_> {
 
     fn candidates_on(&mut self, base: Base) -> Result<&[Candidate]> {
         if !self.candidates.contains_key(&base) {
-            // The waiting shadows need to be in one list only, usually that of the known base. During a rebase, that list is
-            // not asked for, so each list has them.
+            // It is enough if one list has the waiting shadows: usually, the list of the known base. During a rebase,
+            // [`Self::takes_work`] asks only for the list of the commit's own base, so each list has them.
             let with_waiting = base == self.known || self.is_in_rebase;
             self.candidates.insert(base, condense::candidates(&self.worktree.repo, base, with_waiting)?);
         }

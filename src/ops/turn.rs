@@ -1,8 +1,8 @@
 //! A session's turn in a worktree: its baseline, its first checkpoint, and its end.
 //!
-//! The baseline is a checkpoint of the worktree as the turn found it. A pending ref keeps it, outside the shadow. When the
-//! turn's first checkpoint is taken, [`OpenTurn::shadow_with_baseline`] adds the baseline to the shadow before it. So a turn
-//! that changes nothing leaves nothing in the shadow.
+//! The baseline is a checkpoint of the worktree as the turn found it. A pending ref keeps it, outside the shadow. Just before
+//! the turn's first checkpoint, [`OpenTurn::shadow_with_baseline`] adds the baseline to the shadow. So a turn that changes
+//! nothing leaves nothing in the shadow.
 //!
 //! Saves use [`OpenTurn`], and then call [`write()`]. [`end`] ends a turn for each [`EndReason`].
 
@@ -62,7 +62,8 @@ pub(crate) enum EndReason {
 }
 
 /// Ends the turn of `session` in this worktree: releases its baseline, and removes the session from `turns.toml`. The caller
-/// stores the session. After [`EndReason::Stopped`] and [`EndReason::Ended`], `turns.toml` keeps commands that still run in the
+/// stores the session. If the session ends, moves, is forgotten or has lost its worktree, releases its baselines in all
+/// worktrees. After [`EndReason::Stopped`] and [`EndReason::Ended`], `turns.toml` keeps commands that still run in the
 /// background.
 ///
 /// `now_tree_id` is the tree of the worktree, if known: a baseline with the same tree need not be archived.
@@ -123,7 +124,7 @@ pub(crate) fn write_after<T>(worktree: &Worktree<'_>, outcome: Result<T>) -> Res
 pub(crate) struct OpenTurn<'c> {
     session: Session,
     turn: UnderWay,
-    /// The objects written for its first checkpoint, protected until a ref leads there.
+    /// The objects written to add the baseline to the shadow. Git must not collect them before a ref reaches them.
     written: Vec<Written<'c>>,
 }
 
@@ -152,10 +153,12 @@ impl<'c> OpenTurn<'c> {
         }
         let id = Some(session.id.as_str());
         let mut shadow = Shadow::read_for(context, id)?;
-        // The baseline must not follow a checkpoint that another session has taken since the turn began: that one is newer. It
-        // may follow the base commit, or the last checkpoint before the turn, even if commits have carried that one forward.
+        // The baseline must not follow a checkpoint that a person or another session has taken since the turn began, because
+        // that one is newer. The baseline may follow the base commit, or the last checkpoint before the turn, even if commits
+        // have carried that one forward.
         let may_follow_tip = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
-        // A session's own shadow has no checkpoints of other sessions: its turn may set it aside in any case.
+        // Even if the baseline must not follow the tip, the turn may set aside its session's own shadow: no other session adds
+        // checkpoints to that one.
         if turn.has_checkpoint || !(may_follow_tip || shadow.name.session.is_some()) {
             return Ok(shadow);
         }
@@ -182,20 +185,20 @@ impl<'c> OpenTurn<'c> {
         Ok(shadow)
     }
 
-    /// Before a checkpoint of `who` outside any turn: adds the baselines of turns that have no checkpoint yet to `shadow`,
-    /// oldest first, and returns these turns. If `who` is the author of all these baselines, adds none: the checkpoint may
-    /// include their changes.
+    /// Prepares `shadow` for a checkpoint of `who` outside any turn: adds the baselines of turns that have no checkpoint yet,
+    /// oldest first, and returns these turns. If one of these turns is about to set the shadow aside, does that first. If `who`
+    /// is the author of all these baselines, adds none, because the checkpoint may include their changes.
     pub(crate) fn add_baselines(
         worktree: &'c Worktree<'_>,
         shadow: &mut Shadow,
         who: Contributor,
     ) -> Result<Vec<Self>> {
         let repo = &worktree.repo;
-        let mut begun = begun(worktree, &shadow.name, shadow.tip.as_ref(), who)?;
-        if begun.iter().any(|(open, _)| open.turn.should_reset_shadow) {
+        let mut turns = turns_without_checkpoint(worktree, &shadow.name, shadow.tip.as_ref(), who)?;
+        if turns.iter().any(|(open, _)| open.turn.should_reset_shadow) {
             set_aside(repo, shadow)?;
         }
-        for (open, pending) in &mut begun {
+        for (open, pending) in &mut turns {
             match open.add_baseline(worktree, pending, shadow) {
                 Err(error) if error.kind() == Kind::Corrupt => {
                     tracing::warn!(%error, "cannot read the state before the turn");
@@ -203,7 +206,7 @@ impl<'c> OpenTurn<'c> {
                 put => put?,
             }
         }
-        Ok(begun.into_iter().map(|(open, _)| open).collect())
+        Ok(turns.into_iter().map(|(open, _)| open).collect())
     }
 
     /// Fills in from the session's files what is missing: agent, model, turn, and the first line of the prompt as message.
@@ -244,7 +247,7 @@ impl<'c> OpenTurn<'c> {
         shadow.follow(repo, baseline)
     }
 
-    /// After a commit during the turn: adds the part of the baseline to the shadow that the commit did not take.
+    /// After a commit during the turn, adds to the shadow the part of the baseline that the commit did not take.
     fn carry_baseline(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let mut objects = NewObjects::new(repo, Target::Loose);
@@ -277,45 +280,46 @@ impl<'c> OpenTurn<'c> {
     }
 }
 
-/// Returns the turns that have no checkpoint yet, each with its baseline, oldest first. They began on the base of the shadow
-/// `name`, when `tip` was its last checkpoint. Returns none if all baselines are of `who`.
-fn begun<'c>(
+/// Returns the turns that have no checkpoint yet, each with its baseline, oldest first. Leaves out turns on another base than
+/// that of the shadow `name`. Also leaves out a turn if the shadow has got a checkpoint since the turn began: `tip`, the last
+/// checkpoint, has to be the one that the turn found, or to carry it forward. Returns none if all baselines are of `who`.
+fn turns_without_checkpoint<'c>(
     context: &'c Context,
     name: &ShadowName,
     tip: Option<&Checkpoint>,
     who: Contributor,
 ) -> Result<Vec<(OpenTurn<'c>, Checkpoint)>> {
     let repo = &context.repo;
-    let mut begun = Vec::new();
-    // During a rebase, git's autostash may hold what the baselines have.
+    let mut turns = Vec::new();
+    // During a rebase, the content of the baselines may be in git's autostash and not in the worktree: add none.
     if repo.is_rebasing() {
-        return Ok(begun);
+        return Ok(turns);
     }
     for id in context.turns().entries.iter().map(|entry| &entry.id) {
         let Some(open) = OpenTurn::of(context, Some(id))?.filter(|open| !open.turn.has_checkpoint) else { continue };
-        // A turn that is about to set aside the shadow of its own session does not concern another shadow.
+        // If a turn is about to set aside its session's own shadow, its baseline goes to no other shadow.
         let is_here = !open.turn.should_reset_shadow || shadows::name_for(context, name.base, Some(id)) == *name;
         if is_here && tip.map_or(Ok(true), |tip| goes_back_to(repo, tip, open.turn.shadow_tip))? {
             let pending = pending_of(repo, id)?.and_then(|(_, id)| readable(repo, id));
-            begun.extend(pending.filter(|it| it.base == name.base).map(|pending| (open, pending)));
+            turns.extend(pending.filter(|it| it.base == name.base).map(|pending| (open, pending)));
         }
     }
-    if begun.iter().all(|(_, pending)| pending.origin.contributor == who) {
-        begun.clear();
+    if turns.iter().all(|(_, pending)| pending.origin.contributor == who) {
+        turns.clear();
     }
-    begun.sort_by_key(|(_, pending)| pending.seconds);
-    Ok(begun)
+    turns.sort_by_key(|(_, pending)| pending.seconds);
+    Ok(turns)
 }
 
 /// Returns the baselines that a save of `who` outside any turn would add before its checkpoint. `tip` is the last checkpoint.
 pub(crate) fn baselines(context: &Context, tip: Option<&Checkpoint>, who: Contributor) -> Result<Vec<Checkpoint>> {
     let repo = &context.repo;
     let base = tip.map_or_else(|| Ok(Base::of_head(repo.head()?.id)), |tip| Ok(tip.base))?;
-    let begun = begun(context, &ShadowName::of_worktree(base, repo.worktree_id()), tip, who)?;
-    Ok(begun.into_iter().map(|(_, pending)| pending).collect())
+    let turns = turns_without_checkpoint(context, &ShadowName::of_worktree(base, repo.worktree_id()), tip, who)?;
+    Ok(turns.into_iter().map(|(_, pending)| pending).collect())
 }
 
-/// Makes the next checkpoint set `shadow` aside, if it has any checkpoints.
+/// If `shadow` has checkpoints, notes that the next checkpoint archives them and begins a new chain.
 fn set_aside(repo: &Repo, shadow: &mut Shadow) -> Result<()> {
     if shadow.is_begun() {
         shadow.sets_aside = true;

@@ -14,6 +14,7 @@ pub(crate) mod owner;
 pub(crate) mod process;
 #[cfg(test)]
 mod random;
+pub(crate) mod repositories;
 pub(crate) mod sessions;
 pub(crate) mod temporary;
 pub(crate) mod turns;

@@ -56,6 +56,60 @@ fn agents_lines(world: &World, path: &str) -> u64 {
     blame["lines"].as_array().expect("lines").iter().filter(|lines| lines["owner"] == "agent").map(count).sum()
 }
 
+/// A person renames a file that is not committed onto the name that an agent's next tool writes; some agents report a tool only when it
+/// has ended.
+#[rstest::rstest]
+fn what_a_person_renames_before_a_tool_keeps_its_authors(
+    #[values(true, false)] is_of_agent: bool,
+    #[values(true, false)] reports_before: bool,
+    #[values(true, false)] has_used_a_tool: bool,
+    #[values("", "uncommitted", "committed")] y: &str,
+) {
+    let world = World::with_lines();
+    if !y.is_empty() {
+        world.write("y", (1..=7).map(|line| format!("another file has {line}\n")).collect::<String>());
+    }
+    if y == "committed" {
+        world.git(&["add", "y"]);
+        world.commit();
+    }
+    let lines: String = (1..=5).map(|line| format!("line {line} of the file\n")).collect();
+    if is_of_agent {
+        world.prompt("other");
+        world.before("other", "1", &["x"]);
+        world.write("x", &lines);
+        world.after("other", "1", &["x"]);
+        world.stop("other");
+    } else {
+        world.write("x", &lines);
+    }
+    world.prompt("s");
+    if has_used_a_tool {
+        world.edit("s", "2", "f", "of s");
+    }
+    world.sh("mv x y");
+    if reports_before {
+        world.before("s", "3", &["y"]);
+    }
+    world.add("y", "of s");
+    world.after("s", "3", &["y"]);
+    world.stop("s");
+    let check = || {
+        let blame: Value = serde_json::from_str(&world.done(&["blame", "y", "--json"])).expect("JSON");
+        let found: Vec<_> = blame["lines"]
+            .as_array()
+            .expect("lines")
+            .iter()
+            .map(|it| (it["end"].as_u64(), it["session"].as_str()))
+            .collect();
+        assert_eq!(found, [(Some(5), is_of_agent.then_some("other")), (Some(6), Some("s"))]);
+    };
+    check();
+    world.commit();
+    check();
+    world.finish();
+}
+
 /// A person renames two files with an agent's work, and the next tool names only one of them.
 #[test]
 fn a_renamed_file_keeps_its_authors_if_a_tool_names_another_one() {

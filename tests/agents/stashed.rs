@@ -194,6 +194,43 @@ fn another_sessions_stash_stays_its_own_when_an_agent_pops_it() {
     world.finish();
 }
 
+/// A person has changed the same file since the session's last checkpoint. No other checkpoint has that when somebody stashes all.
+#[rstest::rstest]
+fn a_sessions_lines_in_a_persons_stash_stay_its_own_when_another_session_pops_it(
+    #[values(true, false)] is_long_ago: bool,
+    #[values(true, false)] has_worked: bool,
+) {
+    let world = if is_long_ago { World::with_lines() } else { World::with_lines().with_clock() };
+    world.prompt("t");
+    world.edit("t", "1", "f", "of t");
+    world.edit("t", "2", "new", "of t, too");
+    world.stop("t");
+    world.add("f", "of a person");
+    world.git(&["stash", "-q", "-u"]);
+    world.answer("prompt", "s", &json!({ "prompt": "a wish" }));
+    if has_worked {
+        world.edit("s", "3", "g", "of s");
+        world.stop("s");
+        world.answer("prompt", "s", &json!({ "prompt": "a wish" }));
+    }
+    git(&world, "s", "4", &["stash", "pop", "-q"]);
+    world.stop("s");
+    world.git(&["add", "-A"]);
+    let check = || {
+        let lines = world.json(&["blame", "--json", "f"])["lines"].as_array().expect("a list").clone();
+        let of: Vec<&Value> =
+            lines.iter().filter(|line| line["session"].is_string()).map(|line| &line["session"]).collect();
+        assert_eq!(of, ["t"], "{lines:?}");
+        let last = &lines.last().expect("a line")["owner"];
+        // Git's dates have no parts of a second: a stash of this second may be of the command.
+        assert!(last == "human" || last == "unknown" && !is_long_ago, "{lines:?}");
+    };
+    check();
+    world.commit();
+    check();
+    world.finish();
+}
+
 #[test]
 fn work_that_an_agent_stashes_and_pops_in_one_turn_stays_its_own() {
     let world = at_work();

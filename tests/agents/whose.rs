@@ -596,3 +596,23 @@ fn files_that_are_renamed_at_once_keep_their_authors(
     assert_ne!(owner("f", 1), "agent");
     world.finish();
 }
+
+/// A prompt to one session comes while another one's command is at work.
+#[rstest::rstest]
+#[case::edit(|world: &World| world.edit("a", "2", "g", "of a"), "g agent 1")]
+#[case::save_and_edit(|world: &World| { world.done(&["save", "-q"]); world.edit("a", "2", "g", "of a"); }, "g agent 1")]
+#[case::shell(|world: &World| world.shell("a", "2", "g", "of a"), "g unknown 1")]
+fn a_prompt_beside_another_sessions_command_leaves_it_its_lines(#[case] work: fn(&World), #[case] of_a: &str) {
+    let world = World::with_lines();
+    world.prompt("b");
+    world.before("b", "1", &[]);
+    world.add("f", "of b");
+    world.prompt("a");
+    work(&world);
+    world.after("b", "1", &[]);
+    world.stop("a");
+    world.stop("b");
+    world.commit();
+    assert_eq!(world.owners(), ["f agent 1", of_a]);
+    world.finish();
+}

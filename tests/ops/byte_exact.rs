@@ -381,3 +381,69 @@ fn a_rule_that_is_gone_has_converted_a_file(
     scene.run(&["restore", "--all", &id]);
     assert_eq!(fs::read(&file).expect("readable"), b"a\r\n");
 }
+
+/// A commit stands for what git checks out: with the settings of now, and with attributes outside the tree.
+#[rstest::rstest]
+#[case::setting("git config core.autocrlf true", "")]
+#[case::setting_of_text("git config core.eol crlf; echo '* text=auto' >.gitattributes", "")]
+#[case::outside("mkdir -p .git/info; echo '*.txt text eol=crlf' >.git/info/attributes", "")]
+#[case::input("git config core.autocrlf input", "")]
+#[case::with_other_attributes(
+    "git config core.autocrlf true; echo '*.txt -text' >.gitattributes",
+    "echo >.gitattributes"
+)]
+#[case::identifiers("echo '*.txt ident' >.gitattributes", "")]
+#[case::encoding(
+    "printf '\\377\\376a\\0\\n\\0' >utf16.txt; echo 'utf16.txt working-tree-encoding=UTF-16' >.gitattributes",
+    ""
+)]
+#[case::encoding_without_a_mark("echo 'utf16.txt working-tree-encoding=UTF-16LE eol=lf' >.gitattributes", "")]
+fn a_commit_comes_back_as_git_checks_it_out(#[case] settings: &str, #[case] later: &str) {
+    let scene = Scene::new(NONE, true);
+    let bash = |script: &str| {
+        let output = scene.command("bash").args(["-ec", script]).output().expect("bash runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    bash(&format!(
+        "{settings}; git add -A; git commit -qm rules --allow-empty; rm -rf * .gitattributes && git checkout -q -f ."
+    ));
+    let checked_out = scene.files();
+    // Nothing has changed: nothing is written.
+    let ctime =
+        || std::os::unix::fs::MetadataExt::ctime_nsec(&fs::metadata(scene.repo().join("lf.txt")).expect("a file"));
+    let written_at = ctime();
+    scene.run(&["restore", "--all", "base"]);
+    assert_eq!((scene.files(), ctime()), (checked_out.clone(), written_at));
+    bash(later);
+    let damaged = scene.damage();
+    for target in ["base", "HEAD"] {
+        scene.run(&["restore", "--all", target]);
+        assert_eq!(scene.files(), checked_out, "{target}");
+        let id = scene.save(&[]);
+        scene.run(&["undo"]);
+        assert_eq!(scene.files(), damaged, "{target}");
+        // What the restore wrote is kept byte for byte, whatever the settings are later.
+        bash(
+            "git config --unset core.autocrlf || true; git config --unset core.eol || true; rm -f .git/info/attributes",
+        );
+        scene.run(&["restore", "--all", &id]);
+        assert_eq!(scene.files(), checked_out, "{target}");
+        scene.run(&["undo"]);
+        let first = settings.split(';').next().filter(|first| first.starts_with("git config"));
+        bash(first.unwrap_or(if settings.contains("info") { settings } else { "true" }));
+    }
+}
+
+/// A file has the bytes that git stores, and the filter of git would make others of them, but fails.
+#[test]
+fn a_commit_whose_filter_fails_is_not_as_the_worktree() {
+    let scene = Scene::new(FILTER, true);
+    scene.git(&["config", "filter.rot.smudge", "false"]);
+    scene.git(&["config", "filter.rot.required", "true"]);
+    let stored = scene.git(&["cat-file", "blob", "HEAD:lf.txt"]);
+    scene.write("lf.txt", stored.as_bytes());
+    let output = scene.checkpoint(&["restore", "base", "lf.txt"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.code() == Some(1) && said.contains("its filter failed"), "{said}");
+    assert_eq!(fs::read_to_string(scene.repo().join("lf.txt")).expect("readable"), stored);
+}

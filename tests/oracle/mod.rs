@@ -172,6 +172,20 @@ fn lines_are_whose_they_are(#[case] steps: &str, #[values(0, 50)] first: usize) 
      commit person 0 255 1 96; reorder person 0 255 1 124",
     "all,without-hooks"
 )]
+#[case::a_renamed_file_whose_name_a_revert_and_a_person_give_to_another_one(
+    "insert s1 241 255 1 1; commit person 0 255 1 1; mv person 136 255 1 1; revert person 0 255 1 1; \
+     insert person 21 255 1 1",
+    "all,without-hooks"
+)]
+#[case::a_part_of_a_renamed_file_that_a_command_commits(
+    "change person 100 154 1 1; git-mv person 19 255 1 1; insert s1 16 98 1 1; commit-part s1 31 198 1 1",
+    "all,without-hooks"
+)]
+#[case::two_records_of_a_file_that_one_of_them_knows_by_its_new_name(
+    "insert s1 0 255 1 1; commit person 0 255 1 1; git-mv s1 0 255 1 1; amend person 0 255 1 1; \
+     insert person 0 255 1 1; reset-mixed person 0 255 1 1; commit person 0 255 1 1",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);

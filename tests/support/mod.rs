@@ -118,6 +118,7 @@ impl World {
             .env("PATH", path)
             .env("HOME", self.root().join("home"))
             .env("XDG_CONFIG_HOME", self.root().join("home/.config"))
+            .env("XDG_STATE_HOME", self.root().join("state"))
             .env("TMPDIR", self.root())
             .env("GIT_CONFIG_GLOBAL", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/gitconfig"))
             // Without git's examples of hooks, which each copy of a repository would write again.

@@ -3,6 +3,9 @@
 //! A shell runs it. Where the program is gone, that is silent and changes nothing; the test for that is the shell's own, and
 //! costs no process.
 
+/// The program in files that are committed with a project: the shell looks for it in `$PATH`, as each machine has it elsewhere.
+pub const IN_PATH: &str = "git-checkpoint";
+
 /// Returns the command line by which `agent` calls `program`, for a shell.
 pub fn command(program: &str, agent: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:\\".contains(c);
@@ -19,19 +22,30 @@ fn word_of(command: &str) -> &str {
     command.rsplit_once(HOOK).map_or(command, |(program, _)| program)
 }
 
+/// Returns what a shell finds true if the program of `command` is there.
+fn test_of(command: &str) -> String {
+    match word_of(command) {
+        IN_PATH => format!("command -v {IN_PATH} >/dev/null 2>&1"),
+        word => format!("[ -x {word} ]"),
+    }
+}
+
 /// Returns what runs `command` (the result of [`command()`]) with its exit code, and is successful if the program is gone.
 pub(in crate::agent) fn if_there(command: &str) -> String {
-    format!("[ ! -x {} ] || exec {command}", word_of(command))
+    match word_of(command) {
+        IN_PATH => format!("! {} || exec {command}", test_of(command)),
+        word => format!("[ ! -x {word} ] || exec {command}"),
+    }
 }
 
 /// Returns what runs `command`, and is successful whatever happens: for agents to which any other exit code is a denial.
 pub(in crate::agent) fn whatever_happens(command: &str) -> String {
-    format!("[ -x {} ] && {command} || exit 0", word_of(command))
+    format!("{} && {command} || exit 0", test_of(command))
 }
 
 /// Returns what runs `command` in a script, and fails if the program is gone.
 pub(super) fn in_script(command: &str) -> String {
-    format!("{{ [ -x {} ] && {command}; }}", word_of(command))
+    format!("{{ {} && {command}; }}", test_of(command))
 }
 
 /// Returns the program and the agent that `text` names, if it is exactly a command that we write: the result of
@@ -50,7 +64,12 @@ const HOOK: &str = " hook --agent ";
 fn bare(text: &str) -> &str {
     let text = text.strip_prefix("{ ").and_then(|inner| inner.strip_suffix("; }")).unwrap_or(text);
     let text = [" || exit 0", "; exit 0"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
-    let guards = [("[ ! -x ", " ] || exec "), ("[ -x ", " ] && ")];
+    let guards = [
+        ("[ ! -x ", " ] || exec "),
+        ("[ -x ", " ] && "),
+        ("! command -v ", " >/dev/null 2>&1 || exec "),
+        ("command -v ", " >/dev/null 2>&1 && "),
+    ];
     let after = |(start, middle): (&str, &str)| {
         let rest = text.strip_prefix(start)?;
         // The program comes twice, in the same words.

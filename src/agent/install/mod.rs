@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use command::{in_script, is_our_command};
 
-pub use command::{command, program_of};
+pub use command::{IN_PATH, command, program_of};
 pub(super) use command::{if_there, whatever_happens};
 pub use json::Shape;
 

@@ -5,23 +5,26 @@ use super::super::{
     dialect::Environment,
     dialects::ALL,
     event::Moment,
-    install::{Format, command, program_of},
+    install::{Format, IN_PATH, command, program_of},
     tool::may_destroy,
 };
 
 #[test]
 fn every_file_tells_which_commands_it_runs() {
     for dialect in ALL {
-        let ours = command("/a b/git-checkpoint", dialect.name);
-        for file in dialect.files {
+        let programs = [("/a b/git-checkpoint", "[ "), (IN_PATH, "command -v git-checkpoint >/dev/null 2>&1 ")];
+        for (file, (program, test)) in dialect.files.iter().flat_map(|file| programs.map(|program| (file, program))) {
+            let ours = command(program, dialect.name);
             let text = file.install(None, &ours).expect("it is new");
             let commands = file.commands(&text);
             let runs_nothing = file.path.ends_with("plugin.json");
             assert_eq!(commands.is_empty(), runs_nothing, "{}: {text}", file.path);
             for found in commands {
-                assert!(found.contains(&ours) && found.contains("[ "), "{found}");
-                assert_eq!(program_of(&found), Some(("/a b/git-checkpoint".to_owned(), dialect.name.to_owned())));
+                assert!(found.contains(&ours) && found.contains(test), "{found}");
+                assert_eq!(program_of(&found), Some((program.to_owned(), dialect.name.to_owned())));
             }
+            assert_eq!(file.install(Some(&text), &ours).expect("again"), text, "twice is once");
+            assert_eq!(file.uninstall(&text).expect("out"), None);
             assert_eq!(file.missing(&text), Vec::<&str>::new());
             if let Format::Json(shape) = file.format {
                 assert_eq!(file.missing("{}"), shape.events);
@@ -51,6 +54,15 @@ fn every_file_tells_which_commands_it_runs() {
     Some("/x/git-checkpoint")
 )]
 #[case::in_script("{ [ -x /x/git-checkpoint ] && /x/git-checkpoint hook --agent amp; }", Some("/x/git-checkpoint"))]
+#[case::in_path(
+    "! command -v git-checkpoint >/dev/null 2>&1 || exec git-checkpoint hook --agent amp",
+    Some("git-checkpoint")
+)]
+#[case::in_path_whatever_happens(
+    "command -v git-checkpoint >/dev/null 2>&1 && git-checkpoint hook --agent amp || exit 0",
+    Some("git-checkpoint")
+)]
+#[case::another_in_path("! command -v x >/dev/null 2>&1 || exec git-checkpoint hook --agent amp", None)]
 #[case::if_another_is_there("[ ! -x /y/git-checkpoint ] || exec /x/git-checkpoint hook --agent amp", None)]
 #[case::test_with_more("[ ! -x $(rm) ] || exec /x/git-checkpoint hook --agent amp", None)]
 #[case::more_before("rm x; [ ! -x /x/git-checkpoint ] || exec /x/git-checkpoint hook --agent amp", None)]

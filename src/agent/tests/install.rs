@@ -7,7 +7,7 @@ use super::super::{
     install::{File, Format, Scope, command, if_there, program_of},
 };
 
-const COMMAND: &str = "git-checkpoint hook --agent x";
+const COMMAND: &str = "/bin/git-checkpoint hook --agent x";
 
 fn file(name: &str) -> &'static File {
     &named(name).expect("it is in the table").files[0]
@@ -103,7 +103,7 @@ fn entries_are_added_to_an_existing_list_of_cursor() {
     assert!(
         with.starts_with(
             "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [{ \"command\": \"./x\" }, \
-         {\"command\": \"[ ! -x git-checkpoint ] || exec git-checkpoint hook --agent x\", \"timeout\": 30}],\n    \
+         {\"command\": \"[ ! -x /bin/git-checkpoint ] || exec /bin/git-checkpoint hook --agent x\", \"timeout\": 30}],\n    \
          \"sessionStart\": [{\"command\""
         ),
         "{with}"

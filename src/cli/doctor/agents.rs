@@ -6,19 +6,23 @@ use bstr::{BString, ByteVec as _};
 use serde::Serialize;
 
 use super::super::{
-    agent_files::{Enabled, Places},
+    agent_files::{Enabled, Places, find_program},
     call::Call,
     date, environment, external,
     output::printable,
+    phrase,
 };
 use crate::{
-    agent::{codex, install::program_of},
+    agent::{
+        codex,
+        install::{IN_PATH, program_of},
+    },
     error::Result,
     git,
     model::{moment, path_text},
     ops::{
         Context,
-        agent_hooks::{self, Seen},
+        agent_hooks::{self, Elsewhere, Seen},
         doctor::Problem,
     },
 };
@@ -88,6 +92,19 @@ impl Listed {
     }
 }
 
+/// Returns the command that installs the hooks of `elsewhere` here, too.
+pub(in crate::cli) fn command_for(elsewhere: &Elsewhere) -> String {
+    let scope = if elsewhere.scope == "project" { " --project" } else { "" };
+    format!("git checkpoint enable --agent {}{scope}", elsewhere.agent)
+}
+
+/// Says of each agent that calls us in another worktree only that it does not here.
+fn elsewhere(it: &Elsewhere) -> Problem {
+    let message = format!("its hooks are installed in {}, not here", phrase::worktree(&it.worktree));
+    let hint = format!("'{}' installs them here, too", command_for(it));
+    Problem::new("agent-elsewhere", it.agent.clone(), message).note().hint(hint)
+}
+
 /// Looks at every agent that is enabled, and at those that were.
 pub(super) fn check(context: &Context, places: &Places, enabled: &[Enabled], fix: bool) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
@@ -107,6 +124,7 @@ pub(super) fn check(context: &Context, places: &Places, enabled: &[Enabled], fix
         problems.extend(check_file(context, places, it, fix, &mut tried));
         problems.extend(trust(it));
     }
+    problems.extend(places.elsewhere(context, enabled)?.iter().map(elsewhere));
     let mut silent: Vec<_> = enabled.iter().filter(|it| it.seen.is_none()).map(|it| it.dialect).collect();
     silent.dedup_by_key(|dialect| dialect.name);
     for dialect in silent {
@@ -147,7 +165,13 @@ fn check_file(
         );
         return Some(problem.note());
     };
-    if !Path::new(&program).is_file() {
+    let found = if program == IN_PATH { find_program(IN_PATH) } else { Some(program.clone().into()) };
+    let Some(found) = found else {
+        let message = format!("{} is to call '{program}', which is not in $PATH", it.dialect.name);
+        let hint = "add the directory of the program to $PATH, where agents are started, too";
+        return Some(Problem::new("agent-program-missing", path, message).hint(hint));
+    };
+    if !found.is_file() {
         let message = format!("{} is to call '{program}', which is not there", it.dialect.name);
         return again(Problem::new("agent-program-missing", path, message));
     }
@@ -158,8 +182,9 @@ fn check_file(
         return again(Problem::new("agent-hook-incomplete", path, message));
     }
     let real = |path: &Path| std::fs::canonicalize(path).ok();
-    if real(Path::new(&program)) != real(&places.program) {
-        let message = format!("{} calls another program, '{program}', which was not tried", it.dialect.name);
+    if real(&found) != real(&places.program) {
+        let found = found.display();
+        let message = format!("{} calls another program, '{found}', which was not tried", it.dialect.name);
         return Some(Problem::new("agent-program-other", path, message).note());
     }
     if !tried.insert(line.clone()) {

@@ -1,7 +1,10 @@
 //! `git checkpoint enable` and `git checkpoint disable`: git's hooks and coding agents call us, or not any more.
 
 mod report;
+mod stored;
 mod trust;
+
+use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 
@@ -15,7 +18,7 @@ use crate::{
     error::{Error, Result},
     ops::{
         Context,
-        agent_hooks::{self, Target},
+        agent_hooks::{self, Noted, Target},
         hooks,
     },
 };
@@ -123,6 +126,10 @@ impl Enable {
         let program = places.program.clone();
         let hooks = hooks::Options { program, hook_manager: self.hook_manager, dry_run: self.dry_run };
         let hooks = hooks::enable(&context, &hooks)?;
+        if !self.dry_run {
+            // Before the files: a 'disable' in another repository leaves those in the home directory from now on.
+            note_repository(&context, &places, call);
+        }
         let files = agent_hooks::enable(&context, &targets, agent_hooks::Options { dry_run: self.dry_run, ..options })?;
         let mut report = Report { hooks: Some(hooks), files, trusted: Vec::new(), dry_run: self.dry_run };
         let mut failure = None;
@@ -134,6 +141,11 @@ impl Enable {
         }
         report.print(self.json, &places, call)?;
         report.hints(self.hook_manager, &dialects, self.json, call);
+        if report.is_first() && !self.json {
+            for line in stored::words(&context.settings.transcript) {
+                call.out.hint(&line);
+            }
+        }
         if !context.settings.enabled {
             call.out.warning("the setting 'enabled' is false, so that hooks do nothing here");
             call.out.hint("'git checkpoint config list --show-origin' shows where it is set");
@@ -199,10 +211,18 @@ impl Disable {
         let places = Places::new(&context)?;
         let scope = self.choice.scope()?;
         let targets = self.targets(&context, &places, scope)?;
+        let paths: Vec<PathBuf> = targets.iter().map(Target::path).collect();
+        let others = if self.choice.user { Vec::new() } else { places.other_repositories(&context)? };
+        let is_shared = |target: &Target| target.scope == "user" && !others.is_empty();
+        let (shared, targets): (Vec<_>, Vec<_>) = targets.into_iter().partition(is_shared);
         let is_lenient = self.choice.agents.is_empty();
         let options = agent_hooks::Options { dry_run: self.dry_run, is_lenient };
-        let files = agent_hooks::disable(&context, &targets, options)?;
+        let mut files = agent_hooks::disable(&context, &targets, options)?;
+        files.extend(agent_hooks::leave(&context, &shared, &others, self.dry_run)?);
         let hooks = if self.choice.has_agents() { None } else { Some(hooks::disable(&context, self.dry_run)?) };
+        if !self.dry_run {
+            note_repository(&context, &places, call);
+        }
         let has_none = files.is_empty() && hooks.as_ref().is_none_or(|hooks| hooks.hooks.is_empty());
         let report = Report { hooks, files, trusted: Vec::new(), dry_run: self.dry_run };
         report.print(self.json, &places, call)?;
@@ -210,14 +230,22 @@ impl Disable {
             let who = if self.choice.has_agents() { "agent" } else { "hook" };
             call.out.note(&format!("no {who} calls git-checkpoint"))?;
         }
+        for noted in agent_hooks::noted(&context)?.into_iter().filter(|noted| is_left(&context, noted)) {
+            if self.choice.agents.is_empty() || self.choice.agents.contains(&noted.agent) {
+                let path = noted.root.join(&noted.name);
+                let (agent, path) = (&noted.agent, places.shown(&path));
+                call.out.warning(&format!("{agent} still calls git-checkpoint in another worktree: '{path}'"));
+            }
+        }
         if !self.choice.has_agents() {
-            name_others(&context, &places, &targets, call)?;
+            name_others(&context, &places, &paths, call)?;
         }
         Ok(if report.is_incomplete() { Exit::No } else { Exit::Done })
     }
 
     /// Returns the files to look at. Unless an agent is named, these are the files that were changed in this repository
-    /// and those of this repository only; files that a team or other repositories share are left alone.
+    /// and those of this repository only; files that a team or other repositories share are left alone. In a linked worktree,
+    /// so are those of the others.
     fn targets(&self, context: &Context, places: &Places, scope: Option<Scope>) -> Result<Vec<Target>> {
         let has_agents = self.choice.has_agents();
         let dialects: Vec<&'static Dialect> = if self.choice.agents.is_empty() {
@@ -226,7 +254,7 @@ impl Disable {
             agent_files::all_named(&self.choice.agents)?
         };
         let mut targets: Vec<Target> = Vec::new();
-        for noted in agent_hooks::noted(context)? {
+        for noted in agent_hooks::noted(context)?.into_iter().filter(|noted| !is_left(context, noted)) {
             let is_asked = scope.is_none_or(|scope| scope.as_str() == noted.scope);
             if is_asked && dialects.iter().any(|dialect| dialect.name == noted.agent) {
                 targets.extend(places.noted(&noted));
@@ -244,25 +272,41 @@ impl Disable {
     }
 }
 
+/// Returns true if the file that was noted is another worktree's, which is not this one's to change.
+fn is_left(context: &Context, noted: &Noted) -> bool {
+    context.repo.worktree_id() != "main"
+        && noted.scope != "user"
+        && agent_hooks::is_other_worktree(context, &noted.root)
+}
+
+/// Notes for other repositories whether we are enabled in this one. It works without that.
+fn note_repository(context: &Context, places: &Places, call: &mut Call) {
+    if let Some(trouble) = places.note_repository(context) {
+        call.out.warning(&trouble);
+    }
+}
+
 /// Lists the agents that still call us because their files are shared.
-fn name_others(context: &Context, places: &Places, targets: &[Target], call: &mut Call) -> Result<()> {
+fn name_others(context: &Context, places: &Places, paths: &[PathBuf], call: &mut Call) -> Result<()> {
+    let is_used = !places.other_repositories(context)?.is_empty();
     let mut left: Vec<String> = Vec::new();
+    let mut names: [Vec<String>; 2] = [Vec::new(), Vec::new()];
     for enabled in places.enabled(context)? {
         let path = enabled.target.path();
-        if targets.iter().any(|target| target.path() == path) || left.iter().any(|name| name == enabled.dialect.name) {
+        if paths.contains(&path) || left.iter().any(|name| name == enabled.dialect.name) {
             continue;
         }
         let whose = if enabled.target.scope == "user" { "for all projects" } else { "of the project" };
         left.push(enabled.dialect.name.to_owned());
+        names[usize::from(enabled.target.scope == "user" && is_used)].push(format!("--agent {}", enabled.dialect.name));
         call.out.warning(&format!(
             "{} still calls git-checkpoint: '{}' is {whose}",
             enabled.dialect.name,
             places.shown(&path)
         ));
     }
-    if !left.is_empty() {
-        let names: Vec<String> = left.iter().map(|name| format!("--agent {name}")).collect();
-        call.out.hint(&format!("'git checkpoint disable {}' takes it out there, too", names.join(" ")));
+    for (names, whose) in names.iter().zip(["", " --user"]).filter(|(names, _)| !names.is_empty()) {
+        call.out.hint(&format!("'git checkpoint disable {}{whose}' takes it out there, too", names.join(" ")));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    agent::install::program_of,
+    agent::install::{IN_PATH, program_of},
     cli::{agent_files, external::Conversation},
     error::{Error, Result},
 };
@@ -37,7 +37,8 @@ pub(super) fn trust(path: &Path, program: &Path, directory: &Path) -> Result<Vec
     for hook in known["data"].as_array().into_iter().flatten().filter_map(|it| it["hooks"].as_array()).flatten() {
         let is_there = hook["sourcePath"].as_str().is_some_and(|source| is_same(Path::new(source), path));
         let called = hook["command"].as_str().and_then(program_of);
-        let is_ours = called.is_some_and(|(called, agent)| agent == AGENT && Path::new(&called) == program);
+        let is_program = |called: &str| called == IN_PATH || Path::new(called) == program;
+        let is_ours = called.is_some_and(|(called, agent)| agent == AGENT && is_program(&called));
         let (Some(key), Some(hash)) = (hook["key"].as_str(), hook["currentHash"].as_str()) else { continue };
         if is_there && is_ours {
             state.insert(key.to_owned(), json!({ "trusted_hash": hash }));

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    model::{moment, process::Life},
+    model::moment,
     ops::sessions::{self, Listed, State},
 };
 
@@ -59,27 +59,31 @@ impl List {
             let line = summary(session, call);
             call.out.line(&line)?;
         }
+        if listed.is_empty() {
+            call.out.note("no session in this repository yet")?;
+            call.out.hint("'git checkpoint enable --agent <name>' lets an agent report its own");
+        }
         Ok(if listed.is_empty() { Exit::No } else { Exit::Done })
     }
 }
 
 fn summary(session: &Listed, call: &Call) -> String {
     let state = &session.state;
-    let phase = call.out.paint(phrase::MARK, &format!("{:<6}", state.phase.as_str()));
+    let words = phrase::session_state(state.phase, session.life);
+    let words = call.out.paint(phrase::MARK, &format!("{words:<15}"));
     let mut parts = vec![call.out.paint(phrase::ID, &printable(&state.id))];
     parts.extend(state.agent.as_ref().map(printable));
     parts.push(format!("turn {}", state.turn));
-    parts.push(phrase::count(session.checkpoints, "uncommitted checkpoint"));
-    parts.push(phrase::count(session.files.len(), "file"));
+    if session.checkpoints > 0 {
+        parts.push(phrase::count(session.checkpoints, "uncommitted checkpoint"));
+        parts.push(phrase::count(session.files.len(), "file"));
+    }
     parts.push(format!("in {}", printable(&state.worktree)));
     parts.push(when(state.last_seen, call));
-    if session.life == Some(Life::Dead) {
-        parts.push("dead".to_owned());
-    }
     if session.interrupted {
         parts.push("interrupted".to_owned());
     }
-    format!("{phase}  {}", parts.join(", "))
+    format!("{words}  {}", parts.join(", "))
 }
 
 fn when(seconds: i64, call: &Call) -> String {

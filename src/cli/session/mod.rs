@@ -11,7 +11,7 @@ pub(super) use question::warning_text;
 use super::{Exit, call::Call};
 use crate::error::Result;
 
-/// Report the events of an agent's session, and show what is known of sessions
+/// Manage agent sessions: report their events, and show what is known of them
 ///
 /// For agents and scripts that have no hooks of their own: 'start', 'prompt', 'stop' and 'end' are what happens in a
 /// conversation; 'git checkpoint save --session <id>' between prompt and stop takes an agent's checkpoint.

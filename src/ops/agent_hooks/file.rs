@@ -58,6 +58,13 @@ fn check_inside(path: &Path, real: &Path, root: &Path) -> Result<()> {
 
 /// Returns the text of the file; none if there is no file.
 pub(super) fn read(path: &Path) -> Result<Option<String>> {
+    let Some(bytes) = read_bytes(path)? else { return Ok(None) };
+    let text = String::from_utf8(bytes);
+    text.map(Some).map_err(|_| Error::user(format!("'{}' is not UTF-8, and is left as it is", path.display())))
+}
+
+/// Returns the bytes of the file; none if there is no file.
+pub(super) fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>> {
     let what = || format!("cannot read '{}'", path.display());
     let metadata = match fs::metadata(path) {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
@@ -69,18 +76,16 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
     if metadata.len() > LONGEST {
         return Err(Error::user(format!("'{}' is too large for a file of settings", path.display())));
     }
-    let bytes = fs::read(path).context(Kind::User, what)?;
-    let text = String::from_utf8(bytes);
-    text.map(Some).map_err(|_| Error::user(format!("'{}' is not UTF-8, and is left as it is", path.display())))
+    fs::read(path).map(Some).context(Kind::User, what)
 }
 
 /// Replaces the content `old` of the file with `text` atomically. Its mode and owner stay.
-pub(super) fn write(path: &Path, old: Option<&str>, text: &str, is_executable: bool) -> Result<()> {
+pub(super) fn write(path: &Path, old: Option<&[u8]>, text: &[u8], is_executable: bool) -> Result<()> {
     let what = || format!("cannot write '{}'", path.display());
     let directory = path.parent().expect("a file is in a directory");
     fs::create_dir_all(directory).context(Kind::User, || format!("cannot create '{}'", directory.display()))?;
     let file = prepare(path, text, is_executable)?;
-    if read(path)?.as_deref() != old {
+    if read_bytes(path)?.as_deref() != old {
         return Err(changed(path));
     }
     failpoint::hit("agent-hooks:before-rename");
@@ -89,7 +94,7 @@ pub(super) fn write(path: &Path, old: Option<&str>, text: &str, is_executable: b
 }
 
 /// Creates the temporary file with the new content.
-fn prepare(path: &Path, text: &str, is_executable: bool) -> Result<tempfile::NamedTempFile> {
+fn prepare(path: &Path, text: &[u8], is_executable: bool) -> Result<tempfile::NamedTempFile> {
     let what = || format!("cannot write '{}'", path.display());
     refuse_read_only(path)?;
     let mut file = tempfile::Builder::new()
@@ -97,7 +102,7 @@ fn prepare(path: &Path, text: &str, is_executable: bool) -> Result<tempfile::Nam
         .permissions(Permissions::from_mode(if is_executable { 0o777 } else { 0o666 }))
         .tempfile_in(path.parent().expect("a file is in a directory"))
         .context(Kind::User, what)?;
-    file.write_all(text.as_bytes()).context(Kind::User, what)?;
+    file.write_all(text).context(Kind::User, what)?;
     if let Ok(metadata) = fs::metadata(path) {
         let own = file.as_file().metadata().context(Kind::User, what)?;
         if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
@@ -124,7 +129,7 @@ pub(super) fn refuse_read_only(path: &Path) -> Result<()> {
 /// script at `path`.
 pub(super) fn put_before(path: &Path, before: &Path, text: &str) -> Result<()> {
     let what = || format!("cannot rename '{}' as '{}'", path.display(), before.display());
-    let file = prepare(path, text, true)?;
+    let file = prepare(path, text.as_bytes(), true)?;
     // Some file systems have no hard links.
     match fs::hard_link(path, before) {
         _ if is_same(path, before) => Ok(()),
@@ -138,9 +143,9 @@ pub(super) fn put_before(path: &Path, before: &Path, text: &str) -> Result<()> {
 }
 
 /// Removes the file, whose content is `old`, and up to `made` directories above it that are empty then.
-pub(super) fn remove(path: &Path, old: &str, made: usize) -> Result<()> {
+pub(super) fn remove(path: &Path, old: &[u8], made: usize) -> Result<()> {
     refuse_read_only(path)?;
-    if read(path)?.as_deref() != Some(old) {
+    if read_bytes(path)?.as_deref() != Some(old) {
         return Err(changed(path));
     }
     fs::remove_file(path).context(Kind::User, || format!("cannot remove '{}'", path.display()))?;

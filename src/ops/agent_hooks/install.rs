@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    file,
+    exclude, file,
     target::{FileDone, Target, about},
 };
 use crate::{
@@ -47,9 +47,6 @@ pub(super) fn enable(
     let is_current = old.as_deref() == Some(&text) && (!is_script || file::is_executable(&path));
     if is_current {
         done.action = Action::Unchanged;
-        if installed.iter().any(|entry| target.is_noted(entry)) {
-            return Ok(Some(done));
-        }
     } else {
         file::refuse_read_only(&path)?;
     }
@@ -58,9 +55,8 @@ pub(super) fn enable(
         done.before = target.before(&path).as_deref().map(bytes);
         refuse_second_script(&path, before.as_deref())?;
     }
-    if done.action == Action::Installed && target.scope == "local" && !is_ignored(context, &path)? {
-        done.note = Some("git does not ignore it: add it to '.git/info/exclude', or it may get committed".into());
-    }
+    let exclusion = exclude::find(context, target, &path)?;
+    done.note = exclusion.note().filter(|_| exclusion.has_line() || !is_current).map(Into::into);
     if dry_run {
         return Ok(Some(done));
     }
@@ -68,19 +64,16 @@ pub(super) fn enable(
     let made = if old.is_none() { made_for(&path, installed) } else { 0 };
     note(context, target, installed, made)?;
     failpoint::hit("agent-hooks:after-note");
+    if let Some(note) = exclude::add(context, target, &path, &exclusion)? {
+        done.note = Some(note.into());
+    }
+    failpoint::hit("agent-hooks:after-exclude");
     match target.before(&path).filter(|_| is_foreign_script) {
         _ if is_current => {}
         Some(before) => file::put_before(&path, &before, &text)?,
-        None => file::write(&path, old.as_deref(), &text, is_script)?,
+        None => file::write(&path, old.as_deref().map(str::as_bytes), text.as_bytes(), is_script)?,
     }
     Ok(Some(done))
-}
-
-fn is_ignored(context: &Context, path: &Path) -> Result<bool> {
-    let output =
-        context.repo.try_git(&["check-ignore".as_ref(), "-q".as_ref(), "--".as_ref(), path.as_os_str()], None)?;
-    // For a path outside of the worktree, git answers neither yes nor no.
-    Ok(output.status.code() != Some(1))
 }
 
 /// Refuses a second foreign script: only one can be kept as the earlier one.
@@ -127,6 +120,7 @@ pub(super) fn disable(
 ) -> Result<Option<FileDone>> {
     if !target.root.exists() {
         // The worktree was removed together with its files.
+        exclude::remove(context, target, &target.path(), installed, dry_run)?;
         forget(context, target, installed, dry_run)?;
         return Ok(None);
     }
@@ -134,12 +128,14 @@ pub(super) fn disable(
     let made = installed.iter().find(|entry| target.is_noted(entry)).map_or_else(|| own(target), |entry| entry.made);
     let done = take_out(target, &path, made, dry_run)?;
     if done.as_ref().is_none_or(|done| done.action != Action::Kept) {
+        failpoint::hit("agent-hooks:before-exclude");
+        exclude::remove(context, target, &path, installed, dry_run)?;
         forget(context, target, installed, dry_run)?;
     }
     Ok(done)
 }
 
-fn forget(context: &Context, target: &Target, all: &mut Vec<Installed>, dry_run: bool) -> Result<()> {
+pub(super) fn forget(context: &Context, target: &Target, all: &mut Vec<Installed>, dry_run: bool) -> Result<()> {
     if dry_run || !all.iter().any(|entry| target.is_noted(entry)) {
         return Ok(());
     }
@@ -185,8 +181,8 @@ fn take_out(target: &Target, path: &Path, made: usize, dry_run: bool) -> Result<
     file::refuse_read_only(path)?;
     if !dry_run {
         match rest {
-            Some(rest) => file::write(path, Some(&old), &rest, false)?,
-            None => file::remove(path, &old, made)?,
+            Some(rest) => file::write(path, Some(old.as_bytes()), rest.as_bytes(), false)?,
+            None => file::remove(path, old.as_bytes(), made)?,
         }
     }
     Ok(Some(done))

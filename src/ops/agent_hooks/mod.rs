@@ -4,11 +4,19 @@
 //!
 //! Everything else in a file stays byte for byte. A file that changed since it was read is not overwritten.
 
+mod elsewhere;
+mod exclude;
 mod file;
 mod install;
+mod shared;
 mod target;
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use bstr::BString;
 
 use super::{Context, hooks::Action};
 use crate::{
@@ -16,7 +24,9 @@ use crate::{
     state::{self, installed::Installed, lock::Lock},
 };
 
-pub(crate) use crate::state::agents::Seen;
+pub(crate) use crate::state::{agents::Seen, repositories::FILE as REPOSITORIES};
+pub(crate) use elsewhere::Elsewhere;
+pub(crate) use shared::{leave, note_repository, other_repositories};
 pub(crate) use target::{Edit, FileDone, Target};
 
 /// The options of [`enable`] and [`disable`].
@@ -77,7 +87,8 @@ fn lock(context: &Context, targets: &[Target]) -> Result<Lock> {
     let mut lock = Lock::acquire(&directory.join("agents.lock"), context.settings.lock_timeout, &go_on)?;
     if !lock.dead().is_empty() {
         state::temporary::sweep(&directory, lock.dead());
-        for path in targets.iter().filter_map(|target| target.real().ok()) {
+        let exclude = exclude::place(context).ok();
+        for path in targets.iter().filter_map(|target| target.real().ok()).chain(exclude) {
             file::sweep(&path, lock.dead());
         }
         lock.forget_dead();
@@ -123,6 +134,33 @@ pub(crate) fn noted(context: &Context) -> Result<Vec<Noted>> {
         Some(Noted { agent: entry.agent, scope: entry.scope, root, name: entry.name })
     });
     Ok(noted.collect())
+}
+
+/// Returns true if `root` is that of another worktree of this repository, which is there.
+pub(crate) fn is_other_worktree(context: &Context, root: &Path) -> bool {
+    worktree_at(&context.repo.other_worktrees(), root).is_some()
+}
+
+/// Returns the id of that of `worktrees` which has the root `root`.
+fn worktree_at(worktrees: &[(BString, PathBuf)], root: &Path) -> Option<BString> {
+    let root = std::fs::canonicalize(root).ok()?;
+    worktrees.iter().find(|(_, other)| *other == root).map(|(id, _)| id.clone())
+}
+
+/// Returns the agents that call us in another worktree, and are not among those that call us `here`. `calls` says whether
+/// a file that was noted still does.
+pub(crate) fn elsewhere(
+    context: &Context,
+    here: &BTreeSet<&str>,
+    calls: impl Fn(&Noted) -> bool,
+) -> Result<Vec<Elsewhere>> {
+    let noted: Vec<Noted> = noted(context)?.into_iter().filter(|noted| noted.scope != "user").collect();
+    if noted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let worktrees = context.repo.other_worktrees();
+    let there = noted.into_iter().filter_map(|noted| Some((worktree_at(&worktrees, &noted.root)?, noted)));
+    Ok(elsewhere::decide(there.filter(|(_, noted)| calls(noted)).collect(), here))
 }
 
 /// Returns the last event of each agent in this repository.

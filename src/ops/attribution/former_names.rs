@@ -23,26 +23,27 @@ impl Reader<'_> {
         let repo = self.repo;
         if let Entry::Vacant(entry) = self.renamed.entry((record.id, commit)) {
             let tree_id = repo.tree_of_commit(commit)?;
-            let mut gone = Vec::new();
+            let mut left = Vec::new();
             for file in record.files() {
                 let path = &file.ownership.path;
                 if let Some(blob) = file.blob
-                    && repo.find_leaf(tree_id, path.as_bstr())?.is_none()
+                    && repo.find_leaf(tree_id, path.as_bstr())?.is_none_or(|leaf| leaf.id != blob)
                 {
-                    gone.push((path.clone(), blob));
+                    left.push((path.clone(), blob));
                 }
             }
             let parent_tree_id = match repo.parents_of(commit)?.first() {
                 Some(parent) => repo.tree_of_commit(*parent)?,
                 None => repo.empty_tree_id(),
             };
-            let changes = if gone.is_empty() { Vec::new() } else { repo.diff_trees(parent_tree_id, tree_id)? };
+            let changes = if left.is_empty() { Vec::new() } else { repo.diff_trees(parent_tree_id, tree_id)? };
             let mut changes = repo.detect_renames(changes)?;
             for change in &mut changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
                 change.before = change.before.filter(|_| !record.has_left(known));
             }
-            entry.insert(repo.find_renamed(gone, changes)?);
+            let found = repo.find_renamed(&left, changes)?.into_iter();
+            entry.insert(found.map(|(path, at)| (path, left[at].0.clone())).collect());
         }
         Ok(self.renamed[&(record.id, commit)].get(path).cloned())
     }

@@ -82,19 +82,6 @@ fn beyond(
     let repo: &Repo = &worktree.repo;
     let head = context.repo.head()?.id;
     let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-    let mut changes = repo.diff_trees(head_tree_id, worktree.tree_id)?;
-    if with_former_names {
-        part_renames(&mut changes, wanted);
-    }
-    let has_new = changes.iter().any(|change| change.before.is_none() && wanted(&change.path));
-    let may_be_former = |change: &Change| with_former_names && has_new && change.after.is_none();
-    changes.retain(|change| may_be_former(change) || wanted(&change.path));
-    let mut changes = repo.detect_renames(changes)?;
-    // Without those that are not wanted, a file that is gone looks unchanged.
-    let around = changes.clone();
-    changes.retain(|change| wanted(&change.path));
-    let mut reader = Reader::of_worktree(repo)?;
-    reader.drop_brought(others, worktree.tree_id, &mut changes)?;
     let base = Base::of_head(head);
     // HEAD may have moved since we last looked: then the work is still on the commit where it was.
     let known = known_base(context).filter(|known| *known != base);
@@ -102,18 +89,35 @@ fn beyond(
         (None, Some(known)) => shadows::latest_on(repo, known)?,
         (checkpoint, _) => checkpoint,
     };
+    let touched = match &checkpoint {
+        Some(tip) => repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?,
+        None => Vec::new(),
+    };
+    let mut changes = repo.diff_trees(head_tree_id, worktree.tree_id)?;
+    if with_former_names {
+        part_renames(&mut changes, wanted);
+    }
+    let has_new = changes.iter().any(|change| change.before.is_none() && wanted(&change.path));
+    let is_touched = |change: &Change| touched.binary_search_by(|it| it.path.cmp(&change.path)).is_ok();
+    let may_be_former = |it: &Change| with_former_names && has_new && (it.after.is_none() || is_touched(it));
+    changes.retain(|change| may_be_former(change) || wanted(&change.path));
+    let mut changes = repo.detect_renames(changes)?;
+    // Without those that are not wanted, a file that is gone or replaced looks unchanged.
+    let around = changes.clone();
+    changes.retain(|change| wanted(&change.path));
+    let mut reader = Reader::of_worktree(repo)?;
+    reader.drop_brought(others, worktree.tree_id, &mut changes)?;
     let mut names: Vec<&BString> =
         changes.iter().flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
     let mut renamed = Vec::new();
     let mut all = steps_aside(repo, base, &changes)?;
     if let Some(tip) = &checkpoint {
-        let touched = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
         for change in renamed_since(repo, &touched, &around)?.into_iter().filter(|change| wanted(&change.path)) {
             // `wanted` may have left the old path out of the changes, though the file is there as the work left it.
             let old_path = change.old_path.as_ref().expect("it is a rename");
             let left = repo.find_leaf(worktree.tree_id, old_path.as_bstr())?;
-            let is_gone = around.iter().any(|it| it.old_path.as_ref() == Some(old_path));
-            if left.is_none() || is_gone || left == repo.find_leaf(head_tree_id, old_path.as_bstr())? {
+            let is_around = around.iter().any(|it| it.path == *old_path || it.old_path.as_ref() == Some(old_path));
+            if left.is_none() || is_around || left == repo.find_leaf(head_tree_id, old_path.as_bstr())? {
                 renamed.push(change);
             }
         }

@@ -67,7 +67,8 @@ pub(crate) fn look_at_all<'r>(worktree: &'r Worktree<'_>, shadow: &Shadow) -> Re
     let cache = StatCache::load(&cache_path(repo)?, repo.object_hash()).filter(|_| !repo.distrusts_objects());
     let is_held = cache.as_ref().map_or(Ok(false), |cache| shadow.holds(repo, cache))?;
     let mut cache = cache.filter(|_| is_held);
-    // Git may collect the cached staged tree once no ref holds it: a change of the index alone makes no checkpoint.
+    // If the user only stages what the worktree has, the next save takes no checkpoint of it. So there may be no ref that holds
+    // the cached staged tree, and git may have collected it.
     let held = [Some(shadow.head_tree_id), shadow.tip_side.as_ref().and_then(|side| side.index_tree_id)];
     if let Some(cache) = cache.as_mut().filter(|cache| !held.contains(&cache.index_tree_id)) {
         cache.index_tree_id = None;
@@ -84,7 +85,7 @@ pub(crate) fn look_at_all<'r>(worktree: &'r Worktree<'_>, shadow: &Shadow) -> Re
     let index_tree_id = (snapshot.index_tree_id != shadow.head_tree_id).then_some(snapshot.index_tree_id);
     let (skipped, mut manifest) = (snapshot.manifest.skipped.clone(), snapshot.manifest);
     for file in manifest.unfiltered.iter_mut().filter(|file| file.reason.is_empty()) {
-        // The file was not read again, so its reason is in the last checkpoint.
+        // The pass did not read this unchanged file again, so its reason is in the last checkpoint.
         let earlier = shadow.unfiltered().iter().find(|known| known.path == file.path);
         file.reason = earlier.map(|earlier| earlier.reason.clone()).unwrap_or_default();
     }
@@ -113,28 +114,29 @@ pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, sha
     Ok(())
 }
 
-/// If one of `paths` is a file that was renamed since the last checkpoint, adds its old name: its lines keep their authors only if
-/// one checkpoint has both names. Other missing files wait, as their new names may not be among `paths`.
+/// If one of `paths` is a file that was renamed since the last checkpoint, adds its old name to `paths`: the lines keep their
+/// authors only if one checkpoint has both names. Searches for old names only among the missing files that the last checkpoint
+/// has and in which it differs from HEAD. Adds no other missing file, because its new name may not be among `paths`.
+///
+/// A file may have got the name of another one.
 pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
     let repo = &context.repo;
-    let mut has_new = false;
-    for path in &*paths {
-        has_new = has_new || repo.find_entry(shadow.last_tree_id(), path.as_bstr())?.is_none();
-    }
-    if !has_new {
-        return Ok(());
-    }
     let changed = repo.diff_trees(shadow.head_tree_id, shadow.last_tree_id())?.into_iter();
     let gone: Vec<BString> =
         changed.filter(|it| it.after.is_some() && is_gone(repo, &it.path)).map(|change| change.path).collect();
-    if gone.is_empty() {
+    if gone.is_empty() || paths.is_empty() {
         return Ok(());
     }
     let (seen, objects) = look_at_paths(context, &[paths.as_slice(), &gone].concat(), shadow)?;
-    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
-    // The search for renames reads them; the save writes those that it needs once more.
+    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?.into_iter();
+    // The search for renames reads these objects. The save writes those that it needs once more.
     drop(objects.write()?);
-    paths.extend(repo.detect_renames(changes)?.into_iter().filter_map(|change| change.old_path));
+    // A file that is still there is more similar to itself than to another one.
+    let ends = |Change { path, before, after, .. }: Change| {
+        [Change::between(path.clone(), before, None), Change::between(path, None, after)].into_iter().flatten()
+    };
+    let renamed = repo.detect_renames(changes.flat_map(ends).collect())?.into_iter();
+    paths.extend(renamed.filter_map(|change| change.old_path.filter(|old_path| *old_path != change.path)));
     Ok(())
 }
 
@@ -240,7 +242,9 @@ fn edit_raw_tree(repo: &Repo, side: &mut Side, edits: &[(BString, Edit)], object
     Ok(())
 }
 
-/// Returns true if the worktree or the index has content that the last checkpoint does not have.
+/// Returns true if the worktree differs from the last checkpoint, or if the index has content or conflicts that neither of them
+/// has. Before a restore (`hold`), any difference in the manifest counts, too. If the restore changes the index, so does any
+/// difference in what is staged.
 pub(crate) fn is_changed(
     repo: &Repo,
     shadow: &Shadow,
@@ -252,13 +256,13 @@ pub(crate) fn is_changed(
     if seen.tree_id != shadow.last_tree_id() || seen.side.raw_tree_id != last_raw {
         return Ok(true);
     }
-    // The trees are equal, but the last checkpoint has left out unreadable paths.
+    // The trees are equal, but the last checkpoint may lack something that it could not read and that we have read now.
     let last_manifest = shadow.tip_side.as_ref().map(|side| &side.manifest);
     if last_manifest.is_some_and(|last| last.is_less_than(&seen.side.manifest)) {
         return Ok(true);
     }
     let Some(index_tree_id) = seen.index_tree_id else { return Ok(false) };
-    // A restore also needs the side data before it changes anything.
+    // Before a restore changes anything, a checkpoint has to hold the manifest, too.
     if matches!(hold, Hold::ForRestore { .. }) {
         let last = shadow.tip_side.as_ref().map(|side| side.manifest.to_toml());
         if last.unwrap_or_else(|| Manifest::default().to_toml()) != seen.side.manifest.to_toml() {

@@ -79,7 +79,7 @@ pub(crate) fn take(
     let phase = Instant::now();
     let are_commits_here = commits.check_and_release();
     if let Err(error) = written.check_and_release() {
-        // Another process removed objects that we rely on. Only unchanged files can bring them back.
+        // Another process has removed objects that we rely on. If no file has changed since, we write them again from the files.
         if write_again(worktree)? != seen.tree_id {
             return Err(error);
         }
@@ -127,7 +127,7 @@ fn rely_on_side(repo: &Repo, shadow: &Shadow, seen: &Seen, written: &mut Written
     Ok(())
 }
 
-/// Commits of submodules are in other repositories.
+/// Returns true if this repository stores the object of `leaf`. Commits of submodules are in other repositories.
 pub(super) fn is_stored(leaf: &Leaf) -> bool {
     leaf.mode != Mode::Gitlink
 }
@@ -140,7 +140,8 @@ pub(crate) fn write_again(worktree: &Worktree<'_>) -> Result<ObjectId> {
     Ok(seen.tree_id)
 }
 
-/// Returns the side commit with the tree `side_tree_id`, which is added to `objects` if the last checkpoint has another.
+/// Returns the side commit with the tree `side_tree_id`. If the last checkpoint has no such side commit, adds a new one to
+/// `objects`.
 pub(crate) fn side_commit(
     repo: &Repo,
     shadow: &Shadow,
@@ -166,8 +167,8 @@ fn last_side_with(repo: &Repo, shadow: &Shadow, tree_id: ObjectId) -> Result<Opt
     }
 }
 
-/// Moves the shadow's ref to the shadow's tip, which no live shadow holds yet: a checkpoint of what the worktree was when the
-/// turn began. Sets aside what the turn was to set aside.
+/// Moves the shadow's ref to the shadow's tip, a checkpoint that is written but that no shadow's ref holds yet, for example the
+/// baseline of a turn. Archives what the shadow sets aside.
 pub(crate) fn publish(context: &Context, shadow: &mut Shadow) -> Result<()> {
     let Some(id) = shadow.tip.as_ref().map(|tip| tip.id) else { return Ok(()) };
     move_refs(context, shadow, id, false)?;
@@ -177,13 +178,13 @@ pub(crate) fn publish(context: &Context, shadow: &mut Shadow) -> Result<()> {
 
 /// Moves the shadow's ref to `id` and archives what the shadow sets aside.
 ///
-/// While the lock is held, other processes can move only the verified mark: then it reads that again and retries.
+/// While we hold the lock, other processes can move only the verified mark. If one does, reads the mark again and retries.
 fn move_refs(context: &Context, shadow: &Shadow, id: ObjectId, verified: bool) -> Result<()> {
     const ATTEMPTS: u32 = 5;
     let repo = &context.repo;
     let mut attempt = 0;
     loop {
-        // The archive gets a chain before the shadow's ref leaves it.
+        // A crash may leave only the first of these updates. So a chain goes to the archive before the shadow's ref leaves it.
         let (mut updates, mut archived) = (Vec::new(), Vec::new());
         for live in shadow.dropped() {
             let name = archive_name(repo, live.id)?;

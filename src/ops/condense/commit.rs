@@ -1,5 +1,5 @@
-//! Condenses one commit: writes the record of the work it took, links it to existing records, and carries the rest
-//! forward.
+//! Condenses one commit: writes the record of the work that it took, links the commit to existing records, and carries the rest
+//! of the work forward.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,12 @@ use bstr::BString;
 use gix::ObjectId;
 
 use super::{
-    candidates::{Candidate, candidates, touched_live, work},
+    candidates::{Candidate, candidates, touched_live},
     later::has_later,
     made::Made,
     record,
     renamed::renamed_since,
+    work::work,
 };
 use crate::{
     error::Result,
@@ -45,7 +46,7 @@ use crate::{
     state::{commit_note::CommitNote, failpoint},
 };
 
-/// Returns the shadows on `base` if a session contributed to them. A human's own checkpoints are not carried forward.
+/// Returns the shadows on `base` if a session contributed to them. If only humans did, the shadows stay on their base.
 pub(super) fn shadows_of_sessions(repo: &Repo, base: Base) -> Result<Option<LiveShadows>> {
     match LiveShadows::read(repo, base)? {
         Some(on_base) if on_base.has_agent(repo)? => Ok(Some(on_base)),
@@ -60,8 +61,8 @@ pub(crate) fn shadows_to_carry(worktree: &Worktree<'_>, base: Base) -> Result<Op
     if open_turns(worktree)?.is_empty() { shadows_of_sessions(repo, base) } else { LiveShadows::read(repo, base) }
 }
 
-/// Links the commit to records that existed before it. The plan leaves out commits that a rebase only copies: git reports them
-/// when the rebase ends.
+/// Links the commit to records that existed before it. `reconcile` does not call this for commits that a rebase only copies: they
+/// are linked when the rebase ends.
 pub(crate) fn link_existing(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<()> {
     let commit = made.commit;
     let links: Vec<Link> = note
@@ -84,8 +85,8 @@ pub(crate) fn link_existing(worktree: &Worktree<'_>, made: &Made, note: &CommitN
     }
 }
 
-/// Makes the record of the work that the commit took, and carries the rest of the shadow on its base forward to it. `patch_id` is
-/// the computation of its patch id, if that has started already.
+/// Makes the record of the work that the commit took, carries the rest of the shadow on its base forward to the commit, and marks
+/// archived shadows whose work is now all committed. `patch_id` is the computation of the commit's patch id, if git has begun it.
 pub(crate) fn condense(
     worktree: &Worktree<'_>,
     made: &Made,
@@ -129,13 +130,13 @@ fn record_work(
     let mut counting = Counting::new(repo).of_trees(made.base_tree_id(repo)?, repo.tree_of_commit(made.commit)?);
     let (mut work, steps) = work(repo, &found, (&committed, made.when), renamed, &mut counting)?;
     if work.needs_record() {
-        // Files that earlier records cover start from what those records left.
+        // In a file that earlier records cover, this record counts only what was done after them.
         let earlier = earlier_records(repo, note)?;
         (work, committed) =
             covered::leave_out_covered(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
     }
-    // Another process may have noticed the commit first and made its record. If we made another one, archived shadows
-    // would give their work twice.
+    // Another process may have noticed the commit first and made its record. If we made another one, both would count the work
+    // of archived shadows.
     if promised.is_none()
         && let Some(record) = record_of(worktree, made.commit)?
     {
@@ -169,9 +170,9 @@ fn record_work(
     Ok(found)
 }
 
-/// Makes a record of a person's commit, which takes no work of a session, if readers would take it for a copy of a recorded commit.
-/// That happens if the person commits a change again that another commit of theirs had before: by its dates, the new commit may
-/// be a copy.
+/// Makes a record of a person's commit, which takes no work of a session, if commands like `blame` would otherwise take the
+/// commit for a copy of a commit with a record. They would if an agent and a person make the same change, and the person commits
+/// it again after a reset or by an amend: by its dates, the new commit may be a copy of the agent's commit.
 pub(crate) fn record_of_person(worktree: &Worktree<'_>, made: &Made) -> Result<()> {
     let repo = &worktree.repo;
     if !recorded::is_mistakable(worktree, made.base.commit_id(), made.commit, made.amended())? {
@@ -214,8 +215,8 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     Ok(ids)
 }
 
-/// Carries the work of the shadow on `base` forward to `commit`, except what the commit contains, and except files that the
-/// worktree has as committed, according to git's index.
+/// Carries the work of the shadow on `base` forward to `commit`. Leaves out what the commit contains. If HEAD is at `commit`,
+/// also leaves out files that the worktree has as the commit has them, according to git's index.
 pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectId, rest: Rest) -> Result<()> {
     let repo = &worktree.repo;
     let Some(on_base) = shadows_to_carry(worktree, base)? else { return Ok(()) };
@@ -229,8 +230,8 @@ pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectI
     Written::check_and_release_all(moved.written)
 }
 
-/// Returns the tree of the last checkpoint of `on_base`, but with the content of `commit` for each path where the worktree has
-/// that content: there, the user has undone or replaced the work.
+/// Returns the tree of the last checkpoint of `on_base`. If HEAD is at `commit`, the returned tree has the content of `commit`
+/// at each path where the worktree has it, because there the user has undone or replaced the work.
 fn without_committed(repo: &Repo, on_base: &LiveShadows, commit: ObjectId) -> Result<ObjectId> {
     let tip_tree_id = on_base.latest.tree_id;
     if repo.head()?.id != Some(commit) {
@@ -247,7 +248,7 @@ fn without_committed(repo: &Repo, on_base: &LiveShadows, commit: ObjectId) -> Re
     let edit = |change: Change| (change.path, change.after.map(|leaf| (leaf.id, leaf.mode)));
     let mut objects = NewObjects::new(repo, Target::Loose);
     let tree_id = edit_tree(tip_tree_id, &as_committed.into_iter().map(edit).collect::<Vec<_>>(), &mut objects)?;
-    // The comparison reads this tree; no ref will lead to it.
+    // Carrying forward compares this tree with others, so it has to be stored. No ref leads to it.
     drop(objects.write()?);
     Ok(tree_id)
 }

@@ -12,8 +12,9 @@ mod renamed;
 mod resolved;
 mod staged;
 mod unseen;
+mod work;
 
-pub(crate) use candidates::{Candidate, candidates, hold_work, steps_aside};
+pub(crate) use candidates::{Candidate, candidates};
 pub(crate) use commit::{carry_forward, condense, link_existing, record_of, record_of_person, shadows_to_carry};
 pub(crate) use made::Made;
 pub(crate) use record::{complete, complete_ended};
@@ -21,3 +22,4 @@ pub(crate) use renamed::renamed_since;
 pub(crate) use resolved::{has_met_conflict, takes_resolution};
 pub(crate) use staged::{has_work_on, holds_work};
 pub(crate) use unseen::checkpoint_unseen;
+pub(crate) use work::{has_work_of, steps_aside};

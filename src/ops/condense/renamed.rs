@@ -20,20 +20,25 @@ pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change
     if ends.is_empty() {
         return Ok(ends);
     }
-    ends.extend(left_out(touched, committed).filter_map(|it| Change::between(it.path.clone(), it.after, None)));
+    for left in left_out(touched, committed) {
+        ends.extend(Change::between(left.path.clone(), left.after, None));
+        // Another file may be there now. If it is no other, it is the most similar one.
+        let now = at(committed, &left.path).and_then(|now| now.after);
+        ends.extend(Change::between(left.path.clone(), None, now));
+    }
     ends.sort_by(|one, other| one.path.cmp(&other.path));
     let mut renamed = repo.detect_renames(ends)?;
-    renamed.retain(|change| change.old_path.is_some());
+    renamed.retain(|change| change.old_path.as_ref().is_some_and(|old_path| *old_path != change.path));
     Ok(renamed)
 }
 
-/// Returns those of `touched` that left a file which `committed` neither keeps nor renames: it is gone, or as it was before the
-/// work.
+/// Returns those of `touched` that left a file which `committed` neither keeps as it is nor renames: it is gone, as it was before the
+/// work, or changed, or another file has its name.
 pub(super) fn left_out<'c>(touched: &'c [Change], committed: &'c [Change]) -> impl Iterator<Item = &'c Change> {
     let renamed: BTreeSet<&BString> = committed.iter().filter_map(|change| change.old_path.as_ref()).collect();
     touched.iter().filter(move |change| {
-        let is_gone = at(committed, &change.path).is_none_or(|now| now.after.is_none());
-        change.after.is_some() && is_gone && !renamed.contains(&change.path)
+        let is_kept = at(committed, &change.path).is_some_and(|now| now.after == change.after);
+        change.after.is_some() && !is_kept && !renamed.contains(&change.path)
     })
 }
 

@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{
-    candidates::{candidates, hold_work},
-    made::Made,
-};
+use super::{candidates::candidates, made::Made, work::has_work_of};
 use crate::{
     error::Result,
     git::Repo,
@@ -68,5 +65,5 @@ pub(crate) fn takes_resolution(repo: &Repo, made: &Made, copied: Option<ObjectId
         let tree_id = repo.tree_of_commit(copied)?;
         changes.retain(|change| repo.find_leaf(tree_id, change.path.as_bstr()).ok() != Some(change.after));
     }
-    hold_work(repo, &candidates(repo, made.base, false)?, &changes, made.when)
+    has_work_of(repo, &candidates(repo, made.base, false)?, &changes, made.when)
 }

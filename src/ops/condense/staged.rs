@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice as _;
 
 use super::{
-    candidates::{Candidate, candidates, hold_work, steps_to, touched_live},
+    candidates::{Candidate, candidates, touched_live},
     commit::shadows_of_sessions,
     made::drop_brought,
     renamed::left_out,
+    work::{has_work_of, steps_to},
 };
 use crate::{
     error::Result,
@@ -67,5 +68,5 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate], recorded: &
     if staged.is_empty() {
         return Ok(false);
     }
-    hold_work(repo, found, &staged, None)
+    has_work_of(repo, found, &staged, None)
 }

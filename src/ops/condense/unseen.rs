@@ -1,6 +1,6 @@
 //! Commits that an agent's command has made without our hooks.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bstr::{BString, ByteSlice as _};
 
@@ -15,7 +15,7 @@ use crate::{
         side::{Side, write_side_tree},
     },
     model::{
-        change::{Change, Leaf, Mode},
+        change::{Leaf, Mode},
         checkpoint::Origin,
         contributor::Contributor,
         refname::Base,
@@ -38,6 +38,8 @@ pub(crate) fn checkpoint_unseen(worktree: &Worktree<'_>, made: &Made, base: Base
     let mut shadow = Shadow::read_at(repo, base)?;
     let turns = OpenTurn::add_baselines(worktree, &mut shadow, Contributor::Unknown)?;
     let mut changes = made.changes(repo)?;
+    let renames = repo.detect_renames(changes.clone())?.into_iter().filter(|change| change.old_path.is_some());
+    let former: HashMap<BString, Option<Leaf>> = renames.map(|change| (change.path, change.before)).collect();
     // The command has only committed what was staged or saved before.
     let staged = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
     let chain = shadow.tip.iter().flat_map(|tip| repo.chain_in_time(tip.id).take(MOST_CHECKPOINTS));
@@ -48,8 +50,10 @@ pub(crate) fn checkpoint_unseen(worktree: &Worktree<'_>, made: &Made, base: Base
     let mut unseen = Vec::new();
     for change in changes {
         let last = repo.find_leaf(shadow.last_tree_id(), change.path.as_bstr())?;
+        let before = former.get(&change.path).copied().unwrap_or(change.before);
         // A partial clone, or a damaged repository, may lack the content: its author is unknown then, as of other unseen changes.
-        unseen.extend((!is_part(repo, &change, last).unwrap_or(false)).then_some(change));
+        let is_part = is_part(repo, [before, last, change.after]).unwrap_or(false);
+        unseen.extend((!is_part).then_some(change));
     }
     if unseen.is_empty() {
         return Ok(());
@@ -79,15 +83,15 @@ pub(crate) fn checkpoint_unseen(worktree: &Worktree<'_>, made: &Made, base: Base
     turn::write(worktree)
 }
 
-/// Returns true if the commit that made `change` has no lines but those that the file had before or that `last` has, the file in
-/// the last checkpoint: the command has committed a part of what was saved.
-fn is_part(repo: &Repo, change: &Change, last: Option<Leaf>) -> Result<bool> {
-    let (Some(last), Some(after)) = (last, change.after) else { return Ok(false) };
+/// Returns true if a commit left no lines in a file but those that it had `before`, maybe under another name, or that `last` has, the
+/// file in the last checkpoint: the command has committed a part of what was saved.
+fn is_part(repo: &Repo, [before, last, after]: [Option<Leaf>; 3]) -> Result<bool> {
+    let (Some(last), Some(after)) = (last, after) else { return Ok(false) };
     let is_text = |leaf: Leaf| matches!(leaf.mode, Mode::File | Mode::Executable);
-    if last.mode != after.mode || !is_text(last) || !change.before.is_none_or(is_text) {
+    if last.mode != after.mode || !is_text(last) || !before.is_none_or(is_text) {
         return Ok(false);
     }
-    let before = change.before.map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
+    let before = before.map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
     let (last, after) = (repo.read_blob(last.id)?, repo.read_blob(after.id)?);
     if is_binary(&last) || is_binary(&after) {
         return Ok(false);

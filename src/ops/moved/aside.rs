@@ -89,6 +89,21 @@ impl<'r> Aside<'r> {
         Ok(sources)
     }
 
+    /// Returns the versions of the file at `path` in the shadows whose work a stash entry may hold, together with changes since their
+    /// last checkpoint: those on its base.
+    pub(super) fn before_entries(&self, path: &BString) -> Result<Vec<Source>> {
+        let mut bases = BTreeSet::new();
+        for entry in &self.entries {
+            bases.extend(self.repo.parent_and_time(*entry)?.map(|(base, _)| Base::of_head(base)));
+        }
+        let others = self.others.iter().filter(|other| bases.contains(&other.work.tip.base));
+        let source = |other: &Other| {
+            let (place, leaf) = (Place::Shadow(other.work.clone()), self.changed_by(other, path)?);
+            Some(Source { place, path: path.clone(), leaf: Some(leaf) })
+        };
+        Ok(others.filter_map(source).collect())
+    }
+
     /// Returns the first shadow that has changed the file at `path` to `leaf`.
     fn shadow_with(&self, path: &BString, leaf: Leaf) -> Option<ShadowWork> {
         let has = |other: &&Other| self.changed_by(other, path).is_some_and(|left| left.id == leaf.id);

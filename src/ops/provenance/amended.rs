@@ -3,12 +3,13 @@
 //! [`is_undone`] decides that for amended, rebased and squashed commits. It needs no threshold: it carries the recorded owner
 //! of each line forward to the new file, and looks for a line of an agent. In doubt, the commit stays linked.
 
-use std::collections::BTreeMap;
-
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::super::records;
+use super::{
+    super::records,
+    place::{LeftOut, Place, renamed},
+};
 use crate::{
     error::Result,
     git::{
@@ -56,7 +57,11 @@ pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
         Amended::Staged => parent_tree_id,
     };
     let paths: Vec<BString> = files.iter().map(|file| file.path.clone()).collect();
-    let mut now = leaves(repo, new, &paths)?;
+    let place = match new {
+        Amended::Staged => Place::Staged,
+        Amended::To(commit) => Place::In(commit),
+    };
+    let now = place.leaves(repo, &paths)?;
     let mut is_touched = false;
     for (path, leaf) in &now {
         is_touched |= repo.find_leaf(old_tree_id, path.as_bstr())? != *leaf;
@@ -64,46 +69,42 @@ pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
     if !is_touched {
         return Ok(false);
     }
-    if now.values().any(Option::is_none) {
-        for (from, to) in renamed(repo, old, new)? {
-            if let Some(leaf) = now.get_mut(&from) {
-                *leaf = leaves(repo, new, std::slice::from_ref(&to))?.remove(&to).flatten();
-            }
-        }
-    }
-    for file in &files {
+    let holds = |file: &RecordFile, leaf: Option<Leaf>| {
         let before = repo.find_leaf(parent_tree_id, file.path.as_bstr())?;
         let new_before = repo.find_leaf(new_parent_tree_id, file.path.as_bstr())?;
-        let leaf = now.get(&file.path).copied().flatten();
         let recorded = recorded.iter().find(|it| it.ownership.path == file.path);
-        if leaf != before && leaf != new_before && holds_any(repo, file, recorded, &authors, (new_before, leaf))? {
+        let is_new = leaf != before && leaf != new_before;
+        Ok(is_new && holds_any(repo, file, recorded, &authors, (new_before, leaf))?)
+    };
+    for file in &files {
+        if holds(file, now.get(&file.path).copied().flatten())? {
             return Ok(false);
         }
     }
-    Ok(!files.is_empty())
-}
-
-/// Returns the files that `new` has at `paths`.
-fn leaves(repo: &Repo, new: Amended, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
-    match new {
-        Amended::Staged => repo.staged_leaves(paths),
-        Amended::To(commit) => {
-            let tree_id = repo.tree_of_commit(commit)?;
-            let leaf = |path: &BString| Ok((path.clone(), repo.find_leaf(tree_id, path.as_bstr())?));
-            paths.iter().map(leaf).collect()
+    // This amend or an earlier one may have renamed the files. Others may have got their names.
+    let mut left_out = Vec::new();
+    for file in &files {
+        let now = now.get(&file.path).copied().flatten();
+        let old =
+            repo.find_leaf(old_tree_id, file.path.as_bstr())?.map(|leaf| leaf.id).filter(|id| file.after != Some(*id));
+        left_out.extend([file.after, old].into_iter().filter_map(|after| LeftOut::of(repo, file, after, now)));
+    }
+    let mut changes = Vec::new();
+    if !left_out.is_empty() {
+        changes = place.changes(repo, old_tree_id)?;
+        let mut earlier = place.changes(repo, new_parent_tree_id)?;
+        earlier.retain(|change| change.before.is_none() && changes.iter().all(|it| it.path != change.path));
+        changes.extend(earlier);
+    }
+    let renamed = renamed(repo, &left_out, changes)?;
+    for file in &files {
+        for leaf in renamed.get(&file.path).into_iter().flatten() {
+            if holds(file, Some(*leaf))? {
+                return Ok(false);
+            }
         }
     }
-}
-
-/// Returns the files that the amend renames: from and to.
-fn renamed(repo: &Repo, old: ObjectId, new: Amended) -> Result<Vec<(BString, BString)>> {
-    let old = old.to_string();
-    let mut arguments = vec!["diff", "--no-ext-diff", "-M", "--diff-filter=R", "--name-status", "-z"];
-    let to = if let Amended::To(commit) = new { commit.to_string() } else { "--cached".to_owned() };
-    arguments.extend(if matches!(new, Amended::Staged) { [to.as_str(), &old] } else { [old.as_str(), &to] });
-    let listed = repo.run_git(&arguments, None)?;
-    let fields: Vec<&BStr> = listed.split_str("\0").map(ByteSlice::as_bstr).collect();
-    Ok(fields.chunks_exact(3).map(|it| (it[1].to_owned(), it[2].to_owned())).collect())
+    Ok(!files.is_empty())
 }
 
 /// Returns true if the change from `before` to `now` may contain anything that an agent did to `file`; `recorded` is the stored

@@ -17,7 +17,7 @@ const MOST_SPLIT: usize = 32;
 
 /// Returns those of `changes` whose path `wanted` accepts, or is in `former`, the earlier names of wanted files. If such a file
 /// is new in this step, or has the content that another file had before, deleted and replaced files may have been renamed to it: adds
-/// them to the result, and to `former`.
+/// them to the result, and to `former`. If it has changed, a few deleted files may have been renamed onto it.
 pub(super) fn changes_of(
     repo: &Repo,
     mut changes: Vec<Change>,
@@ -33,7 +33,9 @@ pub(super) fn changes_of(
     let has_new = changes.iter().any(|change| is_new(change) && is_asked(&change.path, former));
     let gone = changes.iter().filter(|change| change.after.is_none()).count();
     let gone_others = changes.iter().filter(|change| change.after.is_none() && !is_asked(&change.path, former)).count();
-    if !has_new || gone + replaced.len() == 0 || gone > MOST_GONE {
+    let has_changed = || changes.iter().any(|change| change.after.is_some() && is_asked(&change.path, former));
+    let may_be_onto = !has_new && (1..=MOST_SPLIT).contains(&gone_others) && has_changed();
+    if !(has_new || may_be_onto) || gone + replaced.len() == 0 || gone > MOST_GONE {
         changes.retain(|change| is_asked(&change.path, former));
         return Ok(changes);
     }

@@ -36,7 +36,7 @@ pub(super) enum Place {
 
 impl Place {
     /// Returns the files at `paths`.
-    fn leaves(self, repo: &Repo, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
+    pub(super) fn leaves(self, repo: &Repo, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
         let tree_id = match self {
             Self::Staged => return repo.staged_leaves(paths),
             Self::Worktree(tree_id) => tree_id,
@@ -93,21 +93,49 @@ pub(super) fn records_found_at(
 /// What HEAD has of the files that a commit renames, by their new names.
 type Former = HashMap<BString, Option<Leaf>>;
 
-/// Returns the content of those files of `left_out` that have other names in `new`, by their former names. These are new files,
-/// and files that had the same content before. One search for all files reads `new` once.
-fn renamed(repo: &Repo, left_out: &[LeftOut], new: Vec<Change>) -> Result<BTreeMap<BString, Leaf>> {
-    let now: HashMap<BString, Leaf> = new.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
-    let changed: HashMap<ObjectId, Leaf> = new.iter().filter_map(|it| Some((it.before?.id, it.after?))).collect();
-    let version = |(at, (path, _, id)): (usize, &LeftOut)| (format!("{at}/{path}").into(), *id);
-    let found: BTreeMap<_, _> = repo.find_renamed(left_out.iter().enumerate().map(version), new)?.into_iter().collect();
-    let index = |from: &BString| from.split_once_str("/")?.0.to_str().ok()?.parse::<usize>().ok();
-    let former = |(to, from): (&BString, &BString)| Some((left_out[index(from)?].0.clone(), *now.get(to)?));
-    let changed = left_out.iter().filter_map(|(path, before, _)| Some((path.clone(), *changed.get(&(*before)?)?)));
-    Ok(changed.chain(found.iter().filter_map(former)).collect())
+/// A file with the blob that a record left there, which `changes` may have under another name.
+pub(super) struct LeftOut {
+    path: BString,
+    /// The blob before the work.
+    before: Option<ObjectId>,
+    after: ObjectId,
+    /// True if the place has other content under the name, or another file.
+    is_replaced: bool,
 }
 
-/// A file of a record that may have another name now, with the blobs before the work and after it.
-type LeftOut = (BString, Option<ObjectId>, ObjectId);
+impl LeftOut {
+    /// Returns the file of a record if a place has it as `now` and not as `after`, as the work or a later commit left it: it may have
+    /// another name there. Git may have put the earlier content back, or another file may have the name.
+    pub(super) fn of(repo: &Repo, file: &RecordFile, after: Option<ObjectId>, now: Option<Leaf>) -> Option<Self> {
+        let after = after.filter(|after| now.map(|leaf| leaf.id) != Some(*after) && repo.has_object(*after))?;
+        let is_replaced = now.is_some_and(|leaf| Some(leaf.id) != file.before);
+        Some(Self { path: file.path.clone(), before: file.before, after, is_replaced })
+    }
+}
+
+/// The content of files that have other names now, by their former names.
+pub(super) type Renamed = BTreeMap<BString, Vec<Leaf>>;
+
+/// Returns the content of those files of `left_out` that have other names in `changes`, by their former names. These are new files,
+/// and files that had the same content before. One search for all files reads `changes` once.
+pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: Vec<Change>) -> Result<Renamed> {
+    let now: HashMap<BString, Leaf> = changes.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
+    let changed = changes.iter().filter(|it| left_out.iter().all(|left| left.path != it.path));
+    let changed: HashMap<ObjectId, Leaf> = changed.filter_map(|it| Some((it.before?.id, it.after?))).collect();
+    let changed = left_out.iter().filter_map(|it| Some((it.path.clone(), *changed.get(&it.before?)?)));
+    // Several records may have the same file under different names: what is gone comes before what may only have changed.
+    let new: Vec<Change> = changes.iter().filter(|change| change.before.is_none()).cloned().collect();
+    let mut found = Vec::new();
+    for (is_replaced, changes) in [(false, new), (true, changes)] {
+        let left_out = left_out.iter().filter(|it| it.is_replaced == is_replaced);
+        let former: Vec<_> = left_out.map(|it| (it.path.clone(), it.after)).collect();
+        let renamed = repo.find_renamed(&former, changes)?.into_iter();
+        found.extend(renamed.filter_map(|(path, at)| Some((former[at].0.clone(), *now.get(&path)?))));
+    }
+    let mut renamed = Renamed::new();
+    changed.chain(found).for_each(|(path, leaf)| renamed.entry(path).or_default().push(leaf));
+    Ok(renamed)
+}
 
 /// The work of sessions and unknown authors in a record.
 struct RecordedWork {
@@ -140,55 +168,59 @@ impl RecordedWork {
         Ok(false)
     }
 
-    /// Returns the files that may have another name now. These are the files that are gone, and those that are as before the
-    /// work: git may have put that content back.
+    /// Returns the files that may have another name now.
     fn left_out(&self, repo: &Repo) -> Vec<LeftOut> {
-        let is_left_out = |file: &&RecordFile| {
-            self.leaves.get(&file.path).copied().flatten().is_none_or(|leaf| Some(leaf.id) == file.before)
-        };
-        let left_out = self
-            .files
-            .iter()
-            .filter(is_left_out)
-            .filter_map(|file| Some((file.path.clone(), file.before, file.after?)));
-        left_out.filter(|(.., blob)| repo.has_object(*blob)).collect()
+        let now = |file: &RecordFile| self.leaves.get(&file.path).copied().flatten();
+        self.files.iter().filter_map(|file| LeftOut::of(repo, file, file.after, now(file))).collect()
     }
 
     /// Returns true if the place has half of the work in one file, or, with `any_part`, any part of it. `moved_to` has the
     /// content of the files that have other names now, by their names in the record. `former` has what HEAD has under the old
     /// name of a file that the commit renames to a name in the record.
     fn is_there(
-        self,
+        &self,
         repo: &Repo,
         head_tree_id: ObjectId,
-        (moved_to, former): (&BTreeMap<BString, Leaf>, &Former),
+        (moved_to, former): (&Renamed, &Former),
         any_part: bool,
     ) -> Result<bool> {
-        let left_out: BTreeSet<BString> = self.left_out(repo).into_iter().map(|(path, ..)| path).collect();
-        for file in self.files {
+        let left_out: BTreeSet<BString> = self.left_out(repo).into_iter().map(|left| left.path).collect();
+        for file in &self.files {
             let renamed = moved_to.get(&file.path).filter(|_| left_out.contains(&file.path));
-            let now = renamed.copied().or_else(|| self.leaves.get(&file.path).copied().flatten());
             let former = former.get(&file.path).copied().flatten().filter(|_| file.before != file.after);
             let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?.or(former);
-            if now == before {
-                continue;
-            }
-            if now.map(|leaf| leaf.id) == file.after {
-                return Ok(true);
-            }
-            // Records from another repository may name blobs that are missing here.
-            let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
-            let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
-            let change = Change::between(file.path, file.before.map(leaf), file.after.map(leaf)).filter(|_| is_here);
-            if let Some(change) = change {
-                let lines = self.counted_lines.get(&change.path).map(Vec::as_slice);
-                let share = share_of(repo, &change, lines, before, now)?;
-                if share.is_half() || any_part && share.is_any() {
+            let own = self.leaves.get(&file.path).copied().flatten();
+            for now in renamed.into_iter().flatten().copied().map(Some).chain([own]) {
+                if self.is_in(repo, file, (before, now), any_part)? {
                     return Ok(true);
                 }
             }
         }
         Ok(false)
+    }
+
+    /// Returns true if the change from `before` to `now` has half of the work in `file`, or, with `any_part`, any part of it.
+    fn is_in(
+        &self,
+        repo: &Repo,
+        file: &RecordFile,
+        (before, now): (Option<Leaf>, Option<Leaf>),
+        any_part: bool,
+    ) -> Result<bool> {
+        if now == before {
+            return Ok(false);
+        }
+        if now.map(|leaf| leaf.id) == file.after {
+            return Ok(true);
+        }
+        // Records from another repository may name blobs that are missing here.
+        let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
+        let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
+        let change = Change::between(file.path.clone(), file.before.map(leaf), file.after.map(leaf));
+        let Some(change) = change.filter(|_| is_here) else { return Ok(false) };
+        let lines = self.counted_lines.get(&change.path).map(Vec::as_slice);
+        let share = share_of(repo, &change, lines, before, now)?;
+        Ok(share.is_half() || any_part && share.is_any())
     }
 }
 

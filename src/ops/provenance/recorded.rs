@@ -1,4 +1,5 @@
-//! Finds records whose work is committed again: after `git reset --soft`, `git cherry-pick -n`, or a squash without message.
+//! Finds records whose work is committed again: after `git reset --soft`, after `git cherry-pick -n`, or after
+//! `git merge --squash` with a message that does not list the squashed commits.
 //!
 //! [`records_again`] and its variants first collect candidates: records of commits that git says the work may come from, for
 //! example by a reset in the reflog. Then they compare content. After a reset, any part of the work is enough, else half.
@@ -28,10 +29,12 @@ use crate::{
     },
 };
 
-/// How many moves of HEAD back we look for a reset.
+/// How many of the last moves of HEAD we search for resets.
 const MOST_MOVES: usize = 32;
 /// How many commits removed by resets we look at.
 const MOST_RESET_COMMITS: usize = 100;
+/// How many commits we read to find them.
+const MOST_READ: usize = 256;
 /// How many commits that touch the files of a cherry-pick or revert we look at.
 const MOST_TOUCHING: usize = 100;
 
@@ -47,7 +50,8 @@ pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result
     again(&context.repo, head, place, &changes)
 }
 
-/// Returns the same records for `changes` from `head` to the worktree, which has the tree `tree_id` in `repo`.
+/// Returns the records of other commits whose work is in `changes`, the changes from `head` to the worktree. The worktree has the
+/// tree `tree_id` in `repo`.
 pub(crate) fn records_again_in_worktree(
     repo: &Repo,
     head: Option<ObjectId>,
@@ -64,7 +68,8 @@ pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
     let mut ids = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
-    // A commit repeats only work that was recorded before. Of the same second, only records of this worktree are surely older.
+    // A commit repeats only work that was recorded before. If a record is of the same second, we know that it is older only if it
+    // is of this worktree.
     let was_earlier = |record: Record| {
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
     };
@@ -77,8 +82,8 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
-    // For these records, any part of the work is enough: git itself has removed it from HEAD, or put it back.
-    let mut removed_by_reset = BTreeSet::new();
+    // For these records, any part of their work is enough: git itself has removed the work from HEAD, or put it back.
+    let mut by_git = BTreeSet::new();
     if matches!(place, Place::In(_)) {
         // Without our hooks, git may have merged or picked commits of a branch that HEAD was on before.
         for commit in left_lately(repo, head, |_| true)? {
@@ -87,7 +92,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     }
     let left = left_behind(repo, head)?;
     for commit in &left {
-        removed_by_reset.extend(log.of_commit(*commit)?);
+        by_git.extend(log.of_commit(*commit)?);
         // An earlier reset may have removed other children of this commit.
         ids.extend(records::of_parent(repo, *commit)?);
     }
@@ -102,22 +107,24 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     }
     if let Some(head) = head {
         for (id, is_by_git) in of_earlier_versions(repo, &log, head, changes)? {
-            if is_by_git { &mut removed_by_reset } else { &mut ids }.insert(id);
+            if is_by_git { &mut by_git } else { &mut ids }.insert(id);
         }
     }
-    // The caller may give only a part of the changes in the worktree.
+    // For the worktree, the caller may give only a part of the changes. So there, `records_found_at` compares the trees itself.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
-    let ids = ids.union(&removed_by_reset).map(|id| (*id, removed_by_reset.contains(id)));
+    let ids = ids.union(&by_git).map(|id| (*id, by_git.contains(id)));
     let mut found = Vec::new();
     for id in records_found_at(place, repo, head_tree(repo, head)?, all, ids)? {
-        // What a reset leaves is of the commits that it removed.
-        found.extend((removed_by_reset.contains(&id) || !is_older_in(repo, &left, &id)?).then_some(id));
+        // A commit that a reset removed may have made the same change independently of the record. Then the work comes from that
+        // commit, not from the record.
+        found.extend((by_git.contains(&id) || !is_made_without_copy_in(repo, &left, &id)?).then_some(id));
     }
     Ok(found)
 }
 
-/// Returns true if one of `commits` has half of the work of the record `id` and is no copy of its commit: it was there before.
-fn is_older_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> Result<bool> {
+/// Returns true if one of `commits` has half of the work of the record `id` and is no copy of the record's commit. Then the work
+/// is not from the record alone: it was also made in `commits`.
+fn is_made_without_copy_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> Result<bool> {
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
     for commit in commits {
@@ -133,8 +140,9 @@ fn is_older_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> Result<bool>
     Ok(false)
 }
 
-/// Returns true if readers would take `commit` for a copy of one with a record, but its change is older: a commit had it that a reset
-/// removed from HEAD, which is `head` now, or `amended`.
+/// Returns true if commands like `blame` would take `commit` for a copy of a commit with a record, although its change is not
+/// from there alone: `amended`, or a commit that a reset has removed from HEAD, has half of the recorded work, too, and is no
+/// copy of the recorded commit. `head` is the parent of `commit`, or `amended`.
 pub(crate) fn is_mistakable(
     context: &Context,
     head: Option<ObjectId>,
@@ -150,7 +158,7 @@ pub(crate) fn is_mistakable(
     let mut left = left_behind(repo, head)?;
     left.extend(amended);
     for id in &copied {
-        if !is_older_in(repo, &left, id)? {
+        if !is_made_without_copy_in(repo, &left, id)? {
             return Ok(false);
         }
     }
@@ -173,15 +181,15 @@ fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns the commits that resets removed from HEAD: for each reset, from where HEAD was back to the commits that `head` still
-/// has.
+/// Returns the commits that resets removed from HEAD. For each reset, these are the commit where HEAD was and its ancestors,
+/// without those that `head` still has. Of a merge, these are the commits that it brought, too.
 ///
 /// `ORIG_HEAD` alone does not say that, because `git stash` resets, too, and sets it to HEAD. So this reads the reflog as well.
 pub(crate) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
     left_lately(repo, head, |by_reset| by_reset)
 }
 
-/// Does the same for the moves of HEAD that `counts` accepts. Its argument is true for a move by a reset.
+/// Does the same as [`left_behind`] for the moves of HEAD that `counts` accepts. `counts` gets true for a move by a reset.
 fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) -> Result<Vec<ObjectId>> {
     let lately = repo.left_lately(MOST_MOVES);
     let mut starts: Vec<ObjectId> =
@@ -194,29 +202,15 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
         return Ok(Vec::new());
     }
     // Usually, `head` contains all of them.
-    let (kept, oldest) = first_parents(repo, head, MOST_KEPT, |commit, _| {
+    let (kept, _) = first_parents(repo, head, MOST_KEPT, |commit, _| {
         starts.retain(|start| *start != commit);
         !starts.is_empty()
     })?;
     if starts.is_empty() {
         return Ok(Vec::new());
     }
-    // A commit that is older than all of `kept` has none of them as an ancestor: go back no further.
-    let not_before = if kept.len() < MOST_KEPT { i64::MIN } else { oldest };
-    let mut left: Vec<ObjectId> = Vec::new();
-    for start in starts {
-        let most = MOST_RESET_COMMITS.saturating_sub(left.len());
-        if left.contains(&start) || most == 0 {
-            continue;
-        }
-        let (line, _) = first_parents(repo, Some(start), most, |_, seconds| seconds >= not_before)?;
-        match line.iter().position(|commit| kept.contains(commit) || left.contains(commit)) {
-            Some(end) => left.extend(&line[..end]),
-            // Both histories were read to their root commits and share no commit.
-            None if line.len() < most && kept.len() < MOST_KEPT => left.extend(line),
-            None => {}
-        }
-    }
+    let mut left = repo.commits_beyond(&starts, &kept, MOST_READ)?;
+    left.truncate(MOST_RESET_COMMITS);
     Ok(left)
 }
 
@@ -244,8 +238,8 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
     Ok(false)
 }
 
-/// Returns the records of commits that touch the files of `changes`. For a cherry-pick without a commit, git notes only the
-/// last picked commit, and a revert may bring back work of any commit.
+/// Returns the records of commits that touch the files of `changes`. After `git cherry-pick -n` of several commits, git has
+/// prepared the message of the last one only, and a revert may bring back work of any commit.
 fn of_commits_touching(repo: &Repo, changes: &[Change]) -> Result<Vec<RecordId>> {
     let paths: Vec<&BStr> = changes.iter().map(|change| change.path.as_bstr()).collect();
     let mut ids = Vec::new();

@@ -1,8 +1,8 @@
 //! Finds the author of each line of a commit, of the staged changes, or of the worktree.
 //!
 //! [`steps`] reads what each checkpoint of a shadow changed, oldest first. [`Work::of`] replays these steps, and then the
-//! change from the last step to the commit, whose author is the committer. A line belongs to the author of the step that added
-//! it.
+//! change from the last step to the commit. The author of that change is the committer. A line belongs to the author of the
+//! step that added it.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -42,8 +42,8 @@ pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> 
     steps_beside(repo, tip, wanted, &mut HashMap::new())
 }
 
-/// Does the same as [`steps`], but skips the paths that `followed` lists by the tip of a shadow: their steps are known. Without
-/// that, the cost would double with each restore of a restore.
+/// Does the same as [`steps`]. If work comes from another checkpoint, skips the paths that `followed` lists for that checkpoint,
+/// because their steps are known. Otherwise, the cost would double with each restore of a restore.
 fn steps_beside(
     repo: &Repo,
     tip: &Checkpoint,
@@ -96,7 +96,8 @@ fn steps_beside(
             }
         }
         if !changes.is_empty() {
-            // What such a checkpoint changed beyond the work of its source is the work of a person.
+            // If a checkpoint carries or restores work, its other changes count as the work of a person. But if lines come back
+            // that earlier steps have deleted, the replay gives them back to their authors.
             let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
             let before_id = checkpoint.before_id();
             let (origin, moved) = match moved(repo, &checkpoint) {
@@ -114,10 +115,10 @@ fn steps_beside(
     Ok(all)
 }
 
-/// Returns the attribution of the lines that git brought into `checkpoint` from other commits.
+/// Returns the attribution of the lines that git brought into `checkpoint` from other commits; none for a checkpoint of a human.
 ///
 /// # Errors
-/// If it is lost or damaged: then the author of the lines that the checkpoint adds is unknown.
+/// If the attribution is lost or damaged. The author of the lines that the checkpoint adds is then unknown.
 fn moved(repo: &Repo, checkpoint: &Checkpoint) -> Result<Option<Rc<Attribution>>> {
     let side_id = checkpoint.side_id.filter(|_| checkpoint.origin.contributor != Contributor::Human);
     let Some(side_id) = side_id else { return Ok(None) };
@@ -165,8 +166,8 @@ impl Work {
                     AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
                 })
             };
-            // A chain may have deleted or renamed a file that the base of the next chain has: bring the file back first. Lines
-            // that the renamed file has keep their authors; the author of the others is unknown.
+            // An earlier chain may have deleted or renamed a file that the base of this step's chain has: bring the file back
+            // first. Lines that are in the renamed file keep their authors; the author of the other lines is unknown.
             let mut back = Vec::new();
             for change in &step.changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
@@ -245,7 +246,7 @@ impl Work {
 }
 
 /// Returns the changes from the content of a commit's parent to the content that `steps` begin with, for files in which the two
-/// differ. They differ, for example, if a reset removed the commit that the work is based on from HEAD.
+/// differ. They differ, for example, if the work is based on a commit that a reset has removed from HEAD.
 fn since_other_bases(repo: &Repo, steps: &[Step], committed: &[Change]) -> Result<Vec<attribution::Change>> {
     let mut changes = Vec::new();
     for entry in committed {
@@ -260,9 +261,9 @@ fn since_other_bases(repo: &Repo, steps: &[Step], committed: &[Change]) -> Resul
     Ok(changes)
 }
 
-/// Returns what a person committed between the chain of the steps before, which left the files as `left` says, and that of
-/// `step`. The latter is on a later commit, which a reset has removed from HEAD. Returns only files to which lines were added
-/// and none removed: other differences may be in the steps of both chains.
+/// Returns what a person committed between two chains. The earlier chain left the files as `left` says. `step` belongs to the
+/// later chain, whose base is a later commit that a reset has removed from HEAD. Returns only files that gained lines and lost
+/// none: any other difference may come from work that is in both chains.
 fn committed_between(
     repo: &Repo,
     replay: &Replay<'_>,
@@ -342,7 +343,8 @@ fn sessions_by_path(
     for file in &ownership.files {
         by_path.entry(file.path.clone()).or_default().extend(contributors(file).into_iter().filter_map(session));
     }
-    // A deletion, a mode change or a binary file has no attributed lines: it is of the session that left the file so.
+    // A deletion, a change of the mode or a binary file may have no lines with an author. It is the work of the session that
+    // left the file as the commit has it.
     for change in committed {
         let sessions = by_path.entry(change.path.clone()).or_default();
         let is_other_kind =

@@ -31,7 +31,7 @@ pub(super) struct Applied {
     pub(super) conflicts: Vec<Left>,
     /// The steps that were taken.
     pub(super) steps: Vec<Step>,
-    /// The directories without files that were created.
+    /// The empty directories that were created.
     pub(super) directories: Vec<BString>,
 }
 
@@ -43,7 +43,8 @@ impl Applied {
 
     pub(super) fn leave(&mut self, path: &BStr, why: Why) {
         let left = Left { path: path.to_owned(), why };
-        // The plan keeps paths in nested repositories. If such a repository is new since, its paths are kept as well.
+        // The plan keeps paths in nested repositories. If such a repository was created since the plan was made, its paths are
+        // kept as well.
         if left.why == Why::InNested { self.kept.push(left) } else { self.conflicts.push(left) }
     }
 
@@ -103,7 +104,7 @@ impl<'a> Applier<'a> {
         Ok(applied)
     }
 
-    /// Takes the steps of `plan`, then creates `directories`.
+    /// Takes the steps of `plan`, removes the directories that its deletions have emptied, and then creates `directories`.
     ///
     /// # Errors
     /// If the operating system fails in a way that concerns all paths; what was done until then stays.
@@ -140,7 +141,7 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Removes the directories that our own deletions have emptied.
+    /// Removes the directories that our own deletions have emptied, except those in `keep`.
     fn remove_emptied(&mut self, applied: &Applied, keep: &BTreeSet<&BString>) -> Result<()> {
         let mut done: BTreeSet<BString> = BTreeSet::new();
         for path in &applied.deleted {
@@ -160,8 +161,8 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Looks at all paths of `group`, and returns its steps if all of them may be taken. If not, returns none, and adds them to
-    /// what `applied` leaves alone.
+    /// Looks at all paths of `group`, and returns its steps if all of them may be taken. If not, returns none, and notes in
+    /// `applied` that the steps are left alone. In both cases, notes as taken the steps that a resumed restore took before.
     fn check<'p>(&mut self, group: &'p Group, applied: &mut Applied) -> Result<Option<Ready<'p>>> {
         match self.try_check(group) {
             Ok(ready) => {
@@ -195,8 +196,8 @@ impl<'a> Applier<'a> {
         }
         for step in &group.writes {
             let at = |stop| (step.path.clone(), stop);
-            // A file that a step of `clears` has yet to delete hides the paths below it, and, if the file system ignores case,
-            // the same name in another case: after the deletion, the write expects nothing there.
+            // A file that a step of `clears` has yet to delete hides the paths below it. If the file system ignores case, it also
+            // hides the same name in another case. The deletion comes first, so the write expects nothing at its path.
             let hides = |clear: &Step| {
                 is_below(step.path.as_bstr(), clear.path.as_bstr()) || plan::is_same_name(&step.path, &clear.path)
             };
@@ -224,7 +225,7 @@ impl<'a> Applier<'a> {
         let found = self.site.look(clear, !group.writes.is_empty());
         let is_made = match &found {
             Err(Stop::Left(Why::UnderWay)) => self.is_renamed(clear, group),
-            // The link is the one that the group writes: the interrupted restore wrote it after it had deleted all below it.
+            // If the group writes this link, the interrupted restore has written it, after it had deleted all files below.
             Err(Stop::Left(Why::BelowLink)) if self.is_resumed => {
                 let writes_link = |write: &&Step| write.after.is_some_and(|after| after.leaf.mode == Mode::Link);
                 let mut links = group.writes.iter().filter(writes_link);
@@ -252,7 +253,7 @@ impl<'a> Applier<'a> {
         twin.is_some_and(|twin| matches!(self.site.look(twin, false), Ok(Found::AsAfter)))
     }
 
-    /// Takes the steps of a group. If one cannot be taken, takes the others back.
+    /// Takes the steps of a group. If a step fails in a group that deletes files, takes the other steps back.
     fn act(&mut self, ready: &Ready<'_>, applied: &mut Applied) -> Result<()> {
         if let (false, Some((step, _))) = (ready.room.is_empty(), ready.writes.first()) {
             return self.replace_directory(ready, step, applied);
@@ -371,7 +372,7 @@ impl<'a> Applier<'a> {
         Ok(bytes)
     }
 
-    /// Returns `bytes`, which the worktree has for `content`, as the kind of file to write: a symbolic link or a regular file.
+    /// Returns `bytes`, the form of `content` in the worktree, as the kind of file to write: a symbolic link or a regular file.
     pub(super) fn put<'b>(&self, content: Option<Content>, bytes: &'b [u8]) -> Put<'b> {
         match content.map(|content| content.leaf.mode) {
             Some(Mode::Link) if self.site.has_links => Put::Link(bytes),

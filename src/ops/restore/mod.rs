@@ -10,6 +10,7 @@ mod apply;
 mod before;
 mod carry_out;
 mod give_up;
+mod installed;
 mod leftover;
 mod look;
 mod moved;
@@ -125,7 +126,7 @@ fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -
     let takes_commits = takes_all || (target.checkpoint.is_none() && !options.before && session.is_none());
     let Moved { steps, committed, both } =
         if takes_commits { Moved { steps, ..Moved::default() } } else { moved(repo, steps, pre, target)? };
-    let candidates = scene.judge(steps, session, &both)?;
+    let candidates = scene.judge(steps, session, &both, &options.pathspecs)?;
     let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
     let directories = scene.directories(&options.pathspecs)?;
     let staging = options.staged.then(|| Staging::between(repo, pre, target, &options.pathspecs)).transpose()?;

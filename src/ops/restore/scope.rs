@@ -10,6 +10,7 @@ use gix::ObjectId;
 
 use super::{
     super::restored_target::restored,
+    installed,
     snapshot::{Snapshot, all_paths},
 };
 use crate::{
@@ -88,16 +89,19 @@ impl Scene<'_> {
     }
 
     /// Returns `steps`, each with its verdict. Without `session`, the author of a path's change does not matter; paths that
-    /// commits have changed as well are kept.
+    /// commits have changed as well are kept. The user has asked for `pathspecs`.
     pub(super) fn judge(
         &self,
         steps: Vec<Step>,
         session: Option<&str>,
         committed: &BTreeSet<BString>,
+        pathspecs: &[BString],
     ) -> Result<Vec<(Step, Verdict)>> {
         let foreign = session.map(|session| self.foreign(&steps, session)).transpose()?.unwrap_or_default();
         let ignored = self.ignored(&steps)?;
         let nested = self.guarded(&steps);
+        let mut installed = installed::in_the_way(self.repo, &steps, |path| self.has_file(path))?;
+        installed.retain(|path, _| !pathspecs.contains(path));
         let skipped: BTreeSet<BString> = [self.pre, self.target]
             .iter()
             .flat_map(|snapshot| snapshot.manifest.skipped.iter().map(|skipped| skipped.path.clone()))
@@ -115,6 +119,7 @@ impl Scene<'_> {
                     || self.may_be_skipped(&step),
                 is_sparse: self.is_sparse(&step),
                 is_ignored: ignored.contains(path),
+                installed: installed.remove(path),
                 foreign: match foreign.get(&step.path) {
                     None | Some(Why::Unknown) if committed.contains(path) => Some(Why::Committed),
                     other => other.cloned(),

@@ -1,6 +1,6 @@
 //! The two states that a restore lies between, and how they differ byte for byte.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -117,7 +117,13 @@ impl Snapshot {
             None => Some(self.tree_id),
             Some(base) => base_tree(repo, base)?,
         };
-        Ok(Basis { tree_id: self.tree_id, base_tree_id, filters: self.manifest.filters.clone() })
+        let filters = self.manifest.filters.clone();
+        Ok(Basis { tree_id: self.tree_id, is_commit: self.is_commit(), base_tree_id, filters })
+    }
+
+    /// Returns true for a commit of the user.
+    fn is_commit(&self) -> bool {
+        self.base.is_none()
     }
 
     /// Returns the tree of exact bytes; the empty tree if there is none.
@@ -151,24 +157,45 @@ pub(super) fn differences(repo: &Repo, pre: &Snapshot, target: &Snapshot) -> Res
         steps.insert(path.clone(), Step { path, before, after });
     }
     // The same for git, and yet other bytes.
-    for change in repo.diff_trees(pre.raw_tree(repo), target.raw_tree(repo))? {
-        if steps.contains_key(&change.path) {
-            continue;
-        }
-        let before = pre.content(repo, change.path.as_bstr())?;
-        let after = target.content(repo, change.path.as_bstr())?;
-        if before != after {
-            steps.insert(change.path.clone(), Step { path: change.path, before, after });
+    let mut raw = repo.diff_trees(pre.raw_tree(repo), target.raw_tree(repo))?;
+    raw.retain(|change| !steps.contains_key(&change.path));
+    let raw: Vec<BString> = raw.into_iter().map(|change| change.path).collect();
+    let has_commit = pre.is_commit() || target.is_commit();
+    let mut exact = if has_commit { Some((pre.exact(repo, &raw)?, target.exact(repo, &raw)?)) } else { None };
+    let mut equal = BTreeSet::new();
+    for path in raw {
+        let before = pre.content(repo, path.as_bstr())?;
+        let after = target.content(repo, path.as_bstr())?;
+        // A checkpoint keeps the bytes that git makes of a commit's file when it checks it out.
+        let is_equal = match (&mut exact, before, after) {
+            (Some((pre, target)), Some(before), Some(after)) => {
+                let ids = (pre.id(path.as_bstr(), before), target.id(path.as_bstr(), after));
+                // Where a filter fails, nothing says what git would write.
+                before.leaf.mode == after.leaf.mode && matches!(ids, (Ok(one), Ok(other)) if one == other)
+            }
+            _ => false,
+        };
+        if is_equal {
+            equal.insert(path);
+        } else if before != after {
+            steps.insert(path.clone(), Step { path, before, after });
         }
     }
-    for step in converted(repo, pre, target, &steps)? {
+    for step in converted(repo, pre, target, &steps, &equal)? {
         steps.insert(step.path.clone(), step);
     }
     Ok(steps.into_values().collect())
 }
 
-/// Returns steps for files that are the same for git in both states, but which other attributes make other bytes of.
-fn converted(repo: &Repo, pre: &Snapshot, target: &Snapshot, steps: &BTreeMap<BString, Step>) -> Result<Vec<Step>> {
+/// Returns steps for files that are the same for git in both states, but which other attributes make other bytes of; leaves
+/// out the paths of `steps` and of `equal`.
+fn converted(
+    repo: &Repo,
+    pre: &Snapshot,
+    target: &Snapshot,
+    steps: &BTreeMap<BString, Step>,
+    equal: &BTreeSet<BString>,
+) -> Result<Vec<Step>> {
     let directories: Vec<&[u8]> = steps
         .keys()
         .filter_map(|path| path.strip_suffix(b".gitattributes"))
@@ -177,11 +204,13 @@ fn converted(repo: &Repo, pre: &Snapshot, target: &Snapshot, steps: &BTreeMap<BS
     if directories.is_empty() {
         return Ok(Vec::new());
     }
-    let is_concerned =
-        |path: &BString| !steps.contains_key(path) && directories.iter().any(|directory| path.starts_with(directory));
+    let is_concerned = |path: &BString| {
+        let is_decided = steps.contains_key(path) || equal.contains(path);
+        !is_decided && directories.iter().any(|directory| path.starts_with(directory))
+    };
     let paths: Vec<BString> = all_paths(repo, target)?.into_iter().filter(is_concerned).collect();
-    let mut before = Filters::for_tree(repo, pre.tree_id, &paths)?;
-    let mut after = Filters::for_tree(repo, target.tree_id, &paths)?;
+    let mut before = Filters::for_tree(repo, pre.tree_id, pre.is_commit(), &paths)?;
+    let mut after = Filters::for_tree(repo, target.tree_id, target.is_commit(), &paths)?;
     let mut found = Vec::new();
     for path in paths {
         if before.conversion(path.as_bstr())? == after.conversion(path.as_bstr())? {

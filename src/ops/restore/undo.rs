@@ -100,7 +100,7 @@ fn plan_of(scene: &Scene<'_>, journal: &Journal, all: bool) -> Result<Planned> {
     for step in &journal.steps {
         reversal.add(scene, step, all)?;
     }
-    let mut candidates = scene.judge(reversal.steps, None, &BTreeSet::new())?;
+    let mut candidates = scene.judge(reversal.steps, None, &BTreeSet::new(), &[])?;
     candidates.extend(reversal.judged);
     let plan = plan::plan(candidates, scene.repo.config_bool("core.ignoreCase") == Some(true));
     let mut directories = scene.directories(&[])?;

@@ -87,7 +87,7 @@ pub(super) fn try_save(
         request.scope = Scope::All;
     }
     let call = call_that_may_have_run_git(worktree, &request.scope, &origin);
-    resolve_scope(worktree, &mut request.scope, &origin, &shadow)?;
+    resolve_scope(worktree, &mut request.scope, &shadow)?;
     let (mut seen, mut objects) = look(worktree, &request.scope, &shadow)?;
     if let Some(call) = call {
         note_moved_lines(worktree, &call, &shadow, &mut seen, &mut objects)?;
@@ -183,17 +183,15 @@ fn call_that_may_have_run_git(worktree: &Worktree<'_>, scope: &Scope, origin: &O
 /// Decides at which paths the save looks. Staged changes become their paths, or all files if these paths are not enough.
 /// Paths that neither the worktree nor the last checkpoint has are removed, and the old names of files that a person may have
 /// renamed are added.
-fn resolve_scope(worktree: &Worktree<'_>, scope: &mut Scope, origin: &Origin, shadow: &Shadow) -> Result<()> {
+fn resolve_scope(worktree: &Worktree<'_>, scope: &mut Scope, shadow: &Shadow) -> Result<()> {
     let repo = &worktree.repo;
     if let Scope::Staged(staged) = scope {
         *scope = scope_of_staged(repo, staged, shadow)?;
     }
     if let Scope::PathsIfThere(paths) = scope {
         leave_out_unknown_paths(repo, paths, shadow)?;
-        // The file tools of agents rename nothing.
-        if origin.contributor != Contributor::Agent {
-            add_old_names(worktree, paths, shadow)?;
-        }
+        // The file tools of agents rename nothing, but a person may have renamed the file before an agent reports its tool.
+        add_old_names(worktree, paths, shadow)?;
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ pub struct Prompted {
     pub overlap: Vec<BString>,
     /// Sessions whose work was set aside and is in the worktree again.
     pub taken_up: Vec<String>,
-    /// Sessions whose work is in a stash, and stays known.
+    /// Sessions whose work is in the stash. When the work is in the worktree again, a prompt takes it up.
     pub stashed: Vec<String>,
     /// A message for each session whose process died in the middle of a turn: we have saved what it may have left.
     pub interrupted: Vec<String>,
@@ -80,12 +80,12 @@ pub struct Prompted {
     pub elsewhere: Option<Elsewhere>,
     /// The paths that the checkpoint of the state before the turn lacks.
     pub skipped: Vec<SkippedPath>,
-    /// Files that it holds unfiltered, because their filters failed.
+    /// Files that this checkpoint holds unfiltered, because their filters failed.
     pub unfiltered: Vec<UnfilteredPath>,
 }
 
 impl Prompted {
-    /// Returns what the user should know, in words, besides whether the shadow continues.
+    /// Returns notes for the user, in words: one for each interrupted session, and one if the stash has work of sessions.
     pub fn notes(&self) -> Vec<String> {
         let stashed = (!self.stashed.is_empty()).then(|| {
             let names = self.stashed.join(", ");
@@ -98,8 +98,8 @@ impl Prompted {
 /// Begins a turn of the session `id`, which need not be known.
 ///
 /// # Errors
-/// [`Kind::Refused`] if another session has uncommitted work here and `info` or `ask` says to cancel, or this one has a turn
-/// in another worktree that cannot be ended; nothing has changed then.
+/// [`Kind::Refused`] if another session has uncommitted work here and `info` or `ask` says to cancel, or if this one has a turn
+/// in another worktree that cannot be ended. Then no turn begins here.
 pub fn prompt(
     context: &Context,
     id: &str,
@@ -131,10 +131,11 @@ pub fn prompt(
 /// What a turn begins with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Opening<'t> {
-    /// A prompt, with its text where it is known. Changes made before it are the user's.
+    /// A prompt, with its text where it is known. The author of changes made before it is the user, or unknown if an agent may
+    /// have made them.
     Prompt(Option<&'t str>),
-    /// No act of the user: the agent continues its last turn. The author of earlier changes is unknown; the caller saves
-    /// them.
+    /// The agent continues its last turn without an act of the user. The author of earlier changes is unknown, and the caller
+    /// saves them.
     Notice,
 }
 
@@ -166,7 +167,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     let is_broken = matches!(touched_by(worktree, &shadow), Err(error) if error.kind() == Kind::Corrupt);
     if is_broken {
         set_broken_aside(worktree, Look::AtAll)?;
-        // The damage may be in the objects of HEAD.
+        // The objects of HEAD may be damaged as well: from now on, read each object before it counts as stored.
         repo.distrust_objects();
         shadow = Shadow::read_for(worktree, Some(id))?;
     }
@@ -188,7 +189,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         should_reset_shadow: decision.should_reset,
         has_checkpoint: false,
     };
-    // Without a baseline, no ref leads to these objects: they stay in files of their own, which git keeps for a while.
+    // Without a baseline, no ref reaches these objects, and they need no check: git keeps new objects for a while.
     if let Opening::Prompt(_) = opening
         && keep_baseline(worktree, (id, &turn), &shadow, &mut seen, side_tree_id)?
     {
@@ -266,7 +267,7 @@ fn touched_by(context: &Context, shadow: &Shadow) -> Result<Option<BTreeSet<BStr
         let Some(tip) = &shadow.tip else { return Ok(None) };
         return Ok(Some(paths(repo.diff_trees_if_damaged(base_tree(repo, tip)?, tip.tree_id)?)));
     }
-    // Its checkpoints contain the changes of others, too.
+    // The checkpoints of a session's own shadow contain the changes of others, too.
     let Some(tip) = shadow.expected.map(|id| repo.find_checkpoint(id)).transpose()?.flatten() else { return Ok(None) };
     let mut own = BTreeSet::new();
     for checkpoint in repo.chain(tip.id) {
@@ -294,7 +295,7 @@ fn decide_for(
         Ok(None) if is_broken => Ok(decide(Touched::Unreadable, dirty)),
         Ok(None) => Ok(decide(Touched::NoShadow, dirty)),
         Ok(Some(touched)) => Ok(decide(Touched::Paths(&touched), dirty)),
-        // The base commit is broken, which only git can mend.
+        // The base commit is damaged. We cannot repair it, and the turn begins all the same.
         Err(error) if error.kind() == Kind::Corrupt => Ok(decide(Touched::Unreadable, dirty)),
         Err(error) => Err(error),
     }
@@ -311,11 +312,11 @@ fn renamed(
     let changes = context.repo.diff_trees_if_damaged(tip.tree_id, tree_id)?;
     let is_gone = |change: &&Change| change.after.is_none() && touched.contains(&change.path);
     let gone: Vec<_> = changes.iter().filter(is_gone).filter_map(|it| Some((it.path.clone(), it.before?.id))).collect();
-    Ok(context.repo.find_renamed(gone, changes)?.into_keys().collect())
+    Ok(context.repo.find_renamed(&gone, changes)?.into_keys().collect())
 }
 
-/// Keeps the state of the worktree as the baseline of the turn, so that changes made before it stay the user's. Returns false if
-/// a checkpoint or HEAD holds the same state already.
+/// Keeps the state of the worktree as the baseline of the turn, so that changes made before the turn do not count as its work.
+/// Returns false if a checkpoint or HEAD holds the same state already.
 fn keep_baseline(
     context: &Context,
     (id, turn): (&str, &UnderWay),
@@ -324,13 +325,14 @@ fn keep_baseline(
     side_tree_id: Option<ObjectId>,
 ) -> Result<bool> {
     let repo = &context.repo;
-    // The state that the first checkpoint of the turn follows.
+    // The first checkpoint of the turn follows the last checkpoint of the shadow, or HEAD if there is none or if the turn sets
+    // the shadow aside. If the worktree does not differ from that, a baseline adds nothing.
     let afresh = turn.should_reset_shadow.then(|| Shadow::without_tip(context, Some(id))).transpose()?;
     let reference = afresh.as_ref().unwrap_or(shadow);
     let objects = NewObjects::new(repo, Target::Loose);
     if !save::is_changed(repo, reference, seen, save::Hold::AsBefore, &objects)? {
         release_pending(context, id, Some(seen.tree_id))?;
-        // HEAD holds this state, not the shadow that is about to be set aside.
+        // If the turn is about to set the shadow aside, the cache must not rely on it. HEAD holds the state then.
         let anchor = shadow.held_tip().filter(|_| !turn.should_reset_shadow);
         save::store_cache(repo, seen, anchor);
         return Ok(false);
@@ -341,7 +343,7 @@ fn keep_baseline(
     let parent_id = commit::base_commit(shadow.name.base, &mut commits)?;
     let subject = "before a prompt";
     let (name, tree_id, time) = (&shadow.name, seen.tree_id, repo.now());
-    // It begins a chain of its own. This names the checkpoint that most of its lines come from.
+    // The baseline begins a chain of its own. `after` names the checkpoint that most of the baseline's lines come from.
     let after = reference.tip.as_ref().map(|tip| tip.id).filter(|id| *id != parent_id);
     let draft = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject, body: "", time };
     let pending_id = draft.write(repo, &mut commits)?;
@@ -363,7 +365,8 @@ fn redacted(text: &str) -> String {
     String::from_utf8_lossy(&redact(text.as_bytes().to_vec())).into_owned()
 }
 
-/// Keeps what the user asked for, without secrets.
+/// Notes the digest of the prompt in `session`, and stores the text of the prompt. The settings can say to remove secrets from
+/// the text first, or not to store it.
 fn keep_prompt(context: &Context, session: &mut Session, message: &str) -> Result<()> {
     if message.trim().is_empty() {
         return Ok(());

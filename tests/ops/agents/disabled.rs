@@ -17,24 +17,78 @@ fn elsewhere(world: &World, arguments: &[&str]) -> String {
     String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
 }
 
+/// The repositories that are noted, by the names of their directories.
+fn repositories(world: &World) -> Vec<String> {
+    let text = fs::read_to_string(world.root().join("state/git-checkpoint/repositories")).unwrap_or_default();
+    let name = |line: &str| line.strip_suffix("/.git").and_then(|root| root.rsplit('/').next()).map(str::to_owned);
+    text.lines().map(|line| name(line).unwrap_or_else(|| line.to_owned())).collect()
+}
+
 #[test]
-fn disable_leaves_the_files_of_all_projects_unless_it_names_the_agent() {
+fn disable_leaves_the_files_of_all_projects_while_another_repository_uses_them() {
     let world = world();
     elsewhere(&world, &["status"]);
     let before = picture(&world);
     world.done(&["enable", "--agent", "codex", "--agent", "goose"]);
+    assert_eq!(repositories(&world), ["repo"]);
     let with = picture(&world);
     let said = elsewhere(&world, &["disable"]);
     assert!(said.contains("codex still calls git-checkpoint: '~/.codex/hooks.json' is for all projects"), "{said}");
-    assert!(said.contains("hint: 'git checkpoint disable --agent codex"), "{said}");
+    assert!(said.contains("hint: 'git checkpoint disable --agent codex --agent goose --user' takes it out"), "{said}");
+    let said = elsewhere(&world, &["disable", "--agent", "codex"]);
+    let left = format!("\tleft for the repository '{}'; with '--agent' and '--user'", world.repo().display());
+    assert!(said.contains("unchanged         codex: ~/.codex/hooks.json") && said.contains(&left), "{said}");
     assert_eq!(picture(&world), with);
-    elsewhere(&world, &["disable", "--agent", "codex"]);
+    elsewhere(&world, &["disable", "--agent", "codex", "--user"]);
     assert!(!home(&world).join(".codex/hooks.json").exists() && home(&world).join(".agents").exists());
-    elsewhere(&world, &["disable", "--all-agents"]);
+    elsewhere(&world, &["disable", "--all-agents", "--user"]);
     assert!(!home(&world).join(".agents/plugins/git-checkpoint").exists(), "what has our name goes with us");
     // The directories above it are known where they were made.
     world.done(&["disable"]);
     assert_eq!(picture(&world), before);
+    assert_eq!(repositories(&world), Vec::<String>::new());
+}
+
+#[test]
+fn the_last_repository_takes_the_files_of_all_projects_along() {
+    let world = world();
+    world.done(&["enable", "--agent", "codex"]);
+    elsewhere(&world, &["enable", "--agent", "codex"]);
+    assert_eq!(repositories(&world), ["repo", "other"]);
+    let hooks = home(&world).join(".codex/hooks.json");
+    let disabled = world.json(&["disable", "--json"]);
+    assert_eq!(disabled["agents"][0]["action"], "unchanged", "{disabled}");
+    assert!(disabled["agents"][0]["note"].as_str().expect("a note").contains("/other'"), "{disabled}");
+    assert!(hooks.exists() && !world.repo().join(".git/checkpoint/installed.toml").exists());
+    assert_eq!(repositories(&world), ["other"]);
+    assert_eq!(actions(&world, &["disable", "--agent", "codex", "--json", "-n"]), ["unchanged"]);
+    elsewhere(&world, &["disable"]);
+    assert!(!hooks.exists());
+    assert_eq!(repositories(&world), Vec::<String>::new());
+}
+
+#[test]
+fn repositories_that_are_gone_are_forgotten() {
+    let world = world();
+    world.done(&["enable", "--agent", "codex"]);
+    elsewhere(&world, &["enable"]);
+    let hooks = home(&world).join(".codex/hooks.json");
+    // A repository with git's hooks alone relies on those of the user.
+    assert_eq!(actions(&world, &["disable", "--json", "-n"]), ["unchanged"]);
+    fs::remove_dir_all(world.root().join("other")).expect("it is ours");
+    assert_eq!(repositories(&world), ["repo", "other"]);
+    world.done(&["enable"]);
+    assert_eq!(repositories(&world), ["repo"]);
+    world.done(&["disable"]);
+    assert!(!hooks.exists());
+    // A list that cannot be written hinders nothing.
+    let state = world.root().join("state/git-checkpoint");
+    fs::remove_dir_all(&state).expect("it is ours");
+    fs::write(&state, "").expect("it is ours");
+    let said = ends(&world, 0, &["enable", "--agent", "codex"]);
+    assert!(said.contains("warning: other repositories do not know of this one"), "{said}");
+    world.done(&["disable"]);
+    assert!(!hooks.exists());
 }
 
 #[test]

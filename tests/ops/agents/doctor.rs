@@ -75,8 +75,8 @@ fn the_doctor_installs_missing_agent_hooks_again() {
 #[test]
 fn the_doctor_runs_no_foreign_command_from_agent_settings() {
     let world = world();
-    world.done(&["enable", "--agent", "claude-code", "--project"]);
-    let path = world.repo().join(".claude/settings.json");
+    world.done(&["enable", "--agent", "claude-code"]);
+    let path = settings(&world);
     let ours = program();
     let text = read(&path);
     let trap = world.root().join("sprung");
@@ -93,6 +93,25 @@ fn the_doctor_runs_no_foreign_command_from_agent_settings() {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(said.contains(code), "{program}: {said}");
         assert!(!trap.exists(), "{program}");
+    }
+}
+
+#[test]
+fn the_program_of_committed_hooks_is_the_one_in_path() {
+    let world = world();
+    world.done(&["enable", "--agent", "claude-code", "--project"]);
+    assert_eq!(codes(&world, &[], true), SOUND);
+    let trap = world.root().join("sprung");
+    put(&world.root().join("bin/git-checkpoint"), format!("#!/bin/sh\ntouch {}\n", trap.display()), 0o755);
+    let cases =
+        [("/usr/bin:/bin", "'git-checkpoint', which is not in $PATH"), ("BIN:/usr/bin:/bin", "calls another program")];
+    for (path, expected) in cases {
+        let path = path.replace("BIN", world.root().join("bin").to_str().expect("plain"));
+        let program = program();
+        let output = world.command(program).args(["doctor"]).env("PATH", path).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains(expected), "{said}");
+        assert!(!trap.exists());
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{
     fs,
     os::unix::fs::symlink,
+    path::Path,
     process::{Output, Stdio},
 };
 
@@ -210,11 +211,14 @@ fn disable_can_be_repeated_after_it_was_killed() {
     assert_eq!(picture(&world), before);
 }
 
-/// Runs `line` as an agent does, with nothing of the environment that a terminal has.
-fn as_agents_do(world: &World, line: &str, payload: &str) -> Output {
+/// Where a shell finds its commands, and not the program.
+const PATH: &str = "/usr/bin:/bin";
+
+/// Runs `line` as an agent does, with nothing of the environment that a terminal has but `path`.
+fn as_agents_do(world: &World, path: &str, line: &str, payload: &str) -> Output {
     loop {
         let mut command = world.command("/bin/sh");
-        command.env_clear().env("HOME", home(world)).env("PATH", "/usr/bin:/bin").args(["-c", line]);
+        command.env_clear().env("HOME", home(world)).env("PATH", path).args(["-c", line]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("there is a shell");
         // A program that is gone reads nothing.
@@ -238,7 +242,7 @@ fn installed_commands_answer_and_are_silent_once_the_program_is_gone() {
             let is_script = matches!(file.format, Format::Script);
             let lines = if is_script { vec![path.display().to_string()] } else { file.commands(&text) };
             for line in lines {
-                let output = as_agents_do(&world, &line, dialect.ignored);
+                let output = as_agents_do(&world, PATH, &line, dialect.ignored);
                 assert!(output.status.success() && output.stderr.is_empty(), "{line}: {}", described(&output));
                 let answer = String::from_utf8(output.stdout).expect("text");
                 if !answer.is_empty() {
@@ -248,13 +252,40 @@ fn installed_commands_answer_and_are_silent_once_the_program_is_gone() {
                 if is_script {
                     put(&path, gone(&text), 0o755);
                 }
-                let output = as_agents_do(&world, &gone(&line), dialect.ignored);
+                let output = as_agents_do(&world, PATH, &gone(&line), dialect.ignored);
                 assert!(output.status.success() && output.stderr.is_empty(), "{line}: {}", described(&output));
                 let expected: &[u8] = if is_script { b"{\"cancel\":false}\n" } else { b"" };
                 assert_eq!(output.stdout, expected, "{line}");
             }
         }
         assert!(!world.repo().join(".git/checkpoint/sessions").exists(), "{}: it was no event", dialect.name);
+    }
+}
+
+#[test]
+fn committed_commands_find_the_program_in_path_and_are_silent_without_it() {
+    let program = program().to_string();
+    let with = format!("{}:{PATH}", Path::new(&program).parent().expect("one").display());
+    for dialect in dialects::ALL.iter().filter(|dialect| !dialect.files.is_empty()) {
+        let world = world();
+        world.done(&["enable", "--agent", dialect.name, "--project"]);
+        for file in dialect.files.iter().filter(|file| file.scope == Scope::Project) {
+            let path = world.repo().join(file.path);
+            let text = read(&path);
+            let is_script = matches!(file.format, Format::Script);
+            let lines = if is_script { vec![path.display().to_string()] } else { file.commands(&text) };
+            for line in lines {
+                let output = as_agents_do(&world, &with, &line, dialect.ignored);
+                assert!(output.status.success() && output.stderr.is_empty(), "{line}: {}", described(&output));
+                // Without an event, it cannot be silent.
+                let output = as_agents_do(&world, &with, &line, "{");
+                assert!(!output.stderr.is_empty() || !output.stdout.is_empty(), "{line}: {}", described(&output));
+                let output = as_agents_do(&world, PATH, &line, dialect.ignored);
+                assert!(output.status.success() && output.stderr.is_empty(), "{line}: {}", described(&output));
+                let expected: &[u8] = if is_script { b"{\"cancel\":false}\n" } else { b"" };
+                assert_eq!(output.stdout, expected, "{line}");
+            }
+        }
     }
 }
 

@@ -18,13 +18,15 @@ use crate::support::{World, processes::described, program};
 mod commits;
 mod disabled;
 mod doctor;
+mod excluded;
 mod files;
 mod trust;
+mod worktrees;
 
 /// Everything below a directory: mode, and bytes or target.
 type Picture = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
-/// Returns what there is outside of git's directory.
+/// Returns what there is outside of git's directory, and of the state of programs.
 fn picture(world: &World) -> Picture {
     let mut picture = Picture::new();
     let mut directories = vec![world.root()];
@@ -36,7 +38,7 @@ fn picture(world: &World) -> Picture {
                 fs::read_link(&path).expect("a link").into_os_string().into_encoded_bytes()
             } else if metadata.is_file() {
                 fs::read(&path).expect("readable")
-            } else if path.ends_with(".git") {
+            } else if path.ends_with(".git") || path == world.root().join("state") {
                 continue;
             } else {
                 directories.push(path.clone());
@@ -111,7 +113,9 @@ fn every_agent_is_enabled_and_all_is_as_it_was() {
             let path = place(&world, file);
             let text = read(&path);
             assert!(file.is_ours(&text), "{text}");
-            let program = program();
+            let is_committed = scope == Scope::Project;
+            assert!(!(is_committed && text.contains('/') && text.contains(program())), "{text}");
+            let program = if is_committed { "git-checkpoint".to_owned() } else { program().to_string() };
             for command in file.commands(&text) {
                 assert!(command.contains(&format!(" {program} hook --agent {}", dialect.name)), "{command}");
             }
@@ -193,6 +197,27 @@ fn the_most_private_settings_are_taken_unless_others_are_asked_for() {
     assert!(said.contains("'claude-code'") && dialects::ALL.iter().all(|it| said.contains(it.name)), "{said}");
     let said = ends(&world, 0, &["enable", "--agent", "generic"]);
     assert!(said.contains("gitcheckpoint-agents(7)"), "{said}");
+}
+
+#[test]
+fn what_is_stored_is_said_when_something_is_installed() {
+    let world = world();
+    let stored = "hint: it stores files, prompts and transcripts (secrets in them are replaced) in refs of this repository, \
+                  which 'git push' does not send\nhint: 'git checkpoint config set transcript.store prompts' stores no \
+                  transcripts, 'none' no prompts, either\n";
+    for (enable, is_said) in [
+        (&["enable"][..], true),
+        (&["enable"], false),
+        (&["enable", "--agent", "claude-code"], true),
+        (&["enable", "--agent", "claude-code"], false),
+    ] {
+        let said = ends(&world, 0, enable);
+        assert_eq!(said.contains(stored), is_said, "{enable:?}: {said}");
+    }
+    world.done(&["config", "set", "transcript.store", "none"]);
+    let said = ends(&world, 0, &["enable", "--agent", "gemini"]);
+    assert!(said.contains("hint: it stores files in refs of this repository"), "{said}");
+    assert!(!said.contains("transcript"), "{said}");
 }
 
 #[test]

@@ -85,6 +85,37 @@ fn committed_again_after_two_resets() {
     world.is_whole();
 }
 
+/// The session's commits come with a merge, which the person undoes.
+#[rstest::rstest]
+#[case::merged("git merge -q --no-ff --no-edit topic", 1)]
+#[case::fast_forward("git merge -q --ff-only topic", 2)]
+#[case::merged_to_a_commit_of_its_own("echo more >>g; git commit -qam mine; git merge -q --no-edit topic", 1)]
+#[case::merged_twice(
+    "git merge -q --no-ff --no-edit topic~; git merge -q --no-ff --no-edit topic; git reset -q --soft HEAD~",
+    1
+)]
+fn a_merge_that_is_undone_and_committed_again(
+    #[case] merge: &str,
+    #[case] commits: u32,
+    #[values("--soft", "--mixed")] how: &str,
+    #[values(true, false)] has_hooks: bool,
+) {
+    let world = World::with_old_commit();
+    world.git(&["checkout", "-q", "-b", "topic"]);
+    world.agent_commit("a", "one");
+    world.agent_commit("b", "two");
+    world.git(&["checkout", "-q", "main"]);
+    if !has_hooks {
+        world.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    world.sh(&format!("{merge}; git reset -q {how} HEAD~{commits}; git add -A; git commit -qm again"));
+    world.done(&["save", "-q", "--allow-empty"]);
+    assert_eq!(sessions_of_lines(&world, "one"), ["a"; 6]);
+    assert_eq!(sessions_of_lines(&world, "two"), ["b"; 6]);
+    is(&world, "HEAD", &["a", "b"]);
+    world.is_whole();
+}
+
 #[test]
 fn committed_again_with_changes_by_hand() {
     let world = world();
@@ -279,6 +310,43 @@ fn a_new_file_that_is_renamed_and_changed_keeps_its_authors(#[case] script: &str
     world.sh(&format!("git mv one renamed; echo 'by hand' >>renamed; {script}"));
     assert_eq!(sessions_of_lines(&world, "renamed"), ["a", "a", "a", "a", "a", "a", "-"]);
     world.is_whole();
+}
+
+/// A person renames a file that an agent has created, and makes another one with its name.
+#[rstest::rstest]
+#[case::amend("git commit -q --amend --no-edit")]
+#[case::fixup("git commit -qm r; GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -qi HEAD~2")]
+#[case::soft_reset("git commit -qm r; git reset -q --soft HEAD~2; git commit -qm again")]
+#[case::reset("git reset -q HEAD~; git add -A; git commit -qm again")]
+#[case::squash("git commit -qm r; git checkout -q -b x HEAD~2; git merge -q --squash main; git commit -qm squashed")]
+#[case::pick("git commit -qm r; git checkout -q -b x HEAD~2; git cherry-pick -n main~ main; git commit -qm picked")]
+fn a_renamed_file_whose_name_another_one_gets_keeps_its_authors(
+    #[case] script: &str,
+    #[values("", "; echo 'by hand' >>renamed")] edit: &str,
+    #[values(true, false)] has_hooks: bool,
+) {
+    let world = World::with_old_commit();
+    world.agent_commit("a", "one");
+    if !has_hooks {
+        world.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    world.sh(&format!(
+        "git mv one renamed{edit}; for at in 1 2 3; do echo \"a new file $at\"; done >one; git add -A; {script}"
+    ));
+    world.done(&["save", "-q", "--allow-empty"]);
+    let mut expected = vec!["a"; 6];
+    if !edit.is_empty() {
+        expected.push("-");
+    }
+    assert_eq!(sessions_of_lines(&world, "renamed"), expected);
+    assert_eq!(sessions_of_lines(&world, "one"), ["-"; 3]);
+    // The new file changes once more, and the renamed one does not.
+    world.sh("echo more >>one; git commit -qa --amend --no-edit");
+    world.done(&["save", "-q", "--allow-empty"]);
+    assert_eq!(sessions_of_lines(&world, "renamed"), expected);
+    if has_hooks {
+        world.is_whole();
+    }
 }
 
 /// A person renames a file of HEAD that an agent has changed, and commits both changes anew.

@@ -124,3 +124,31 @@ fn a_file_that_the_work_still_has_is_the_one_that_a_person_renames() {
     assert_eq!((desk.lines(), blamed(&desk, "newer")), ((1, 1), 1));
     desk.finish();
 }
+
+/// A person renames an agent's new file, and makes another one with its name.
+#[rstest::rstest]
+#[case::in_the_shadow("mv one renamed")]
+#[case::staged("git add one; git mv one renamed")]
+#[case::out_of_the_stash("git stash -qu; git stash pop -q; mv one renamed")]
+#[case::set_aside("git stash -qu; other; git stash pop -q; mv one renamed")]
+fn an_uncommitted_file_whose_name_another_one_gets_stays_an_agents(
+    #[case] script: &str,
+    #[values("", "echo 'of a person' >>renamed")] edit: &str,
+) {
+    let desk = Desk::new();
+    let of = |who: &str, count: usize| (1..=count).map(|line| format!("of {who}, number {line}\n")).collect::<String>();
+    desk.turn("s", &[("one", &of("the agent", 5))]);
+    for part in script.split("other; ").enumerate() {
+        let (at, part) = part;
+        if at > 0 {
+            desk.turn("t", &[("two", &of("another agent", 5))]);
+        }
+        desk.sh(part);
+    }
+    desk.sh(edit);
+    desk.write("one", of("a person", 3));
+    assert_eq!((blamed(&desk, "one"), blamed(&desk, "renamed")), (0, 5), "not committed");
+    desk.commit_all();
+    assert_eq!((blamed(&desk, "one"), blamed(&desk, "renamed")), (0, 5));
+    desk.finish();
+}

@@ -110,6 +110,39 @@ fn lines_that_a_silent_turn_may_have_committed_have_an_unknown_author(
     desk.finish();
 }
 
+/// The reset leads to a commit on which a session had work that it does not have any more.
+#[rstest::rstest]
+#[case::soft("--soft", "b")]
+#[case::mixed("--mixed", "b")]
+#[case::of_the_same_session("--soft", "a")]
+fn a_persons_commits_that_a_reset_to_older_work_removes_are_not_a_silent_turns(
+    #[case] kind: &str,
+    #[case] session: &str,
+) {
+    let desk = Desk::on(&World::with_lines().with_clock());
+    desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    desk.turn(session, &[("w", "of a session\n")]);
+    desk.sh("git stash -qu; echo human >n; git add n; git commit -qm one");
+    desk.prompt("a");
+    desk.write("new", "of the turn\n");
+    desk.sh(&format!("echo whose >>n; git commit -qam two; git reset -q {kind} HEAD~2"));
+    desk.stop("a");
+    let owners = |path: &str| {
+        let blame = desk.json(&["blame", path]);
+        let parts = blame["lines"].as_array().expect("lines").iter();
+        parts.map(|part| part["owner"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let check = || {
+        assert_eq!((owners("n")[0].as_str(), owners("new")), ("human", vec!["agent".to_owned()]));
+        assert_ne!(owners("n").last().expect("a line"), "agent");
+    };
+    check();
+    desk.commit_all();
+    desk.json(&["save"]);
+    check();
+    desk.finish();
+}
+
 /// The reset also meets uncommitted work in the same file.
 #[rstest::rstest]
 fn a_sessions_commit_that_a_mid_turn_reset_removes_keeps_its_session(
@@ -443,5 +476,37 @@ fn lines_of_an_earlier_version_are_whose_they_were(
     assert_eq!(moved::blamed(&desk, "f"), moved::expected(&desk, "f"));
     desk.commit_all();
     assert_eq!(moved::blamed(&desk, "f"), moved::expected(&desk, "f"));
+    desk.finish();
+}
+
+/// The commit to which a reset in a turn moves HEAD has a shadow: what a person saved before the commit that the reset removes.
+#[rstest::rstest]
+#[case::soft("git reset -q --soft HEAD~")]
+#[case::mixed("git reset -q HEAD~")]
+#[case::two_commits("git commit -q --allow-empty -m more; git reset -q --soft HEAD~2")]
+#[case::in_parts("git reset -q HEAD~; git checkpoint status; git reset -q --soft HEAD@{1}; git reset -q HEAD~")]
+fn a_persons_commit_that_a_mid_turn_reset_removes_is_not_the_turns_beside_an_older_save(
+    #[case] reset: &str,
+    #[values("all", "not what was saved")] committed: &str,
+    #[values(true, false)] agent_works: bool,
+) {
+    let desk = Desk::new();
+    desk.write("f", changed(&[(3, "saved")]));
+    desk.git(&["checkpoint", "save", "-q"]);
+    desk.write("f", changed(if committed == "all" { &[(3, "saved"), (9, "committed")] } else { &[(9, "committed")] }));
+    desk.commit_all();
+    // With a part of the file staged, the rest stays in the worktree.
+    desk.write("f", changed(&[(3, "saved"), (9, "committed")]));
+    desk.prompt("a");
+    desk.sh(reset);
+    if agent_works {
+        desk.write("f", changed(&[(3, "saved"), (6, "a"), (9, "committed")]));
+    }
+    desk.stop("a");
+    desk.commit_all();
+    let lines = desk.git(&["checkpoint", "blame", "f"]);
+    let agents: Vec<&str> = lines.lines().filter(|line| line.contains(" agent ")).collect();
+    assert_eq!(agents.len(), usize::from(agent_works), "{lines}");
+    assert!(agents.iter().all(|line| line.contains(" 6)")), "{lines}");
     desk.finish();
 }

@@ -31,7 +31,7 @@ pub(crate) struct Destination {
     /// The only paths to carry forward; none: all.
     pub(crate) wanted: Option<BTreeSet<BString>>,
     /// True if `now_tree_id` was just read from the worktree: a path that still has the work's content there is carried with this
-    /// content, and not merged with the new commit's.
+    /// content, and not merged with that of the last checkpoint.
     pub(crate) is_now_seen: bool,
 }
 
@@ -94,10 +94,12 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
         } else {
             change.before
         };
-        // Carries the work's own content if possible, else its merge with the commit's, else what the worktree has.
-        let carried = if (change.after == now && to.is_now_seen) || before == head {
+        // The checkpoint that the work follows may have more of the file than the new base commit.
+        let last = repo.find_leaf(to.last_tree_id, path)?;
+        // Carries the work's own content if possible, else its merge with the last checkpoint's, else what the worktree has.
+        let carried = if (change.after == now && to.is_now_seen) || before == last {
             change.after
-        } else if let Some(merged) = merge(repo, (before, change.after), head, objects)? {
+        } else if let Some(merged) = merge(repo, (before, change.after), last, objects)? {
             Some(merged)
         } else if !to.is_now_seen && share(repo, change, change.before, head)?.is_all() {
             // The commit contains the work, together with changes of others: nothing is left to carry.
@@ -106,7 +108,7 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
             now
         };
         paths.push(change.path.clone());
-        if repo.find_leaf(to.last_tree_id, path)? != carried {
+        if last != carried {
             edits.push((change.path.clone(), carried.map(|leaf| (leaf.id, leaf.mode))));
         }
     }
@@ -120,21 +122,21 @@ fn renamed_from(repo: &Repo, before: ObjectId, after: ObjectId) -> Result<BTreeS
     Ok(changes.into_iter().filter_map(|change| change.old_path).collect())
 }
 
-/// Applies the change from one leaf to another to a file that the commit has changed as well; none if the two conflict.
-fn merge(
+/// Applies the change from one leaf to another to a file that has `other` changes as well; none if the two conflict.
+pub(crate) fn merge(
     repo: &Repo,
     (before, after): (Option<Leaf>, Option<Leaf>),
-    head: Option<Leaf>,
+    other: Option<Leaf>,
     objects: &mut NewObjects<'_>,
 ) -> Result<Option<Leaf>> {
-    let (Some(before), Some(after), Some(head)) = (before, after, head) else { return Ok(None) };
+    let (Some(before), Some(after), Some(other)) = (before, after, other) else { return Ok(None) };
     let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable);
-    if ![before, after, head].iter().all(is_file) {
+    if ![before, after, other].iter().all(is_file) {
         return Ok(None);
     }
-    let merged = repo.merge_blobs(before.id, after.id, head.id)?;
+    let merged = repo.merge_blobs(before.id, after.id, other.id)?;
     let Some(merged) = merged else { return Ok(None) };
     let id = objects.add(gix::objs::Kind::Blob, &merged)?;
-    let mode = if after.mode == before.mode { head.mode } else { after.mode };
+    let mode = if after.mode == before.mode { other.mode } else { after.mode };
     Ok(Some(Leaf { id, mode }))
 }

@@ -1,0 +1,52 @@
+//! What git-checkpoint will store, in words, so that people can decide about it when they enable it.
+
+use crate::config::{Store, Transcript};
+
+/// Returns what is stored and where, and how to store less.
+pub(super) fn words(settings: &Transcript) -> Vec<String> {
+    let (what, less) = match settings.store {
+        Store::Full => (", prompts and transcripts", Some("prompts' stores no transcripts, 'none' no prompts, either")),
+        Store::Prompts => (" and prompts", Some("none' stores no prompts")),
+        Store::None => ("", None),
+    };
+    let secrets = match (settings.store, settings.redact) {
+        (Store::None, _) => "",
+        (_, true) => " (secrets in them are replaced)",
+        (_, false) => " (with the secrets in them)",
+    };
+    let stored = format!("it stores files{what}{secrets} in refs of this repository, which 'git push' does not send");
+    let less = less.map(|less| format!("'git checkpoint config set transcript.store {less}"));
+    std::iter::once(stored).chain(less).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::full(
+        Store::Full,
+        true,
+        "files, prompts and transcripts (secrets in them are replaced) in refs",
+        "store prompts' "
+    )]
+    #[case::secrets(
+        Store::Full,
+        false,
+        "files, prompts and transcripts (with the secrets in them) in refs",
+        "store prompts' "
+    )]
+    #[case::prompts(Store::Prompts, true, "files and prompts (secrets in them are replaced) in refs", "store none' ")]
+    #[case::nothing(Store::None, true, "files in refs", "")]
+    fn they_say_what_the_settings_say(
+        #[case] store: Store,
+        #[case] redact: bool,
+        #[case] what: &str,
+        #[case] less: &str,
+    ) {
+        let words = words(&Transcript { store, redact, max_size: None });
+        assert!(words[0].contains(what), "{words:?}");
+        assert_eq!(words.len(), if less.is_empty() { 1 } else { 2 });
+        assert!(words.iter().skip(1).all(|line| line.contains(less)), "{words:?}");
+    }
+}

@@ -1,0 +1,164 @@
+//! The steps of the work that a commit took from shadows.
+
+use std::cell::OnceCell;
+
+use bstr::BString;
+
+use super::{
+    super::{
+        chain::carriers::Carriers,
+        provenance::{
+            replay::{Work, left_by, steps},
+            set_aside::taken_back,
+            step::Step,
+        },
+        share::share,
+    },
+    candidates::{Candidate, Part, candidates, touched_live},
+    renamed::{at, renamed_since},
+};
+use crate::{
+    error::Result,
+    git::{Repo, counting::Counting},
+    model::{
+        change::{Change, Leaf},
+        checkpoint::Origin,
+        head_move::When,
+        refname::Base,
+    },
+};
+
+/// Returns true if `staged` contains work of the shadows `found` that a session did, or may have done. `made` is when `staged`
+/// was committed; none if that is still to be done.
+pub(crate) fn has_work_of(repo: &Repo, found: &[Candidate], staged: &[Change], made: Option<When>) -> Result<bool> {
+    let steps = steps_to(repo, found, (staged, made), &[])?;
+    // Most files are committed as a session left them: then we need not compare lines.
+    if staged.iter().any(|change| left_by(&steps, change).is_some()) {
+        return Ok(true);
+    }
+    let mut has_agent = steps.iter().any(|step| step.origin.may_be_of_session());
+    for candidate in found {
+        has_agent = has_agent || candidate.has_agent(repo)?;
+    }
+    if !has_agent {
+        return Ok(false);
+    }
+    let staged = repo.detect_renames(staged.to_vec())?;
+    let renamed = renamed_since(repo, touched_live(found), &staged)?;
+    let (work, _) = work(repo, found, (&staged, made), renamed, &mut Counting::usual(repo))?;
+    Ok(work.needs_record())
+}
+
+/// Returns the attribution of `committed`, which was committed at the time `made`, to the work of `candidates`, and the steps that
+/// led to it.
+///
+/// `renamed` are files that have another name in the last checkpoint.
+pub(super) fn work(
+    repo: &Repo,
+    candidates: &[Candidate],
+    (committed, made): (&[Change], Option<When>),
+    renamed: Vec<Change>,
+    counting: &mut Counting<'_>,
+) -> Result<(Work, Vec<Step>)> {
+    let mut all = steps_to(repo, candidates, (committed, made), &renamed)?;
+    if !all.iter().any(|step| step.origin.may_be_of_session()) {
+        return Ok((Work::default(), all));
+    }
+    if !renamed.is_empty() {
+        all.push(Step::new(Origin::default(), renamed));
+    }
+    Ok((Work::of(repo, &all, committed, counting)?, all))
+}
+
+/// Returns the steps of `candidates` that led to `committed`, which was committed at the time `made`; none if no agent
+/// contributed.
+pub(super) fn steps_to(
+    repo: &Repo,
+    candidates: &[Candidate],
+    (committed, made): (&[Change], Option<When>),
+    renamed: &[Change],
+) -> Result<Vec<Step>> {
+    let mut parts = parts(repo, candidates, committed)?;
+    let mut has_agent = false;
+    for Part { candidate, paths, .. } in &mut parts {
+        if candidate.is_live {
+            paths.extend(renamed.iter().filter_map(|change| change.old_path.clone()));
+        }
+        has_agent = has_agent || (!paths.is_empty() && candidate.has_agent(repo)?);
+    }
+    let mut all = Vec::new();
+    // A person may have saved a thousand times. Finding that no agent contributed is fast; collecting the steps is slow.
+    if has_agent {
+        for part in parts {
+            part.add_steps(repo, made, &mut all)?;
+        }
+    }
+    Ok(all)
+}
+
+/// Returns for each of `candidates` the part of `committed` that may be its work.
+fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> Result<Vec<Part<'c>>> {
+    let mut parts = Vec::with_capacity(candidates.len());
+    let live = candidates.iter().find(|candidate| candidate.is_live);
+    // Read on first use: a chain may be long.
+    let (carriers, done) = (OnceCell::new(), OnceCell::new());
+    for candidate in candidates {
+        let mut part = candidate.part(repo, committed)?;
+        let Some(live) = live.filter(|_| !candidate.is_live) else {
+            parts.push(part);
+            continue;
+        };
+        // If the live shadow has the same work, because it was carried forward there or a session did it again, only the live
+        // shadow gets credit: its steps have the work in the right order.
+        for change in committed {
+            let path = part.name_of(change).clone();
+            if !live.touches(&path) || !part.paths.contains(&path) {
+                continue;
+            }
+            let carriers = carriers.get_or_init(|| Carriers::read(repo, live.checkpoint.id));
+            let is_known = carriers.has(repo, candidate.checkpoint.id, &path);
+            let is_done = || {
+                if done.get().is_none() {
+                    let is_aside = |path: &BString| candidates.iter().any(|it| !it.is_live && it.touches(path));
+                    drop(done.set(steps(repo, &live.checkpoint, &is_aside)?));
+                }
+                let own = at(&candidate.touched, &path);
+                let steps = done.get().map(Vec::as_slice).unwrap_or_default();
+                let step = own.map_or(Ok(None), |own| first_with(repo, steps, own, change.before))?;
+                // A step without a session counts only if no agent contributed to the archived shadow either.
+                step.map_or(Ok(false), |step| Ok(step.origin.session.is_some() || !candidate.has_agent(repo)?))
+            };
+            if is_known || is_done()? {
+                part.leave_out(&path);
+            }
+        }
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+/// Returns the first of `steps` after which a file has the work `own`, which `head` does not have.
+fn first_with<'s>(repo: &Repo, steps: &'s [Step], own: &Change, head: Option<Leaf>) -> Result<Option<&'s Step>> {
+    for step in steps {
+        let left = at(&step.changes, &own.path).and_then(|change| change.after);
+        if left.is_some() && share(repo, own, head, left)?.is_half() {
+            return Ok(Some(step));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the steps that archived shadows took to the uncommitted `changes`: work that came back with `git stash pop`,
+/// or from a commit that was undone.
+pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result<Vec<Step>> {
+    let mut found = Vec::new();
+    for waiting in taken_back(repo, base)?.into_iter().rev() {
+        found.extend(Candidate::taken_back(repo, waiting)?);
+    }
+    found.extend(candidates(repo, base, true)?);
+    let mut all = Vec::new();
+    for part in parts(repo, &found, changes)?.into_iter().filter(|part| !part.candidate.is_live) {
+        part.add_steps(repo, None, &mut all)?;
+    }
+    Ok(all)
+}

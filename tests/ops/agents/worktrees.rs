@@ -1,0 +1,82 @@
+//! Agents' hooks in one worktree of several: what the others say, and what `disable` there leaves.
+
+use std::fs;
+
+use super::{World, ends, world};
+use crate::support::{processes::described, program};
+
+const LOCAL: &str = ".claude/settings.local.json";
+
+/// Runs the program in the linked worktree, and returns what it said.
+fn in_side(world: &World, arguments: &[&str]) -> String {
+    let side = world.root().join("side");
+    if !side.exists() {
+        world.git(&["worktree", "add", "-q", "../side"]);
+    }
+    let program = program();
+    let output = world.command(program).args(arguments).current_dir(&side).output().expect("it runs");
+    assert!(output.status.success(), "{}", described(&output));
+    String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
+}
+
+#[test]
+fn a_worktree_without_the_hooks_says_where_they_are() {
+    let world = world();
+    world.done(&["enable", "--agent", "claude-code"]);
+    let said = in_side(&world, &["status"]);
+    let text = "Hooks of claude-code are installed in the main worktree, not here.\n  (use \"git checkpoint enable --agent \
+                claude-code\" to install them here, too)\n";
+    assert!(said.contains(text), "{said}");
+    let status: serde_json::Value = serde_json::from_str(&in_side(&world, &["status", "--json"])).expect("JSON");
+    let expected = serde_json::json!([{ "agent": "claude-code", "scope": "local", "worktree": "main" }]);
+    assert_eq!((&status["agents_elsewhere"], &status["agents"]), (&expected, &serde_json::json!([])));
+    let said = in_side(&world, &["doctor"]);
+    assert!(said.contains("note: claude-code: its hooks are installed in the main worktree, not here"), "{said}");
+    assert!(said.contains("'git checkpoint enable --agent claude-code' installs them here, too"), "{said}");
+    assert!(!ends(&world, 0, &["status"]).contains("installed in"));
+    // One command, and all is well.
+    in_side(&world, &["enable", "--agent", "claude-code"]);
+    for said in [in_side(&world, &["status"]), ends(&world, 0, &["status"]), in_side(&world, &["doctor"])] {
+        assert!(!said.contains("installed in"), "{said}");
+    }
+    // The main worktree lacks what a linked one has.
+    ends(&world, 0, &["disable", "--agent", "claude-code"]);
+    assert!(!world.root().join("side").join(LOCAL).exists(), "the main worktree speaks for all");
+    in_side(&world, &["enable", "--agent", "claude-code"]);
+    let said = ends(&world, 0, &["status"]);
+    assert!(said.contains("Hooks of claude-code are installed in the worktree 'side', not here."), "{said}");
+    // What was taken out there by hand is not there.
+    fs::remove_file(world.root().join("side").join(LOCAL)).expect("it is ours");
+    assert!(!ends(&world, 0, &["status"]).contains("installed in"));
+}
+
+#[test]
+fn hooks_of_the_user_hold_in_all_worktrees() {
+    let world = world();
+    world.done(&["enable", "--agent", "claude-code", "--agent", "gemini", "--user"]);
+    assert!(!in_side(&world, &["status"]).contains("installed in"));
+    // Those of the project do where the branch has them.
+    world.done(&["disable"]);
+    world.done(&["enable", "--agent", "gemini", "--project"]);
+    let said = in_side(&world, &["status"]);
+    assert!(said.contains("(use \"git checkpoint enable --agent gemini --project\" to install"), "{said}");
+    world.commit_all("agents");
+    world.git(&["-C", "../side", "merge", "-q", "main"]);
+    assert!(!in_side(&world, &["status"]).contains("installed in"));
+}
+
+#[test]
+fn disable_in_a_linked_worktree_leaves_the_files_of_the_others() {
+    let world = world();
+    world.done(&["enable", "--agent", "claude-code"]);
+    in_side(&world, &["enable", "--agent", "claude-code"]);
+    for disable in [&["disable", "--agent", "claude-code"][..], &["disable"]] {
+        let said = in_side(&world, disable);
+        assert!(said.contains("claude-code still calls git-checkpoint in another worktree: '"), "{said}");
+        assert!(said.contains("/repo/.claude/settings.local.json'"), "{said}");
+        assert!(world.repo().join(LOCAL).exists() && !world.root().join("side").join(LOCAL).exists());
+    }
+    assert_eq!(world.git(&["status", "--short"]), "", "its line is left, too");
+    world.done(&["disable"]);
+    assert!(!world.repo().join(".claude").exists());
+}
