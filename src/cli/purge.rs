@@ -82,8 +82,7 @@ impl Purge {
         } else {
             print(&done, out)?;
         }
-        let is_complete = done.stay.is_empty() && done.left.is_empty();
-        Ok(if is_complete && !done.is_empty() { Exit::Done } else { Exit::No })
+        Ok(if done.is_complete() && !done.is_empty() { Exit::Done } else { Exit::No })
     }
 }
 
@@ -129,6 +128,10 @@ fn stays(plan: &Purged) -> Vec<String> {
         let path = phrase::quoted(&kept.path);
         let commit = kept.commit.map(|id| phrase::short(&id));
         lines.push(match (&commit, &kept.r#ref) {
+            (Some(id), name) if kept.path.is_empty() => {
+                let name = name.as_ref().map_or("a reflog".into(), |name| format!("'{}'", printable(name)));
+                format!("warning: the checkpoint {id} has it, and stays, because {name} leads to it")
+            }
             (Some(commit), Some(name)) => {
                 format!("warning: {path} also has it in commit {commit} on {}, which stays", printable(name))
             }

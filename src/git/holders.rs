@@ -15,6 +15,9 @@ use crate::error::Result;
 /// How many commits that add or remove an object we look at.
 const MOST_COMMITS: &str = "-10";
 
+/// Lets git go on where an object is missing: in a partial clone, or where a damaged checkpoint was set aside.
+const MAY_MISS: &str = "--missing=allow-any";
+
 /// Where the user keeps an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -40,7 +43,8 @@ impl Repo {
     pub(crate) fn objects_behind(&self, tips: &[ObjectId], ours: &str) -> Result<HashMap<ObjectId, BString>> {
         let input = lines(tips.iter());
         let exclude = format!("--exclude={ours}*");
-        let arguments = ["rev-list", "--objects", "--ignore-missing", "--stdin", "--not", &exclude, "--all"];
+        let mut arguments = vec!["rev-list", "--objects", "--ignore-missing", MAY_MISS, "--stdin"];
+        arguments.extend(["--not", &exclude, "--all"]);
         let listed = self.run_git(&arguments, Some(input.as_bytes()))?;
         let object = |line: &[u8]| {
             let (id, path) = line.split_once_str(" ").unwrap_or((line, b""));
@@ -50,23 +54,24 @@ impl Repo {
     }
 
     /// Returns those of `wanted` that refs hold, a HEAD, a reflog or an index of any worktree, or one of the commits `others`. With
-    /// `ours`, refs whose names begin so do not count, nor do their reflogs.
+    /// `ours`, refs whose names begin so do not count, nor do their reflogs. `beside` is a directory with more objects.
     pub(crate) fn held(
         &self,
         wanted: &HashSet<ObjectId>,
         others: &[ObjectId],
         ours: Option<&str>,
+        beside: Option<&Path>,
     ) -> Result<HashSet<ObjectId>> {
         if wanted.is_empty() {
             return Ok(HashSet::new());
         }
         let logged = self.logged_ids(ours)?;
-        let there = others.iter().chain(logged.iter().filter(|id| self.has_object(**id)));
         let exclude = ours.map(|ours| format!("--exclude={ours}*"));
-        let mut arguments = vec!["rev-list", "--objects", "--no-object-names", "--ignore-missing"];
+        let mut arguments = vec!["rev-list", "--objects", "--no-object-names", "--ignore-missing", MAY_MISS];
         arguments.extend(exclude.as_deref());
         arguments.extend(["--all", "--indexed-objects", "--stdin"]);
-        let listed = self.run_git(&arguments, Some(lines(there).as_bytes()))?;
+        let tips = lines(others.iter().chain(&logged));
+        let listed = self.run_git_with_objects(&arguments, tips.as_bytes(), beside)?;
         let ids = listed.lines().filter_map(|line| ObjectId::from_hex(line).ok());
         Ok(ids.filter(|id| wanted.contains(id)).collect())
     }
@@ -122,12 +127,16 @@ impl Repo {
             }
         }
         let Some((commit, path)) = place else { return Ok(None) };
+        Ok(Some(Place { commit, path, name: self.name_leading_to(commit, ours)? }))
+    }
+
+    /// Returns a ref that leads to `commit`, except those whose names begin with `ours`.
+    pub(crate) fn name_leading_to(&self, commit: ObjectId, ours: &str) -> Result<Option<BString>> {
         let contains = format!("--contains={commit}");
         let listed = self.try_git(&["for-each-ref", "--format=%(refname:short)%00%(refname)", &contains], None)?;
-        let names = listed.stdout.lines().filter_map(|line| line.split_once_str("\0"));
-        let name =
-            names.filter(|(_, full)| !full.starts_with_str(ours)).map(|(short, _)| short.as_bstr().to_owned()).next();
-        Ok(Some(Place { commit, path, name }))
+        let mut names = listed.stdout.lines().filter_map(|line| line.split_once_str("\0"));
+        let name = names.find(|(_, full)| !full.starts_with_str(ours));
+        Ok(name.map(|(short, _)| short.as_bstr().to_owned()))
     }
 
     /// Removes the reflogs of refs that begin with `ours`: they have the ids of what the refs led to.
@@ -151,7 +160,7 @@ fn lines<'i>(ids: impl Iterator<Item = &'i ObjectId>) -> String {
 }
 
 /// Returns the files below `directory`; does not follow links.
-fn files_below(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         match entry.file_type() {
@@ -160,5 +169,6 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
             _ => {}
         }
     }
+    files.sort();
     files
 }

@@ -67,7 +67,7 @@ pub(crate) mod readable_part;
 mod ref_files;
 mod ref_store;
 pub(crate) mod refs;
-mod remove_objects;
+pub(crate) mod remove_objects;
 mod renames;
 mod repack;
 mod repo;

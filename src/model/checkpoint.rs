@@ -3,7 +3,7 @@
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{contributor::Contributor, refname::Base, session::is_valid_id, trailer};
+use super::{contributor::Contributor, refname::Base, secret::Secret, session::is_valid_id, trailer};
 
 /// The metadata of a checkpoint, stored as trailers of its commit message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,19 +163,19 @@ pub(crate) fn relinked(message: &str, links: &Links) -> String {
     trailer::compose(subject, body, &trailers)
 }
 
-/// Returns the `message` of a checkpoint with other texts: `replace` returns what stands in the place of a text. Subject, body and
-/// the free texts among the trailers are texts; ids and names are none. Returns none if nothing is replaced.
-pub(crate) fn with_texts(message: &str, replace: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+/// Returns the `message` of a checkpoint without the text of `secret`. Subject, body and the free texts among the trailers are
+/// texts; ids and names are none. Returns none if nothing is replaced.
+pub(crate) fn without(secret: &Secret, message: &str) -> Option<String> {
     let (subject, body, old) = trailer::parse(message);
-    let (new_subject, new_body) = (replace(subject), replace(body));
-    let mut is_changed = new_subject.is_some() || new_body.is_some();
+    let new = secret.replace_in_message(subject, body);
+    let mut is_changed = new.is_some();
     let mut trailers = Vec::new();
     for (key, text) in old {
-        let new = if [NOTE, TOOL].contains(&key) { replace(text) } else { None };
+        let new = if [NOTE, TOOL].contains(&key) { secret.replace_in(text) } else { None };
         is_changed |= new.is_some();
         trailers.push((key, new.unwrap_or_else(|| text.to_owned())));
     }
-    let (subject, body) = (new_subject.unwrap_or_else(|| subject.into()), new_body.unwrap_or_else(|| body.into()));
+    let (subject, body) = new.unwrap_or_else(|| (subject.into(), body.into()));
     is_changed.then(|| trailer::compose(&subject, &body, &trailers))
 }
 
@@ -262,6 +262,23 @@ mod tests {
         let old = links(Some('a'), Some('b'), Some("restore x"));
         assert_eq!(relinked(&written(&old), &new), written(&new));
         assert_eq!(relinked(&written(&links(None, None, None)), &new), written(&new));
+    }
+
+    #[rstest::rstest]
+    #[case::plain("my secret\n\nA: 1\n", "secret", Some("my [purged]\n\nA: 1\n"))]
+    #[case::across_subject_and_body("k: one\n\ntwo\n\nA: 1\n", "one\ntwo", Some("k: [purged]\n\n[purged]\n\nA: 1\n"))]
+    #[case::with_a_blank_line("k: one\n\ntwo\n\nA: 1\n", "one\n\ntwo", Some("k: [purged]\n\n[purged]\n\nA: 1\n"))]
+    #[case::a_prompt_of_which_the_subject_is_the_first_line(
+        "use begin\n\nA: 1\n",
+        "begin\ntwo",
+        Some("use [purged]\n\nA: 1\n")
+    )]
+    #[case::not_the_end_of_the_line("begin it\n\nA: 1\n", "begin\ntwo", None)]
+    #[case::a_name("s\n\nCheckpoint-Session: secret\n", "secret", None)]
+    #[case::a_note("s\n\nCheckpoint-Note: secret\n", "secret", Some("s\n\nCheckpoint-Note: [purged]\n"))]
+    fn a_text_is_replaced(#[case] message: &str, #[case] text: &str, #[case] expected: Option<&str>) {
+        let secret = Secret::new(&[text.into()]).expect("it can be searched for");
+        assert_eq!(without(&secret, message).as_deref(), expected);
     }
 
     #[test]

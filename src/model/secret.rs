@@ -21,6 +21,8 @@ const MOST_MEMORY: usize = 256 << 20;
 pub(crate) struct Secret {
     /// None if nothing is to be found.
     pattern: Option<Regex>,
+    /// The first lines of texts of several lines.
+    first_lines: Vec<String>,
 }
 
 impl Secret {
@@ -48,7 +50,7 @@ impl Secret {
             }
         }
         if all.is_empty() {
-            return Ok(Self { pattern: None });
+            return Ok(Self { pattern: None, first_lines: Vec::new() });
         }
         // Of two that begin alike, the longer one counts.
         all.sort_by_key(|text| std::cmp::Reverse(text.len()));
@@ -59,7 +61,7 @@ impl Secret {
             .dfa_size_limit(MOST_MEMORY)
             .build()
             .map_err(|_| "a text to purge is too long")?;
-        Ok(Self { pattern: Some(pattern) })
+        Ok(Self { pattern: Some(pattern), first_lines: all.iter().filter_map(|text| first_line(text)).collect() })
     }
 
     /// Returns true if there is no text.
@@ -100,6 +102,26 @@ impl Secret {
     pub(crate) fn replace_in(&self, text: &str) -> Option<String> {
         self.replace(text.as_bytes()).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
+
+    /// The same for a message. The subject may be the first line of a prompt: then the first line of a text is at its end.
+    pub(crate) fn replace_in_message(&self, subject: &str, body: &str) -> Option<(String, String)> {
+        let all = if body.is_empty() { subject.to_owned() } else { format!("{subject}\n\n{body}") };
+        let new = self.replace_in(&all);
+        let is_replaced = new.is_some();
+        let new = new.unwrap_or(all);
+        let (subject, body) = new.split_once('\n').unwrap_or((&new, ""));
+        let before = self.first_lines.iter().find_map(|first| subject.trim_end().strip_suffix(first.as_str()));
+        let subject = before.map_or(subject.to_owned(), |before| before.to_owned() + &String::from_utf8_lossy(PURGED));
+        (is_replaced || before.is_some()).then(|| (subject, body.trim_matches('\n').to_owned()))
+    }
+}
+
+/// Returns the first line of `text`, if there are more and it says enough.
+fn first_line(text: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(text);
+    let (first, _) = text.trim_start().split_once('\n')?;
+    let first = first.trim_end();
+    (first.chars().filter(|c| !c.is_whitespace()).count() >= SHORTEST).then(|| first.to_owned())
 }
 
 /// Returns how many characters of `text` are no blanks and were not redacted.

@@ -29,6 +29,7 @@ mod message;
 mod own_directories;
 mod prune;
 mod purge;
+mod purge_keeps;
 mod readers;
 mod records;
 mod reset;

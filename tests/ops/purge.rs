@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{World, processes::described, program};
 
-const SECRET: &str = "the \"door\" code is caf\u{e9} 4711";
+pub(super) const SECRET: &str = "the \"door\" code is caf\u{e9} 4711";
 
 /// Returns the names of files below `folder` that hold one of `spellings`, as they are or inflated.
 fn files_with(folder: &Path, spellings: &[String], found: &mut Vec<String>) {
@@ -43,7 +43,7 @@ fn spellings(text: &str) -> Vec<String> {
 }
 
 /// Returns where the repository of `world` has `text`: files, and `object` for one in a pack.
-fn places(world: &World, text: &str) -> Vec<String> {
+pub(super) fn places(world: &World, text: &str) -> Vec<String> {
     let spellings = spellings(text);
     let mut found = Vec::new();
     files_with(&world.repo().join(".git"), &spellings, &mut found);
@@ -54,7 +54,7 @@ fn places(world: &World, text: &str) -> Vec<String> {
     found
 }
 
-fn purge(world: &World, arguments: &[&str], text: &str) -> Output {
+pub(super) fn purge(world: &World, arguments: &[&str], text: &str) -> Output {
     let mut child = world
         .command(program())
         .args(["purge", "--stdin"])
@@ -68,7 +68,7 @@ fn purge(world: &World, arguments: &[&str], text: &str) -> Output {
     child.wait_with_output().expect("it ends")
 }
 
-fn purged(world: &World, text: &str) -> Value {
+pub(super) fn purged(world: &World, text: &str) -> Value {
     let output = purge(world, &["--force", "--json"], text);
     assert!(output.status.success(), "{}", described(&output));
     assert!(!described(&output).contains("4711"), "it prints no secret: {}", described(&output));

@@ -56,7 +56,7 @@ pub(super) fn purge(
     repo.forget_logs(refname::PREFIX, &tips_by_name(repo)?)?;
     let Commits { checkpoints, sides, logs: _, mut others } = Commits::read(repo)?;
     let own: HashSet<ObjectId> = checkpoints.iter().copied().collect();
-    let held = repo.held(&own, &others, None)?;
+    let held = repo.held(&own, &others, None, None)?;
     let loose: Vec<ObjectId> = checkpoints.into_iter().filter(|id| !held.contains(id)).collect();
     dropped.retain(|id| !held.contains(id));
     let gone = leading_to(repo, &loose, &dropped)?;
@@ -64,11 +64,8 @@ pub(super) fn purge(
     others.extend(loose.into_iter().filter(|id| !gone.contains(id)));
     let behind = repo.objects_behind(&gone.iter().copied().collect::<Vec<_>>(), refname::PREFIX)?;
     others.extend(sides.into_iter().filter(|id| !behind.contains_key(id)));
-    let mut objects: HashSet<ObjectId> = behind.into_keys().collect();
-    let needed = repo.held(&objects, &others, None)?;
-    objects.retain(|id| !needed.contains(id));
-    plan.stay = repo.remove_objects(&objects)?.into_iter().map(|id| id.to_string()).collect();
-    plan.objects = objects.len() - plan.stay.len();
+    let objects: HashSet<ObjectId> = behind.into_keys().collect();
+    plan.note(&repo.remove_objects(&objects, &others)?);
     worktree.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
     Ok(plan)
 }

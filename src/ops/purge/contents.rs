@@ -20,7 +20,7 @@ use crate::{
     },
     model::{
         change::Change,
-        checkpoint::{Checkpoint, with_texts},
+        checkpoint::{self, Checkpoint},
         secret::Secret,
     },
     ops::{
@@ -194,7 +194,7 @@ impl Edit for Contents<'_> {
             None
         };
         let message = self.repo.message_of(checkpoint.id)?;
-        let new_message = with_texts(&message, &|text| self.blobs.secret.replace_in(text));
+        let new_message = checkpoint::without(self.blobs.secret, &message);
         if tree_id == checkpoint.tree_id && side_id == checkpoint.side_id && new_message.is_none() {
             return Ok(None);
         }

@@ -11,6 +11,7 @@ use gix::ObjectId;
 use super::text::replace_lines;
 use crate::{
     error::{Context as _, Kind, Result},
+    git::holders::files_below,
     model::{secret::Secret, slot::Slot, step::Content, turns::Turns},
     state::{self, journal::Journal, turns},
 };
@@ -152,18 +153,4 @@ pub(super) fn remove_cache(git_dir: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// Returns the files below `directory`; does not follow links.
-fn files_below(directory: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => files.extend(files_below(&entry.path())),
-            Ok(kind) if kind.is_file() => files.push(entry.path()),
-            _ => {}
-        }
-    }
-    files.sort();
-    files
 }

@@ -60,6 +60,9 @@ pub fn purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
 fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) -> Result<bool>) -> Result<Purged> {
     let secret = Secret::new(&options.texts).map_err(Error::user)?;
     let repo = &context.repo;
+    if !options.dry_run {
+        repo.wait_for_git()?;
+    }
     let worktree = if options.dry_run { lock(context)? } else { lock_and_follow(context)? };
     let (git_dirs, _locks) = lock_others(context)?;
     let _records = records::lock(context)?;
@@ -80,6 +83,9 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
     let with_turns = purge_turns(&worktree, &git_dirs, &secret, true)?;
     let mut plan = outcome::of(context, &secret, &scan, &found, &with_turns, &contents.removed)?;
     plan.checkpoints = contents.checkpoints.len();
+    let having: HashSet<ObjectId> = contents.checkpoints.iter().copied().collect();
+    let held = repo.held(&having, &scan.others, Some(refname::PREFIX), None)?;
+    plan.note_held(repo, &held.into_iter().collect())?;
     plan.rewritten = work.copied.len();
     (plan.prompts, plan.transcripts) = work.counts;
     plan.paths = paths_of(&scan, work.blobs.iter().chain(&scan.at_paths)).into_iter().collect();
@@ -113,10 +119,11 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
     let names: Vec<String> = work.updates.iter().map(|update| update.name.clone()).collect();
     repo.forget_logs(refname::PREFIX, &names)?;
     written.check_and_release()?;
-    let held = repo.held(&work.gone, &scan.others, None)?;
-    let gone: HashSet<ObjectId> = work.gone.difference(&held).copied().collect();
-    plan.stay = repo.remove_objects(&gone)?.into_iter().map(|id| id.to_string()).collect();
-    plan.objects = gone.len() - plan.stay.len();
+    let removal = repo.remove_objects(&work.gone, &scan.others)?;
+    plan.note(&removal);
+    let held_now = |ids: &BTreeSet<ObjectId>| ids.iter().copied().filter(|id| removal.held.contains(id)).collect();
+    plan.note_held(repo, &held_now(&contents.checkpoints))?;
+    plan.kept.extend(outcome::kept(repo, &scan, &held_now(&work.blobs))?);
     context.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
     Ok(plan)
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::{contents::paths_of, files::Found, scan::Scan};
 use crate::{
     error::Result,
+    git::{Repo, remove_objects::Removal},
     model::{id_text, path_text, refname, secret::Secret},
     ops::Context,
 };
@@ -19,13 +20,13 @@ use crate::{
 /// For how many files we look for a commit of the user that has them.
 const MOST_PLACES: usize = 20;
 
-/// A file with the text that the user holds, too.
+/// A file or a checkpoint with the text that the user holds, too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Kept {
-    /// The file.
+    /// The file; empty for a checkpoint.
     #[serde(serialize_with = "path_text::serialize")]
     pub path: BString,
-    /// A commit that has it so; none if it is only staged or in a lost commit.
+    /// A commit that has it so, or the checkpoint; none if it is only staged or in a lost commit.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub commit: Option<ObjectId>,
     /// A ref that leads to the commit.
@@ -73,6 +74,28 @@ impl Purged {
     pub fn is_empty(&self) -> bool {
         self.checkpoints + self.rewritten + self.prompts + self.transcripts + self.files.len() + self.objects == 0
     }
+
+    /// Notes what became of the objects.
+    pub(super) fn note(&mut self, removal: &Removal) {
+        self.stay = removal.stay.iter().map(ToString::to_string).collect();
+        self.objects = removal.gone.len();
+    }
+
+    /// Returns true if nothing is left that was to be removed.
+    pub fn is_complete(&self) -> bool {
+        self.stay.is_empty() && self.left.is_empty() && self.kept.iter().all(|kept| !kept.path.is_empty())
+    }
+
+    /// Notes `checkpoints` that have the text and stay, because a ref or a reflog of the user leads to them.
+    pub(super) fn note_held(&mut self, repo: &Repo, checkpoints: &BTreeSet<ObjectId>) -> Result<()> {
+        for id in checkpoints {
+            if self.kept.iter().all(|kept| kept.commit != Some(*id)) {
+                let name = repo.name_leading_to(*id, refname::PREFIX)?.map(|name| name.to_str_lossy().into_owned());
+                self.kept.push(Kept { path: BString::default(), commit: Some(*id), r#ref: name });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Returns what is known before the plan: what stays.
@@ -93,16 +116,7 @@ pub(super) fn of(
     files.extend(turns.iter().map(|git_dir| shown(&git_dir.join("checkpoint/turns.toml"))));
     files.sort();
     let left = found.left.iter().map(|path| shown(path)).collect();
-    let mut kept = Vec::new();
-    for (number, id) in scan.of_user.iter().enumerate() {
-        let known = paths_of(scan, [id].into_iter()).into_iter().next();
-        let place = if number < MOST_PLACES { repo.place_of(*id, refname::PREFIX)? } else { None };
-        let of_place = place.as_ref().map(|place| place.path.clone());
-        let (commit, name) = place.map_or((None, None), |place| (Some(place.commit), place.name));
-        let path = known.or(of_place).unwrap_or_default();
-        kept.push(Kept { path, commit, r#ref: name.map(|name| name.to_str_lossy().into_owned()) });
-    }
-    kept.sort_by(|a, b| a.path.cmp(&b.path));
+    let kept = kept(repo, scan, &scan.of_user)?;
     let mut paths = paths_of(scan, scan.found.iter().chain(&scan.of_user));
     paths.extend(removed.iter().cloned());
     let mut roots = vec![repo.worktree_root().to_owned()];
@@ -121,4 +135,19 @@ pub(super) fn of(
     }
     let fetched = repo.refs_below(refname::FETCHED)?.into_iter().map(|(name, _)| name).collect();
     Ok(Purged { version: 1, files, left, kept, worktree, fetched, in_names: scan.is_in_names, ..Purged::default() })
+}
+
+/// Returns where the user has the blobs `ids`.
+pub(super) fn kept(repo: &Repo, scan: &Scan, ids: &BTreeSet<ObjectId>) -> Result<Vec<Kept>> {
+    let mut kept = Vec::new();
+    for (number, id) in ids.iter().enumerate() {
+        let known = paths_of(scan, [id].into_iter()).into_iter().next();
+        let place = if number < MOST_PLACES { repo.place_of(*id, refname::PREFIX)? } else { None };
+        let of_place = place.as_ref().map(|place| place.path.clone());
+        let (commit, name) = place.map_or((None, None), |place| (Some(place.commit), place.name));
+        let path = known.or(of_place).unwrap_or_else(|| id.to_string().into());
+        kept.push(Kept { path, commit, r#ref: name.map(|name| name.to_str_lossy().into_owned()) });
+    }
+    kept.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(kept)
 }

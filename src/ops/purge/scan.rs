@@ -138,7 +138,7 @@ impl Scan {
         scan.read(repo, secret)?;
         scan.find_at(repo, paths_to_remove)?;
         let found = scan.found.union(&scan.at_paths).copied().collect();
-        let of_user = repo.held(&found, &scan.others, Some(refname::PREFIX))?;
+        let of_user = repo.held(&found, &scan.others, Some(refname::PREFIX), None)?;
         scan.found.retain(|id| !of_user.contains(id));
         scan.at_paths.retain(|id| !of_user.contains(id));
         scan.of_user.extend(of_user);
