@@ -2,7 +2,12 @@
 
 use std::ffi::OsString;
 
-use super::{Exit, call::Call, output::printable, phrase};
+use super::{
+    Exit,
+    call::{Call, with_path_hint},
+    output::printable,
+    phrase,
+};
 use crate::{
     error::Result,
     model::verdict::Why,
@@ -74,7 +79,8 @@ impl Restore {
             force: self.force,
         };
         let progress = call.progress("restoring");
-        let restored = restore::restore(&context, &options)?;
+        let restored = restore::restore(&context, &options);
+        let restored = restored.map_err(|error| with_path_hint(error, "restore", &options.target))?;
         drop(progress);
         self.format.print(&restored, RESTORED, call)
     }

@@ -10,3 +10,9 @@ run git checkpoint -C missing list
 run git checkpoint save
 git init -q --bare ../bare
 run git checkpoint -C ../bare save
+repository
+note 'a path, and no checkpoint before it'
+run git checkpoint restore README
+run git checkpoint diff README
+run git checkpoint show README
+run git checkpoint restore nothing
