@@ -22,6 +22,7 @@ mod exit;
 mod explain;
 mod external;
 mod globals;
+mod habits;
 mod hook;
 mod interrupt;
 mod list;

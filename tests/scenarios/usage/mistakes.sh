@@ -16,3 +16,9 @@ run git checkpoint restore README
 run git checkpoint diff README
 run git checkpoint show README
 run git checkpoint restore nothing
+note 'what git has'
+run git checkpoint help
+run git checkpoint checkout @{0}
+run git checkpoint restore --source=@{0} README
+run git checkpoint list -3
+run git checkpoint diff --cached
