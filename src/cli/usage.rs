@@ -23,7 +23,7 @@ pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Out
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             out.stderr("error: need a command\n");
             // Of the command that has no action, that is its own help.
-            out.stderr(&error.render().to_string());
+            out.stderr(&with_spelled_usage(&error.render().to_string()));
             Exit::Usage
         }
         kind => {
@@ -35,14 +35,14 @@ pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Out
             {
                 report.replace_range(at.., &usage_of(arguments));
             }
-            out.stderr(&in_gits_words(&report, habit.as_deref()));
+            out.stderr(&in_gits_words(&with_spelled_usage(&report), habit.as_deref()));
             Exit::Usage
         }
     }
 }
 
 fn print(error: &clap::Error, out: &mut Output) -> Exit {
-    let result = out.text(&error.render().to_string());
+    let result = out.text(&with_spelled_usage(&error.render().to_string()));
     match out.finish(result) {
         Err(error) => {
             out.error("fatal", &error);
@@ -50,6 +50,32 @@ fn print(error: &clap::Error, out: &mut Output) -> Exit {
         }
         Ok(()) => Exit::Done,
     }
+}
+
+/// Returns `line`, a usage as clap writes it, as git writes it: `[OPTIONS] [path]...` is `[<option>...] [<path>...]`.
+fn spelled(line: &str) -> String {
+    let word = |word: &str| {
+        let (open, rest) = word.split_at_checked(1).unwrap_or(("", word));
+        let (name, end) = match (open, rest.split_once(']'), rest.split_once('>')) {
+            ("[", Some(("OPTIONS", end)), _) => return format!("[<option>...]{end}"),
+            ("[", Some((name, end)), _) if !name.starts_with(['-', '<']) => (name, end),
+            ("<", _, Some((name, end))) => return format!("<{}>{end}", name.to_lowercase()),
+            _ => return word.to_owned(),
+        };
+        let (many, end) = end.strip_prefix("...").map_or(("", end), |end| ("...", end));
+        format!("[<{}>{many}]{end}", name.to_lowercase())
+    };
+    line.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns `text` with each usage in it spelled as git does.
+fn with_spelled_usage(text: &str) -> String {
+    let mut is_usage = false;
+    let line = |line: &str| {
+        is_usage = line.starts_with("Usage: ") || is_usage && line.starts_with("       ");
+        if is_usage { spelled(line) } else { line.to_owned() }
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the usage of the command that `arguments` name.
@@ -127,6 +153,18 @@ mod tests {
         assert_eq!(in_gits_words(report, None), expected);
         let expected = "error: unexpected argument '--jso' found\nhint: use x\nusage: git checkpoint list --json\n";
         assert_eq!(in_gits_words(report, Some("use x")), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::many(
+        "Usage: git checkpoint list [OPTIONS] [path]...",
+        "Usage: git checkpoint list [<option>...] [<path>...]"
+    )]
+    #[case::upper("Usage: x [OPTIONS] <COMMAND>", "Usage: x [<option>...] <command>")]
+    #[case::optional("Usage: x --patch [FROM] [TO] [-- <path>...]", "Usage: x --patch [<from>] [<to>] [-- <path>...]")]
+    #[case::option("       x <--all|name>", "       x <--all|name>")]
+    fn usages_are_spelled_as_gits(#[case] clap: &str, #[case] git: &str) {
+        assert_eq!(spelled(clap), git);
     }
 
     #[test]
