@@ -29,7 +29,7 @@ const HABITS: &[(&str, &[&str], &str)] = &[
 /// Returns what to type instead of `typed`, an unknown command, or an unknown option of `command`.
 pub(super) fn hint(command: &str, typed: &str) -> Option<String> {
     let is_count =
-        typed.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()) && rest != "");
+        typed.strip_prefix('-').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
     if command == "list" && is_count {
         return Some(format!("use '-n {}'", &typed[1..]));
     }

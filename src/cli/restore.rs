@@ -181,7 +181,7 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     if is_idle && [restored.kept.len(), restored.conflicts.len(), restored.committed.len()] == [0; 3] {
         return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
     }
-    if !restored.dry_run && !(is_idle && is_all_left(restored)) {
+    if !(restored.dry_run || is_all_left(restored)) {
         let staged = match restored.staged.len() {
             0 => String::new(),
             count => format!(", and {} in the index,", phrase::count(count, "path")),
