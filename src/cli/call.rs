@@ -154,6 +154,16 @@ impl Call {
     }
 }
 
+/// Returns `error` of `git checkpoint <command> <target>`; if no checkpoint has this name, but a file, with what to type instead.
+pub(super) fn with_path_hint(error: Error, command: &str, target: &str) -> Error {
+    let is_unknown = error.kind() == Kind::User && error.message() == format!("no checkpoint matches '{target}'");
+    if is_unknown && std::fs::symlink_metadata(target).is_ok() {
+        return error
+            .with_hint(format!("'{target}' is a path; use 'git checkpoint {command} <checkpoint> -- {target}'"));
+    }
+    error
+}
+
 /// Returns `argument`, typed in the directory `prefix`, as a path relative to `root`; empty for the root itself.
 fn inside(root: &Path, prefix: &BString, argument: &OsStr) -> Result<BString> {
     let bytes = <[u8]>::from_os_str(argument).ok_or_else(|| Error::user("a path is not readable"))?;

@@ -79,6 +79,7 @@ impl List {
             || options.until.is_some()
             || !options.paths.is_empty();
         let nothing = if options.live { NO_LIVE } else { NOTHING };
+        let wants_none = options.limit == Some(0);
         call.start_pager(&context)?;
         let now = date::now();
         let mut found = 0;
@@ -99,7 +100,7 @@ impl List {
         if !broken.is_empty() {
             call.out.hint("'git checkpoint doctor' says what to do");
         }
-        if found == 0 && broken.is_empty() && !is_json {
+        if found == 0 && broken.is_empty() && !is_json && !wants_none {
             let (what, hint) = if is_filtered { NO_MATCH } else { nothing };
             call.out.note(what)?;
             call.out.hint(hint);

@@ -23,6 +23,7 @@ mod exit;
 mod explain;
 mod external;
 mod globals;
+mod habits;
 mod hook;
 mod interrupt;
 mod list;

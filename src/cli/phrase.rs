@@ -145,6 +145,11 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
+/// Returns how to call the worktree `id`.
+pub(super) fn worktree(id: &BString) -> String {
+    if id == "main" { "the main worktree".to_owned() } else { format!("the worktree '{}'", printable(id)) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,9 +193,4 @@ mod tests {
         let origin = Origin { agent: Some("a\x1b[31m".into()), session, ..Origin::default() };
         assert_eq!(who(&origin), "a\\u{1b}[31m 0196b1f2-aaaa-7bbb");
     }
-}
-
-/// Returns how to call the worktree `id`.
-pub(super) fn worktree(id: &BString) -> String {
-    if id == "main" { "the main worktree".to_owned() } else { format!("the worktree '{}'", printable(id)) }
 }

@@ -2,7 +2,12 @@
 
 use std::ffi::OsString;
 
-use super::{Exit, call::Call, output::printable, phrase};
+use super::{
+    Exit,
+    call::{Call, with_path_hint},
+    output::printable,
+    phrase,
+};
 use crate::{
     error::Result,
     model::verdict::Why,
@@ -74,7 +79,8 @@ impl Restore {
             force: self.force,
         };
         let progress = call.progress("restoring");
-        let restored = restore::restore(&context, &options)?;
+        let restored = restore::restore(&context, &options);
+        let restored = restored.map_err(|error| with_path_hint(error, "restore", &options.target))?;
         drop(progress);
         self.format.print(&restored, RESTORED, call)
     }
@@ -175,7 +181,7 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     if is_idle && [restored.kept.len(), restored.conflicts.len(), restored.committed.len()] == [0; 3] {
         return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
     }
-    if !restored.dry_run && !(is_idle && is_all_left(restored)) {
+    if !(restored.dry_run || is_all_left(restored)) {
         let staged = match restored.staged.len() {
             0 => String::new(),
             count => format!(", and {} in the index,", phrase::count(count, "path")),

@@ -4,7 +4,7 @@ use gix::ObjectId;
 
 use super::{
     Exit,
-    call::Call,
+    call::{Call, with_path_hint},
     date,
     diff::{self, Shape},
     list,
@@ -40,7 +40,8 @@ pub(super) struct Show {
 impl Show {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
-        let shown = history::show(&context, &self.target)?;
+        let shown = history::show(&context, &self.target);
+        let shown = shown.map_err(|error| with_path_hint(error, "diff", &self.target))?;
         if self.json {
             call.out.json(&shown)?;
             return Ok(Exit::Done);

@@ -2,9 +2,12 @@
 
 use std::{ffi::OsString, io::IsTerminal as _};
 
-use clap::{CommandFactory as _, error::ErrorKind};
+use clap::{
+    CommandFactory as _,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
-use super::{Exit, commands::Cli, man, output::Output};
+use super::{Exit, commands::Cli, habits, man, output::Output};
 
 /// Answers what clap could not parse into a command: a request for help, or a mistake.
 pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Output) -> Exit {
@@ -20,25 +23,26 @@ pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Out
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             out.stderr("error: need a command\n");
             // Of the command that has no action, that is its own help.
-            out.stderr(&error.render().to_string());
+            out.stderr(&with_spelled_usage(&error.render().to_string()));
             Exit::Usage
         }
         kind => {
             let mut report = error.render().to_string();
-            // Clap would show the usage with what cannot be.
-            if kind == ErrorKind::ArgumentConflict
+            let habit = habit(error, arguments);
+            // Clap would show the usage with what cannot be, or with an option that only looks similar.
+            if (kind == ErrorKind::ArgumentConflict || habit.is_some())
                 && let Some(at) = report.find("Usage: ")
             {
                 report.replace_range(at.., &usage_of(arguments));
             }
-            out.stderr(&in_gits_words(&report));
+            out.stderr(&in_gits_words(&with_spelled_usage(&report), habit.as_deref()));
             Exit::Usage
         }
     }
 }
 
 fn print(error: &clap::Error, out: &mut Output) -> Exit {
-    let result = out.text(&error.render().to_string());
+    let result = out.text(&with_spelled_usage(&error.render().to_string()));
     match out.finish(result) {
         Err(error) => {
             out.error("fatal", &error);
@@ -46,6 +50,32 @@ fn print(error: &clap::Error, out: &mut Output) -> Exit {
         }
         Ok(()) => Exit::Done,
     }
+}
+
+/// Returns `line`, a usage as clap writes it, as git writes it: `[OPTIONS] [path]...` is `[<option>...] [<path>...]`.
+fn spelled(line: &str) -> String {
+    let word = |word: &str| {
+        let (open, rest) = word.split_at_checked(1).unwrap_or(("", word));
+        let (name, end) = match (open, rest.split_once(']'), rest.split_once('>')) {
+            ("[", Some(("OPTIONS", end)), _) => return format!("[<option>...]{end}"),
+            ("[", Some((name, end)), _) if !name.starts_with(['-', '<']) => (name, end),
+            ("<", _, Some((name, end))) => return format!("<{}>{end}", name.to_lowercase()),
+            _ => return word.to_owned(),
+        };
+        let (many, end) = end.strip_prefix("...").map_or(("", end), |end| ("...", end));
+        format!("[<{}>{many}]{end}", name.to_lowercase())
+    };
+    line.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns `text` with each usage in it spelled as git does.
+fn with_spelled_usage(text: &str) -> String {
+    let mut is_usage = false;
+    let line = |line: &str| {
+        is_usage = line.starts_with("Usage: ") || is_usage && line.starts_with("       ");
+        if is_usage { spelled(line) } else { line.to_owned() }
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the usage of the command that `arguments` name.
@@ -67,17 +97,43 @@ fn page_of(arguments: &[OsString]) -> String {
     commands.next().map_or_else(|| "git-checkpoint".into(), |name| format!("git-checkpoint-{name}"))
 }
 
-/// Turns clap's report (`error:`, `tip:`, `Usage:`, a pointer to the help) into `error:`, `hint:`, `usage:`.
-fn in_gits_words(report: &str) -> String {
+/// Returns what to type instead, if `error` is about a command or an option that git has.
+fn habit(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let kinds = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
+    let typed = kinds.iter().find_map(|kind| match error.get(*kind) {
+        Some(ContextValue::String(typed)) => Some(typed.as_str()),
+        _ => None,
+    })?;
+    let cli = Cli::command();
+    let mut named = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    let command = if error.kind() == ErrorKind::InvalidSubcommand {
+        ""
+    } else {
+        named.find_map(|name| cli.find_subcommand(name))?.get_name()
+    };
+    // Of '-3x', clap says '-3'; of '--source=HEAD', it says all.
+    habits::hint(command, typed.split('=').next().unwrap_or(typed))
+}
+
+/// Turns clap's report (`error:`, `tip:`, `Usage:`, a pointer to the help) into `error:`, `hint:`, `usage:`. `habit` is a better
+/// hint, if there is one.
+fn in_gits_words(report: &str, habit: Option<&str>) -> String {
     let mut text = String::new();
+    let (has_habit, mut habit) = (habit.is_some(), habit);
     for line in report.lines() {
         let line = line.trim_end();
         if line.is_empty() || line.starts_with("For more information") {
             continue;
         }
         match (line.trim_start().strip_prefix("tip: "), line.strip_prefix("Usage: ")) {
+            (Some(_), _) if has_habit => {}
             (Some(tip), _) => text.push_str(&format!("hint: {tip}\n")),
-            (_, Some(usage)) => text.push_str(&format!("usage: {usage}\n")),
+            (_, Some(usage)) => {
+                if let Some(habit) = habit.take() {
+                    text.push_str(&format!("hint: {habit}\n"));
+                }
+                text.push_str(&format!("usage: {usage}\n"));
+            }
             _ => text.push_str(&format!("{line}\n")),
         }
     }
@@ -94,7 +150,21 @@ mod tests {
                       Usage: git checkpoint list --json\n\nFor more information, try '--help'.\n";
         let expected = "error: unexpected argument '--jso' found\nhint: a similar argument exists: '--json'\n\
                         usage: git checkpoint list --json\n";
-        assert_eq!(in_gits_words(report), expected);
+        assert_eq!(in_gits_words(report, None), expected);
+        let expected = "error: unexpected argument '--jso' found\nhint: use x\nusage: git checkpoint list --json\n";
+        assert_eq!(in_gits_words(report, Some("use x")), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::many(
+        "Usage: git checkpoint list [OPTIONS] [path]...",
+        "Usage: git checkpoint list [<option>...] [<path>...]"
+    )]
+    #[case::upper("Usage: x [OPTIONS] <COMMAND>", "Usage: x [<option>...] <command>")]
+    #[case::optional("Usage: x --patch [FROM] [TO] [-- <path>...]", "Usage: x --patch [<from>] [<to>] [-- <path>...]")]
+    #[case::option("       x <--all|name>", "       x <--all|name>")]
+    fn usages_are_spelled_as_gits(#[case] clap: &str, #[case] git: &str) {
+        assert_eq!(spelled(clap), git);
     }
 
     #[test]

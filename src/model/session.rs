@@ -18,17 +18,6 @@ pub enum Phase {
     Ended,
 }
 
-impl Phase {
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Active => "active",
-            Self::Ended => "ended",
-        }
-    }
-}
-
 /// What happens to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionEvent {
@@ -264,7 +253,12 @@ mod tests {
     fn the_manual_draws_the_table() {
         let page = include_str!("../../man/git-checkpoint-session.1").replace("\\-", "-");
         for phase in PHASES {
-            let name = |phase: Option<Phase>, none| phase.map_or(none, Phase::as_str);
+            let word = |phase: Phase| match phase {
+                Phase::Idle => "idle",
+                Phase::Active => "active",
+                Phase::Ended => "ended",
+            };
+            let name = |phase: Option<Phase>, none| phase.map_or(none, word);
             let cells = EVENTS.map(|event| name(transition(phase, event).phase, "-"));
             let is_row = |line: &str| {
                 let words: Vec<&str> = line.split_whitespace().collect();

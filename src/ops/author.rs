@@ -184,7 +184,7 @@ fn oldest(context: &Context) -> i64 {
 /// If one of them may change any file, or if the agent reported none, the session is the author. But the author is unknown if
 /// - another session has an open turn here and reports no tool calls,
 /// - the agent reported tools, and each open call names its files or is a command in the background,
-/// - the agent's process is dead, and the end of the turn is inferred, or
+/// - the agent's process is dead, or
 /// - the session reported calls in an earlier turn and none in this one.
 pub(crate) fn at_turn_end(context: &Context, session: &Session, evidence: EndEvidence) -> Result<Origin> {
     // Here, stale calls count as well.
@@ -199,7 +199,8 @@ pub(crate) fn at_turn_end(context: &Context, session: &Session, evidence: EndEvi
     if !has_named_all_files {
         let is_unknown = is_shared(context, &turns, &session.id)?
             || own.is_some_and(has_no_open_command)
-            || evidence == EndEvidence::Inferred && process::life(session.process.as_ref()) == Life::Dead
+            // Somebody else reports the end, and may have made changes since.
+            || process::life(session.process.as_ref()) == Life::Dead
             || session.has_reported_tools && own.is_none_or(|own| own.accounts.is_empty());
         return Ok(if is_unknown { unknown() } else { of_session(session, None) });
     }

@@ -67,16 +67,15 @@ pub(crate) fn update(file: &Path, common_dir: &Path, timeout: Duration, go_on: &
         lock.forget_dead();
     }
     let old = read(file)?;
-    let new = updated(old.as_bstr(), own, |path| is_enabled(path));
+    let new = updated(old.as_bstr(), own.as_deref(), is_enabled);
     if new == old { Ok(()) } else { super::replace_file_durably(file, &new) }
 }
 
 /// Returns the list `old` with the line `own`, and of its other lines those of which `is_enabled` says so.
-fn updated(old: &BStr, own: Option<Vec<u8>>, is_enabled: impl Fn(&Path) -> bool) -> Vec<u8> {
-    let is_kept =
-        |line: &&[u8]| own.as_deref() == Some(*line) || path_of(line.trim_end()).is_some_and(|it| is_enabled(&it));
+fn updated(old: &BStr, own: Option<&[u8]>, is_enabled: impl Fn(&Path) -> bool) -> Vec<u8> {
+    let is_kept = |line: &&[u8]| own == Some(*line) || path_of(line.trim_end()).is_some_and(|it| is_enabled(&it));
     let mut lines: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').filter(is_kept).collect();
-    lines.extend(own.as_deref().filter(|own| !lines.contains(own)));
+    lines.extend(own.filter(|own| !lines.contains(own)));
     lines.concat()
 }
 
@@ -92,7 +91,6 @@ mod tests {
     #[case::damaged("on\n\n\0\n/on\n", Some("/a\n"), "/on\n/a\n")]
     #[case::the_last("/off\n", None, "")]
     fn the_list_has_what_is_enabled(#[case] old: &str, #[case] own: Option<&str>, #[case] expected: &str) {
-        let own = own.map(|own| own.as_bytes().to_vec());
-        assert_eq!(updated(old.into(), own, |path| path == Path::new("/on")).as_bstr(), expected);
+        assert_eq!(updated(old.into(), own.map(str::as_bytes), |path| path == Path::new("/on")).as_bstr(), expected);
     }
 }

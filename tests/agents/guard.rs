@@ -152,9 +152,9 @@ fn a_killed_agents_open_tool_call_does_not_block_the_next_session(#[values("refu
     if policy == "strict" {
         denied(&world, "next", CONCURRENT);
     }
-    assert!(!world.done(&["session", "list"]).contains("dead"));
+    assert!(!world.done(&["session", "list"]).contains("process gone"));
     agent.kill();
-    assert!(world.done(&["session", "list"]).contains(", dead\n"));
+    assert!(world.done(&["session", "list"]).contains("process gone"));
     let payload = world.claude("PreToolUse", "next", "1").to_string();
     let output = world.send("claude-code", payload.as_bytes());
     assert_eq!(output.status.code(), Some(0), "{}", described(&output));

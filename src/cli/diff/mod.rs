@@ -5,7 +5,11 @@ mod stat;
 
 use std::ffi::OsString;
 
-use super::{Exit, call::Call, phrase};
+use super::{
+    Exit,
+    call::{Call, with_path_hint},
+    phrase,
+};
 use crate::{
     error::Result,
     model::change::Status,
@@ -110,12 +114,16 @@ impl Diff {
             content: self.content,
             ..compare::DiffOptions::default()
         };
+        let from = options.from.clone().unwrap_or_default();
+        let compare = |options: &compare::DiffOptions| {
+            compare::diff(&context, options).map_err(|error| with_path_hint(error, "diff", &from))
+        };
         if self.json {
-            call.out.json(&compare::diff(&context, &options)?)?;
+            call.out.json(&compare(&options)?)?;
             return Ok(Exit::Done);
         }
         let progress = call.progress("comparing");
-        let comparison = compare::diff(&context, &shape.needs(options))?;
+        let comparison = compare(&shape.needs(options))?;
         drop(progress);
         if is_by_default {
             call.out.aside(&compared_with(&comparison));

@@ -140,12 +140,12 @@ impl Enable {
             }
         }
         report.print(self.json, &places, call)?;
-        report.hints(self.hook_manager, &dialects, self.json, call);
         if report.is_first() && !self.json {
             for line in stored::words(&context.settings.transcript) {
-                call.out.hint(&line);
+                call.out.note(&line)?;
             }
         }
+        report.hints(self.hook_manager, &dialects, self.json, call);
         if !context.settings.enabled {
             call.out.warning("the setting 'enabled' is false, so that hooks do nothing here");
             call.out.hint("'git checkpoint config list --show-origin' shows where it is set");

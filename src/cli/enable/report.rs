@@ -32,11 +32,11 @@ impl Report {
         self.hooks.as_ref().is_some_and(HooksDone::is_incomplete) || self.files.iter().any(is_open)
     }
 
-    /// Returns true if something calls us now that did not before, or would if this were no dry run.
+    /// Returns true if something calls us now that did not before.
     pub(super) fn is_first(&self) -> bool {
         let is_new = |action: Action| matches!(action, Action::Installed | Action::Added);
         let has_new_hook = self.hooks.iter().flat_map(|hooks| &hooks.hooks).any(|hook| is_new(hook.action));
-        has_new_hook || self.files.iter().any(|file| is_new(file.action))
+        !self.dry_run && (has_new_hook || self.files.iter().any(|file| is_new(file.action)))
     }
 
     pub(super) fn print(&self, is_json: bool, places: &Places, call: &mut Call) -> Result<()> {

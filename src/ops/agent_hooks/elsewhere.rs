@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bstr::BString;
 use serde::Serialize;
 
-use super::Noted;
+use super::noted::Noted;
 use crate::model::path_text;
 
 /// An agent that calls us in another worktree only.

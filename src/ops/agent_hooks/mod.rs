@@ -8,6 +8,7 @@ mod elsewhere;
 mod exclude;
 mod file;
 mod install;
+mod noted;
 mod shared;
 mod target;
 
@@ -26,6 +27,7 @@ use crate::{
 
 pub(crate) use crate::state::{agents::Seen, repositories::FILE as REPOSITORIES};
 pub(crate) use elsewhere::Elsewhere;
+pub(crate) use noted::{Noted, noted};
 pub(crate) use shared::{leave, note_repository, other_repositories};
 pub(crate) use target::{Edit, FileDone, Target};
 
@@ -107,33 +109,6 @@ pub(crate) fn find(targets: &[Target]) -> Vec<(usize, String)> {
         target.edit.is_ours(&text).then_some(text)
     };
     targets.iter().enumerate().filter_map(|(at, target)| Some((at, text(target)?))).collect()
-}
-
-/// A file that was changed in this repository, as noted then.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Noted {
-    /// The agent's name.
-    pub agent: String,
-    /// Whom the file is for: `user`, `project` or `local`.
-    pub scope: String,
-    /// The directory that the scope stood for.
-    pub root: PathBuf,
-    /// The file, below that.
-    pub name: String,
-}
-
-/// Returns which files were changed in this repository.
-pub(crate) fn noted(context: &Context) -> Result<Vec<Noted>> {
-    let root = |entry: &Installed| {
-        let depth = Path::new(&entry.name).components().count();
-        entry.path.ancestors().nth(depth).map(Path::to_owned)
-    };
-    let installed = state::installed::read(context.repo.common_dir())?;
-    let noted = installed.into_iter().filter_map(|entry| {
-        let root = root(&entry)?;
-        Some(Noted { agent: entry.agent, scope: entry.scope, root, name: entry.name })
-    });
-    Ok(noted.collect())
 }
 
 /// Returns true if `root` is that of another worktree of this repository, which is there.

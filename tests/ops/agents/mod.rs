@@ -202,11 +202,12 @@ fn the_most_private_settings_are_taken_unless_others_are_asked_for() {
 #[test]
 fn what_is_stored_is_said_when_something_is_installed() {
     let world = world();
-    let stored = "hint: it stores files, prompts and transcripts (secrets in them are replaced) in refs of this repository, \
-                  which 'git push' does not send\nhint: 'git checkpoint config set transcript.store prompts' stores no \
-                  transcripts, 'none' no prompts, either\n";
+    let stored = "\nfiles, prompts and transcripts, secrets in them replaced, are stored in refs of this repository; 'git push' does \
+                  not send these\nto store less: 'git checkpoint config set transcript.store prompts' (no transcripts) or \
+                  'none' (no prompts, either)\n";
     for (enable, is_said) in [
-        (&["enable"][..], true),
+        (&["enable", "-n"][..], false),
+        (&["enable"], true),
         (&["enable"], false),
         (&["enable", "--agent", "claude-code"], true),
         (&["enable", "--agent", "claude-code"], false),
@@ -216,7 +217,7 @@ fn what_is_stored_is_said_when_something_is_installed() {
     }
     world.done(&["config", "set", "transcript.store", "none"]);
     let said = ends(&world, 0, &["enable", "--agent", "gemini"]);
-    assert!(said.contains("hint: it stores files in refs of this repository"), "{said}");
+    assert!(said.contains("\nfiles are stored in refs of this repository"), "{said}");
     assert!(!said.contains("transcript"), "{said}");
 }
 

@@ -1,0 +1,76 @@
+//! What people type who know git: other names of commands and options, and what to type here.
+
+/// The command (empty: none), what is typed, and what to type instead.
+const HABITS: &[(&str, &[&str], &str)] = &[
+    ("", &["help"], "'git checkpoint <command> -h' is short, 'git checkpoint man <command>' is the manual"),
+    (
+        "",
+        &["checkout", "switch", "apply", "pop", "rewind", "rollback", "revert"],
+        "'git checkpoint restore <checkpoint>' puts a checkpoint back",
+    ),
+    ("", &["create", "commit", "snapshot", "add", "stash", "push"], "'git checkpoint save' takes a checkpoint"),
+    ("", &["history", "ls", "reflog"], "'git checkpoint list' shows the checkpoints"),
+    ("", &["redo"], "a second 'git checkpoint undo' takes the first one back"),
+    (
+        "",
+        &["delete", "remove", "rm", "drop", "clear"],
+        "'git checkpoint reset' sets the checkpoints of this worktree aside, 'git checkpoint prune' drops old ones",
+    ),
+    ("list", &["--oneline"], "each checkpoint has one line already"),
+    (
+        "restore",
+        &["--source", "-s"],
+        "the checkpoint comes first: 'git checkpoint restore <checkpoint> [<pathspec>...]'",
+    ),
+    ("restore", &["--worktree", "-W"], "files are restored without an option; '--staged' restores the index, too"),
+    ("diff", &["--cached", "--staged"], "'git diff --cached' shows what is staged"),
+];
+
+/// Returns what to type instead of `typed`, an unknown command, or an unknown option of `command`.
+pub(super) fn hint(command: &str, typed: &str) -> Option<String> {
+    let is_count =
+        typed.strip_prefix('-').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
+    if command == "list" && is_count {
+        return Some(format!("use '-n {}'", &typed[1..]));
+    }
+    let found = HABITS.iter().find(|(of, words, _)| *of == command && words.contains(&typed));
+    found.map(|(_, _, instead)| (*instead).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::command("", "checkout", Some("'git checkpoint restore"))]
+    #[case::option("restore", "--source", Some("the checkpoint comes first"))]
+    #[case::of_another_command("list", "--source", None)]
+    #[case::count("list", "-3", Some("use '-n 3'"))]
+    #[case::no_count("list", "-", None)]
+    #[case::unknown("", "frobnicate", None)]
+    fn what_to_type_instead(#[case] command: &str, #[case] typed: &str, #[case] expected: Option<&str>) {
+        let hint = hint(command, typed);
+        assert_eq!(hint.is_some(), expected.is_some());
+        assert!(hint.unwrap_or_default().starts_with(expected.unwrap_or_default()));
+    }
+
+    #[test]
+    fn no_habit_is_a_command_or_an_option_of_its_own() {
+        use clap::CommandFactory as _;
+        let cli = super::super::commands::Cli::command();
+        for (of, words, _) in HABITS {
+            for word in *words {
+                match cli.find_subcommand(of) {
+                    None => assert!(cli.find_subcommand(word).is_none(), "{word}"),
+                    Some(command) => {
+                        let name = word.trim_start_matches('-');
+                        let is_short = |short: char| name.chars().eq([short]);
+                        let is_it =
+                            |it: &clap::Arg| it.get_long() == Some(name) || it.get_short().is_some_and(is_short);
+                        assert!(!command.get_arguments().any(is_it), "{of} {word}");
+                    }
+                }
+            }
+        }
+    }
+}
