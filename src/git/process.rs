@@ -182,7 +182,7 @@ impl Repo {
             .env("GIT_NO_LAZY_FETCH", "1")
             // We read objects as they are stored. Git would read others in their place (git-replace(1)), or other parents.
             .env("GIT_NO_REPLACE_OBJECTS", "1")
-            .env("GIT_GRAFT_FILE", "/dev/null")
+            .env("GIT_GRAFT_FILE", "/dev/null/none")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -37,7 +37,7 @@ fn said(world: &World, commit: &str) -> String {
 }
 
 /// Runs a command that must say `message` and change no ref.
-fn refused(world: &World, arguments: &[&str], message: &str) -> Output {
+pub(super) fn refused(world: &World, arguments: &[&str], message: &str) -> Output {
     let refs = world.git(&["for-each-ref"]);
     let output = world.checkpoint(arguments);
     assert!(matches!(output.status.code(), Some(1 | 128)), "{}", described(&output));

@@ -17,6 +17,7 @@ mod compare;
 mod doctor;
 mod doctor_objects;
 mod drop;
+mod drop_keeps;
 mod environment;
 mod events;
 mod growth;

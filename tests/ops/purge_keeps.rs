@@ -2,6 +2,7 @@
 
 use std::{fs, process::Output};
 
+use git_checkpoint::testing::ops::purge::{self as ops, Options};
 use serde_json::{Value, json};
 
 use super::purge::{SECRET, places, purge, purged};
@@ -124,6 +125,64 @@ fn what_a_replaced_commit_has_stays() {
     assert_eq!(world.git(&["--no-replace-objects", "show", "v1:k"]), format!("x\n{SECRET}\n"));
 }
 
+/// Runs a purge that must change nothing, and say `message`.
+fn refused(world: &World, arguments: &[&str], message: &str) {
+    let refs = world.git(&["for-each-ref"]);
+    let output = world.checkpoint(arguments);
+    assert!(matches!(output.status.code(), Some(1 | 128)), "{}", described(&output));
+    assert!(described(&output).contains(message), "{message}: {}", described(&output));
+    assert_eq!(world.git(&["for-each-ref"]), refs, "nothing was purged");
+}
+
+#[test]
+fn nothing_is_purged_while_a_turn_is_under_way() {
+    let world = world();
+    world.done(&["session", "prompt", "s", "--agent", "claude-code"]);
+    refused(&world, &["purge", "--force", SECRET], "the session 's' has a turn under way");
+    refused(&world, &["purge", "--force", "--path", "k"], "the session 's' has a turn under way");
+    world.done(&["session", "stop", "s"]);
+    world.git(&["worktree", "add", "-q", "../other"]);
+    world.sh("cd ../other; git checkpoint session prompt t --agent claude-code");
+    refused(&world, &["purge", "--force", SECRET], "the session 't' has a turn under way");
+    world.sh("cd ../other; git checkpoint session stop t");
+    purged(&world, SECRET);
+    assert_eq!(places(&world, SECRET), Vec::<String>::new());
+}
+
+#[test]
+fn nothing_is_purged_that_work_of_today_still_has() {
+    let text = format!("one\n{SECRET}\n");
+    let has = |what: &str, place: &str, undo: &str| {
+        let world = World::with_commit();
+        save(&world, "k", &text);
+        world.sh(&what.replace("TEXT", SECRET));
+        refused(&world, &["purge", "--force", SECRET], place);
+        world.sh(undo);
+        let output = purge(&world, &["--force"], SECRET);
+        assert!(output.status.success(), "{what}: {}", described(&output));
+        world.assert_sound(what);
+    };
+    has("true", "the worktree still has the text in 'k'", "rm k");
+    has("mv k r", "the worktree still has the text in 'r'", "rm r");
+    has("echo more >>k; git add k; rm k", "the index still has the text in 'k'", "git rm -q --cached k");
+    has(
+        "echo more >>k; git stash -q -u",
+        "'stash@{0}' still has the text in 'k'",
+        "git stash drop -q; git reflog expire --expire=all --all; git gc -q --prune=now",
+    );
+    has(
+        "git worktree add -q ../other; mv k ../other/k",
+        "the worktree 'other' still has the text in 'k'",
+        "rm ../other/k",
+    );
+    let world = World::with_commit();
+    save(&world, "k", &text);
+    refused(&world, &["purge", "--force", "--path", "k"], "the worktree still has 'k'");
+    world.remove("k");
+    world.done(&["purge", "--force", "--path", "k"]);
+    assert_eq!(places(&world, SECRET), Vec::<String>::new());
+}
+
 #[test]
 fn what_is_committed_does_not_keep_a_purge_from_the_rest() {
     let world = World::with_commit();
@@ -167,4 +226,30 @@ fn a_checkpoint_that_the_user_holds_is_named() {
         let output = purge(&world, &["--force"], SECRET);
         assert!(described(&output).contains(&tip[..7]), "{hold}: {}", described(&output));
     }
+}
+
+#[test]
+fn the_locks_are_free_while_it_asks() {
+    let world = world();
+    world.git(&["config", "checkpoint.lock-timeout", "100ms"]);
+    let context = World::context_at(&world.repo());
+    let options = Options { texts: vec![SECRET.into()], ..Options::default() };
+    let mut asked = 0;
+    let done = ops::purge(&context, &options, &mut |_| {
+        asked += 1;
+        if asked == 1 {
+            world.done(&["session", "prompt", "s", "--agent", "claude-code"]);
+            save(&world, "a", "of the agent\n");
+            world.done(&["session", "stop", "s"]);
+            // Another worktree is made, which has the text.
+            world.sh("git worktree add -q ../other");
+            world.write("../other/more", format!("2 {SECRET}\n"));
+            world.sh("cd ../other; sleep 0.03; git checkpoint save -q; rm more");
+        }
+        Ok(true)
+    });
+    let done = done.expect("it is done");
+    assert_eq!((asked, done.checkpoints), (2, 2), "{done:?}");
+    assert_eq!(places(&world, SECRET), Vec::<String>::new());
+    world.assert_sound("after the purge");
 }

@@ -8,7 +8,7 @@ use gix::ObjectId;
 use crate::{
     error::Result,
     git::Repo,
-    model::{contributor::Contributor, refname},
+    model::refname,
     ops::{
         chain::changes,
         replace::{NAMESPACES, RefMove},
@@ -54,28 +54,4 @@ pub(super) fn only_there(
 
 fn is_chain(name: &str) -> bool {
     name.starts_with(refname::SHADOWS) || name.starts_with(refname::ARCHIVE)
-}
-
-/// Returns a path that a stash entry has as a session left it in a checkpoint of `left_out`, which is in the archive: only that
-/// checkpoint says whose work it is, once the entry is popped.
-pub(super) fn stashed(repo: &Repo, left_out: &HashSet<ObjectId>) -> Result<Option<BString>> {
-    let mut trees = Vec::new();
-    for entry in repo.stash_entries()? {
-        trees.push(repo.tree_of_commit(entry)?);
-        for parent in repo.parents_of(entry)?.into_iter().skip(1) {
-            trees.push(repo.tree_of_commit(parent)?);
-        }
-    }
-    for id in left_out {
-        let checkpoint = repo.checkpoint(*id)?.filter(|it| it.origin.contributor != Contributor::Human);
-        let changed = checkpoint.map_or_else(|| Ok(Vec::new()), |checkpoint| changes(repo, &checkpoint))?;
-        for change in changed.into_iter().filter(|change| change.after.is_some()) {
-            for tree_id in &trees {
-                if repo.find_leaf(*tree_id, change.path.as_bstr())? == change.after {
-                    return Ok(Some(change.path));
-                }
-            }
-        }
-    }
-    Ok(None)
 }

@@ -17,7 +17,7 @@ use super::{
     follow::lock_and_follow,
     locking::lock,
     lookup,
-    replace::{Copier, Finished, follow, ref_moves, updates, worktree_of},
+    replace::{Copier, Finished, follow, ref_moves, refuse_if_needed, updates, worktree_of},
     session_info::open_turns,
 };
 use crate::{
@@ -81,9 +81,10 @@ pub struct DropDone {
 }
 
 impl DropDone {
-    /// Returns true if the user has to agree: something is lost.
-    fn needs_consent(&self) -> bool {
-        !self.lost.is_empty() || self.ends_undo
+    /// Returns true if nothing is lost, or no more than the user has `agreed` to.
+    fn is_agreed(&self, agreed: Option<&Self>) -> bool {
+        let is_known = |path| agreed.is_some_and(|agreed| agreed.lost.contains(path));
+        self.lost.iter().all(is_known) && (!self.ends_undo || agreed.is_some_and(|agreed| agreed.ends_undo))
     }
 }
 
@@ -100,17 +101,37 @@ pub fn drop_checkpoints(
     context.emit_failure("drop", try_drop(context, options, ask))
 }
 
-fn try_drop(context: &Context, options: &Options, ask: &mut dyn FnMut(&DropDone) -> Result<bool>) -> Result<DropDone> {
-    let worktree = if options.dry_run { lock(context)? } else { lock_and_follow(context)? };
-    drop_in(&worktree, options, ask)
+/// How far a drop came.
+pub(super) enum Step {
+    /// To its end.
+    Done(DropDone),
+    /// To the question whether that may be done.
+    Question(DropDone),
 }
 
-/// Does the same under a lock that the caller holds.
-pub(super) fn drop_in(
-    worktree: &Worktree<'_>,
-    options: &Options,
-    ask: &mut dyn FnMut(&DropDone) -> Result<bool>,
-) -> Result<DropDone> {
+fn try_drop(context: &Context, options: &Options, ask: &mut dyn FnMut(&DropDone) -> Result<bool>) -> Result<DropDone> {
+    let (mut options, mut agreed) = (options.clone(), None);
+    loop {
+        // Nobody has to wait for the answer: the lock is free while it is asked.
+        let worktree = if options.dry_run { lock(context)? } else { lock_and_follow(context)? };
+        let step = drop_in(&worktree, &options, agreed.as_ref())?;
+        drop(worktree);
+        match step {
+            Step::Done(done) => return Ok(done),
+            Step::Question(plan) => {
+                if !ask(&plan)? {
+                    return Err(Error::refused("nothing was dropped").with_hint("'--force' drops them all the same"));
+                }
+                // A name such as `@{0}` may be that of another one by now.
+                options.targets = plan.dropped.iter().map(|it| it.id.to_string()).collect();
+                agreed = Some(plan);
+            }
+        }
+    }
+}
+
+/// Does the same under a lock that the caller holds. The user has `agreed` to that.
+pub(super) fn drop_in(worktree: &Worktree<'_>, options: &Options, agreed: Option<&DropDone>) -> Result<Step> {
     let repo = &worktree.repo;
     let journal = Journal::read(repo.git_dir())?;
     if journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying) {
@@ -137,22 +158,23 @@ pub(super) fn drop_in(
     let (dropped, rewritten, dry_run) = (dropped.collect(), copier.copies.len(), options.dry_run);
     let plan = DropDone { version: 1, dropped, rewritten, refs, lost, ends_undo, dry_run };
     if options.dry_run {
-        return Ok(plan);
+        return Ok(Step::Done(plan));
     }
-    if plan.needs_consent() && !options.force && !ask(&plan)? {
-        return Err(Error::refused("nothing was dropped").with_hint("'--force' drops them all the same"));
+    if !options.force && !plan.is_agreed(agreed) {
+        return Ok(Step::Question(plan));
     }
     carry_out(worktree, copier, &plan)?;
-    Ok(plan)
+    Ok(Step::Done(plan))
 }
 
 fn carry_out(worktree: &Worktree<'_>, copier: Copier<'_, '_>, plan: &DropDone) -> Result<()> {
     let Finished { replaced, objects, .. } = copier.finish();
     let written = objects.write()?;
+    // First the files: once the refs have moved, git may collect what these named before.
+    follow(worktree, &|id| replaced.get(&id).copied())?;
     failpoint::hit("drop:before-refs");
     worktree.repo.update_refs(&updates(&plan.refs))?;
     failpoint::hit("drop:after-refs");
-    follow(worktree, &|id| replaced.get(&id).copied())?;
     written.check_and_release()?;
     let ids = plan.dropped.iter().map(|it| it.id.to_string()).collect();
     worktree.emit(&Event::Drop { ids, rewritten: plan.rewritten });
@@ -225,11 +247,7 @@ fn loses(worktree: &Worktree<'_>, left_out: &HashSet<ObjectId>, refs: &[RefMove]
     if let Some(mixed) = authors::mixed(repo, &copier, left_out, live)? {
         return Err(would_mix(repo, &mixed));
     }
-    if let Some(path) = last::stashed(repo, left_out)? {
-        let path = path_text::printable(path.as_bstr());
-        return Err(Error::refused(format!("a stash entry has '{path}' as a session left it in that checkpoint"))
-            .with_hint("nothing else says who wrote it; pop or drop the entry first"));
-    }
+    refuse_if_needed(worktree, &copier.objects.in_memory()?, left_out, copier.copies.values().copied())?;
     Ok(last::only_there(repo, left_out, refs, seen.tree_id)?.into_iter().collect())
 }
 

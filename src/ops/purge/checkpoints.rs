@@ -6,6 +6,7 @@ use gix::ObjectId;
 
 use super::{
     files::remove_cache,
+    locks::Locks,
     options::{Options, no},
     outcome::Purged,
     scan::Commits,
@@ -15,42 +16,75 @@ use crate::{
     git::Repo,
     model::{event::Event, refname},
     ops::{
-        Worktree,
-        drop::{self, drop_in},
+        Context, Worktree,
+        drop::{self, Step, drop_in},
     },
     state::failpoint,
 };
 
 /// Drops the checkpoints of `options` and deletes their objects. Those that are dropped already may be named by their ids.
 pub(super) fn purge(
-    worktree: &Worktree<'_>,
+    context: &Context,
     options: &Options,
     ask: &mut dyn FnMut(&Purged) -> Result<bool>,
 ) -> Result<Purged> {
+    let mut options = options.clone();
+    loop {
+        let locks = Locks::take(context, &options)?;
+        let targets: Vec<ObjectId> =
+            drop::targets(&locks.worktree, &options.checkpoints)?.into_iter().map(|it| it.id).collect();
+        let plan = plan(&locks.worktree, &options, &targets)?;
+        if options.dry_run {
+            return Ok(plan.purged);
+        }
+        if options.force {
+            return carry_out(&locks.worktree, plan, targets);
+        }
+        // Nobody has to wait for the answer: no lock is held while it is asked.
+        std::mem::drop(locks);
+        if !ask(&plan.purged)? {
+            return Err(no());
+        }
+        // A name such as `@{0}` may be that of another one by now.
+        options.checkpoints = targets.iter().map(ToString::to_string).collect();
+        options.force = true;
+    }
+}
+
+struct Plan {
+    purged: Purged,
+    /// Those of the checkpoints that a ref leads to.
+    live: Vec<String>,
+}
+
+fn drop_live(worktree: &Worktree<'_>, live: &[String], dry_run: bool) -> Result<usize> {
+    if live.is_empty() {
+        return Ok(0);
+    }
+    let options = drop::Options { targets: live.to_vec(), force: true, dry_run };
+    let (Step::Done(done) | Step::Question(done)) = drop_in(worktree, &options, None)?;
+    Ok(done.rewritten)
+}
+
+fn plan(worktree: &Worktree<'_>, options: &Options, targets: &[ObjectId]) -> Result<Plan> {
     let repo = &worktree.repo;
-    let targets: Vec<ObjectId> = drop::targets(worktree, &options.checkpoints)?.into_iter().map(|it| it.id).collect();
     let tips = repo.refs_below(refname::PREFIX)?.into_iter().map(|(_, id)| id).collect::<Vec<_>>();
     let mut live = Vec::new();
-    for id in &targets {
+    for id in targets {
         if repo.reaches(tips.clone(), *id, 0)? {
             live.push(id.to_string());
         }
     }
-    let mut plan = Purged { version: 1, checkpoints: targets.len(), dry_run: options.dry_run, ..Purged::default() };
-    let to_drop = |dry_run| drop::Options { targets: live.clone(), force: true, dry_run };
-    if !live.is_empty() {
-        plan.rewritten = drop_in(worktree, &to_drop(true), &mut |_| Ok(true))?.rewritten;
-    }
-    if options.dry_run {
-        return Ok(plan);
-    }
-    if !options.force && !ask(&plan)? {
-        return Err(no());
-    }
+    let rewritten = drop_live(worktree, &live, true)?;
+    let (checkpoints, dry_run) = (targets.len(), options.dry_run);
+    Ok(Plan { purged: Purged { version: 1, checkpoints, rewritten, dry_run, ..Purged::default() }, live })
+}
+
+fn carry_out(worktree: &Worktree<'_>, plan: Plan, targets: Vec<ObjectId>) -> Result<Purged> {
+    let repo = &worktree.repo;
+    let Plan { purged: mut plan, live } = plan;
     let mut dropped: HashSet<ObjectId> = targets.into_iter().collect();
-    if !live.is_empty() {
-        drop_in(worktree, &to_drop(false), &mut |_| Ok(true))?;
-    }
+    drop_live(worktree, &live, false)?;
     failpoint::hit("purge:after-drop");
     remove_cache(repo.git_dir())?;
     repo.forget_logs(refname::PREFIX, &tips_by_name(repo)?)?;

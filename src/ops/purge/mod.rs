@@ -1,21 +1,22 @@
 //! Removes a text from all that we store: checkpoints, records, transcripts, our files, reflogs of our refs, and objects.
 //!
-//! What the user holds as well (branches, tags, reflogs, the index, lost commits) stays, and is named. The plan comes first. All
-//! locks are held from the plan to the end. New objects and files come before the refs move, and old objects go last, so that
+//! What the user holds as well (branches, tags, reflogs, the index, lost commits) stays, and is named. The plan comes first. No lock
+//! is held while the user is asked; then, all are held from a second plan to the end. New objects and files come before the refs move, and old objects go last, so that
 //! after a crash, the same command does the rest.
 
 mod checkpoints;
 mod contents;
 mod files;
+mod locks;
 mod logs;
 mod options;
 mod outcome;
+mod refuse;
 mod scan;
 mod text;
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
-    fs,
     path::PathBuf,
 };
 
@@ -23,14 +24,12 @@ use gix::ObjectId;
 
 use self::{
     contents::{Contents, paths_of},
+    locks::{Locks, git_dirs_of},
     logs::Logs,
     scan::Scan,
 };
 use super::{
     Context, Worktree,
-    follow::lock_and_follow,
-    locking::lock,
-    records,
     replace::{Copier, Edit as _, Finished, Replaced, follow_in, ref_moves, updates},
     turn,
 };
@@ -38,11 +37,7 @@ use crate::{
     error::{Error, Kind, Result},
     git::{Repo, new_objects::NewObjects, refs::RefUpdate},
     model::{event::Event, refname, secret::Secret},
-    state::{
-        self, failpoint,
-        journal::{Journal, Progress},
-        lock::Lock,
-    },
+    state::failpoint,
 };
 
 pub use options::Options;
@@ -59,29 +54,49 @@ pub fn purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
 
 fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) -> Result<bool>) -> Result<Purged> {
     let secret = Secret::new(&options.texts).map_err(Error::user)?;
-    let repo = &context.repo;
-    if !options.dry_run {
-        repo.wait_for_git()?;
+    if !options.checkpoints.is_empty() {
+        return checkpoints::purge(context, options, ask);
     }
-    let worktree = if options.dry_run { lock(context)? } else { lock_and_follow(context)? };
-    let (git_dirs, _locks) = lock_others(context)?;
-    let _records = records::lock(context)?;
-    for git_dir in &git_dirs {
-        if Journal::read(git_dir)?.is_some_and(|journal| journal.progress == Progress::Applying) {
-            return Err(Error::refused(format!("a restore was interrupted in '{}'", git_dir.display())).with_hint(
-                "'git checkpoint restore --continue' there finishes it, 'git checkpoint undo' reverses it",
-            ));
+    let (mut agreed, mut done) = (None, Purged::default());
+    loop {
+        match purge_once(context, options, &secret, agreed.as_ref())? {
+            // Nobody has to wait for the answer: no lock is held while it is asked.
+            Step::Question(plan) => {
+                if !ask(&plan)? {
+                    return Err(options::no());
+                }
+                agreed = Some(plan);
+            }
+            Step::Again(plan) => done.add(plan),
+            Step::Done(plan) => {
+                done.add(plan);
+                return Ok(done);
+            }
         }
     }
-    if !options.checkpoints.is_empty() {
-        return checkpoints::purge(&worktree, options, ask);
-    }
-    let scan = Scan::of(repo, &secret, &options.paths)?;
-    let mut contents = Contents::new(repo, &secret, &scan, repo.pathspec(&options.paths)?);
-    let work = Work::plan(repo, &secret, &scan, &mut contents)?;
-    let found = files::find(&git_dirs, &secret)?;
-    let with_turns = purge_turns(&worktree, &git_dirs, &secret, true)?;
-    let mut plan = outcome::of(context, &secret, &scan, &found, &with_turns, &contents.removed)?;
+}
+
+/// How far a purge came.
+enum Step {
+    /// To the question whether that may be done.
+    Question(Purged),
+    /// To its end, but another worktree was made meanwhile.
+    Again(Purged),
+    /// To its end.
+    Done(Purged),
+}
+
+/// Purges what the user has `agreed` to.
+fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Option<&Purged>) -> Result<Step> {
+    let repo = &context.repo;
+    let locks = Locks::take(context, options)?;
+    let (worktree, git_dirs) = (&locks.worktree, &locks.git_dirs);
+    let scan = Scan::of(repo, secret, &options.paths)?;
+    let mut contents = Contents::new(repo, secret, &scan, repo.pathspec(&options.paths)?);
+    let work = Work::plan(repo, secret, &scan, &mut contents)?;
+    let found = files::find(git_dirs, secret)?;
+    let with_turns = purge_turns(worktree, git_dirs, secret, true)?;
+    let mut plan = outcome::of(context, secret, &scan, &found, &with_turns, &contents.removed)?;
     plan.checkpoints = contents.checkpoints.len();
     let having: HashSet<ObjectId> = contents.checkpoints.iter().copied().collect();
     let held = repo.held(&having, &scan.others, Some(refname::PREFIX), None)?;
@@ -92,26 +107,27 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
     plan.objects = work.gone.len();
     plan.dry_run = options.dry_run;
     if options.dry_run || plan.is_empty() {
-        return Ok(plan);
+        return Ok(Step::Done(plan));
     }
-    if !options.force && !ask(&plan)? {
-        return Err(options::no());
+    refuse::if_it_would_mix(context, secret, &options.paths, !work.blobs.is_empty())?;
+    if !options.force && !agreed.is_some_and(|agreed| agreed.covers(&plan)) {
+        return Ok(Step::Question(plan));
     }
     let is_removed = |id: &ObjectId| scan.at_paths.contains(id);
     let new_blob = |id: ObjectId| contents.blobs.new.get(&id).copied();
     let written = work.objects.write()?;
     failpoint::hit("purge:before-files");
     let replaced = |id: ObjectId| work.replaced.get(&id).copied();
-    for git_dir in &git_dirs {
+    for git_dir in git_dirs {
         files::follow_blobs(git_dir, &new_blob, &is_removed)?;
         files::remove_cache(git_dir)?;
         if git_dir != repo.git_dir() {
             follow_in(git_dir, &replaced)?;
         }
     }
-    super::replace::follow(&worktree, &replaced)?;
+    super::replace::follow(worktree, &replaced)?;
     files::remove_cache(repo.git_dir())?;
-    purge_turns(&worktree, &git_dirs, &secret, false)?;
+    purge_turns(worktree, git_dirs, secret, false)?;
     files::write(&found)?;
     failpoint::hit("purge:before-refs");
     repo.update_refs(&work.updates)?;
@@ -125,23 +141,8 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
     plan.note_held(repo, &held_now(&contents.checkpoints))?;
     plan.kept.extend(outcome::kept(repo, &scan, &held_now(&work.blobs))?);
     context.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
-    Ok(plan)
-}
-
-/// Takes the locks of all other worktrees. Returns the git directories of all, this one included.
-fn lock_others(context: &Context) -> Result<(Vec<PathBuf>, Vec<Lock>)> {
-    let repo = &context.repo;
-    let linked = fs::read_dir(repo.common_dir().join("worktrees")).into_iter().flatten().flatten();
-    let others = linked.map(|entry| entry.path()).chain([repo.common_dir().to_owned()]);
-    let real = |path: &PathBuf| fs::canonicalize(path).ok();
-    let own = real(&repo.git_dir().to_owned());
-    let (mut git_dirs, mut locks) = (vec![repo.git_dir().to_owned()], Vec::new());
-    for git_dir in others.filter(|git_dir| git_dir.is_dir() && real(git_dir) != own) {
-        let path = state::ensure_directory(&git_dir)?.join("lock");
-        locks.push(Lock::acquire(&path, context.settings.lock_timeout, &|| context.check_interrupt())?);
-        git_dirs.push(git_dir);
-    }
-    Ok((git_dirs, locks))
+    // A worktree that was made meanwhile may have saved the text.
+    Ok(if git_dirs_of(repo).len() == git_dirs.len() { Step::Done(plan) } else { Step::Again(plan) })
 }
 
 /// Changes the open turns of all worktrees. Returns the git directories whose turns have the text.

@@ -75,6 +75,32 @@ impl Purged {
         self.checkpoints + self.rewritten + self.prompts + self.transcripts + self.files.len() + self.objects == 0
     }
 
+    /// Returns true if nothing has the text in `later`, a later plan, that does not have it in this one.
+    pub(super) fn covers(&self, later: &Self) -> bool {
+        let counts = |it: &Self| [it.checkpoints, it.prompts, it.transcripts];
+        counts(self).iter().zip(counts(later)).all(|(count, later)| later <= *count)
+            && later.paths.iter().all(|path| self.paths.contains(path))
+            && later.files.iter().all(|file| self.files.contains(file))
+    }
+
+    /// Adds what a second round has done.
+    pub(super) fn add(&mut self, more: Self) {
+        let first = std::mem::replace(self, more);
+        self.checkpoints += first.checkpoints;
+        self.rewritten += first.rewritten;
+        self.prompts += first.prompts;
+        self.transcripts += first.transcripts;
+        self.objects += first.objects;
+        self.paths.extend(first.paths);
+        self.files.extend(first.files);
+        for list in [&mut self.files, &mut self.stay] {
+            list.sort();
+            list.dedup();
+        }
+        self.paths.sort();
+        self.paths.dedup();
+    }
+
     /// Notes what became of the objects.
     pub(super) fn note(&mut self, removal: &Removal) {
         self.stay = removal.stay.iter().map(ToString::to_string).collect();
