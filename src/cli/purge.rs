@@ -54,6 +54,9 @@ pub(super) struct Purge {
     json: bool,
 }
 
+/// What is not searched.
+const COMMITS: &str = "commits are not searched: 'git log --all -S<text>' finds those that brought it";
+
 impl Purge {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         use std::os::unix::ffi::OsStringExt as _;
@@ -66,6 +69,7 @@ impl Purge {
         let paths = Call::pathspecs(&context.repo, &self.paths)?;
         let (checkpoints, force, dry_run) = (self.checkpoints, self.force, self.dry_run);
         let options = purge::Options { texts, paths, checkpoints, force, dry_run };
+        let is_of_text = !options.texts.is_empty();
         let progress = call.progress("searching");
         let mut progress = Some(progress);
         let out = &mut call.out;
@@ -80,7 +84,7 @@ impl Purge {
         if self.json {
             out.json(&done)?;
         } else {
-            print(&done, out)?;
+            print(&done, is_of_text, out)?;
         }
         Ok(if done.is_complete() && !done.is_empty() { Exit::Done } else { Exit::No })
     }
@@ -148,7 +152,11 @@ fn stays(plan: &Purged) -> Vec<String> {
     }
     lines.extend(listed("warning: edit or remove it yourself: ", plan.left.iter().map(printable)));
     if plan.in_names {
-        lines.push("warning: names of files have it, and stay".into());
+        lines.push("warning: names of files, sessions, agents or refs have it, and stay".into());
+    }
+    if plan.unreachable > 0 {
+        let objects = phrase::count(plan.unreachable, "object");
+        lines.push(format!("warning: found in {objects} without a ref; 'git gc --prune=now' removes all such objects"));
     }
     lines
 }
@@ -163,7 +171,7 @@ fn listed(start: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     lines
 }
 
-fn print(done: &Purged, out: &mut Output) -> Result<()> {
+fn print(done: &Purged, is_of_text: bool, out: &mut Output) -> Result<()> {
     for line in found(done) {
         if done.dry_run { out.line(&line)? } else { out.note(&line)? }
     }
@@ -175,7 +183,11 @@ fn print(done: &Purged, out: &mut Output) -> Result<()> {
         out.warning(&format!("'{}' was fetched, is not searched, and may have it", printable(name)));
     }
     if done.is_empty() {
-        return out.note("nothing to purge was found");
+        out.note("nothing to purge was found")?;
+        if is_of_text {
+            out.hint(COMMITS);
+        }
+        return Ok(());
     }
     if done.dry_run && done.objects == 0 {
         return Ok(());
@@ -186,6 +198,9 @@ fn print(done: &Purged, out: &mut Output) -> Result<()> {
     out.note(&format!("purged; removed {}", phrase::count(done.objects, "object")))?;
     for id in done.stay.iter().take(LISTED) {
         out.warning(&format!("the object {id} is in a kept pack or in another repository, and stays"));
+    }
+    if is_of_text {
+        out.hint(COMMITS);
     }
     out.hint(
         "other clones and hosts, backups, transcripts of the agent and the history of the shell may still have it",

@@ -32,10 +32,18 @@ pub(crate) struct Place {
 impl Repo {
     /// Returns all commits that are stored, reachable or not.
     pub(crate) fn all_commits(&self) -> Result<Vec<ObjectId>> {
+        self.all_of_kind(b" commit")
+    }
+
+    /// Returns all blobs that are stored, reachable or not.
+    pub(crate) fn all_blobs(&self) -> Result<HashSet<ObjectId>> {
+        Ok(self.all_of_kind(b" blob")?.into_iter().collect())
+    }
+
+    fn all_of_kind(&self, kind: &[u8]) -> Result<Vec<ObjectId>> {
         let format = "--batch-check=%(objectname) %(objecttype)";
         let listed = self.run_git(&["cat-file", "--batch-all-objects", "--unordered", "--buffer", format], None)?;
-        let commit = |line: &[u8]| ObjectId::from_hex(line.strip_suffix(b" commit")?).ok();
-        Ok(listed.lines().filter_map(commit).collect())
+        Ok(listed.lines().filter_map(|line| ObjectId::from_hex(line.strip_suffix(kind)?).ok()).collect())
     }
 
     /// Returns the objects behind the commits `tips`, these included, each with a path of it; that of a commit is empty. Leaves out

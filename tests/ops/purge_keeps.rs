@@ -159,7 +159,7 @@ fn nothing_is_purged_that_work_of_today_still_has() {
         refused(&world, &["purge", "--force", SECRET], place);
         world.sh(undo);
         let output = purge(&world, &["--force"], SECRET);
-        assert!(output.status.success(), "{what}: {}", described(&output));
+        assert!(described(&output).contains("purged; removed"), "{what}: {}", described(&output));
         world.assert_sound(what);
     };
     has("true", "the worktree still has the text in 'k'", "rm k");
@@ -252,4 +252,80 @@ fn the_locks_are_free_while_it_asks() {
     assert_eq!((asked, done.checkpoints), (2, 2), "{done:?}");
     assert_eq!(places(&world, SECRET), Vec::<String>::new());
     world.assert_sound("after the purge");
+}
+
+#[test]
+fn names_of_sessions_stay_and_are_mentioned() {
+    let world = World::with_hooks();
+    let secret = "zanzibar-harbour-4711";
+    let id = format!("s-{secret}");
+    world.done(&["session", "prompt", &id, "--agent", "claude-code", "--message", secret]);
+    save(&world, "f", "of the agent\n");
+    world.done(&["session", "stop", &id]);
+    world.sh("git commit -q -a -m f");
+    let record = world.json(&["explain", "--json", "HEAD"]);
+    let output = purge(&world, &["--force", "--json"], secret);
+    assert_eq!(output.status.code(), Some(1), "{}", described(&output));
+    let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(done["in_names"], json!(true), "{done:#}");
+    assert!(record.to_string().contains(&id));
+    assert!(world.json(&["explain", "--json", "HEAD"]).to_string().contains(&id));
+    // The session is still known by its name.
+    world.done(&["session", "prompt", &id, "--agent", "claude-code", "--message", "more"]);
+    world.done(&["session", "stop", &id]);
+    world.assert_accounted("after the purge");
+}
+
+#[test]
+fn objects_that_nothing_leads_to_are_mentioned() {
+    let world = world();
+    world.write("../blob", format!("{SECRET} in a blob\n"));
+    world.git(&["hash-object", "-w", "../blob"]);
+    let output = purge(&world, &["--force", "--json"], SECRET);
+    let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((output.status.code(), &done["unreachable"]), (Some(1), &json!(1)), "{done:#}");
+    let output = purge(&world, &["--force"], SECRET);
+    assert!(described(&output).contains("git gc --prune=now"), "{}", described(&output));
+    world.git(&["prune", "--expire=now"]);
+    assert_eq!(places(&world, SECRET), Vec::<String>::new());
+}
+
+#[test]
+fn where_objects_are_missing_the_rest_is_purged() {
+    let world = World::with_commit();
+    world.write("d/x", "1\n");
+    world.sh("git add -A; git commit -q -m d");
+    world.write("k", format!("{SECRET}\n"));
+    world.write("d/x", "2\n");
+    world.settle();
+    world.done(&["save", "-q"]);
+    let tree = world.git(&["rev-parse", &format!("{}:d", world.shadows().join(" "))]);
+    let (start, rest) = tree.trim().split_at(2);
+    world.remove(&format!(".git/objects/{start}/{rest}"));
+    world.remove("k");
+    world.write("d/x", "3\n");
+    world.settle();
+    world.checkpoint(&["save", "-q"]);
+    let output = purge(&world, &["--force"], SECRET);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", described(&output));
+    assert_eq!(places(&world, SECRET), Vec::<String>::new(), "{}", described(&output));
+}
+
+#[test]
+fn a_partial_clone_can_be_purged() {
+    let world = World::with_commit();
+    world.git(&["config", "uploadpack.allowFilter", "true"]);
+    for number in 1..=3 {
+        world.write("d/b", format!("{number}\n"));
+        world.sh("git add -A; git commit -q -m d");
+    }
+    for filter in ["blob:none", "tree:0"] {
+        world.sh(&format!("rm -rf ../clone; git clone -q --filter={filter} \"file://$PWD\" ../clone"));
+        let secret = "zanzibar-harbour-4711";
+        world.sh(&format!(
+            "cd ../clone; echo {secret} >k; git checkpoint save -q; rm k; git checkpoint save -q; git checkpoint purge -f {secret}"
+        ));
+        let left = world.sh("cd ../clone; git cat-file --batch-all-objects --unordered --batch");
+        assert!(!left.contains(secret), "{filter}");
+    }
 }

@@ -10,10 +10,10 @@ use gix::ObjectId;
 
 use super::text::replace_lines;
 use crate::{
-    error::{Context as _, Kind, Result},
+    error::{Context as _, Error, Kind, Result},
     git::holders::files_below,
     model::{secret::Secret, slot::Slot, step::Content, turns::Turns},
-    state::{self, journal::Journal, turns},
+    state::{self, journal::Journal, lock::Lock, turns},
 };
 
 /// The files that hold no text of others, or that other code of this command changes.
@@ -35,10 +35,19 @@ const LEFT: [&str; 12] = [
 /// The files of a repository that have the text.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Those to change, with what is in them then; none: they are removed.
-    pub(super) changes: Vec<(PathBuf, Option<Vec<u8>>)>,
+    /// Those to change.
+    pub(super) changes: Vec<(PathBuf, Change)>,
     /// Those that stay as they are, because the user writes them or they name files.
     pub(super) left: Vec<PathBuf>,
+}
+
+/// What happens to a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Change {
+    /// The text is replaced.
+    Replace,
+    /// The file goes.
+    Remove,
 }
 
 /// Looks through our files in `git_dirs`. Those of open turns are not among the result: [`turns_without`] changes these.
@@ -58,26 +67,30 @@ pub(super) fn find(git_dirs: &[PathBuf], secret: &Secret) -> Result<Found> {
         if is_damaged {
             let inflated = inflated(&text);
             if secret.is_in(&text) || inflated.is_some_and(|text| secret.is_in(&text)) {
-                found.changes.push((path, None));
+                found.changes.push((path, Change::Remove));
             }
             continue;
         }
         if !secret.is_in(&text) || name == "turns.toml" {
             continue;
         }
-        let is_toml = path.extension().is_some_and(|end| end == "toml");
-        let new =
-            if is_toml { secret.replace(&text).filter(|new| is_toml_still(new)) } else { replace_lines(secret, &text) };
-        match new {
-            Some(new) if !LEFT.contains(&name) => found.changes.push((path, Some(new))),
+        match without(secret, &path, &text) {
+            Some(_) if !LEFT.contains(&name) => found.changes.push((path, Change::Replace)),
             _ => found.left.push(path),
         }
     }
     Ok(found)
 }
 
-fn is_toml_still(text: &[u8]) -> bool {
-    text.to_str().is_ok_and(|text| toml::from_str::<toml::Table>(text).is_ok())
+/// Returns the content `text` of the file `path` without the secret; none if it does not have it, or would not be read any more.
+fn without(secret: &Secret, path: &Path, text: &[u8]) -> Option<Vec<u8>> {
+    if path.extension().is_none_or(|end| end != "toml") {
+        return replace_lines(secret, text);
+    }
+    let table = |text: &[u8]| toml::from_str::<toml::Table>(text.to_str().ok()?).ok();
+    let new = secret.replace(text)?;
+    // The name of a session is that of its file, too.
+    (table(text)?.get("id") == table(&new)?.get("id")).then_some(new)
 }
 
 /// Returns the content of the file of an object; none if it is none.
@@ -89,28 +102,51 @@ fn inflated(bytes: &[u8]) -> Option<Vec<u8>> {
     (read.is_ok() || !text.is_empty()).then_some(text)
 }
 
-/// Writes what [`find`] has found.
-pub(super) fn write(found: &Found) -> Result<()> {
-    for (path, new) in &found.changes {
-        match new {
-            Some(new) => state::replace_file(path, new)?,
-            None => fs::remove_file(path).context(Kind::Internal, || format!("cannot remove '{}'", path.display()))?,
+/// Changes what [`find`] has found. The files are read again: meanwhile, other processes may have added lines.
+pub(super) fn write(found: &Found, secret: &Secret) -> Result<()> {
+    for (path, change) in &found.changes {
+        match change {
+            Change::Replace => {
+                let _lock = match path.file_name().and_then(|name| name.to_str()) {
+                    // It does no harm without: a process that holds it is about to rotate the file.
+                    Some(name) if name.starts_with("events") => Lock::try_acquire(&path.with_file_name("events.lock"))?,
+                    _ => None,
+                };
+                let text = fs::read(path).context(Kind::Internal, || format!("cannot read '{}'", path.display()))?;
+                if let Some(new) = without(secret, path, &text) {
+                    state::replace_file(path, &new)?;
+                }
+            }
+            Change::Remove => {
+                fs::remove_file(path).context(Kind::Internal, || format!("cannot remove '{}'", path.display()))?;
+            }
         }
     }
     Ok(())
 }
 
 /// Returns open turns without the text; none if they do not have it.
-pub(super) fn turns_without(turns: &Turns, secret: &Secret) -> Option<Turns> {
-    let text = secret.replace_in(&turns.to_toml())?;
-    Turns::parse(&text)
+///
+/// # Errors
+/// If they could not be read any more without it.
+pub(super) fn turns_without(turns: &Turns, secret: &Secret) -> Result<Option<Turns>> {
+    let Some(text) = secret.replace_in(&turns.to_toml()) else { return Ok(None) };
+    let parsed = Turns::parse(&text).ok_or_else(|| {
+        Error::refused("a name in 'turns.toml' has the text").with_hint("end the sessions whose names have it")
+    });
+    let mut new = parsed?;
+    // Sessions keep their names.
+    for (new, old) in new.entries.iter_mut().zip(&turns.entries) {
+        new.id.clone_from(&old.id);
+    }
+    Ok((new.to_toml() != turns.to_toml()).then_some(new))
 }
 
 /// Changes the open turns of the worktree with git directory `git_dir`, whose lock the caller holds. Returns true if they had the
 /// text.
 pub(super) fn purge_turns(git_dir: &Path, secret: &Secret, dry_run: bool) -> Result<bool> {
     let held = turns::Held::read(git_dir)?;
-    let Some(new) = turns_without(&held.get(), secret) else { return Ok(false) };
+    let Some(new) = turns_without(&held.get(), secret)? else { return Ok(false) };
     if !dry_run {
         held.edit(|turns| *turns = new);
         held.write()?;

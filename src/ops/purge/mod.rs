@@ -128,7 +128,7 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     super::replace::follow(worktree, &replaced)?;
     files::remove_cache(repo.git_dir())?;
     purge_turns(worktree, git_dirs, secret, false)?;
-    files::write(&found)?;
+    files::write(&found, secret)?;
     failpoint::hit("purge:before-refs");
     repo.update_refs(&work.updates)?;
     failpoint::hit("purge:after-refs");
@@ -153,7 +153,7 @@ fn purge_turns(worktree: &Worktree<'_>, git_dirs: &[PathBuf], secret: &Secret, d
             if files::purge_turns(git_dir, secret, dry_run)? {
                 changed.push(git_dir.clone());
             }
-        } else if let Some(new) = files::turns_without(&worktree.turns(), secret) {
+        } else if let Some(new) = files::turns_without(&worktree.turns(), secret)? {
             changed.push(git_dir.clone());
             if !dry_run {
                 worktree.edit_turns(|turns| *turns = new);

@@ -59,8 +59,10 @@ pub struct Purged {
     pub worktree: Vec<String>,
     /// Our own files that still have the text.
     pub left: Vec<String>,
-    /// True if names of files have the text: they stay.
+    /// True if names of files, refs, sessions, agents or models have the text: they stay.
     pub in_names: bool,
+    /// How many blobs have the text to which nothing leads: they stay, as they may be the user's.
+    pub unreachable: usize,
     /// The objects that could not be removed.
     pub stay: Vec<String>,
     /// The refs that were fetched from remotes, which have copies of checkpoints.
@@ -109,7 +111,11 @@ impl Purged {
 
     /// Returns true if nothing is left that was to be removed.
     pub fn is_complete(&self) -> bool {
-        self.stay.is_empty() && self.left.is_empty() && self.kept.iter().all(|kept| !kept.path.is_empty())
+        !self.in_names
+            && self.unreachable == 0
+            && self.stay.is_empty()
+            && self.left.is_empty()
+            && self.kept.iter().all(|kept| !kept.path.is_empty())
     }
 
     /// Notes `checkpoints` that have the text and stay, because a ref or a reflog of the user leads to them.
@@ -160,7 +166,17 @@ pub(super) fn of(
         }
     }
     let fetched = repo.refs_below(refname::FETCHED)?.into_iter().map(|(name, _)| name).collect();
-    Ok(Purged { version: 1, files, left, kept, worktree, fetched, in_names: scan.is_in_names, ..Purged::default() })
+    Ok(Purged {
+        version: 1,
+        files,
+        left,
+        kept,
+        worktree,
+        fetched,
+        in_names: scan.is_in_names,
+        unreachable: scan.unreachable,
+        ..Purged::default()
+    })
 }
 
 /// Returns where the user has the blobs `ids`.

@@ -35,8 +35,10 @@ pub(super) struct Scan {
     pub(super) others: Vec<ObjectId>,
     /// The objects that we wrote and that none of these leads to; perhaps some that the user holds.
     pub(super) noted: Vec<ObjectId>,
-    /// True if a name in a tree has it.
+    /// True if a name in a tree has it, of a ref, of a session, of an agent or of a model.
     pub(super) is_in_names: bool,
+    /// How many blobs have it to which nothing leads, and of which it is not known whose they are.
+    pub(super) unreachable: usize,
 }
 
 /// All commits that are stored, reachable or not.
@@ -134,8 +136,11 @@ impl Scan {
             others,
             noted,
             is_in_names: false,
+            unreachable: 0,
         };
         scan.read(repo, secret)?;
+        scan.read_names(repo, secret)?;
+        scan.read_unreachable(repo, secret)?;
         scan.find_at(repo, paths_to_remove)?;
         let found = scan.found.union(&scan.at_paths).copied().collect();
         let of_user = repo.held(&found, &scan.others, Some(refname::PREFIX), None)?;
@@ -161,6 +166,37 @@ impl Scan {
                 }
                 _ => {}
             }
+        }
+        Ok(())
+    }
+
+    /// Looks at the names that checkpoints and refs have.
+    fn read_names(&mut self, repo: &Repo, secret: &Secret) -> Result<()> {
+        if secret.is_nothing() {
+            return Ok(());
+        }
+        for id in &self.checkpoints {
+            let Some(Checkpoint { origin, .. }) = repo.checkpoint(*id)? else { continue };
+            let names = [&origin.session, &origin.agent, &origin.model, &origin.agent_id];
+            self.is_in_names |= names.into_iter().flatten().any(|name| secret.is_in(name.as_bytes()));
+        }
+        let mut refs = repo.refs_below(refname::PREFIX)?.into_iter();
+        self.is_in_names |= refs.any(|(name, _)| secret.is_in(name.as_bytes()));
+        Ok(())
+    }
+
+    /// Looks at the blobs that nothing leads to: of saves that were killed, or of the user.
+    fn read_unreachable(&mut self, repo: &Repo, secret: &Secret) -> Result<()> {
+        if secret.is_nothing() {
+            return Ok(());
+        }
+        let mut blobs = repo.all_blobs()?;
+        blobs.retain(|id| !self.paths.contains_key(id));
+        let held = repo.held(&blobs, &self.others, None, None)?;
+        let mut buffer = Vec::new();
+        for id in blobs.difference(&held) {
+            repo.check_interrupt()?;
+            self.unreachable += usize::from(secret.is_in(repo.read_object(*id, ObjectKind::Blob, &mut buffer)?));
         }
         Ok(())
     }
