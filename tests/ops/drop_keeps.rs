@@ -39,6 +39,22 @@ fn what_an_agent_wrote_and_nobody_committed_keeps_its_checkpoint(#[case] then: &
 }
 
 #[test]
+fn what_was_carried_on_or_restored_keeps_its_checkpoints() {
+    let world = World::with_hooks();
+    let tip = agent(&world, "echo 'line of the agent' >>f");
+    world.done(&["restore", "-q", "base"]);
+    world.done(&["restore", "-q", &tip]);
+    let restored = world.shadows().join(" ");
+    world.sh("mv f g");
+    refused(&world, &["drop", "-f", &tip, &restored], "the worktree has lines");
+    world.sh("mv g f; echo g >g; git add g; git commit -q -m g");
+    let carried = world.shadows().join(" ");
+    assert_ne!(carried, restored);
+    world.sh("mv f r");
+    refused(&world, &["drop", "-f", &carried], "the worktree has lines");
+}
+
+#[test]
 fn what_is_committed_or_gone_can_be_dropped() {
     let world = World::with_hooks();
     agent(&world, "echo 'line of the agent' >>f");

@@ -328,6 +328,8 @@ fn a_checkpoint_goes_with_all_that_only_it_has() {
     world.assert_sound("after the purge");
     let last = save(&format!("{SECRET}\n"));
     world.write("a", "5\n");
+    let plan = world.json(&["purge", "--dry-run", "--json", "--checkpoint", &last]);
+    assert_eq!(plan["paths"], json!(["a"]), "what is lost is named: {plan:#}");
     world.done(&["drop", "-f", &last]);
     assert!(!places(&world, SECRET).is_empty());
     world.done(&["purge", "-f", "--checkpoint", &last]);

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use bstr::BString;
 use gix::ObjectId;
 
 use super::{
@@ -57,13 +58,14 @@ struct Plan {
     live: Vec<String>,
 }
 
-fn drop_live(worktree: &Worktree<'_>, live: &[String], dry_run: bool) -> Result<usize> {
+/// Drops the checkpoints `live`. Returns how many others are written anew, and the paths whose content is lost.
+fn drop_live(worktree: &Worktree<'_>, live: &[String], dry_run: bool) -> Result<(usize, Vec<BString>)> {
     if live.is_empty() {
-        return Ok(0);
+        return Ok((0, Vec::new()));
     }
     let options = drop::Options { targets: live.to_vec(), force: true, dry_run };
     let (Step::Done(done) | Step::Question(done)) = drop_in(worktree, &options, None)?;
-    Ok(done.rewritten)
+    Ok((done.rewritten, done.lost))
 }
 
 fn plan(worktree: &Worktree<'_>, options: &Options, targets: &[ObjectId]) -> Result<Plan> {
@@ -75,9 +77,9 @@ fn plan(worktree: &Worktree<'_>, options: &Options, targets: &[ObjectId]) -> Res
             live.push(id.to_string());
         }
     }
-    let rewritten = drop_live(worktree, &live, true)?;
+    let (rewritten, paths) = drop_live(worktree, &live, true)?;
     let (checkpoints, dry_run) = (targets.len(), options.dry_run);
-    Ok(Plan { purged: Purged { version: 1, checkpoints, rewritten, dry_run, ..Purged::default() }, live })
+    Ok(Plan { purged: Purged { version: 1, checkpoints, rewritten, paths, dry_run, ..Purged::default() }, live })
 }
 
 fn carry_out(worktree: &Worktree<'_>, plan: Plan, targets: Vec<ObjectId>) -> Result<Purged> {

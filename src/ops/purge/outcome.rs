@@ -46,7 +46,7 @@ pub struct Purged {
     pub prompts: usize,
     /// How many pieces of transcripts have the text.
     pub transcripts: usize,
-    /// The paths of files in checkpoints that have the text.
+    /// The paths of files in checkpoints that have the text; of checkpoints that are to go, those whose content nothing else has.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub paths: Vec<BString>,
     /// Our own files that have the text.

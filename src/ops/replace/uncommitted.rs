@@ -14,6 +14,7 @@ use crate::{
     ops::{
         Context,
         chain::{changes, peek::worktree_tree},
+        restored_target::may_have_session,
         session_info::open_turns,
     },
 };
@@ -148,16 +149,18 @@ pub(crate) fn refuse_if_needed(
     left_out: &HashSet<ObjectId>,
     copies: impl Iterator<Item = ObjectId>,
 ) -> Result<()> {
-    let mut lines: HashSet<(Who, Vec<u8>)> = HashSet::new();
+    let (mut lines, mut brought) = (HashSet::new(), HashSet::new());
     for id in left_out {
         let Some(checkpoint) = memory.checkpoint(*id)? else { continue };
         if checkpoint.origin.contributor != Contributor::Human {
             lines.extend(added_by(memory, &checkpoint)?);
+        } else if brings_work_of_others(memory, &checkpoint)? {
+            brought.extend(added_by(memory, &checkpoint)?.into_iter().map(|(_, line)| line));
         }
     }
     for id in copies {
         if lines.is_empty() {
-            return Ok(());
+            break;
         }
         if let Some(copy) = memory.checkpoint(id)? {
             for line in added_by(memory, &copy)? {
@@ -165,19 +168,26 @@ pub(crate) fn refuse_if_needed(
             }
         }
     }
-    let lines: HashSet<Vec<u8>> = lines.into_iter().map(|(_, line)| line).collect();
+    let lines: HashSet<Vec<u8>> = lines.into_iter().map(|(_, line): (Who, _)| line).chain(brought).collect();
     if lines.is_empty() {
         return Ok(());
     }
     for place in uncommitted(context)? {
         if let Some(file) = place.find_line(&lines)? {
             let path = crate::model::path_text::printable(file.path.as_bstr());
-            let what = format!("{} has lines of an agent in '{path}' that no commit has", place.name);
-            return Err(Error::refused(what)
-                .with_hint("only the checkpoint says who wrote them: commit them or take them back before"));
+            let what = format!("{} has lines in '{path}' that only this checkpoint says are an agent's", place.name);
+            return Err(Error::refused(what).with_hint("commit them or take them back before"));
         }
     }
     Ok(())
+}
+
+/// Returns true if lines of `checkpoint` may be of others than its contributor: it restored them, carried them on, or found that
+/// they had moved.
+fn brings_work_of_others(repo: &Repo, checkpoint: &Checkpoint) -> Result<bool> {
+    let has_moved = |id| Ok(repo.read_side(id)?.moved_id.is_some());
+    let origin = &checkpoint.origin;
+    Ok(may_have_session(origin) || origin.carried.is_some() || checkpoint.side_id.map_or(Ok(false), has_moved)?)
 }
 
 /// What says whose a checkpoint is.
