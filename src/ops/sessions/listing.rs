@@ -226,6 +226,10 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
         return Err(Error::refused(format!("the session '{id}' has a turn under way"))
             .with_hint(format!("'git checkpoint session stop {id}' ends it; '--force' forgets it all the same")));
     }
+    if session.is_in(context.repo.worktree_id()) && session.phase == Phase::Active {
+        // Nothing will say any more that a tool of the session may have made what is unsaved now.
+        close_interrupted(&worktree, &mut session)?;
+    }
     turn::end(&worktree, &mut session, EndReason::Forgotten, None)?;
     let common_dir = context.repo.common_dir();
     // Its checkpoints would bring it back.
