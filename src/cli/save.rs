@@ -63,6 +63,7 @@ pub(super) struct Save {
 impl Save {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
+        let has_message = self.message.is_some();
         let options = save::SaveOptions {
             paths: self.hinted_paths(&context.repo)?,
             author: self.author(),
@@ -77,7 +78,7 @@ impl Save {
         if self.json {
             call.out.json(&saved)?;
         } else {
-            print(&saved, call)?;
+            print(&saved, has_message, call)?;
         }
         Ok(Exit::Done)
     }
@@ -149,7 +150,7 @@ pub(super) fn warn_of_skipped(skipped: &[SkippedPath], call: &mut Call) {
     }
 }
 
-fn print(saved: &Saved, call: &mut Call) -> Result<()> {
+fn print(saved: &Saved, has_message: bool, call: &mut Call) -> Result<()> {
     warn_of_skipped(&saved.skipped, call);
     warn_of_filters(&saved.unfiltered, call);
     match &saved.id {
@@ -161,7 +162,12 @@ fn print(saved: &Saved, call: &mut Call) -> Result<()> {
         Some(id) => {
             let id = call.out.paint(phrase::ID, &phrase::short(id));
             let other = if saved.skipped.is_empty() { "" } else { "else " };
-            call.out.note(&format!("nothing {other}has changed since {id}"))
+            let verified = if saved.verified { "; it is verified now" } else { "" };
+            call.out.note(&format!("nothing {other}has changed since {id}{verified}"))?;
+            if has_message {
+                call.out.hint("the message is not used; '--allow-empty' takes a checkpoint with it");
+            }
+            Ok(())
         }
         None if saved.base == Base::Unborn => {
             call.out.note("nothing to save: no commit yet, and no tracked or untracked files")

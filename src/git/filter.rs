@@ -252,8 +252,10 @@ impl<'r> Filters<'r> {
     /// If a required filter command fails, or the work is to end.
     pub(crate) fn to_worktree(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
         if self.is_for_git(path)? {
-            let done = self.to_worktree_by_git(path, blob);
-            return self.unless_interrupted(path, done);
+            // Git before 2.41 reads no attributes from a tree.
+            if let Ok(converted) = self.to_worktree_by_git(path, blob) {
+                return self.unless_interrupted(path, Ok(converted));
+            }
         }
         let done = match self.to_worktree_by_gix(path, blob) {
             Err(error) if self.may_git_know_better(&error) => self.to_worktree_by_git(path, blob).map_err(|_| error),

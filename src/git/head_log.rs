@@ -246,12 +246,12 @@ impl Repo {
         Ok(vec![HeadMove { kind, from, to, end: None, when }])
     }
 
-    /// Returns the commits that HEAD left in its last `count` moves, the last one first, each with whether a reset did
-    /// it; none without a reflog.
-    pub(crate) fn left_lately(&self, count: usize) -> Vec<(ObjectId, bool)> {
+    /// Returns the commits that HEAD left in its last `count` moves, the last one first, each with the kind of the move if the
+    /// message shows it; none without a reflog.
+    pub(crate) fn left_lately(&self, count: usize) -> Vec<(ObjectId, Option<MoveKind>)> {
         let left = |entry: Entry<'_>| {
             let old = entry.old.commit_id().filter(|old| *old != entry.new)?;
-            Some((old, entry.message.starts_with(b"reset:")))
+            Some((old, MoveKind::of_message(entry.message)))
         };
         self.head_log(None).entries().take(count).filter_map(left).collect()
     }

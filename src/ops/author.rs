@@ -98,14 +98,18 @@ pub(crate) fn commands_may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>)
 /// Notes that a save of the whole worktree has just recorded all changes, with an unknown author. A command of which no process
 /// is found now does not count as the author of later changes, unless a process is found then.
 ///
-/// Removes the calls of killed agents, and the commands that [`forget_ended`] removes.
+/// Removes the calls of killed agents, the turns of those that reported no tools, and the commands that [`forget_ended`] removes.
 pub(crate) fn note_all_saved(worktree: &Worktree<'_>) {
     let is_settled = |command: &Command| {
         command.is_settled || command_state(command, CalledBy::CommandOrUser) != CommandState::Running
     };
+    let turns = worktree.turns();
+    let silent = turns.entries.iter().filter(|entry| was_killed_in_silence(worktree, entry)).map(|entry| &entry.id);
+    let silent: BTreeSet<String> = silent.cloned().collect();
     let gone: BTreeSet<String> =
-        worktree.turns().calls().map(|(id, _)| id.to_owned()).filter(|id| is_gone(worktree, id)).collect();
+        turns.calls().map(|(id, _)| id.to_owned()).filter(|id| is_gone(worktree, id)).collect();
     worktree.edit_turns(|turns| {
+        turns.entries.retain(|entry| !silent.contains(&entry.id));
         turns.entries.iter_mut().filter(|it| gone.contains(&it.id)).for_each(|it| it.calls.clear());
         let commands = turns.entries.iter_mut().flat_map(|entry| &mut entry.calls).filter_map(|it| it.command.as_mut());
         commands.for_each(|command| command.is_settled = is_settled(command));
@@ -184,7 +188,7 @@ fn oldest(context: &Context) -> i64 {
 /// If one of them may change any file, or if the agent reported none, the session is the author. But the author is unknown if
 /// - another session has an open turn here and reports no tool calls,
 /// - the agent reported tools, and each open call names its files or is a command in the background,
-/// - the agent's process is dead, or
+/// - the agent's process is dead: then a person ends the turn, who may have made changes since, or
 /// - the session reported calls in an earlier turn and none in this one.
 pub(crate) fn at_turn_end(context: &Context, session: &Session, evidence: EndEvidence) -> Result<Origin> {
     // Here, stale calls count as well.
@@ -199,7 +203,6 @@ pub(crate) fn at_turn_end(context: &Context, session: &Session, evidence: EndEvi
     if !has_named_all_files {
         let is_unknown = is_shared(context, &turns, &session.id)?
             || own.is_some_and(has_no_open_command)
-            // Somebody else reports the end, and may have made changes since.
             || process::life(session.process.as_ref()) == Life::Dead
             || session.has_reported_tools && own.is_none_or(|own| own.accounts.is_empty());
         return Ok(if is_unknown { unknown() } else { of_session(session, None) });
@@ -317,9 +320,16 @@ fn is_run_from_elsewhere(context: &Context) -> bool {
     others.into_iter().any(|git_dir| turns::peek(&git_dir).calls().any(|(_, call)| runs_us(call)))
 }
 
-/// Returns true if the agent of `entry` is dead and had a tool in use that may have changed files.
+/// Returns true if the agent of `entry` is dead and had a tool in use that may have changed files, or reported none in this turn.
 fn was_killed_at_work(context: &Context, entry: &Entry) -> bool {
-    may_be_at_work(entry) && is_gone(context, &entry.id)
+    may_be_at_work(entry) && is_gone(context, &entry.id) || was_killed_in_silence(context, entry)
+}
+
+/// Returns true if the agent of `entry` died in its turn and reports no tools: it may have changed files up to its death.
+pub(crate) fn was_killed_in_silence(context: &Context, entry: &Entry) -> bool {
+    let is_silent = entry.turn.is_some() && entry.accounts.is_empty() && !entry.has_claim() && entry.calls.is_empty();
+    let session = is_silent.then(|| session_info::peek(context, &entry.id)).flatten();
+    session.is_some_and(|it| !it.has_reported_tools && process::life(it.process.as_ref()) == Life::Dead)
 }
 
 /// Returns true if `entry` has a tool in use, or a command in the background, that may have changed files since the last save.

@@ -51,7 +51,9 @@ pub(crate) fn is_head_followable(context: &Context) -> Result<bool> {
     let repo = &context.repo;
     let known = known_head(context);
     let Some(head) = repo.head()?.id else { return Ok(known.is_some_and(|(base, _)| base == Base::Unborn)) };
-    let Some(known) = known else { return Ok(!repo.left_lately(MOST_MOVES).iter().any(|(_, is_reset)| *is_reset)) };
+    let Some(known) = known else {
+        return Ok(!repo.left_lately(MOST_MOVES).iter().any(|(_, kind)| *kind == Some(MoveKind::Reset)));
+    };
     let (moves, _) = repo.head_moves(known, head)?;
     Ok(moves.iter().all(|moved| moved.kind != MoveKind::Reset || moved.from == Base::Commit(moved.to)))
 }

@@ -54,3 +54,21 @@ fn a_session_that_another_worktree_takes_over_leaves_no_tool_call_here() {
     assert_eq!(world.chain(), ["human g"]);
     world.finish();
 }
+
+#[rstest::rstest]
+#[case::any_file(&[])]
+#[case::its_file(&["f"])]
+fn what_is_there_when_a_session_is_forgotten_in_a_tool_is_not_a_persons_for_sure(#[case] paths: &[&str]) {
+    let world = World::with_lines();
+    world.prompt("s");
+    world.before("s", "1", paths);
+    world.add("f", "of the tool, or of a person");
+    world.done(&["session", "forget", "--force", "s"]);
+    world.add("g", "of a person");
+    world.commit();
+    let owners = world.git(&["checkpoint", "blame", "f"]);
+    assert!(!owners.lines().any(|line| line.contains("human") && line.contains("of the tool")), "{owners}");
+    let owners = world.git(&["checkpoint", "blame", "g"]);
+    assert!(!owners.lines().any(|line| line.contains(" agent ") && line.contains("of a person")), "{owners}");
+    world.finish();
+}

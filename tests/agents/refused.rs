@@ -38,6 +38,13 @@ struct Agent {
 
 impl Agent {
     fn new(world: &World) -> Self {
+        let mut agent = Self::silent(world);
+        agent.event(world, "UserPromptSubmit", "");
+        agent
+    }
+
+    /// An agent that has reported nothing yet.
+    fn silent(world: &World) -> Self {
         world.git(&["config", "checkpoint.agents.preToolScan", "0"]);
         let mut command = world.command("python3");
         let child =
@@ -45,9 +52,7 @@ impl Agent {
         let mut child = child.expect("python starts");
         let orders = child.stdin.take().expect("it is piped");
         let answers = BufReader::new(child.stdout.take().expect("it is piped"));
-        let mut agent = Self { child, orders, answers };
-        agent.event(world, "UserPromptSubmit", "");
-        agent
+        Self { child, orders, answers }
     }
 
     fn order(&mut self, order: &str) {
@@ -358,6 +363,37 @@ fn what_is_there_when_a_session_without_tools_goes_on_in_another_process_has_an_
     }
     world.done(&["session", "prompt", "t", "-q"]);
     assert_eq!(world.chain(), ["unknown f"]);
+    world.finish();
+}
+
+/// The session reports no tools, and is killed in its turn: it may have made the changes before, or a person since.
+#[rstest::rstest]
+fn what_is_there_after_a_session_without_tools_was_killed_has_an_unknown_author(
+    #[values(
+        "",
+        "save -q",
+        "doctor --fix",
+        "session stop t -q",
+        "session end t -q",
+        "session adopt t --force -q",
+        "session prompt u -q",
+        "commit"
+    )]
+    then: &str,
+) {
+    let world = World::with_lines();
+    let mut agent = Agent::silent(&world);
+    agent.order("run git checkpoint session prompt t -q");
+    agent.child.kill().expect("it is ours");
+    agent.child.wait().expect("it has ended");
+    world.add("f", "of the agent, or of a person");
+    match then {
+        "" => {}
+        "commit" => world.commit(),
+        _ => drop(world.done(&then.split(' ').collect::<Vec<_>>())),
+    }
+    let lines = world.json(&["blame", "--json", "f"])["lines"].as_array().expect("a list").clone();
+    assert_eq!(lines.last().expect("a line")["owner"], "unknown", "{lines:?}");
     world.finish();
 }
 

@@ -14,8 +14,8 @@ use crate::{
 
 /// Closes the turns of all sessions but `own` whose process is gone, and returns a note for the user about each.
 ///
-/// If a tool of such a session was running, or a command in the background, it or a human since may have made the unsaved changes;
-/// otherwise, it was a human, and nothing is saved.
+/// If a tool of such a session was running, or a command in the background, or if it reports no tools, it or a human since may
+/// have made the unsaved changes; otherwise, it was a human, and nothing is saved.
 pub(crate) fn recover(worktree: &Worktree<'_>, own: &str) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     for entry in worktree.turns().entries {
@@ -31,7 +31,8 @@ fn close(worktree: &Worktree<'_>, entry: &Entry) -> Result<Option<Saved>> {
     let has_turn = |session: &Session| session.under_way.is_some() && session.is_in(worktree.repo.worktree_id());
     let (author, turn_of) = (Author::Is(author::unknown()), Some(entry.id.clone()));
     let request = Request { author, turn_of, ends_turn: true, ..Request::default() };
-    let saved = if author::may_be_at_work(entry) { Some(save::save_worktree(worktree, &request)?.saved) } else { None };
+    let may_have_changed = author::may_be_at_work(entry) || author::was_killed_in_silence(worktree, entry);
+    let saved = if may_have_changed { Some(save::save_worktree(worktree, &request)?.saved) } else { None };
     match find_or_rebuild(worktree, &entry.id)?.filter(has_turn) {
         Some(mut session) => {
             turn::end(worktree, &mut session, EndReason::Crashed, None)?;

@@ -18,7 +18,7 @@ use crate::{
         turns::{Entry, Start},
     },
     ops::{
-        Context,
+        Context, author,
         session_info::{self, clock},
     },
     state::{owner::owner, process::life},
@@ -160,9 +160,10 @@ pub(crate) fn is_silent(context: &Context, who: Option<&Process>, seen: i64) -> 
     process::is_gone(life(who), seen, clock(), stale_after)
 }
 
-/// Returns true if the session of `entry` has used a tool here, and is gone.
+/// Returns true if the session of `entry` has used a tool here, or reports none in its turn, and is gone.
 pub(super) fn is_gone(context: &Context, entry: &Entry) -> bool {
-    entry.has_claim() && is_silent(context, entry.process.as_ref(), entry.seen)
+    let has_left = entry.has_claim() && is_silent(context, entry.process.as_ref(), entry.seen);
+    has_left || author::was_killed_in_silence(context, entry)
 }
 
 /// Returns true if the session `id` may still be running, in this worktree or elsewhere.

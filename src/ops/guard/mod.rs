@@ -163,7 +163,10 @@ pub fn release(worktree: &Worktree<'_>, session: &str) {
 
 /// Returns true if the process of `session` died during its turn here, and no tool or background command of it was running.
 pub(crate) fn died_in_turn(context: &Context, session: &str) -> bool {
-    context.turns().find(session).is_some_and(|entry| !author::may_be_at_work(entry) && facts::is_gone(context, entry))
+    context
+        .turns()
+        .find(session)
+        .is_some_and(|entry| !author::may_be_at_work(entry) && entry.has_claim() && facts::is_gone(context, entry))
 }
 
 /// Returns what `status` reports of this worktree: warnings that agents could not show, and what the guard has found.

@@ -24,6 +24,7 @@ use crate::{
     model::{
         change::Change,
         copied::Copied,
+        head_move::MoveKind,
         record::{Record, RecordId, ids_in_message},
         refname,
     },
@@ -91,6 +92,10 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
         }
     }
     let left = left_behind(repo, head)?;
+    // What an amend has removed may be committed again as well: for example, a file that was renamed and not staged yet.
+    for commit in left_lately(repo, head, |kind| kind == Some(MoveKind::Amend))? {
+        by_git.extend(log.of_commit(commit)?);
+    }
     for commit in &left {
         by_git.extend(log.of_commit(*commit)?);
         // An earlier reset may have removed other children of this commit.
@@ -186,14 +191,13 @@ fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
 ///
 /// `ORIG_HEAD` alone does not say that, because `git stash` resets, too, and sets it to HEAD. So this reads the reflog as well.
 pub(crate) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
-    left_lately(repo, head, |by_reset| by_reset)
+    left_lately(repo, head, |kind| kind == Some(MoveKind::Reset))
 }
 
-/// Does the same as [`left_behind`] for the moves of HEAD that `counts` accepts. `counts` gets true for a move by a reset.
-fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) -> Result<Vec<ObjectId>> {
+/// Does the same as [`left_behind`] for the moves of HEAD that `counts` accepts, by their kinds.
+fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(Option<MoveKind>) -> bool) -> Result<Vec<ObjectId>> {
     let lately = repo.left_lately(MOST_MOVES);
-    let mut starts: Vec<ObjectId> =
-        lately.iter().filter(|(_, by_reset)| counts(*by_reset)).map(|(id, _)| *id).collect();
+    let mut starts: Vec<ObjectId> = lately.iter().filter(|(_, kind)| counts(*kind)).map(|(id, _)| *id).collect();
     // `ORIG_HEAD` may be from an old operation.
     let is_recent = |id: &ObjectId| lately.is_empty() || lately.iter().any(|(left, _)| left == id);
     starts.extend(repo.find_ref("ORIG_HEAD")?.filter(is_recent));

@@ -8,13 +8,14 @@ use serde::Serialize;
 use super::{
     super::session_info::{self, check_id, clock, find_or_rebuild, is_elsewhere, unknown},
     super::{
-        Context,
+        Context, author,
         chain::{carry_forward::base_tree, timeline::live_tips},
         follow::lock_and_follow,
         stats::Stats,
         turn::{self, EndReason},
     },
     elsewhere::{Elsewhere, end_elsewhere},
+    events::close_interrupted,
     retry::retry_on_race,
     starting::seen_here,
     state::State,
@@ -190,6 +191,10 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     worktree.check_turns()?;
     let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(id)) };
     let is_here = session.is_in(repo.worktree_id());
+    if is_here && session.phase == Phase::Active && author::is_gone(&worktree, id) {
+        // The process that takes it over has not made the changes since the old one died.
+        close_interrupted(&worktree, &mut session)?;
+    }
     if is_elsewhere(context, &session) && !force {
         return Err(Error::refused(format!("the session '{id}' has a turn under way in '{}'", session.worktree_path))
             .with_hint(format!("'git checkpoint session stop {id}' there ends it; '--force' takes it all the same")));
@@ -220,6 +225,10 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     if session.phase == Phase::Active && !force {
         return Err(Error::refused(format!("the session '{id}' has a turn under way"))
             .with_hint(format!("'git checkpoint session stop {id}' ends it; '--force' forgets it all the same")));
+    }
+    if session.is_in(context.repo.worktree_id()) && session.phase == Phase::Active {
+        // Nothing will say any more that a tool of the session may have made what is unsaved now.
+        close_interrupted(&worktree, &mut session)?;
     }
     turn::end(&worktree, &mut session, EndReason::Forgotten, None)?;
     let common_dir = context.repo.common_dir();

@@ -443,3 +443,43 @@ fn a_sessions_work_that_a_person_stashes_in_mid_turn_stays_its_own(#[case] scrip
     assert_eq!(blamed(&desk, "f").last().map(String::as_str), Some("a last: a"));
     desk.finish();
 }
+
+/// A stash with lines of a person and of a session comes back in the turn of another session whose agent reports no tools. With
+/// `is_seen`, a third session has a turn before that.
+#[rstest::rstest]
+fn a_stash_that_comes_back_in_a_silent_turn_keeps_its_authors(
+    #[values("pop", "apply", "pop; sed -i 's/^line 9$/c nine/' f")] how: &str,
+    #[values(false, true)] is_seen: bool,
+    #[values(false, true)] are_hooks_off: bool,
+) {
+    let desk = Desk::new();
+    if are_hooks_off {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    desk.write("f", lines(&[(2, "human two")]));
+    desk.turn("a", &[("f", &lines(&[(2, "human two"), (5, "a five")])), ("new", "a new\n")]);
+    desk.sh("sed -i 's/^line 14$/human fourteen/' f; echo human more >>new; echo human k >k; git stash -q -u");
+    if is_seen {
+        desk.turn("b", &[("other", "b other\n")]);
+    }
+    desk.prompt("c");
+    desk.write("own", "c own\n");
+    desk.sh(&format!("git stash {how}"));
+    desk.stop("c");
+    for path in ["f", "new", "k", "own"] {
+        let wrong: Vec<String> = blamed(&desk, path)
+            .into_iter()
+            .filter(|line| {
+                let (text, who) = line.rsplit_once(": ").expect("an author");
+                text.split(' ').next() != Some(who)
+            })
+            .collect();
+        assert_eq!(wrong, Vec::<String>::new(), "{path}");
+    }
+    desk.commit_all();
+    desk.json(&["save"]);
+    for path in ["f", "new", "k", "own"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.finish();
+}

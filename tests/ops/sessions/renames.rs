@@ -424,3 +424,31 @@ fn uncommitted_lines_in_a_file_that_git_renames_stay_the_agents(
     assert_eq!(desk.lines(), (2, 0));
     desk.finish();
 }
+
+/// A person renames a file that has a session's committed lines, and commits or resets between its deletion and its new name.
+#[rstest::rstest]
+#[case::amended("mv f r0; git commit -qa --amend --no-edit; git add -A; git commit -qm x")]
+#[case::amended_with_a_line("mv f r0; echo human >>r0; git commit -qa --amend --no-edit; git add -A; git commit -qm x")]
+#[case::amended_and_renamed_again("mv f r; git commit -qa --amend --no-edit; mv r r0; git add -A; git commit -qm x")]
+#[case::amended_twice(
+    "mv f r0; git commit -qa --amend --no-edit; git commit -q --amend -m y --allow-empty; git add -A; git commit -qm x"
+)]
+#[case::committed("mv f r0; git commit -qam gone; git add -A; git commit -qm x")]
+fn a_sessions_lines_in_a_file_that_is_renamed_over_two_commits_stay_its_own(
+    #[case] script: &str,
+    #[values(false, true)] are_hooks_off: bool,
+) {
+    let desk = Desk::new();
+    if are_hooks_off {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.commit_all();
+    desk.json(&["save"]);
+    desk.sh(script);
+    desk.json(&["save"]);
+    let parts = desk.json(&["blame", "r0"])["lines"].as_array().expect("lines").clone();
+    let owner = |line: u64| parts.iter().find(|it| it["start"] == line).map(|it| it["owner"].clone());
+    assert_eq!(owner(3), Some("agent".into()), "{parts:?}");
+    desk.finish();
+}
