@@ -54,7 +54,8 @@ pub(crate) struct Filters<'r> {
 }
 
 impl<'r> Filters<'r> {
-    /// Returns the conversions by `rules` and `drivers`; `files` as the field.
+    /// Returns the conversions that `rules` and `drivers` make, with all settings. `files` are the attribute files of a commit or
+    /// checkpoint; none: those of the worktree count.
     fn new(repo: &'r Repo, rules: Rules, drivers: Vec<Driver>, files: Option<AttributeFiles>) -> Self {
         Self {
             repo,
@@ -252,7 +253,7 @@ impl<'r> Filters<'r> {
     /// If a required filter command fails, or the work is to end.
     pub(crate) fn to_worktree(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
         if self.is_for_git(path)? {
-            // Git before 2.41 reads no attributes from a tree.
+            // Git before 2.41 cannot read attributes from a tree: then gix converts the file as well as it can.
             if let Ok(converted) = self.to_worktree_by_git(path, blob) {
                 return self.unless_interrupted(path, Ok(converted));
             }
@@ -264,8 +265,8 @@ impl<'r> Filters<'r> {
         self.unless_interrupted(path, done)
     }
 
-    /// Returns true if only git itself converts the file `path` of a commit as git does: gix writes other byte order marks and
-    /// identifiers. For a checkpoint, that does not matter, because a save keeps the bytes that gix does not give back.
+    /// Returns true if git has to convert the file `path` of a commit, because gix writes other byte order marks and identifiers.
+    /// A checkpoint does not need git: a save keeps the bytes themselves where gix does not give them back.
     fn is_for_git(&mut self, path: &BStr) -> Result<bool> {
         if !self.follows_settings || self.files.is_none() {
             return Ok(false);

@@ -66,7 +66,7 @@ pub(super) fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (B
         }
     }
     // If HEAD is back where it was at the last look, the open turns began before HEAD was at the removed commits, so their
-    // baselines go into the shadow first. Otherwise, [`follow_from`] adds the baselines after the content of these commits.
+    // baselines go into the shadow first. Otherwise, `follow_from` adds the baselines after the content of these commits.
     let begun = if known_id == head {
         OpenTurn::add_baselines(worktree, &mut shadow, Contributor::Unknown)?
     } else {
@@ -148,9 +148,9 @@ struct Saved {
 }
 
 impl Saved {
-    /// Returns `parts`, content of a removed commit by contributor, each file with the saved work that the commit does not have:
-    /// what the commit left out is older than the turn, too. If the two conflict, the author of what the worktree has now, the
-    /// leaf after in `changes`, is unknown.
+    /// Returns `parts`, the content of a removed commit by contributor, and adds to each file the saved work that the commit left
+    /// out: that work is older than the turn, too. If the two conflict, takes the file as the worktree has it now (after, in
+    /// `changes`), with an unknown author.
     fn with_parts(
         &self,
         repo: &Repo,

@@ -117,8 +117,7 @@ pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, sha
 /// If one of `paths` is a file that was renamed since the last checkpoint, adds its old name to `paths`: the lines keep their
 /// authors only if one checkpoint has both names. Searches for old names only among the missing files that the last checkpoint
 /// has and in which it differs from HEAD. Adds no other missing file, because its new name may not be among `paths`.
-///
-/// A file may have got the name of another one.
+/// The file at a path that existed before counts as renamed, too, if another file was moved over it.
 pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
     let repo = &context.repo;
     let changed = repo.diff_trees(shadow.head_tree_id, shadow.last_tree_id())?.into_iter();

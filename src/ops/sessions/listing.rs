@@ -227,7 +227,7 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
             .with_hint(format!("'git checkpoint session stop {id}' ends it; '--force' forgets it all the same")));
     }
     if session.is_in(context.repo.worktree_id()) && session.phase == Phase::Active {
-        // Nothing will say any more that a tool of the session may have made what is unsaved now.
+        // Once the session is forgotten, nothing shows that its tools may have made the unsaved changes: save them first.
         close_interrupted(&worktree, &mut session)?;
     }
     turn::end(&worktree, &mut session, EndReason::Forgotten, None)?;

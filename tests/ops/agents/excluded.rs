@@ -2,8 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use super::{World, ends, picture, put, read, world};
-use crate::support::{processes::described, program};
+use super::{World, done_in, ends, picture, put, read, world};
 
 const LOCAL: &str = ".claude/settings.local.json";
 const PROJECT: &str = ".claude/settings.json";
@@ -191,11 +190,7 @@ fn the_line_stays_while_another_worktree_needs_it() {
     let old = fs::read(exclude(&world)).expect("git has made it");
     world.git(&["worktree", "add", "-q", "../side"]);
     let side = world.root().join("side");
-    let in_side = |arguments: &[&str]| {
-        let program = program();
-        let output = world.command(program).args(arguments).current_dir(&side).output().expect("it runs");
-        assert!(output.status.success(), "{}", described(&output));
-    };
+    let in_side = |arguments: &[&str]| done_in(&world, &side, arguments);
     in_side(&ENABLE);
     assert!(has_line(&world) && !side.join(".git/info").exists());
     assert_eq!(world.git(&["-C", side.to_str().expect("plain"), "status", "--short"]), "");

@@ -6,7 +6,7 @@ use std::{
     process::{Output, Stdio},
 };
 
-use super::{Format, Scope, World, actions, dialects, ends, home, picture, put, read, world};
+use super::{Format, Scope, World, actions, dialects, done_in, ends, home, picture, put, read, world};
 use crate::support::{processes::described, program};
 
 #[test]
@@ -293,11 +293,7 @@ fn a_worktree_that_is_gone_is_no_trouble() {
     let world = world();
     world.git(&["worktree", "add", "-q", "../side"]);
     let side = world.root().join("side");
-    let in_side = |arguments: &[&str]| {
-        let program = program();
-        let output = world.command(program).args(arguments).current_dir(&side).output().expect("it runs");
-        assert!(output.status.success(), "{}", described(&output));
-    };
+    let in_side = |arguments: &[&str]| done_in(&world, &side, arguments);
     in_side(&["enable", "--agent", "claude-code"]);
     assert!(side.join(".claude/settings.local.json").exists());
     // It is known from the other one, too.

@@ -54,6 +54,12 @@ fn world() -> World {
     World::with_commit()
 }
 
+/// Runs the program in `directory`.
+fn done_in(world: &World, directory: &Path, arguments: &[&str]) {
+    let output = world.command(program()).args(arguments).current_dir(directory).output().expect("it runs");
+    assert!(output.status.success(), "{arguments:?}: {}", described(&output));
+}
+
 fn home(world: &World) -> PathBuf {
     world.root().join("home")
 }
