@@ -38,6 +38,7 @@ mod session;
 mod settings;
 mod show;
 mod status;
+mod tour;
 mod undo;
 mod usage;
 mod verify;

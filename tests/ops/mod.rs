@@ -42,5 +42,6 @@ mod rewrite;
 mod rewrites;
 mod save;
 mod sessions;
+mod tour;
 mod trees;
 mod verify;
