@@ -30,6 +30,7 @@ enum Answer<'line> {
 
 impl Tour {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let Self {} = self;
         call.interrupt.listen_only()?;
         let shell = Shell::new()?;
         shell.prepare(REPOSITORY)?;
