@@ -36,11 +36,14 @@ pub(super) struct Restore {
     /// Restore what was staged too
     #[arg(long)]
     staged: bool,
+    /// Choose among all hunks that differ, as in `git reset --patch`
+    #[arg(short, long, conflicts_with_all = ["json", "nul", "staged"])]
+    patch: bool,
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Finish a restore that was interrupted
-    #[arg(long = "continue", conflicts_with_all = ["target", "pathspecs", "before", "all", "staged", "dry_run"])]
+    #[arg(long = "continue", conflicts_with_all = ["target", "pathspecs", "before", "all", "staged", "patch", "dry_run"])]
     resume: bool,
     /// Restore even in a worktree that is refused, such as the home directory
     #[arg(long)]
@@ -68,16 +71,26 @@ pub(super) const UNDONE: &str = "undone: restored";
 impl Restore {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
-        let options = restore::RestoreOptions {
+        let mut options = restore::RestoreOptions {
             target: self.target.unwrap_or_default(),
             pathspecs: Call::pathspecs(&context.repo, &self.pathspecs)?,
             before: self.before,
-            all: self.all,
+            all: self.all || self.patch,
+            chosen: None,
             staged: self.staged,
             dry_run: self.dry_run,
             resume: self.resume,
             force: self.force,
         };
+        if self.patch {
+            let chosen = restore::choose_hunks(&context, &options);
+            let chosen = chosen.map_err(|error| with_path_hint(error, "restore", &options.target))?;
+            if chosen.is_nothing() {
+                call.out.note("no hunk was chosen: nothing was restored")?;
+                return Ok(Exit::Done);
+            }
+            options.chosen = Some(chosen);
+        }
         let progress = call.progress("restoring");
         let restored = restore::restore(&context, &options);
         let restored = restored.map_err(|error| with_path_hint(error, "restore", &options.target))?;

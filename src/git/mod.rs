@@ -15,6 +15,7 @@ mod checked_rename;
 pub(crate) mod checkout;
 pub(crate) mod checkout_names;
 pub(crate) mod checkout_write;
+mod choose;
 pub(crate) mod commit;
 mod conversions;
 mod converter;
