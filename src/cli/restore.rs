@@ -83,7 +83,7 @@ impl Restore {
             force: self.force,
         };
         if self.patch {
-            let chosen = restore::choose_hunks(&context, &options);
+            let chosen = restore::choose::choose_hunks(&context, &options);
             let chosen = chosen.map_err(|error| with_path_hint(error, "restore", &options.target))?;
             if chosen.is_nothing() {
                 call.out.note("no hunk was chosen: nothing was restored")?;

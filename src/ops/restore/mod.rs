@@ -9,7 +9,8 @@
 mod apply;
 mod before;
 mod carry_out;
-mod choose;
+pub(crate) mod choose;
+mod chosen;
 mod give_up;
 mod installed;
 mod leftover;
@@ -39,7 +40,7 @@ use scope::Scene;
 use snapshot::Snapshot;
 use staged::Staging;
 
-pub use choose::{ChosenHunks, choose_hunks};
+pub use chosen::ChosenHunks;
 pub use restored::Restored;
 pub use undo::{UndoOptions, undo};
 
@@ -54,7 +55,7 @@ pub struct RestoreOptions {
     pub pathspecs: Vec<BString>,
     /// Restores all paths, no matter who has changed them since.
     pub all: bool,
-    /// Of that, restores only these hunks, which [`choose_hunks`] returns.
+    /// Of that, restores only these hunks, which [`choose_hunks`](crate::choose_hunks) returns.
     pub chosen: Option<ChosenHunks>,
     /// Restores the staged tree too.
     pub staged: bool,
