@@ -9,7 +9,8 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    environment, globals::Globals, interrupt::Interrupt, output::Output, phrase, progress::Progress, settings,
+    environment, globals::Globals, interrupt::Interrupt, names::Names, output::Output, phrase, progress::Progress,
+    settings,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -22,6 +23,8 @@ use crate::{
 pub(super) struct Call {
     pub(super) out: Output,
     pub(super) interrupt: Interrupt,
+    /// How paths are printed for people.
+    pub(super) names: Names,
     globals: Globals,
     /// Messages for the user about what a command did beside its task.
     notices: Arc<Mutex<Vec<String>>>,
@@ -71,6 +74,7 @@ impl Call {
         Self {
             out: Output::new(globals.color, globals.quiet),
             interrupt: Interrupt::default(),
+            names: Names::default(),
             globals,
             notices: Arc::default(),
             skipped_refs: SkippedRefs::default(),
@@ -100,6 +104,7 @@ impl Call {
         self.skipped_refs = repo.skipped_refs();
         let settings = settings::load(&repo, &mut self.out)?;
         self.out.configure(&repo, settings.ui.color.into());
+        self.names = Names::new(&repo);
         Ok(Context::new(repo, settings))
     }
 

@@ -43,7 +43,7 @@ impl Explain {
         }
         if exit == Exit::No {
             call.out.note(&match (&explained.commit, &explained.session) {
-                (Some(commit), _) => format!("commit {} has no record", phrase::short(commit)),
+                (Some(commit), _) => format!("commit {} has no record", call.names.id(commit)),
                 (_, Some(session)) => format!("session {} has no record yet", printable(session)),
                 _ => "no record".to_owned(),
             })?;

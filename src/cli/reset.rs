@@ -74,7 +74,7 @@ impl Reset {
         if !self.json && !done.dry_run && done.checkpoints > 0 {
             call.out.hint(&format!(
                 "'git checkpoint reset --restore-archived {}' brings them back",
-                phrase::short(&done.tip)
+                call.names.id(&done.tip)
             ));
         }
         Ok(Exit::Done)
@@ -84,7 +84,7 @@ impl Reset {
         if self.json {
             call.out.json(done)?;
         } else {
-            let tip = call.out.paint(phrase::ID, &phrase::short(&done.tip));
+            let tip = call.out.paint(phrase::ID, &call.names.id(&done.tip));
             let count = phrase::count(done.checkpoints, "checkpoint");
             call.out.note(&format!("{verb} {count}, the latest {tip}"))?;
         }
@@ -103,7 +103,7 @@ impl Reset {
             call.out.note("the archive is empty")?;
         }
         for shadow in archived {
-            let tip = call.out.paint(phrase::ID, &phrase::short(&shadow.tip));
+            let tip = call.out.paint(phrase::ID, &call.names.id(&shadow.tip));
             let date = if call.out.is_terminal() {
                 format!("{:<14}", date::relative(shadow.seconds, now))
             } else {

@@ -124,7 +124,7 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         .chain(restored.staged.iter().map(|path| (path, "staged ", "would stage", phrase::NEW)));
     let mut lines = Vec::new();
     for (path, done, planned, style) in changes {
-        let path = printable(path);
+        let path = call.names.path(path);
         lines.push(if restored.dry_run {
             format!("{planned} {path}")
         } else {
@@ -133,21 +133,16 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     }
     print_listed(&lines, restored.dry_run, call)?;
     let mut left = Vec::new();
+    left.extend(restored.skipped.iter().map(|skipped| {
+        format!("skipped  {}", phrase::skipped(&call.names.path(&skipped.path), skipped.reason.as_str(), skipped.size))
+    }));
     left.extend(
-        restored.skipped.iter().map(|skipped| {
-            format!("skipped  {}", phrase::skipped(&skipped.path, skipped.reason.as_str(), skipped.size))
-        }),
-    );
-    left.extend(
-        restored
-            .kept
-            .iter()
-            .map(|left| format!("kept     {} ({})", printable(&left.path), printable(left.why.to_string()))),
+        restored.kept.iter().map(|left| format!("kept     {} ({})", call.names.path(&left.path), why(&left.why, call))),
     );
     print_listed(&left, false, call)?;
     for left in &restored.conflicts {
         let word = call.out.paint(phrase::OLD, "conflict");
-        call.out.line(&format!("{word} {} ({})", printable(&left.path), printable(left.why.to_string())))?;
+        call.out.line(&format!("{word} {} ({})", call.names.path(&left.path), why(&left.why, call)))?;
     }
     print_sum(restored, verb, call)
 }
@@ -172,10 +167,18 @@ fn is_all_left(restored: &Restored) -> bool {
     restored.is_idle() && is_left
 }
 
+/// Returns why a path was left.
+fn why(why: &Why, call: &Call) -> String {
+    match why.kept_as() {
+        Some(path) => format!("changed under way; another version is in {}", call.names.path(path)),
+        None => printable(why.to_string()),
+    }
+}
+
 /// The last line, and what to type next.
 fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let changed = restored.written.len() + restored.deleted.len();
-    let id = phrase::short(&restored.target);
+    let id = call.names.id(&restored.target);
     let target = call.out.paint(phrase::ID, &id);
     let is_idle = restored.is_idle();
     if is_idle && [restored.kept.len(), restored.conflicts.len(), restored.committed.len()] == [0; 3] {
@@ -195,7 +198,7 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         ));
     }
     if let Some(base) = restored.other_base.filter(|_| !is_idle) {
-        let base = base.commit_id().map_or_else(|| "no commit".into(), |id| format!("commit {}", phrase::short(&id)));
+        let base = base.commit_id().map_or_else(|| "no commit".into(), |id| format!("commit {}", call.names.id(&id)));
         let tense = if restored.dry_run { "is" } else { "was" };
         call.out.hint(&format!("{id} was taken on {base}: what is different there from HEAD {tense} restored too"));
     }
@@ -210,7 +213,7 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     }
     match &restored.pre_restore {
         Some(id) if !is_idle && !restored.dry_run => {
-            call.out.hint(&format!("'git checkpoint undo' goes back to {}", phrase::short(id)));
+            call.out.hint(&format!("'git checkpoint undo' goes back to {}", call.names.id(id)));
         }
         _ => {}
     }
@@ -239,7 +242,7 @@ fn print_left(restored: &Restored, verb: &str, call: &mut Call) {
             _ => format!("nothing restored: {who} {paths} since the checkpoint"),
         });
     }
-    let id = phrase::short(&restored.target);
+    let id = call.names.id(&restored.target);
     let command = match verb {
         UNDONE if is_idle || restored.dry_run => "undo --all".to_owned(),
         // An undo that has changed something would be undone itself by the next one.

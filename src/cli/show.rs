@@ -175,13 +175,16 @@ fn print_manifest(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
         call.out.line("\nSkipped:")?;
     }
     for skipped in &manifest.skipped {
-        call.out.line(&format!("    {}", phrase::skipped(&skipped.path, skipped.reason.as_str(), skipped.size)))?;
+        call.out.line(&format!(
+            "    {}",
+            phrase::skipped(&printable(&skipped.path), skipped.reason.as_str(), skipped.size)
+        ))?;
     }
     if !manifest.nested.is_empty() {
         call.out.line("\nNested repositories:")?;
     }
     for nested in &manifest.nested {
-        let head = nested.head.map_or_else(|| "no commit".to_owned(), |id| phrase::short(&id));
+        let head = nested.head.map_or_else(|| "no commit".to_owned(), |id| call.names.id(&id));
         let dirty = if nested.dirty == Some(true) { ", with changes" } else { "" };
         call.out.line(&format!("    {} ({head}{dirty})", printable(&nested.path)))?;
     }

@@ -198,7 +198,13 @@ fn a_prefix_finds_only_checkpoints_of_any_worktree_and_the_archive() {
     let shared = (0..600).find(|at| is_shared(at, 4)).expect("600 ids share four digits somewhere");
     let error = git_checkpoint::resolve(&context, &hex[shared][..4]).expect_err("ambiguous");
     assert_eq!(error.message(), format!("'{}' is ambiguous: 2 checkpoints match", &hex[shared][..4]));
-    assert!(error.hint().is_some_and(|hint| hint.contains(&hex[shared][..12])), "{error:?}");
+    assert!(
+        error
+            .hint()
+            .is_some_and(|hint| hint
+                .contains(&format!("\n  {} save", world.git(&["rev-parse", "--short", &hex[shared]]).trim()))),
+        "{error:?}"
+    );
 
     let unique = (0..600).find(|at| !is_shared(at, 4)).expect("most are unique");
     assert_eq!(git_checkpoint::resolve(&context, &hex[unique][..4]).expect("unique"), ids[unique]);

@@ -12,7 +12,7 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
     let human = figures.human_added + figures.human_modified;
     let (share, lines) = (figures.agent_percentage, figures.total_committed);
     let place = match (&found.commit, &found.range) {
-        (Some(commit), _) => format!(" in {}", phrase::short(commit)),
+        (Some(commit), _) => format!(" in {}", call.names.id(commit)),
         (None, Some(_)) => {
             let recorded = found.commits.iter().filter(|commit| !commit.records.is_empty()).count();
             format!(" in {}, {recorded} with a record", phrase::count(found.commits.len(), "commit"))
