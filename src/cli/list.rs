@@ -30,7 +30,7 @@ pub(super) struct List {
     #[arg(short = 'n', long, value_name = "number")]
     max_count: Option<usize>,
     /// Only those of this session
-    #[arg(long, value_name = "id")]
+    #[arg(long, value_name = "session")]
     session: Option<String>,
     /// Only those of this agent
     #[arg(long, value_name = "name")]

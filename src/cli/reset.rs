@@ -16,7 +16,7 @@ use crate::{
 #[derive(clap::Args, Debug)]
 pub(super) struct Reset {
     /// Give up the claim of this session only
-    #[arg(long, value_name = "id", conflicts_with_all = ["list", "restore_archived"])]
+    #[arg(long, value_name = "session", conflicts_with_all = ["list", "restore_archived"])]
     session: Option<String>,
     /// Even while a session is active
     #[arg(long, conflicts_with_all = ["list", "restore_archived"])]
@@ -59,7 +59,7 @@ impl Reset {
                 call.out.json(&done)?;
             } else {
                 let verb = if done.dry_run { "would give up" } else { "gave up" };
-                call.out.note(&format!("{verb} what the turn of {} was about to do", printable(session)))?;
+                call.out.note(&format!("{verb} what the turn of {} was about to do", printable(&done.session.id)))?;
                 if done.archive.is_some() {
                     let verb = if done.dry_run { "would set aside" } else { "set aside" };
                     call.out.note(&format!("{verb} its own shadow"))?;

@@ -10,6 +10,7 @@ use super::{
     Context,
     attribution::{Options, Target, attribution},
     records::Log,
+    session_info,
 };
 use crate::{
     error::{Error, Result},
@@ -137,7 +138,8 @@ pub struct ExplainedFile {
     pub unknown: u32,
 }
 
-/// Explains what `text` names: a record, a commit (any revision of git's), or a session.
+/// Explains what `text` names: a record, a commit (any revision of git's), or a session (its id, the beginning of that, or its
+/// agent).
 ///
 /// Of a commit without a record, `records` is empty. For a session, all records are looked through.
 ///
@@ -163,15 +165,16 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
             }
         }
     } else {
-        let found = log.as_ref().map_or(Ok(Vec::new()), |log| of_session(context, log, text))?;
-        let is_known = !found.is_empty() || is_session(context, text)?;
+        let id = session_info::find(context, text)?.unwrap_or_else(|| text.to_owned());
+        let found = log.as_ref().map_or(Ok(Vec::new()), |log| of_session(context, log, &id))?;
+        let is_known = !found.is_empty() || is_session(context, &id)?;
         if !is_known {
             return Err(Error::user(format!("no commit, record or session matches '{text}'")).with_hint(match text {
                 "HEAD" => "there is no commit yet",
                 _ => "'git checkpoint explain HEAD' explains the last commit",
             }));
         }
-        (kind, session) = (Subject::Session, Some(text.to_owned()));
+        (kind, session) = (Subject::Session, Some(id));
         records = found;
     }
     let figures = match commit {
