@@ -21,7 +21,7 @@ use crate::{
             text::Attribution,
         },
         id_text, moment, path_text,
-        record::{Counts, How, Link, Prompt, Record, RecordId},
+        record::{Counts, How, Link, Prompt, Record, RecordId, ids_in_message},
     },
     state,
 };
@@ -43,6 +43,8 @@ pub struct Explained {
     pub lines: Option<Counts>,
     /// The agents' percentage of them.
     pub agent_percentage: Option<f64>,
+    /// The records that the commit's message names, and that are not here.
+    pub missing_records: Vec<RecordId>,
     /// The records; of a session, newest first.
     pub records: Vec<ExplainedRecord>,
 }
@@ -83,7 +85,7 @@ pub struct ExplainedRecord {
     /// The lines by author.
     pub lines: Counts,
     /// The agents' percentage of them.
-    pub agent_percentage: f64,
+    pub agent_percentage: Option<f64>,
 }
 
 /// A commit that has the record.
@@ -181,8 +183,20 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
         Some(commit) if !records.is_empty() => Some(figures_of(context, commit)?),
         _ => None,
     };
-    let (lines, agent_percentage) = (figures.as_ref().map(Counts::from), figures.map(|it| it.agent_percentage));
-    Ok(Explained { version: 1, kind, commit, session, lines, agent_percentage, records })
+    let (lines, agent_percentage) = (figures.as_ref().map(Counts::from), figures.and_then(|it| it.agent_percentage));
+    let missing_records = commit.map_or(Ok(Vec::new()), |commit| missing(context, log.as_ref(), commit))?;
+    Ok(Explained { version: 1, kind, commit, session, lines, agent_percentage, missing_records, records })
+}
+
+/// Returns the records that the message of `commit` names, and that are not here.
+fn missing(context: &Context, log: Option<&Log<'_>>, commit: ObjectId) -> Result<Vec<RecordId>> {
+    let mut missing = Vec::new();
+    for id in ids_in_message(context.repo.message_of(commit)?.as_bytes()) {
+        if !log.map_or(Ok(false), |log| log.has(&id))? {
+            missing.push(id);
+        }
+    }
+    Ok(missing)
 }
 
 fn figures_of(context: &Context, commit: ObjectId) -> Result<Figures> {
@@ -258,7 +272,7 @@ struct Shares {
     by_session: HashMap<String, u32>,
     /// By path, the lines whose author is unknown.
     unknown: HashMap<BString, u32>,
-    agent_percentage: f64,
+    agent_percentage: Option<f64>,
 }
 
 /// Returns the shares in the record `id`; none if its attribution is damaged.
