@@ -105,8 +105,9 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
     if let (Subject::Commit, Some(commit)) = (explained.kind, explained.commit)
         && commit != record.commit
     {
-        let how = record.how.map_or("named by its message", word);
-        call.out.line(&format!("For:      {commit} ({how})"))?;
+        let subject = printable(explained.subject.as_deref().unwrap_or_default());
+        let how = how(record, commit, call);
+        call.out.line(&format!("For:      {} '{subject}' ({how})", call.names.id(&commit)))?;
     }
     call.out.line(&format!("Date:     {}", record.time))?;
     call.out.line(&format!("Worktree: {}", printable(&record.worktree)))?;
@@ -223,6 +224,16 @@ fn lines(counts: Counts, agent_percentage: f64) -> Vec<String> {
         None => parts.push("none".to_owned()),
     }
     parts
+}
+
+/// Says how `commit` came to `record`: `amended from 88d1744`.
+fn how(record: &ExplainedRecord, commit: ObjectId, call: &Call) -> String {
+    let Some(how) = record.how else { return "named by its message".to_owned() };
+    let link = record.links.iter().find(|link| link.commit == commit);
+    match link.and_then(|link| link.from).filter(|from| *from != commit) {
+        Some(from) => format!("{} from {}", word(how), call.names.id(&from)),
+        None => word(how).to_owned(),
+    }
 }
 
 fn word(how: How) -> &'static str {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use super::{
     Exit,
-    call::{Call, with_path_hint},
+    call::{Call, with_target_hint},
     output::printable,
     phrase,
 };
@@ -80,10 +80,21 @@ impl Restore {
         };
         let progress = call.progress("restoring");
         let restored = restore::restore(&context, &options);
-        let restored = restored.map_err(|error| with_path_hint(error, "restore", &options.target))?;
+        let restored = restored.map_err(|error| with_target_hint(error, "restore", &options.target))?;
         drop(progress);
-        self.format.print(&restored, RESTORED, call)
+        let exit = self.format.print(&restored, RESTORED, call)?;
+        if is_stash_entry(&options.target) {
+            let entry = &options.target;
+            call.out.hint(&format!("'git stash apply {entry}' also brings back the untracked files that were stashed"));
+        }
+        Ok(exit)
     }
+}
+
+/// Returns true if `target` names an entry of git's stash: its commit has the tracked files only.
+fn is_stash_entry(target: &str) -> bool {
+    let name = target.strip_prefix("refs/").unwrap_or(target);
+    name.strip_prefix("stash").is_some_and(|rest| rest.is_empty() || rest.starts_with("@{"))
 }
 
 impl Format {
@@ -255,4 +266,19 @@ fn print_left(restored: &Restored, verb: &str, call: &mut Call) {
         _ => format!("overwrites the kept paths too, and {} in commits", phrase::count(committed, "path")),
     };
     call.out.hint(&format!("'git checkpoint {command}' {what}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("stash", true)]
+    #[case("stash@{0}", true)]
+    #[case("refs/stash@{2}", true)]
+    #[case("@{0}", false)]
+    #[case("stashes", false)]
+    fn entries_of_the_stash(#[case] target: &str, #[case] expected: bool) {
+        assert_eq!(is_stash_entry(target), expected);
+    }
 }

@@ -164,16 +164,16 @@ fn print(saved: &Saved, has_message: bool, call: &mut Call) -> Result<()> {
             let id = call.out.paint(phrase::ID, &call.names.id(id));
             let other = if saved.skipped.is_empty() { "" } else { "else " };
             let verified = if saved.verified { "; it is verified now" } else { "" };
-            call.out.note(&format!("nothing {other}has changed since {id}{verified}"))?;
-            if has_message {
-                call.out.hint("the message is not used; '--allow-empty' takes a checkpoint with it");
-            }
-            Ok(())
+            call.out.note(&format!("nothing {other}has changed since {id}{verified}"))
         }
         None if saved.base == Base::Unborn => {
             call.out.note("nothing to save: no commit yet, and no tracked or untracked files")
         }
         None if saved.skipped.is_empty() => call.out.note("nothing to save: the worktree matches HEAD"),
         None => call.out.note("nothing else to save: the other files match HEAD"),
+    }?;
+    if has_message && !saved.created {
+        call.out.hint("the message is not used; '--allow-empty' takes a checkpoint with it");
     }
+    Ok(())
 }

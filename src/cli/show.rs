@@ -4,7 +4,7 @@ use gix::ObjectId;
 
 use super::{
     Exit,
-    call::{Call, with_path_hint},
+    call::{Call, with_target_hint},
     date,
     diff::{self, Shape},
     list,
@@ -41,7 +41,7 @@ impl Show {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let shown = history::show(&context, &self.target);
-        let shown = shown.map_err(|error| with_path_hint(error, "diff", &self.target))?;
+        let shown = shown.map_err(|error| with_target_hint(error, "diff", &self.target))?;
         if self.json {
             call.out.json(&shown)?;
             return Ok(Exit::Done);

@@ -36,6 +36,8 @@ pub struct Explained {
     /// The commit, if one was asked for.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub commit: Option<ObjectId>,
+    /// The first line of its message.
+    pub subject: Option<String>,
     /// The session, if one was asked for.
     pub session: Option<String>,
     /// The attributed lines of the commit, if the user asked for one: counted over all its records, as `attribution`
@@ -184,8 +186,10 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
         _ => None,
     };
     let (lines, agent_percentage) = (figures.as_ref().map(Counts::from), figures.and_then(|it| it.agent_percentage));
+    let subject = commit.map(|commit| context.repo.message_of(commit)).transpose()?;
+    let subject = subject.map(|message| message.lines().next().unwrap_or_default().to_owned());
     let missing_records = commit.map_or(Ok(Vec::new()), |commit| missing(context, log.as_ref(), commit))?;
-    Ok(Explained { version: 1, kind, commit, session, lines, agent_percentage, missing_records, records })
+    Ok(Explained { version: 1, kind, commit, subject, session, lines, agent_percentage, missing_records, records })
 }
 
 /// Returns the records that the message of `commit` names, and that are not here.

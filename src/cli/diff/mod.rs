@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use super::{
     Exit,
-    call::{Call, with_path_hint},
+    call::{Call, with_target_hint},
     phrase,
 };
 use crate::{
@@ -116,7 +116,7 @@ impl Diff {
         };
         let from = options.from.clone().unwrap_or_default();
         let compare = |options: &compare::DiffOptions| {
-            compare::diff(&context, options).map_err(|error| with_path_hint(error, "diff", &from))
+            compare::diff(&context, options).map_err(|error| with_target_hint(error, "diff", &from))
         };
         if self.json {
             call.out.json(&compare(&options)?)?;
