@@ -27,6 +27,7 @@ mod hook;
 mod interrupt;
 mod list;
 mod man;
+mod names;
 mod output;
 mod phrase;
 mod progress;

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of sessions, the meaning of checkpoints, or settings; `ops` does.
 
+mod abbreviation;
 pub(crate) mod ancestors;
 mod attribute_files;
 pub(crate) mod beneath;
@@ -96,6 +97,7 @@ mod weight;
 pub(crate) mod worktrees;
 pub(crate) mod written;
 
+pub(crate) use abbreviation::Abbreviation;
 pub(crate) use environment::home;
 pub(crate) use repo::Head;
 pub use repo::Repo;

@@ -25,6 +25,7 @@ mod hooks;
 mod interrupt;
 mod lookup;
 mod message;
+mod names;
 mod own_directories;
 mod prune;
 mod readers;
