@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bstr::ByteSlice as _;
+
 use super::World;
 
 /// How long a shell may take to answer on a busy machine.
@@ -42,16 +44,16 @@ impl Terminal {
         self.keys.flush().expect("the terminal takes keys");
     }
 
-    /// Waits until `text` is shown, and returns all that was shown since the last call.
+    /// Waits until `text` is shown, and returns what was shown since the last call, up to its end.
     pub(crate) fn wait_for(&self, text: &str) -> String {
         let begin = Instant::now();
         loop {
             let mut shown = self.shown.lock().expect("no panic");
-            let seen = String::from_utf8_lossy(&shown).into_owned();
-            if seen.contains(text) {
-                shown.clear();
-                return seen;
+            if let Some(at) = shown.find(text) {
+                let seen: Vec<u8> = shown.drain(..at + text.len()).collect();
+                return String::from_utf8_lossy(&seen).into_owned();
             }
+            let seen = shown.as_bstr();
             assert!(begin.elapsed() < PATIENCE, "'{text}' is not shown, but: {seen:?}");
             drop(shown);
             std::thread::sleep(Duration::from_millis(10));

@@ -52,6 +52,10 @@ fn walk(context: &Context, options: &ListOptions, mut each: impl FnMut(&Entry) -
     });
 }
 
+fn short(entry: &Entry) -> String {
+    phrase::short(&entry.checkpoint.id)
+}
+
 fn about(entry: &Entry, now: i64) -> String {
     let checkpoint = &entry.checkpoint;
     format!("{}  {}", date::relative(checkpoint.seconds, now), checkpoint.subject)
@@ -81,7 +85,7 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
                 list.push(Candidate::new(value, about(entry, now)));
             }
         };
-        add(&mut ids, phrase::short(&entry.checkpoint.id));
+        add(&mut ids, short(entry));
         if let (Some(session), Some(turn), None) =
             (&entry.checkpoint.origin.session, entry.checkpoint.origin.turn, &entry.restored)
         {
@@ -106,7 +110,7 @@ pub(super) fn archived(typed: &str) -> Vec<Candidate> {
     let now = date::now();
     let mut found = Vec::new();
     walk(&context, &ListOptions { archived: true, ..ListOptions::default() }, |entry| {
-        let value = phrase::short(&entry.checkpoint.id);
+        let value = short(entry);
         if value.starts_with(typed) {
             found.push(Candidate::new(value, about(entry, now)));
         }
