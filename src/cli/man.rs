@@ -92,6 +92,28 @@ pub(super) fn show(name: &str) -> bool {
     std::fs::write(&path, text).is_ok() && external::show_manual(&path)
 }
 
+/// Returns what `git checkpoint man` takes, each with what the page is about: commands, and pages that are of none.
+pub(super) fn pages() -> Vec<(String, String)> {
+    let about = |file: &str| {
+        let text = PAGES.iter().find(|(name, _)| *name == file).map_or("", |(_, text)| text);
+        let name = text.lines().skip_while(|line| *line != ".SH \"NAME\"").skip(1);
+        let name = name.take_while(|line| !line.starts_with('.')).collect::<Vec<_>>().join(" ");
+        name.split_once(" \\- ").map_or("", |(_, about)| about).replace("\\-", "-")
+    };
+    let mut pages = Vec::new();
+    for (file, _) in PAGES {
+        let stem = file.rsplit_once('.').map_or(*file, |(stem, _)| stem);
+        let name = stem.strip_prefix("git-checkpoint-").unwrap_or(stem);
+        if pages.iter().all(|(known, _)| known != name) {
+            pages.push((name.to_owned(), about(file)));
+        }
+    }
+    pages.extend(
+        SHARED_PAGES.iter().map(|(name, page)| ((*name).to_owned(), about(&format!("git-checkpoint-{page}.1")))),
+    );
+    pages
+}
+
 fn source(name: &str) -> Option<&'static (&'static str, &'static str)> {
     PAGES.iter().find(|(file, _)| file.rsplit_once('.').is_some_and(|(stem, _)| stem == name))
 }

@@ -39,6 +39,7 @@ pub(crate) mod signed_lines;
 pub(crate) mod sound;
 pub(crate) mod stage;
 pub(crate) mod template;
+pub(crate) mod terminal;
 
 use std::{
     ffi::{OsStr, OsString},
