@@ -4,7 +4,7 @@
 
 use std::{collections::HashSet, path::Path};
 
-use super::super::{date, man, output::printable, phrase, settings};
+use super::super::{date, man, output::printable, settings};
 use crate::{
     agent::dialects,
     config::{self, keys},
@@ -52,10 +52,6 @@ fn walk(context: &Context, options: &ListOptions, mut each: impl FnMut(&Entry) -
     });
 }
 
-fn short(entry: &Entry) -> String {
-    phrase::short(&entry.checkpoint.id)
-}
-
 fn about(entry: &Entry, now: i64) -> String {
     let checkpoint = &entry.checkpoint;
     format!("{}  {}", date::relative(checkpoint.seconds, now), checkpoint.subject)
@@ -77,6 +73,7 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
         });
         return ids;
     }
+    let names = context.repo.abbreviation();
     let (mut turns, mut tags, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
     // Where something is typed, a checkpoint within a turn can be meant, too.
     walk(&context, &ListOptions { all: !typed.is_empty(), ..ListOptions::default() }, |entry| {
@@ -85,7 +82,7 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
                 list.push(Candidate::new(value, about(entry, now)));
             }
         };
-        add(&mut ids, short(entry));
+        add(&mut ids, names.of(&entry.checkpoint.id));
         if let (Some(session), Some(turn), None) =
             (&entry.checkpoint.origin.session, entry.checkpoint.origin.turn, &entry.restored)
         {
@@ -108,9 +105,10 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
 pub(super) fn archived(typed: &str) -> Vec<Candidate> {
     let Some(context) = context() else { return Vec::new() };
     let now = date::now();
+    let names = context.repo.abbreviation();
     let mut found = Vec::new();
     walk(&context, &ListOptions { archived: true, ..ListOptions::default() }, |entry| {
-        let value = short(entry);
+        let value = names.of(&entry.checkpoint.id);
         if value.starts_with(typed) {
             found.push(Candidate::new(value, about(entry, now)));
         }
