@@ -19,6 +19,7 @@ pub(crate) mod checkout_write;
 pub(crate) mod commit;
 mod conversions;
 mod converter;
+pub(crate) mod counter;
 pub(crate) mod counting;
 mod deflate;
 pub(crate) mod diff;

@@ -43,5 +43,6 @@ mod rewrite;
 mod rewrites;
 mod save;
 mod sessions;
+mod terminal;
 mod trees;
 mod verify;
