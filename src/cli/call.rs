@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::{Repo, SkippedRefs},
+    git::{Repo, SkippedRefs, counter::Counter},
     model::event::Event,
     ops::{Context, Subscriber},
 };
@@ -29,6 +29,8 @@ pub(super) struct Call {
     /// Messages for the user about what a command did beside its task.
     notices: Arc<Mutex<Vec<String>>>,
     skipped_refs: SkippedRefs,
+    /// Counts the files of the operation.
+    counter: Arc<Counter>,
 }
 
 /// Collects those messages from the events of a command.
@@ -78,6 +80,7 @@ impl Call {
             globals,
             notices: Arc::default(),
             skipped_refs: SkippedRefs::default(),
+            counter: Arc::default(),
         }
     }
 
@@ -105,6 +108,7 @@ impl Call {
         let settings = settings::load(&repo, &mut self.out)?;
         self.out.configure(&repo, settings.ui.color.into());
         self.names = Names::new(&repo);
+        self.counter = Arc::clone(repo.counter());
         Ok(Context::new(repo, settings))
     }
 
@@ -133,7 +137,7 @@ impl Call {
 
     /// Shows on the terminal that `what` is being done, if it takes long, until the result is dropped.
     pub(super) fn progress(&self, what: &'static str) -> Progress {
-        Progress::start(what, self.globals.quiet)
+        Progress::start(what, Arc::clone(&self.counter), self.globals.quiet)
     }
 
     /// Sends the rest of the output through a pager, if people read it.

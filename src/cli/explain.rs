@@ -2,13 +2,7 @@
 
 use gix::ObjectId;
 
-use super::{
-    Exit,
-    attribution::FETCH,
-    call::Call,
-    output::{Output, printable},
-    phrase,
-};
+use super::{Exit, attribution::FETCH, call::Call, layout, output::printable, phrase};
 use crate::{
     error::Result,
     model::record::{Counts, How, RecordId},
@@ -19,6 +13,8 @@ use crate::{
 const PROMPT_LINES: usize = 3;
 /// The indentation of continuation lines.
 const INDENT: usize = 10;
+/// The least columns of a path.
+const LEAST_PATH: usize = 16;
 /// How many commits of a record people see.
 const LINKS: usize = 5;
 
@@ -107,7 +103,7 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
     {
         let subject = printable(explained.subject.as_deref().unwrap_or_default());
         let how = how(record, commit, call);
-        call.out.line(&format!("For:      {} '{subject}' ({how})", call.names.id(&commit)))?;
+        call.out.prose(&format!("For:      {} '{subject}' ({how})", call.names.id(&commit)))?;
     }
     call.out.line(&format!("Date:     {}", record.time))?;
     call.out.line(&format!("Worktree: {}", printable(&record.worktree)))?;
@@ -130,7 +126,9 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
             sessions => format!(" ({})", sessions.iter().map(printable).collect::<Vec<_>>().join(", ")),
         };
         let letter = call.out.paint(phrase::BOLD, &file.status.to_string());
-        call.out.line(&format!("{letter}  {}{who}", phrase::quoted(&file.path)))?;
+        let path = phrase::quoted(&file.path);
+        let room = width(call).saturating_sub(layout::width(&who) + 3).max(LEAST_PATH);
+        call.out.line(&format!("{letter}  {}{who}", phrase::shortened(&path, room)))?;
     }
     Ok(())
 }
@@ -165,14 +163,15 @@ fn print_session(session: &ExplainedSession, call: &mut Call) -> Result<()> {
     }
     let named = format!("session {}", printable(&session.id));
     let title = call.out.paint(phrase::BOLD, &named);
-    let lines = phrase::wrapped(": ", &parts, INDENT, width(call).saturating_sub(named.chars().count()));
+    let lines = phrase::wrapped(": ", &parts, INDENT, width(call).saturating_sub(layout::width(&named)));
     call.out.line(&format!("{title}{}", lines[0]))?;
     lines[1..].iter().try_for_each(|line| call.out.line(line))?;
     for prompt in &session.prompts {
         let mut texts = prompt.text.trim().lines();
         for (index, text) in texts.by_ref().take(PROMPT_LINES).enumerate() {
             let start = if index == 0 { format!("{:>4}  ", prompt.turn) } else { "      ".to_owned() };
-            call.out.line(format!("{start}{}", printable(text)).trim_end())?;
+            let text = call.out.fit(&printable(text), start.len());
+            call.out.line(format!("{start}{text}").trim_end())?;
         }
         let rest = texts.count();
         if rest > 0 {
@@ -202,7 +201,7 @@ fn turns(turns: &[u32]) -> Option<String> {
 
 /// Returns the columns that lists may take: of a terminal; what goes elsewhere is a line each.
 fn width(call: &Call) -> usize {
-    if call.out.is_terminal() { Output::width() } else { usize::MAX }
+    call.out.columns().unwrap_or(usize::MAX)
 }
 
 fn print_lines(counts: Counts, agent_percentage: Option<f64>, call: &mut Call) -> Result<()> {

@@ -25,6 +25,7 @@ mod globals;
 mod habits;
 mod hook;
 mod interrupt;
+mod layout;
 mod list;
 mod man;
 mod names;

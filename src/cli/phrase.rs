@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use bstr::BString;
 
-use super::output::printable;
+use super::{layout, output::printable};
 use crate::model::{
     checkpoint::{Checkpoint, Origin},
     manifest::Reason,
@@ -39,14 +39,14 @@ pub(super) fn count(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Returns `name` in at most `columns` characters: the end of it, from a `/` on if possible.
+/// Returns `name` in at most `columns`: the end of it, from a `/` on if possible.
 pub(super) fn shortened(name: &str, columns: usize) -> String {
-    let length = name.chars().count();
-    if length <= columns {
+    if layout::width(name) <= columns {
         return name.to_owned();
     }
-    let kept: String = name.chars().skip(length - columns.saturating_sub(3)).collect();
-    let from_slash = kept.find('/').map_or(kept.as_str(), |at| &kept[at..]);
+    let fits = |(at, _): &(usize, char)| layout::width(&name[*at..]) <= columns.saturating_sub(3);
+    let kept = name.char_indices().find(fits).map_or("", |(at, _)| &name[at..]);
+    let from_slash = kept.find('/').map_or(kept, |at| &kept[at..]);
     format!("...{from_slash}")
 }
 
@@ -56,7 +56,7 @@ pub(super) fn wrapped(start: &str, parts: &[String], indent: usize, columns: usi
     let mut line = start.to_owned();
     for (at, part) in parts.iter().enumerate() {
         let comma = if at + 1 < parts.len() { "," } else { "" };
-        if at > 0 && line.chars().count() + 1 + part.chars().count() + comma.len() > columns {
+        if at > 0 && layout::width(&line) + 1 + layout::width(part) + comma.len() > columns {
             lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
         } else if at > 0 {
             line.push(' ');
@@ -76,6 +76,12 @@ pub(super) fn who(origin: &Origin) -> String {
         who.push_str(&format!(" {session}"));
     }
     who
+}
+
+/// Returns the id of a session for a list on a terminal of `columns`: the beginning of it, which names it too, where they are few.
+pub(super) fn session_id(id: &str, columns: Option<usize>) -> String {
+    let id = printable(id);
+    if layout::is_narrow(columns) { id.chars().take(SHOWN_OF_ID).collect() } else { id }
 }
 
 /// Returns all that is known of who took `checkpoint`.

@@ -1,6 +1,6 @@
 //! `git checkpoint reset`: archives the shadow, lists the archive, makes an archived shadow live again.
 
-use super::{Exit, call::Call, date, output::printable, phrase};
+use super::{Exit, call::Call, date, layout, list, output::printable, phrase};
 use crate::{
     error::Result,
     ops::{
@@ -103,19 +103,17 @@ impl Reset {
             call.out.note("the archive is empty")?;
         }
         for shadow in archived {
-            let tip = call.out.paint(phrase::ID, &call.names.id(&shadow.tip));
-            let date = if call.out.is_terminal() {
-                format!("{:<14}", date::relative(shadow.seconds, now))
-            } else {
-                shadow.time
+            let date = match call.out.columns() {
+                Some(_) => list::date_column((shadow.seconds, 0), now, call),
+                None => shadow.time,
             };
-            let date = call.out.paint(phrase::DIM, &date);
+            let tip = call.names.id(&shadow.tip);
             let count = phrase::count(shadow.checkpoints, "checkpoint");
-            call.out.line(&format!(
-                "{tip}  {date}  {}  {count:<14}  {}",
-                printable(&shadow.worktree),
-                printable(&shadow.subject)
-            ))?;
+            let middle = format!("{}  {count:<14}", printable(&shadow.worktree));
+            let used = tip.len() + layout::width(&date) + layout::width(&middle) + 6;
+            let subject = call.out.fit(&printable(&shadow.subject), used);
+            let (tip, date) = (call.out.paint(phrase::ID, &tip), call.out.paint(phrase::DIM, &date));
+            call.out.line(&format!("{tip}  {date}  {middle}  {subject}"))?;
         }
         Ok(Exit::Done)
     }

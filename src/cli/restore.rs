@@ -180,7 +180,7 @@ fn print_listed(lines: &[String], wanted: bool, call: &mut Call) -> Result<()> {
         shown.push(format!("and {} more (-v lists all)", lines.len() - shown.len()));
     }
     for line in shown {
-        if wanted { call.out.line(&line)? } else { call.out.note(&line)? }
+        if wanted { call.out.line(&line)? } else { call.out.row(&line)? }
     }
     Ok(())
 }

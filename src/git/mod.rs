@@ -20,6 +20,7 @@ mod choose;
 pub(crate) mod commit;
 mod conversions;
 mod converter;
+pub(crate) mod counter;
 pub(crate) mod counting;
 mod deflate;
 pub(crate) mod diff;

@@ -242,6 +242,7 @@ impl Repo {
             honours_environment: self.honours_environment,
             seen_head: self.seen_head.clone(),
             interrupt: self.interrupt.clone(),
+            counter: std::sync::Arc::clone(&self.counter),
             packs: std::cell::OnceCell::new(),
             distrusts_objects: self.distrusts_objects.clone(),
             lost_patience: std::cell::RefCell::default(),

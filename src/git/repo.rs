@@ -11,8 +11,8 @@ use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 
 use super::{
-    environment, found_lock::FoundLock, interrupt::Interrupt, own_directories::OwnDirectories, presence::may_exist,
-    ref_store::RefStore, settled_packs::SettledPack,
+    counter::Counter, environment, found_lock::FoundLock, interrupt::Interrupt, own_directories::OwnDirectories,
+    presence::may_exist, ref_store::RefStore, settled_packs::SettledPack,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -47,6 +47,8 @@ pub struct Repo {
     pub(super) seen_head: std::cell::RefCell<Weak<SeenHead>>,
     /// Interrupts the current operation.
     pub(super) interrupt: Interrupt,
+    /// Counts what the current operation has done.
+    pub(super) counter: Arc<Counter>,
 }
 
 /// What HEAD points to.
@@ -144,6 +146,7 @@ impl Repo {
             skipped_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),
             interrupt: Interrupt::default(),
+            counter: Arc::default(),
         })
     }
 
@@ -165,7 +168,13 @@ impl Repo {
             skipped_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),
             interrupt: Interrupt::default(),
+            counter: Arc::default(),
         })
+    }
+
+    /// Returns what counts the files of the current operation.
+    pub(crate) fn counter(&self) -> &Arc<Counter> {
+        &self.counter
     }
 
     /// Makes long operations end with an error once `flag` is set.

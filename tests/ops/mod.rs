@@ -44,6 +44,7 @@ mod rewrite;
 mod rewrites;
 mod save;
 mod sessions;
+mod terminal;
 mod tour;
 mod trees;
 mod verify;

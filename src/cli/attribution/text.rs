@@ -187,7 +187,7 @@ fn print_sessions(found: &Attribution, call: &mut Call) -> Result<()> {
     for ((session, name), notes) in found.sessions.iter().zip(names).zip(notes) {
         let mut line = format!("  {name}{}", " ".repeat(width.saturating_sub(name.chars().count())));
         if !is_wide {
-            call.out.line(&line)?;
+            call.out.line(&call.out.fit(&line, 0))?;
             line = String::from("  ");
         }
         line.push_str(&format!(" {:>7}  ", session.lines));
