@@ -18,6 +18,8 @@ use crate::{
 
 /// How many candidates one source has at most: what is there, newest first, or in order of the names.
 const MOST: usize = 50;
+/// The same where several sources are offered together: bash asks before it lists more than a hundred.
+const MOST_OF_SEVERAL: usize = 20;
 /// How many checkpoints are looked at for those that begin as typed.
 const SEARCHED: usize = 2_000;
 
@@ -81,7 +83,7 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
     // Where something is typed, a checkpoint within a turn can be meant, too.
     walk(&context, &ListOptions { all: !typed.is_empty(), ..ListOptions::default() }, |entry| {
         let mut add = |list: &mut Vec<Candidate>, value: String| {
-            if list.len() < MOST && value.starts_with(typed) && seen.insert(value.clone()) {
+            if list.len() < MOST_OF_SEVERAL && value.starts_with(typed) && seen.insert(value.clone()) {
                 list.push(Candidate::new(value, about(entry, now)));
             }
         };
@@ -94,14 +96,14 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
         for tag in &entry.tags {
             add(&mut tags, tag.clone());
         }
-        ids.len() < MOST
+        ids.len() < MOST_OF_SEVERAL
     });
     let words = [
         Candidate::new("verified", "what was marked as good, or the start"),
         Candidate::new("base", "the commit that HEAD is at"),
     ];
     let words = words.into_iter().filter(|it| it.value.starts_with(typed)).collect();
-    [words, ids, turns, tags, revisions_of(&context.repo, typed)].concat()
+    [words, ids, turns, tags, revisions_of(&context.repo, typed, MOST_OF_SEVERAL)].concat()
 }
 
 /// Returns the latest checkpoints of archived shadows.
@@ -121,10 +123,10 @@ pub(super) fn archived(typed: &str) -> Vec<Candidate> {
 
 /// Returns HEAD, branches and tags of git.
 pub(super) fn revisions(typed: &str) -> Vec<Candidate> {
-    context().map(|context| revisions_of(&context.repo, typed)).unwrap_or_default()
+    context().map(|context| revisions_of(&context.repo, typed, MOST)).unwrap_or_default()
 }
 
-fn revisions_of(repo: &Repo, typed: &str) -> Vec<Candidate> {
+fn revisions_of(repo: &Repo, typed: &str, most: usize) -> Vec<Candidate> {
     let mut found = Vec::new();
     if "HEAD".starts_with(typed) {
         found.push(Candidate::new("HEAD", "what is checked out"));
@@ -132,8 +134,9 @@ fn revisions_of(repo: &Repo, typed: &str) -> Vec<Candidate> {
     for (prefix, what) in [("refs/heads/", "branch"), ("refs/remotes/", "branch"), ("refs/tags/", "tag")] {
         let names = repo.refs_below(prefix).unwrap_or_default().into_iter();
         let names = names.filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned));
-        found.extend(names.filter(|name| name.starts_with(typed)).take(MOST).map(|name| Candidate::new(name, what)));
+        found.extend(names.filter(|name| name.starts_with(typed)).take(most).map(|name| Candidate::new(name, what)));
     }
+    found.truncate(most);
     found
 }
 
