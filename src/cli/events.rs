@@ -1,5 +1,6 @@
 //! `git checkpoint events`: the log of operations, for people or as it is.
 
+use gix::ObjectId;
 use serde_json::Value;
 
 use super::{Exit, call::Call, date, list, output::printable, phrase};
@@ -54,7 +55,7 @@ impl Events {
 const COMMON: [&str; 4] = ["version", "time", "worktree", "event"];
 
 fn line(event: &Value, call: &Call) -> String {
-    let text = |key: &str| event.get(key).map(word).unwrap_or_default();
+    let text = |key: &str| event.get(key).map(|value| word(value, call)).unwrap_or_default();
     let time = text("time");
     let moment = time.parse::<jiff::Timestamp>().map(jiff::Timestamp::as_second);
     let time = match moment {
@@ -66,17 +67,17 @@ fn line(event: &Value, call: &Call) -> String {
         .into_iter()
         .flatten()
         .filter(|(key, value)| !COMMON.contains(&key.as_str()) && !value.is_null());
-    let fields: Vec<String> = fields.map(|(key, value)| format!("{}={}", printable(key), word(value))).collect();
+    let fields: Vec<String> = fields.map(|(key, value)| format!("{}={}", printable(key), word(value, call))).collect();
     let name = call.out.paint(phrase::BOLD, &format!("{:<10}", text("event")));
     format!("{time:<14}  {name}  {}  {}", text("worktree"), fields.join(" "))
 }
 
 /// Returns `value` as a word: ids abbreviated, text in quotes if it has blanks.
-fn word(value: &Value) -> String {
+fn word(value: &Value, call: &Call) -> String {
+    if let Some(id) = value.as_str().and_then(|text| ObjectId::from_hex(text.as_bytes()).ok()) {
+        return call.names.id(&id);
+    }
     match value {
-        Value::String(text) if text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            phrase::short(text)
-        }
         Value::String(text) if text.contains(' ') => format!("'{}'", printable(text)),
         Value::String(text) => printable(text),
         other => printable(other.to_string()),

@@ -1,14 +1,17 @@
 //! `git checkpoint explain`: how a commit came about.
 
+use gix::ObjectId;
+
 use super::{
     Exit,
+    attribution::FETCH,
     call::Call,
     output::{Output, printable},
     phrase,
 };
 use crate::{
     error::Result,
-    model::record::{Counts, How},
+    model::record::{Counts, How, RecordId},
     ops::explain::{self, Explained, ExplainedRecord, ExplainedSession, Subject},
 };
 
@@ -43,21 +46,41 @@ impl Explain {
         }
         if exit == Exit::No {
             call.out.note(&match (&explained.commit, &explained.session) {
-                (Some(commit), _) => format!("commit {} has no record", phrase::short(commit)),
+                (Some(commit), _) if !explained.missing_records.is_empty() => missing(&explained, commit, call),
+                (Some(commit), _) => format!("commit {} has no record", call.names.id(commit)),
                 (_, Some(session)) => format!("session {} has no record yet", printable(session)),
                 _ => "no record".to_owned(),
             })?;
+            hint_at_missing(&explained, call);
             return Ok(exit);
         }
         call.start_pager(&context)?;
         print_commit(&explained, call)?;
+        if let Some(commit) = explained.commit.as_ref().filter(|_| !explained.missing_records.is_empty()) {
+            call.out.line(&missing(&explained, commit, call))?;
+            call.out.line("")?;
+        }
         for (index, record) in explained.records.iter().enumerate() {
             if index > 0 {
                 call.out.line("")?;
             }
             print(&explained, record, call)?;
         }
+        hint_at_missing(&explained, call);
         Ok(exit)
+    }
+}
+
+/// Says which records of `commit` are not here.
+fn missing(explained: &Explained, commit: &ObjectId, call: &Call) -> String {
+    let ids: Vec<&str> = explained.missing_records.iter().map(RecordId::as_str).collect();
+    let (noun, verb) = if ids.len() == 1 { ("record", "is") } else { ("records", "are") };
+    format!("the {noun} {} of commit {} {verb} not here", ids.join(", "), call.names.id(commit))
+}
+
+fn hint_at_missing(explained: &Explained, call: &mut Call) {
+    if !explained.missing_records.is_empty() {
+        call.out.hint(FETCH);
     }
 }
 
@@ -71,7 +94,7 @@ fn print_commit(explained: &Explained, call: &mut Call) -> Result<()> {
     }
     let id = call.out.paint(phrase::ID, &format!("commit {commit}"));
     call.out.line(&id)?;
-    print_lines(counts, explained.agent_percentage.unwrap_or_default(), call)?;
+    print_lines(counts, explained.agent_percentage, call)?;
     call.out.line("")
 }
 
@@ -82,8 +105,9 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
     if let (Subject::Commit, Some(commit)) = (explained.kind, explained.commit)
         && commit != record.commit
     {
-        let how = record.how.map_or("named by its message", word);
-        call.out.line(&format!("For:      {commit} ({how})"))?;
+        let subject = printable(explained.subject.as_deref().unwrap_or_default());
+        let how = how(record, commit, call);
+        call.out.line(&format!("For:      {} '{subject}' ({how})", call.names.id(&commit)))?;
     }
     call.out.line(&format!("Date:     {}", record.time))?;
     call.out.line(&format!("Worktree: {}", printable(&record.worktree)))?;
@@ -181,8 +205,9 @@ fn width(call: &Call) -> usize {
     if call.out.is_terminal() { Output::width() } else { usize::MAX }
 }
 
-fn print_lines(counts: Counts, agent_percentage: f64, call: &mut Call) -> Result<()> {
-    let lines = phrase::wrapped("Lines:    ", &lines(counts, agent_percentage), INDENT, width(call));
+fn print_lines(counts: Counts, agent_percentage: Option<f64>, call: &mut Call) -> Result<()> {
+    let lines =
+        phrase::wrapped("Lines:    ", &lines(counts, agent_percentage.unwrap_or_default()), INDENT, width(call));
     lines.iter().try_for_each(|line| call.out.line(line))
 }
 
@@ -199,6 +224,16 @@ fn lines(counts: Counts, agent_percentage: f64) -> Vec<String> {
         None => parts.push("none".to_owned()),
     }
     parts
+}
+
+/// Says how `commit` came to `record`: `amended from 88d1744`.
+fn how(record: &ExplainedRecord, commit: ObjectId, call: &Call) -> String {
+    let Some(how) = record.how else { return "named by its message".to_owned() };
+    let link = record.links.iter().find(|link| link.commit == commit);
+    match link.and_then(|link| link.from).filter(|from| *from != commit) {
+        Some(from) => format!("{} from {}", word(how), call.names.id(&from)),
+        None => word(how).to_owned(),
+    }
 }
 
 fn word(how: How) -> &'static str {

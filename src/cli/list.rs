@@ -30,7 +30,7 @@ pub(super) struct List {
     #[arg(short = 'n', long, value_name = "number")]
     max_count: Option<usize>,
     /// Only those of this session
-    #[arg(long, value_name = "id")]
+    #[arg(long, value_name = "session")]
     session: Option<String>,
     /// Only those of this agent
     #[arg(long, value_name = "name")]
@@ -144,7 +144,7 @@ fn line(entry: &Entry, now: i64, call: &Call) -> String {
     } else {
         moment::iso(checkpoint.seconds, checkpoint.offset)
     };
-    let id = call.out.paint(phrase::ID, &phrase::short(&checkpoint.id));
+    let id = call.out.paint(phrase::ID, &call.names.id(&checkpoint.id));
     let date = call.out.paint(phrase::DIM, &date);
     let folded = if entry.restored.is_some() { 0 } else { entry.folded };
     let marks = marks(entry.start, entry.verified, &entry.tags, folded);
@@ -154,7 +154,7 @@ fn line(entry: &Entry, now: i64, call: &Call) -> String {
         call.out.paint(phrase::MARK, &format!(" [{}]", marks.join(", ")))
     };
     let (who, subject) = match &entry.restored {
-        Some(target) => ("you".to_owned(), restored(target)),
+        Some(target) => ("you".to_owned(), restored(target, call)),
         None => (phrase::who(&checkpoint.origin), printable(&checkpoint.subject)),
     };
     let number = entry.number.map_or_else(String::new, |number| format!("{:<6} ", format!("@{{{number}}}")));
@@ -162,8 +162,8 @@ fn line(entry: &Entry, now: i64, call: &Call) -> String {
 }
 
 /// Says what a restore put back.
-fn restored(target: &Target) -> String {
-    let id = phrase::short(&target.id);
+fn restored(target: &Target, call: &Call) -> String {
+    let id = call.names.id(&target.id);
     match &target.subject[..] {
         _ if target.is_undo => format!("undid a restore ({id})"),
         "" => format!("restored {id}"),
@@ -181,7 +181,7 @@ fn print_commits(commits: &[Commit], call: &mut Call) -> Result<()> {
             }
             continue;
         }
-        let line = format!("-- commit {} '{}'", phrase::short(&commit.id), printable(&commit.subject));
+        let line = format!("-- commit {} '{}'", call.names.id(&commit.id), printable(&commit.subject));
         call.out.line(&call.out.paint(phrase::DIM, &line))?;
     }
     Ok(())

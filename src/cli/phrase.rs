@@ -11,9 +11,6 @@ use crate::model::{
     session::{Phase, SHOWN_OF_ID},
 };
 
-/// How many digits of an id people see; unambiguous in practice among tens of thousands.
-const ID_DIGITS: usize = 8;
-
 /// The colour of ids.
 pub(super) const ID: Style = AnsiColor::Yellow.on_default();
 /// The colour of marks such as `verified`.
@@ -26,13 +23,6 @@ pub(super) const OLD: Style = AnsiColor::Red.on_default();
 pub(super) const BOLD: Style = Style::new().bold();
 /// The style of what matters less.
 pub(super) const DIM: Style = Style::new().dimmed();
-
-/// Returns the first digits of `id`.
-pub(super) fn short(id: &impl ToString) -> String {
-    let mut id = id.to_string();
-    id.truncate(ID_DIGITS);
-    id
-}
 
 /// Returns the state of a session, whose agent's process has the state `life`, in words.
 pub(super) fn session_state(phase: Phase, life: Option<Life>) -> &'static str {
@@ -121,8 +111,8 @@ pub(super) fn quoted(path: &BString) -> String {
     out
 }
 
-/// Returns which path was left out of a checkpoint and why: `big.bin (too large, 12.0 MiB)`.
-pub(super) fn skipped(path: impl AsRef<[u8]>, reason: &str, size: u64) -> String {
+/// Returns which path was left out of a checkpoint and why: `big.bin (too large, 12.0 MiB)`; `path` is printable.
+pub(super) fn skipped(path: &str, reason: &str, size: u64) -> String {
     let amount = if reason == Reason::TooManyFiles.as_str() {
         format!(", {size} files")
     } else if reason == Reason::TooLarge.as_str() || reason == Reason::LowDiskSpace.as_str() {
@@ -130,7 +120,7 @@ pub(super) fn skipped(path: impl AsRef<[u8]>, reason: &str, size: u64) -> String
     } else {
         String::new()
     };
-    format!("{} ({reason}{amount})", printable(path))
+    format!("{path} ({reason}{amount})")
 }
 
 /// Returns `bytes` with a binary unit.

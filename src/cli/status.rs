@@ -64,7 +64,7 @@ impl StatusCommand {
 
 fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut Call) -> Result<()> {
     let base = match status.base.commit_id() {
-        Some(id) => format!("base {}", call.out.paint(phrase::ID, &phrase::short(&id))),
+        Some(id) => format!("base {}", call.out.paint(phrase::ID, &call.names.id(&id))),
         None => "no commit yet".to_owned(),
     };
     match &status.branch {
@@ -100,7 +100,7 @@ fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut
 /// Prints what needs the user: it comes before what only informs.
 fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> Result<()> {
     if let Some(target) = &status.interrupted_restore {
-        print_heading(&format!("Restoring {} was interrupted.", phrase::short(target)), call)?;
+        print_heading(&format!("Restoring {} was interrupted.", call.names.id(target)), call)?;
         call.out.note("  (use \"git checkpoint restore --continue\" to continue)")?;
         call.out.note("  (use \"git checkpoint undo\" to take it back)")?;
     }
@@ -133,7 +133,10 @@ fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> 
     if !status.skipped.is_empty() {
         print_heading("Skipped, in no checkpoint:", call)?;
         for skipped in &status.skipped {
-            call.out.line(&format!("\t{}", phrase::skipped(&skipped.path, skipped.reason, skipped.size)))?;
+            call.out.line(&format!(
+                "\t{}",
+                phrase::skipped(&call.names.path(&skipped.path), skipped.reason, skipped.size)
+            ))?;
         }
     }
     let unfiltered: Vec<_> = status.unfiltered.iter().map(|file| file.path.clone()).collect();
@@ -146,7 +149,7 @@ fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {
     let mut parts = Vec::new();
     match &status.shadow {
         Some(shadow) => {
-            let tip = call.out.paint(phrase::ID, &phrase::short(&shadow.tip));
+            let tip = call.out.paint(phrase::ID, &call.names.id(&shadow.tip));
             let count = phrase::count(shadow.checkpoints, "checkpoint");
             parts.push(format!("{count}, the latest {tip} {}", moment_of(shadow.tip_time, call)));
         }
@@ -154,10 +157,10 @@ fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {
         None => parts.push("No checkpoint on this base yet".to_owned()),
     }
     if let Some(id) = status.verified {
-        parts.push(format!("verified {}", call.out.paint(phrase::ID, &phrase::short(&id))));
+        parts.push(format!("verified {}", call.out.paint(phrase::ID, &call.names.id(&id))));
     }
     if let Some(id) = status.start {
-        parts.push(format!("start {}", call.out.paint(phrase::ID, &phrase::short(&id))));
+        parts.push(format!("start {}", call.out.paint(phrase::ID, &call.names.id(&id))));
     }
     call.out.line(&parts.join("; "))?;
     let mut held = Vec::new();
@@ -223,7 +226,7 @@ fn print_paths(heading: &str, paths: &[BString], call: &mut Call) -> Result<()> 
     print_heading(heading, call)?;
     let shown = call.listed(paths.len());
     for path in &paths[..shown] {
-        call.out.line(&format!("\t{}", phrase::quoted(path)))?;
+        call.out.line(&format!("\t{}", call.names.path(path)))?;
     }
     match paths.len() - shown {
         0 => Ok(()),

@@ -150,6 +150,15 @@ impl World {
         std::thread::sleep(std::time::Duration::from_millis(30));
     }
 
+    /// Waits until the clock shows another second: dates of git have no smaller unit.
+    #[expect(clippy::unused_self, reason = "the clock is that of the world's commits")]
+    pub(crate) fn next_second(&self) {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+        // The clock that dates are read from may be late by a tick.
+        let tick = std::time::Duration::from_millis(20);
+        std::thread::sleep(std::time::Duration::from_secs(now.as_secs() + 1).saturating_sub(now) + tick);
+    }
+
     /// Runs the built `git-checkpoint` with `arguments`.
     pub(crate) fn checkpoint(&self, arguments: &[&str]) -> Output {
         self.command(program()).args(arguments).output().expect("the program runs")

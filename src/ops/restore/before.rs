@@ -19,7 +19,7 @@ use crate::{
         stat_cache::StatCache,
         user_index::IndexIdentity,
     },
-    model::{checkpoint::Origin, refname::Base, verdict::Left},
+    model::{checkpoint::Origin, id_text, refname::Base, verdict::Left},
     ops::{
         Context, Worktree, author,
         chain::shadows,
@@ -211,7 +211,7 @@ impl<'c> Before<'c> {
         if journal.steps.is_empty() {
             return;
         }
-        let short = journal.target.to_hex_with_len(10);
+        let short = id_text::stored(&journal.target);
         let of_target = target.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.clone()).unwrap_or_default();
         let tool = Some(restored_target::tool(journal.target));
         let author = Author::Is(Origin { note: None, carried: None, tool, ..of_target });
