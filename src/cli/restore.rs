@@ -84,7 +84,7 @@ impl Restore {
         };
         if self.patch {
             let chosen = restore::choose::choose_hunks(&context, &options);
-            let chosen = chosen.map_err(|error| with_path_hint(error, "restore", &options.target))?;
+            let chosen = chosen.map_err(|error| with_target_hint(error, "restore", &options.target))?;
             if chosen.is_nothing() {
                 call.out.note("no hunk was chosen: nothing was restored")?;
                 return Ok(Exit::Done);

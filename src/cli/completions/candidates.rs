@@ -4,11 +4,11 @@
 
 use std::{collections::HashSet, path::Path};
 
-use super::super::{date, man, output::printable, phrase, settings};
+use super::super::{date, man, output::printable, settings};
 use crate::{
     agent::dialects,
     config::{self, keys},
-    git::Repo,
+    git::{Abbreviation, Repo},
     ops::{
         Context,
         history::{self, Entry, ListOptions},
@@ -54,8 +54,11 @@ fn walk(context: &Context, options: &ListOptions, mut each: impl FnMut(&Entry) -
     });
 }
 
-fn short(entry: &Entry) -> String {
-    phrase::short(&entry.checkpoint.id)
+/// Returns the id of the checkpoint if it begins with `typed`: as people see it, or whole where more is typed.
+fn id(entry: &Entry, typed: &str, abbreviation: &Abbreviation) -> Option<String> {
+    let id = entry.checkpoint.id.to_string();
+    let short = id.starts_with(typed).then(|| abbreviation.of(&entry.checkpoint.id))?;
+    Some(if short.starts_with(typed) { short } else { id })
 }
 
 fn about(entry: &Entry, now: i64) -> String {
@@ -67,7 +70,7 @@ fn about(entry: &Entry, now: i64) -> String {
 /// ids, turns, tags and revisions.
 pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
     let Some(context) = context() else { return Vec::new() };
-    let now = date::now();
+    let (now, abbreviation) = (date::now(), context.repo.abbreviation());
     let mut ids = Vec::new();
     if typed.starts_with('@') {
         walk(&context, &ListOptions::default(), |entry| {
@@ -87,7 +90,9 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
                 list.push(Candidate::new(value, about(entry, now)));
             }
         };
-        add(&mut ids, short(entry));
+        if let Some(id) = id(entry, typed, &abbreviation) {
+            add(&mut ids, id);
+        }
         if let (Some(session), Some(turn), None) =
             (&entry.checkpoint.origin.session, entry.checkpoint.origin.turn, &entry.restored)
         {
@@ -109,13 +114,10 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
 /// Returns the latest checkpoints of archived shadows.
 pub(super) fn archived(typed: &str) -> Vec<Candidate> {
     let Some(context) = context() else { return Vec::new() };
-    let now = date::now();
+    let (now, abbreviation) = (date::now(), context.repo.abbreviation());
     let mut found = Vec::new();
     walk(&context, &ListOptions { archived: true, ..ListOptions::default() }, |entry| {
-        let value = short(entry);
-        if value.starts_with(typed) {
-            found.push(Candidate::new(value, about(entry, now)));
-        }
+        found.extend(id(entry, typed, &abbreviation).map(|id| Candidate::new(id, about(entry, now))));
         found.len() < MOST
     });
     found
