@@ -1,5 +1,5 @@
-# Completes git-checkpoint and 'git checkpoint'. It belongs into a directory conf.d: what is in completions is only read for commands
-# of the file's name, and fish's completion of git has to know of it, too.
+# Completes git-checkpoint and 'git checkpoint'. It belongs into a directory conf.d: fish reads what is in completions only for the
+# command of the file's name, and its completion of git has to know of this, too.
 # The program knows the candidates; a line is a candidate, a tab, and what it is about.
 
 function __git_checkpoint_candidates

@@ -8,7 +8,7 @@ use super::super::{date, man, output::printable, settings};
 use crate::{
     agent::dialects,
     config::{self, keys},
-    git::Repo,
+    git::{Abbreviation, Repo},
     ops::{
         Context,
         history::{self, Entry, ListOptions},
@@ -18,6 +18,8 @@ use crate::{
 
 /// How many candidates one source has at most: what is there, newest first, or in order of the names.
 const MOST: usize = 50;
+/// The same where several sources are offered together: bash asks before it lists more than a hundred.
+const MOST_OF_SEVERAL: usize = 20;
 /// How many checkpoints are looked at for those that begin as typed.
 const SEARCHED: usize = 2_000;
 
@@ -52,6 +54,13 @@ fn walk(context: &Context, options: &ListOptions, mut each: impl FnMut(&Entry) -
     });
 }
 
+/// Returns the id of the checkpoint if it begins with `typed`: as people see it, or whole where more is typed.
+fn id(entry: &Entry, typed: &str, abbreviation: &Abbreviation) -> Option<String> {
+    let id = entry.checkpoint.id.to_string();
+    let short = id.starts_with(typed).then(|| abbreviation.of(&entry.checkpoint.id))?;
+    Some(if short.starts_with(typed) { short } else { id })
+}
+
 fn about(entry: &Entry, now: i64) -> String {
     let checkpoint = &entry.checkpoint;
     format!("{}  {}", date::relative(checkpoint.seconds, now), checkpoint.subject)
@@ -61,7 +70,7 @@ fn about(entry: &Entry, now: i64) -> String {
 /// ids, turns, tags and revisions.
 pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
     let Some(context) = context() else { return Vec::new() };
-    let now = date::now();
+    let (now, abbreviation) = (date::now(), context.repo.abbreviation());
     let mut ids = Vec::new();
     if typed.starts_with('@') {
         walk(&context, &ListOptions::default(), |entry| {
@@ -73,16 +82,17 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
         });
         return ids;
     }
-    let names = context.repo.abbreviation();
     let (mut turns, mut tags, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
     // Where something is typed, a checkpoint within a turn can be meant, too.
     walk(&context, &ListOptions { all: !typed.is_empty(), ..ListOptions::default() }, |entry| {
         let mut add = |list: &mut Vec<Candidate>, value: String| {
-            if list.len() < MOST && value.starts_with(typed) && seen.insert(value.clone()) {
+            if list.len() < MOST_OF_SEVERAL && value.starts_with(typed) && seen.insert(value.clone()) {
                 list.push(Candidate::new(value, about(entry, now)));
             }
         };
-        add(&mut ids, names.of(&entry.checkpoint.id));
+        if let Some(id) = id(entry, typed, &abbreviation) {
+            add(&mut ids, id);
+        }
         if let (Some(session), Some(turn), None) =
             (&entry.checkpoint.origin.session, entry.checkpoint.origin.turn, &entry.restored)
         {
@@ -91,27 +101,23 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
         for tag in &entry.tags {
             add(&mut tags, tag.clone());
         }
-        ids.len() < MOST
+        ids.len() < MOST_OF_SEVERAL
     });
     let words = [
         Candidate::new("verified", "what was marked as good, or the start"),
         Candidate::new("base", "the commit that HEAD is at"),
     ];
     let words = words.into_iter().filter(|it| it.value.starts_with(typed)).collect();
-    [words, ids, turns, tags, revisions_of(&context.repo, typed)].concat()
+    [words, ids, turns, tags, revisions_of(&context.repo, typed, MOST_OF_SEVERAL)].concat()
 }
 
 /// Returns the latest checkpoints of archived shadows.
 pub(super) fn archived(typed: &str) -> Vec<Candidate> {
     let Some(context) = context() else { return Vec::new() };
-    let now = date::now();
-    let names = context.repo.abbreviation();
+    let (now, abbreviation) = (date::now(), context.repo.abbreviation());
     let mut found = Vec::new();
     walk(&context, &ListOptions { archived: true, ..ListOptions::default() }, |entry| {
-        let value = names.of(&entry.checkpoint.id);
-        if value.starts_with(typed) {
-            found.push(Candidate::new(value, about(entry, now)));
-        }
+        found.extend(id(entry, typed, &abbreviation).map(|id| Candidate::new(id, about(entry, now))));
         found.len() < MOST
     });
     found
@@ -119,10 +125,10 @@ pub(super) fn archived(typed: &str) -> Vec<Candidate> {
 
 /// Returns HEAD, branches and tags of git.
 pub(super) fn revisions(typed: &str) -> Vec<Candidate> {
-    context().map(|context| revisions_of(&context.repo, typed)).unwrap_or_default()
+    context().map(|context| revisions_of(&context.repo, typed, MOST)).unwrap_or_default()
 }
 
-fn revisions_of(repo: &Repo, typed: &str) -> Vec<Candidate> {
+fn revisions_of(repo: &Repo, typed: &str, most: usize) -> Vec<Candidate> {
     let mut found = Vec::new();
     if "HEAD".starts_with(typed) {
         found.push(Candidate::new("HEAD", "what is checked out"));
@@ -130,8 +136,9 @@ fn revisions_of(repo: &Repo, typed: &str) -> Vec<Candidate> {
     for (prefix, what) in [("refs/heads/", "branch"), ("refs/remotes/", "branch"), ("refs/tags/", "tag")] {
         let names = repo.refs_below(prefix).unwrap_or_default().into_iter();
         let names = names.filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned));
-        found.extend(names.filter(|name| name.starts_with(typed)).take(MOST).map(|name| Candidate::new(name, what)));
+        found.extend(names.filter(|name| name.starts_with(typed)).take(most).map(|name| Candidate::new(name, what)));
     }
+    found.truncate(most);
     found
 }
 
