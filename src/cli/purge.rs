@@ -106,13 +106,13 @@ fn read_text(context: &Context, out: &mut Output) -> Result<Vec<u8>> {
 /// Returns where the text is, in words.
 fn found(plan: &Purged) -> Vec<String> {
     let mut lines = Vec::new();
-    if plan.rewritten > 0 {
-        let found = phrase::count(plan.checkpoints, "checkpoint");
-        let ids =
-            if plan.rewritten == 1 { "1 gets another id".into() } else { format!("{} get other ids", plan.rewritten) };
-        lines.push(format!("found in {found}; {ids}"));
-    } else if plan.checkpoints > 0 {
-        lines.push(format!("found in {} to which no ref leads", phrase::count(plan.checkpoints, "checkpoint")));
+    let found = format!("found in {}", phrase::count(plan.checkpoints, "checkpoint"));
+    match plan.rewritten {
+        0 if plan.checkpoints == 0 => {}
+        0 if plan.live > 0 => lines.push(found),
+        0 => lines.push(format!("{found} to which no ref of ours leads")),
+        1 => lines.push(format!("{found}; 1 gets another id")),
+        count => lines.push(format!("{found}; {count} get other ids")),
     }
     lines.extend(listed("  ", plan.paths.iter().map(phrase::quoted)));
     if plan.prompts > 0 {
@@ -133,14 +133,19 @@ fn stays(plan: &Purged) -> Vec<String> {
         let commit = kept.commit.map(|id| phrase::short(&id));
         lines.push(match (&commit, &kept.r#ref) {
             (Some(id), name) if kept.path.is_empty() => {
-                let name = name.as_ref().map_or("a reflog".into(), |name| format!("'{}'", printable(name)));
+                let name = name.as_ref().map_or_else(
+                    || "a reflog, another worktree or a lost commit".into(),
+                    |name| format!("'{}'", printable(name)),
+                );
                 format!("warning: the checkpoint {id} has it, and stays, because {name} leads to it")
             }
             (Some(commit), Some(name)) => {
                 format!("warning: {path} also has it in commit {commit} on {}, which stays", printable(name))
             }
             (Some(commit), None) => format!("warning: {path} also has it in commit {commit} of a reflog, which stays"),
-            _ => format!("warning: {path} is also staged with it, or in a lost commit, which stays"),
+            _ => {
+                format!("warning: {path} is also staged with it, or in a lost commit or another worktree, which stays")
+            }
         });
     }
     lines.extend(plan.kept.len().checked_sub(LISTED + 1).map(|more| format!("warning: and {} more", more + 1)));

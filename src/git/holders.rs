@@ -2,15 +2,15 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::Repo;
-use crate::error::Result;
+use super::{Repo, presence::may_exist};
+use crate::error::{Context as _, Error, Kind, Result};
 
 /// How many commits that add or remove an object we look at.
 const MOST_COMMITS: &str = "-10";
@@ -32,22 +32,23 @@ pub(crate) struct Place {
 impl Repo {
     /// Returns all commits that are stored, reachable or not.
     pub(crate) fn all_commits(&self) -> Result<Vec<ObjectId>> {
-        self.all_of_kind(b" commit")
+        self.all_of_kind(b" commit", None)
     }
 
     /// Returns all blobs that are stored, reachable or not.
     pub(crate) fn all_blobs(&self) -> Result<HashSet<ObjectId>> {
-        Ok(self.all_of_kind(b" blob")?.into_iter().collect())
+        Ok(self.all_of_kind(b" blob", None)?.into_iter().collect())
     }
 
-    fn all_of_kind(&self, kind: &[u8]) -> Result<Vec<ObjectId>> {
+    fn all_of_kind(&self, kind: &[u8], beside: Option<&Path>) -> Result<Vec<ObjectId>> {
         let format = "--batch-check=%(objectname) %(objecttype)";
-        let listed = self.run_git(&["cat-file", "--batch-all-objects", "--unordered", "--buffer", format], None)?;
+        let arguments = ["cat-file", "--batch-all-objects", "--unordered", "--buffer", format];
+        let listed = self.run_git_with_objects(&arguments, b"", beside)?;
         Ok(listed.lines().filter_map(|line| ObjectId::from_hex(line.strip_suffix(kind)?).ok()).collect())
     }
 
-    /// Returns the objects behind the commits `tips`, these included, each with a path of it; that of a commit is empty. Leaves out
-    /// many that a ref outside of `ours` (a prefix) leads to, but not all.
+    /// Returns the objects behind the commits `tips`, these included, each with a path of it; that of a commit is empty. Leaves
+    /// out many that a ref outside of `ours` (a prefix) leads to, but not all.
     pub(crate) fn objects_behind(&self, tips: &[ObjectId], ours: &str) -> Result<HashMap<ObjectId, BString>> {
         let input = lines(tips.iter());
         let exclude = format!("--exclude={ours}*");
@@ -61,34 +62,62 @@ impl Repo {
         Ok(listed.lines().filter_map(object).collect())
     }
 
-    /// Returns those of `wanted` that refs hold, a HEAD, a reflog or an index of any worktree, or one of the commits `others`. With
-    /// `ours`, refs whose names begin so do not count, nor do their reflogs. `beside` is a directory with more objects.
+    /// Returns those of `wanted` that something holds: a ref, a HEAD, a reflog or an index of any worktree, or a commit,
+    /// reachable or not, except the commits `own`. With `ours`, refs whose names begin so do not count, nor do their reflogs.
+    /// `beside` is a directory with more objects.
+    ///
+    /// Each call lists the commits anew: the user may have made one that only a file of git names, such as an autostash.
     pub(crate) fn held(
         &self,
         wanted: &HashSet<ObjectId>,
-        others: &[ObjectId],
+        own: &HashSet<ObjectId>,
         ours: Option<&str>,
         beside: Option<&Path>,
     ) -> Result<HashSet<ObjectId>> {
         if wanted.is_empty() {
             return Ok(HashSet::new());
         }
-        let logged = self.logged_ids(ours)?;
+        let mut tips = self.logged_ids(ours)?;
+        tips.extend(self.refs_of_single_worktrees()?);
+        tips.extend(self.all_of_kind(b" commit", beside)?.into_iter().filter(|id| !own.contains(id)));
         let exclude = ours.map(|ours| format!("--exclude={ours}*"));
         let mut arguments = vec!["rev-list", "--objects", "--no-object-names", "--ignore-missing", MAY_MISS];
         arguments.extend(exclude.as_deref());
         arguments.extend(["--all", "--indexed-objects", "--stdin"]);
-        let tips = lines(others.iter().chain(&logged));
-        let listed = self.run_git_with_objects(&arguments, tips.as_bytes(), beside)?;
+        let listed = self.run_git_with_objects(&arguments, lines(tips.iter()).as_bytes(), beside)?;
         let ids = listed.lines().filter_map(|line| ObjectId::from_hex(line).ok());
         Ok(ids.filter(|id| wanted.contains(id)).collect())
+    }
+
+    /// Returns the git directories of all worktrees, the main one last.
+    ///
+    /// # Errors
+    /// If they cannot be listed.
+    pub(crate) fn git_dirs(&self) -> Result<Vec<PathBuf>> {
+        let mut git_dirs = entries_of(&self.common_dir().join("worktrees"))?;
+        git_dirs.retain(|git_dir| git_dir.is_dir());
+        git_dirs.push(self.common_dir().to_owned());
+        Ok(git_dirs)
+    }
+
+    /// Returns what the refs lead to that each worktree has for itself (git-worktree(1)): `--all` has only those of this one.
+    fn refs_of_single_worktrees(&self) -> Result<Vec<ObjectId>> {
+        let mut ids = Vec::new();
+        // Without a HEAD, a worktree is not complete, and git does not look into it.
+        for git_dir in self.git_dirs()?.into_iter().filter(|git_dir| may_exist(&git_dir.join("HEAD"))) {
+            let of = format!("--git-dir={}", git_dir.display());
+            let format = "--format=%(objectname)";
+            let arguments = [&of, "for-each-ref", format, "refs/worktree", "refs/bisect", "refs/rewritten"];
+            let listed = self.run_git(&arguments, None)?;
+            ids.extend(listed.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()));
+        }
+        Ok(ids)
     }
 
     /// Returns the ids in the reflogs of all worktrees, except those of refs that begin with `ours`.
     fn logged_ids(&self, ours: Option<&str>) -> Result<BTreeSet<ObjectId>> {
         let mut ids = BTreeSet::new();
-        let linked = fs::read_dir(self.common_dir().join("worktrees")).into_iter().flatten().flatten();
-        let git_dirs = linked.map(|entry| entry.path()).chain([self.common_dir().to_owned()]);
+        let git_dirs = self.git_dirs()?;
         if self.common_dir().join("reftable").exists() {
             for git_dir in git_dirs {
                 let of = format!("--git-dir={}", git_dir.display());
@@ -104,11 +133,14 @@ impl Repo {
         }
         for git_dir in git_dirs {
             let logs = git_dir.join("logs");
-            for file in files_below(&logs) {
+            for file in files_below(&logs)? {
                 if ours.is_some_and(|ours| file.strip_prefix(&logs).is_ok_and(|name| name.starts_with(ours))) {
                     continue;
                 }
-                let text = fs::read(&file).unwrap_or_default();
+                let text = match fs::read(&file) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    read => read.context(Kind::Internal, || format!("cannot read '{}'", file.display()))?,
+                };
                 let of_line = |line: &[u8]| {
                     line.split_str(" ").take(2).filter_map(|id| ObjectId::from_hex(id).ok()).collect::<Vec<_>>()
                 };
@@ -155,8 +187,8 @@ impl Repo {
             }
         }
         match fs::remove_dir_all(self.common_dir().join("logs").join(ours)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(crate::error::Error::internal(format!("cannot remove the reflogs of '{ours}'")).with_cause(error))
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::internal(format!("cannot remove the reflogs of '{ours}'")).with_cause(error))
             }
             _ => Ok(()),
         }
@@ -167,16 +199,53 @@ fn lines<'i>(ids: impl Iterator<Item = &'i ObjectId>) -> String {
     ids.map(|id| format!("{id}\n")).collect()
 }
 
-/// Returns the files below `directory`; does not follow links.
-pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
+/// Returns all that is below `directory` and is no directory; does not follow links. What is gone meanwhile is not there.
+///
+/// # Errors
+/// If a directory cannot be read: it may have anything.
+pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => files.extend(files_below(&entry.path())),
-            Ok(kind) if kind.is_file() => files.push(entry.path()),
-            _ => {}
+    for path in entries_of(directory)? {
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => files.extend(files_below(&path)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            read => {
+                read.context(Kind::Internal, || format!("cannot look at '{}'", path.display()))?;
+                files.push(path);
+            }
         }
     }
     files.sort();
-    files
+    Ok(files)
+}
+
+/// Returns what is in `directory`; nothing if that is not there.
+///
+/// # Errors
+/// If it cannot be read.
+pub(super) fn entries_of(directory: &Path) -> Result<Vec<PathBuf>> {
+    let what = || format!("cannot read '{}'", directory.display());
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read.context(Kind::Internal, what)?,
+    };
+    entries.map(|entry| Ok(entry.context(Kind::Internal, what)?.path())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_not_taken_for_empty() {
+        let root = tempfile::tempdir().expect("a folder");
+        let file = root.path().join("a/b/file");
+        fs::create_dir_all(root.path().join("a/b")).expect("a folder");
+        fs::write(&file, "").expect("written");
+        std::os::unix::fs::symlink("nowhere", root.path().join("a/link")).expect("a link");
+        let found = files_below(root.path()).expect("readable");
+        assert_eq!(found, [file.clone(), root.path().join("a/link")]);
+        assert_eq!(files_below(&root.path().join("missing")).expect("nothing"), Vec::<PathBuf>::new());
+        assert!(files_below(&file).is_err(), "a file is no directory");
+    }
 }

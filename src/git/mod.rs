@@ -30,6 +30,7 @@ mod environment;
 pub(crate) mod exact;
 pub(crate) mod filter;
 pub(crate) mod found_lock;
+pub(crate) mod git_at_work;
 pub(crate) mod head_log;
 pub(crate) mod holders;
 pub(crate) mod hook_files;

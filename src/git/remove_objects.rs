@@ -5,19 +5,28 @@
 //! file got a new time meanwhile, all are put back. After a crash, the next command puts them back.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     fs, io,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
 use bstr::ByteSlice as _;
-use gix::ObjectId;
+use gix::{ObjectId, objs::Kind as ObjectKind};
 
-use super::{Repo, presence::may_exist, repack::ids_in};
+use super::{
+    Repo,
+    git_at_work::Removing,
+    holders::{entries_of, files_below},
+    presence::may_exist,
+    repack::ids_in,
+};
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    state::{self, failpoint, lock::Lock},
+    state::{
+        self, failpoint,
+        lock::{self, Lock},
+    },
 };
 
 /// What git made from the packs, and makes again: it names packs and commits that are about to go.
@@ -31,7 +40,6 @@ const ASIDE: &str = "checkpoint-removed";
 const CONDEMNED: &str = "checkpoint-removed.old";
 /// How often it is tried to remove what git does not need meanwhile.
 const TRIES: usize = 3;
-
 /// What became of objects that were to be removed.
 #[derive(Debug, Default)]
 pub(crate) struct Removal {
@@ -47,24 +55,30 @@ pub(crate) struct Removal {
 type Times = BTreeMap<PathBuf, Option<SystemTime>>;
 
 impl Repo {
-    /// Removes those of the objects `ids` that nothing leads to: neither a ref, nor a reflog, nor an index, nor one of `others`.
+    /// Removes those of the objects `ids` that nothing leads to: neither a ref, nor a reflog, nor an index, nor a commit,
+    /// reachable or not, that is none of `own`. A tree that has nothing that goes stays, too.
     ///
     /// # Errors
-    /// [`Kind::Race`] if git or another process repacks, or git goes on using these objects.
-    pub(crate) fn remove_objects(&self, ids: &HashSet<ObjectId>, others: &[ObjectId]) -> Result<Removal> {
+    /// [`Kind::Race`] if git repacks, or goes on using these objects.
+    pub(crate) fn remove_objects(
+        &self,
+        ids: &HashSet<ObjectId>,
+        own: &HashSet<ObjectId>,
+        _removing: &Removing,
+    ) -> Result<Removal> {
         if ids.is_empty() {
             return Ok(Removal::default());
         }
-        let _lock = self.lock_objects()?.ok_or_else(being_repacked)?;
-        self.put_back()?;
         for _ in 0..TRIES {
             self.wait_for_git()?;
             let times = self.times(ids)?;
-            let held = self.held(ids, others, None, None)?;
+            let held = self.held(ids, own, None, None)?;
             let mut gone: HashSet<ObjectId> = ids.difference(&held).copied().collect();
+            let trees = self.entries_of_trees(&gone)?;
+            keep_harmless(&mut gone, trees);
             let removed = self.set_aside(&gone).and_then(|()| {
                 failpoint::hit("purge:set-aside");
-                self.is_unused(&gone, others, &times)
+                self.is_unused(&gone, own, &times)
             });
             if let Ok(true) = removed {
                 self.delete_aside()?;
@@ -87,41 +101,26 @@ impl Repo {
         }
     }
 
-    /// Returns once no command of git is about to change an index.
-    ///
-    /// # Errors
-    /// [`Kind::Race`] if one still is after a while.
-    pub(crate) fn wait_for_git(&self) -> Result<()> {
-        /// Until then, `git status` is done.
-        const LONGEST: std::time::Duration = std::time::Duration::from_secs(2);
-        let start = std::time::Instant::now();
-        while let Some(path) = self.index_at_work() {
-            self.check_interrupt()?;
-            if start.elapsed() > LONGEST {
-                let what = format!("another git command is at work: '{}' is there", path.display());
-                return Err(
-                    Error::race(what).with_hint("run it again when the command is done; if none runs, remove the file")
-                );
+    /// Returns the directory of objects that are about to be removed, or put back, by a process that was killed.
+    pub(crate) fn objects_aside(&self) -> Option<PathBuf> {
+        let lock = state::directory(self.common_dir()).join("repack.lock");
+        let found = [ASIDE, CONDEMNED].iter().map(|name| self.objects_path().join(name)).find(|path| may_exist(path));
+        found.filter(|_| !lock::is_held(&lock))
+    }
+
+    /// Returns what is in those of `ids` that are trees.
+    fn entries_of_trees(&self, ids: &HashSet<ObjectId>) -> Result<HashMap<ObjectId, Vec<ObjectId>>> {
+        let mut trees = HashMap::new();
+        for id in ids {
+            if self.kind_of(*id)? == Some(ObjectKind::Tree) {
+                trees.insert(*id, self.tree_entries(*id)?.into_iter().map(|(_, _, id)| id).collect());
             }
-            std::thread::sleep(std::time::Duration::from_millis(20));
         }
-        Ok(())
+        Ok(trees)
     }
 
-    /// Returns the index of an unfinished command: what is in it is in no other place.
-    fn index_at_work(&self) -> Option<PathBuf> {
-        let linked = fs::read_dir(self.common_dir().join("worktrees")).into_iter().flatten().flatten();
-        let git_dirs = linked.map(|entry| entry.path()).chain([self.common_dir().to_owned()]);
-        let is_at_work = |name: &[u8]| {
-            name == b"index.lock" || name.starts_with(b"next-index-") || name.starts_with(b"index.stash.")
-        };
-        let files = git_dirs.flat_map(|git_dir| fs::read_dir(git_dir).into_iter().flatten().flatten());
-        files
-            .map(|entry| entry.path())
-            .find(|path| path.file_name().is_some_and(|name| is_at_work(name.as_encoded_bytes())) && may_exist(path))
-    }
-
-    fn lock_objects(&self) -> Result<Option<Lock>> {
+    /// Keeps our own commands from repacking; none if one of them repacks, or git does.
+    pub(super) fn lock_objects(&self) -> Result<Option<Lock>> {
         let directory = state::ensure_directory(self.common_dir())?;
         if self.is_git_collecting() {
             return Ok(None);
@@ -129,7 +128,7 @@ impl Repo {
         Lock::try_acquire(&directory.join("repack.lock"))
     }
 
-    fn objects_path(&self) -> PathBuf {
+    pub(super) fn objects_path(&self) -> PathBuf {
         self.inner.objects.store_ref().path().to_owned()
     }
 
@@ -142,11 +141,7 @@ impl Repo {
 
     /// Moves the objects `ids` aside. Those beside them in a pack are in another one then.
     fn set_aside(&self, ids: &HashSet<ObjectId>) -> Result<()> {
-        for name in DERIVED {
-            let path = self.objects_path().join(name);
-            drop(fs::remove_file(&path));
-            drop(fs::remove_dir_all(&path));
-        }
+        self.remove_derived();
         let packs = self.packs_with(ids)?;
         for pack in &packs {
             self.check_interrupt()?;
@@ -159,7 +154,17 @@ impl Repo {
         for id in ids {
             self.move_aside(&self.loose_path(*id))?;
         }
+        // Git may have made it anew meanwhile, from the packs that are gone now.
+        self.remove_derived();
         Ok(())
+    }
+
+    fn remove_derived(&self) {
+        for name in DERIVED {
+            let path = self.objects_path().join(name);
+            drop(fs::remove_file(&path));
+            drop(fs::remove_dir_all(&path));
+        }
     }
 
     /// Moves the file `path` from the objects to the place aside, if it is there.
@@ -167,40 +172,51 @@ impl Repo {
         let objects = self.objects_path();
         let aside = objects.join(ASIDE);
         let name = path.strip_prefix(&objects).unwrap_or(path);
-        if may_exist(path) {
-            rename(path, &aside.join(name))?;
+        if may_exist(path)
+            && let Err(error) = rename(path, &aside.join(name))
+            // Git may remove an old pack meanwhile.
+            && may_exist(path)
+        {
+            return Err(error);
         }
         Ok(())
     }
 
-    /// Returns true if nothing leads to the objects `ids`, which are aside, and no file that has some got a new time since `times`.
-    fn is_unused(&self, ids: &HashSet<ObjectId>, others: &[ObjectId], times: &Times) -> Result<bool> {
+    /// Returns true if nothing leads to the objects `ids`, which are aside, and no file that has some got a new time since
+    /// `times`.
+    fn is_unused(&self, ids: &HashSet<ObjectId>, own: &HashSet<ObjectId>, times: &Times) -> Result<bool> {
         let objects = self.objects_path();
         let aside = objects.join(ASIDE);
         let is_same = |(path, time): (&PathBuf, &Option<SystemTime>)| {
             let moved = aside.join(path.strip_prefix(&objects).unwrap_or(path));
             !may_exist(&moved) || changed(&moved) == *time
         };
-        if self.index_at_work().is_some() || !times.iter().all(is_same) {
+        if self.git_at_work()?.is_some() || !times.iter().all(is_same) {
             return Ok(false);
         }
         let aside = std::path::absolute(aside).context(Kind::Internal, || "cannot find the objects".into())?;
-        Ok(self.held(ids, others, None, Some(&aside))?.is_empty())
+        Ok(self.held(ids, own, None, Some(&aside))?.is_empty())
     }
 
     /// Puts all back that is aside.
-    fn put_back(&self) -> Result<()> {
+    pub(super) fn put_back(&self) -> Result<()> {
         let objects = self.objects_path();
         remove_all(&objects.join(CONDEMNED))?;
         let aside = objects.join(ASIDE);
-        let mut files = super::holders::files_below(&aside);
-        files.sort_by_key(|path| (path.extension().is_some_and(|end| end == "idx"), path.clone()));
+        let mut files = files_below(&aside)?;
+        let is_index = |path: &Path| path.extension().is_some_and(|end| end == "idx");
+        files.sort_by_key(|path| (is_index(path), path.clone()));
         for path in files {
-            if let Ok(name) = path.strip_prefix(&aside) {
-                rename(&path, &objects.join(name))?;
+            let Ok(name) = path.strip_prefix(&aside) else { continue };
+            let place = objects.join(name);
+            if is_index(&path) && !may_exist(&place.with_extension("pack")) {
+                // Git has removed the pack meanwhile, because another one has its objects.
+                fs::remove_file(&path).context(Kind::Internal, || format!("cannot remove '{}'", path.display()))?;
+            } else {
+                rename(&path, &place)?;
             }
         }
-        remove_all(&aside)
+        remove_empty(&aside)
     }
 
     fn delete_aside(&self) -> Result<()> {
@@ -224,8 +240,7 @@ impl Repo {
     /// Returns the packs that have some of `ids`, except those with a `.keep` file.
     fn packs_with(&self, ids: &HashSet<ObjectId>) -> Result<Vec<PathBuf>> {
         let mut packs = Vec::new();
-        for entry in fs::read_dir(self.objects_path().join("pack")).into_iter().flatten().flatten() {
-            let path = entry.path();
+        for path in entries_of(&self.objects_path().join("pack"))? {
             let is_index = path.extension().is_some_and(|end| end == "idx");
             if is_index && !may_exist(&path.with_extension("keep")) {
                 let pack = path.with_extension("pack");
@@ -267,8 +282,20 @@ impl Repo {
     }
 }
 
-fn being_repacked() -> Error {
-    Error::race("the objects are being repacked").with_hint("run it again when that is done")
+/// Takes those trees out of `gone` that have nothing which goes: a command that relies on such a tree may have it in memory only,
+/// as `git commit` has while its editor is open. `entries` says what is in each tree of `gone`.
+fn keep_harmless(gone: &mut HashSet<ObjectId>, mut entries: HashMap<ObjectId, Vec<ObjectId>>) {
+    loop {
+        let is_harmless = |ids: &Vec<ObjectId>| !ids.iter().any(|id| gone.contains(id));
+        let kept: Vec<ObjectId> = entries.iter().filter(|(_, ids)| is_harmless(ids)).map(|(id, _)| *id).collect();
+        if kept.is_empty() {
+            return;
+        }
+        for id in kept {
+            gone.remove(&id);
+            entries.remove(&id);
+        }
+    }
 }
 
 /// Returns when the file `path` was last written, or touched because git relies on what is in it.
@@ -290,5 +317,52 @@ fn remove_all(directory: &Path) -> Result<()> {
             Err(error).context(Kind::Internal, || format!("cannot remove '{}'", directory.display()))
         }
         _ => Ok(()),
+    }
+}
+
+/// Removes `directory` and those below it, where nothing is in them.
+fn remove_empty(directory: &Path) -> Result<()> {
+    for path in entries_of(directory)? {
+        if path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            remove_empty(&path)?;
+        }
+    }
+    match fs::remove_dir(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).context(Kind::Internal, || format!("cannot remove '{}'", directory.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u8) -> ObjectId {
+        ObjectId::from_bytes_or_panic(&[number; 20])
+    }
+
+    /// What is tried, the ids, the trees, and the ids that go.
+    type Case = (&'static str, &'static [u8], &'static [&'static [u8]], &'static [u8]);
+
+    #[test]
+    fn trees_without_anything_that_goes_stay() {
+        // 1 to 3 are blobs or commits. Of a tree, the first number is its own, the others are what is in it.
+        let cases: [Case; 7] = [
+            ("nothing", &[], &[], &[]),
+            ("with what goes", &[1, 10], &[&[10, 1, 2]], &[1, 10]),
+            ("with what stays", &[1, 10], &[&[10, 2, 3]], &[1]),
+            ("above what goes", &[1, 10, 11, 12], &[&[10, 1], &[11, 10], &[12, 11, 2]], &[1, 10, 11, 12]),
+            ("above what stays", &[10, 11, 12], &[&[10, 2], &[11, 10], &[12, 11, 2]], &[]),
+            ("one of two", &[1, 10, 11, 12], &[&[10, 1], &[11, 2], &[12, 10, 11]], &[1, 10, 12]),
+            ("empty", &[10], &[&[10]], &[]),
+        ];
+        for (name, ids, trees, expected) in cases {
+            let mut gone: HashSet<ObjectId> = ids.iter().copied().map(id).collect();
+            let entries = trees.iter().map(|tree| (id(tree[0]), tree[1..].iter().copied().map(id).collect()));
+            keep_harmless(&mut gone, entries.collect());
+            assert_eq!(gone, expected.iter().copied().map(id).collect(), "{name}");
+        }
     }
 }

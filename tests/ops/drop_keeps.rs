@@ -25,6 +25,16 @@ fn agent(world: &World, script: &str) -> String {
 #[case::in_another_worktree("git stash -q; git worktree add -q ../w; cd ../w; git stash pop -q", "the worktree 'w'")]
 #[case::stashed_with_more("echo mine >>f; git stash -q", "'stash@{0}'")]
 #[case::renamed("mv f g", "the worktree")]
+#[case::put_aside_by_a_rebase(
+    "git stash -q; git checkout -q -b side; echo x >b; git add b; git commit -q -m b; git checkout -q main; echo y >b; git add b; \
+     git commit -q -m c; git stash pop -q; git rebase -q --autostash side || :",
+    "the autostash"
+)]
+#[case::put_aside_by_a_merge(
+    "git stash -q; git checkout -q -b side; echo x >b; git add b; git commit -q -m b; git checkout -q main; echo y >b; git add b; \
+     git commit -q -m c; git stash pop -q; git merge -q --autostash side || :",
+    "the autostash"
+)]
 fn what_an_agent_wrote_and_nobody_committed_keeps_its_checkpoint(#[case] then: &str, #[case] place: &str) {
     let world = World::with_hooks();
     let tip = agent(&world, "echo 'line of the agent' >>f");

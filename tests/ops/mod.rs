@@ -31,6 +31,7 @@ mod own_directories;
 mod prune;
 mod purge;
 mod purge_keeps;
+mod purge_meanwhile;
 mod readers;
 mod records;
 mod reset;

@@ -330,6 +330,8 @@ fn a_checkpoint_goes_with_all_that_only_it_has() {
     world.write("a", "5\n");
     let plan = world.json(&["purge", "--dry-run", "--json", "--checkpoint", &last]);
     assert_eq!(plan["paths"], json!(["a"]), "what is lost is named: {plan:#}");
+    let said = described(&world.checkpoint(&["purge", "--dry-run", "--checkpoint", &last]));
+    assert!(said.contains("found in 1 checkpoint\n"), "a ref leads to it: {said}");
     world.done(&["drop", "-f", &last]);
     assert!(!places(&world, SECRET).is_empty());
     world.done(&["purge", "-f", "--checkpoint", &last]);

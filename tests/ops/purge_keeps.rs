@@ -9,21 +9,27 @@ use super::purge::{SECRET, places, purge, purged};
 use crate::support::{World, files::write_script, processes::described, program};
 
 /// A world with a checkpoint that has the text in `k`, which the worktree has no more.
-fn world() -> World {
+pub(super) fn world() -> World {
     let world = World::with_commit();
     save(&world, "k", &format!("one\n{SECRET}\n"));
     world.remove("k");
     world
 }
 
-fn save(world: &World, path: &str, text: &str) -> String {
+pub(super) fn save(world: &World, path: &str, text: &str) -> String {
     world.write(path, text);
     world.settle();
     world.json(&["save", "--json"])["id"].as_str().expect("an id").to_owned()
 }
 
-/// Purges the text; before the git command with `number` that the purge starts, `what` is done by the user.
-fn purge_while(world: &World, number: usize, what: &str) -> (Output, bool) {
+/// Runs a purge. Before the git command with `number` that it starts, of those whose arguments match `pattern`, the user does
+/// `what`. Returns true with the output if it came to that.
+pub(super) fn purge_while(
+    world: &World,
+    arguments: &[&str],
+    (pattern, number): (&str, usize),
+    what: &str,
+) -> (Output, bool) {
     let (root, path) = (world.root(), std::env::var("PATH").expect("a path"));
     fs::create_dir_all(root.join("bin")).expect("a folder");
     let (count, done) = (root.join("count"), root.join("done"));
@@ -31,15 +37,16 @@ fn purge_while(world: &World, number: usize, what: &str) -> (Output, bool) {
         drop(fs::remove_file(file));
     }
     let script = format!(
-        "#!/bin/sh\necho x >>'{count}'\nif [ $(wc -l <'{count}') = {number} ]; then\n(\nunset GIT_DIR GIT_WORK_TREE\n\
-         PATH='{path}'\ncd '{repo}'\n{what}\n) >/dev/null 2>&1 </dev/null\ntouch '{done}'\nfi\nPATH='{path}' exec git \"$@\"\n",
+        "#!/bin/sh\ncase \" $* \" in {pattern})\necho x >>'{count}'\nif [ $(wc -l <'{count}') = {number} ]; then\n(\n\
+         unset GIT_DIR GIT_WORK_TREE GIT_ALTERNATE_OBJECT_DIRECTORIES\nPATH='{path}'\ncd '{repo}'\n{what}\n) >/dev/null 2>&1 </dev/null\ntouch '{done}'\nfi;;\n\
+         esac\nPATH='{path}' exec git \"$@\"\n",
         count = count.display(),
         done = done.display(),
         repo = world.repo().display(),
     );
     write_script(&root.join("bin/git"), &script);
     let mut command = world.command(program());
-    command.args(["purge", "--force", SECRET]).env("PATH", format!("{}:{path}", root.join("bin").display()));
+    command.args(["purge", "--force"]).args(arguments).env("PATH", format!("{}:{path}", root.join("bin").display()));
     let output = command.output().expect("it runs");
     fs::remove_file(root.join("bin/git")).expect("it was there");
     (output, done.exists())
@@ -54,7 +61,7 @@ fn what_the_user_commits_meanwhile_stays() {
                 world.git(&["gc", "-q"]);
             }
             let commit = format!("printf 'one\\n%s\\n' '{SECRET}' >k; git add k; git commit -q -m k");
-            let (output, was_done) = purge_while(&world, number, &commit);
+            let (output, was_done) = purge_while(&world, &[SECRET], ("*", number), &commit);
             let when = format!("{is_packed} {number}: {}", described(&output));
             if !was_done {
                 assert!(number > 5, "{when}");
@@ -175,6 +182,12 @@ fn nothing_is_purged_that_work_of_today_still_has() {
         "the worktree 'other' still has the text in 'k'",
         "rm ../other/k",
     );
+    has(
+        "git checkout -q -b side; echo x >b; git add b; git commit -q -m b; git checkout -q main; echo y >b; git add b; \
+         git commit -q -m c; echo more >>k; git add k; git rebase -q --autostash side || :",
+        "the autostash",
+        "git rebase --abort; git rm -q -f k; git reflog expire --expire=all --all; git gc -q --prune=now",
+    );
     let world = World::with_commit();
     save(&world, "k", &text);
     refused(&world, &["purge", "--force", "--path", "k"], "the worktree still has 'k'");
@@ -225,6 +238,12 @@ fn a_checkpoint_that_the_user_holds_is_named() {
         assert_eq!(done["kept"][0]["ref"].as_str(), hold.contains("branch").then_some("rescue"), "{done:#}");
         let output = purge(&world, &["--force"], SECRET);
         assert!(described(&output).contains(&tip[..7]), "{hold}: {}", described(&output));
+        // The same if the checkpoint is to go with all that it has.
+        for more in ["--dry-run", "--force"] {
+            let output = world.checkpoint(&["purge", more, "--checkpoint", &tip]);
+            assert!(described(&output).contains(&tip[..7]), "{hold}: {}", described(&output));
+            assert_eq!(output.status.code(), Some(1), "{hold}: {}", described(&output));
+        }
     }
 }
 

@@ -110,6 +110,7 @@ pub(super) enum Step {
 }
 
 fn try_drop(context: &Context, options: &Options, ask: &mut dyn FnMut(&DropDone) -> Result<bool>) -> Result<DropDone> {
+    context.repo.refuse_other_index()?;
     let (mut options, mut agreed) = (options.clone(), None);
     loop {
         // Nobody has to wait for the answer: the lock is free while it is asked.

@@ -1,6 +1,6 @@
 //! Drops checkpoints, and deletes the objects that only they had.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bstr::BString;
 use gix::ObjectId;
@@ -29,7 +29,7 @@ pub(super) fn purge(
     options: &Options,
     ask: &mut dyn FnMut(&Purged) -> Result<bool>,
 ) -> Result<Purged> {
-    let mut options = options.clone();
+    let (mut options, mut agreed) = (options.clone(), None::<Purged>);
     loop {
         let locks = Locks::take(context, &options)?;
         let targets: Vec<ObjectId> =
@@ -38,8 +38,8 @@ pub(super) fn purge(
         if options.dry_run {
             return Ok(plan.purged);
         }
-        if options.force {
-            return carry_out(&locks.worktree, plan, targets);
+        if options.force || agreed.is_some_and(|agreed| agreed.covers(&plan.purged)) {
+            return carry_out(context, locks, plan, targets);
         }
         // Nobody has to wait for the answer: no lock is held while it is asked.
         std::mem::drop(locks);
@@ -48,7 +48,7 @@ pub(super) fn purge(
         }
         // A name such as `@{0}` may be that of another one by now.
         options.checkpoints = targets.iter().map(ToString::to_string).collect();
-        options.force = true;
+        agreed = Some(plan.purged);
     }
 }
 
@@ -79,30 +79,34 @@ fn plan(worktree: &Worktree<'_>, options: &Options, targets: &[ObjectId]) -> Res
     }
     let (rewritten, paths) = drop_live(worktree, &live, true)?;
     let (checkpoints, dry_run) = (targets.len(), options.dry_run);
-    Ok(Plan { purged: Purged { version: 1, checkpoints, rewritten, paths, dry_run, ..Purged::default() }, live })
+    let mut purged = Purged { version: 1, checkpoints, rewritten, paths, dry_run, ..Purged::default() };
+    purged.live = live.len();
+    let held =
+        repo.held(&targets.iter().copied().collect(), &Commits::read(repo)?.all(), Some(refname::PREFIX), None)?;
+    purged.note_held(repo, &held.into_iter().collect())?;
+    Ok(Plan { purged, live })
 }
 
-fn carry_out(worktree: &Worktree<'_>, plan: Plan, targets: Vec<ObjectId>) -> Result<Purged> {
-    let repo = &worktree.repo;
+fn carry_out(context: &Context, locks: Locks<'_>, plan: Plan, targets: Vec<ObjectId>) -> Result<Purged> {
+    let repo = &context.repo;
     let Plan { purged: mut plan, live } = plan;
     let mut dropped: HashSet<ObjectId> = targets.into_iter().collect();
-    drop_live(worktree, &live, false)?;
+    drop_live(&locks.worktree, &live, false)?;
     failpoint::hit("purge:after-drop");
     remove_cache(repo.git_dir())?;
     repo.forget_logs(refname::PREFIX, &tips_by_name(repo)?)?;
-    let Commits { checkpoints, sides, logs: _, mut others } = Commits::read(repo)?;
-    let own: HashSet<ObjectId> = checkpoints.iter().copied().collect();
-    let held = repo.held(&own, &others, None, None)?;
-    let loose: Vec<ObjectId> = checkpoints.into_iter().filter(|id| !held.contains(id)).collect();
+    let commits = Commits::read(repo)?;
+    let checkpoints: HashSet<ObjectId> = commits.checkpoints.iter().copied().collect();
+    let held = repo.held(&checkpoints, &commits.all(), None, None)?;
+    let loose: Vec<ObjectId> = commits.checkpoints.into_iter().filter(|id| !held.contains(id)).collect();
+    plan.note_held(repo, &dropped.intersection(&held).copied().collect::<BTreeSet<_>>())?;
     dropped.retain(|id| !held.contains(id));
-    let gone = leading_to(repo, &loose, &dropped)?;
     // What other checkpoints need that no ref leads to either stays.
-    others.extend(loose.into_iter().filter(|id| !gone.contains(id)));
-    let behind = repo.objects_behind(&gone.iter().copied().collect::<Vec<_>>(), refname::PREFIX)?;
-    others.extend(sides.into_iter().filter(|id| !behind.contains_key(id)));
-    let objects: HashSet<ObjectId> = behind.into_keys().collect();
-    plan.note(&repo.remove_objects(&objects, &others)?);
-    worktree.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
+    let mut own = leading_to(repo, &loose, &dropped)?;
+    let behind = repo.objects_behind(&own.iter().copied().collect::<Vec<_>>(), refname::PREFIX)?;
+    own.extend(commits.sides.into_iter().filter(|id| behind.contains_key(id)));
+    plan.note(&locks.release_and_remove(repo, &behind.into_keys().collect(), &own)?);
+    context.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
     Ok(plan)
 }
 

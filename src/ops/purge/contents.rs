@@ -21,6 +21,7 @@ use crate::{
     model::{
         change::Change,
         checkpoint::{self, Checkpoint},
+        manifest::Unmerged,
         secret::Secret,
     },
     ops::{
@@ -142,8 +143,15 @@ impl<'s> Contents<'s> {
                 edit_tree(self.trees.map(self.repo, id, &mut self.blobs, objects)?, &edits(removed, tree), objects)?;
             *tree_id = Some(new).filter(|id| tree == Tree::Index || !id.is_empty_tree());
         }
-        let is_removed = |id: ObjectId| self.blobs.scan.at_paths.contains(&id);
-        side.manifest.unmerged.retain(|entry| !is_removed(entry.id));
+        let is_removed = |entry: &Unmerged| {
+            let is_it = |(tree, change): &(Tree, Change)| {
+                *tree == Tree::Unmerged
+                    && tree.path_of(change) == entry.path
+                    && change.after.map(|it| it.id) == Some(entry.id)
+            };
+            removed.iter().any(is_it)
+        };
+        side.manifest.unmerged.retain(|entry| !is_removed(entry));
         for entry in &mut side.manifest.unmerged {
             entry.id = self.blobs.new.get(&entry.id).copied().unwrap_or(entry.id);
         }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bstr::ByteSlice as _;
+use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 
 use super::text::replace_lines;
@@ -53,7 +53,11 @@ pub(super) enum Change {
 /// Looks through our files in `git_dirs`. Those of open turns are not among the result: [`turns_without`] changes these.
 pub(super) fn find(git_dirs: &[PathBuf], secret: &Secret) -> Result<Found> {
     let mut found = Found::default();
-    for path in git_dirs.iter().flat_map(|git_dir| files_below(&state::directory(git_dir))) {
+    let mut paths = Vec::new();
+    for git_dir in git_dirs {
+        paths.extend(files_below(&state::directory(git_dir))?);
+    }
+    for path in paths.into_iter().filter(|path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let is_lock = name == "lock" || path.extension().is_some_and(|end| end == "lock");
         if is_lock || name == "index" {
@@ -154,20 +158,22 @@ pub(super) fn purge_turns(git_dir: &Path, secret: &Secret, dry_run: bool) -> Res
     Ok(true)
 }
 
-/// Makes the journal of the last restore in `git_dir` name the blobs that `new` returns for those that are gone. Files with blobs
-/// for which `is_removed` returns true are not undone any more.
+/// Makes the journal of the last restore in `git_dir` name the blobs that `new` returns for those that are gone. Files with a
+/// path and a blob for which `is_removed` returns true are not undone any more.
 pub(super) fn follow_blobs(
     git_dir: &Path,
     new: &dyn Fn(ObjectId) -> Option<ObjectId>,
-    is_removed: &dyn Fn(&ObjectId) -> bool,
+    is_removed: &dyn Fn(&BStr, &ObjectId) -> bool,
 ) -> Result<()> {
     let Some(mut journal) = Journal::read(git_dir)? else { return Ok(()) };
     let before = journal.clone();
-    let is_left = |content: &Content| !is_removed(&content.leaf.id) && !content.raw.iter().any(is_removed);
-    journal.steps.retain(|step| step.before.iter().chain(&step.after).all(is_left));
+    let is_left = |path: &BStr, content: &Content| {
+        [Some(content.leaf.id), content.raw].iter().flatten().all(|id| !is_removed(path, id))
+    };
+    journal.steps.retain(|step| step.before.iter().chain(&step.after).all(|it| is_left(step.path.as_bstr(), it)));
     journal.index.retain_mut(|change| {
         let slots = [&mut change.before, &mut change.after];
-        slots.into_iter().flat_map(Slot::blobs_mut).all(|id| !is_removed(id))
+        slots.into_iter().flat_map(Slot::blobs_mut).all(|id| !is_removed(change.path.as_bstr(), id))
     });
     let follow = |id: &mut ObjectId| *id = new(*id).unwrap_or(*id);
     for content in journal.steps.iter_mut().flat_map(|step| [&mut step.before, &mut step.after]).flatten() {

@@ -1,11 +1,13 @@
 //! Takes the locks of all worktrees and of the records.
 
-use std::{fs, path::PathBuf};
+use std::{collections::HashSet, fs, path::PathBuf};
+
+use gix::ObjectId;
 
 use super::options::Options;
 use crate::{
     error::{Error, Result},
-    git::Repo,
+    git::{Repo, git_at_work::Removing, remove_objects::Removal},
     ops::{Context, Worktree, follow::lock_and_follow, locking::lock, records},
     state::{
         self,
@@ -19,15 +21,16 @@ pub(super) struct Locks<'c> {
     pub(super) worktree: Worktree<'c>,
     /// The git directories of all worktrees.
     pub(super) git_dirs: Vec<PathBuf>,
-    _others: Vec<Lock>,
-    _records: Lock,
+    /// The right to remove objects; none in a dry run.
+    removing: Option<Removing>,
+    others: Vec<Lock>,
+    records: Lock,
 }
 
 impl<'c> Locks<'c> {
     pub(super) fn take(context: &'c Context, options: &Options) -> Result<Self> {
-        if !options.dry_run {
-            context.repo.wait_for_git()?;
-        }
+        // First what git may have for long: nothing is changed yet.
+        let removing = if options.dry_run { None } else { Some(context.repo.lock_to_remove()?) };
         let worktree = if options.dry_run { lock(context)? } else { lock_and_follow(context)? };
         let (git_dirs, others) = lock_others(context)?;
         let records = records::lock(context)?;
@@ -38,23 +41,43 @@ impl<'c> Locks<'c> {
                 ));
             }
         }
-        Ok(Self { worktree, git_dirs, _others: others, _records: records })
+        Ok(Self { worktree, git_dirs, removing, others, records })
     }
 }
 
-/// Returns the git directories of all worktrees, that of `repo` first.
-pub(super) fn git_dirs_of(repo: &Repo) -> Vec<PathBuf> {
-    let linked = fs::read_dir(repo.common_dir().join("worktrees")).into_iter().flatten().flatten();
-    let others = linked.map(|entry| entry.path()).chain([repo.common_dir().to_owned()]);
+impl Locks<'_> {
+    /// Releases the locks and removes those of the objects `ids` that nothing leads to but our commits `own`.
+    ///
+    /// Nobody has to wait while packs are written. A save meanwhile may find one of the objects stored. If its ref moves before
+    /// the last look at what is held, that sees it. Otherwise the object is aside by then, and the save, which looks once more
+    /// whether all is there that it found, writes it again.
+    pub(super) fn release_and_remove(
+        self,
+        repo: &Repo,
+        ids: &HashSet<ObjectId>,
+        own: &HashSet<ObjectId>,
+    ) -> Result<Removal> {
+        let Self { worktree, git_dirs: _, removing, others, records } = self;
+        drop((worktree, others, records));
+        let removing = removing.ok_or_else(|| Error::internal("the objects are not locked"))?;
+        repo.remove_objects(ids, own, &removing)
+    }
+}
+
+/// Returns the git directories of all worktrees, that of `repo` first, then the others in order.
+pub(super) fn git_dirs_of(repo: &Repo) -> Result<Vec<PathBuf>> {
     let real = |path: &PathBuf| fs::canonicalize(path).ok();
     let own = real(&repo.git_dir().to_owned());
-    let others = others.filter(|git_dir| git_dir.is_dir() && real(git_dir) != own);
-    [repo.git_dir().to_owned()].into_iter().chain(others).collect()
+    let mut others = repo.git_dirs()?;
+    others.retain(|git_dir| real(git_dir) != own);
+    others.sort();
+    others.insert(0, repo.git_dir().to_owned());
+    Ok(others)
 }
 
 /// Takes the locks of all other worktrees. Returns the git directories of all, this one included.
 fn lock_others(context: &Context) -> Result<(Vec<PathBuf>, Vec<Lock>)> {
-    let git_dirs = git_dirs_of(&context.repo);
+    let git_dirs = git_dirs_of(&context.repo)?;
     let mut locks = Vec::new();
     for git_dir in &git_dirs[1..] {
         let path = state::ensure_directory(git_dir)?.join("lock");

@@ -1,8 +1,8 @@
 //! Removes a text from all that we store: checkpoints, records, transcripts, our files, reflogs of our refs, and objects.
 //!
-//! What the user holds as well (branches, tags, reflogs, the index, lost commits) stays, and is named. The plan comes first. No lock
-//! is held while the user is asked; then, all are held from a second plan to the end. New objects and files come before the refs move, and old objects go last, so that
-//! after a crash, the same command does the rest.
+//! What the user holds as well (branches, tags, reflogs, the index, lost commits) stays, and is named. The plan comes first. No
+//! lock is held while the user is asked; then, all are held from a second plan until the refs have moved. New objects and files
+//! come before that, and old objects go last, so that after a crash, the same command does the rest.
 
 mod checkpoints;
 mod contents;
@@ -16,10 +16,12 @@ mod scan;
 mod text;
 
 use std::{
+    cell::RefCell,
     collections::{BTreeSet, HashMap, HashSet},
     path::PathBuf,
 };
 
+use bstr::BStr;
 use gix::ObjectId;
 
 use self::{
@@ -53,6 +55,7 @@ pub fn purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
 }
 
 fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) -> Result<bool>) -> Result<Purged> {
+    context.repo.refuse_other_index()?;
     let secret = Secret::new(&options.texts).map_err(Error::user)?;
     if !options.checkpoints.is_empty() {
         return checkpoints::purge(context, options, ask);
@@ -99,9 +102,10 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     let mut plan = outcome::of(context, secret, &scan, &found, &with_turns, &contents.removed)?;
     plan.checkpoints = contents.checkpoints.len();
     let having: HashSet<ObjectId> = contents.checkpoints.iter().copied().collect();
-    let held = repo.held(&having, &scan.others, Some(refname::PREFIX), None)?;
+    let held = repo.held(&having, &scan.own, Some(refname::PREFIX), None)?;
     plan.note_held(repo, &held.into_iter().collect())?;
     plan.rewritten = work.copied.len();
+    plan.live = work.copied.intersection(&contents.checkpoints).count();
     (plan.prompts, plan.transcripts) = work.counts;
     plan.paths = paths_of(&scan, work.blobs.iter().chain(&scan.at_paths)).into_iter().collect();
     plan.objects = work.gone.len();
@@ -113,7 +117,8 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     if !options.force && !agreed.is_some_and(|agreed| agreed.covers(&plan)) {
         return Ok(Step::Question(plan));
     }
-    let is_removed = |id: &ObjectId| scan.at_paths.contains(id);
+    let pathspec = RefCell::new(repo.pathspec(&options.paths)?);
+    let is_removed = |path: &BStr, id: &ObjectId| scan.at_paths.contains(id) && pathspec.borrow_mut().matches(path);
     let new_blob = |id: ObjectId| contents.blobs.new.get(&id).copied();
     let written = work.objects.write()?;
     failpoint::hit("purge:before-files");
@@ -135,14 +140,15 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     let names: Vec<String> = work.updates.iter().map(|update| update.name.clone()).collect();
     repo.forget_logs(refname::PREFIX, &names)?;
     written.check_and_release()?;
-    let removal = repo.remove_objects(&work.gone, &scan.others)?;
+    let git_dirs = git_dirs.clone();
+    let removal = locks.release_and_remove(repo, &work.gone, &scan.own)?;
     plan.note(&removal);
     let held_now = |ids: &BTreeSet<ObjectId>| ids.iter().copied().filter(|id| removal.held.contains(id)).collect();
     plan.note_held(repo, &held_now(&contents.checkpoints))?;
     plan.kept.extend(outcome::kept(repo, &scan, &held_now(&work.blobs))?);
     context.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
     // A worktree that was made meanwhile may have saved the text.
-    Ok(if git_dirs_of(repo).len() == git_dirs.len() { Step::Done(plan) } else { Step::Again(plan) })
+    Ok(if git_dirs_of(repo)? == git_dirs { Step::Done(plan) } else { Step::Again(plan) })
 }
 
 /// Changes the open turns of all worktrees. Returns the git directories whose turns have the text.

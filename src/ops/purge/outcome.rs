@@ -42,6 +42,9 @@ pub struct Purged {
     pub checkpoints: usize,
     /// How many checkpoints are written anew: these, and those after them.
     pub rewritten: usize,
+    /// To how many of the checkpoints with the text, or of those that are to go, a ref leads.
+    #[serde(skip)]
+    pub live: usize,
     /// How many lists of prompts in records have the text.
     pub prompts: usize,
     /// How many pieces of transcripts have the text.
@@ -90,6 +93,7 @@ impl Purged {
         let first = std::mem::replace(self, more);
         self.checkpoints += first.checkpoints;
         self.rewritten += first.rewritten;
+        self.live += first.live;
         self.prompts += first.prompts;
         self.transcripts += first.transcripts;
         self.objects += first.objects;

@@ -41,6 +41,9 @@ pub(super) fn if_it_would_mix(context: &Context, secret: &Secret, paths: &[BStri
             stash if stash.starts_with("'stash@") => {
                 "drop the entry, or apply it and remove what is to be purged, before"
             }
+            aside if aside.starts_with("the autostash") => {
+                "finish the rebase or merge before: 'git rebase --continue' or '--abort', 'git merge --continue' or '--abort'"
+            }
             index if index.starts_with("the index") => "unstage the file before: 'git restore --staged <file>'",
             _ if is_about_paths => {
                 "remove the file, let git ignore it, or commit it, before: the next save would store it again"

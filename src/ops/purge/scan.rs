@@ -31,8 +31,8 @@ pub(super) struct Scan {
     pub(super) logs: BTreeSet<ObjectId>,
     /// The checkpoints that are stored, reachable or not.
     pub(super) checkpoints: Vec<ObjectId>,
-    /// The commits that are not ours, reachable or not.
-    pub(super) others: Vec<ObjectId>,
+    /// The commits that are ours, reachable or not: these checkpoints, their side commits, and those of logs.
+    pub(super) own: HashSet<ObjectId>,
     /// The objects that we wrote and that none of these leads to; perhaps some that the user holds.
     pub(super) noted: Vec<ObjectId>,
     /// True if a name in a tree has it, of a ref, of a session, of an agent or of a model.
@@ -41,14 +41,12 @@ pub(super) struct Scan {
     pub(super) unreachable: usize,
 }
 
-/// All commits that are stored, reachable or not.
+/// All our commits that are stored, reachable or not.
 pub(super) struct Commits {
     pub(super) checkpoints: Vec<ObjectId>,
     pub(super) sides: Vec<ObjectId>,
     /// Those of the logs of records and transcripts.
     pub(super) logs: BTreeSet<ObjectId>,
-    /// The user's.
-    pub(super) others: Vec<ObjectId>,
 }
 
 impl Commits {
@@ -57,17 +55,21 @@ impl Commits {
         let is_log = |name: &str| name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS);
         let log_tips: Vec<ObjectId> = refs.iter().filter(|(name, _)| is_log(name)).map(|(_, id)| *id).collect();
         let logs = log_commits(repo, &log_tips)?;
-        let mut commits = Self { checkpoints: Vec::new(), sides: Vec::new(), logs, others: Vec::new() };
+        let mut commits = Self { checkpoints: Vec::new(), sides: Vec::new(), logs };
         for id in repo.all_commits()? {
             repo.check_interrupt()?;
             match if commits.logs.contains(&id) { Sort::Log } else { sort_of(repo, id)? } {
                 Sort::Checkpoint => commits.checkpoints.push(id),
                 Sort::Side => commits.sides.push(id),
                 Sort::Log => drop(commits.logs.insert(id)),
-                Sort::OfUser => commits.others.push(id),
+                Sort::OfUser => {}
             }
         }
         Ok(commits)
+    }
+
+    pub(super) fn all(&self) -> HashSet<ObjectId> {
+        self.checkpoints.iter().chain(&self.sides).chain(&self.logs).copied().collect()
     }
 }
 
@@ -119,9 +121,11 @@ impl Scan {
     /// # Errors
     /// If an object cannot be read: it may have the text.
     pub(super) fn of(repo: &Repo, secret: &Secret, paths_to_remove: &[BString]) -> Result<Self> {
-        let Commits { checkpoints, sides, logs, others } = Commits::read(repo)?;
+        let commits = Commits::read(repo)?;
+        let own = commits.all();
+        let Commits { checkpoints, logs, .. } = commits;
         let mut tips: Vec<ObjectId> = repo.refs_below(refname::PREFIX)?.into_iter().map(|(_, id)| id).collect();
-        tips.extend(checkpoints.iter().chain(&sides).chain(&logs));
+        tips.extend(&own);
         let mut paths = repo.objects_behind(&tips, refname::PREFIX)?;
         let mut noted = repo.noted_objects();
         noted.retain(|id| !paths.contains_key(id) && repo.has_object(*id));
@@ -133,7 +137,7 @@ impl Scan {
             paths,
             logs,
             checkpoints,
-            others,
+            own,
             noted,
             is_in_names: false,
             unreachable: 0,
@@ -143,7 +147,7 @@ impl Scan {
         scan.read_unreachable(repo, secret)?;
         scan.find_at(repo, paths_to_remove)?;
         let found = scan.found.union(&scan.at_paths).copied().collect();
-        let of_user = repo.held(&found, &scan.others, Some(refname::PREFIX), None)?;
+        let of_user = repo.held(&found, &scan.own, Some(refname::PREFIX), None)?;
         scan.found.retain(|id| !of_user.contains(id));
         scan.at_paths.retain(|id| !of_user.contains(id));
         scan.of_user.extend(of_user);
@@ -192,7 +196,7 @@ impl Scan {
         }
         let mut blobs = repo.all_blobs()?;
         blobs.retain(|id| !self.paths.contains_key(id));
-        let held = repo.held(&blobs, &self.others, None, None)?;
+        let held = repo.held(&blobs, &self.own, None, None)?;
         let mut buffer = Vec::new();
         for id in blobs.difference(&held) {
             repo.check_interrupt()?;

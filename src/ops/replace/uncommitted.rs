@@ -1,4 +1,5 @@
-//! The work that no commit of a branch has: in the worktrees, in what is staged, and in the stash.
+//! The work that no commit of a branch has: in the worktrees, in what is staged, in the stash, and where a rebase or a merge has
+//! put it aside until its end.
 //!
 //! Only checkpoints, live or archived, say whose work that is. Wherever it is applied, attribution finds them by content.
 
@@ -46,11 +47,13 @@ pub(crate) fn uncommitted(context: &Context) -> Result<Vec<Place>> {
         places.extend(of_worktree(&other, Some(id.as_bstr()))?);
     }
     let repo = &context.repo;
-    for (number, entry) in repo.stash_entries()?.into_iter().enumerate() {
+    let stashed = repo.stash_entries_up_to(usize::MAX)?.into_iter().enumerate();
+    let stashed = stashed.map(|(number, entry)| (format!("'stash@{{{number}}}'"), entry));
+    let aside = repo.autostashes()?.into_iter().map(|(path, id)| (format!("the autostash '{}'", path.display()), id));
+    for (name, entry) in stashed.chain(aside) {
         repo.check_interrupt()?;
         let parents = repo.parents_of(entry)?;
-        let mut place =
-            Place { name: format!("'stash@{{{number}}}'"), repo: repo.with_object_memory(), files: Vec::new() };
+        let mut place = Place { name, repo: repo.with_object_memory(), files: Vec::new() };
         let tree_of = |id: Option<&ObjectId>| id.map_or(Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(*id));
         let base = tree_of(parents.first())?;
         place.add(base, repo.tree_of_commit(entry)?)?;
