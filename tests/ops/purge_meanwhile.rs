@@ -198,3 +198,26 @@ fn packs_that_git_lists_meanwhile_are_not_missed() {
     world.assert_sound("after the purge");
     assert_eq!(world.git(&["log", "-1", "--format=%s"]), "more\n");
 }
+
+#[test]
+fn a_save_meanwhile_waits_for_no_pack_and_loses_nothing() {
+    let mut saved = 0;
+    for number in 1.. {
+        let world = world();
+        world.git(&["gc", "-q"]);
+        world.git(&["config", "checkpoint.lock-timeout", "100ms"]);
+        let what = format!("printf 'one\\n%s\\n' '{SECRET}' >k; '{}' save -q && touch ../saved", program());
+        let (output, was_done) = purge_while(&world, &[SECRET], ("*", number), &what);
+        if !was_done {
+            assert!(number > 5, "{number}: {}", described(&output));
+            break;
+        }
+        world.assert_sound(&format!("{number}: {}", described(&output)));
+        if world.root().join("saved").exists() {
+            saved += 1;
+            let text = world.git(&["show", &format!("{}:k", world.shadows().join(" "))]);
+            assert_eq!(text, format!("one\n{SECRET}\n"), "{number}");
+        }
+    }
+    assert!(saved > 0, "the locks are free while packs are written");
+}
