@@ -28,8 +28,6 @@ const LOOSE_LIMIT: usize = 96;
 const PACK_LIMIT: usize = 8;
 /// A pack, or a loose object, of this many bytes is left alone: it takes long to repack.
 const LARGE_PACK: u64 = 2 << 20;
-/// How many bytes of objects are kept in memory while a pack is read back.
-const BASES: usize = 96 << 20;
 /// From this age on, a pack without an index will not get one from the process that wrote it.
 const ABANDONED: Duration = Duration::from_secs(3600);
 /// Smaller packs take part in every repack, so that their objects serve as bases. Reading larger ones each time would
@@ -192,12 +190,8 @@ impl Repo {
         let bundle = gix::odb::pack::Bundle::at(path, self.object_hash()).context(Kind::Corrupt, what)?;
         let mut inflate = gix::zlib::Inflate::default();
         let mut buffer = Vec::new();
-        let mut cache = gix::odb::pack::cache::lru::MemoryCappedHashmap::new(BASES);
-        // In the order of the pack, the base of a delta has been read shortly before.
-        let offset = |id: &&ObjectId| bundle.index.lookup(id).map(|entry| bundle.index.pack_offset_at_index(entry));
-        let mut ids: Vec<&ObjectId> = ids.iter().collect();
-        ids.sort_by_cached_key(offset);
         for id in ids {
+            let mut cache = gix::odb::pack::cache::Never;
             let found = bundle.find(id, &mut buffer, &mut inflate, &mut cache).context(Kind::Corrupt, what)?;
             let hash = |object: gix::objs::Data<'_>| id_of(object.kind, object.data, self.object_hash());
             let is_same = found.map(|(object, _)| hash(object)).transpose()? == Some(*id);
