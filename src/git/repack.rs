@@ -78,6 +78,20 @@ impl Repo {
         loose + packs
     }
 
+    /// Returns the loose objects that we noted.
+    pub(super) fn noted_loose(&self) -> Vec<ObjectId> {
+        let directory = state::directory(self.common_dir());
+        let lines = ["loose", "loose.repacking"].into_iter().flat_map(|name| noted(&directory.join(name)));
+        lines.filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok()).collect()
+    }
+
+    /// Returns the packs that we noted.
+    pub(super) fn noted_packs(&self) -> Vec<PathBuf> {
+        let directory = state::directory(self.common_dir());
+        let names = ["packs", "packs.repacking"].into_iter().flat_map(|name| noted(&directory.join(name)));
+        names.filter_map(|name| self.pack_path(&name)).filter(|path| path.exists()).collect()
+    }
+
     /// Repacks our objects if there are enough of them, and neither another process of ours nor `git gc` is doing so.
     pub(crate) fn repack_if_due(&self) {
         if let Err(error) = self.try_repack() {
@@ -171,7 +185,7 @@ impl Repo {
     }
 
     /// Reads all `ids` back from the finished pack `path` alone, before their other copies are deleted.
-    fn verify_pack(&self, path: &Path, ids: &BTreeSet<ObjectId>) -> Result<()> {
+    pub(super) fn verify_pack(&self, path: &Path, ids: &BTreeSet<ObjectId>) -> Result<()> {
         let what = || format!("cannot read back '{}'", path.display());
         let bundle = gix::odb::pack::Bundle::at(path, self.object_hash()).context(Kind::Corrupt, what)?;
         let mut inflate = gix::zlib::Inflate::default();
@@ -251,7 +265,7 @@ impl Repo {
     }
 
     /// Lets git write the objects `ids` to a pack, with deltas, and returns its path.
-    fn pack_by_git(&self, ids: &BTreeSet<ObjectId>) -> Result<PathBuf> {
+    pub(super) fn pack_by_git(&self, ids: &BTreeSet<ObjectId>) -> Result<PathBuf> {
         let packs = std::path::absolute(self.inner.objects.store_ref().path().join("pack"));
         let packs = packs.context(Kind::Internal, || "cannot find the packs of this repository".into())?;
         // A limit would split the pack.
@@ -292,7 +306,7 @@ fn is_alive_or_elsewhere(mark: &str) -> bool {
 }
 
 /// Returns the ids of the objects in the pack `path`, from its index.
-fn ids_in(path: &Path, hash: gix::hash::Kind) -> Result<Vec<ObjectId>> {
+pub(super) fn ids_in(path: &Path, hash: gix::hash::Kind) -> Result<Vec<ObjectId>> {
     let what = || format!("cannot read the index of '{}'", path.display());
     let index = gix::odb::pack::index::File::at(path.with_extension("idx"), hash).context(Kind::Corrupt, what)?;
     Ok(index.iter().map(|entry| entry.oid).collect())

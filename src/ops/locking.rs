@@ -33,6 +33,7 @@ pub fn lock(context: &Context) -> Result<Worktree<'_>> {
         context.repo.sweep(lock.dead());
         lock.forget_dead();
     }
+    context.repo.put_objects_back()?;
     context.repo.remove_dead_locks();
     Worktree::new(context, lock)
 }
