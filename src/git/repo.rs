@@ -12,7 +12,7 @@ use gix::ObjectId;
 
 use super::{
     environment, found_lock::FoundLock, interrupt::Interrupt, own_directories::OwnDirectories, presence::may_exist,
-    ref_store::RefStore, settled_packs::SettledPack,
+    recorder::Recorder, ref_store::RefStore, settled_packs::SettledPack,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -45,6 +45,8 @@ pub struct Repo {
     pub(super) skipped_refs: SkippedRefs,
     /// What HEAD was when the current operation first read it.
     pub(super) seen_head: std::cell::RefCell<Weak<SeenHead>>,
+    /// What the operation log will tell of the current operation.
+    pub(super) recorder: Recorder,
     /// Interrupts the current operation.
     pub(super) interrupt: Interrupt,
 }
@@ -143,6 +145,7 @@ impl Repo {
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),
+            recorder: Recorder::default(),
             interrupt: Interrupt::default(),
         })
     }
@@ -164,6 +167,7 @@ impl Repo {
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),
+            recorder: Recorder::default(),
             interrupt: Interrupt::default(),
         })
     }

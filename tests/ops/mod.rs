@@ -25,6 +25,8 @@ mod hooks;
 mod interrupt;
 mod lookup;
 mod message;
+mod operations;
+mod operations_random;
 mod own_directories;
 mod prune;
 mod readers;

@@ -19,7 +19,7 @@ use crate::{
         stat_cache::StatCache,
         user_index::IndexIdentity,
     },
-    model::{checkpoint::Origin, refname::Base, verdict::Left},
+    model::{checkpoint::Origin, operation, refname::Base, verdict::Left},
     ops::{
         Context, Worktree, author,
         chain::shadows,
@@ -112,6 +112,7 @@ impl<'c> Before<'c> {
             hold: Hold::ForRestore { index: options.keeps_index },
             ..save::Request::default()
         };
+        let _way = context.repo.on_the_way(operation::SAVE);
         let taken = match consider {
             Some(consider) => save::save_and_write_turns_if(
                 &worktree,
@@ -159,6 +160,7 @@ impl<'c> Before<'c> {
             hold: Hold::ForRestore { index: true },
             ..save::Request::default()
         };
+        let _way = self.worktree.repo.on_the_way(operation::SAVE);
         let taken = save::save_and_write_turns(&self.worktree, &wanted)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the index was not saved"))?;
         self.worktree.repo.make_durable()?;

@@ -27,7 +27,7 @@ use bstr::BString;
 
 use crate::{
     error::{Error, Result},
-    model::{manifest::Part, plan},
+    model::{manifest::Part, operation::Role, plan},
     ops::{Context, lookup, restored_target},
     state::failpoint,
 };
@@ -39,6 +39,7 @@ use snapshot::Snapshot;
 use staged::Staging;
 
 pub use restored::Restored;
+pub(crate) use undo::undo_files;
 pub use undo::{UndoOptions, undo};
 
 /// What to restore, and how.
@@ -68,6 +69,7 @@ pub struct RestoreOptions {
 /// If it does not exist or is not complete, if the worktree cannot be saved, or if an earlier restore was interrupted: nothing
 /// has changed then. If the operating system fails half-way, `resume` finishes the restore and [`undo()`] reverses it.
 pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> {
+    context.repo.name_operation("restore");
     let done = if options.resume { resume::resume(context, options.dry_run) } else { restore_target(context, options) };
     context.emit_failure("restore", done)
 }
@@ -111,6 +113,8 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         pre_restore: before.checkpoint_id,
         other_base: target.base().filter(|base| takes_all && Some(*base) != before.snapshot.base()),
         is_resumed: false,
+        reverses: None,
+        role: Role::Plain,
         rescued: &before.rescued,
         start,
     };

@@ -3,10 +3,11 @@
 use std::{collections::BTreeSet, time::Instant};
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use super::{
     before::{Before, BeforeOptions, Consider, Sight},
-    carry_out::{Extent, Planned, RestoreRun, attempt_if_needed, expect_result},
+    carry_out::{Extent, Planned, RestoreRun, attempt_if_needed, expect_result, files_of},
     restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
@@ -20,8 +21,15 @@ use crate::{
         step::{Content, Step},
         verdict::{Verdict, Why},
     },
-    ops::{Context, restored_target},
-    state::journal::{Journal, Progress},
+    ops::{
+        Context,
+        operations::{Picked, Which, pick},
+        restored_target, save,
+    },
+    state::{
+        journal::{Journal, Progress},
+        temporary,
+    },
 };
 
 /// How to undo.
@@ -33,28 +41,64 @@ pub struct UndoOptions {
     pub all: bool,
 }
 
-/// Brings the paths that the last restore changed back to what they were before it. That is a restore, too: a second undo brings
-/// back what the first has taken.
+/// Brings the paths that the last restore changed back to what they were before it. A second undo goes further back, and
+/// operations that changed no files are left alone.
 ///
 /// # Errors
 /// If nothing was restored yet, and as [`restore`](super::restore).
 pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
-    context.emit_failure("undo", undo_last(context, options))
+    context.repo.name_operation("undo");
+    context.emit_failure("undo", undo_files(context, options, &Which::LastOfFiles))
 }
 
-fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
-    let journal = Journal::read(context.repo.git_dir())?.ok_or_else(nothing_to_undo)?;
-    let attempt = |extent| attempt(context, options, extent);
+/// Takes the operation that `which` asks for back, which changed files.
+///
+/// # Errors
+/// As [`undo`]; [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
+pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which) -> Result<Restored> {
+    let picked = pick(context, which)?;
+    let journal = journal_of(&picked)?;
+    let attempt = |extent| attempt(context, options, (which, picked.id()), extent);
     match journal.progress {
         _ if options.dry_run => expect_result(attempt(Extent::DryRun)?),
-        Progress::Done if journal.directories.is_empty() => attempt_if_needed(attempt),
+        Progress::Done if journal.directories.is_empty() => {
+            let restored = attempt_if_needed(attempt)?;
+            // What finds nothing to do takes no checkpoint; the operation is taken back all the same.
+            if restored.is_idle() && restored.kept.is_empty() && restored.conflicts.is_empty() {
+                note_taken_back(context, which, picked.id())?;
+            }
+            Ok(restored)
+        }
         // An interrupted restore is finished in any case, even if it has changed nothing yet. No plan has the directories
         // that are to be removed.
         _ => expect_result(attempt(Extent::Full)?),
     }
 }
 
-fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<Option<Restored>> {
+/// Notes in the operation log that the operation `id` is taken back, though nothing was left to do for that.
+fn note_taken_back(context: &Context, which: &Which, id: Option<ObjectId>) -> Result<()> {
+    let _worktree = save::lock(context)?;
+    let picked = pick(context, which)?;
+    if let (Some(journal), true) = (&picked.journal, id.is_some() && picked.id() == id) {
+        let done = Journal { progress: Progress::Done, nonce: temporary::random(), ..journal.clone() };
+        let idle = Journal { steps: Vec::new(), directories: Vec::new(), index: Vec::new(), ..done };
+        context.repo.note_role(picked.role);
+        context.repo.note_files(Some(files_of(&idle)));
+        context.repo.update_refs(&[])?;
+    }
+    Ok(())
+}
+
+fn journal_of(picked: &Picked) -> Result<&Journal> {
+    picked.journal.as_ref().ok_or_else(|| Error::refused("the operation changed no files"))
+}
+
+fn attempt(
+    context: &Context,
+    options: &UndoOptions,
+    (which, id): (&Which, Option<ObjectId>),
+    extent: Extent,
+) -> Result<Option<Restored>> {
     let start = Instant::now();
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(None),
@@ -63,15 +107,20 @@ fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<O
         force: true,
         after_crash: true,
     };
+    let pick_again = || {
+        let picked = pick(context, which)?;
+        if picked.id() == id { Ok(picked) } else { Err(Error::race("another operation was recorded meanwhile")) }
+    };
     let consider = |sight: Sight<'_>| {
-        let journal = Journal::read(context.repo.git_dir())?.ok_or_else(nothing_to_undo)?;
+        let picked = pick_again()?;
+        let journal = journal_of(&picked)?;
         let target = Snapshot::read(sight.repo, journal.pre_restore)?;
-        plan_of(&sight.scene(context, &target), &journal, options.all)?.has_work(sight.repo)
+        plan_of(&sight.scene(context, &target), journal, options.all)?.has_work(sight.repo)
     };
     let consider = (extent == Extent::IfChanged).then_some(&consider as Consider<'_>);
     let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };
-    let journal = before.journal.as_ref().ok_or_else(nothing_to_undo)?;
-    let repo = before.repo();
+    let picked = pick_again()?;
+    let (journal, repo) = (journal_of(&picked)?, before.repo());
     let target = Snapshot::read(repo, journal.pre_restore)?;
     let planned = plan_of(&before.sight().scene(context, &target), journal, options.all)?;
     let work = RestoreRun {
@@ -83,6 +132,8 @@ fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<O
         pre_restore: before.checkpoint_id,
         other_base: None,
         is_resumed: false,
+        reverses: picked.entry.as_ref().map(|entry| &entry.operation),
+        role: picked.role,
         rescued: &before.rescued,
         start,
     };
@@ -110,11 +161,6 @@ fn plan_of(scene: &Scene<'_>, journal: &Journal, all: bool) -> Result<Planned> {
     });
     let staging = Some(Staging::reversed(scene.repo, &journal.index, scene.pre, all)?);
     Ok(Planned { plan, directories, staging, committed: Vec::new() })
-}
-
-fn nothing_to_undo() -> Error {
-    Error::user("nothing was restored in this worktree yet")
-        .with_hint("'git checkpoint list' shows the checkpoints, 'git checkpoint restore <checkpoint>' puts one back")
 }
 
 /// The steps of a restore, backwards.
