@@ -281,7 +281,7 @@ fn the_manual_shows_every_field_of_json() {
     assert!(world.checkpoint(&["save"]).status.success());
     check_json(&world, "restore", "restore --json --all @{1}");
     check_json(&world, "undo\\fR, \\fBredo\\fR, \\fBop undo", "undo --json --all");
-    check_json(&world, "op log\\fR, \\fBundo \\-\\-list", "op log --json");
+    check_json(&world, "op log\\fR, \\fBundo --list", "op log --json");
     check_json(&world, "verify", "verify --json");
     assert!(world.checkpoint(&["verify", "--reset"]).status.success());
     check_json(&world, "reset", "reset --json");

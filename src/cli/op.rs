@@ -163,6 +163,9 @@ fn line(number: usize, operation: &Listed, now: i64, call: &Call) -> String {
     {
         words.push_str(&format!(" ({})", operation.kind));
     }
+    if let Some(of) = &operation.of {
+        words.push_str(&format!(" ({})", printable(of)));
+    }
     if operation.undone_by.is_some() {
         words.push_str(&call.out.paint(phrase::DIM, " [undone]"));
     }
@@ -206,6 +209,7 @@ impl Show {
         call.out.line(&format!("Command: {}", printable(&operation.command)))?;
         call.out.line(&format!("Kind:    {}", printable(&operation.kind)))?;
         let about = [
+            ("Of", operation.of.as_deref().map(printable)),
             ("Session", operation.session.as_deref().map(printable)),
             ("Undoes", operation.undoes.as_ref().map(phrase::short)),
             ("Redoes", operation.redoes.as_ref().map(phrase::short)),

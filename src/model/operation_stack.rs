@@ -35,6 +35,7 @@ pub(crate) fn stack<'o>(log: impl IntoIterator<Item = (ObjectId, &'o Operation)>
                 remove(&mut stack.redo, of);
                 stack.undo.push(id);
                 stack.undone.retain(|_, undo| *undo != of);
+                stack.undone.insert(of, id);
             }
             Role::Continues(of) => {
                 remove(&mut stack.undo, of);

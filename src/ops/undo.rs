@@ -152,8 +152,8 @@ fn move_back(
 }
 
 fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<Undone> {
-    let picked = pick(context, which)?;
-    let (operation, command) = (picked.id(), picked.entry.as_ref().map(|entry| entry.operation.command.clone()));
+    let (picked, log) = (pick(context, which)?, Log::read(context)?);
+    let (operation, command) = (picked.id(), picked.entry.as_ref().map(|entry| log.command_behind(entry).to_owned()));
     if picked.journal.is_some() {
         let restored = Some(undo_files(context, options, which)?);
         return Ok(Undone { version: None, restored, operation, command, moved: Vec::new(), only_looked: None });

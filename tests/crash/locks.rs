@@ -199,13 +199,16 @@ fn the_locks_of_a_living_process_stay() {
     crate::support::processes::halted(&child);
     let before = locks(&world);
     assert_eq!(before.len(), 4);
-    change(&world, 2);
-    world.done(&["save", "-q"]);
+    world.write("f", "changed\n");
+    // It waits in vain for the lock of the operation log.
+    let said = described(&world.checkpoint(&["save", "-q"]));
+    assert!(said.contains("cannot lock 'refs/checkpoints/operations/main'"), "{said}");
     world.done(&["doctor", "--fix"]);
     assert_eq!(locks(&world), before);
     crate::support::processes::signal(&child, "CONT");
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{}", described(&output));
+    world.done(&["save", "-q"]);
     assert_eq!(world.leftovers(), Vec::<PathBuf>::new());
 }
 

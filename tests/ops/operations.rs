@@ -304,3 +304,24 @@ fn a_damaged_log_stops_nothing_and_is_mended(#[case] number: usize) {
     world.done(&["redo"]);
     assert_eq!(text(&world, "f").as_deref(), Some("two\n"));
 }
+
+#[test]
+fn what_a_person_had_not_saved_is_unsaved_again_after_undo() {
+    let world = World::with_commit();
+    let first = save(&world, "one\n");
+    world.done(&["reset"]);
+    let before = refs(&world);
+    world.write("f", "unsaved\n");
+    world.done(&["restore", "--all", &first]);
+    let restored = refs(&world);
+    world.done(&["undo"]);
+    assert_eq!((refs(&world), text(&world, "f").as_deref()), (before.clone(), Some("unsaved\n")));
+    world.done(&["redo"]);
+    assert_eq!((refs(&world), text(&world, "f").as_deref()), (restored, Some("one\n")));
+    world.done(&["undo"]);
+    assert_eq!((refs(&world), text(&world, "f").as_deref()), (before, Some("unsaved\n")));
+    // The reset before it, too: nothing has moved since.
+    world.done(&["undo"]);
+    assert_eq!(text(&world, "f").as_deref(), Some("unsaved\n"));
+    assert_eq!(refs(&world).into_values().collect::<Vec<_>>(), [first]);
+}

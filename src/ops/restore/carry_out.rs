@@ -110,6 +110,8 @@ pub(super) struct RestoreRun<'a> {
     /// The operation that it takes back, and what it has to do with that or another one.
     pub(super) reverses: Option<&'a Operation>,
     pub(super) role: Role,
+    /// How the ref of that operation was moved before the worktree was saved.
+    pub(super) saved: Option<&'a RefUpdate>,
     /// Paths where the temporary file of an interrupted restore held another program's version. That file has been kept under a
     /// new name, which the result reports.
     pub(super) rescued: &'a [Left],
@@ -260,9 +262,15 @@ impl<'a> RestoreRun<'a> {
         let Some(operation) = self.reverses.filter(|_| self.context.turns().entries.is_empty()) else {
             return Ok(false);
         };
+        let mut operation = operation.clone();
+        for moved in &mut operation.moves {
+            if let Some(saved) = self.saved.filter(|saved| saved.name == moved.name) {
+                moved.new = saved.new;
+            }
+        }
         let now = operation.moves.iter().map(|moved| self.repo.find_ref(&moved.name)).collect::<Result<Vec<_>>>()?;
         let now = |name: &str| operation.moves.iter().position(|moved| moved.name == name).and_then(|at| now[at]);
-        let reversal = reversal(operation, now, |id| self.repo.can_read(id));
+        let reversal = reversal(&operation, now, |id| self.repo.can_read(id));
         if reversal.moves.is_empty() || !reversal.obstacles.is_empty() {
             return Ok(false);
         }

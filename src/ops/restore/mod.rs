@@ -97,6 +97,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         keeps_index: options.staged,
         force: options.force,
         after_crash: false,
+        saved: None,
     };
     let consider = (extent == Extent::IfChanged).then_some(&consider as before::Consider<'_>);
     let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };
@@ -114,6 +115,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         other_base: target.base().filter(|base| takes_all && Some(*base) != before.snapshot.base()),
         is_resumed: false,
         reverses: None,
+        saved: None,
         role: Role::Plain,
         rescued: &before.rescued,
         start,

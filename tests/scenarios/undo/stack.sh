@@ -29,6 +29,7 @@ run git checkpoint op show
 run git checkpoint op show @{4}
 note 'one in the middle'
 run git checkpoint op undo @{4}
+run git checkpoint op undo @{3}
 note 'what has moved since stays'
 run git checkpoint reset
 printf 'three\n' >src/numbers.txt
