@@ -6,8 +6,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
     attribution, blame, call::Call, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
-    globals::Globals, hook, list, man, prune, purge, reset, restore, save, session, show, status, tour, undo, verify,
-    why,
+    globals::Globals, hook, list, man, op, prune, purge, reset, restore, save, session, show, status, tour, undo,
+    verify, why,
 };
 use crate::error::Result;
 
@@ -73,6 +73,8 @@ pub(super) enum Command {
     Diff(diff::Diff),
     Restore(restore::Restore),
     Undo(undo::Undo),
+    Redo(undo::Redo),
+    Op(op::Op),
     Reset(reset::Reset),
     Drop(drop::Drop),
     Session(session::Session),
@@ -105,6 +107,8 @@ impl Command {
             Self::Diff(command) => command.run(call),
             Self::Restore(command) => command.run(call),
             Self::Undo(command) => command.run(call),
+            Self::Redo(command) => command.run(call),
+            Self::Op(command) => command.run(call),
             Self::Reset(command) => command.run(call),
             Self::Drop(command) => command.run(call),
             Self::Session(command) => command.run(call),

@@ -57,7 +57,7 @@ pub(super) struct Restore {
 pub(super) struct Format {
     /// Print the result as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     /// Print a letter (W, D, I, K, C, A, S) and a path for each path, both ended by NUL
     #[arg(short = 'z', conflicts_with = "json")]
     nul: bool,
@@ -67,6 +67,8 @@ pub(super) struct Format {
 const RESTORED: &str = "restored";
 /// What an undo says it has done.
 pub(super) const UNDONE: &str = "undone: restored";
+/// What a redo says it has done.
+pub(super) const REDONE: &str = "redone: restored";
 
 impl Restore {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
@@ -95,7 +97,7 @@ impl Restore {
         let restored = restore::restore(&context, &options);
         let restored = restored.map_err(|error| with_target_hint(error, "restore", &options.target))?;
         drop(progress);
-        let exit = self.format.print(&restored, RESTORED, call)?;
+        let exit = self.format.print(&restored, &restored, RESTORED, call)?;
         if is_stash_entry(&options.target) {
             let entry = &options.target;
             call.out.hint(&format!("'git stash apply {entry}' also brings back the untracked files that were stashed"));
@@ -111,10 +113,16 @@ fn is_stash_entry(target: &str) -> bool {
 }
 
 impl Format {
-    /// Prints what a restore did or would do; `verb` is what it is called.
-    pub(super) fn print(&self, restored: &Restored, verb: &str, call: &mut Call) -> Result<Exit> {
+    /// Prints what a restore did or would do, as JSON in the form of `json`; `verb` is what it is called.
+    pub(super) fn print(
+        &self,
+        restored: &Restored,
+        json: &impl serde::Serialize,
+        verb: &str,
+        call: &mut Call,
+    ) -> Result<Exit> {
         if self.json {
-            call.out.json(restored)?;
+            call.out.json(json)?;
         } else if self.nul {
             print_letters(restored, call)?;
         } else {
@@ -237,7 +245,8 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     }
     match &restored.pre_restore {
         Some(id) if !is_idle && !restored.dry_run => {
-            call.out.hint(&format!("'git checkpoint undo' goes back to {}", call.names.id(id)));
+            let command = if verb == UNDONE { "redo" } else { "undo" };
+            call.out.hint(&format!("'git checkpoint {command}' goes back to {}", call.names.id(id)));
         }
         _ => {}
     }
@@ -262,15 +271,16 @@ fn print_left(restored: &Restored, verb: &str, call: &mut Call) {
         };
         let paths = phrase::count(kept + committed, "path");
         call.out.warning(&match verb {
-            UNDONE => format!("nothing restored: {paths} changed since the restore"),
+            UNDONE | REDONE => format!("nothing restored: {paths} changed since the restore"),
             _ => format!("nothing restored: {who} {paths} since the checkpoint"),
         });
     }
     let id = call.names.id(&restored.target);
     let command = match verb {
         UNDONE if is_idle || restored.dry_run => "undo --all".to_owned(),
-        // An undo that has changed something would be undone itself by the next one.
-        UNDONE => format!("restore --all {id} -- <path>..."),
+        REDONE if is_idle || restored.dry_run => "redo --all".to_owned(),
+        // The next undo goes further back.
+        UNDONE | REDONE => format!("restore --all {id} -- <path>..."),
         _ => format!("restore --all {id}"),
     };
     let what = match (kept, committed) {

@@ -26,6 +26,7 @@ pub mod guard;
 pub mod history;
 pub(crate) mod hooks;
 pub(crate) mod lookup;
+pub mod operations;
 pub mod prune;
 pub mod purge;
 pub(crate) mod records;
@@ -36,6 +37,7 @@ pub(crate) mod salvage;
 pub(crate) mod save;
 pub mod sessions;
 pub mod status;
+pub mod undo;
 pub mod verify;
 pub(crate) mod why;
 

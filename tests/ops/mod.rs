@@ -28,6 +28,8 @@ mod interrupt;
 mod lookup;
 mod message;
 mod names;
+mod operations;
+mod operations_random;
 mod own_directories;
 mod prune;
 mod purge;
