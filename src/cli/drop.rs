@@ -3,6 +3,7 @@
 use super::{
     Exit,
     call::Call,
+    names::Names,
     output::{Output, printable},
     phrase, question,
 };
@@ -39,10 +40,10 @@ impl Drop {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
         let options = drop::Options { targets: self.targets, force: self.force, dry_run: self.dry_run };
-        let out = &mut call.out;
+        let (out, names) = (&mut call.out, &call.names);
         let done = drop::drop_checkpoints(&context, &options, &mut |plan| {
             out.flush()?;
-            for line in losses(plan) {
+            for line in losses(plan, names) {
                 out.stderr(&format!("warning: {line}\n"));
             }
             question::ask(&format!("Drop {}? [y/N] ", phrase::count(plan.dropped.len(), "checkpoint")), out)
@@ -50,17 +51,17 @@ impl Drop {
         if self.json {
             out.json(&done)?;
         } else {
-            print(&done, out)?;
+            print(&done, names, out)?;
         }
         Ok(Exit::Done)
     }
 }
 
 /// Returns what is lost for good, in words.
-fn losses(plan: &DropDone) -> Vec<String> {
+fn losses(plan: &DropDone, names: &Names) -> Vec<String> {
     let mut lines = Vec::new();
     if !plan.lost.is_empty() {
-        let mut paths: Vec<String> = plan.lost.iter().take(LISTED).map(phrase::quoted).collect();
+        let mut paths: Vec<String> = plan.lost.iter().take(LISTED).map(|path| names.path(path)).collect();
         if plan.lost.len() > LISTED {
             paths.push(format!("and {} more", plan.lost.len() - LISTED));
         }
@@ -72,10 +73,10 @@ fn losses(plan: &DropDone) -> Vec<String> {
     lines
 }
 
-fn print(done: &DropDone, out: &mut Output) -> Result<()> {
+fn print(done: &DropDone, names: &Names, out: &mut Output) -> Result<()> {
     let verb = if done.dry_run { "would drop" } else { "dropped" };
     for it in &done.dropped {
-        let id = out.paint(phrase::ID, &phrase::short(&it.id));
+        let id = out.paint(phrase::ID, &names.id(&it.id));
         let line = format!("{verb} {id} {}", printable(&it.subject));
         if done.dry_run { out.line(&line)? } else { out.note(&line)? }
     }
@@ -93,7 +94,7 @@ fn print(done: &DropDone, out: &mut Output) -> Result<()> {
         out.note(&format!("{} after it {verb} new ids", phrase::count(done.rewritten, "checkpoint")))?;
     }
     if done.dry_run {
-        for line in losses(done) {
+        for line in losses(done, names) {
             out.warning(&line);
         }
     }

@@ -149,7 +149,7 @@ pub(super) fn print_log(
 /// Returns the line of an operation: `@{0}  0a1b2c3d  2 minutes ago  git checkpoint reset`.
 fn line(number: usize, operation: &Listed, now: i64, call: &Call) -> String {
     let number = format!("{:<6}", format!("@{{{number}}}"));
-    let id = call.out.paint(phrase::ID, &phrase::short(&operation.id));
+    let id = call.out.paint(phrase::ID, &call.names.id(&operation.id));
     let date = if call.out.is_terminal() {
         format!("{:<14}", date::relative(operation.seconds, now))
     } else {
@@ -211,9 +211,9 @@ impl Show {
         let about = [
             ("Of", operation.of.as_deref().map(printable)),
             ("Session", operation.session.as_deref().map(printable)),
-            ("Undoes", operation.undoes.as_ref().map(phrase::short)),
-            ("Redoes", operation.redoes.as_ref().map(phrase::short)),
-            ("Undone", operation.undone_by.as_ref().map(|id| format!("by {}", phrase::short(id)))),
+            ("Undoes", operation.undoes.as_ref().map(|id| call.names.id(id))),
+            ("Redoes", operation.redoes.as_ref().map(|id| call.names.id(id))),
+            ("Undone", operation.undone_by.as_ref().map(|id| format!("by {}", call.names.id(id)))),
         ];
         for (name, value) in about {
             if let Some(value) = value {
@@ -224,7 +224,7 @@ impl Show {
             call.out.line("")?;
         }
         for moved in &operation.moved {
-            let end = |id: &Option<gix::ObjectId>| id.as_ref().map_or_else(|| "-".to_owned(), phrase::short);
+            let end = |id: &Option<gix::ObjectId>| id.as_ref().map_or_else(|| "-".to_owned(), |id| call.names.id(id));
             call.out.line(&format!("    {:<8} {:<8} {}", end(&moved.old), end(&moved.new), printable(&moved.r#ref)))?;
         }
         if !operation.files.is_empty() {
@@ -232,7 +232,7 @@ impl Show {
         }
         let listed = call.listed(operation.files.len());
         for path in operation.files.iter().take(listed) {
-            call.out.line(&format!("    {}", phrase::quoted(path)))?;
+            call.out.line(&format!("    {}", call.names.path(path)))?;
         }
         if listed < operation.files.len() {
             call.out.line(&format!("    and {} more", operation.files.len() - listed))?;

@@ -76,7 +76,7 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
         if pruned.dry_run { call.out.line(&line)? } else { call.out.note(&line)? }
     }
     for shadow in &pruned.stays {
-        let tip = call.out.paint(phrase::ID, &phrase::short(&shadow.tip));
+        let tip = call.out.paint(phrase::ID, &call.names.id(&shadow.tip));
         let why = match shadow.needed_for {
             NeededFor::Verified => "it has the verified checkpoint",
             NeededFor::Undo => "'git checkpoint undo' needs it",

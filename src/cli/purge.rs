@@ -5,6 +5,7 @@ use std::io::{IsTerminal as _, Read as _};
 use super::{
     Exit,
     call::Call,
+    names::Names,
     output::{Output, printable},
     phrase, question,
 };
@@ -72,10 +73,10 @@ impl Purge {
         let is_of_text = !options.texts.is_empty();
         let progress = call.progress("searching");
         let mut progress = Some(progress);
-        let out = &mut call.out;
+        let (out, names) = (&mut call.out, &call.names);
         let done = purge::purge(&context, &options, &mut |plan| {
             drop(progress.take());
-            for line in found(plan).into_iter().chain(stays(plan)) {
+            for line in found(plan, names).into_iter().chain(stays(plan, names)) {
                 out.stderr(&format!("{line}\n"));
             }
             question::ask("Purge it? [y/N] ", out)
@@ -84,7 +85,7 @@ impl Purge {
         if self.json {
             out.json(&done)?;
         } else {
-            print(&done, is_of_text, out)?;
+            print(&done, is_of_text, names, out)?;
         }
         Ok(if done.is_complete() && !done.is_empty() { Exit::Done } else { Exit::No })
     }
@@ -104,7 +105,7 @@ fn read_text(context: &Context, out: &mut Output) -> Result<Vec<u8>> {
 }
 
 /// Returns where the text is, in words.
-fn found(plan: &Purged) -> Vec<String> {
+fn found(plan: &Purged, names: &Names) -> Vec<String> {
     let mut lines = Vec::new();
     let found = format!("found in {}", phrase::count(plan.checkpoints, "checkpoint"));
     match plan.rewritten {
@@ -114,23 +115,28 @@ fn found(plan: &Purged) -> Vec<String> {
         1 => lines.push(format!("{found}; 1 gets another id")),
         count => lines.push(format!("{found}; {count} get other ids")),
     }
-    lines.extend(listed("  ", plan.paths.iter().map(phrase::quoted)));
+    lines.extend(listed("  ", plan.paths.iter().map(|path| names.path(path))));
     if plan.prompts > 0 {
         lines.push(format!("found in the prompts of {}", phrase::count(plan.prompts, "session in records")));
     }
     if plan.transcripts > 0 {
         lines.push(format!("found in {}", phrase::count(plan.transcripts, "piece of transcripts")));
     }
+    match plan.operations {
+        0 => {}
+        1 => lines.push("found in 1 entry of the operation log".into()),
+        count => lines.push(format!("found in {count} entries of operation logs")),
+    }
     lines.extend(listed("found in our file ", plan.files.iter().map(printable)));
     lines
 }
 
 /// Returns what has the text and stays, in words.
-fn stays(plan: &Purged) -> Vec<String> {
+fn stays(plan: &Purged, names: &Names) -> Vec<String> {
     let mut lines = Vec::new();
     for kept in plan.kept.iter().take(LISTED) {
-        let path = phrase::quoted(&kept.path);
-        let commit = kept.commit.map(|id| phrase::short(&id));
+        let path = names.path(&kept.path);
+        let commit = kept.commit.map(|id| names.id(&id));
         lines.push(match (&commit, &kept.r#ref) {
             (Some(id), name) if kept.path.is_empty() => {
                 let name = name.as_ref().map_or_else(
@@ -176,12 +182,12 @@ fn listed(start: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     lines
 }
 
-fn print(done: &Purged, is_of_text: bool, out: &mut Output) -> Result<()> {
-    for line in found(done) {
+fn print(done: &Purged, is_of_text: bool, names: &Names, out: &mut Output) -> Result<()> {
+    for line in found(done, names) {
         if done.dry_run { out.line(&line)? } else { out.note(&line)? }
     }
     out.flush()?;
-    for line in stays(done) {
+    for line in stays(done, names) {
         out.stderr(&format!("{line}\n"));
     }
     for name in done.fetched.iter().take(LISTED) {

@@ -10,7 +10,7 @@ use super::{
     locks::Locks,
     options::{Options, no},
     outcome::Purged,
-    scan::Commits,
+    scan::{Commits, objects_of},
 };
 use crate::{
     error::Result,
@@ -19,6 +19,7 @@ use crate::{
     ops::{
         Context, Worktree,
         drop::{self, Step, drop_in},
+        operations,
     },
     state::failpoint,
 };
@@ -38,7 +39,11 @@ pub(super) fn purge(
         if options.dry_run {
             return Ok(plan.purged);
         }
-        if options.force || agreed.is_some_and(|agreed| agreed.covers(&plan.purged)) {
+        if options.force || agreed.as_ref().is_some_and(|agreed| agreed.covers(&plan.purged)) {
+            // No operation is to bring the checkpoints back.
+            if operations::forget_all(context)? > 0 {
+                continue;
+            }
             return carry_out(context, locks, plan, targets);
         }
         // Nobody has to wait for the answer: no lock is held while it is asked.
@@ -70,7 +75,9 @@ fn drop_live(worktree: &Worktree<'_>, live: &[String], dry_run: bool) -> Result<
 
 fn plan(worktree: &Worktree<'_>, options: &Options, targets: &[ObjectId]) -> Result<Plan> {
     let repo = &worktree.repo;
-    let tips = repo.refs_below(refname::PREFIX)?.into_iter().map(|(_, id)| id).collect::<Vec<_>>();
+    let mut refs = repo.refs_below(refname::PREFIX)?;
+    refs.retain(|(name, _)| !name.starts_with(refname::OPERATIONS));
+    let tips = refs.into_iter().map(|(_, id)| id).collect::<Vec<_>>();
     let mut live = Vec::new();
     for id in targets {
         if repo.reaches(tips.clone(), *id, 0)? {
@@ -105,7 +112,10 @@ fn carry_out(context: &Context, locks: Locks<'_>, plan: Plan, targets: Vec<Objec
     let mut own = leading_to(repo, &loose, &dropped)?;
     let behind = repo.objects_behind(&own.iter().copied().collect::<Vec<_>>(), refname::PREFIX)?;
     own.extend(commits.sides.into_iter().filter(|id| behind.contains_key(id)));
-    plan.note(&locks.release_and_remove(repo, &behind.into_keys().collect(), &own)?);
+    let mut gone: HashSet<ObjectId> = behind.into_keys().collect();
+    gone.extend(objects_of(repo, &commits.operations)?);
+    own.extend(&commits.operations);
+    plan.note(&locks.release_and_remove(repo, &gone, &own)?);
     context.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
     Ok(plan)
 }

@@ -28,10 +28,10 @@ use self::{
     contents::{Contents, paths_of},
     locks::{Locks, git_dirs_of},
     logs::Logs,
-    scan::Scan,
+    scan::{Scan, objects_of},
 };
 use super::{
-    Context, Worktree,
+    Context, Worktree, operations,
     replace::{Copier, Edit as _, Finished, Replaced, follow_in, ref_moves, updates},
     turn,
 };
@@ -70,6 +70,10 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
                 }
                 agreed = Some(plan);
             }
+            Step::Forgotten(plan) => {
+                done.operations += plan.operations;
+                agreed = Some(plan);
+            }
             Step::Again(plan) => done.add(plan),
             Step::Done(plan) => {
                 done.add(plan);
@@ -83,6 +87,8 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
 enum Step {
     /// To the question whether that may be done.
     Question(Purged),
+    /// To where the operation logs are gone: what they led to can go now.
+    Forgotten(Purged),
     /// To its end, but another worktree was made meanwhile.
     Again(Purged),
     /// To its end.
@@ -117,6 +123,10 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     if !options.force && !agreed.is_some_and(|agreed| agreed.covers(&plan)) {
         return Ok(Step::Question(plan));
     }
+    // No operation is to bring back what is purged.
+    if operations::forget_all(context)? > 0 {
+        return Ok(Step::Forgotten(plan));
+    }
     let pathspec = RefCell::new(repo.pathspec(&options.paths)?);
     let is_removed = |path: &BStr, id: &ObjectId| scan.at_paths.contains(id) && pathspec.borrow_mut().matches(path);
     let new_blob = |id: ObjectId| contents.blobs.new.get(&id).copied();
@@ -141,7 +151,9 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     repo.forget_logs(refname::PREFIX, &names)?;
     written.check_and_release()?;
     let git_dirs = git_dirs.clone();
-    let removal = locks.release_and_remove(repo, &work.gone, &scan.own)?;
+    let mut gone = work.gone;
+    gone.extend(objects_of(repo, &scan.operations)?);
+    let removal = locks.release_and_remove(repo, &gone, &scan.own)?;
     plan.note(&removal);
     let held_now = |ids: &BTreeSet<ObjectId>| ids.iter().copied().filter(|id| removal.held.contains(id)).collect();
     plan.note_held(repo, &held_now(&contents.checkpoints))?;

@@ -49,6 +49,8 @@ pub struct Purged {
     pub prompts: usize,
     /// How many pieces of transcripts have the text.
     pub transcripts: usize,
+    /// How many entries of operation logs have the text.
+    pub operations: usize,
     /// The paths of files in checkpoints that have the text; of checkpoints that are to go, those whose content nothing else has.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub paths: Vec<BString>,
@@ -77,12 +79,13 @@ pub struct Purged {
 impl Purged {
     /// Returns true if there is nothing to remove.
     pub fn is_empty(&self) -> bool {
-        self.checkpoints + self.rewritten + self.prompts + self.transcripts + self.files.len() + self.objects == 0
+        let stored = self.checkpoints + self.rewritten + self.prompts + self.transcripts + self.operations;
+        stored + self.files.len() + self.objects == 0
     }
 
     /// Returns true if nothing has the text in `later`, a later plan, that does not have it in this one.
     pub(super) fn covers(&self, later: &Self) -> bool {
-        let counts = |it: &Self| [it.checkpoints, it.prompts, it.transcripts];
+        let counts = |it: &Self| [it.checkpoints, it.prompts, it.transcripts, it.operations];
         counts(self).iter().zip(counts(later)).all(|(count, later)| later <= *count)
             && later.paths.iter().all(|path| self.paths.contains(path))
             && later.files.iter().all(|file| self.files.contains(file))
@@ -96,6 +99,7 @@ impl Purged {
         self.live += first.live;
         self.prompts += first.prompts;
         self.transcripts += first.transcripts;
+        self.operations += first.operations;
         self.objects += first.objects;
         self.paths.extend(first.paths);
         self.files.extend(first.files);
@@ -179,6 +183,7 @@ pub(super) fn of(
         fetched,
         in_names: scan.is_in_names,
         unreachable: scan.unreachable,
+        operations: scan.operations_with_text,
         ..Purged::default()
     })
 }

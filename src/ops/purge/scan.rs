@@ -7,10 +7,11 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use crate::{
     error::Result,
-    git::{Repo, pathspec::Pathspec, side::Side},
+    git::{Repo, pathspec::Pathspec, recorder::FILES, side::Side},
     model::{
         change::{Change, Mode},
         checkpoint::Checkpoint,
+        operation::Operation,
         refname,
         secret::Secret,
     },
@@ -31,6 +32,10 @@ pub(super) struct Scan {
     pub(super) logs: BTreeSet<ObjectId>,
     /// The checkpoints that are stored, reachable or not.
     pub(super) checkpoints: Vec<ObjectId>,
+    /// The entries of operation logs that are stored, reachable or not.
+    pub(super) operations: BTreeSet<ObjectId>,
+    /// How many of these have the text.
+    pub(super) operations_with_text: usize,
     /// The commits that are ours, reachable or not: these checkpoints, their side commits, and those of logs.
     pub(super) own: HashSet<ObjectId>,
     /// The objects that we wrote and that none of these leads to; perhaps some that the user holds.
@@ -47,6 +52,8 @@ pub(super) struct Commits {
     pub(super) sides: Vec<ObjectId>,
     /// Those of the logs of records and transcripts.
     pub(super) logs: BTreeSet<ObjectId>,
+    /// The entries of operation logs.
+    pub(super) operations: BTreeSet<ObjectId>,
 }
 
 impl Commits {
@@ -55,13 +62,14 @@ impl Commits {
         let is_log = |name: &str| name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS);
         let log_tips: Vec<ObjectId> = refs.iter().filter(|(name, _)| is_log(name)).map(|(_, id)| *id).collect();
         let logs = log_commits(repo, &log_tips)?;
-        let mut commits = Self { checkpoints: Vec::new(), sides: Vec::new(), logs };
+        let mut commits = Self { checkpoints: Vec::new(), sides: Vec::new(), logs, operations: BTreeSet::new() };
         for id in repo.all_commits()? {
             repo.check_interrupt()?;
             match if commits.logs.contains(&id) { Sort::Log } else { sort_of(repo, id)? } {
                 Sort::Checkpoint => commits.checkpoints.push(id),
                 Sort::Side => commits.sides.push(id),
                 Sort::Log => drop(commits.logs.insert(id)),
+                Sort::Operation => drop(commits.operations.insert(id)),
                 Sort::OfUser => {}
             }
         }
@@ -69,7 +77,7 @@ impl Commits {
     }
 
     pub(super) fn all(&self) -> HashSet<ObjectId> {
-        self.checkpoints.iter().chain(&self.sides).chain(&self.logs).copied().collect()
+        self.checkpoints.iter().chain(&self.sides).chain(&self.logs).chain(&self.operations).copied().collect()
     }
 }
 
@@ -79,6 +87,7 @@ enum Sort {
     Checkpoint,
     Side,
     Log,
+    Operation,
     OfUser,
 }
 
@@ -87,13 +96,29 @@ fn sort_of(repo: &Repo, id: ObjectId) -> Result<Sort> {
         if Checkpoint::from_commit(id, commit).is_some() {
             return Sort::Checkpoint;
         }
+        if Operation::parse(commit.message.as_bstr()).is_some() {
+            return Sort::Operation;
+        }
         match commit.message.lines().next().unwrap_or_default() {
             b"side data of a checkpoint" => Sort::Side,
             subject if is_subject_of_log(subject) => Sort::Log,
             _ => Sort::OfUser,
         }
     })
-    .and_then(|sort| Ok(if sort == Sort::Log && !is_log(repo, id)? { Sort::OfUser } else { sort }))
+    .and_then(|sort| {
+        let is_ours = match sort {
+            Sort::Log => is_log(repo, id)?,
+            Sort::Operation => is_operation(repo, id)?,
+            Sort::Checkpoint | Sort::Side | Sort::OfUser => true,
+        };
+        Ok(if is_ours { sort } else { Sort::OfUser })
+    })
+}
+
+/// Returns true if the tree of the commit `id` has no other file than that of an operation.
+fn is_operation(repo: &Repo, id: ObjectId) -> Result<bool> {
+    let entries = repo.tree_entries(repo.tree_of_commit(id)?)?;
+    Ok(entries.iter().all(|(name, is_tree, _)| name == FILES && !is_tree))
 }
 
 /// Returns true if commits of the logs of records and transcripts have such a subject.
@@ -123,7 +148,7 @@ impl Scan {
     pub(super) fn of(repo: &Repo, secret: &Secret, paths_to_remove: &[BString]) -> Result<Self> {
         let commits = Commits::read(repo)?;
         let own = commits.all();
-        let Commits { checkpoints, logs, .. } = commits;
+        let Commits { checkpoints, logs, operations, .. } = commits;
         let mut tips: Vec<ObjectId> = repo.refs_below(refname::PREFIX)?.into_iter().map(|(_, id)| id).collect();
         tips.extend(&own);
         let mut paths = repo.objects_behind(&tips, refname::PREFIX)?;
@@ -137,6 +162,8 @@ impl Scan {
             paths,
             logs,
             checkpoints,
+            operations,
+            operations_with_text: 0,
             own,
             noted,
             is_in_names: false,
@@ -183,6 +210,11 @@ impl Scan {
             let Some(Checkpoint { origin, .. }) = repo.checkpoint(*id)? else { continue };
             let names = [&origin.session, &origin.agent, &origin.model, &origin.agent_id];
             self.is_in_names |= names.into_iter().flatten().any(|name| secret.is_in(name.as_bytes()));
+        }
+        for id in &self.operations {
+            let has_text = repo.with_commit(*id, |commit| secret.is_in(commit.message))?;
+            let mut files = repo.tree_entries(repo.tree_of_commit(*id)?)?.into_iter();
+            self.operations_with_text += usize::from(has_text || files.any(|(_, _, blob)| self.found.contains(&blob)));
         }
         let mut refs = repo.refs_below(refname::PREFIX)?.into_iter();
         self.is_in_names |= refs.any(|(name, _)| secret.is_in(name.as_bytes()));
@@ -269,6 +301,17 @@ impl Tree {
             Self::Files | Self::Index | Self::Raw => change.path.clone(),
         }
     }
+}
+
+/// Returns the objects of the `operations`.
+pub(super) fn objects_of(repo: &Repo, operations: &BTreeSet<ObjectId>) -> Result<HashSet<ObjectId>> {
+    let mut objects = HashSet::new();
+    for id in operations {
+        let tree_id = repo.tree_of_commit(*id)?;
+        objects.extend([*id, tree_id]);
+        objects.extend(repo.tree_entries(tree_id)?.into_iter().map(|(_, _, id)| id));
+    }
+    Ok(objects)
 }
 
 /// Returns the commits behind `tips`, which are of logs.
