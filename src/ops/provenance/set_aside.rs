@@ -85,7 +85,9 @@ pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     let place = |it: &Waiting| bases.iter().position(|base| *base == it.checkpoint.base);
     let mut found = newest_first(repo, newest_archived(repo, refname::is_settled)?);
     found.retain(|it| place(it).is_some());
-    found.iter_mut().for_each(|it| it.is_reset = is_reset);
+    for waiting in &mut found {
+        waiting.is_reset = is_reset;
+    }
     // Several checkpoints may have the same time.
     found.sort_by_key(|it| (std::cmp::Reverse(it.checkpoint.seconds), place(it)));
     Ok(found)
