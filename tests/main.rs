@@ -4,6 +4,7 @@
 mod agents;
 mod architecture;
 mod attribution;
+mod completion;
 mod crash;
 mod hostile;
 mod interrupt;

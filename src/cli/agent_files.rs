@@ -10,7 +10,6 @@ use crate::{
         install::{BEFORE, File, Format, IN_PATH, Scope, command},
     },
     error::{Context as _, Error, Kind, Result},
-    git,
     ops::{
         Context,
         agent_hooks::{self, Edit, Elsewhere, Noted, Seen, Target},
@@ -64,7 +63,8 @@ pub(super) struct Enabled {
 impl Places {
     pub(super) fn new(context: &Context) -> Result<Self> {
         let worktree = context.repo.worktree_root().to_owned();
-        let home = git::home();
+        // As git, which does not look for another one if it is not set.
+        let home = environment::variable("HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         // The XDG base directory specification: a relative path is to be ignored.
         let state = environment::variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         let state = state.or_else(|| Some(home.as_ref()?.join(".local/state")));

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{Exit, attribution, call::Call, output::printable, phrase};
+use super::{Exit, attribution, call::Call, layout, output::printable, phrase};
 use crate::{
     error::Result,
     model::{attribution::kind::Kind, moment, session::SHOWN_OF_ID},
@@ -48,7 +48,7 @@ impl BlameCommand {
             found.lines.iter().try_for_each(|lines| print_porcelain(lines, &no_commit, call))?;
         } else {
             call.start_pager(&context)?;
-            print(&found, call)?;
+            print(&found, context.repo.object_hash(), call)?;
         }
         if !found.are_turns_known && found.lines.iter().any(|lines| lines.commit.is_none()) {
             call.out
@@ -59,24 +59,38 @@ impl BlameCommand {
     }
 }
 
-fn print(found: &Blame, call: &mut Call) -> Result<()> {
+/// The least columns of a name.
+const LEAST_NAME: usize = 12;
+
+fn print(found: &Blame, hash: gix::hash::Kind, call: &mut Call) -> Result<()> {
     let names: Vec<String> = found.lines.iter().map(name).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let columns = call.out.columns();
+    // The lines themselves are never cut, as in git.
+    let most = columns.map_or(usize::MAX, |columns| (columns / 4).max(LEAST_NAME));
+    let names: Vec<String> = names.iter().map(|name| layout::cut(name, most)).collect();
+    let width = names.iter().map(|name| layout::width(name)).max().unwrap_or(0);
     let digits = found.lines.last().map_or(1, |last| last.end.to_string().len());
-    for (lines, name) in found.lines.iter().zip(names) {
-        let id = lines.commit.map_or_else(|| "0".repeat(8), |commit| phrase::short(&commit));
-        let id = call.out.paint(phrase::ID, &id);
-        let padding = " ".repeat(width - name.chars().count());
+    let ids: Vec<String> = found.lines.iter().map(|lines| id(lines, hash, call)).collect();
+    let longest = ids.iter().map(String::len).max().unwrap_or(0);
+    for ((lines, name), id) in found.lines.iter().zip(names).zip(ids) {
+        let id = call.out.paint(phrase::ID, &format!("{id:<longest$}"));
+        let padding = " ".repeat(width - layout::width(&name));
         let kind = lines.who.owner;
         let who = call.out.paint(attribution::style(kind), &format!("{:<7} {name}", kind.as_str()));
         let time = moment::iso(lines.authored, 0);
         let day = if lines.commit.is_some() { time.split('T').next().unwrap_or_default() } else { "now" };
+        let day = if layout::is_narrow(columns) { String::new() } else { format!("{day:<10} ") };
         for (number, content) in (lines.start..).zip(&lines.contents) {
             let text = attribution::visible(content);
-            call.out.line(format!("{id} {who}{padding} {day:<10} {number:>digits$}) {text}").trim_end())?;
+            call.out.line(format!("{id} {who}{padding} {day}{number:>digits$}) {text}").trim_end())?;
         }
     }
     Ok(())
+}
+
+/// Returns the commit abbreviated; zeros for lines that none has.
+fn id(lines: &BlamedLines, hash: gix::hash::Kind, call: &Call) -> String {
+    lines.commit.map_or_else(|| "0".repeat(call.names.digits(hash)), |commit| call.names.id(&commit))
 }
 
 /// Returns the agent with session and turn, or the commit's author.

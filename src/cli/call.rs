@@ -9,12 +9,12 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    command_line::CommandLine, environment, globals::Globals, interrupt::Interrupt, output::Output, phrase,
-    progress::Progress, settings,
+    command_line::CommandLine, environment, globals::Globals, interrupt::Interrupt, names::Names, output::Output,
+    phrase, progress::Progress, settings,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::{Repo, SkippedRefs},
+    git::{Repo, SkippedRefs, counter::Counter},
     model::event::Event,
     ops::{Context, Subscriber},
 };
@@ -23,11 +23,15 @@ use crate::{
 pub(super) struct Call {
     pub(super) out: Output,
     pub(super) interrupt: Interrupt,
+    /// How paths are printed for people.
+    pub(super) names: Names,
     globals: Globals,
     operation: CommandLine,
     /// Messages for the user about what a command did beside its task.
     notices: Arc<Mutex<Vec<String>>>,
     skipped_refs: SkippedRefs,
+    /// Counts the files of the operation.
+    counter: Arc<Counter>,
 }
 
 /// Collects those messages from the events of a command.
@@ -73,10 +77,12 @@ impl Call {
         Self {
             out: Output::new(globals.color, globals.quiet),
             interrupt: Interrupt::default(),
+            names: Names::default(),
             globals,
             operation,
             notices: Arc::default(),
             skipped_refs: SkippedRefs::default(),
+            counter: Arc::default(),
         }
     }
 
@@ -103,6 +109,8 @@ impl Call {
         self.skipped_refs = repo.skipped_refs();
         let settings = settings::load(&repo, &mut self.out)?;
         self.out.configure(&repo, settings.ui.color.into());
+        self.names = Names::new(&repo);
+        self.counter = Arc::clone(repo.counter());
         Ok(Context::new(repo, settings))
     }
 
@@ -132,7 +140,7 @@ impl Call {
 
     /// Shows on the terminal that `what` is being done, if it takes long, until the result is dropped.
     pub(super) fn progress(&self, what: &'static str) -> Progress {
-        Progress::start(what, self.globals.quiet)
+        Progress::start(what, Arc::clone(&self.counter), self.globals.quiet)
     }
 
     /// Sends the rest of the output through a pager, if people read it.
@@ -158,14 +166,31 @@ impl Call {
     }
 }
 
-/// Returns `error` of `git checkpoint <command> <target>`; if no checkpoint has this name, but a file, with what to type instead.
-pub(super) fn with_path_hint(error: Error, command: &str, target: &str) -> Error {
+/// Returns `error` of `git checkpoint <command> <target>`; if no checkpoint has this name, but a file, or it is a range, with what to
+/// type instead.
+pub(super) fn with_target_hint(error: Error, command: &str, target: &str) -> Error {
     let is_unknown = error.kind() == Kind::User && error.message() == format!("no checkpoint matches '{target}'");
-    if is_unknown && std::fs::symlink_metadata(target).is_ok() {
-        return error
-            .with_hint(format!("'{target}' is a path; use 'git checkpoint {command} <checkpoint> -- {target}'"));
+    let is_path = || std::fs::symlink_metadata(target).is_ok();
+    match is_unknown.then(|| hint_at_target(command, target, is_path)).flatten() {
+        Some(hint) => error.with_hint(hint),
+        None => error,
     }
-    error
+}
+
+/// Returns what to type for `target`, which names no checkpoint; none if nothing is known of it.
+fn hint_at_target(command: &str, target: &str, is_path: impl Fn() -> bool) -> Option<String> {
+    if is_path() {
+        return Some(format!("'{target}' is a path; use 'git checkpoint {command} <checkpoint> -- {target}'"));
+    }
+    let (from, to) = target.split_once("..").map(|(from, to)| (from, to.trim_start_matches('.')))?;
+    let or_latest = |side: &'static str, name: &str| if name.is_empty() { side.to_owned() } else { name.to_owned() };
+    let (from, to) = (or_latest("base", from), or_latest("@", to));
+    Some(match command {
+        "restore" => {
+            format!("'{target}' is a range; use 'git checkpoint restore {from}' or 'git checkpoint restore {to}'")
+        }
+        _ => format!("'{target}' is a range; use 'git checkpoint diff {from} {to}'"),
+    })
 }
 
 /// Returns `argument`, typed in the directory `prefix`, as a path relative to `root`; empty for the root itself.
@@ -227,6 +252,21 @@ fn start_log(verbose: u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[rstest::rstest]
+    #[case::path("diff", "f", true, Some("'f' is a path; use 'git checkpoint diff <checkpoint> -- f'"))]
+    #[case::range("diff", "a..b", false, Some("'a..b' is a range; use 'git checkpoint diff a b'"))]
+    #[case::symmetric("show", "a...b", false, Some("'a...b' is a range; use 'git checkpoint diff a b'"))]
+    #[case::open("diff", "a..", false, Some("'a..' is a range; use 'git checkpoint diff a @'"))]
+    #[case::nothing("diff", "a", false, None)]
+    fn what_names_no_checkpoint_gets_a_hint(
+        #[case] command: &str,
+        #[case] target: &str,
+        #[case] is_path: bool,
+        #[case] expected: Option<&str>,
+    ) {
+        assert_eq!(hint_at_target(command, target, || is_path).as_deref(), expected);
+    }
 
     #[rstest::rstest]
     #[case::plain("a/", "b.txt", Some("a/b.txt"))]

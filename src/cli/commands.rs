@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
     attribution, blame, call::Call, completions, config, diff, doctor, enable, events, exit::Exit, explain,
-    globals::Globals, hook, list, man, op, prune, reset, restore, save, session, show, status, undo, verify, why,
+    globals::Globals, hook, list, man, op, prune, reset, restore, save, session, show, status, tour, undo, verify, why,
 };
 use crate::error::Result;
 
@@ -81,6 +81,7 @@ pub(super) enum Command {
     Events(events::Events),
     Prune(prune::Prune),
     Doctor(doctor::Doctor),
+    Tour(tour::Tour),
     Config(config::Config),
     Enable(enable::Enable),
     Disable(enable::Disable),
@@ -112,6 +113,7 @@ impl Command {
             Self::Events(command) => command.run(call),
             Self::Prune(command) => command.run(call),
             Self::Doctor(command) => command.run(call),
+            Self::Tour(command) => command.run(call),
             Self::Completions(command) => command.run(call, Cli::command()),
             Self::Config(command) => command.run(call),
             Self::Enable(command) => command.run(call),

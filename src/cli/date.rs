@@ -36,6 +36,20 @@ pub(super) fn relative(seconds: i64, now: i64) -> String {
     }
 }
 
+/// Returns how long `seconds` is before `now` in at most four columns: `12m`, `3h`, `2w`.
+pub(super) fn brief(seconds: i64, now: i64) -> String {
+    let words = relative(seconds, now);
+    let mut words = words.split(' ');
+    match (words.next(), words.next()) {
+        (Some(count), Some(unit)) if count.parse::<i64>().is_ok() => {
+            // Two units begin with `m`.
+            let unit = if unit.starts_with("month") { "mo" } else { &unit[..1] };
+            format!("{count}{unit}")
+        }
+        _ => "?".to_owned(),
+    }
+}
+
 /// Returns the moment that `text` names, in Unix seconds, or nothing if it names none.
 ///
 /// Understood are ISO 8601 (with or without time and offset; local time if without), `@<seconds>`, `now`,
@@ -103,6 +117,20 @@ mod tests {
     #[case(-5, "in the future")]
     fn ages_read_as_in_git(#[case] age: i64, #[case] expected: &str) {
         assert_eq!(relative(1_000_000_000 - age, 1_000_000_000), expected);
+    }
+
+    #[rstest::rstest]
+    #[case(1, "1s")]
+    #[case(5 * MINUTE, "5m")]
+    #[case(30 * HOUR, "30h")]
+    #[case(13 * DAY, "13d")]
+    #[case(15 * DAY, "2w")]
+    #[case(330 * DAY, "11mo")]
+    #[case(800 * DAY, "2y")]
+    #[case(-5, "?")]
+    fn brief_ages_fit_four_columns(#[case] age: i64, #[case] expected: &str) {
+        assert_eq!(brief(1_000_000_000 - age, 1_000_000_000), expected);
+        assert!(expected.len() <= 4);
     }
 
     #[rstest::rstest]

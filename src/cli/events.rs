@@ -1,8 +1,9 @@
 //! `git checkpoint events`: the log of operations, for people or as it is.
 
+use gix::ObjectId;
 use serde_json::Value;
 
-use super::{Exit, call::Call, date, list, output::printable, phrase};
+use super::{Exit, call::Call, date, layout, list, output::printable, phrase};
 use crate::{error::Result, ops::events};
 
 /// Print what happened, one line an operation
@@ -34,8 +35,7 @@ impl Events {
             if self.json {
                 call.out.json(event)?;
             } else {
-                let line = line(event, call);
-                call.out.line(&line)?;
+                lines(event, call).iter().try_for_each(|line| call.out.line(line))?;
             }
             if self.follow {
                 call.out.flush()?;
@@ -53,12 +53,16 @@ impl Events {
 /// The fields that open a line, or that every event has.
 const COMMON: [&str; 4] = ["version", "time", "worktree", "event"];
 
-fn line(event: &Value, call: &Call) -> String {
-    let text = |key: &str| event.get(key).map(word).unwrap_or_default();
+/// How far the lines of an event after the first are indented.
+const INDENT: usize = 4;
+
+fn lines(event: &Value, call: &Call) -> Vec<String> {
+    let columns = call.out.columns().unwrap_or(usize::MAX);
+    let text = |key: &str| event.get(key).map(|value| word(value, call)).unwrap_or_default();
     let time = text("time");
     let moment = time.parse::<jiff::Timestamp>().map(jiff::Timestamp::as_second);
     let time = match moment {
-        Ok(moment) if call.out.is_terminal() => date::relative(moment, date::now()),
+        Ok(moment) if call.out.is_terminal() => list::date_column((moment, 0), date::now(), call),
         _ => time,
     };
     let fields = event
@@ -66,17 +70,18 @@ fn line(event: &Value, call: &Call) -> String {
         .into_iter()
         .flatten()
         .filter(|(key, value)| !COMMON.contains(&key.as_str()) && !value.is_null());
-    let fields: Vec<String> = fields.map(|(key, value)| format!("{}={}", printable(key), word(value))).collect();
+    let fields = fields.map(|(key, value)| format!("{}={}", printable(key), word(value, call)));
+    let fields: Vec<String> = fields.map(|field| layout::cut(&field, columns.saturating_sub(INDENT))).collect();
     let name = call.out.paint(phrase::BOLD, &format!("{:<10}", text("event")));
-    format!("{time:<14}  {name}  {}  {}", text("worktree"), fields.join(" "))
+    layout::wrap(&format!("{time}  {name}  {}  {}", text("worktree"), fields.join(" ")), columns, INDENT)
 }
 
 /// Returns `value` as a word: ids abbreviated, text in quotes if it has blanks.
-fn word(value: &Value) -> String {
+fn word(value: &Value, call: &Call) -> String {
+    if let Some(id) = value.as_str().and_then(|text| ObjectId::from_hex(text.as_bytes()).ok()) {
+        return call.names.id(&id);
+    }
     match value {
-        Value::String(text) if text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            phrase::short(text)
-        }
         Value::String(text) if text.contains(' ') => format!("'{}'", printable(text)),
         Value::String(text) => printable(text),
         other => printable(other.to_string()),

@@ -1,14 +1,11 @@
 //! `git checkpoint explain`: how a commit came about.
 
-use super::{
-    Exit,
-    call::Call,
-    output::{Output, printable},
-    phrase,
-};
+use gix::ObjectId;
+
+use super::{Exit, attribution::FETCH, call::Call, layout, output::printable, phrase};
 use crate::{
     error::Result,
-    model::record::{Counts, How},
+    model::record::{Counts, How, RecordId},
     ops::explain::{self, Explained, ExplainedRecord, ExplainedSession, Subject},
 };
 
@@ -16,6 +13,8 @@ use crate::{
 const PROMPT_LINES: usize = 3;
 /// The indentation of continuation lines.
 const INDENT: usize = 10;
+/// The least columns of a path.
+const LEAST_PATH: usize = 16;
 /// How many commits of a record people see.
 const LINKS: usize = 5;
 
@@ -43,21 +42,41 @@ impl Explain {
         }
         if exit == Exit::No {
             call.out.note(&match (&explained.commit, &explained.session) {
-                (Some(commit), _) => format!("commit {} has no record", phrase::short(commit)),
+                (Some(commit), _) if !explained.missing_records.is_empty() => missing(&explained, commit, call),
+                (Some(commit), _) => format!("commit {} has no record", call.names.id(commit)),
                 (_, Some(session)) => format!("session {} has no record yet", printable(session)),
                 _ => "no record".to_owned(),
             })?;
+            hint_at_missing(&explained, call);
             return Ok(exit);
         }
         call.start_pager(&context)?;
         print_commit(&explained, call)?;
+        if let Some(commit) = explained.commit.as_ref().filter(|_| !explained.missing_records.is_empty()) {
+            call.out.line(&missing(&explained, commit, call))?;
+            call.out.line("")?;
+        }
         for (index, record) in explained.records.iter().enumerate() {
             if index > 0 {
                 call.out.line("")?;
             }
             print(&explained, record, call)?;
         }
+        hint_at_missing(&explained, call);
         Ok(exit)
+    }
+}
+
+/// Says which records of `commit` are not here.
+fn missing(explained: &Explained, commit: &ObjectId, call: &Call) -> String {
+    let ids: Vec<&str> = explained.missing_records.iter().map(RecordId::as_str).collect();
+    let (noun, verb) = if ids.len() == 1 { ("record", "is") } else { ("records", "are") };
+    format!("the {noun} {} of commit {} {verb} not here", ids.join(", "), call.names.id(commit))
+}
+
+fn hint_at_missing(explained: &Explained, call: &mut Call) {
+    if !explained.missing_records.is_empty() {
+        call.out.hint(FETCH);
     }
 }
 
@@ -71,7 +90,7 @@ fn print_commit(explained: &Explained, call: &mut Call) -> Result<()> {
     }
     let id = call.out.paint(phrase::ID, &format!("commit {commit}"));
     call.out.line(&id)?;
-    print_lines(counts, explained.agent_percentage.unwrap_or_default(), call)?;
+    print_lines(counts, explained.agent_percentage, call)?;
     call.out.line("")
 }
 
@@ -82,8 +101,9 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
     if let (Subject::Commit, Some(commit)) = (explained.kind, explained.commit)
         && commit != record.commit
     {
-        let how = record.how.map_or("named by its message", word);
-        call.out.line(&format!("For:      {commit} ({how})"))?;
+        let subject = printable(explained.subject.as_deref().unwrap_or_default());
+        let how = how(record, commit, call);
+        call.out.prose(&format!("For:      {} '{subject}' ({how})", call.names.id(&commit)))?;
     }
     call.out.line(&format!("Date:     {}", record.time))?;
     call.out.line(&format!("Worktree: {}", printable(&record.worktree)))?;
@@ -106,7 +126,9 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
             sessions => format!(" ({})", sessions.iter().map(printable).collect::<Vec<_>>().join(", ")),
         };
         let letter = call.out.paint(phrase::BOLD, &file.status.to_string());
-        call.out.line(&format!("{letter}  {}{who}", phrase::quoted(&file.path)))?;
+        let path = phrase::quoted(&file.path);
+        let room = width(call).saturating_sub(layout::width(&who) + 3).max(LEAST_PATH);
+        call.out.line(&format!("{letter}  {}{who}", phrase::shortened(&path, room)))?;
     }
     Ok(())
 }
@@ -141,14 +163,15 @@ fn print_session(session: &ExplainedSession, call: &mut Call) -> Result<()> {
     }
     let named = format!("session {}", printable(&session.id));
     let title = call.out.paint(phrase::BOLD, &named);
-    let lines = phrase::wrapped(": ", &parts, INDENT, width(call).saturating_sub(named.chars().count()));
+    let lines = phrase::wrapped(": ", &parts, INDENT, width(call).saturating_sub(layout::width(&named)));
     call.out.line(&format!("{title}{}", lines[0]))?;
     lines[1..].iter().try_for_each(|line| call.out.line(line))?;
     for prompt in &session.prompts {
         let mut texts = prompt.text.trim().lines();
         for (index, text) in texts.by_ref().take(PROMPT_LINES).enumerate() {
             let start = if index == 0 { format!("{:>4}  ", prompt.turn) } else { "      ".to_owned() };
-            call.out.line(format!("{start}{}", printable(text)).trim_end())?;
+            let text = call.out.fit(&printable(text), start.len());
+            call.out.line(format!("{start}{text}").trim_end())?;
         }
         let rest = texts.count();
         if rest > 0 {
@@ -178,11 +201,12 @@ fn turns(turns: &[u32]) -> Option<String> {
 
 /// Returns the columns that lists may take: of a terminal; what goes elsewhere is a line each.
 fn width(call: &Call) -> usize {
-    if call.out.is_terminal() { Output::width() } else { usize::MAX }
+    call.out.columns().unwrap_or(usize::MAX)
 }
 
-fn print_lines(counts: Counts, agent_percentage: f64, call: &mut Call) -> Result<()> {
-    let lines = phrase::wrapped("Lines:    ", &lines(counts, agent_percentage), INDENT, width(call));
+fn print_lines(counts: Counts, agent_percentage: Option<f64>, call: &mut Call) -> Result<()> {
+    let lines =
+        phrase::wrapped("Lines:    ", &lines(counts, agent_percentage.unwrap_or_default()), INDENT, width(call));
     lines.iter().try_for_each(|line| call.out.line(line))
 }
 
@@ -199,6 +223,16 @@ fn lines(counts: Counts, agent_percentage: f64) -> Vec<String> {
         None => parts.push("none".to_owned()),
     }
     parts
+}
+
+/// Says how `commit` came to `record`: `amended from 88d1744`.
+fn how(record: &ExplainedRecord, commit: ObjectId, call: &Call) -> String {
+    let Some(how) = record.how else { return "named by its message".to_owned() };
+    let link = record.links.iter().find(|link| link.commit == commit);
+    match link.and_then(|link| link.from).filter(|from| *from != commit) {
+        Some(from) => format!("{} from {}", word(how), call.names.id(&from)),
+        None => word(how).to_owned(),
+    }
 }
 
 fn word(how: How) -> &'static str {

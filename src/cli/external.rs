@@ -1,8 +1,8 @@
 //! Other programs: those that show or edit text for the user (pager, `man`, editor), and those of coding agents.
 
 use std::{
-    ffi::OsStr,
-    io::{self, BufRead as _, Read as _, Write},
+    ffi::{OsStr, OsString},
+    io::{self, BufRead as _, IsTerminal as _, Read as _, Write},
     path::Path,
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::mpsc,
@@ -70,6 +70,30 @@ pub(super) fn edit(editor: &OsStr, file: &Path) -> Result<ExitStatus> {
         .arg(file)
         .status()
         .context(Kind::User, || format!("cannot start the editor '{}'", editor.display()))
+}
+
+/// Runs `line` by the shell in `directory` with `variables`, and without those of git and of the user's directories; returns
+/// its exit status. The user sees the output if it is shown, and may type what the command reads.
+pub(super) fn run_apart(
+    line: &str,
+    directory: &Path,
+    variables: &[(&str, OsString)],
+    is_shown: bool,
+) -> Result<ExitStatus> {
+    let mut child = shell(OsStr::new(line));
+    for (name, _) in environment::all() {
+        if [&b"GIT_"[..], b"XDG_"].iter().any(|start| name.as_encoded_bytes().starts_with(start)) {
+            child.env_remove(name);
+        }
+    }
+    child.current_dir(directory).envs(variables.iter().map(|(name, value)| (name, value)));
+    if !is_shown || !io::stdin().is_terminal() {
+        child.stdin(Stdio::null());
+    }
+    if !is_shown {
+        child.stdout(Stdio::null()).stderr(Stdio::null());
+    }
+    child.status().context(Kind::User, || "cannot start 'sh'".into())
 }
 
 /// What a command has answered.

@@ -33,6 +33,17 @@ impl Interrupt {
         Ok(())
     }
 
+    /// From now on each signal only raises the flag: for commands that wait for the user, and look at the flag often.
+    ///
+    /// Git passes Ctrl-C on to `git checkpoint`, to which the terminal sends it, too: the second would end the process at once.
+    pub(super) fn listen_only(&self) -> Result<()> {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            flag::register(signal, self.0.clone())
+                .context(Kind::Internal, || format!("cannot listen for signal {signal}"))?;
+        }
+        Ok(())
+    }
+
     /// Returns true once a signal came.
     pub(super) fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)

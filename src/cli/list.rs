@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{Exit, call::Call, date, output::printable, phrase};
+use super::{Exit, call::Call, date, layout, output::printable, phrase};
 use crate::{
     error::{Error, Result},
     model::moment,
@@ -30,7 +30,7 @@ pub(super) struct List {
     #[arg(short = 'n', long, value_name = "number")]
     max_count: Option<usize>,
     /// Only those of this session
-    #[arg(long, value_name = "id")]
+    #[arg(long, value_name = "session")]
     session: Option<String>,
     /// Only those of this agent
     #[arg(long, value_name = "name")]
@@ -139,31 +139,55 @@ pub(super) fn moment_of(text: &str) -> Result<i64> {
 
 fn line(entry: &Entry, now: i64, call: &Call) -> String {
     let checkpoint = &entry.checkpoint;
-    let date = if call.out.is_terminal() {
-        format!("{:<14}", date::relative(checkpoint.seconds, now))
-    } else {
-        moment::iso(checkpoint.seconds, checkpoint.offset)
-    };
-    let id = call.out.paint(phrase::ID, &phrase::short(&checkpoint.id));
-    let date = call.out.paint(phrase::DIM, &date);
+    let date = date_column((checkpoint.seconds, checkpoint.offset), now, call);
+    let id = call.names.id(&checkpoint.id);
     let folded = if entry.restored.is_some() { 0 } else { entry.folded };
     let marks = marks(entry.start, entry.verified, &entry.tags, folded);
-    let marks = if marks.is_empty() {
-        String::new()
-    } else {
-        call.out.paint(phrase::MARK, &format!(" [{}]", marks.join(", ")))
-    };
+    let marks = if marks.is_empty() { String::new() } else { format!(" [{}]", marks.join(", ")) };
     let (who, subject) = match &entry.restored {
-        Some(target) => ("you".to_owned(), restored(target)),
+        Some(target) => ("you".to_owned(), restored(target, call)),
         None => (phrase::who(&checkpoint.origin), printable(&checkpoint.subject)),
     };
     let number = entry.number.map_or_else(String::new, |number| format!("{:<6} ", format!("@{{{number}}}")));
-    format!("{number}{id}  {date}  {who:<20}  {subject}{marks}")
+    let columns = call.out.columns();
+    let who = match columns.map(who_columns) {
+        Some(columns) => layout::padded(&layout::cut(&who, columns), columns),
+        None => layout::padded(&who, WHO),
+    };
+    let used = layout::width(&number) + id.len() + layout::width(&date) + layout::width(&who) + 6;
+    let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(used));
+    let (subject, marks) = share(&subject, &marks, room);
+    let (id, date) = (call.out.paint(phrase::ID, &id), call.out.paint(phrase::DIM, &date));
+    format!("{number}{id}  {date}  {who}  {subject}{}", call.out.paint(phrase::MARK, &marks))
+}
+
+/// Columns of who took a checkpoint, where there is room.
+const WHO: usize = 20;
+
+/// Returns the columns for who took a checkpoint on a terminal of `columns`.
+fn who_columns(columns: usize) -> usize {
+    if layout::is_narrow(Some(columns)) { (columns / 5).clamp(8, WHO) } else { WHO }
+}
+
+/// Cuts `subject` and the `marks` after it to `room` columns together: marks may have half of it, and what the subject leaves.
+fn share(subject: &str, marks: &str, room: usize) -> (String, String) {
+    let marks = layout::cut(marks, room.saturating_sub(layout::width(subject)).max(room / 2));
+    let subject = layout::cut(subject, room.saturating_sub(layout::width(&marks)));
+    (subject, marks)
+}
+
+/// Returns a moment (in Unix seconds, with an offset) in a column of its own: how long ago on a terminal, ISO 8601 elsewhere.
+pub(super) fn date_column((seconds, offset): (i64, i32), now: i64, call: &Call) -> String {
+    match call.out.columns() {
+        None => moment::iso(seconds, offset),
+        columns if layout::is_narrow(columns) => format!("{:<4}", date::brief(seconds, now)),
+        Some(_) => format!("{:<14}", date::relative(seconds, now)),
+    }
 }
 
 /// Says what a restore put back.
-fn restored(target: &Target) -> String {
-    let id = phrase::short(&target.id);
+fn restored(target: &Target, call: &Call) -> String {
+    let id = call.names.id(&target.id);
     match &target.subject[..] {
         _ if target.is_undo => format!("undid a restore ({id})"),
         "" => format!("restored {id}"),
@@ -181,7 +205,8 @@ fn print_commits(commits: &[Commit], call: &mut Call) -> Result<()> {
             }
             continue;
         }
-        let line = format!("-- commit {} '{}'", phrase::short(&commit.id), printable(&commit.subject));
+        let line = format!("-- commit {} '{}'", call.names.id(&commit.id), printable(&commit.subject));
+        let line = call.out.fit(&line, 0);
         call.out.line(&call.out.paint(phrase::DIM, &line))?;
     }
     Ok(())
@@ -201,4 +226,34 @@ pub(super) fn marks(is_start: bool, is_verified: bool, tags: &[String], folded: 
         marks.push(format!("{folded} more in this turn"));
     }
     marks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::all_fits("add mul", " [verified]", 18, "add mul", " [verified]")]
+    #[case::the_subject_gives_way("add mul and div", " [verified]", 20, "add mu...", " [verified]")]
+    #[case::so_do_long_marks("add mul and div", " [verified, 3 more]", 22, "add mul...", " [verifi...")]
+    #[case::a_short_subject_leaves_room("add", " [verified, 3 more]", 22, "add", " [verified, 3 more]")]
+    #[case::nothing_is_cut_in_a_pipe("add mul", " [verified]", usize::MAX, "add mul", " [verified]")]
+    fn subjects_and_marks_share_the_room(
+        #[case] subject: &str,
+        #[case] marks: &str,
+        #[case] room: usize,
+        #[case] expected: &str,
+        #[case] expected_marks: &str,
+    ) {
+        assert_eq!(share(subject, marks, room), (expected.to_owned(), expected_marks.to_owned()));
+    }
+
+    #[rstest::rstest]
+    #[case(200, 20)]
+    #[case(80, 20)]
+    #[case(60, 12)]
+    #[case(30, 8)]
+    fn narrow_terminals_have_less_room_for_names(#[case] columns: usize, #[case] expected: usize) {
+        assert_eq!(who_columns(columns), expected);
+    }
 }

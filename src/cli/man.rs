@@ -31,6 +31,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-session.1",
     "git-checkpoint-show.1",
     "git-checkpoint-status.1",
+    "git-checkpoint-tour.1",
     "git-checkpoint-verify.1",
     "git-checkpoint-why.1",
     "git-checkpoint.1",
@@ -90,6 +91,28 @@ pub(super) fn show(name: &str) -> bool {
     let Ok(directory) = tempfile::tempdir() else { return false };
     let path = directory.path().join(file);
     std::fs::write(&path, text).is_ok() && external::show_manual(&path)
+}
+
+/// Returns what `git checkpoint man` takes, each with what the page is about: commands, and pages that are of none.
+pub(super) fn pages() -> Vec<(String, String)> {
+    let about = |file: &str| {
+        let text = PAGES.iter().find(|(name, _)| *name == file).map_or("", |(_, text)| text);
+        let name = text.lines().skip_while(|line| *line != ".SH \"NAME\"").skip(1);
+        let name = name.take_while(|line| !line.starts_with('.')).collect::<Vec<_>>().join(" ");
+        name.split_once(" \\- ").map_or("", |(_, about)| about).replace("\\-", "-")
+    };
+    let mut pages = Vec::new();
+    for (file, _) in PAGES {
+        let stem = file.rsplit_once('.').map_or(*file, |(stem, _)| stem);
+        let name = stem.strip_prefix("git-checkpoint-").unwrap_or(stem);
+        if pages.iter().all(|(known, _)| known != name) {
+            pages.push((name.to_owned(), about(file)));
+        }
+    }
+    pages.extend(
+        SHARED_PAGES.iter().map(|(name, page)| ((*name).to_owned(), about(&format!("git-checkpoint-{page}.1")))),
+    );
+    pages
 }
 
 fn source(name: &str) -> Option<&'static (&'static str, &'static str)> {

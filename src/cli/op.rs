@@ -149,7 +149,7 @@ pub(super) fn print_log(
 /// Returns the line of an operation: `@{0}  0a1b2c3d  2 minutes ago  git checkpoint reset`.
 fn line(number: usize, operation: &Listed, now: i64, call: &Call) -> String {
     let number = format!("{:<6}", format!("@{{{number}}}"));
-    let id = call.out.paint(phrase::ID, &phrase::short(&operation.id));
+    let id = call.out.paint(phrase::ID, &call.names.id(&operation.id));
     let date = if call.out.is_terminal() {
         format!("{:<14}", date::relative(operation.seconds, now))
     } else {
@@ -211,9 +211,9 @@ impl Show {
         let about = [
             ("Of", operation.of.as_deref().map(printable)),
             ("Session", operation.session.as_deref().map(printable)),
-            ("Undoes", operation.undoes.as_ref().map(phrase::short)),
-            ("Redoes", operation.redoes.as_ref().map(phrase::short)),
-            ("Undone", operation.undone_by.as_ref().map(|id| format!("by {}", phrase::short(id)))),
+            ("Undoes", operation.undoes.as_ref().map(|id| call.names.id(id))),
+            ("Redoes", operation.redoes.as_ref().map(|id| call.names.id(id))),
+            ("Undone", operation.undone_by.as_ref().map(|id| format!("by {}", call.names.id(id)))),
         ];
         for (name, value) in about {
             if let Some(value) = value {
@@ -224,8 +224,9 @@ impl Show {
             call.out.line("")?;
         }
         for moved in &operation.moved {
-            let end = |id: &Option<gix::ObjectId>| id.as_ref().map_or_else(|| "-".to_owned(), phrase::short);
-            call.out.line(&format!("    {:<8} {:<8} {}", end(&moved.old), end(&moved.new), printable(&moved.r#ref)))?;
+            let end = |id: &Option<gix::ObjectId>| id.as_ref().map_or_else(|| "-".to_owned(), |id| call.names.id(id));
+            let line = format!("    {:<8} {:<8} {}", end(&moved.old), end(&moved.new), printable(&moved.r#ref));
+            call.out.line(&line)?;
         }
         if !operation.files.is_empty() {
             call.out.line("")?;

@@ -15,7 +15,7 @@ use anstyle::Style;
 use bstr::{BStr, BString};
 use serde::Serialize;
 
-use super::{color::When, environment, external::Pager};
+use super::{color::When, environment, external::Pager, layout};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, threads},
@@ -80,16 +80,19 @@ impl Output {
         self.is_terminal
     }
 
-    /// Returns the columns of the terminal, or `COLUMNS`, or 80.
+    /// Returns `COLUMNS`, or the columns of the terminal, or 80.
     pub(super) fn width() -> usize {
-        let of_variable = || environment::variable("COLUMNS")?.to_str()?.parse().ok().filter(|&columns| columns > 0);
-        let of_terminal = || {
-            rustix::termios::tcgetwinsize(io::stdout())
-                .ok()
-                .map(|size| usize::from(size.ws_col))
-                .filter(|&columns| columns > 0)
-        };
-        of_variable().or_else(of_terminal).unwrap_or(80)
+        columns_of(&io::stdout())
+    }
+
+    /// Returns the columns that tables must fit in; none if no terminal shows them, and all is printed.
+    pub(super) fn columns(&self) -> Option<usize> {
+        self.is_terminal.then(Self::width)
+    }
+
+    /// Returns `text`, which has no colours, in what is left of a line after `used` columns; whole where nothing is cut.
+    pub(super) fn fit(&self, text: &str, used: usize) -> String {
+        self.columns().map_or_else(|| text.to_owned(), |columns| layout::cut(text, columns.saturating_sub(used)))
     }
 
     /// Returns true once the reader has closed its end.
@@ -136,8 +139,19 @@ impl Output {
         self.bytes(b"\n")
     }
 
-    /// Prints `line` unless the user asked for quiet.
+    /// Prints `line` unless the user asked for quiet; on a terminal, it is wrapped between words.
     pub(super) fn note(&mut self, line: &str) -> Result<()> {
+        if self.is_quiet { Ok(()) } else { self.prose(line) }
+    }
+
+    /// Prints `line`; on a terminal, it is wrapped between words.
+    pub(super) fn prose(&mut self, line: &str) -> Result<()> {
+        let columns = self.columns().unwrap_or(usize::MAX);
+        layout::prose(line, columns).iter().try_for_each(|line| self.line(line))
+    }
+
+    /// Prints `line`, which has a name that no blank may be taken from, unless the user asked for quiet.
+    pub(super) fn row(&mut self, line: &str) -> Result<()> {
         if self.is_quiet { Ok(()) } else { self.line(line) }
     }
 
@@ -190,14 +204,14 @@ impl Output {
     /// Says on standard error that something is not as it should be.
     pub(super) fn warning(&mut self, text: &str) {
         if !self.is_quiet {
-            self.stderr(&format!("warning: {text}\n"));
+            self.stderr(&prefixed("warning: ", text));
         }
     }
 
     /// Says on standard error what the result is about.
     pub(super) fn aside(&mut self, text: &str) {
         if !self.is_quiet {
-            self.stderr(&format!("{text}\n"));
+            self.stderr(&prefixed("", text));
         }
     }
 
@@ -259,6 +273,24 @@ pub(super) fn printable(text: impl AsRef<[u8]>) -> String {
     path_text::printable(BStr::new(text.as_ref()))
 }
 
+/// Returns each line of `text` after `prefix`; on a terminal, wrapped between words.
 fn prefixed(prefix: &str, text: &str) -> String {
-    text.lines().fold(String::new(), |text, line| text + prefix + &printable(line) + "\n")
+    let stderr = io::stderr();
+    let columns = if stderr.is_terminal() { columns_of(&stderr) } else { usize::MAX };
+    let room = columns.saturating_sub(prefix.len());
+    let mut out = String::new();
+    for line in text.lines().map(printable) {
+        for part in layout::prose(&line, room) {
+            out.push_str(&format!("{prefix}{part}\n"));
+        }
+    }
+    out
+}
+
+/// Returns `COLUMNS`, or the columns of `terminal`, or 80.
+fn columns_of(terminal: &impl std::os::fd::AsFd) -> usize {
+    let of_variable = || environment::variable("COLUMNS")?.to_str()?.parse().ok();
+    let of_terminal = || rustix::termios::tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col));
+    let is_some = |columns: &usize| *columns > 0;
+    of_variable().filter(is_some).or_else(|| of_terminal().filter(is_some)).unwrap_or(80)
 }

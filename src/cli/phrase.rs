@@ -3,16 +3,13 @@
 use anstyle::{AnsiColor, Style};
 use bstr::BString;
 
-use super::output::printable;
+use super::{layout, output::printable};
 use crate::model::{
     checkpoint::{Checkpoint, Origin},
     manifest::Reason,
     process::Life,
     session::{Phase, SHOWN_OF_ID},
 };
-
-/// How many digits of an id people see; unambiguous in practice among tens of thousands.
-const ID_DIGITS: usize = 8;
 
 /// The colour of ids.
 pub(super) const ID: Style = AnsiColor::Yellow.on_default();
@@ -26,13 +23,6 @@ pub(super) const OLD: Style = AnsiColor::Red.on_default();
 pub(super) const BOLD: Style = Style::new().bold();
 /// The style of what matters less.
 pub(super) const DIM: Style = Style::new().dimmed();
-
-/// Returns the first digits of `id`.
-pub(super) fn short(id: &impl ToString) -> String {
-    let mut id = id.to_string();
-    id.truncate(ID_DIGITS);
-    id
-}
 
 /// Returns the state of a session, whose agent's process has the state `life`, in words.
 pub(super) fn session_state(phase: Phase, life: Option<Life>) -> &'static str {
@@ -49,14 +39,14 @@ pub(super) fn count(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Returns `name` in at most `columns` characters: the end of it, from a `/` on if possible.
+/// Returns `name` in at most `columns`: the end of it, from a `/` on if possible.
 pub(super) fn shortened(name: &str, columns: usize) -> String {
-    let length = name.chars().count();
-    if length <= columns {
+    if layout::width(name) <= columns {
         return name.to_owned();
     }
-    let kept: String = name.chars().skip(length - columns.saturating_sub(3)).collect();
-    let from_slash = kept.find('/').map_or(kept.as_str(), |at| &kept[at..]);
+    let fits = |(at, _): &(usize, char)| layout::width(&name[*at..]) <= columns.saturating_sub(3);
+    let kept = name.char_indices().find(fits).map_or("", |(at, _)| &name[at..]);
+    let from_slash = kept.find('/').map_or(kept, |at| &kept[at..]);
     format!("...{from_slash}")
 }
 
@@ -66,7 +56,7 @@ pub(super) fn wrapped(start: &str, parts: &[String], indent: usize, columns: usi
     let mut line = start.to_owned();
     for (at, part) in parts.iter().enumerate() {
         let comma = if at + 1 < parts.len() { "," } else { "" };
-        if at > 0 && line.chars().count() + 1 + part.chars().count() + comma.len() > columns {
+        if at > 0 && layout::width(&line) + 1 + layout::width(part) + comma.len() > columns {
             lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
         } else if at > 0 {
             line.push(' ');
@@ -86,6 +76,12 @@ pub(super) fn who(origin: &Origin) -> String {
         who.push_str(&format!(" {session}"));
     }
     who
+}
+
+/// Returns the id of a session for a list on a terminal of `columns`: the beginning of it, which names it too, where they are few.
+pub(super) fn session_id(id: &str, columns: Option<usize>) -> String {
+    let id = printable(id);
+    if layout::is_narrow(columns) { id.chars().take(SHOWN_OF_ID).collect() } else { id }
 }
 
 /// Returns all that is known of who took `checkpoint`.
@@ -121,8 +117,8 @@ pub(super) fn quoted(path: &BString) -> String {
     out
 }
 
-/// Returns which path was left out of a checkpoint and why: `big.bin (too large, 12.0 MiB)`.
-pub(super) fn skipped(path: impl AsRef<[u8]>, reason: &str, size: u64) -> String {
+/// Returns which path was left out of a checkpoint and why: `big.bin (too large, 12.0 MiB)`; `path` is printable.
+pub(super) fn skipped(path: &str, reason: &str, size: u64) -> String {
     let amount = if reason == Reason::TooManyFiles.as_str() {
         format!(", {size} files")
     } else if reason == Reason::TooLarge.as_str() || reason == Reason::LowDiskSpace.as_str() {
@@ -130,7 +126,7 @@ pub(super) fn skipped(path: impl AsRef<[u8]>, reason: &str, size: u64) -> String
     } else {
         String::new()
     };
-    format!("{} ({reason}{amount})", printable(path))
+    format!("{path} ({reason}{amount})")
 }
 
 /// Returns `bytes` with a binary unit.

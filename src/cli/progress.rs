@@ -1,26 +1,32 @@
-//! A sign of life on the terminal while work takes long.
+//! How far an operation is, on the terminal while it takes long.
 
 use std::{
     io::{self, IsTerminal as _},
-    sync::mpsc::{self, RecvTimeoutError, Sender},
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError, Sender},
+    },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
 use super::output;
-use crate::git::threads;
+use crate::git::{
+    counter::{Counter, Phase},
+    threads,
+};
 
 /// Work that is done by then is not worth a word.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often the elapsed time is updated.
+/// How often what is shown is updated.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Shows the current operation and its elapsed time until it is dropped.
+/// Shows the current operation, and how far it is, until it is dropped.
 pub(super) struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Progress {
-    /// Begins to show `what`, unless `is_quiet`, or standard error is no terminal.
-    pub(super) fn start(what: &'static str, is_quiet: bool) -> Self {
+    /// Begins to show `what` and what `counter` has counted of it, unless `is_quiet`, or standard error is no terminal.
+    pub(super) fn start(what: &'static str, counter: Arc<Counter>, is_quiet: bool) -> Self {
         if is_quiet || !io::stderr().is_terminal() {
             return Self(None);
         }
@@ -30,7 +36,8 @@ impl Progress {
             let mut wait = PATIENCE;
             let mut is_shown = false;
             while is_done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                output::stderr(&format!("\r{what}... {:.1} s", start.elapsed().as_secs_f32()));
+                // What was shown before may have been longer.
+                output::stderr(&format!("\r{}\x1b[K", line(what, counter.read(), start.elapsed())));
                 (wait, is_shown) = (PAUSE, true);
             }
             if is_shown {
@@ -49,5 +56,37 @@ impl Drop for Progress {
             // A thread that failed to print has nothing to add.
             drop(thread.join());
         }
+    }
+}
+
+/// Returns what is shown while `what` is being done: as git's counts if files are counted, else for how long it has been.
+fn line(what: &str, counted: Option<(Phase, usize, usize)>, elapsed: Duration) -> String {
+    let (first, rest) = what.split_at(what.chars().next().map_or(0, char::len_utf8));
+    let what = first.to_uppercase() + rest;
+    match counted {
+        Some((phase, done, total)) => {
+            let phase = match phase {
+                Phase::Comparing => "comparing",
+                Phase::Reading => "reading",
+                Phase::Writing => "writing",
+            };
+            format!("{what}, {phase} files: {}% ({done}/{total})", done * 100 / total.max(1))
+        }
+        None => format!("{what}... {:.1} s", elapsed.as_secs_f32()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::no_files(None, "Saving... 1.5 s")]
+    #[case::first(Some((Phase::Comparing, 0, 6000)), "Saving, comparing files: 0% (0/6000)")]
+    #[case::some(Some((Phase::Reading, 2700, 6000)), "Saving, reading files: 45% (2700/6000)")]
+    #[case::all_but_one(Some((Phase::Writing, 5999, 6000)), "Saving, writing files: 99% (5999/6000)")]
+    #[case::all(Some((Phase::Writing, 6000, 6000)), "Saving, writing files: 100% (6000/6000)")]
+    fn files_are_counted_as_by_git(#[case] counted: Option<(Phase, usize, usize)>, #[case] expected: &str) {
+        assert_eq!(line("saving", counted, Duration::from_millis(1500)), expected);
     }
 }

@@ -66,7 +66,7 @@ fn size_of(text: &str) -> Result<u64> {
 fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
     let verb = if pruned.dry_run { "would drop" } else { "dropped" };
     for shadow in &pruned.dropped {
-        let tip = call.out.paint(phrase::ID, &phrase::short(&shadow.tip));
+        let tip = call.out.paint(phrase::ID, &call.names.id(&shadow.tip));
         let why = match shadow.why {
             Why::Age => "too old",
             Why::Count => "too many",

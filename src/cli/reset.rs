@@ -1,6 +1,6 @@
 //! `git checkpoint reset`: archives the shadow, lists the archive, makes an archived shadow live again.
 
-use super::{Exit, call::Call, date, output::printable, phrase};
+use super::{Exit, call::Call, date, layout, list, output::printable, phrase};
 use crate::{
     error::Result,
     ops::{
@@ -16,7 +16,7 @@ use crate::{
 #[derive(clap::Args, Debug)]
 pub(super) struct Reset {
     /// Give up the claim of this session only
-    #[arg(long, value_name = "id", conflicts_with_all = ["list", "restore_archived"])]
+    #[arg(long, value_name = "session", conflicts_with_all = ["list", "restore_archived"])]
     session: Option<String>,
     /// Even while a session is active
     #[arg(long, conflicts_with_all = ["list", "restore_archived"])]
@@ -59,7 +59,7 @@ impl Reset {
                 call.out.json(&done)?;
             } else {
                 let verb = if done.dry_run { "would give up" } else { "gave up" };
-                call.out.note(&format!("{verb} what the turn of {} was about to do", printable(session)))?;
+                call.out.note(&format!("{verb} what the turn of {} was about to do", printable(&done.session.id)))?;
                 if done.archive.is_some() {
                     let verb = if done.dry_run { "would set aside" } else { "set aside" };
                     call.out.note(&format!("{verb} its own shadow"))?;
@@ -74,7 +74,7 @@ impl Reset {
         if !self.json && !done.dry_run && done.checkpoints > 0 {
             call.out.hint(&format!(
                 "'git checkpoint reset --restore-archived {}' brings them back",
-                phrase::short(&done.tip)
+                call.names.id(&done.tip)
             ));
         }
         Ok(Exit::Done)
@@ -84,7 +84,7 @@ impl Reset {
         if self.json {
             call.out.json(done)?;
         } else {
-            let tip = call.out.paint(phrase::ID, &phrase::short(&done.tip));
+            let tip = call.out.paint(phrase::ID, &call.names.id(&done.tip));
             let count = phrase::count(done.checkpoints, "checkpoint");
             call.out.note(&format!("{verb} {count}, the latest {tip}"))?;
         }
@@ -103,19 +103,17 @@ impl Reset {
             call.out.note("the archive is empty")?;
         }
         for shadow in archived {
-            let tip = call.out.paint(phrase::ID, &phrase::short(&shadow.tip));
-            let date = if call.out.is_terminal() {
-                format!("{:<14}", date::relative(shadow.seconds, now))
-            } else {
-                shadow.time
+            let date = match call.out.columns() {
+                Some(_) => list::date_column((shadow.seconds, 0), now, call),
+                None => shadow.time,
             };
-            let date = call.out.paint(phrase::DIM, &date);
+            let tip = call.names.id(&shadow.tip);
             let count = phrase::count(shadow.checkpoints, "checkpoint");
-            call.out.line(&format!(
-                "{tip}  {date}  {}  {count:<14}  {}",
-                printable(&shadow.worktree),
-                printable(&shadow.subject)
-            ))?;
+            let middle = format!("{}  {count:<14}", printable(&shadow.worktree));
+            let used = tip.len() + layout::width(&date) + layout::width(&middle) + 6;
+            let subject = call.out.fit(&printable(&shadow.subject), used);
+            let (tip, date) = (call.out.paint(phrase::ID, &tip), call.out.paint(phrase::DIM, &date));
+            call.out.line(&format!("{tip}  {date}  {middle}  {subject}"))?;
         }
         Ok(Exit::Done)
     }

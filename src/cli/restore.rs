@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use super::{
     Exit,
-    call::{Call, with_path_hint},
+    call::{Call, with_target_hint},
     output::printable,
     phrase,
 };
@@ -36,11 +36,14 @@ pub(super) struct Restore {
     /// Restore what was staged too
     #[arg(long)]
     staged: bool,
+    /// Choose among all hunks that differ, as in `git reset --patch`
+    #[arg(short, long, conflicts_with_all = ["json", "nul", "staged"])]
+    patch: bool,
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Finish a restore that was interrupted
-    #[arg(long = "continue", conflicts_with_all = ["target", "pathspecs", "before", "all", "staged", "dry_run"])]
+    #[arg(long = "continue", conflicts_with_all = ["target", "pathspecs", "before", "all", "staged", "patch", "dry_run"])]
     resume: bool,
     /// Restore even in a worktree that is refused, such as the home directory
     #[arg(long)]
@@ -70,22 +73,43 @@ pub(super) const REDONE: &str = "redone: restored";
 impl Restore {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
-        let options = restore::RestoreOptions {
+        let mut options = restore::RestoreOptions {
             target: self.target.unwrap_or_default(),
             pathspecs: Call::pathspecs(&context.repo, &self.pathspecs)?,
             before: self.before,
-            all: self.all,
+            all: self.all || self.patch,
+            chosen: None,
             staged: self.staged,
             dry_run: self.dry_run,
             resume: self.resume,
             force: self.force,
         };
+        if self.patch {
+            let chosen = restore::choose::choose_hunks(&context, &options);
+            let chosen = chosen.map_err(|error| with_target_hint(error, "restore", &options.target))?;
+            if chosen.is_nothing() {
+                call.out.note("no hunk was chosen: nothing was restored")?;
+                return Ok(Exit::Done);
+            }
+            options.chosen = Some(chosen);
+        }
         let progress = call.progress("restoring");
         let restored = restore::restore(&context, &options);
-        let restored = restored.map_err(|error| with_path_hint(error, "restore", &options.target))?;
+        let restored = restored.map_err(|error| with_target_hint(error, "restore", &options.target))?;
         drop(progress);
-        self.format.print(&restored, &restored, RESTORED, call)
+        let exit = self.format.print(&restored, &restored, RESTORED, call)?;
+        if is_stash_entry(&options.target) {
+            let entry = &options.target;
+            call.out.hint(&format!("'git stash apply {entry}' also brings back the untracked files that were stashed"));
+        }
+        Ok(exit)
     }
+}
+
+/// Returns true if `target` names an entry of git's stash: its commit has the tracked files only.
+fn is_stash_entry(target: &str) -> bool {
+    let name = target.strip_prefix("refs/").unwrap_or(target);
+    name.strip_prefix("stash").is_some_and(|rest| rest.is_empty() || rest.starts_with("@{"))
 }
 
 impl Format {
@@ -132,7 +156,7 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         .chain(restored.staged.iter().map(|path| (path, "staged ", "would stage", phrase::NEW)));
     let mut lines = Vec::new();
     for (path, done, planned, style) in changes {
-        let path = printable(path);
+        let path = call.names.path(path);
         lines.push(if restored.dry_run {
             format!("{planned} {path}")
         } else {
@@ -141,21 +165,16 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     }
     print_listed(&lines, restored.dry_run, call)?;
     let mut left = Vec::new();
+    left.extend(restored.skipped.iter().map(|skipped| {
+        format!("skipped  {}", phrase::skipped(&call.names.path(&skipped.path), skipped.reason.as_str(), skipped.size))
+    }));
     left.extend(
-        restored.skipped.iter().map(|skipped| {
-            format!("skipped  {}", phrase::skipped(&skipped.path, skipped.reason.as_str(), skipped.size))
-        }),
-    );
-    left.extend(
-        restored
-            .kept
-            .iter()
-            .map(|left| format!("kept     {} ({})", printable(&left.path), printable(left.why.to_string()))),
+        restored.kept.iter().map(|left| format!("kept     {} ({})", call.names.path(&left.path), why(&left.why, call))),
     );
     print_listed(&left, false, call)?;
     for left in &restored.conflicts {
         let word = call.out.paint(phrase::OLD, "conflict");
-        call.out.line(&format!("{word} {} ({})", printable(&left.path), printable(left.why.to_string())))?;
+        call.out.line(&format!("{word} {} ({})", call.names.path(&left.path), why(&left.why, call)))?;
     }
     print_sum(restored, verb, call)
 }
@@ -169,7 +188,7 @@ fn print_listed(lines: &[String], wanted: bool, call: &mut Call) -> Result<()> {
         shown.push(format!("and {} more (-v lists all)", lines.len() - shown.len()));
     }
     for line in shown {
-        if wanted { call.out.line(&line)? } else { call.out.note(&line)? }
+        if wanted { call.out.line(&line)? } else { call.out.row(&line)? }
     }
     Ok(())
 }
@@ -180,10 +199,18 @@ fn is_all_left(restored: &Restored) -> bool {
     restored.is_idle() && is_left
 }
 
+/// Returns why a path was left.
+fn why(why: &Why, call: &Call) -> String {
+    match why.kept_as() {
+        Some(path) => format!("changed under way; another version is in {}", call.names.path(path)),
+        None => printable(why.to_string()),
+    }
+}
+
 /// The last line, and what to type next.
 fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let changed = restored.written.len() + restored.deleted.len();
-    let id = phrase::short(&restored.target);
+    let id = call.names.id(&restored.target);
     let target = call.out.paint(phrase::ID, &id);
     let is_idle = restored.is_idle();
     if is_idle && [restored.kept.len(), restored.conflicts.len(), restored.committed.len()] == [0; 3] {
@@ -203,7 +230,7 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         ));
     }
     if let Some(base) = restored.other_base.filter(|_| !is_idle) {
-        let base = base.commit_id().map_or_else(|| "no commit".into(), |id| format!("commit {}", phrase::short(&id)));
+        let base = base.commit_id().map_or_else(|| "no commit".into(), |id| format!("commit {}", call.names.id(&id)));
         let tense = if restored.dry_run { "is" } else { "was" };
         call.out.hint(&format!("{id} was taken on {base}: what is different there from HEAD {tense} restored too"));
     }
@@ -219,7 +246,7 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     match &restored.pre_restore {
         Some(id) if !is_idle && !restored.dry_run => {
             let command = if verb == UNDONE { "redo" } else { "undo" };
-            call.out.hint(&format!("'git checkpoint {command}' goes back to {}", phrase::short(id)));
+            call.out.hint(&format!("'git checkpoint {command}' goes back to {}", call.names.id(id)));
         }
         _ => {}
     }
@@ -248,7 +275,7 @@ fn print_left(restored: &Restored, verb: &str, call: &mut Call) {
             _ => format!("nothing restored: {who} {paths} since the checkpoint"),
         });
     }
-    let id = phrase::short(&restored.target);
+    let id = call.names.id(&restored.target);
     let command = match verb {
         UNDONE if is_idle || restored.dry_run => "undo --all".to_owned(),
         REDONE if is_idle || restored.dry_run => "redo --all".to_owned(),
@@ -262,4 +289,19 @@ fn print_left(restored: &Restored, verb: &str, call: &mut Call) {
         _ => format!("overwrites the kept paths too, and {} in commits", phrase::count(committed, "path")),
     };
     call.out.hint(&format!("'git checkpoint {command}' {what}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("stash", true)]
+    #[case("stash@{0}", true)]
+    #[case("refs/stash@{2}", true)]
+    #[case("@{0}", false)]
+    #[case("stashes", false)]
+    fn entries_of_the_stash(#[case] target: &str, #[case] expected: bool) {
+        assert_eq!(is_stash_entry(target), expected);
+    }
 }

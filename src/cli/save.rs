@@ -134,7 +134,8 @@ pub(super) fn warn_of_filters(unfiltered: &[UnfilteredPath], call: &mut Call) {
     for (filter, files) in failed {
         let reason = files.iter().map(|file| file.reason.as_str()).find(|reason| !reason.is_empty());
         let reason = reason.map(|reason| format!(": {}", printable(reason))).unwrap_or_default();
-        let names: Vec<String> = files.iter().take(3).map(|file| format!("'{}'", printable(&file.path))).collect();
+        let names: Vec<String> =
+            files.iter().take(3).map(|file| format!("'{}'", call.names.path(&file.path))).collect();
         let more = if files.len() > names.len() { ", ..." } else { "" };
         let count = phrase::count(files.len(), "file");
         let (filter, names) = (printable(filter), names.join(", "));
@@ -145,7 +146,7 @@ pub(super) fn warn_of_filters(unfiltered: &[UnfilteredPath], call: &mut Call) {
 /// Names what a save has left out.
 pub(super) fn warn_of_skipped(skipped: &[SkippedPath], call: &mut Call) {
     for skipped in skipped {
-        let what = phrase::skipped(&skipped.path, skipped.reason, skipped.size);
+        let what = phrase::skipped(&call.names.path(&skipped.path), skipped.reason, skipped.size);
         call.out.warning(&format!("skipped {what}"));
     }
 }
@@ -155,24 +156,24 @@ fn print(saved: &Saved, has_message: bool, call: &mut Call) -> Result<()> {
     warn_of_filters(&saved.unfiltered, call);
     match &saved.id {
         Some(id) if saved.created => {
-            let id = call.out.paint(phrase::ID, &phrase::short(id));
+            let id = call.out.paint(phrase::ID, &call.names.id(id));
             let verified = if saved.verified { ", verified" } else { "" };
             call.out.note(&format!("saved {id} ({}{verified})", phrase::count(saved.paths.len(), "path")))
         }
         Some(id) => {
-            let id = call.out.paint(phrase::ID, &phrase::short(id));
+            let id = call.out.paint(phrase::ID, &call.names.id(id));
             let other = if saved.skipped.is_empty() { "" } else { "else " };
             let verified = if saved.verified { "; it is verified now" } else { "" };
-            call.out.note(&format!("nothing {other}has changed since {id}{verified}"))?;
-            if has_message {
-                call.out.hint("the message is not used; '--allow-empty' takes a checkpoint with it");
-            }
-            Ok(())
+            call.out.note(&format!("nothing {other}has changed since {id}{verified}"))
         }
         None if saved.base == Base::Unborn => {
             call.out.note("nothing to save: no commit yet, and no tracked or untracked files")
         }
         None if saved.skipped.is_empty() => call.out.note("nothing to save: the worktree matches HEAD"),
         None => call.out.note("nothing else to save: the other files match HEAD"),
+    }?;
+    if has_message && !saved.created {
+        call.out.hint("the message is not used; '--allow-empty' takes a checkpoint with it");
     }
+    Ok(())
 }

@@ -4,7 +4,7 @@ use gix::ObjectId;
 
 use super::{
     Exit,
-    call::{Call, with_path_hint},
+    call::{Call, with_target_hint},
     date,
     diff::{self, Shape},
     list,
@@ -41,7 +41,7 @@ impl Show {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let shown = history::show(&context, &self.target);
-        let shown = shown.map_err(|error| with_path_hint(error, "diff", &self.target))?;
+        let shown = shown.map_err(|error| with_target_hint(error, "diff", &self.target))?;
         if self.json {
             call.out.json(&shown)?;
             return Ok(Exit::Done);
@@ -117,7 +117,7 @@ fn print_head(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
     let id = call.out.paint(phrase::ID, &format!("checkpoint {}", checkpoint.id));
     call.out.line(&format!("{id}{marks}"))?;
     let moment = date_of((checkpoint.seconds, checkpoint.offset), call);
-    call.out.line(&format!("By:       {}", phrase::origin(checkpoint)))?;
+    call.out.prose(&format!("By:       {}", phrase::origin(checkpoint)))?;
     call.out.line(&format!("Date:     {moment}"))?;
     call.out.line(&format!("Base:     {}", checkpoint.base))?;
     call.out.line(&format!("Before:   {}", checkpoint.before_id()))?;
@@ -175,13 +175,16 @@ fn print_manifest(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
         call.out.line("\nSkipped:")?;
     }
     for skipped in &manifest.skipped {
-        call.out.line(&format!("    {}", phrase::skipped(&skipped.path, skipped.reason.as_str(), skipped.size)))?;
+        call.out.line(&format!(
+            "    {}",
+            phrase::skipped(&printable(&skipped.path), skipped.reason.as_str(), skipped.size)
+        ))?;
     }
     if !manifest.nested.is_empty() {
         call.out.line("\nNested repositories:")?;
     }
     for nested in &manifest.nested {
-        let head = nested.head.map_or_else(|| "no commit".to_owned(), |id| phrase::short(&id));
+        let head = nested.head.map_or_else(|| "no commit".to_owned(), |id| call.names.id(&id));
         let dirty = if nested.dirty == Some(true) { ", with changes" } else { "" };
         call.out.line(&format!("    {} ({head}{dirty})", printable(&nested.path)))?;
     }

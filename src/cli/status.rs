@@ -10,6 +10,7 @@ use super::{
     call::Call,
     date,
     doctor::agents::{Listed, command_for},
+    layout,
     output::printable,
     phrase,
 };
@@ -64,7 +65,7 @@ impl StatusCommand {
 
 fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut Call) -> Result<()> {
     let base = match status.base.commit_id() {
-        Some(id) => format!("base {}", call.out.paint(phrase::ID, &phrase::short(&id))),
+        Some(id) => format!("base {}", call.out.paint(phrase::ID, &call.names.id(&id))),
         None => "no commit yet".to_owned(),
     };
     match &status.branch {
@@ -86,13 +87,14 @@ fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut
     print_sessions(&status.sessions, call)?;
     if !agents.is_empty() {
         let lines = Listed::lines(agents, call);
-        call.out.line(&format!("\nAgents: {}", lines.join(", ")))?;
+        call.out.line("")?;
+        call.out.prose(&format!("Agents: {}", lines.join(", ")))?;
     }
     if !status.notes.is_empty() {
         print_heading("Notes:", call)?;
     }
     for note in &status.notes {
-        call.out.line(&format!("\t{}", printable(note)))?;
+        call.out.prose(&format!("\t{}", printable(note)))?;
     }
     Ok(())
 }
@@ -100,7 +102,7 @@ fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut
 /// Prints what needs the user: it comes before what only informs.
 fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> Result<()> {
     if let Some(target) = &status.interrupted_restore {
-        print_heading(&format!("Restoring {} was interrupted.", phrase::short(target)), call)?;
+        print_heading(&format!("Restoring {} was interrupted.", call.names.id(target)), call)?;
         call.out.note("  (use \"git checkpoint restore --continue\" to continue)")?;
         call.out.note("  (use \"git checkpoint undo\" to take it back)")?;
     }
@@ -112,7 +114,7 @@ fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> 
         };
         print_heading(heading, call)?;
         let broken = call.out.paint(phrase::OLD, &printable(broken));
-        call.out.line(&format!("\t{broken}"))?;
+        call.out.prose(&format!("\t{broken}"))?;
         call.out.note(if status.hidden {
             "  (see to owner and permissions of its files, and whether their disk is mounted; nothing is given up until then)"
         } else {
@@ -122,18 +124,22 @@ fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> 
     if let Some(error) = &status.last_error {
         print_heading("Last error:", call)?;
         let error = call.out.paint(phrase::OLD, &printable(error));
-        call.out.line(&format!("\t{error}"))?;
+        call.out.prose(&format!("\t{error}"))?;
     }
     print_hooks(status, call)?;
     for it in elsewhere {
         let worktree = printable(phrase::worktree(&it.worktree));
-        call.out.line(&format!("\nHooks of {} are installed in {worktree}, not here.", printable(&it.agent)))?;
+        call.out.line("")?;
+        call.out.prose(&format!("Hooks of {} are installed in {worktree}, not here.", printable(&it.agent)))?;
         call.out.note(&format!("  (use \"{}\" to install them here, too)", command_for(it)))?;
     }
     if !status.skipped.is_empty() {
         print_heading("Skipped, in no checkpoint:", call)?;
         for skipped in &status.skipped {
-            call.out.line(&format!("\t{}", phrase::skipped(&skipped.path, skipped.reason, skipped.size)))?;
+            call.out.line(&format!(
+                "\t{}",
+                phrase::skipped(&call.names.path(&skipped.path), skipped.reason, skipped.size)
+            ))?;
         }
     }
     let unfiltered: Vec<_> = status.unfiltered.iter().map(|file| file.path.clone()).collect();
@@ -146,7 +152,7 @@ fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {
     let mut parts = Vec::new();
     match &status.shadow {
         Some(shadow) => {
-            let tip = call.out.paint(phrase::ID, &phrase::short(&shadow.tip));
+            let tip = call.out.paint(phrase::ID, &call.names.id(&shadow.tip));
             let count = phrase::count(shadow.checkpoints, "checkpoint");
             parts.push(format!("{count}, the latest {tip} {}", moment_of(shadow.tip_time, call)));
         }
@@ -154,12 +160,12 @@ fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {
         None => parts.push("No checkpoint on this base yet".to_owned()),
     }
     if let Some(id) = status.verified {
-        parts.push(format!("verified {}", call.out.paint(phrase::ID, &phrase::short(&id))));
+        parts.push(format!("verified {}", call.out.paint(phrase::ID, &call.names.id(&id))));
     }
     if let Some(id) = status.start {
-        parts.push(format!("start {}", call.out.paint(phrase::ID, &phrase::short(&id))));
+        parts.push(format!("start {}", call.out.paint(phrase::ID, &call.names.id(&id))));
     }
-    call.out.line(&parts.join("; "))?;
+    call.out.prose(&parts.join("; "))?;
     let mut held = Vec::new();
     if status.archived > 0 {
         held.push(format!("{} in the archive", phrase::count(status.archived, "shadow")));
@@ -167,7 +173,7 @@ fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {
     if status.bytes >= NOTEWORTHY_BYTES {
         held.push(format!("{} not repacked yet", phrase::size(status.bytes)));
     }
-    if held.is_empty() { Ok(()) } else { call.out.line(&held.join(", ")) }
+    if held.is_empty() { Ok(()) } else { call.out.prose(&held.join(", ")) }
 }
 
 fn print_sessions(sessions: &[SessionStatus], call: &mut Call) -> Result<()> {
@@ -178,7 +184,7 @@ fn print_sessions(sessions: &[SessionStatus], call: &mut Call) -> Result<()> {
     for session in sessions {
         let state = phrase::session_state(session.phase, session.life);
         let state = call.out.paint(phrase::MARK, &format!("{state:<15}"));
-        let mut parts = vec![call.out.paint(phrase::ID, &printable(&session.id))];
+        let mut parts = vec![call.out.paint(phrase::ID, &phrase::session_id(&session.id, call.out.columns()))];
         parts.extend(session.agent.as_ref().map(printable));
         parts.extend(session.model.as_ref().map(printable));
         parts.extend(session.turn.map(|turn| format!("turn {turn}")));
@@ -189,10 +195,16 @@ fn print_sessions(sessions: &[SessionStatus], call: &mut Call) -> Result<()> {
             parts.push(phrase::count(session.touched.len(), "file"));
         }
         parts.push(moment_of(session.last_seen, call));
-        call.out.line(&format!("\t{state}  {}", parts.join(", ")))?;
+        let columns = call.out.columns().map_or(usize::MAX, |columns| columns.saturating_sub(layout::TAB));
+        for line in phrase::wrapped(&format!("{state}  "), &parts, STATE, columns) {
+            call.out.line(&format!("\t{line}"))?;
+        }
     }
     Ok(())
 }
+
+/// Columns of the state of a session and what is between it and the rest.
+const STATE: usize = 17;
 
 fn print_hooks(status: &Status, call: &mut Call) -> Result<()> {
     let is_broken = |health: &Health| *health != Health::Ok;
@@ -223,7 +235,7 @@ fn print_paths(heading: &str, paths: &[BString], call: &mut Call) -> Result<()> 
     print_heading(heading, call)?;
     let shown = call.listed(paths.len());
     for path in &paths[..shown] {
-        call.out.line(&format!("\t{}", phrase::quoted(path)))?;
+        call.out.line(&format!("\t{}", call.names.path(path)))?;
     }
     match paths.len() - shown {
         0 => Ok(()),

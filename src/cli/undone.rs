@@ -4,7 +4,6 @@ use super::{
     Exit,
     call::Call,
     output::printable,
-    phrase,
     restore::{Format, REDONE},
 };
 use crate::{
@@ -39,7 +38,7 @@ pub(super) fn print(undone: &Undone, format: &Format, verb: &str, call: &mut Cal
         return Ok(Exit::Done);
     }
     for moved in &undone.moved {
-        let end = moved.new.as_ref().map_or_else(|| "deleted".to_owned(), phrase::short);
+        let end = moved.new.as_ref().map_or_else(|| "deleted".to_owned(), |id| call.names.id(id));
         let line = format!("{end:<8} {}", printable(&moved.r#ref));
         if undone.only_looked == Some(true) { call.out.line(&line)? } else { call.out.note(&line)? }
     }

@@ -61,7 +61,7 @@ impl Verify {
             call.out.json(verified)?;
             return Ok(Exit::Done);
         }
-        let id = call.out.paint(phrase::ID, &phrase::short(&verified.id));
+        let id = call.out.paint(phrase::ID, &call.names.id(&verified.id));
         let line = format!("{verb}{id} {}", printable(&verified.subject));
         // The requested output is printed even with --quiet.
         let printed = if verb.is_empty() { call.out.line(&line) } else { call.out.note(&line) };

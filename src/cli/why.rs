@@ -58,14 +58,14 @@ fn place(text: &OsString) -> Result<(OsString, u32)> {
 }
 
 fn print(found: &Why, call: &mut Call) -> Result<()> {
-    let place = call.out.paint(phrase::ID, &format!("{}:{}", phrase::quoted(&found.path), found.line));
+    let place = call.out.paint(phrase::ID, &format!("{}:{}", call.names.path(&found.path), found.line));
     call.out.line(&place)?;
     call.out.line(format!("    {}", super::attribution::visible(found.text.as_bytes())).trim_end())?;
     call.out.line("")?;
     match (&found.commit, &found.subject) {
         (Some(commit), subject) => {
             let subject = subject.as_deref().map(printable).unwrap_or_default();
-            call.out.line(&format!("Commit:  {} {subject}", phrase::short(commit)))?;
+            call.out.line(&format!("Commit:  {} {subject}", call.names.id(commit)))?;
             call.out.line(&format!("Author:  {}", printable(found.author.as_deref().unwrap_or_default())))?;
             call.out.line(&format!("Date:    {}", found.time.as_deref().unwrap_or_default()))?;
         }

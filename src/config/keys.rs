@@ -128,6 +128,15 @@ fn all_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Key {
+    /// Returns the values that it can have, if there are only some; else nothing.
+    pub(crate) fn choices(&self) -> &'static [&'static str] {
+        match self.kind {
+            Bool => &["true", "false"],
+            Choice(names) => names,
+            Count | Size | Duration | Text | List => &[],
+        }
+    }
+
     /// Returns whether the project's file may set `value` where the layers below say `below`.
     pub(super) fn is_allowed_in_project(&self, value: &Value, below: &Value) -> bool {
         let rank = |order: &[&str], value: &Value| order.iter().position(|name| *name == value.to_string());

@@ -3,6 +3,7 @@
 use std::{
     os::fd::OwnedFd,
     sync::{
+        Arc,
         atomic::{AtomicUsize, Ordering},
         mpsc,
     },
@@ -20,6 +21,7 @@ use super::{
     attribute_files::{AttributeFiles, is_attribute_file},
     beneath,
     converter::{Converter, Failure, Storable},
+    counter::{Counter, Phase},
     limits::open_root,
     new_objects::{NewObjects, Prepared, Target, id_of},
     scan::Candidate,
@@ -77,8 +79,10 @@ fn capture(
 ) -> Result<Vec<Captured>> {
     let mut results: Vec<Option<Captured>> = vec![None; candidates.len()];
     let target = objects.target();
+    repo.counter().begin(Phase::Reading, candidates.len());
     let mut take = |message: Message| {
         let (at, captured, prepared) = message?;
+        repo.counter().add(1);
         results[at] = Some(captured);
         prepared.into_iter().try_for_each(|object| objects.add_prepared(object))
     };
@@ -306,12 +310,13 @@ pub(crate) struct ForThread {
     ref_store: super::ref_store::RefStore,
     honours_environment: bool,
     interrupt: super::interrupt::Interrupt,
+    counter: Arc<Counter>,
     distrusts_objects: bool,
 }
 
 impl ForThread {
     fn open(self, shared: &gix::ThreadSafeRepository) -> Repo {
-        let Self { root, worktree_id, ref_store, honours_environment, interrupt, distrusts_objects } = self;
+        let Self { root, worktree_id, ref_store, honours_environment, interrupt, counter, distrusts_objects } = self;
         Repo {
             inner: shared.to_thread_local(),
             root,
@@ -319,6 +324,7 @@ impl ForThread {
             ref_store,
             honours_environment,
             interrupt,
+            counter,
             packs: std::cell::OnceCell::new(),
             distrusts_objects: std::cell::Cell::new(distrusts_objects),
             lost_patience: std::cell::RefCell::default(),
@@ -339,6 +345,7 @@ impl Repo {
             ref_store: self.ref_store,
             honours_environment: self.honours_environment,
             interrupt: self.interrupt.clone(),
+            counter: Arc::clone(&self.counter),
             distrusts_objects: self.distrusts_objects.get(),
         }
     }

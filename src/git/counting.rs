@@ -66,7 +66,7 @@ pub(crate) struct Counting<'r> {
 impl<'r> Counting<'r> {
     pub(crate) fn new(repo: &'r Repo) -> Self {
         let algorithm = repo.diff_algorithm();
-        let asks_git = algorithm != Algorithm::Myers || repo.has_algorithm_by_path();
+        let asks_git = algorithm != Algorithm::Myers || !repo.has_indent_heuristic() || repo.has_algorithm_by_path();
         Self { repo, algorithm, asks_git, question: None, known: HashMap::new() }
     }
 

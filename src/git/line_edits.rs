@@ -19,7 +19,43 @@ pub(crate) fn is_binary(data: &[u8]) -> bool {
     data[..data.len().min(FIRST_FEW_BYTES)].find_byte(0).is_some()
 }
 
+/// How `git diff` shows differences in a repository.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown {
+    algorithm: Algorithm,
+    has_indent_heuristic: bool,
+}
+
+impl Shown {
+    /// Returns the edits between `before` and `after`, in order.
+    pub(crate) fn edits(self, before: &[u8], after: &[u8]) -> Vec<Edit> {
+        if self.has_indent_heuristic {
+            return edits(self.algorithm, before, after);
+        }
+        let input = interned(before, after);
+        let mut diff = Diff::compute(self.algorithm, &input);
+        diff.postprocess_no_heuristic(&input);
+        edits_of(&diff)
+    }
+
+    /// Returns how many lines were added and deleted between `before` and `after`.
+    pub(crate) fn count(self, before: &[u8], after: &[u8]) -> (u32, u32) {
+        count(self.algorithm, before, after)
+    }
+}
+
 impl Repo {
+    /// Returns how `git diff` shows differences here.
+    pub(crate) fn shown_edits(&self) -> Shown {
+        Shown { algorithm: self.diff_algorithm(), has_indent_heuristic: self.has_indent_heuristic() }
+    }
+
+    /// Returns false if `diff.indentHeuristic` turns off that hunks are moved to where the text is indented least: `git diff` and
+    /// `git blame` then name other ones of equal lines as new.
+    pub(super) fn has_indent_heuristic(&self) -> bool {
+        self.config_bool("diff.indentHeuristic").unwrap_or(true)
+    }
+
     /// Returns the algorithm that `diff.algorithm` names; Myers' by default, as in git.
     pub(crate) fn diff_algorithm(&self) -> Algorithm {
         match self.config_value("diff.algorithm").map(|name| name.to_ascii_lowercase()) {
@@ -31,7 +67,7 @@ impl Repo {
 }
 
 /// Returns how many lines were added and deleted between `before` and `after`.
-pub(crate) fn count(algorithm: Algorithm, before: &[u8], after: &[u8]) -> (u32, u32) {
+fn count(algorithm: Algorithm, before: &[u8], after: &[u8]) -> (u32, u32) {
     if before.is_empty() || after.is_empty() {
         return (line_count(after), line_count(before));
     }

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of sessions, the meaning of checkpoints, or settings; `ops` does.
 
+mod abbreviation;
 pub(crate) mod ancestors;
 mod attribute_files;
 pub(crate) mod beneath;
@@ -15,9 +16,11 @@ mod checked_rename;
 pub(crate) mod checkout;
 pub(crate) mod checkout_names;
 pub(crate) mod checkout_write;
+mod choose;
 pub(crate) mod commit;
 mod conversions;
 mod converter;
+pub(crate) mod counter;
 pub(crate) mod counting;
 mod deflate;
 pub(crate) mod diff;
@@ -98,6 +101,7 @@ mod weight;
 pub(crate) mod worktrees;
 pub(crate) mod written;
 
+pub(crate) use abbreviation::Abbreviation;
 pub(crate) use environment::home;
 pub(crate) use repo::Head;
 pub use repo::Repo;

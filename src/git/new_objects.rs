@@ -243,6 +243,7 @@ impl Repo {
             seen_head: self.seen_head.clone(),
             recorder: super::recorder::Recorder::default(),
             interrupt: self.interrupt.clone(),
+            counter: std::sync::Arc::clone(&self.counter),
             packs: std::cell::OnceCell::new(),
             distrusts_objects: self.distrusts_objects.clone(),
             lost_patience: std::cell::RefCell::default(),

@@ -11,8 +11,8 @@ use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 
 use super::{
-    environment, found_lock::FoundLock, interrupt::Interrupt, own_directories::OwnDirectories, presence::may_exist,
-    recorder::Recorder, ref_store::RefStore, settled_packs::SettledPack,
+    counter::Counter, environment, found_lock::FoundLock, interrupt::Interrupt, own_directories::OwnDirectories,
+    presence::may_exist, recorder::Recorder, ref_store::RefStore, settled_packs::SettledPack,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -49,6 +49,8 @@ pub struct Repo {
     pub(super) recorder: Recorder,
     /// Interrupts the current operation.
     pub(super) interrupt: Interrupt,
+    /// Counts what the current operation has done.
+    pub(super) counter: Arc<Counter>,
 }
 
 /// What HEAD points to.
@@ -147,6 +149,7 @@ impl Repo {
             seen_head: std::cell::RefCell::default(),
             recorder: Recorder::default(),
             interrupt: Interrupt::default(),
+            counter: Arc::default(),
         })
     }
 
@@ -169,7 +172,13 @@ impl Repo {
             seen_head: std::cell::RefCell::default(),
             recorder: Recorder::default(),
             interrupt: Interrupt::default(),
+            counter: Arc::default(),
         })
+    }
+
+    /// Returns what counts the files of the current operation.
+    pub(crate) fn counter(&self) -> &Arc<Counter> {
+        &self.counter
     }
 
     /// Makes long operations end with an error once `flag` is set.

@@ -21,6 +21,7 @@ use super::{
     Repo,
     beneath::{self, Trouble},
     checkout_names::is_temporary_name,
+    counter::{Counter, Phase},
     interrupt::Interrupt,
     modes::{Modes, mode_of},
     own_directories::OwnDirectories,
@@ -126,6 +127,7 @@ struct Queue<'r> {
     interrupt: &'r Interrupt,
     own_directories: &'r OwnDirectories,
     modes: Modes,
+    counter: &'r Counter,
 }
 
 struct Shared {
@@ -148,8 +150,9 @@ pub(crate) fn scan(repo: &Repo, cache: &StatCache, modes: Modes) -> Result<Scan>
     let wanted = if cache.entries().len() < 1000 { 1 } else { 16 };
     let shared = Shared { tasks: vec![whole], busy: 0 };
     let (changed, idle, interrupt) = (Condvar::new(), AtomicUsize::new(0), &repo.interrupt);
-    let own_directories = &repo.own_directories;
-    let queue = Queue { state: Mutex::new(shared), changed, idle, interrupt, own_directories, modes };
+    let (own_directories, counter) = (&repo.own_directories, repo.counter().as_ref());
+    counter.begin(Phase::Comparing, cache.entries().len());
+    let queue = Queue { state: Mutex::new(shared), changed, idle, interrupt, own_directories, modes, counter };
     let mut total = Scan::default();
     threads::share(threads::useful(wanted) - 1, || queue.work(cache))?.into_iter().for_each(|part| total.absorb(part));
     repo.check_interrupt()?;
@@ -265,6 +268,7 @@ impl Queue<'_> {
         let directory = match read {
             Ok(directory) => directory,
             Err(errno) => {
+                self.counter.add(children.iter().map(|child| child.range.len()).sum());
                 let path = path.trim_end_with(|c| c == '/').into();
                 return match Trouble::of(errno) {
                     Trouble::Gone => children.iter().for_each(|child| found.remove(cache, child)),
@@ -285,6 +289,9 @@ impl Queue<'_> {
         for child in children.iter().filter(|child| !child.is_seen) {
             found.remove(cache, child);
         }
+        // What is below a directory that is there is counted there.
+        let counted = children.iter().filter(|child| !(child.is_directory && child.is_seen));
+        self.counter.add(counted.map(|child| child.range.len()).sum());
     }
 }
 

@@ -3,6 +3,14 @@
 use gix::ObjectId;
 use serde::{Serialize as _, Serializer};
 
+/// How many digits of an id stand in text that is stored, as in subjects: it may not depend on a setting of the day.
+const STORED: usize = 10;
+
+/// Returns `id` abbreviated for text that is stored.
+pub(crate) fn stored(id: &ObjectId) -> String {
+    id.to_hex_with_len(STORED).to_string()
+}
+
 /// Serializes an id as its hexadecimal digits.
 pub(crate) fn serialize<S: Serializer>(id: &ObjectId, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(id)

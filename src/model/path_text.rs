@@ -102,6 +102,17 @@ pub(crate) fn printable(text: &BStr) -> String {
     out
 }
 
+/// Returns `path`, which is relative to the worktree's root, as seen from the directory `prefix` (with final `/`, or empty for
+/// the root), as git's `relative_path` does.
+pub(crate) fn relative(path: &BStr, prefix: &BStr) -> BString {
+    let names: Vec<&[u8]> = path.split_str("/").collect();
+    let here: Vec<&[u8]> = prefix.split_str("/").filter(|name| !name.is_empty()).collect();
+    let shared = names.iter().zip(&here).take_while(|(name, here)| name == here).count();
+    let mut out = BString::from("../".repeat(here.len() - shared));
+    out.extend_from_slice(&bstr::join("/", &names[shared..]));
+    if out.is_empty() { "./".into() } else { out }
+}
+
 /// Bidirectional controls reorder what a terminal shows (the "Trojan Source" class).
 fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
@@ -117,6 +128,21 @@ mod tests {
         assert_eq!(escape(path), "a%25%FFb");
         assert_eq!(unescape(&escape(path), raw(path).as_deref()), Some(path.to_owned()));
         assert_eq!(raw(BStr::new("a%b")), None);
+    }
+
+    #[rstest::rstest]
+    #[case::at_the_root("a/b", "", "a/b")]
+    #[case::below("d/e/q", "d/e/", "q")]
+    #[case::far_below("d/e/f/q", "d/", "e/f/q")]
+    #[case::above("q", "d/e/", "../../q")]
+    #[case::beside("d/x/q", "d/e/", "../x/q")]
+    #[case::the_same_beginning("d/ef", "d/e/", "../ef")]
+    #[case::a_longer_directory("d/e", "d/ef/", "../e")]
+    #[case::the_directory("d/e", "d/e/", "./")]
+    #[case::its_parent("d", "d/e/", "../")]
+    #[case::nothing_shared("x/y", "d/e/", "../../x/y")]
+    fn paths_are_relative_to_a_directory(#[case] path: &str, #[case] prefix: &str, #[case] expected: &str) {
+        assert_eq!(relative(path.into(), prefix.into()), expected);
     }
 
     #[test]

@@ -223,4 +223,67 @@ mod tests {
         let effects: Vec<String> = plan(&moves, &takes).iter().map(write).collect();
         assert_eq!(effects.join(", "), expected);
     }
+
+    /// Returns which commits are linked to the work that they repeat or take.
+    fn linked(effects: &[Effect]) -> Vec<String> {
+        let line = |effect: &Effect| match effect {
+            Effect::Condense(it) | Effect::Link(it) => Some(write(&Effect::Link(*it))),
+            Effect::LinkRewritten(_) => Some(write(effect)),
+            Effect::CarryForward(..) | Effect::Note(..) => None,
+        };
+        effects.iter().filter_map(line).collect()
+    }
+
+    /// Where git runs our hooks, each move is planned when it happens; without hooks, the next command plans all of them. The moves
+    /// of a rebase count as one in both cases.
+    #[rstest::rstest]
+    #[case::commits(&["commit: x | a>b*", "commit: y | b>c", "commit: z | c>d*"], "link a>b, link b>c, link c>d")]
+    #[case::amend(&["commit: x | a>b*", "commit (amend): x | b>c"], "link a>b, link b>c")]
+    #[case::amend_with_work(&["commit: x | a>b", "commit (amend): x | b>c*"], "link a>b, link b>c")]
+    #[case::reword_by_plumbing(&["commit: x | a>b*", " | b>c"], "link a>b, rewritten b>c")]
+    #[case::filter_branch(&["commit: x | a>b*", "filter-branch: rewrite | b>c"], "link a>b, rewritten b>c")]
+    #[case::reset_and_commit_again(
+        &["commit: x | a>b*", "reset: moving to HEAD~1 | b>a", "commit: x | a>c*", "commit: y | c>d"],
+        "link a>b, rewritten b>a, link a>c, link c>d"
+    )]
+    #[case::soft_reset(
+        &["commit: x | a>b*", "commit: y | b>c*", "reset: moving to HEAD~2 | c>a", "commit: all | a>d*"],
+        "link a>b, link b>c, rewritten c>a, link a>d"
+    )]
+    #[case::pick(
+        &["commit: x | a>b*", "checkout: moving from main to x | b>a", "cherry-pick: x | a>c", "cherry-pick: y | c>d"],
+        "link a>b, link a>c, link c>d"
+    )]
+    #[case::squash(
+        &["commit: x | a>b*", "checkout: moving from main to x | b>a", "commit: all | a>c"],
+        "link a>b, link a>c"
+    )]
+    #[case::merge(
+        &["commit: x | a>b*", "checkout: moving from main to x | b>a", "commit: y | a>c",
+          "merge main: Merge made by the 'ort' strategy. | c>d"],
+        "link a>b, link a>c, link c>d"
+    )]
+    #[case::merge_that_is_undone(
+        &["merge x: Merge made by the 'ort' strategy. | a>b", "reset: moving to HEAD~1 | b>a", "commit: again | a>c*"],
+        "link a>b, rewritten b>a, link a>c"
+    )]
+    #[case::fast_forward_that_is_undone(
+        &["merge x: Fast-forward | a>b", "reset: moving to HEAD~1 | b>a", "commit: again | a>c*"],
+        "rewritten b>a, link a>c"
+    )]
+    #[case::reverted_twice(
+        &["commit: x | a>b*", "revert: Revert \"x\" | b>c", "revert: Reapply \"x\" | c>d"],
+        "link a>b, link b>c, link c>d"
+    )]
+    #[case::made_and_left(
+        &["commit: x | a>b*", "commit: y | b>c", "reset: moving to HEAD~2 | c>a", "reset: moving to HEAD@{1} | a>c"],
+        "link a>b, link b>c, rewritten c>a, rewritten a>c"
+    )]
+    fn with_hooks_and_without_the_same_commits_are_linked(#[case] moves: &[&str], #[case] expected: &str) {
+        let (moves, takes): (Vec<HeadMove>, Vec<bool>) = moves.iter().map(|line| read(line)).unzip();
+        let at_once = linked(&plan(&moves, &takes));
+        let one_by_one: Vec<String> =
+            moves.iter().zip(&takes).flat_map(|(moved, takes)| linked(&plan(&[*moved], &[*takes]))).collect();
+        assert_eq!((at_once.join(", "), one_by_one.join(", ")), (expected.to_owned(), expected.to_owned()));
+    }
 }

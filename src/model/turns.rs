@@ -5,10 +5,12 @@
 //! may report the beginning of a call and never its end.
 
 mod call;
+mod involvement;
 
 use serde::{Deserialize, Serialize};
 
 pub use call::{Call, Command, Start};
+pub(crate) use involvement::{Involvement, Maker, maker};
 
 use super::{
     process::Process,

@@ -25,24 +25,13 @@ use crate::{
         contributor::Contributor,
         process::{CommandState, Life},
         session::Session,
-        turns::{Call, Command, EndEvidence, Entry, Turns},
+        turns::{Call, Command, EndEvidence, Entry, Involvement, Maker, Turns, maker},
     },
     state::{process, turns},
 };
 
 /// A session, and its call of a tool that is in use.
 type Use<'t> = (&'t str, &'t Call);
-
-/// Whether the tool of an open call has made the unsaved changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Involvement {
-    /// The tool made the change.
-    Made,
-    /// The tool may have made the change.
-    MayHaveMade,
-    /// The tool did not make the change.
-    NotMade,
-}
 
 /// Who has started this process. If an agent is among our parent processes, this decides whether its command still runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,24 +43,9 @@ enum CalledBy {
     CommandOrUser,
 }
 
-/// A tool that names its files is done at once. If its call is open for longer than this many seconds, the agent may be waiting
-/// for the user's permission. Meanwhile, the user may edit the file.
-const LONGEST_CALL: i64 = 30;
-
-/// Returns whether the tool of `call` made the unsaved changes. A command in the background counts as one that made them:
-/// [`between`] decides what follows from that.
+/// Returns whether the tool of `call` made the unsaved changes, as the processes of its command show now.
 fn involvement(call: &Call, called_by: CalledBy) -> Involvement {
-    let Some(command) = call.command.as_ref().filter(|_| !call.is_background) else {
-        let is_in_doubt = call.paths.is_some() && (call.is_overtaken || call.started < clock() - LONGEST_CALL);
-        return if is_in_doubt { Involvement::MayHaveMade } else { Involvement::Made };
-    };
-    if command_state(command, called_by) == CommandState::Running {
-        Involvement::Made
-    } else if command.is_settled {
-        Involvement::NotMade
-    } else {
-        Involvement::MayHaveMade
-    }
+    call.involvement(|command| command_state(command, called_by) == CommandState::Running, clock())
 }
 
 fn command_state(command: &Command, called_by: CalledBy) -> CommandState {
@@ -354,29 +328,15 @@ pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
 }
 
 /// Returns the author of the changes that the tools of `uses`, and no other tools, may have made: a human if none of them did.
-/// The author is unknown if it is doubtful whether a tool made them, if the tools are of several sessions, or if all are commands
-/// in the background.
 fn between(context: &Context, uses: &[Use<'_>], called_by: CalledBy) -> Origin {
-    let involvements: Vec<_> = uses.iter().map(|(_, call)| involvement(call, called_by)).collect();
-    let with =
-        |involvement| uses.iter().zip(&involvements).filter(move |(_, its)| **its == involvement).map(|(it, _)| *it);
-    let makers: Vec<Use<'_>> = with(Involvement::Made).collect();
-    // Beside a running call that may change any file, doubtful calls of the same session do not matter: the author is the same.
-    let is_beside = |session: &str| makers.iter().any(|(its, call)| *its == session && call.paths.is_none());
-    if with(Involvement::MayHaveMade).any(|(session, _)| !is_beside(session)) {
-        return unknown();
-    }
-    let sessions: BTreeSet<&str> = makers.iter().map(|(session, _)| *session).collect();
-    let is_background = makers.iter().all(|(_, call)| call.is_background);
-    match (sessions.len(), makers.first()) {
-        (0, _) | (_, None) => Origin::default(),
-        (1, Some((session, call))) if !is_background => {
-            let is_one = makers.iter().all(|(_, it)| it.agent_id == call.agent_id);
-            let agent_id = call.agent_id.clone().filter(|_| is_one);
+    let uses: Vec<_> = uses.iter().map(|(session, call)| (*session, *call, involvement(call, called_by))).collect();
+    match maker(&uses) {
+        Maker::NoTool => Origin::default(),
+        Maker::Unknown => unknown(),
+        Maker::Session(session, agent_id) => {
             let session = session_info::peek(context, session);
-            session.map_or_else(unknown, |session| of_session(&session, agent_id))
+            session.map_or_else(unknown, |session| of_session(&session, agent_id.map(str::to_owned)))
         }
-        _ => unknown(),
     }
 }
 

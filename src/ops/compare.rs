@@ -13,7 +13,7 @@ use crate::{
     git::{
         Repo,
         diff_attributes::DiffAttributes,
-        line_edits::{self, Algorithm},
+        line_edits::{self, Shown},
     },
     model::{
         change::{Change, Leaf, Mode, Status},
@@ -144,7 +144,7 @@ pub fn diff(context: &Context, options: &DiffOptions) -> Result<Comparison> {
     if options.renames {
         changes = repo.detect_renames(changes)?;
     }
-    let mut reader = Reader { repo, options, algorithm: repo.diff_algorithm(), attributes: DiffAttributes::new(repo)? };
+    let mut reader = Reader { repo, options, shown: repo.shown_edits(), attributes: DiffAttributes::new(repo)? };
     let files = changes.into_iter().map(|change| reader.file(change)).collect::<Result<_>>()?;
     let is_from_verified = options.from.is_none() && marked(repo)?.is_some();
     Ok(Comparison { version: 1, from, to, files, is_from_verified })
@@ -176,7 +176,7 @@ fn default_side(repo: &Repo) -> Result<(Side, ObjectId)> {
 struct Reader<'r> {
     repo: &'r Repo,
     options: &'r DiffOptions,
-    algorithm: Algorithm,
+    shown: Shown,
     attributes: DiffAttributes<'r>,
 }
 
@@ -217,11 +217,10 @@ impl Reader<'_> {
             file.bytes = Some((size(&before), size(&after)));
         } else {
             let (old, new) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
-            let (added, deleted) = if is_same { (0, 0) } else { line_edits::count(self.algorithm, old, new) };
+            let (added, deleted) = if is_same { (0, 0) } else { self.shown.count(old, new) };
             (file.added, file.deleted) = (Some(added), Some(deleted));
             if let Some(context_lines) = self.options.hunks {
-                let hunks =
-                    |old, new| line_diff::hunks(old, new, &line_edits::edits(self.algorithm, old, new), context_lines);
+                let hunks = |old, new| line_diff::hunks(old, new, &self.shown.edits(old, new), context_lines);
                 file.hunks = if file.status == Status::TypeChanged {
                     [hunks(old, b""), hunks(b"", new)].concat()
                 } else {

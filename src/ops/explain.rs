@@ -10,6 +10,7 @@ use super::{
     Context,
     attribution::{Options, Target, attribution},
     records::Log,
+    session_info,
 };
 use crate::{
     error::{Error, Result},
@@ -20,7 +21,7 @@ use crate::{
             text::Attribution,
         },
         id_text, moment, path_text,
-        record::{Counts, How, Link, Prompt, Record, RecordId},
+        record::{Counts, How, Link, Prompt, Record, RecordId, ids_in_message},
     },
     state,
 };
@@ -35,6 +36,8 @@ pub struct Explained {
     /// The commit, if one was asked for.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub commit: Option<ObjectId>,
+    /// The first line of its message.
+    pub subject: Option<String>,
     /// The session, if one was asked for.
     pub session: Option<String>,
     /// The attributed lines of the commit, if the user asked for one: counted over all its records, as `attribution`
@@ -42,6 +45,8 @@ pub struct Explained {
     pub lines: Option<Counts>,
     /// The agents' percentage of them.
     pub agent_percentage: Option<f64>,
+    /// The records that the commit's message names, and that are not here.
+    pub missing_records: Vec<RecordId>,
     /// The records; of a session, newest first.
     pub records: Vec<ExplainedRecord>,
 }
@@ -82,7 +87,7 @@ pub struct ExplainedRecord {
     /// The lines by author.
     pub lines: Counts,
     /// The agents' percentage of them.
-    pub agent_percentage: f64,
+    pub agent_percentage: Option<f64>,
 }
 
 /// A commit that has the record.
@@ -137,7 +142,8 @@ pub struct ExplainedFile {
     pub unknown: u32,
 }
 
-/// Explains what `text` names: a record, a commit (any revision of git's), or a session.
+/// Explains what `text` names: a record, a commit (any revision of git's), or a session (its id, the beginning of that, or its
+/// agent).
 ///
 /// Of a commit without a record, `records` is empty. For a session, all records are looked through.
 ///
@@ -163,23 +169,38 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
             }
         }
     } else {
-        let found = log.as_ref().map_or(Ok(Vec::new()), |log| of_session(context, log, text))?;
-        let is_known = !found.is_empty() || is_session(context, text)?;
+        let id = session_info::find(context, text)?.unwrap_or_else(|| text.to_owned());
+        let found = log.as_ref().map_or(Ok(Vec::new()), |log| of_session(context, log, &id))?;
+        let is_known = !found.is_empty() || is_session(context, &id)?;
         if !is_known {
             return Err(Error::user(format!("no commit, record or session matches '{text}'")).with_hint(match text {
                 "HEAD" => "there is no commit yet",
                 _ => "'git checkpoint explain HEAD' explains the last commit",
             }));
         }
-        (kind, session) = (Subject::Session, Some(text.to_owned()));
+        (kind, session) = (Subject::Session, Some(id));
         records = found;
     }
     let figures = match commit {
         Some(commit) if !records.is_empty() => Some(figures_of(context, commit)?),
         _ => None,
     };
-    let (lines, agent_percentage) = (figures.as_ref().map(Counts::from), figures.map(|it| it.agent_percentage));
-    Ok(Explained { version: 1, kind, commit, session, lines, agent_percentage, records })
+    let (lines, agent_percentage) = (figures.as_ref().map(Counts::from), figures.and_then(|it| it.agent_percentage));
+    let subject = commit.map(|commit| context.repo.message_of(commit)).transpose()?;
+    let subject = subject.map(|message| message.lines().next().unwrap_or_default().to_owned());
+    let missing_records = commit.map_or(Ok(Vec::new()), |commit| missing(context, log.as_ref(), commit))?;
+    Ok(Explained { version: 1, kind, commit, subject, session, lines, agent_percentage, missing_records, records })
+}
+
+/// Returns the records that the message of `commit` names, and that are not here.
+fn missing(context: &Context, log: Option<&Log<'_>>, commit: ObjectId) -> Result<Vec<RecordId>> {
+    let mut missing = Vec::new();
+    for id in ids_in_message(context.repo.message_of(commit)?.as_bytes()) {
+        if !log.map_or(Ok(false), |log| log.has(&id))? {
+            missing.push(id);
+        }
+    }
+    Ok(missing)
 }
 
 fn figures_of(context: &Context, commit: ObjectId) -> Result<Figures> {
@@ -255,7 +276,7 @@ struct Shares {
     by_session: HashMap<String, u32>,
     /// By path, the lines whose author is unknown.
     unknown: HashMap<BString, u32>,
-    agent_percentage: f64,
+    agent_percentage: Option<f64>,
 }
 
 /// Returns the shares in the record `id`; none if its attribution is damaged.

@@ -20,6 +20,7 @@ use super::{
     },
     lookup,
     restored_target::restored,
+    session_info,
     start::start,
     verified_mark,
 };
@@ -37,7 +38,7 @@ use fold::Group;
 /// Which checkpoints to list.
 #[derive(Clone, Debug, Default)]
 pub struct ListOptions {
-    /// Only those of this session.
+    /// Only those of this session: its id, the beginning of that, or its agent.
     pub session: Option<String>,
     /// Only those of this agent, in any case of letters.
     pub agent: Option<String>,
@@ -79,7 +80,7 @@ pub fn list(
     each: &mut dyn FnMut(Entry) -> Result<bool>,
 ) -> Result<Vec<Error>> {
     let repo = &context.repo;
-    let mut filter = Filter::new(repo, options)?;
+    let mut filter = Filter::new(context, options)?;
     let marks = Marks::read(repo, options.all_worktrees)?;
     if let Some(tag) = &options.tag {
         let checkpoint = lookup::checkpoint(context, tagged(repo, tag)?)?;
@@ -191,6 +192,8 @@ impl Marks {
 struct Filter<'r> {
     repo: &'r Repo,
     options: &'r ListOptions,
+    /// The id of the session that is asked for.
+    session: Option<String>,
     grep: Option<regex::Regex>,
     pathspec: Pathspec<'r>,
     /// Why the paths of some checkpoints are not known.
@@ -198,12 +201,15 @@ struct Filter<'r> {
 }
 
 impl<'r> Filter<'r> {
-    fn new(repo: &'r Repo, options: &'r ListOptions) -> Result<Self> {
+    fn new(context: &'r Context, options: &'r ListOptions) -> Result<Self> {
+        let repo = &context.repo;
+        let id = |name: &String| Ok(session_info::find(context, name)?.unwrap_or_else(|| name.clone()));
         let compile = |text: &String| {
             regex::Regex::new(text).context(Kind::User, || format!("'{text}' is not a regular expression"))
         };
         let grep = options.grep.as_ref().map(compile).transpose()?;
-        Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)?, broken: Vec::new() })
+        let session = options.session.as_ref().map(id).transpose()?;
+        Ok(Self { repo, options, session, grep, pathspec: repo.pathspec(&options.paths)?, broken: Vec::new() })
     }
 
     /// Returns the entry of `checkpoint`, if it passes all filters; the expensive ones come last.
@@ -241,7 +247,7 @@ impl<'r> Filter<'r> {
         };
         // A restore of an agent's work is the user's.
         let is_of_agent = restored(origin).is_none();
-        options.session.as_ref().is_none_or(|session| is_of_agent && origin.session.as_ref() == Some(session))
+        self.session.as_ref().is_none_or(|session| is_of_agent && origin.session.as_ref() == Some(session))
             && options.agent.as_ref().is_none_or(|agent| is_of_agent && is_agent(agent))
             && options.since.is_none_or(|since| checkpoint.seconds >= since)
             && options.until.is_none_or(|until| checkpoint.seconds <= until)

@@ -232,14 +232,14 @@ fn prefix(repo: &Repo, hex: &str) -> Result<Option<ObjectId>> {
     match candidates.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(only.id)),
-        several => Err(ambiguous(hex, several)),
+        several => Err(ambiguous(repo, hex, several)),
     }
 }
 
-fn ambiguous(hex: &str, candidates: &[Checkpoint]) -> Error {
+fn ambiguous(repo: &Repo, hex: &str, candidates: &[Checkpoint]) -> Error {
     let mut hint = "the candidates are:".to_owned();
     for candidate in candidates.iter().take(LISTED) {
-        hint.push_str(&format!("\n  {} {}", candidate.id.to_hex_with_len(12), candidate.subject));
+        hint.push_str(&format!("\n  {} {}", repo.short_id(&candidate.id), candidate.subject));
     }
     if candidates.len() > LISTED {
         hint.push_str(&format!("\n  and {} more", candidates.len() - LISTED));

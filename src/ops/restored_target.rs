@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use crate::model::checkpoint::Origin;
+use crate::model::{checkpoint::Origin, id_text};
 
 /// How the tool of such a checkpoint begins; the target follows.
 const RESTORE: &str = "restore ";
@@ -16,7 +16,7 @@ const BEFORE_UNDO: &str = "before undo of a restore";
 /// Returns the subject of the checkpoint before a restore of `target`, or before an undo.
 pub(crate) fn subject_before(target: Option<ObjectId>) -> String {
     match target {
-        Some(id) => format!("{BEFORE_RESTORE}{}", id.to_hex_with_len(10)),
+        Some(id) => format!("{BEFORE_RESTORE}{}", id_text::stored(&id)),
         None => BEFORE_UNDO.to_owned(),
     }
 }

@@ -59,11 +59,17 @@ fn agents_lines(world: &World, path: &str) -> u64 {
 /// A person renames a file that is not committed onto the name that an agent's next tool writes; some agents report a tool only when it
 /// has ended.
 #[rstest::rstest]
+#[case::new_name(true, true, true, "")]
+#[case::new_name_of_a_persons_file(false, false, false, "")]
+#[case::onto_an_uncommitted_file(true, true, false, "uncommitted")]
+#[case::a_persons_file_onto_an_uncommitted_one(false, false, true, "uncommitted")]
+#[case::onto_a_committed_file(true, false, true, "committed")]
+#[case::a_persons_file_onto_a_committed_one(false, true, false, "committed")]
 fn what_a_person_renames_before_a_tool_keeps_its_authors(
-    #[values(true, false)] is_of_agent: bool,
-    #[values(true, false)] reports_before: bool,
-    #[values(true, false)] has_used_a_tool: bool,
-    #[values("", "uncommitted", "committed")] y: &str,
+    #[case] is_of_agent: bool,
+    #[case] reports_before: bool,
+    #[case] has_used_a_tool: bool,
+    #[case] y: &str,
 ) {
     let world = World::with_lines();
     if !y.is_empty() {

@@ -13,20 +13,14 @@ use crate::support::World;
 
 /// Runs a line of its standard input and waits for it, or starts it, or ends what it has started.
 const AGENT: &str = "
-import subprocess, sys
-started = []
-for line in sys.stdin:
-    word, _, rest = line.strip().partition(' ')
-    if word == 'run':
-        print(subprocess.call(rest, shell=True, stdin=subprocess.DEVNULL), flush=True)
-    elif word == 'start':
-        started.append(subprocess.Popen(rest, shell=True, stdin=subprocess.DEVNULL))
-        print(0, flush=True)
-    else:
-        for it in started:
-            it.kill()
-            it.wait()
-        print(0, flush=True)
+started=
+while read -r word rest; do
+    case $word in
+    run) sh -c \"$rest\" </dev/null; echo $? ;;
+    start) sh -c \"$rest\" </dev/null >/dev/null & started=\"$started $!\"; echo 0 ;;
+    *) kill -s KILL $started; wait; started=; echo 0 ;;
+    esac
+done
 ";
 
 /// An agent that is a process of its own; the test itself acts as a person beside it.
@@ -46,10 +40,12 @@ impl Agent {
     /// An agent that has reported nothing yet.
     fn silent(world: &World) -> Self {
         world.git(&["config", "checkpoint.agents.preToolScan", "0"]);
-        let mut command = world.command("python3");
+        // A shell with a name of its own: our program takes no process that is called `sh` for an agent.
+        world.sh("ln -s \"$(command -v sh)\" ../agent");
+        let mut command = world.command(world.root().join("agent").to_str().expect("in UTF-8"));
         let child =
             command.args(["-c", AGENT]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        let mut child = child.expect("python starts");
+        let mut child = child.expect("a shell starts");
         let orders = child.stdin.take().expect("it is piped");
         let answers = BufReader::new(child.stdout.take().expect("it is piped"));
         Self { child, orders, answers }
@@ -147,17 +143,18 @@ fn a_commit_by_the_command_itself_is_the_agents() {
     world.finish();
 }
 
-/// As long as the command runs, a change is the agent's.
+/// As long as the command runs, a change is the agent's. `model::turns::involvement` has all states of a command.
 #[rstest::rstest]
-#[case::prompt("UserPromptSubmit", "")]
-#[case::tool("PreToolUse", "2")]
-#[case::helper("SubagentStop", "1")]
-#[case::stop("Stop", "")]
-#[case::end("SessionEnd", "")]
+#[case::prompt("UserPromptSubmit", "", true)]
+#[case::prompt_while_it_runs("UserPromptSubmit", "", false)]
+#[case::tool("PreToolUse", "2", true)]
+#[case::helper_while_it_runs("SubagentStop", "1", false)]
+#[case::stop("Stop", "", true)]
+#[case::end_while_it_runs("SessionEnd", "", false)]
 fn changes_before_the_next_event_are_the_agents_only_while_its_command_runs(
     #[case] event: &str,
     #[case] call: &str,
-    #[values(true, false)] rests: bool,
+    #[case] rests: bool,
 ) {
     let (world, mut agent) = asked();
     if !rests {
@@ -205,10 +202,9 @@ fn changes_before_a_late_report_of_an_interruption_are_not_the_agents(
 
 /// The author of changes since the command began is unknown; changes after the commit are a person's.
 #[rstest::rstest]
-fn a_commit_after_an_agent_was_killed_in_a_tool_has_an_unknown_author(
-    #[values("Bash", "Write")] tool: &str,
-    #[values(false, true)] goes_on: bool,
-) {
+#[case::command("Bash", false)]
+#[case::tool_that_names_its_files_and_the_session_goes_on("Write", true)]
+fn a_commit_after_an_agent_was_killed_in_a_tool_has_an_unknown_author(#[case] tool: &str, #[case] goes_on: bool) {
     let world = World::with_lines();
     let mut agent = Agent::new(&world);
     let mut payload = world.claude("PreToolUse", "s", "1");
@@ -236,12 +232,18 @@ fn a_commit_after_an_agent_was_killed_in_a_tool_has_an_unknown_author(
 }
 
 /// The same however it is saved: by a person, by a person's `doctor` or `session stop`, by the next prompt or tool, and not at all
-/// yet.
+/// yet. `model::turns::involvement` has all tools in all states.
 #[rstest::rstest]
-fn what_is_there_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_author(
-    #[values("", "save -q", "doctor --fix", "session stop s", "prompt s", "prompt t", "tool t")] then: &str,
-    #[values("Bash", "Write", "in the background")] tool: &str,
-) {
+#[case::command("", "Bash")]
+#[case::named_file("", "Write")]
+#[case::in_the_background("", "in the background")]
+#[case::named_file_and_save("save -q", "Write")]
+#[case::in_the_background_and_doctor("doctor --fix", "in the background")]
+#[case::command_and_stop("session stop s", "Bash")]
+#[case::named_file_and_prompt("prompt s", "Write")]
+#[case::in_the_background_and_prompt_to_another("prompt t", "in the background")]
+#[case::command_and_tool_of_another("tool t", "Bash")]
+fn what_is_there_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_author(#[case] then: &str, #[case] tool: &str) {
     let world = World::with_lines();
     let mut agent = Agent::new(&world);
     let mut payload = world.claude("PreToolUse", "s", "1");
@@ -281,9 +283,12 @@ fn what_is_there_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_author(
 
 /// The call is older than `stale-after`.
 #[rstest::rstest]
+#[case::command("Bash", "")]
+#[case::named_file_and_save("Write", "save")]
+#[case::command_and_commit("Bash", "commit")]
 fn what_is_there_long_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_author(
-    #[values("Bash", "Write")] tool: &str,
-    #[values("", "save", "commit")] then: &str,
+    #[case] tool: &str,
+    #[case] then: &str,
 ) {
     let world = World::with_lines();
     let mut agent = Agent::new(&world);
@@ -399,10 +404,14 @@ fn what_is_there_after_a_session_without_tools_was_killed_has_an_unknown_author(
 
 /// Another process goes on with the session, and has not changed anything.
 #[rstest::rstest]
+#[case::command("Bash", ".", false)]
+#[case::command_elsewhere("Bash", "../side", true)]
+#[case::in_the_background("in the background", ".", true)]
+#[case::in_the_background_elsewhere("in the background", "../side", false)]
 fn what_is_there_when_a_killed_session_is_resumed_has_an_unknown_author(
-    #[values("Bash", "in the background")] tool: &str,
-    #[values(".", "../side")] place: &str,
-    #[values(false, true)] starts: bool,
+    #[case] tool: &str,
+    #[case] place: &str,
+    #[case] starts: bool,
 ) {
     let world = World::with_lines();
     world.git(&["worktree", "add", "-q", "-b", "side", "../side"]);

@@ -14,11 +14,14 @@ use crate::support::{World, processes::described};
 fn an_agent_that_never_closes_its_end_is_answered() {
     let world = World::with_lines();
     let payload = json!({ "event": "prompt", "session": "s", "cwd": world.repo().display().to_string() });
-    for text in [payload.to_string(), String::new(), "{\"event\": ".to_owned()] {
-        let start = Instant::now();
+    let start = Instant::now();
+    let begun = [payload.to_string(), String::new(), "{\"event\": ".to_owned()].map(|text| {
         let mut child = world.hook("generic").spawn().expect("the program runs");
         let mut input = child.stdin.take().expect("it is piped");
         input.write_all(text.as_bytes()).expect("it reads");
+        (text, child, input)
+    });
+    for (text, child, input) in begun {
         let output = child.wait_with_output().expect("it ends");
         assert!(start.elapsed() < Duration::from_secs(20), "it waits for ever");
         assert!(output.status.success() && output.stderr.is_empty(), "{text}: {}", described(&output));

@@ -201,17 +201,22 @@ fn another_repository_in_the_place_of_a_worktree_is_left_alone() {
 
 /// A commit that the next command there finds late. An agent writes its lines before that, or takes them.
 #[rstest::rstest]
+#[case::written("", false, false)]
+#[case::picked_from_a_known_worktree("", true, true)]
+#[case::picked_without_hooks("-c core.hooksPath=/dev/null", false, true)]
+#[case::written_without_hooks_beside_a_known_worktree("-c core.hooksPath=/dev/null", true, false)]
 fn lines_that_an_agent_takes_from_a_commit_elsewhere_stay_a_persons(
-    #[values("", "-c core.hooksPath=/dev/null")] how: &str,
-    #[values(false, true)] is_known: bool,
-    #[values(false, true)] picks: bool,
+    #[case] how: &str,
+    #[case] is_known: bool,
+    #[case] picks: bool,
 ) {
     let (world, side) = with_side("../side");
     let world = world.with_clock();
     if is_known {
         world.sh("cd ../side; git-checkpoint save -q --allow-empty");
     }
-    world.sh(&format!("cd ../side; echo 'of a person' >>f; git {how} commit -qam person; sleep 1.1"));
+    world.sh(&format!("cd ../side; echo 'of a person' >>f; git {how} commit -qam person"));
+    world.next_second();
     world.prompt("s");
     if picks {
         world.before("s", "1", &[]);
@@ -240,7 +245,8 @@ fn lines_that_a_command_commits_elsewhere_are_no_persons(#[case] first: &str) {
     world.prompt("s");
     world.before("s", "1", &[]);
     world.add("f", "of s");
-    world.sh("cp f ../side/f; cd ../side; git -c core.hooksPath=/dev/null commit -qam s; sleep 1.1");
+    world.sh("cp f ../side/f; cd ../side; git -c core.hooksPath=/dev/null commit -qam s");
+    world.next_second();
     world.after("s", "1", &[]);
     world.stop("s");
     assert_eq!(last_owner(&world, &side), "unknown");
@@ -254,7 +260,8 @@ fn the_date_of_a_commit_is_no_evidence_of_when_it_was_made() {
     let world = world.with_clock();
     // What is older than the hooks has no known author.
     world.sh("touch -d '2 hours ago' .git/checkpoint/hooks.toml");
-    world.sh("cd ../side; git reset -q --hard; git-checkpoint save -q --allow-empty; sleep 1.1");
+    world.sh("cd ../side; git reset -q --hard; git-checkpoint save -q --allow-empty");
+    world.next_second();
     world.prompt("s");
     world.edit("s", "1", "f", "of s");
     world.stop("s");

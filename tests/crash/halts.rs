@@ -64,18 +64,19 @@ fn git_collects_meanwhile(#[case] count: usize, #[case] step: &str) {
     go_on(&world, child);
 }
 
+const PRUNE: &[&str] = &["prune", "--expire=now"];
+const GC: &[&str] = &["gc", "-q", "--prune=now"];
+
 #[rstest::rstest]
-#[case::before(3, "save:before-objects")]
-#[case::objects(3, "save:after-objects")]
-#[case::commits(3, "save:after-commit")]
-#[case::pack_being_written(200, "pack:before-pack")]
-#[case::pack_written(200, "save:after-objects")]
+#[case::before(3, "save:before-objects", GC)]
+#[case::objects(3, "save:after-objects", PRUNE)]
+#[case::objects_and_packs(3, "save:after-objects", GC)]
+#[case::commits(3, "save:after-commit", PRUNE)]
+#[case::pack_being_written(200, "pack:before-pack", GC)]
+#[case::pack_written(200, "save:after-objects", PRUNE)]
+#[case::pack_written_and_repacked(200, "save:after-objects", GC)]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
-fn git_prunes_all_meanwhile(
-    #[case] count: usize,
-    #[case] step: &str,
-    #[values(&["prune", "--expire=now"], &["gc", "-q", "--prune=now"])] prune: &[&str],
-) {
+fn git_prunes_all_meanwhile(#[case] count: usize, #[case] step: &str, #[case] prune: &[&str]) {
     let world = repository();
     let child = halt(&world, count, step);
     world.git(prune);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::support::{World, template::Template};
+use crate::support::{World, processes::described, program, template::Template};
 
 /// One agent, two files with blanks in their names, and a person.
 static WORK: Template = Template::new(|world| {
@@ -187,4 +187,54 @@ fn records_of_others_do_no_harm() {
     assert!(output.status.success() && String::from_utf8_lossy(&output.stderr).contains("damaged"));
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(found["summary"]["total_committed"], 5);
+}
+
+/// In a clone, git has fetched the commit whose message names a record, and not the record.
+#[test]
+fn records_that_are_not_here_leave_the_authors_unknown() {
+    let work = world();
+    let record = work.json(&["attribution", "--json"])["records"][0].as_str().expect("an id").to_owned();
+    let clone = work.root().join("clone");
+    work.git(&["clone", "-q", &format!("file://{}", work.repo().display()), clone.to_str().expect("UTF-8")]);
+    let run = |program: &str, arguments: &[&str]| {
+        work.command(program).args(arguments).current_dir(&clone).output().expect("it runs")
+    };
+    let checkpoint = |arguments: &[&str]| run(program(), arguments);
+    let stdout = |output: std::process::Output| String::from_utf8(output.stdout).expect("text");
+
+    let formats: [&[&str]; 4] = [&[], &["--stat"], &["--format", "markdown"], &["HEAD~1..HEAD"]];
+    for format in formats {
+        let text = stdout(checkpoint(&[&["attribution"], format].concat()));
+        assert!(text.to_lowercase().contains("unknown") && !text.contains("0.0"), "{format:?}: {text}");
+    }
+    let text = stdout(checkpoint(&["attribution"]));
+    assert!(text.contains(&format!("not here: the record {record}\n")), "{text}");
+    let json: Value = serde_json::from_str(&stdout(checkpoint(&["attribution", "--json"]))).expect("JSON");
+    assert_eq!(json["summary"]["agent_percentage"], Value::Null);
+    assert_eq!(json["missing_records"], json!([record]));
+    let porcelain = stdout(checkpoint(&["attribution", "--porcelain"]));
+    assert!(porcelain.contains(&format!("\nmissing-record {record}\n")), "{porcelain}");
+    assert!(porcelain.contains("\nsummary agent_percentage -\n"), "{porcelain}");
+
+    let check = checkpoint(&["attribution", "--check"]);
+    let stderr = String::from_utf8_lossy(&check.stderr).into_owned();
+    assert_eq!((check.status.code(), stderr.contains("error: 100.0 % unknown lines")), (Some(1), true), "{stderr}");
+    assert_eq!(
+        checkpoint(&["attribution", "--check", "HEAD~1"]).status.code(),
+        Some(0),
+        "from before the first record"
+    );
+    run("git", &["config", "checkpoint.attribution.max-unknown-percentage", "100"]);
+    assert_eq!(checkpoint(&["attribution", "--check"]).status.code(), Some(0));
+    run("git", &["config", "--unset", "checkpoint.attribution.max-unknown-percentage"]);
+
+    let explained = checkpoint(&["explain"]);
+    let said = described(&explained);
+    assert_eq!(explained.status.code(), Some(1));
+    assert!(said.contains(&format!("the record {record} of commit ")) && said.contains(" is not here\n"), "{said}");
+    let fetch = said.split('\'').find(|part| part.starts_with("git fetch")).expect("a command").to_owned();
+    let words: Vec<&str> =
+        fetch.split(' ').skip(1).map(|word| if word == "<remote>" { "origin" } else { word }).collect();
+    assert!(run("git", &words).status.success(), "{fetch}");
+    assert!(stdout(checkpoint(&["attribution", "--stat", "--check"])).contains("80.0% agent\n"));
 }

@@ -1,6 +1,9 @@
 //! Whose the lines are where several come together: conflicts, merges, worktrees.
 
-use crate::support::signed_lines::{FILES, SignedLines};
+use crate::support::{
+    World,
+    signed_lines::{FILES, SignedLines},
+};
 
 /// Two branches that write other things into the same place of a file, `topic` by an agent; `main` is checked out.
 fn divided(seed: u64) -> SignedLines {
@@ -196,4 +199,34 @@ fn blamed_lines_of_links_and_binary_files_have_the_files_author() {
     check();
     work.git(&["commit", "-q", "-a", "-m", "by an agent"]);
     check();
+}
+
+/// `diff.indentHeuristic` decides which of equal lines are new, for `git diff` and `git blame` alike.
+#[rstest::rstest]
+#[case("true")]
+#[case("false")]
+fn of_equal_lines_those_are_new_that_git_shows_as_new(#[case] indent_heuristic: &str) {
+    let world = World::with_hooks();
+    world.git(&["config", "diff.indentHeuristic", indent_heuristic]);
+    let (block, rest) = ("int f() {\n  x;\n}\n\n", "  x;\n\n");
+    world.write("g.c", [block, rest].concat());
+    world.commit_all("by a person");
+    world.done(&["session", "prompt", "s1", "--agent", "claude-code"]);
+    world.write("g.c", [block, block, rest].concat());
+    world.done(&["session", "stop", "s1"]);
+    let uncommitted = world.git(&["diff", "--", "g.c"]);
+    assert_eq!(world.done(&["diff", "base", "--", "g.c"]), uncommitted);
+    world.commit_all("by an agent");
+    assert_eq!(world.done(&["diff", "HEAD^", "HEAD"]), world.git(&["diff", "HEAD^", "HEAD"]));
+
+    let head = world.id(&["rev-parse", "HEAD"]).to_string();
+    let blamed = world.git(&["blame", "-l", "-s", "g.c"]);
+    let of_git: Vec<bool> = blamed.lines().map(|line| line.starts_with(&head)).collect();
+    assert_eq!(of_git.iter().filter(|is_new| **is_new).count(), 4);
+    let blame = world.json(&["blame", "--json", "g.c"]);
+    for lines in blame["lines"].as_array().expect("a list") {
+        let start = usize::try_from(lines["start"].as_u64().expect("a number")).expect("small");
+        let expected = if of_git[start - 1] { "agent" } else { "human" };
+        assert_eq!(lines["owner"], expected, "line {start} of {blamed}");
+    }
 }

@@ -99,11 +99,9 @@ fn walk(seed: u64, algorithm: &str) {
 
 #[rstest::rstest]
 #[case::myers("myers", 200)]
-#[case::myers_again("myers", 201)]
 #[case::minimal("minimal", 210)]
 #[case::patience("patience", 220)]
 #[case::histogram("histogram", 230)]
-#[case::histogram_again("histogram", 231)]
 fn all_commands_tell_the_truth(#[case] algorithm: &str, #[case] seed: u64) {
     walk(seed, algorithm);
 }

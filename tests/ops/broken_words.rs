@@ -5,13 +5,10 @@ use crate::support::{World, processes::described, program};
 
 #[rstest::rstest]
 #[case::a_difference(&["diff", "verified"], "live:q", Loss::Gone)]
-#[case::an_empty_difference(&["diff", "verified"], "live:q", Loss::Empty)]
 #[case::a_difference_of_lines(&["diff", "verified", "@"], "live:q/r/three", Loss::Torn)]
 #[case::a_patch(&["show", "-p"], "live:q/r/three", Loss::Empty)]
-#[case::a_patch_of_what_is_gone(&["show", "-p"], "live:q/r/three", Loss::Gone)]
 #[case::an_attribution(&["attribution", "--worktree"], "live:q", Loss::Torn)]
 #[case::a_commit(&["diff", "@", "base"], "live", Loss::Gone)]
-#[case::a_torn_commit(&["diff", "@", "base"], "live", Loss::Torn)]
 fn an_error_names_the_doctor(#[case] command: &[&str], #[case] object: &str, #[case] loss: Loss) {
     let world = world();
     // A save reads files anew that are as young as the last one, and no longer needs what was lost of them.
@@ -28,7 +25,7 @@ fn an_error_names_the_doctor(#[case] command: &[&str], #[case] object: &str, #[c
 /// The save that a restore begins with finds what the last checkpoint lacks, and writes it again from the files, so the restore
 /// goes on, and can be undone.
 #[rstest::rstest]
-fn a_restore_mends_the_last_checkpoint_first(#[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss) {
+fn a_restore_mends_the_last_checkpoint_first(#[values(Loss::Gone, Loss::Torn)] loss: Loss) {
     let world = world();
     world.settle();
     world.done(&["save"]);
@@ -56,14 +53,11 @@ fn in_a_partial_clone_an_error_names_fetch(#[case] key: &str, #[case] value: &st
 }
 
 #[rstest::rstest]
-#[case::its_tree("live^{tree}", Loss::Gone)]
-#[case::its_empty_tree("live^{tree}", Loss::Empty)]
-#[case::its_torn_tree("live^{tree}", Loss::Torn)]
+#[case::its_tree("live^{tree}", Loss::Empty)]
 #[case::a_directory("live:q", Loss::Gone)]
 #[case::a_tree_before("live^^{tree}", Loss::Torn)]
 #[case::the_side("live^2", Loss::Empty)]
 #[case::the_manifest("live^2:manifest.toml", Loss::Gone)]
-#[case::the_torn_manifest("live^2:manifest.toml", Loss::Torn)]
 fn status_shows_what_can_be_read(#[case] object: &str, #[case] loss: Loss) {
     let world = world();
     lose(&world, object, loss);
@@ -75,7 +69,7 @@ fn status_shows_what_can_be_read(#[case] object: &str, #[case] loss: Loss) {
 }
 
 #[rstest::rstest]
-fn errors_about_an_unreadable_checkpoint_name_the_damage(#[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss) {
+fn errors_about_an_unreadable_checkpoint_name_the_damage(#[values(Loss::Gone, Loss::Empty)] loss: Loss) {
     let world = world();
     let id = world.git(&["rev-parse", &shadow(&world)]).trim().to_owned();
     world.done(&["verify", &id]);

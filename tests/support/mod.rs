@@ -39,6 +39,7 @@ pub(crate) mod signed_lines;
 pub(crate) mod sound;
 pub(crate) mod stage;
 pub(crate) mod template;
+pub(crate) mod terminal;
 
 use std::{
     ffi::{OsStr, OsString},
@@ -147,6 +148,15 @@ impl World {
     #[expect(clippy::unused_self, reason = "the clock is that of the world's files")]
     pub(crate) fn settle(&self) {
         std::thread::sleep(std::time::Duration::from_millis(30));
+    }
+
+    /// Waits until the clock shows another second: dates of git have no smaller unit.
+    #[expect(clippy::unused_self, reason = "the clock is that of the world's commits")]
+    pub(crate) fn next_second(&self) {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+        // The clock that dates are read from may be late by a tick.
+        let tick = std::time::Duration::from_millis(20);
+        std::thread::sleep(std::time::Duration::from_secs(now.as_secs() + 1).saturating_sub(now) + tick);
     }
 
     /// Runs the built `git-checkpoint` with `arguments`.

@@ -14,7 +14,7 @@ use crate::support::{World, processes::described, program};
 
 fn time() -> Duration {
     let seconds = std::env::var("GIT_CHECKPOINT_TEST_SECONDS").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(3))
+    Duration::from_secs(seconds.unwrap_or(1))
 }
 
 /// Held while a commit is made.

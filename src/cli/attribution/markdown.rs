@@ -1,6 +1,9 @@
 //! Tables for pull requests.
 
-use super::super::{call::Call, output::printable, phrase};
+use super::{
+    super::{call::Call, output::printable, phrase},
+    text::{self, share_of_file},
+};
 use crate::{error::Result, ops::attribution::Attribution};
 
 /// How many files the table has.
@@ -10,16 +13,28 @@ const ROWS: usize = 50;
 pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
     let figures = &found.summary;
     let human = figures.human_added + figures.human_modified;
-    let (share, lines) = (figures.agent_percentage, figures.total_committed);
+    let lines = figures.total_committed;
     let place = match (&found.commit, &found.range) {
-        (Some(commit), _) => format!(" in {}", phrase::short(commit)),
+        (Some(commit), _) => format!(" in {}", call.names.id(commit)),
         (None, Some(_)) => {
             let recorded = found.commits.iter().filter(|commit| !commit.records.is_empty()).count();
             format!(" in {}, {recorded} with a record", phrase::count(found.commits.len(), "commit"))
         }
         (None, None) => String::new(),
     };
-    call.out.line(&format!("**{share:.1} % agent** of {lines} committed lines{place}"))?;
+    let share = match figures.agent_percentage {
+        Some(share) => format!("**{share:.1} % agent**"),
+        None => "**Authors unknown**".to_owned(),
+    };
+    let unknown = match figures.agent_percentage {
+        Some(_) if figures.unknown > 0 => format!(", {:.1} % unknown", figures.percentage(figures.unknown)),
+        _ => String::new(),
+    };
+    call.out.line(&format!("{share}{unknown} of {lines} committed lines{place}"))?;
+    if let Some(missing) = text::missing(found) {
+        call.out.line("")?;
+        call.out.line(&format!("Records {missing}"))?;
+    }
     call.out.line("")?;
     call.out.line("| | agent | human | mixed | unknown | moved or formatted |")?;
     call.out.line("|---|---:|---:|---:|---:|---:|")?;
@@ -47,10 +62,7 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
         call.out.line("|---|---:|---:|---:|")?;
     }
     for file in found.files.iter().take(ROWS) {
-        let share = match file.figures.total_committed {
-            0 => "-".to_owned(),
-            _ => format!("{:.0} %", file.figures.agent_percentage),
-        };
+        let share = share_of_file(&file.figures, " %");
         let path = cell(&phrase::quoted(&file.path));
         call.out.line(&format!("| {path} | {} | {} | {share} |", file.added, file.deleted))?;
     }

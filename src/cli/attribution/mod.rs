@@ -100,6 +100,9 @@ impl AttributionCommand {
             call.out.warning(&printable(trouble));
         }
         self.print(&found, &context, call)?;
+        if !self.json && !self.porcelain && !found.missing_records.is_empty() && found.troubles.is_empty() {
+            call.out.hint(FETCH);
+        }
         Ok(if self.check { judge(&found, &context.settings.attribution, call) } else { Exit::Done })
     }
 
@@ -140,23 +143,28 @@ fn print_notes(notes: &[(gix::ObjectId, String)], call: &mut Call) -> Result<()>
     Ok(())
 }
 
+/// What lines of unknown authors are called.
+const UNKNOWN: &str = "unknown";
+
+/// How to get records that are elsewhere.
+pub(super) const FETCH: &str =
+    "if a remote has them, 'git fetch <remote> refs/checkpoints/history:refs/checkpoints/history' gets them";
+
 /// Says which limits of `policy` are exceeded.
 fn judge(found: &Attribution, policy: &Policy, call: &mut Call) -> Exit {
-    let exceeded = excess(&found.summary, policy);
+    let exceeded = excess(&found.summary, found.checked_unknown, policy);
     for (what, percent, limit) in &exceeded {
         call.out.error("error", &Error::refused(format!("{percent:.1} % {what} lines, of at most {limit} %")));
     }
     if exceeded.is_empty() { Exit::Done } else { Exit::No }
 }
 
-fn excess(figures: &Figures, policy: &Policy) -> Vec<(&'static str, f64, u64)> {
-    let unknown = match figures.total_committed {
-        0 => 0.0,
-        total => f64::from(figures.unknown) * 100.0 / f64::from(total),
-    };
+/// Returns which limits are exceeded: what of, how much there is of it, and the limit. `unknown` lines are judged as such; others of
+/// unknown authors were committed before there were records.
+fn excess(figures: &Figures, unknown: u32, policy: &Policy) -> Vec<(&'static str, f64, u64)> {
     let found = [
-        ("agent", figures.agent_percentage, policy.max_agent_percentage),
-        ("unknown", unknown, policy.max_unknown_percentage),
+        ("agent", figures.agent_percentage.unwrap_or_default(), policy.max_agent_percentage),
+        (UNKNOWN, figures.percentage(unknown), policy.max_unknown_percentage),
     ];
     #[expect(clippy::cast_precision_loss, reason = "what is above 100 is as good as 100")]
     let is_exceeded = |(_, percent, limit): &(_, f64, u64)| *percent > (*limit).min(100) as f64 + 1e-9;
@@ -168,16 +176,17 @@ mod tests {
     use super::*;
 
     #[rstest::rstest]
-    #[case::all_allowed(100, 100, &[])]
-    #[case::just_so(75, 25, &[])]
-    #[case::too_much(74, 100, &["agent"])]
-    #[case::both(0, 0, &["agent", "unknown"])]
-    fn limits_are_kept(#[case] agent: u64, #[case] unknown: u64, #[case] expected: &[&str]) {
+    #[case::all_allowed(100, 100, 1, &[])]
+    #[case::just_so(75, 25, 1, &[])]
+    #[case::too_much(74, 100, 1, &["agent"])]
+    #[case::both(0, 0, 1, &["agent", "unknown"])]
+    #[case::none_is_unknown_but_of_before(75, 0, 0, &[])]
+    fn limits_are_kept(#[case] agent: u64, #[case] unknown: u64, #[case] checked: u32, #[case] expected: &[&str]) {
         let mut figures = Figures::default();
-        (figures.unknown, figures.total_committed, figures.agent_percentage) = (1, 4, 75.0);
+        (figures.unknown, figures.total_committed, figures.agent_percentage) = (1, 4, Some(75.0));
         let policy = Policy { max_agent_percentage: agent, max_unknown_percentage: unknown };
-        let found: Vec<&str> = excess(&figures, &policy).into_iter().map(|(what, ..)| what).collect();
+        let found: Vec<&str> = excess(&figures, checked, &policy).into_iter().map(|(what, ..)| what).collect();
         assert_eq!(found, expected);
-        assert!(excess(&Figures::default(), &policy).is_empty());
+        assert!(excess(&Figures::default(), 0, &policy).is_empty());
     }
 }

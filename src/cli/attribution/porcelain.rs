@@ -20,11 +20,15 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
     for id in &found.records {
         call.out.line(&format!("record {id}"))?;
     }
+    for id in &found.missing_records {
+        call.out.line(&format!("missing-record {id}"))?;
+    }
     for agent in &found.inferred {
         call.out.line(&format!("inferred {}", printable(agent)))?;
     }
     let summary = serde_json::to_value(found.summary).unwrap_or_default();
     for (name, value) in summary.as_object().into_iter().flatten() {
+        let value = if value.is_null() { "-".to_owned() } else { value.to_string() };
         call.out.line(&format!("summary {name} {value}"))?;
     }
     for session in &found.sessions {

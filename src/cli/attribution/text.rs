@@ -15,6 +15,8 @@ use crate::{
 
 /// Columns of a bar where there is room.
 const BAR: usize = 30;
+/// Columns of the agents' percentage.
+const SHARE: usize = 12;
 /// Columns of a line beside its bar, and of a file's line beside its bar and name.
 const BESIDE: usize = 28;
 const BESIDE_NAME: usize = 25;
@@ -63,8 +65,10 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
         return print_odd(found, call);
     }
     call.out.line("")?;
-    let whole = bar(&parts(figures)[..4], figures.total_committed, room(BESIDE), call);
-    let percent = call.out.paint(phrase::BOLD, &format!("{:>5.1}% agent", figures.agent_percentage));
+    let share = format!("{:>SHARE$}", share(figures));
+    let room = room(BESIDE + share.len() - SHARE);
+    let whole = bar(&parts(figures)[..4], figures.total_committed, room, call);
+    let percent = call.out.paint(phrase::BOLD, &share);
     call.out.line(&format!("{percent}  {whole}  {}", count(figures.total_committed, "line")))?;
     call.out.line("")?;
     print_owners(figures, call)?;
@@ -89,13 +93,45 @@ fn print_title(found: &Attribution, call: &mut Call) -> Result<()> {
     let title = call.out.paint(phrase::ID, &title);
     call.out.line(&title)?;
     if found.commit.is_some() && found.records.is_empty() {
-        call.out.line("no record")?;
+        call.out.line(&missing(found).unwrap_or_else(|| "no record".to_owned()))?;
+    } else if let Some(missing) = missing(found) {
+        call.out.line(&missing)?;
     }
     if !found.inferred.is_empty() {
         let names: Vec<String> = found.inferred.iter().map(printable).collect();
         call.out.line(&format!("inferred from the message, not counted: {}", names.join(", ")))?;
     }
     Ok(())
+}
+
+/// Says which records that commits name cannot be read here; none if there are none.
+pub(super) fn missing(found: &Attribution) -> Option<String> {
+    let what = if found.troubles.is_empty() { "not here" } else { "cannot be read" };
+    match found.missing_records.as_slice() {
+        [] => None,
+        [id] => Some(format!("{what}: the record {}", id.as_str())),
+        [first, others @ ..] => Some(format!("{what}: the record {} and {} more", first.as_str(), others.len())),
+    }
+}
+
+/// Returns the agents' percentage, and that of lines whose author is unknown, if any.
+pub(super) fn share(figures: &Figures) -> String {
+    match figures.agent_percentage {
+        None => "all unknown".to_owned(),
+        Some(agent) if figures.unknown > 0 => {
+            format!("{agent:.1}% agent, {:.1}% unknown", figures.percentage(figures.unknown))
+        }
+        Some(agent) => format!("{agent:.1}% agent"),
+    }
+}
+
+/// Returns the agents' percentage of a file's lines without a word; `-` if there are none, and `?` if their authors are unknown.
+pub(super) fn share_of_file(figures: &Figures, unit: &str) -> String {
+    match figures.agent_percentage {
+        _ if figures.total_committed == 0 => "-".to_owned(),
+        None => "?".to_owned(),
+        Some(agent) => format!("{agent:.0}{unit}"),
+    }
 }
 
 fn print_owners(figures: &Figures, call: &mut Call) -> Result<()> {
@@ -151,7 +187,7 @@ fn print_sessions(found: &Attribution, call: &mut Call) -> Result<()> {
     for ((session, name), notes) in found.sessions.iter().zip(names).zip(notes) {
         let mut line = format!("  {name}{}", " ".repeat(width.saturating_sub(name.chars().count())));
         if !is_wide {
-            call.out.line(&line)?;
+            call.out.line(&call.out.fit(&line, 0))?;
             line = String::from("  ");
         }
         line.push_str(&format!(" {:>7}  ", session.lines));
@@ -228,11 +264,11 @@ pub(super) fn print_stat(found: &Attribution, call: &mut Call) -> Result<()> {
     print_rows(&files, call)?;
     let sum = |count: fn(&FileLines) -> u32| found.files.iter().map(count).sum::<u32>();
     call.out.line(&format!(
-        "  {}, +{} -{}, {:.1}% agent",
+        "  {}, +{} -{}, {}",
         phrase::count(files.len(), "file"),
         sum(|file| file.added),
         sum(|file| file.deleted),
-        found.summary.agent_percentage
+        share(&found.summary)
     ))
 }
 
@@ -259,11 +295,7 @@ fn print_rows(files: &[&FileLines], call: &mut Call) -> Result<()> {
             format!("  {text}{}", kind.as_str())
         } else {
             let bar = bar(&parts(&file.figures), file.added, columns(file.added, most, room), call);
-            let share = match file.figures.total_committed {
-                0 => "     -".to_owned(),
-                _ => format!("{:>5.0}%", file.figures.agent_percentage),
-            };
-            format!(" {share}  {bar}")
+            format!(" {:>6}  {bar}", share_of_file(&file.figures, "%"))
         };
         let cut = if file.cut_off { "  (too large to be looked at line by line)" } else { "" };
         call.out.line(format!("  {name}{padding} {counts}{tail}{cut}").trim_end())?;
@@ -335,6 +367,21 @@ pub(super) fn letter(kind: Kind) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[rstest::rstest]
+    #[case::known(0, Some(25.0), "25.0% agent", "25%")]
+    #[case::partly(1, Some(25.0), "25.0% agent, 25.0% unknown", "25%")]
+    #[case::unknown(4, None, "all unknown", "?")]
+    fn unknown_lines_are_no_ones(
+        #[case] unknown: u32,
+        #[case] agent_percentage: Option<f64>,
+        #[case] whole: &str,
+        #[case] of_file: &str,
+    ) {
+        let mut figures = Figures::default();
+        (figures.unknown, figures.total_committed, figures.agent_percentage) = (unknown, 4, agent_percentage);
+        assert_eq!((&*share(&figures), &*share_of_file(&figures, "%")), (whole, of_file));
+    }
 
     #[rstest::rstest]
     #[case(0, 10, 0)]

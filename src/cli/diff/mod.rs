@@ -7,7 +7,7 @@ use std::ffi::OsString;
 
 use super::{
     Exit,
-    call::{Call, with_path_hint},
+    call::{Call, with_target_hint},
     phrase,
 };
 use crate::{
@@ -91,12 +91,12 @@ impl Shape {
 }
 
 /// Says what the worktree is compared with, if nothing was named.
-fn compared_with(comparison: &compare::Comparison) -> String {
+fn compared_with(comparison: &compare::Comparison, call: &Call) -> String {
     match comparison.from {
         compare::Side::Commit(id) if comparison.is_from_verified => {
-            format!("compared with the verified checkpoint {}", phrase::short(&id))
+            format!("compared with the verified checkpoint {}", call.names.id(&id))
         }
-        compare::Side::Commit(id) => format!("compared with the base commit {}", phrase::short(&id)),
+        compare::Side::Commit(id) => format!("compared with the base commit {}", call.names.id(&id)),
         _ => "compared with nothing: HEAD has no commit yet".to_owned(),
     }
 }
@@ -116,7 +116,7 @@ impl Diff {
         };
         let from = options.from.clone().unwrap_or_default();
         let compare = |options: &compare::DiffOptions| {
-            compare::diff(&context, options).map_err(|error| with_path_hint(error, "diff", &from))
+            compare::diff(&context, options).map_err(|error| with_target_hint(error, "diff", &from))
         };
         if self.json {
             call.out.json(&compare(&options)?)?;
@@ -126,7 +126,8 @@ impl Diff {
         let comparison = compare(&shape.needs(options))?;
         drop(progress);
         if is_by_default {
-            call.out.aside(&compared_with(&comparison));
+            let compared = compared_with(&comparison, call);
+            call.out.aside(&compared);
         }
         call.start_pager(&context)?;
         print(&comparison, shape, self.nul, call)?;

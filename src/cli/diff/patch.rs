@@ -40,7 +40,7 @@ fn print_part(file: &FileDiff, before: Option<Leaf>, after: Option<Leaf>, call: 
         head.push(format!("rename to {}", phrase::quoted(&file.path)));
     }
     if before.map(|leaf| leaf.id) != after.map(|leaf| leaf.id) {
-        head.push(index_line(before, after));
+        head.push(index_line(before, after, call));
     }
     let old_name = if before.is_some() { old_name } else { "/dev/null".into() };
     let new_name = if after.is_some() { new_name } else { "/dev/null".into() };
@@ -73,11 +73,9 @@ fn name(prefix: &str, path: &BString) -> String {
     phrase::quoted(&BString::from([prefix.as_bytes(), path.as_slice()].concat()))
 }
 
-fn index_line(before: Option<Leaf>, after: Option<Leaf>) -> String {
-    let id = |leaf: Option<Leaf>| match (leaf, before.or(after)) {
-        (Some(leaf), _) => phrase::short(&leaf.id),
-        (None, other) => phrase::short(&other.map_or_else(String::new, |leaf| "0".repeat(leaf.id.to_string().len()))),
-    };
+fn index_line(before: Option<Leaf>, after: Option<Leaf>, call: &Call) -> String {
+    let none = before.or(after).map_or(0, |leaf| call.names.digits(leaf.id.kind()));
+    let id = |leaf: Option<Leaf>| leaf.map_or_else(|| "0".repeat(none), |leaf| call.names.id(&leaf.id));
     let mode = match (before, after) {
         (Some(before), Some(after)) if before.mode == after.mode => format!(" {:06o}", before.mode.bits()),
         _ => String::new(),

@@ -127,7 +127,7 @@ fn print(diagnosis: &Diagnosis, call: &mut Call) -> Result<()> {
         call.out.line(&format!("and {} more of {code}; '--json' lists all", count - SHOWN))?;
     }
     for relinked in diagnosis.relinked.iter().take(SHOWN) {
-        let (record, commit) = (relinked.record, phrase::short(&relinked.commit));
+        let (record, commit) = (relinked.record, call.names.id(&relinked.commit));
         call.out.line(&format!("linked {commit} to record {record} again (by its {})", relinked.by))?;
     }
     if diagnosis.relinked.len() > SHOWN {

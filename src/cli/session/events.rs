@@ -182,7 +182,7 @@ impl Prompt {
 
 /// Says that a turn in another worktree was ended.
 pub(super) fn warn_of(elsewhere: &Elsewhere, call: &mut Call) {
-    let saved = elsewhere.checkpoint.map(|id| format!("; what it left unsaved is in {}", phrase::short(&id)));
+    let saved = elsewhere.checkpoint.map(|id| format!("; what it left unsaved is in {}", call.names.id(&id)));
     let worktree = printable(&elsewhere.worktree);
     call.out.warning(&format!(
         "the session had a turn under way in the worktree '{worktree}', which has ended{}",
@@ -238,7 +238,7 @@ impl Leave {
         if let Some(saved) = &stopped.checkpoint {
             save::warn_of_filters(&saved.unfiltered, call);
             if let Some(id) = &saved.id {
-                let id = call.out.paint(phrase::ID, &phrase::short(id));
+                let id = call.out.paint(phrase::ID, &call.names.id(id));
                 call.out.note(&format!("saved {id}"))?;
             }
         }

@@ -1,7 +1,7 @@
 //! What people ask of sessions: list, show, adopt, forget.
 
 use super::{
-    super::{Exit, call::Call, date, output::printable, phrase},
+    super::{Exit, call::Call, date, layout, list, output::printable, phrase},
     events::warn_of,
 };
 use crate::{
@@ -56,8 +56,7 @@ impl List {
         }
         call.start_pager(&context)?;
         for session in &listed {
-            let line = summary(session, call);
-            call.out.line(&line)?;
+            print_summary(session, call)?;
         }
         if listed.is_empty() {
             call.out.note("no session in this repository yet")?;
@@ -67,11 +66,12 @@ impl List {
     }
 }
 
-fn summary(session: &Listed, call: &Call) -> String {
+fn print_summary(session: &Listed, call: &mut Call) -> Result<()> {
     let state = &session.state;
     let words = phrase::session_state(state.phase, session.life);
     let words = call.out.paint(phrase::MARK, &format!("{words:<15}"));
-    let mut parts = vec![call.out.paint(phrase::ID, &printable(&state.id))];
+    let columns = call.out.columns().unwrap_or(usize::MAX);
+    let mut parts = vec![call.out.paint(phrase::ID, &phrase::session_id(&state.id, call.out.columns()))];
     parts.extend(state.agent.as_ref().map(printable));
     parts.push(format!("turn {}", state.turn));
     if session.checkpoints > 0 {
@@ -83,8 +83,11 @@ fn summary(session: &Listed, call: &Call) -> String {
     if session.interrupted {
         parts.push("interrupted".to_owned());
     }
-    format!("{words}  {}", parts.join(", "))
+    phrase::wrapped(&format!("{words}  "), &parts, STATE, columns).iter().try_for_each(|line| call.out.line(line))
 }
+
+/// Columns of the state of a session and what is between it and the rest.
+const STATE: usize = 17;
 
 fn when(seconds: i64, call: &Call) -> String {
     if call.out.is_terminal() { date::relative(seconds, date::now()) } else { moment::iso(seconds, 0) }
@@ -99,19 +102,22 @@ impl Named {
             return Ok(Exit::Done);
         }
         call.start_pager(&context)?;
-        let line = summary(&shown.session, call);
-        call.out.line(&line)?;
+        print_summary(&shown.session, call)?;
         for turn in &shown.turns {
             let mut prompts = shown.prompts.iter().filter(|prompt| prompt.turn == turn.turn).peekable();
             let name = turn.name.clone().unwrap_or_else(|| format!("turn {}", turn.turn));
-            let name = call.out.paint(phrase::ID, &printable(&name));
+            let name = printable(&name);
+            let used = layout::width(&name);
+            let name = call.out.paint(phrase::ID, &name);
             if prompts.peek().is_none() {
                 call.out.line(&name)?;
             }
             for prompt in prompts {
                 let first = prompt.text.trim().lines().next().unwrap_or_default();
-                let date = call.out.paint(phrase::DIM, &when(prompt.seconds, call));
-                call.out.line(&format!("{name}  {date}  {}", printable(first)))?;
+                let date = list::date_column((prompt.seconds, 0), date::now(), call);
+                let text = call.out.fit(&printable(first), used + layout::width(&date) + 4);
+                let date = call.out.paint(phrase::DIM, &date);
+                call.out.line(&format!("{name}  {date}  {text}"))?;
             }
             for path in &turn.files {
                 call.out.line(&format!("\t{}", phrase::quoted(path)))?;

@@ -33,8 +33,9 @@ pub struct Figures {
     pub kept_removed: u32,
     /// All lines that were written or edited: the added ones without those that were only moved or reformatted.
     pub total_committed: u32,
-    /// The agents' percentage of `total_committed`; mixed lines count by their share. 0 if there are no lines.
-    pub agent_percentage: f64,
+    /// The agents' percentage of `total_committed`; mixed lines count by their share. 0 if there are no lines, none if there are,
+    /// and all authors are unknown.
+    pub agent_percentage: Option<f64>,
     /// Files without lines that agents changed last.
     pub agent_binaries: u32,
     /// Files without lines that a human, or an unknown author, changed last.
@@ -124,12 +125,19 @@ impl Figures {
 
     fn summed(mut self) -> Self {
         self.total_committed = self.agent_lines + self.human_added + self.human_modified + self.mixed + self.unknown;
+        let is_unknown = self.total_committed == self.unknown && self.unknown + self.unknown_removed > 0;
         self.agent_percentage = match self.total_committed {
-            0 => 0.0,
+            _ if is_unknown => None,
+            0 => Some(0.0),
             #[expect(clippy::cast_precision_loss, reason = "commits have less than 2^52 / 100 lines")]
-            total => (f64::from(self.agent_lines) * 100.0 + self.agent_shares as f64) / f64::from(total),
+            total => Some((f64::from(self.agent_lines) * 100.0 + self.agent_shares as f64) / f64::from(total)),
         };
         self
+    }
+
+    /// Returns the percentage of `total_committed` that `lines` are; 0 if there are none.
+    pub fn percentage(&self, lines: u32) -> f64 {
+        if self.total_committed == 0 { 0.0 } else { f64::from(lines) * 100.0 / f64::from(self.total_committed) }
     }
 }
 
@@ -160,12 +168,33 @@ mod tests {
         assert_eq!((figures.mixed, figures.unknown, figures.kept_added, figures.total_committed), (1, 2, 1, 8));
         assert_eq!((figures.agent_removed, figures.human_removed), (2, 1));
         assert_eq!((figures.unknown_removed, figures.kept_removed), (3, 4));
-        assert!((figures.agent_percentage - 370.0 / 8.0).abs() < 1e-9);
+        assert!((figures.agent_percentage.expect("some are known") - 370.0 / 8.0).abs() < 1e-9);
         assert_eq!(figures.total_committed + figures.kept_added, file.added());
+    }
+
+    #[rstest::rstest]
+    #[case::nothing(&[], &[], Some(0.0))]
+    #[case::a_persons(&[0, 0], &[], Some(0.0))]
+    #[case::half_unknown(&[1, 2], &[2], Some(50.0))]
+    #[case::all_unknown(&[2, 2], &[], None)]
+    #[case::only_deleted(&[], &[0, 1], Some(0.0))]
+    #[case::only_deleted_by_unknown(&[], &[2], None)]
+    fn a_percentage_of_unknown_lines_is_unknown(
+        #[case] lines: &[AuthorId],
+        #[case] removers: &[AuthorId],
+        #[case] expected: Option<f64>,
+    ) {
+        let authors = [Contributor::Human, Contributor::Agent, Contributor::Unknown].map(Author::plain);
+        let span = |(line, id): (u32, &AuthorId)| Span { start: line, end: line, owner: Owner::Author(*id) };
+        let spans = (1..).zip(lines).map(span).collect();
+        let removed = removers.iter().map(|id| (*id, 1)).collect();
+        let file = FileOwnership { spans, removed, ..FileOwnership::default() };
+        assert_eq!(Figures::of(&Ownership { files: vec![file] }, &authors).agent_percentage, expected);
     }
 
     #[test]
     fn nothing_is_nothing() {
-        assert_eq!(Figures::of(&Ownership::default(), &[]), Figures::default());
+        let nothing = Figures { agent_percentage: Some(0.0), ..Figures::default() };
+        assert_eq!(Figures::of(&Ownership::default(), &[]).summed(), nothing);
     }
 }

@@ -45,6 +45,10 @@ pub(crate) struct OfCommit {
     /// The committer's name and address.
     pub(crate) committer: String,
     pub(crate) records: Vec<RecordId>,
+    /// The records that are named for it, and are not here or cannot be read.
+    pub(crate) missing: Vec<RecordId>,
+    /// True if nothing of it is recorded anywhere because it was made before git-checkpoint was in use.
+    pub(crate) is_earlier: bool,
     /// Agents named by its message but by no record.
     pub(crate) inferred: Vec<String>,
     pub(crate) files: Vec<OfFile>,
@@ -55,6 +59,15 @@ pub(crate) struct OfCommit {
 pub(crate) struct OfFile {
     pub(crate) change: Change,
     pub(crate) ownership: FileOwnership,
+}
+
+/// What the records say of a commit.
+pub(super) struct Known {
+    pub(super) records: Vec<Rc<Recorded>>,
+    missing: Vec<RecordId>,
+    is_earlier: bool,
+    /// The author of the lines of which the records say nothing.
+    pub(super) otherwise: AuthorId,
 }
 
 /// The headers and the message of a commit.
@@ -179,7 +192,7 @@ impl<'r> Reader<'r> {
             self.foresee(&[id]);
         }
         let facts = self.facts(id)?;
-        let (records, otherwise) = self.known(id, facts.seconds)?;
+        let Known { records, missing, is_earlier, otherwise } = self.known(id, facts.seconds)?;
         let parent_tree_id = match facts.parents.first() {
             Some(parent) => self.repo.tree_of_commit(*parent)?,
             None => self.repo.empty_tree_id(),
@@ -211,6 +224,8 @@ impl<'r> Reader<'r> {
             seconds: facts.seconds,
             committer: facts.committer,
             records: records.iter().map(|record| record.id).collect(),
+            missing,
+            is_earlier,
             inferred: names,
             files,
         })
@@ -229,8 +244,8 @@ impl<'r> Reader<'r> {
         })
     }
 
-    /// Returns the records of `commit`, made at `seconds`, and the author of the lines of which they say nothing.
-    pub(super) fn known(&mut self, commit: ObjectId, seconds: i64) -> Result<(Vec<Rc<Recorded>>, AuthorId)> {
+    /// Returns what is known of `commit`, made at `seconds`.
+    pub(super) fn known(&mut self, commit: ObjectId, seconds: i64) -> Result<Known> {
         let found = self.records.of(commit, &mut self.authors)?;
         // A missing or damaged record might cover the other lines; so might one that is still to be made. The message of an amended
         // commit names the records of the first one only.
@@ -238,7 +253,9 @@ impl<'r> Reader<'r> {
         let is_recorded = !found.records.is_empty() || self.enabled_since()?.is_some_and(|since| since <= seconds);
         let has_all = found.is_complete && is_seen && is_recorded;
         let otherwise = if has_all { Contributor::Human } else { Contributor::Unknown };
-        Ok((found.records, self.authors.plain(otherwise)))
+        let is_earlier = !is_recorded && found.is_complete && is_seen;
+        let otherwise = self.authors.plain(otherwise);
+        Ok(Known { records: found.records, missing: found.missing, is_earlier, otherwise })
     }
 
     /// Returns since when this repository records agents' work, in Unix seconds; none if it never did.

@@ -7,7 +7,7 @@ use gix::ObjectId;
 
 use super::{
     authors::CARRIER,
-    commit::Reader,
+    commit::{Known, Reader},
     recorded::Recorded,
     text::{Text, usual_edits},
 };
@@ -112,7 +112,7 @@ impl Reader<'_> {
         path: &BStr,
         seconds: i64,
     ) -> Result<std::result::Result<BlobOwners, AuthorId>> {
-        let (records, author) = self.known(commit, seconds)?;
+        let Known { records, otherwise: author, .. } = self.known(commit, seconds)?;
         if records.is_empty() {
             if author != self.authors.plain(Contributor::Human) || self.looked_at == MOST_LOOKED_AT {
                 return Ok(Err(author));

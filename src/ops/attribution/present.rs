@@ -40,6 +40,8 @@ pub(super) struct Sum {
     pub(super) is_worktree: bool,
     pub(super) troubles: Vec<String>,
     records: Vec<RecordId>,
+    missing: Vec<RecordId>,
+    checked_unknown: u32,
     inferred: BTreeSet<String>,
     summary: Figures,
     sessions: BTreeMap<SessionKey, SessionSum>,
@@ -57,6 +59,8 @@ impl Sum {
             is_worktree: false,
             troubles: Vec::new(),
             records: Vec::new(),
+            missing: Vec::new(),
+            checked_unknown: 0,
             inferred: BTreeSet::new(),
             summary: Figures::default(),
             sessions: BTreeMap::new(),
@@ -85,6 +89,12 @@ impl Sum {
                 self.records.push(*id);
             }
         }
+        for id in &commit.missing {
+            if !self.missing.contains(id) {
+                self.missing.push(*id);
+            }
+        }
+        self.checked_unknown += if commit.is_earlier { 0 } else { figures.unknown };
         self.inferred.extend(commit.inferred.iter().cloned());
         if !is_alone {
             let records = commit.records.clone();
@@ -143,6 +153,8 @@ impl Sum {
             range: self.range,
             worktree: self.is_worktree,
             records: self.records,
+            missing_records: self.missing,
+            checked_unknown: self.checked_unknown,
             inferred: self.inferred.into_iter().collect(),
             summary: self.summary,
             sessions,

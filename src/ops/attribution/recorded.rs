@@ -78,6 +78,8 @@ pub(super) struct Found {
     pub(super) is_complete: bool,
     /// True if the log knows the commit, not only its message a record.
     pub(super) is_linked: bool,
+    /// The records that the message or the log names, and that are not here or cannot be read.
+    pub(super) missing: Vec<RecordId>,
 }
 
 /// Reads records.
@@ -108,7 +110,7 @@ impl<'r> Records<'r> {
                 (ids, is_doubtful) = (same.copied, same.is_doubtful);
             }
         }
-        let mut found = Vec::with_capacity(ids.len());
+        let (mut found, mut missing) = (Vec::with_capacity(ids.len()), Vec::new());
         for id in &ids {
             if !self.known.contains_key(id) {
                 let record = self.read(*id, authors).unwrap_or_else(|error| {
@@ -117,12 +119,15 @@ impl<'r> Records<'r> {
                 });
                 self.known.insert(*id, record.map(Rc::new));
             }
-            found.extend(self.known[id].clone());
+            match &self.known[id] {
+                Some(record) => found.push(record.clone()),
+                None => missing.push(*id),
+            }
         }
-        let is_complete = found.len() == ids.len() && !is_doubtful;
+        let is_complete = missing.is_empty() && !is_doubtful;
         found.sort_by_key(|record| std::cmp::Reverse((record.commit == commit, record.seconds)));
         in_order(self.repo, &mut found);
-        Ok(Found { records: found, is_complete, is_linked })
+        Ok(Found { records: found, is_complete, is_linked, missing })
     }
 
     /// Returns the time of the oldest commit with a record in the log whose tree is `tree_id`.

@@ -28,6 +28,11 @@ pub(crate) struct Attribution {
     pub worktree: bool,
     /// The records that it is made from.
     pub records: Vec<RecordId>,
+    /// The records that commits name, and that are not here or cannot be read.
+    pub missing_records: Vec<RecordId>,
+    /// The lines of unknown authors, without those of commits that were made before git-checkpoint was in use.
+    #[serde(skip)]
+    pub checked_unknown: u32,
     /// Agents that messages of commits without record name; they are not counted.
     pub inferred: Vec<String>,
     /// The figures of all files together.

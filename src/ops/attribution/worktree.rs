@@ -165,6 +165,8 @@ fn beyond(
         seconds: 0,
         committer: String::new(),
         records: Vec::new(),
+        missing: Vec::new(),
+        is_earlier: false,
         inferred: Vec::new(),
         files,
     };

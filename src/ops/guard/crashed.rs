@@ -21,7 +21,7 @@ pub(crate) fn recover(worktree: &Worktree<'_>, own: &str) -> Result<Vec<String>>
     for entry in worktree.turns().entries {
         if entry.id != own && is_gone(worktree, &entry) {
             let saved = close(worktree, &entry)?;
-            notes.push(note(&entry.id, saved.as_ref()));
+            notes.push(note(worktree, &entry.id, saved.as_ref()));
         }
     }
     Ok(notes)
@@ -43,10 +43,10 @@ fn close(worktree: &Worktree<'_>, entry: &Entry) -> Result<Option<Saved>> {
     Ok(saved.filter(|saved| saved.created))
 }
 
-fn note(session: &str, saved: Option<&Saved>) -> String {
+fn note(worktree: &Worktree<'_>, session: &str, saved: Option<&Saved>) -> String {
     let id = saved.and_then(|saved| saved.id);
     let work = match id {
-        Some(id) => format!("what it may have left is the checkpoint {}", id.to_hex_with_len(12)),
+        Some(id) => format!("what it may have left is the checkpoint {}", worktree.repo.short_id(&id)),
         None => "it left nothing unsaved".to_owned(),
     };
     format!("the session '{session}' was interrupted: its process is gone; {work}")

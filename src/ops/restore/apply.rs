@@ -111,8 +111,9 @@ impl<'a> Applier<'a> {
     pub(super) fn run(&mut self, plan: &Plan, directories: &[BString]) -> Result<Applied> {
         let mut applied = Applied::default();
         let keep: BTreeSet<&BString> = directories.iter().collect();
+        self.site.count(plan.groups.len());
         for group in &plan.groups {
-            self.site.check_interrupt()?;
+            self.site.next_group()?;
             if let Some(ready) = self.check(group, &mut applied)? {
                 self.act(&ready, &mut applied)?;
             }

@@ -22,6 +22,7 @@ use crate::{
     },
     model::{
         checkpoint::Origin,
+        id_text,
         operation::{self, Role},
         refname::Base,
         verdict::Left,
@@ -226,7 +227,7 @@ impl<'c> Before<'c> {
         if journal.steps.is_empty() {
             return;
         }
-        let short = journal.target.to_hex_with_len(10);
+        let short = id_text::stored(&journal.target);
         let of_target = target.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.clone()).unwrap_or_default();
         let tool = Some(restored_target::tool(journal.target));
         let author = Author::Is(Origin { note: None, carried: None, tool, ..of_target });

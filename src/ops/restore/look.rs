@@ -14,6 +14,7 @@ use crate::{
         check_blobs::ReadAhead,
         checkout::{Checkout, Outcome, Stop},
         checkout_names::is_valid_path,
+        counter::Phase,
         exact::Exact,
         new_objects::id_of,
         temporary_file::Seen,
@@ -56,8 +57,16 @@ pub(super) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    pub(super) fn check_interrupt(&self) -> Result<()> {
-        self.repo.check_interrupt()
+    /// Begins to count: `groups` are to be written.
+    pub(super) fn count(&self, groups: usize) {
+        self.repo.counter().begin(Phase::Writing, groups);
+    }
+
+    /// Counts the group whose turn it is; returns an error once the operation is interrupted.
+    pub(super) fn next_group(&self) -> Result<()> {
+        self.repo.check_interrupt()?;
+        self.repo.counter().add(1);
+        Ok(())
     }
 
     /// Opens the worktree for `steps`, which lead from the state `before` to the state `after`.
@@ -180,7 +189,7 @@ impl<'a> Site<'a> {
     /// Returns how to go on after a failed filter: without this path. An interrupt ends filters, too, but it ends the whole
     /// restore.
     fn unconvertible(&self, error: Error) -> Stop {
-        if error.kind() == Kind::User && self.check_interrupt().is_ok() {
+        if error.kind() == Kind::User && self.repo.check_interrupt().is_ok() {
             tracing::warn!(%error, "not restored");
             Stop::Left(Why::Unconvertible)
         } else {

@@ -9,6 +9,8 @@
 mod apply;
 mod before;
 mod carry_out;
+pub(crate) mod choose;
+mod chosen;
 mod give_up;
 mod installed;
 mod leftover;
@@ -38,6 +40,7 @@ use scope::Scene;
 use snapshot::Snapshot;
 use staged::Staging;
 
+pub use chosen::ChosenHunks;
 pub use restored::Restored;
 pub(crate) use undo::undo_files;
 pub use undo::{UndoOptions, undo};
@@ -53,6 +56,8 @@ pub struct RestoreOptions {
     pub pathspecs: Vec<BString>,
     /// Restores all paths, no matter who has changed them since.
     pub all: bool,
+    /// Of that, restores only these hunks, which [`choose_hunks`](crate::choose_hunks) returns.
+    pub chosen: Option<ChosenHunks>,
     /// Restores the staged tree too.
     pub staged: bool,
     /// Changes nothing, and takes no checkpoint.
@@ -82,17 +87,12 @@ fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restore
 /// Restores as far as `extent` says. Returns none only for [`Extent::IfChanged`].
 fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
-    let find = if options.before { lookup::find_before } else { lookup::find };
-    let lookup::Found { id: target_id, session } = find(context, &options.target)?;
-    let target = Snapshot::read(&context.repo, target_id)?;
-    refuse_lost(&target, options)?;
-    scope::refuse_unknown(&context.repo, &target, &options.pathspecs)?;
-    let takes_all = options.all || !options.pathspecs.is_empty();
-    let session = session.as_deref().filter(|_| !takes_all);
-    let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session);
+    let (target, session) = read_target(context, options)?;
+    let takes_all = takes_all(options);
+    let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session.as_deref());
     let consider = |sight: Sight<'_>| planned(sight)?.has_work(sight.repo);
     let before_options = BeforeOptions {
-        subject: restored_target::subject_before(Some(target_id)),
+        subject: restored_target::subject_before(Some(target.id)),
         is_dry: extent == Extent::DryRun,
         keeps_index: options.staged,
         force: options.force,
@@ -123,18 +123,40 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
     if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)
 }
 
+/// Returns what `options` name, and the session to whose paths the restore is limited.
+fn read_target(context: &Context, options: &RestoreOptions) -> Result<(Snapshot, Option<String>)> {
+    if let Some(chosen) = &options.chosen {
+        return Ok((Snapshot::read(&context.repo, chosen.target)?, chosen.session.clone()));
+    }
+    let find = if options.before { lookup::find_before } else { lookup::find };
+    let lookup::Found { id, session } = find(context, &options.target)?;
+    let target = Snapshot::read(&context.repo, id)?;
+    refuse_lost(&target, options)?;
+    scope::refuse_unknown(&context.repo, &target, &options.pathspecs)?;
+    Ok((target, session.filter(|_| !takes_all(options))))
+}
+
+/// Returns true if it does not matter who has changed a path since.
+fn takes_all(options: &RestoreOptions) -> bool {
+    options.all || !options.pathspecs.is_empty()
+}
+
 /// Decides what a restore does in `scene`. With `session`, it leaves the paths alone that others have changed since.
 fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -> Result<Planned> {
     let (repo, pre, target) = (scene.repo, scene.pre, scene.target);
     let steps = scene.limit(snapshot::differences(repo, pre, target)?, &options.pathspecs)?;
-    let takes_all = options.all || !options.pathspecs.is_empty();
+    let takes_all = takes_all(options);
     // If the user names a commit, its whole content is restored. Otherwise, what only commits have changed since is left alone.
     let takes_commits = takes_all || (target.checkpoint.is_none() && !options.before && session.is_none());
     let Moved { steps, committed, both } =
         if takes_commits { Moved { steps, ..Moved::default() } } else { moved(repo, steps, pre, target)? };
+    let steps = match &options.chosen {
+        Some(chosen) => chosen.limit(repo, steps)?,
+        None => steps,
+    };
     let candidates = scene.judge(steps, session, &both, &options.pathspecs)?;
     let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
-    let directories = scene.directories(&options.pathspecs)?;
+    let directories = if options.chosen.is_some() { Vec::new() } else { scene.directories(&options.pathspecs)? };
     let staging = options.staged.then(|| Staging::between(repo, pre, target, &options.pathspecs)).transpose()?;
     Ok(Planned { plan, directories, staging, committed })
 }

@@ -6,6 +6,7 @@ use super::{
         chain::timeline::{Timeline, all_tips},
     },
     files::all,
+    id::check_id,
 };
 use crate::{
     error::{Error, Result},
@@ -39,6 +40,15 @@ pub(crate) fn find(context: &Context, text: &str) -> Result<Option<String>> {
         [one] => Ok(Some(one.id.clone())),
         ref several => Err(ambiguous(text, several)),
     }
+}
+
+/// Returns the id of the session that `text` names, as [`find`] does; `text` itself if it is none, for the caller to say so.
+///
+/// # Errors
+/// If `text` cannot be an id, or is the beginning of several.
+pub(crate) fn named(context: &Context, text: &str) -> Result<String> {
+    check_id(text)?;
+    Ok(find(context, text)?.unwrap_or_else(|| text.to_owned()))
 }
 
 /// Returns true if a checkpoint, also one in the archive, is of the session `id`.

@@ -2,6 +2,7 @@
 //!
 //! Each event is a step of the table in `model::session`; what the files say is intent, what the refs say is fact.
 
+mod asked;
 mod elsewhere;
 mod events;
 mod listing;
@@ -13,6 +14,7 @@ mod turns;
 mod warning;
 
 pub use super::session_info::{OnMultisession, SessionInfo, new_id};
+pub(crate) use asked::asked;
 pub use elsewhere::Elsewhere;
 pub(crate) use elsewhere::leave_elsewhere;
 pub(crate) use events::leave;

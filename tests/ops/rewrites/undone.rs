@@ -85,20 +85,26 @@ fn committed_again_after_two_resets() {
     world.is_whole();
 }
 
+const MERGED: &str = "git merge -q --no-ff --no-edit topic";
+const MERGED_TO_ANOTHER: &str = "echo more >>g; git commit -qam mine; git merge -q --no-edit topic";
+const MERGED_TWICE: &str =
+    "git merge -q --no-ff --no-edit topic~; git merge -q --no-ff --no-edit topic; git reset -q --soft HEAD~";
+
 /// The session's commits come with a merge, which the person undoes.
 #[rstest::rstest]
-#[case::merged("git merge -q --no-ff --no-edit topic", 1)]
-#[case::fast_forward("git merge -q --ff-only topic", 2)]
-#[case::merged_to_a_commit_of_its_own("echo more >>g; git commit -qam mine; git merge -q --no-edit topic", 1)]
-#[case::merged_twice(
-    "git merge -q --no-ff --no-edit topic~; git merge -q --no-ff --no-edit topic; git reset -q --soft HEAD~",
-    1
-)]
+#[case::merged(MERGED, 1, "--soft", true)]
+#[case::merged_and_mixed_without_hooks(MERGED, 1, "--mixed", false)]
+#[case::fast_forward("git merge -q --ff-only topic", 2, "--mixed", true)]
+#[case::fast_forward_without_hooks("git merge -q --ff-only topic", 2, "--soft", false)]
+#[case::merged_to_a_commit_of_its_own(MERGED_TO_ANOTHER, 1, "--mixed", true)]
+#[case::merged_to_a_commit_of_its_own_without_hooks(MERGED_TO_ANOTHER, 1, "--soft", false)]
+#[case::merged_twice(MERGED_TWICE, 1, "--soft", true)]
+#[case::merged_twice_and_mixed_without_hooks(MERGED_TWICE, 1, "--mixed", false)]
 fn a_merge_that_is_undone_and_committed_again(
     #[case] merge: &str,
     #[case] commits: u32,
-    #[values("--soft", "--mixed")] how: &str,
-    #[values(true, false)] has_hooks: bool,
+    #[case] how: &str,
+    #[case] has_hooks: bool,
 ) {
     let world = World::with_old_commit();
     world.git(&["checkout", "-q", "-b", "topic"]);
@@ -312,18 +318,34 @@ fn a_new_file_that_is_renamed_and_changed_keeps_its_authors(#[case] script: &str
     world.is_whole();
 }
 
+const AMEND: &str = "git commit -q --amend --no-edit";
+const FIXUP: &str = "git commit -qm r; GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -qi HEAD~2";
+const SOFT_RESET: &str = "git commit -qm r; git reset -q --soft HEAD~2; git commit -qm again";
+const RESET: &str = "git reset -q HEAD~; git add -A; git commit -qm again";
+const SQUASH: &str =
+    "git commit -qm r; git checkout -q -b x HEAD~2; git merge -q --squash main; git commit -qm squashed";
+const PICK: &str =
+    "git commit -qm r; git checkout -q -b x HEAD~2; git cherry-pick -n main~ main; git commit -qm picked";
+const EDIT: &str = "; echo 'by hand' >>renamed";
+
 /// A person renames a file that an agent has created, and makes another one with its name.
 #[rstest::rstest]
-#[case::amend("git commit -q --amend --no-edit")]
-#[case::fixup("git commit -qm r; GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -qi HEAD~2")]
-#[case::soft_reset("git commit -qm r; git reset -q --soft HEAD~2; git commit -qm again")]
-#[case::reset("git reset -q HEAD~; git add -A; git commit -qm again")]
-#[case::squash("git commit -qm r; git checkout -q -b x HEAD~2; git merge -q --squash main; git commit -qm squashed")]
-#[case::pick("git commit -qm r; git checkout -q -b x HEAD~2; git cherry-pick -n main~ main; git commit -qm picked")]
+#[case::amend(AMEND, "", true)]
+#[case::amend_of_an_edited_file_without_hooks(AMEND, EDIT, false)]
+#[case::fixup(FIXUP, EDIT, true)]
+#[case::fixup_without_hooks(FIXUP, "", false)]
+#[case::soft_reset(SOFT_RESET, "", true)]
+#[case::soft_reset_of_an_edited_file_without_hooks(SOFT_RESET, EDIT, false)]
+#[case::reset(RESET, EDIT, true)]
+#[case::reset_without_hooks(RESET, "", false)]
+#[case::squash(SQUASH, "", true)]
+#[case::squash_of_an_edited_file_without_hooks(SQUASH, EDIT, false)]
+#[case::pick(PICK, EDIT, true)]
+#[case::pick_without_hooks(PICK, "", false)]
 fn a_renamed_file_whose_name_another_one_gets_keeps_its_authors(
     #[case] script: &str,
-    #[values("", "; echo 'by hand' >>renamed")] edit: &str,
-    #[values(true, false)] has_hooks: bool,
+    #[case] edit: &str,
+    #[case] has_hooks: bool,
 ) {
     let world = World::with_old_commit();
     world.agent_commit("a", "one");

@@ -38,31 +38,35 @@ static UNSEEN: Template = Template::new(|world| {
     world.agent_commit("two", "b");
 });
 
-/// After these commits, `script` runs.
+const REBASE: &str =
+    "git switch -qc base HEAD~3; echo x >x; git add x; git commit -qm x; git switch -q main; git rebase -q base";
+const FIXUP: &str = "GIT_SEQUENCE_EDITOR='sed -i 2,3s/^pick/fixup/' git rebase -qi HEAD~3";
+const EDIT_STOP: &str = "GIT_SEQUENCE_EDITOR='sed -i 1s/^pick/edit/' git rebase -qi HEAD~3
+    git reset -q HEAD^; git add -A; git commit -qm again; git rebase --continue";
+const SQUASH: &str = "git switch -qc other HEAD~3; git merge -q --squash main >/dev/null; git commit -qm all";
+const MERGE: &str = "git switch -qc other HEAD~3; echo x >x; git add x; git commit -qm x; git merge -q -m both main";
+
+/// After these commits, `script` runs without any hook. `model::reconcile` has the plan of these moves, known one by one, as where
+/// hooks run, and known at once.
 #[rstest]
 #[case::nothing("true")]
 #[case::reword_by_plumbing("git update-ref HEAD $(git commit-tree HEAD^{tree} -p HEAD^ -m other)")]
 #[case::filter_branch("git filter-branch -f --msg-filter 'sed 1q' HEAD~3..HEAD")]
 #[case::new_root("git filter-branch -f --msg-filter 'sed 1q' HEAD")]
 #[case::amend("echo more >>h; git commit -qa --amend -m reworded")]
-#[case::rebase(
-    "git switch -qc base HEAD~3; echo x >x; git add x; git commit -qm x; git switch -q main; git rebase -q base"
-)]
+#[case::rebase(REBASE)]
 #[case::pull_rebase(
     "git init -q --bare ../up; git push -q ../up HEAD~3:refs/heads/main; git clone -q -b main ../up ../other
     (cd ../other && echo x >x && git add x && git commit -qm x && git push -q)
     git pull -q --rebase ../up main"
 )]
-#[case::fixup("GIT_SEQUENCE_EDITOR='sed -i 2,3s/^pick/fixup/' git rebase -qi HEAD~3")]
+#[case::fixup(FIXUP)]
 #[case::reorder("GIT_SEQUENCE_EDITOR='sed -i \"1{h;d};3G\"' git rebase -qi HEAD~3")]
-#[case::edit_stop(
-    "GIT_SEQUENCE_EDITOR='sed -i 1s/^pick/edit/' git rebase -qi HEAD~3
-    git reset -q HEAD^; git add -A; git commit -qm again; git rebase --continue"
-)]
+#[case::edit_stop(EDIT_STOP)]
 #[case::pick("git switch -qc other HEAD~3; git cherry-pick main~2 main")]
 #[case::pick_of_the_last("git switch -qc other HEAD~3; git cherry-pick main~2; git cherry-pick main")]
-#[case::squash("git switch -qc other HEAD~3; git merge -q --squash main >/dev/null; git commit -qm all")]
-#[case::merge("git switch -qc other HEAD~3; echo x >x; git add x; git commit -qm x; git merge -q -m both main")]
+#[case::squash(SQUASH)]
+#[case::merge(MERGE)]
 #[case::reset_and_commit_again("git reset -q HEAD~3; git add a; git commit -qm a; git add -A; git commit -qm rest")]
 #[case::soft_reset("git reset -q --soft HEAD~3; git commit -qm all")]
 #[case::reverted_twice("git revert --no-edit HEAD >/dev/null; git revert --no-edit HEAD >/dev/null")]
@@ -70,8 +74,26 @@ static UNSEEN: Template = Template::new(|world| {
 #[case::moved_without_a_reflog(
     "git branch other HEAD~1; git symbolic-ref HEAD refs/heads/other; git reset -q --hard main"
 )]
-fn lines_keep_their_sessions(#[values(true, false)] has_hooks: bool, #[case] script: &str) {
-    let world = World::copied(if has_hooks { &SEEN } else { &UNSEEN });
+fn lines_keep_their_sessions(#[case] script: &str) {
+    lines_of_two_agents_stay_theirs(&UNSEEN, script);
+}
+
+/// The same where git runs our hooks: one of each kind of move.
+#[rstest]
+#[case::reword_by_plumbing("git update-ref HEAD $(git commit-tree HEAD^{tree} -p HEAD^ -m other)")]
+#[case::rebase(REBASE)]
+#[case::fixup(FIXUP)]
+#[case::edit_stop(EDIT_STOP)]
+#[case::pick("git switch -qc other HEAD~3; git cherry-pick main~2 main")]
+#[case::squash(SQUASH)]
+#[case::merge(MERGE)]
+#[case::reset_and_commit_again("git reset -q HEAD~3; git add a; git commit -qm a; git add -A; git commit -qm rest")]
+fn lines_keep_their_sessions_with_hooks(#[case] script: &str) {
+    lines_of_two_agents_stay_theirs(&SEEN, script);
+}
+
+fn lines_of_two_agents_stay_theirs(template: &Template, script: &str) {
+    let world = World::copied(template);
     world.sh(script);
     world.done(&["save", "-q"]);
     assert_eq!(sessions_of_lines(&world, "a"), ["one"; 6]);
@@ -82,15 +104,11 @@ fn lines_keep_their_sessions(#[values(true, false)] has_hooks: bool, #[case] scr
 
 /// Work that a person takes along to another branch and commits there.
 #[rstest]
-fn work_is_committed_on_another_branch(
-    #[values(true, false)] has_hooks: bool,
-    #[values(
-        "git switch -qc other HEAD~1",
-        "git reset -q HEAD~1",
-        "git stash -qu; git switch -qc other HEAD~1; git stash pop -q"
-    )]
-    moves: &str,
-) {
+#[case::switch(true, "git switch -qc other HEAD~1")]
+#[case::reset_without_hooks(false, "git reset -q HEAD~1")]
+#[case::stash(true, "git stash -qu; git switch -qc other HEAD~1; git stash pop -q")]
+#[case::stash_without_hooks(false, "git stash -qu; git switch -qc other HEAD~1; git stash pop -q")]
+fn work_is_committed_on_another_branch(#[case] has_hooks: bool, #[case] moves: &str) {
     let world = World::with_old_commit();
     world.human_commit("h");
     if !has_hooks {
@@ -107,12 +125,11 @@ fn work_is_committed_on_another_branch(
 
 /// Git keeps no reflog of HEAD.
 #[rstest]
-#[case::commits("true")]
-#[case::amend("git commit -q --amend -m reworded")]
-#[case::rebase(
-    "git switch -qc base HEAD~3; echo x >x; git add x; git commit -qm x; git switch -q main; git rebase -q base"
-)]
-fn without_a_reflog(#[values(true, false)] has_hooks: bool, #[case] script: &str) {
+#[case::commits(true, "true")]
+#[case::commits_without_hooks(false, "true")]
+#[case::amend(true, "git commit -q --amend -m reworded")]
+#[case::rebase_without_hooks(false, REBASE)]
+fn without_a_reflog(#[case] has_hooks: bool, #[case] script: &str) {
     let world = World::with_old_commit();
     world.git(&["config", "core.logAllRefUpdates", "false"]);
     std::fs::remove_file(world.repo().join(".git/logs/HEAD")).expect("git has kept one");
@@ -164,11 +181,14 @@ fn a_branch_that_is_not_checked_out_is_rewritten(#[case] script: &str) {
 
 /// A program with words of its own in the reflog makes the commit of an agent's work, or amends with it.
 #[rstest]
-#[case::commit("GIT_REFLOG_ACTION=mytool git commit -qm w")]
-#[case::amend("GIT_REFLOG_ACTION=mytool git commit -q --amend -m w")]
-#[case::plumbing("git update-ref -m 'refresh: w' HEAD $(git commit-tree $(git write-tree) -p HEAD -m w)")]
-#[case::plumbing_that_amends("git update-ref HEAD $(git commit-tree $(git write-tree) -p HEAD^ -m w)")]
-fn other_words_in_the_reflog(#[values(true, false)] has_hooks: bool, #[case] script: &str) {
+#[case::commit(true, "GIT_REFLOG_ACTION=mytool git commit -qm w")]
+#[case::commit_without_hooks(false, "GIT_REFLOG_ACTION=mytool git commit -qm w")]
+#[case::amend(true, "GIT_REFLOG_ACTION=mytool git commit -q --amend -m w")]
+#[case::amend_without_hooks(false, "GIT_REFLOG_ACTION=mytool git commit -q --amend -m w")]
+// Plumbing runs no hook of ours.
+#[case::plumbing(false, "git update-ref -m 'refresh: w' HEAD $(git commit-tree $(git write-tree) -p HEAD -m w)")]
+#[case::plumbing_that_amends(true, "git update-ref HEAD $(git commit-tree $(git write-tree) -p HEAD^ -m w)")]
+fn other_words_in_the_reflog(#[case] has_hooks: bool, #[case] script: &str) {
     let world = World::with_old_commit();
     world.human_commit("h");
     if !has_hooks {
@@ -261,26 +281,38 @@ fn the_same_change_by_a_person_before() {
     assert_eq!(sessions_of_lines_at(&world, &person.to_string(), "a"), ["-"; 4]);
 }
 
+/// Lets git run no hook.
+const QUIET: &str = "-c core.hooksPath=/dev/null";
+
 /// A person commits in another worktree, and `seconds` later, an agent commits the same change here. Then the person runs `script`.
 #[rstest]
-#[case::in_the_same_second(0, "true", "unknown")]
-#[case::later(1, "true", "human")]
-#[case::amend(1, "git commit -q --amend -m x", "human")]
-#[case::soft_reset(1, "git reset -q --soft HEAD~; git commit -qm x", "human")]
-#[case::soft_reset_and_amend(
+#[case::in_the_same_second("", 0, "true", "unknown")]
+#[case::later("", 1, "true", "human")]
+#[case::amend("", 1, "git commit -q --amend -m x", "human")]
+#[case::amend_without_hooks(QUIET, 1, "git commit -q --amend -m x", "human")]
+#[case::soft_reset("", 1, "git reset -q --soft HEAD~; git commit -qm x", "human")]
+#[case::soft_reset_and_amend_without_hooks(
+    QUIET,
     1,
     "git reset -q --soft HEAD~; git commit -qm x; git commit -q --amend -m y --reset-author",
     "human"
 )]
-#[case::reset(1, "git reset -q HEAD~; git commit -qam x", "human")]
-#[case::squash(1, "echo x >>g; git commit -qam g; git reset -q --soft HEAD~2; git commit -qm x", "human")]
+#[case::reset_without_hooks(QUIET, 1, "git reset -q HEAD~; git commit -qam x", "human")]
+#[case::squash("", 1, "echo x >>g; git commit -qam g; git reset -q --soft HEAD~2; git commit -qm x", "human")]
+#[case::squash_without_hooks(
+    QUIET,
+    1,
+    "echo x >>g; git commit -qam g; git reset -q --soft HEAD~2; git commit -qm x",
+    "human"
+)]
 #[case::stash(
+    "",
     1,
     "git reset -q --soft HEAD~; git stash -q; git stash pop -q; git commit -qam x; echo x >>g; git commit -qam g",
     "human"
 )]
 fn the_same_change_by_a_person_elsewhere(
-    #[values("", "-c core.hooksPath=/dev/null")] how: &str,
+    #[case] how: &str,
     #[case] seconds: i64,
     #[case] script: &str,
     #[case] owner: &str,
@@ -288,17 +320,18 @@ fn the_same_change_by_a_person_elsewhere(
     let world = World::with_old_commit();
     world.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
     let now = world.sh("date +%s").trim().parse::<i64>().expect("a number");
+    let hers = now - seconds;
     let commit = |at: i64, command: &str| {
         world.sh(&format!("export GIT_AUTHOR_DATE='@{at} +0000' GIT_COMMITTER_DATE='@{at} +0000'; {command}"));
     };
     let added = lines("added", 4);
     world.sh(&format!("printf '{added}' >>../side/f"));
-    commit(now, "cd ../side; git commit -qam hers");
+    commit(hers, "cd ../side; git commit -qam hers");
     world.agent("one", "f", &(lines("base", 9) + &added));
-    world.sh(&format!("sleep {seconds}"));
-    commit(now + seconds, "git commit -qam his");
+    commit(now, "git commit -qam his");
     let script = script.replace("git commit", &format!("git {how} commit"));
-    world.sh(&format!("cd ../side; sleep 1.1; {script}; git checkpoint save -q --allow-empty"));
+    world.next_second();
+    world.sh(&format!("cd ../side; {script}; git checkpoint save -q --allow-empty"));
     let owners = |revision: &str| {
         let blame = world.done(&["blame", "--json", "--rev", revision, "-L", "10,13", "f"]);
         let blame: serde_json::Value = serde_json::from_str(&blame).expect("JSON");

@@ -76,19 +76,23 @@ pub(super) fn with_topic() -> Desk {
 }
 
 #[rstest::rstest]
-#[case::checkout("git checkout -q topic -- f k")]
-#[case::restore("git restore -s topic f k")]
-#[case::restore_and_add("git restore -s topic f k; git add -A")]
-#[case::show("git show topic:f >f; git show topic:k >k")]
-#[case::pick("git cherry-pick -n main..topic")]
-#[case::pick_and_edit("git cherry-pick -n main..topic; sed -i 's/^line 10$/a ten/' f; echo 'a more' >>k")]
-#[case::pick_of_the_last("git cherry-pick -n topic || git checkout -q topic -- k; sed -i '/^[<=>|]\\{7\\}/d' f")]
-#[case::squash("git merge -q --squash topic")]
-#[case::squash_and_edit("git merge -q --squash topic; sed -i 's/^line 10$/a ten/' f; echo 'a more' >>k")]
-#[case::merge("git merge -q --no-commit topic; sed -i 's/^line 10$/a ten/' f")]
-#[case::old_version("git checkout -q HEAD~1 -- f; git checkout -q topic~1 -- k")]
-#[case::tag("git tag -a -m tagged v1 topic; git update-ref -d refs/heads/topic; git checkout -q v1 -- f k")]
-fn lines_that_a_command_brings_keep_their_authors(#[case] script: &str, #[values(false, true)] is_one_call: bool) {
+#[case::checkout("git checkout -q topic -- f k", false)]
+#[case::checkout_at_once("git checkout -q topic -- f k", true)]
+#[case::restore("git restore -s topic f k", true)]
+#[case::restore_and_add("git restore -s topic f k; git add -A", false)]
+#[case::show("git show topic:f >f; git show topic:k >k", false)]
+#[case::show_at_once("git show topic:f >f; git show topic:k >k", true)]
+#[case::pick("git cherry-pick -n main..topic", true)]
+#[case::pick_and_edit("git cherry-pick -n main..topic; sed -i 's/^line 10$/a ten/' f; echo 'a more' >>k", false)]
+#[case::pick_of_the_last("git cherry-pick -n topic || git checkout -q topic -- k; sed -i '/^[<=>|]\\{7\\}/d' f", true)]
+#[case::squash("git merge -q --squash topic", false)]
+#[case::squash_and_edit_at_once("git merge -q --squash topic; sed -i 's/^line 10$/a ten/' f; echo 'a more' >>k", true)]
+#[case::merge("git merge -q --no-commit topic; sed -i 's/^line 10$/a ten/' f", false)]
+#[case::merge_at_once("git merge -q --no-commit topic; sed -i 's/^line 10$/a ten/' f", true)]
+#[case::old_version("git checkout -q HEAD~1 -- f; git checkout -q topic~1 -- k", false)]
+#[case::old_version_at_once("git checkout -q HEAD~1 -- f; git checkout -q topic~1 -- k", true)]
+#[case::tag("git tag -a -m tagged v1 topic; git update-ref -d refs/heads/topic; git checkout -q v1 -- f k", true)]
+fn lines_that_a_command_brings_keep_their_authors(#[case] script: &str, #[case] is_one_call: bool) {
     let desk = with_topic();
     if is_one_call {
         command(&desk, "a", &format!("{script}; git add -A; git commit -qm 'all in one'"));
@@ -447,10 +451,16 @@ fn a_sessions_work_that_a_person_stashes_in_mid_turn_stays_its_own(#[case] scrip
 /// A stash with lines of a person and of a session comes back in the turn of another session whose agent reports no tools. With
 /// `is_seen`, a third session has a turn before that.
 #[rstest::rstest]
+#[case::pop("pop", false, false)]
+#[case::pop_after_another_turn_without_hooks("pop", true, true)]
+#[case::apply_after_another_turn("apply", true, false)]
+#[case::apply_without_hooks("apply", false, true)]
+#[case::pop_and_edit_without_hooks("pop; sed -i 's/^line 9$/c nine/' f", false, true)]
+#[case::pop_and_edit_after_another_turn("pop; sed -i 's/^line 9$/c nine/' f", true, false)]
 fn a_stash_that_comes_back_in_a_silent_turn_keeps_its_authors(
-    #[values("pop", "apply", "pop; sed -i 's/^line 9$/c nine/' f")] how: &str,
-    #[values(false, true)] is_seen: bool,
-    #[values(false, true)] are_hooks_off: bool,
+    #[case] how: &str,
+    #[case] is_seen: bool,
+    #[case] are_hooks_off: bool,
 ) {
     let desk = Desk::new();
     if are_hooks_off {

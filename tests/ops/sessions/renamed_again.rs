@@ -63,16 +63,18 @@ fn lines_of_a_renamed_file_stay_an_agents_if_an_amend_hides_the_rename(#[values(
 
 /// What the work left under one name is under another one, which git takes for a rename of the base's file.
 #[rstest::rstest]
-#[case::again("git mv new newer", "newer", 0)]
-#[case::again_and_changed("git mv new newer; sed -i '1i of a person' newer", "newer", 1)]
-#[case::back("git mv new old", "old", 0)]
-#[case::back_and_changed("git mv new old; sed -i '1i of a person' old", "old", 1)]
-#[case::into_a_directory("mkdir d; git mv new d/old", "d/old", 0)]
+#[case::again("git mv new newer", "newer", 0, false)]
+#[case::again_in_an_amend("git mv new newer", "newer", 0, true)]
+#[case::again_and_changed_in_an_amend("git mv new newer; sed -i '1i of a person' newer", "newer", 1, true)]
+#[case::back("git mv new old", "old", 0, false)]
+#[case::back_in_an_amend("git mv new old", "old", 0, true)]
+#[case::back_and_changed("git mv new old; sed -i '1i of a person' old", "old", 1, false)]
+#[case::into_a_directory_in_an_amend("mkdir d; git mv new d/old", "d/old", 0, true)]
 fn lines_of_a_file_that_an_agent_renames_stay_its_own_if_a_person_renames_it_again(
     #[case] rename: &str,
     #[case] path: &str,
     #[case] human: u64,
-    #[values(false, true)] is_amended: bool,
+    #[case] is_amended: bool,
 ) {
     let desk = renamed_by_an_agent("for i in 1 2 3; do echo 'of the agent' >>new; done");
     if is_amended {
@@ -127,14 +129,12 @@ fn a_file_that_the_work_still_has_is_the_one_that_a_person_renames() {
 
 /// A person renames an agent's new file, and makes another one with its name.
 #[rstest::rstest]
-#[case::in_the_shadow("mv one renamed")]
-#[case::staged("git add one; git mv one renamed")]
-#[case::out_of_the_stash("git stash -qu; git stash pop -q; mv one renamed")]
-#[case::set_aside("git stash -qu; other; git stash pop -q; mv one renamed")]
-fn an_uncommitted_file_whose_name_another_one_gets_stays_an_agents(
-    #[case] script: &str,
-    #[values("", "echo 'of a person' >>renamed")] edit: &str,
-) {
+#[case::in_the_shadow("mv one renamed", "")]
+#[case::in_the_shadow_and_edited("mv one renamed", "echo 'of a person' >>renamed")]
+#[case::staged_and_edited("git add one; git mv one renamed", "echo 'of a person' >>renamed")]
+#[case::out_of_the_stash("git stash -qu; git stash pop -q; mv one renamed", "")]
+#[case::set_aside_and_edited("git stash -qu; other; git stash pop -q; mv one renamed", "echo 'of a person' >>renamed")]
+fn an_uncommitted_file_whose_name_another_one_gets_stays_an_agents(#[case] script: &str, #[case] edit: &str) {
     let desk = Desk::new();
     let of = |who: &str, count: usize| (1..=count).map(|line| format!("of {who}, number {line}\n")).collect::<String>();
     desk.turn("s", &[("one", &of("the agent", 5))]);

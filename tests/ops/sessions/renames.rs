@@ -249,13 +249,15 @@ fn lines_that_git_applies_to_a_file_renamed_upstream_keep_their_owners(#[case] s
 
 /// A person renames the only file of a session after its turn, and the session is prompted again before the commit.
 #[rstest::rstest]
-#[case::moved("mv new renamed")]
-#[case::moved_by_git("git add new; git mv new renamed")]
-#[case::moved_and_changed("mv new renamed; echo 'words of a person' >>renamed")]
-#[case::moved_into_a_directory("mkdir d; mv new d/new")]
+#[case::moved("mv new renamed", None)]
+#[case::moved_before_more_work("mv new renamed", Some("g"))]
+#[case::moved_by_git("git add new; git mv new renamed", None)]
+#[case::moved_and_changed("mv new renamed; echo 'words of a person' >>renamed", Some("g"))]
+#[case::moved_and_changed_before_a_question("mv new renamed; echo 'words of a person' >>renamed", None)]
+#[case::moved_into_a_directory("mkdir d; mv new d/new", Some("g"))]
 fn a_prompt_after_a_person_renames_the_only_file_keeps_its_author(
     #[case] rename: &str,
-    #[values(None, Some("g"))] works_on: Option<&str>,
+    #[case] works_on: Option<&str>,
 ) {
     let desk = Desk::new();
     desk.turn("a", &[("new", &numbered(1..=9))]);
@@ -400,16 +402,21 @@ fn renamed_upstream(changes: bool) -> Desk {
 }
 
 #[rstest::rstest]
-#[case::rebase("git rebase -q --autostash up")]
-#[case::pull("git pull -q --rebase --autostash . up")]
-#[case::merge("git merge -q --autostash up")]
-#[case::checkout("git checkout -q -m up")]
-#[case::stash("git stash -q && git switch -q up && git stash pop -q")]
-#[case::rebase_with_a_commit("echo x >h; git commit -qm h h; git rebase -q --autostash up")]
+#[case::rebase("git rebase -q --autostash up", true, true)]
+#[case::rebase_without_hooks("git rebase -q --autostash up", false, false)]
+#[case::pull("git pull -q --rebase --autostash . up", false, true)]
+#[case::merge("git merge -q --autostash up", true, false)]
+#[case::merge_with_hooks("git merge -q --autostash up", false, true)]
+#[case::checkout("git checkout -q -m up", false, false)]
+#[case::checkout_with_hooks("git checkout -q -m up", true, true)]
+#[case::stash("git stash -q && git switch -q up && git stash pop -q", true, false)]
+#[case::stash_with_hooks("git stash -q && git switch -q up && git stash pop -q", false, true)]
+#[case::rebase_with_a_commit("echo x >h; git commit -qm h h; git rebase -q --autostash up", true, true)]
+#[case::rebase_with_a_commit_without_hooks("echo x >h; git commit -qm h h; git rebase -q --autostash up", false, false)]
 fn uncommitted_lines_in_a_file_that_git_renames_stay_the_agents(
     #[case] command: &str,
-    #[values(false, true)] changes: bool,
-    #[values(false, true)] has_hooks: bool,
+    #[case] changes: bool,
+    #[case] has_hooks: bool,
 ) {
     let desk = renamed_upstream(changes);
     if !has_hooks {
@@ -427,16 +434,25 @@ fn uncommitted_lines_in_a_file_that_git_renames_stay_the_agents(
 
 /// A person renames a file that has a session's committed lines, and commits or resets between its deletion and its new name.
 #[rstest::rstest]
-#[case::amended("mv f r0; git commit -qa --amend --no-edit; git add -A; git commit -qm x")]
-#[case::amended_with_a_line("mv f r0; echo human >>r0; git commit -qa --amend --no-edit; git add -A; git commit -qm x")]
-#[case::amended_and_renamed_again("mv f r; git commit -qa --amend --no-edit; mv r r0; git add -A; git commit -qm x")]
-#[case::amended_twice(
-    "mv f r0; git commit -qa --amend --no-edit; git commit -q --amend -m y --allow-empty; git add -A; git commit -qm x"
+#[case::amended("mv f r0; git commit -qa --amend --no-edit; git add -A; git commit -qm x", false)]
+#[case::amended_without_hooks("mv f r0; git commit -qa --amend --no-edit; git add -A; git commit -qm x", true)]
+#[case::amended_with_a_line(
+    "mv f r0; echo human >>r0; git commit -qa --amend --no-edit; git add -A; git commit -qm x",
+    true
 )]
-#[case::committed("mv f r0; git commit -qam gone; git add -A; git commit -qm x")]
+#[case::amended_and_renamed_again(
+    "mv f r; git commit -qa --amend --no-edit; mv r r0; git add -A; git commit -qm x",
+    false
+)]
+#[case::amended_twice_without_hooks(
+    "mv f r0; git commit -qa --amend --no-edit; git commit -q --amend -m y --allow-empty; git add -A; git commit -qm x",
+    true
+)]
+#[case::committed("mv f r0; git commit -qam gone; git add -A; git commit -qm x", false)]
+#[case::committed_without_hooks("mv f r0; git commit -qam gone; git add -A; git commit -qm x", true)]
 fn a_sessions_lines_in_a_file_that_is_renamed_over_two_commits_stay_its_own(
     #[case] script: &str,
-    #[values(false, true)] are_hooks_off: bool,
+    #[case] are_hooks_off: bool,
 ) {
     let desk = Desk::new();
     if are_hooks_off {

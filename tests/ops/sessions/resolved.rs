@@ -37,25 +37,37 @@ const THEIR_FILE: &str = "git checkout -q --theirs f";
 /// Commits of a person and of the session `b` meet a commit that changes the same line. The session resolves the conflict and
 /// continues in one command, or in several.
 #[rstest::rstest]
-#[case::pick("git cherry-pick topic~1 topic", "cherry-pick")]
-#[case::merge("git merge -q topic", "merge")]
-#[case::rebase("git checkout -q topic; git rebase -q main", "rebase")]
-#[case::am("git format-patch -q --stdout main..topic | git am -3 -q", "am")]
+// Of each operation: each resolution, each number of calls, with and without hooks.
+#[case::pick_at_once("cherry-pick", RESOLVE, 1, true)]
+#[case::pick("cherry-pick", RESOLVE, 2, false)]
+#[case::pick_of_their_lines("cherry-pick", THEIRS, 3, false)]
+#[case::pick_of_their_file("cherry-pick", THEIR_FILE, 3, true)]
+#[case::merge_at_once("merge", RESOLVE, 1, true)]
+#[case::merge("merge", RESOLVE, 3, true)]
+#[case::merge_of_their_lines("merge", THEIRS, 2, true)]
+#[case::merge_of_their_file("merge", THEIR_FILE, 2, false)]
+#[case::rebase_at_once("rebase", RESOLVE, 1, true)]
+#[case::rebase("rebase", RESOLVE, 2, false)]
+#[case::rebase_of_their_lines("rebase", THEIRS, 3, false)]
+#[case::rebase_of_their_file("rebase", THEIR_FILE, 3, true)]
+// Am runs no hook of ours, and its reflog does not say that there was a conflict: at once, it would be unknown whose it is.
+#[case::am("am", RESOLVE, 3, true)]
+#[case::am_without_hooks("am", RESOLVE, 2, false)]
+#[case::am_of_their_lines("am", THEIRS, 2, true)]
+#[case::am_of_their_file("am", THEIR_FILE, 2, false)]
 fn a_sessions_conflict_resolution_is_its_own(
-    #[case] start: &str,
     #[case] operation: &str,
-    // Each resolution with and without hooks, and each number of calls.
-    #[values(
-        (RESOLVE, 1, true), (RESOLVE, 2, false), (RESOLVE, 3, true), (THEIRS, 2, true), (THEIRS, 3, false),
-        (THEIR_FILE, 3, true), (THEIR_FILE, 2, false)
-    )]
-    (resolve, calls, has_hooks): (&str, u8, bool),
+    #[case] resolve: &str,
+    #[case] calls: u8,
+    #[case] has_hooks: bool,
 ) {
+    let start = match operation {
+        "cherry-pick" => "git cherry-pick topic~1 topic",
+        "merge" => "git merge -q topic",
+        "rebase" => "git checkout -q topic; git rebase -q main",
+        _ => "git format-patch -q --stdout main..topic | git am -3 -q",
+    };
     let is_unseen = !has_hooks || ["rebase", "am"].contains(&operation);
-    // Am runs no hook of ours, and its reflog does not say that there was a conflict.
-    if calls == 1 && operation == "am" && resolve == RESOLVE {
-        return;
-    }
     let desk = Desk::after(&CONFLICT);
     let quiet = if has_hooks { "" } else { "git config core.hooksPath /dev/null" };
     let onward = format!("GIT_EDITOR=true git {operation} --continue");

@@ -127,15 +127,16 @@ fn a_new_file_that_was_renamed_on_the_branch_keeps_its_authors(
 }
 
 #[rstest::rstest]
-#[case::at_the_end("sed -i 3,9d n", 2)]
-#[case::between("sed -i 2,8d n", 2)]
-#[case::every_other("sed -i '2d; 4d; 6d; 8d; 9d' n", 4)]
-#[case::all_but_one("sed -i '1,4d; 6,9d' n", 1)]
-#[case::and_others_instead("sed -i '3,9s/^a has/human words instead of/' n", 9)]
+#[case::at_the_end("sed -i 3,9d n", 2, false)]
+#[case::at_the_end_with_a_message("sed -i 3,9d n", 2, true)]
+#[case::between("sed -i 2,8d n", 2, true)]
+#[case::every_other("sed -i '2d; 4d; 6d; 8d; 9d' n", 4, false)]
+#[case::all_but_one("sed -i '1,4d; 6,9d' n", 1, true)]
+#[case::and_others_instead("sed -i '3,9s/^a has/human words instead of/' n", 9, false)]
 fn what_a_person_leaves_of_a_squash_is_the_agents(
     #[case] script: &str,
     #[case] count: usize,
-    #[values(false, true)] has_message: bool,
+    #[case] has_message: bool,
 ) {
     let desk = with_topic();
     desk.git(&["merge", "-q", "--squash", "topic"]);

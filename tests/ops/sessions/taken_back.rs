@@ -74,14 +74,16 @@ fn a_persons_commit_that_a_mid_turn_reset_removes_unseen_is_not_the_turns(#[case
 
 /// No tool is reported: the agent may have made the commit, or a person.
 #[rstest::rstest]
-#[case::no_reset("git commit -qam own")]
-#[case::a_commit("git commit -qam own; git reset -q HEAD~2")]
-#[case::an_amend("git commit -qa --amend --no-edit; git reset -q HEAD~")]
-#[case::back_to_where_it_was("git commit -qam own; git reset -q HEAD~")]
-#[case::and_then_elsewhere("git commit -qam own; git reset -q HEAD~; git commit -q --allow-empty -m other")]
+#[case::no_reset("git commit -qam own", false)]
+#[case::no_reset_of_a_dirty_worktree("git commit -qam own", true)]
+#[case::a_commit("git commit -qam own; git reset -q HEAD~2", false)]
+#[case::a_commit_of_a_dirty_worktree("git commit -qam own; git reset -q HEAD~2", true)]
+#[case::an_amend_of_a_dirty_worktree("git commit -qa --amend --no-edit; git reset -q HEAD~", true)]
+#[case::back_to_where_it_was("git commit -qam own; git reset -q HEAD~", false)]
+#[case::and_then_elsewhere("git commit -qam own; git reset -q HEAD~; git commit -q --allow-empty -m other", true)]
 fn lines_that_a_silent_turn_may_have_committed_have_an_unknown_author(
     #[case] script: &str,
-    #[values(false, true)] begins_dirty: bool,
+    #[case] begins_dirty: bool,
 ) {
     // Commits that are older than the hooks are unknown anyway.
     let desk = Desk::on(&World::with_lines().with_clock());
@@ -457,11 +459,13 @@ fn lines_of_an_earlier_version_keep_their_author(#[case] script: &str, #[values(
 
 /// A person brings lines back that a session wrote, and that a commit has deleted since.
 #[rstest::rstest]
-fn lines_of_an_earlier_version_are_whose_they_were(
-    #[values("git checkout -q HEAD~ -- f", "git restore -s HEAD~ f", "git show HEAD~:f >f")] script: &str,
-    #[values(false, true)] adds: bool,
-    #[values(false, true)] saves: bool,
-) {
+#[case::checkout("git checkout -q HEAD~ -- f", false, false)]
+#[case::checkout_add_and_save("git checkout -q HEAD~ -- f", true, true)]
+#[case::restore_and_save("git restore -s HEAD~ f", false, true)]
+#[case::restore_and_add("git restore -s HEAD~ f", true, false)]
+#[case::show_and_save("git show HEAD~:f >f", false, true)]
+#[case::show_and_add("git show HEAD~:f >f", true, false)]
+fn lines_of_an_earlier_version_are_whose_they_were(#[case] script: &str, #[case] adds: bool, #[case] saves: bool) {
     let desk = Desk::new();
     moved::command(&desk, "a", "printf 'a one\na two\na three\n' >>f");
     desk.commit_all();
@@ -479,16 +483,23 @@ fn lines_of_an_earlier_version_are_whose_they_were(
     desk.finish();
 }
 
+const TWO: &str = "git commit -q --allow-empty -m more; git reset -q --soft HEAD~2";
+const IN_PARTS: &str = "git reset -q HEAD~; git checkpoint status; git reset -q --soft HEAD@{1}; git reset -q HEAD~";
+
 /// The commit to which a reset in a turn moves HEAD has a shadow: what a person saved before the commit that the reset removes.
 #[rstest::rstest]
-#[case::soft("git reset -q --soft HEAD~")]
-#[case::mixed("git reset -q HEAD~")]
-#[case::two_commits("git commit -q --allow-empty -m more; git reset -q --soft HEAD~2")]
-#[case::in_parts("git reset -q HEAD~; git checkpoint status; git reset -q --soft HEAD@{1}; git reset -q HEAD~")]
+#[case::soft("git reset -q --soft HEAD~", "all", true)]
+#[case::soft_with_a_part_and_no_work("git reset -q --soft HEAD~", "not what was saved", false)]
+#[case::mixed("git reset -q HEAD~", "not what was saved", true)]
+#[case::mixed_and_no_work("git reset -q HEAD~", "all", false)]
+#[case::two_commits(TWO, "all", true)]
+#[case::two_commits_with_a_part_and_no_work(TWO, "not what was saved", false)]
+#[case::in_parts(IN_PARTS, "not what was saved", true)]
+#[case::in_parts_and_no_work(IN_PARTS, "all", false)]
 fn a_persons_commit_that_a_mid_turn_reset_removes_is_not_the_turns_beside_an_older_save(
     #[case] reset: &str,
-    #[values("all", "not what was saved")] committed: &str,
-    #[values(true, false)] agent_works: bool,
+    #[case] committed: &str,
+    #[case] agent_works: bool,
 ) {
     let desk = Desk::new();
     desk.write("f", changed(&[(3, "saved")]));

@@ -1,5 +1,7 @@
-note "git's own completion calls this function for 'git checkpoint <TAB>'"
-complete='eval "$(git checkpoint completions bash)"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _git_checkpoint; echo ${COMPREPLY[@]}'
+note "git's own completion calls this function for 'git checkpoint <TAB>'; tests/completion.rs has the shells themselves"
+complete='eval "$(git checkpoint completions bash)"; COMP_LINE="${COMP_WORDS[*]}"; COMP_POINT=${#COMP_LINE}; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _git_checkpoint; printf "%s\n" "${COMPREPLY[@]}"'
 sh_run "COMP_WORDS=(git checkpoint re); $complete"
 sh_run "COMP_WORDS=(git -C . checkpoint restore --dr); $complete"
 sh_run "COMP_WORDS=(git checkpoint config g); $complete"
+sh_run "COMP_WORDS=(git checkpoint config set transcript.store ''); $complete"
+sh_run "COMP_WORDS=(git checkpoint man pr); $complete"

@@ -1,0 +1,54 @@
+# Completes git-checkpoint, and 'git checkpoint' where git's own completion is loaded: that calls _git_checkpoint.
+# The program knows the candidates; a line is a candidate, a tab, and what it is about.
+
+_git_checkpoint() {
+	# Bash splits words at each of $COMP_WORDBREAKS, as '@' and '='; together they are what was typed.
+	local rest=${COMP_LINE:0:COMP_POINT} words=() count=0 at piece
+	for ((at = 0; at <= COMP_CWORD; at++)); do
+		piece=${rest#"${rest%%[![:space:]]*}"}
+		if [[ $at == 0 || $piece != "$rest" ]]; then
+			words[count++]=
+		fi
+		rest=$piece
+		((at == COMP_CWORD)) || piece=${COMP_WORDS[at]}
+		words[count - 1]+=$piece
+		rest=${rest#"$piece"}
+	done
+	# Readline replaces what follows the last of them, and keeps the rest; it takes '@' with what follows.
+	local word=${words[count - 1]} last kept
+	last=${word##*["$COMP_WORDBREAKS"]}
+	if [[ $word == *"@$last" && $last != "$word" ]]; then
+		last=@$last
+	fi
+	kept=${word%"$last"}
+	local line value about width=0 values=() abouts=() files=
+	while IFS= read -r line; do
+		value=${line%%$'\t'*} about=${line#*$'\t'}
+		if [[ -z $value ]]; then
+			files=$about
+			continue
+		fi
+		value=${value#"$kept"}
+		((${#value} > width)) && width=${#value}
+		values+=("$value") abouts+=("$about")
+	done < <(command git-checkpoint completions bash -- "${words[@]}" 2>/dev/null)
+	COMPREPLY=("${values[@]}")
+	# Git's own completion adds the blanks by itself, and asks readline for none; Bash 3 has no such command.
+	if [[ $files ]]; then
+		compopt +o nospace -o default -o filenames 2>/dev/null
+	else
+		compopt +o nospace +o default +o bashdefault -o nosort 2>/dev/null
+	fi
+	# What candidates are about is shown where they are listed, never inserted: of several, only what all begin with is.
+	if ((${#values[@]} > 1)) && [[ $COMP_TYPE != 37 && $COMP_TYPE != 42 ]]; then
+		for at in "${!values[@]}"; do
+			if [[ ${abouts[at]} ]]; then
+				printf -v line "%-${width}s  (%s)" "${values[at]}" "${abouts[at]}"
+				((COLUMNS > 20 && ${#line} > COLUMNS - 2)) && line="${line:0:COLUMNS - 3})"
+				COMPREPLY[at]=$line
+			fi
+		done
+	fi
+}
+
+complete -o bashdefault -o default -F _git_checkpoint git-checkpoint

@@ -1,0 +1,17 @@
+# Completes git-checkpoint and 'git checkpoint'. It belongs into a directory conf.d: fish reads what is in completions only for the
+# command of the file's name, and its completion of git has to know of this, too.
+# The program knows the candidates; a line is a candidate, a tab, and what it is about.
+
+function __git_checkpoint_candidates
+    for line in (command git-checkpoint completions fish -- (commandline -opc) (commandline -ct) 2>/dev/null)
+        if string match -q \t'*' -- $line
+            __fish_complete_path (commandline -ct)
+        else
+            echo $line
+        end
+    end
+end
+
+complete -c git-checkpoint -f -k -a '(__git_checkpoint_candidates)'
+complete -c git -f -n __fish_git_needs_command -a checkpoint -d 'Save the whole worktree, and get it back'
+complete -c git -f -k -n '__fish_git_using_command checkpoint' -a '(__git_checkpoint_candidates)'

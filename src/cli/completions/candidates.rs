@@ -1,0 +1,202 @@
+//! Candidates of each kind, as the repository, the settings and the manual have them.
+//!
+//! Nothing is written, and no lock is taken. What cannot be read has no candidates.
+
+use std::{collections::HashSet, path::Path};
+
+use super::super::{date, man, output::printable, settings};
+use crate::{
+    agent::dialects,
+    config::{self, keys},
+    git::{Abbreviation, Repo},
+    ops::{
+        Context,
+        history::{self, Entry, ListOptions},
+        sessions,
+    },
+};
+
+/// How many candidates one source has at most: what is there, newest first, or in order of the names.
+const MOST: usize = 50;
+/// The same where several sources are offered together: bash asks before it lists more than a hundred.
+const MOST_OF_SEVERAL: usize = 20;
+/// How many checkpoints are looked at for those that begin as typed.
+const SEARCHED: usize = 2_000;
+
+/// One candidate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) value: String,
+    /// What people choose it by; printable.
+    pub(super) about: String,
+}
+
+impl Candidate {
+    fn new(value: impl Into<String>, about: impl AsRef<[u8]>) -> Self {
+        Self { value: value.into(), about: printable(about) }
+    }
+}
+
+/// Returns the repository of the current directory, whatever is wrong with the settings.
+fn context() -> Option<Context> {
+    let repo = Repo::open_from_environment(Path::new(".")).ok()?;
+    let settings = config::load_lenient(&settings::sources(Some(&repo))).settings;
+    Some(Context::new(repo, settings))
+}
+
+/// Calls `each` with the checkpoints of this worktree, newest first, until it returns false.
+fn walk(context: &Context, options: &ListOptions, mut each: impl FnMut(&Entry) -> bool) {
+    let mut left = SEARCHED;
+    // A chain that is broken has candidates up to where it is.
+    let _ = history::list(context, options, &mut |entry| {
+        left -= 1;
+        Ok(each(&entry) && left > 0)
+    });
+}
+
+/// Returns the id of the checkpoint if it begins with `typed`: as people see it, or whole where more is typed.
+fn id(entry: &Entry, typed: &str, abbreviation: &Abbreviation) -> Option<String> {
+    let id = entry.checkpoint.id.to_string();
+    let short = id.starts_with(typed).then(|| abbreviation.of(&entry.checkpoint.id))?;
+    Some(if short.starts_with(typed) { short } else { id })
+}
+
+fn about(entry: &Entry, now: i64) -> String {
+    let checkpoint = &entry.checkpoint;
+    format!("{}  {}", date::relative(checkpoint.seconds, now), checkpoint.subject)
+}
+
+/// Returns what names a state of the worktree and begins with `typed`: after `@`, the numbers of checkpoints; else words,
+/// ids, turns, tags and revisions.
+pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
+    let Some(context) = context() else { return Vec::new() };
+    let (now, abbreviation) = (date::now(), context.repo.abbreviation());
+    let mut ids = Vec::new();
+    if typed.starts_with('@') {
+        walk(&context, &ListOptions::default(), |entry| {
+            let value = entry.number.map(|number| format!("@{{{number}}}")).unwrap_or_default();
+            if value.starts_with(typed) {
+                ids.push(Candidate::new(value, about(entry, now)));
+            }
+            ids.len() < MOST
+        });
+        return ids;
+    }
+    let (mut turns, mut tags, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
+    // Where something is typed, a checkpoint within a turn can be meant, too.
+    walk(&context, &ListOptions { all: !typed.is_empty(), ..ListOptions::default() }, |entry| {
+        let mut add = |list: &mut Vec<Candidate>, value: String| {
+            if list.len() < MOST_OF_SEVERAL && value.starts_with(typed) && seen.insert(value.clone()) {
+                list.push(Candidate::new(value, about(entry, now)));
+            }
+        };
+        if let Some(id) = id(entry, typed, &abbreviation) {
+            add(&mut ids, id);
+        }
+        if let (Some(session), Some(turn), None) =
+            (&entry.checkpoint.origin.session, entry.checkpoint.origin.turn, &entry.restored)
+        {
+            add(&mut turns, format!("{session}@{turn}"));
+        }
+        for tag in &entry.tags {
+            add(&mut tags, tag.clone());
+        }
+        ids.len() < MOST_OF_SEVERAL
+    });
+    let words = [
+        Candidate::new("verified", "what was marked as good, or the start"),
+        Candidate::new("base", "the commit that HEAD is at"),
+    ];
+    let words = words.into_iter().filter(|it| it.value.starts_with(typed)).collect();
+    [words, ids, turns, tags, revisions_of(&context.repo, typed, MOST_OF_SEVERAL)].concat()
+}
+
+/// Returns the latest checkpoints of archived shadows.
+pub(super) fn archived(typed: &str) -> Vec<Candidate> {
+    let Some(context) = context() else { return Vec::new() };
+    let (now, abbreviation) = (date::now(), context.repo.abbreviation());
+    let mut found = Vec::new();
+    walk(&context, &ListOptions { archived: true, ..ListOptions::default() }, |entry| {
+        found.extend(id(entry, typed, &abbreviation).map(|id| Candidate::new(id, about(entry, now))));
+        found.len() < MOST
+    });
+    found
+}
+
+/// Returns HEAD, branches and tags of git.
+pub(super) fn revisions(typed: &str) -> Vec<Candidate> {
+    context().map(|context| revisions_of(&context.repo, typed, MOST)).unwrap_or_default()
+}
+
+fn revisions_of(repo: &Repo, typed: &str, most: usize) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    if "HEAD".starts_with(typed) {
+        found.push(Candidate::new("HEAD", "what is checked out"));
+    }
+    for (prefix, what) in [("refs/heads/", "branch"), ("refs/remotes/", "branch"), ("refs/tags/", "tag")] {
+        let names = repo.refs_below(prefix).unwrap_or_default().into_iter();
+        let names = names.filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned));
+        found.extend(names.filter(|name| name.starts_with(typed)).take(most).map(|name| Candidate::new(name, what)));
+    }
+    found.truncate(most);
+    found
+}
+
+/// Returns the sessions, the last seen first, with what they were asked last.
+pub(super) fn sessions(typed: &str) -> Vec<Candidate> {
+    let Some(context) = context() else { return Vec::new() };
+    let now = date::now();
+    let known = sessions::asked(&context, typed, MOST).unwrap_or_default().into_iter();
+    known
+        .map(|session| {
+            let prompt = session.prompt.unwrap_or_default();
+            let agent = session.agent.map(|agent| agent + ", ").unwrap_or_default();
+            let first = prompt.trim().lines().next().unwrap_or_default();
+            Candidate::new(session.id, format!("{agent}{}  {first}", date::relative(session.last_seen, now)))
+        })
+        .collect()
+}
+
+/// Returns the coding agents that have hooks.
+pub(super) fn agents(typed: &str) -> Vec<Candidate> {
+    let known = dialects::ALL.iter().filter(|dialect| dialect.name.starts_with(typed));
+    let mut found: Vec<_> = known.map(|dialect| Candidate::new(dialect.name, dialect.title)).collect();
+    found.sort_unstable_by(|a, b| a.value.cmp(&b.value));
+    found
+}
+
+/// Returns the settings with the values in force.
+pub(super) fn settings(typed: &str) -> Vec<Candidate> {
+    let loaded = config::load_lenient(&sources());
+    let known = keys::KEYS.iter().filter(|key| key.name.starts_with(typed));
+    known
+        .map(|key| {
+            let value = loaded.origin(key.name).map(|origin| origin.value.to_string()).unwrap_or_default();
+            Candidate::new(key.name, value.trim_end().replace('\n', ", "))
+        })
+        .collect()
+}
+
+/// Returns the values that the setting `key` can have, if there are only some; else the one in force.
+pub(super) fn values(key: &str, typed: &str) -> Vec<Candidate> {
+    let Some(key) = keys::find(key) else { return Vec::new() };
+    let loaded = config::load_lenient(&sources());
+    let now = loaded.origin(key.name).map(|origin| origin.value.to_string()).unwrap_or_default();
+    let choices = key.choices();
+    let values = if choices.is_empty() { vec![now.as_str()] } else { choices.to_vec() };
+    let known = values.into_iter().filter(|value| value.starts_with(typed));
+    known.map(|value| Candidate::new(value, if value == now { "the value in force" } else { "" })).collect()
+}
+
+fn sources() -> config::Sources {
+    settings::sources(Repo::open_from_environment(Path::new(".")).ok().as_ref())
+}
+
+/// Returns what `git checkpoint man` takes.
+pub(super) fn pages(typed: &str) -> Vec<Candidate> {
+    man::pages()
+        .into_iter()
+        .filter(|(name, _)| name.starts_with(typed))
+        .map(|(name, what)| Candidate::new(name, what))
+        .collect()
+}

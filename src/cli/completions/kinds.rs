@@ -1,0 +1,156 @@
+//! The table of what each argument is completed with.
+//!
+//! The command line is only furnished with it when a shell asks: other commands start without.
+
+use std::{ffi::OsStr, sync::Arc};
+
+use clap::{Arg, Command};
+use clap_complete::{ArgValueCompleter, CompletionCandidate};
+
+use super::{
+    candidates::{self, Candidate},
+    line::Line,
+};
+
+/// Marks that files can come here, which the shell itself completes.
+pub(super) const FILES: &str = "files";
+
+/// What can come in the place of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Whatever names a state of the worktree.
+    Checkpoint,
+    /// The latest checkpoint of an archived shadow.
+    Archived,
+    /// A revision of git's.
+    Revision,
+    /// A revision, or a session.
+    Explained,
+    Session,
+    Agent,
+    Setting,
+    /// A value of the setting that is named before it.
+    Value,
+    /// A page of the manual.
+    Page,
+    File,
+    /// What nobody can foresee, or clap has the list of.
+    Free,
+}
+
+/// Option, or name of a value in help texts -> what can come there. The option's row is the one that counts.
+const KINDS: &[(&str, Kind)] = &[
+    ("--agent", Kind::Agent),
+    ("--session", Kind::Session),
+    ("--restore-archived", Kind::Archived),
+    ("args", Kind::Free),
+    ("checkpoint", Kind::Checkpoint),
+    ("command", Kind::Page),
+    ("commit", Kind::Revision),
+    ("commit|range", Kind::Revision),
+    ("commit|record|session", Kind::Explained),
+    ("date", Kind::Free),
+    ("dir", Kind::File),
+    ("file", Kind::File),
+    ("file>:<line", Kind::File),
+    ("format", Kind::Free),
+    ("from", Kind::Checkpoint),
+    ("hook", Kind::Free),
+    ("key", Kind::Setting),
+    ("n", Kind::Free),
+    ("name", Kind::Free),
+    ("number", Kind::Free),
+    ("path", Kind::File),
+    ("pathspec", Kind::File),
+    ("range", Kind::Free),
+    ("regex", Kind::Free),
+    ("session", Kind::Session),
+    ("shell", Kind::Free),
+    ("size", Kind::Free),
+    ("span", Kind::Free),
+    ("text", Kind::Free),
+    ("to", Kind::Checkpoint),
+    ("value", Kind::Value),
+    ("what", Kind::Free),
+    ("when", Kind::Free),
+    ("who", Kind::Free),
+    ("words", Kind::Free),
+];
+
+impl Kind {
+    /// Returns the candidates that begin with `typed`.
+    fn candidates(self, typed: &str, line: &Line) -> Vec<Candidate> {
+        match self {
+            Self::Checkpoint => candidates::checkpoints(typed),
+            Self::Archived => candidates::archived(typed),
+            Self::Revision => candidates::revisions(typed),
+            Self::Explained => [candidates::revisions(typed), candidates::sessions(typed)].concat(),
+            Self::Session => candidates::sessions(typed),
+            Self::Agent => candidates::agents(typed),
+            Self::Setting => candidates::settings(typed),
+            Self::Value => line.after("set").map(|key| candidates::values(key, typed)).unwrap_or_default(),
+            Self::Page => candidates::pages(typed),
+            Self::File | Self::Free => Vec::new(),
+        }
+    }
+}
+
+/// Returns what can come in the place of `argument`; none if the table does not have it.
+fn kind(argument: &Arg) -> Option<Kind> {
+    let option = argument.get_long().map(|long| format!("--{long}"));
+    let value = argument.get_value_names().and_then(|names| names.first()).map(|name| name.to_lowercase());
+    [option, value].into_iter().flatten().find_map(|name| Some(KINDS.iter().find(|(key, _)| *key == name)?.1))
+}
+
+/// Returns `command`, whose arguments, and those of its subcommands, know their candidates.
+pub(super) fn with_candidates(command: Command, line: &Arc<Line>) -> Command {
+    let command = command.mut_args(|argument| match kind(&argument) {
+        Some(kind) if kind != Kind::Free && argument.get_action().takes_values() => {
+            let line = Arc::clone(line);
+            argument.add(ArgValueCompleter::new(move |typed: &OsStr| complete(kind, typed, &line)))
+        }
+        _ => argument,
+    });
+    command.mut_subcommands(|subcommand| with_candidates(subcommand, line))
+}
+
+fn complete(kind: Kind, typed: &OsStr, line: &Line) -> Vec<CompletionCandidate> {
+    let is_option = typed.as_encoded_bytes().starts_with(b"-");
+    if kind == Kind::File && !is_option {
+        return vec![CompletionCandidate::new(FILES).id(Some(FILES.to_owned()))];
+    }
+    let found = typed.to_str().filter(|_| !is_option).map(|typed| kind.candidates(typed, line)).unwrap_or_default();
+    found.into_iter().map(|it| CompletionCandidate::new(it.value).help(Some(it.about.into()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    fn unknown(command: &Command, path: &str, found: &mut Vec<String>) {
+        for argument in command.get_arguments().filter(|argument| argument.get_action().takes_values()) {
+            if kind(argument).is_none() {
+                found.push(format!("{path}: {argument}"));
+            }
+        }
+        for subcommand in command.get_subcommands() {
+            unknown(subcommand, &format!("{path} {}", subcommand.get_name()), found);
+        }
+    }
+
+    #[test]
+    fn the_table_has_every_argument() {
+        let mut found = Vec::new();
+        unknown(&super::super::super::commands::Cli::command(), "git checkpoint", &mut found);
+        assert!(found.is_empty(), "KINDS has no row for:\n{}", found.join("\n"));
+    }
+
+    #[test]
+    fn the_table_is_in_order() {
+        let is_option = |name: &str| name.starts_with("--");
+        let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).filter(|name| !is_option(name)).collect();
+        assert!(names.is_sorted(), "{names:?}");
+    }
+}

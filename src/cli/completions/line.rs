@@ -1,0 +1,133 @@
+//! The command line that is being completed, up to the cursor; and which candidates may come into it.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+};
+
+use clap_complete::Shell;
+
+/// Options of git with a word of their own as value.
+const WITH_VALUE: &[&str] = &["-c", "--config-env", "--namespace", "--super-prefix", "--attr-source"];
+/// Options of git that name a repository, of which nothing is known here.
+const ELSEWHERE: &[&str] = &["--git-dir", "--work-tree"];
+
+/// A command line of ours.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Where the options `-C` go, one after the other.
+    directories: Vec<OsString>,
+    /// The words, with the program's name first; the last one is being typed, and may be empty.
+    pub(super) words: Vec<OsString>,
+}
+
+impl Line {
+    /// Reads the words of `git-checkpoint ...` or `git ... checkpoint ...`; none if they are for another repository than the
+    /// one that is found from the current directory.
+    pub(super) fn read(words: &[OsString]) -> Option<Self> {
+        let mut directories = Vec::new();
+        let mut rest = words.iter();
+        let program = rest.next()?;
+        if Path::new(program).file_name() == Some(OsStr::new("git")) {
+            loop {
+                let word = rest.next()?.to_str()?;
+                let name = word.split('=').next().unwrap_or(word);
+                match word {
+                    "-C" => directories.push(rest.next()?.clone()),
+                    _ if ELSEWHERE.contains(&name) => return None,
+                    _ if WITH_VALUE.contains(&word) => drop(rest.next()),
+                    _ if word.starts_with('-') => {}
+                    // `checkpoint`, or an alias.
+                    _ => break,
+                }
+            }
+        }
+        let mut own: Vec<OsString> = vec!["git-checkpoint".into()];
+        own.extend(rest.cloned());
+        let before_cursor = &own[..own.len() - 1];
+        let options = before_cursor.iter().take_while(|word| *word != "--").zip(&before_cursor[1.min(own.len() - 1)..]);
+        directories.extend(options.filter(|(option, _)| *option == "-C").map(|(_, directory)| directory.clone()));
+        (own.len() > 1).then_some(Self { directories, words: own })
+    }
+
+    /// Returns the word that is being typed, as far as it is text.
+    pub(super) fn current(&self) -> &str {
+        self.words.last().and_then(|word| word.to_str()).unwrap_or_default()
+    }
+
+    /// Returns the word after `word`, before the cursor.
+    pub(super) fn after(&self, word: &str) -> Option<&str> {
+        let before_cursor = &self.words[..self.words.len() - 1];
+        let at = before_cursor.iter().position(|it| it == word)?;
+        before_cursor[at + 1..].iter().filter_map(|it| it.to_str()).find(|it| !it.starts_with('-'))
+    }
+
+    /// Goes where the options `-C` say; returns false if one of the directories is not there.
+    pub(super) fn enter(&self) -> bool {
+        self.directories.iter().all(|directory| std::env::set_current_dir(directory).is_ok())
+    }
+}
+
+/// Returns whether `shell` may insert `value`, which may come from anybody's branch or session.
+///
+/// Bash inserts it as it is: what has a meaning in a command line would get it. The other shells quote what they insert.
+pub(super) fn may_insert(shell: Shell, value: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./@{}^~+:,=%".contains(c);
+    !value.is_empty()
+        && super::printable(value) == value
+        && (shell != Shell::Bash || value.chars().all(is_plain) && !value.starts_with('~'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::own("git-checkpoint|re", Some(("", "re")))]
+    #[case::path("/a/git-checkpoint|list|", Some(("", "list|")))]
+    #[case::by_git("git|checkpoint|list|", Some(("", "list|")))]
+    #[case::as_zsh_calls_it("checkpoint|list|", Some(("", "list|")))]
+    #[case::alias("git|-p|cp|list|", Some(("", "list|")))]
+    #[case::directories("git|-C|a|-c|x=y|-C|b|checkpoint|", Some(("a|b", "")))]
+    #[case::own_directory("git-checkpoint|-C|a|list|", Some(("a", "-C|a|list|")))]
+    #[case::directory_being_typed("git-checkpoint|-C|a", Some(("", "-C|a")))]
+    #[case::no_option("git-checkpoint|list|--|-C|a|", Some(("", "list|--|-C|a|")))]
+    #[case::elsewhere("git|--git-dir=x|checkpoint|", None)]
+    #[case::elsewhere_in_two_words("git|--work-tree|x|checkpoint|", None)]
+    #[case::no_command("git|-C", None)]
+    #[case::no_word("git-checkpoint", None)]
+    fn lines_are_read(#[case] words: &str, #[case] expected: Option<(&str, &str)>) {
+        let split = |text: &str| text.split('|').map(OsString::from).collect::<Vec<_>>();
+        let expected = expected.map(|(directories, words)| Line {
+            directories: if directories.is_empty() { Vec::new() } else { split(directories) },
+            words: [vec!["git-checkpoint".into()], split(words)].concat(),
+        });
+        assert_eq!(Line::read(&split(words)), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::id("1a2b3c4d", true, true)]
+    #[case::selector("@{0}", true, true)]
+    #[case::turn("s1@2^", true, true)]
+    #[case::branch("fix/é-1", true, true)]
+    #[case::command("$(id)", false, true)]
+    #[case::commands("a;b", false, true)]
+    #[case::quote("a'b", false, true)]
+    #[case::blank("a b", false, true)]
+    #[case::home("~root", false, true)]
+    #[case::escape("a\u{1b}[2J", false, false)]
+    #[case::newline("a\nb", false, false)]
+    #[case::bidirectional("a\u{202e}b", false, false)]
+    #[case::empty("", false, false)]
+    fn what_may_be_inserted(#[case] value: &str, #[case] in_bash: bool, #[case] in_fish: bool) {
+        assert_eq!((may_insert(Shell::Bash, value), may_insert(Shell::Fish, value)), (in_bash, in_fish));
+    }
+
+    #[test]
+    fn the_word_after_another_one() {
+        let line = Line { directories: Vec::new(), words: ["x", "set", "--user", "jj", ""].map(Into::into).to_vec() };
+        assert_eq!(line.after("set"), Some("jj"));
+        let line = Line { directories: Vec::new(), words: ["x", "set", "j"].map(Into::into).to_vec() };
+        assert_eq!(line.after("set"), None);
+    }
+}

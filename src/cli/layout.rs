@@ -1,0 +1,110 @@
+//! Text in columns of a terminal: how wide it is there, cut to fit, and wrapped between words.
+
+use textwrap::{Options, WordSplitter, core::display_width};
+
+/// What stands for the rest of a text that is cut.
+const ELLIPSIS: &str = "...";
+/// Columns of a tab at the beginning of a line.
+pub(super) const TAB: usize = 8;
+/// Below this width, tables leave out what is least needed.
+const NARROW: usize = 80;
+
+/// Returns how many columns `text` takes; colours take none, wide characters two.
+pub(super) fn width(text: &str) -> usize {
+    display_width(text)
+}
+
+/// Returns true if tables must save columns.
+pub(super) fn is_narrow(columns: Option<usize>) -> bool {
+    columns.is_some_and(|columns| columns < NARROW)
+}
+
+/// Returns `text`, which has no colours, in at most `columns`: the beginning of it, and an ellipsis.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(ELLIPSIS.len());
+    let (mut kept, mut used) = (String::new(), 0);
+    for c in text.chars() {
+        used += width(c.encode_utf8(&mut [0; 4]));
+        if used > room {
+            break;
+        }
+        kept.push(c);
+    }
+    kept.truncate(kept.trim_end().len());
+    kept.push_str(&ELLIPSIS[..columns.min(ELLIPSIS.len())]);
+    kept
+}
+
+/// Returns `text` with blanks after it, so that it takes `columns` at least.
+pub(super) fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Returns `text` in lines of at most `columns`, broken between words only; the lines after the first begin with `indent` blanks.
+pub(super) fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
+    if width(text) <= columns {
+        return vec![text.to_owned()];
+    }
+    let indent = " ".repeat(indent);
+    let options =
+        Options::new(columns).subsequent_indent(&indent).break_words(false).word_splitter(WordSplitter::NoHyphenation);
+    textwrap::wrap(text, options).into_iter().map(String::from).collect()
+}
+
+/// Returns `text` in lines of at most `columns`, broken between words only; all of them are indented as the first, by blanks or tabs.
+pub(super) fn prose(text: &str, columns: usize) -> Vec<String> {
+    let blanks = text.len() - text.trim_start_matches(' ').len();
+    let (tabs, rest) = text.split_at(text.len() - text.trim_start_matches('\t').len());
+    let lines = wrap(rest, columns.saturating_sub(tabs.len() * TAB), blanks);
+    lines.into_iter().map(|line| format!("{tabs}{line}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::fits("add mul", 7, "add mul")]
+    #[case::too_long("add mul and div", 10, "add mul...")]
+    #[case::blank_at_the_end("add mul and div", 11, "add mul...")]
+    #[case::wide("\u{4f60}\u{597d}\u{4e16}\u{754c}", 7, "\u{4f60}\u{597d}...")]
+    #[case::wide_at_the_edge("\u{4f60}\u{597d}\u{4e16}\u{754c}", 6, "\u{4f60}...")]
+    #[case::accents_take_none("e\u{301}e\u{301}e\u{301}", 3, "e\u{301}e\u{301}e\u{301}")]
+    #[case::no_room("add mul", 2, "..")]
+    #[case::none_at_all("add mul", 0, "")]
+    fn texts_are_cut(#[case] text: &str, #[case] columns: usize, #[case] expected: &str) {
+        assert_eq!(cut(text, columns), expected);
+        assert!(width(&cut(text, columns)) <= columns);
+    }
+
+    #[rstest::rstest]
+    #[case::fits("one two", 7, 2, &["one two"])]
+    #[case::two_lines("one two three", 9, 2, &["one two", "  three"])]
+    #[case::options_stay_whole("use --no-pager here", 12, 0, &["use", "--no-pager", "here"])]
+    #[case::a_word_that_is_too_long("a verylongword b", 6, 2, &["a", "  verylongword", "  b"])]
+    #[case::colours_take_no_columns("\u{1b}[31mone\u{1b}[0m two", 7, 2, &["\u{1b}[31mone\u{1b}[0m two"])]
+    fn lines_break_between_words(
+        #[case] text: &str,
+        #[case] columns: usize,
+        #[case] indent: usize,
+        #[case] expected: &[&str],
+    ) {
+        assert_eq!(wrap(text, columns, indent), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::blanks("  (use it or not)", &["  (use it", "  or not)"])]
+    #[case::a_tab("\tab cd", &["\tab", "\tcd"])]
+    #[case::none("use it or not", &["use it or", "not"])]
+    fn prose_keeps_its_indentation(#[case] text: &str, #[case] expected: &[&str]) {
+        assert_eq!(prose(text, 11), expected);
+    }
+
+    #[test]
+    fn columns_are_filled_up() {
+        assert_eq!(padded("\u{4f60}", 4), "\u{4f60}  ");
+    }
+}

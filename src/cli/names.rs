@@ -1,0 +1,46 @@
+//! How people read the names of things in the repository: paths from where they are, ids abbreviated, as
+//! git's settings have it.
+
+use std::path::Path;
+
+use bstr::{BString, ByteSlice as _};
+
+use gix::ObjectId;
+
+use super::phrase;
+use crate::{
+    git::{Abbreviation, Repo},
+    model::path_text,
+};
+
+/// How this run of a command prints names for people; JSON and what ends with NUL have them whole, from the root.
+#[derive(Default)]
+pub(super) struct Names {
+    /// The directory that paths are relative to, with final `/`; empty for the root.
+    prefix: BString,
+    abbreviation: Option<Abbreviation>,
+}
+
+impl Names {
+    /// Returns how the settings of `repo` want names in the current directory.
+    pub(super) fn new(repo: &Repo) -> Self {
+        let is_relative = repo.config_bool("status.relativePaths").unwrap_or(true);
+        let prefix = if is_relative { repo.prefix(Path::new(".")) } else { BString::default() };
+        Self { prefix, abbreviation: Some(repo.abbreviation()) }
+    }
+
+    /// Returns `path` as `git status` prints it: relative to the current directory, unless `status.relativePaths` is false.
+    pub(super) fn path(&self, path: &BString) -> String {
+        phrase::quoted(&path_text::relative(path.as_bstr(), self.prefix.as_bstr()))
+    }
+
+    /// Returns `id` abbreviated as `core.abbrev` wants it; whole without a repository.
+    pub(super) fn id(&self, id: &ObjectId) -> String {
+        self.abbreviation.as_ref().map_or_else(|| id.to_string(), |abbreviation| abbreviation.of(id))
+    }
+
+    /// Returns how many digits most ids of `kind` have.
+    pub(super) fn digits(&self, kind: gix::hash::Kind) -> usize {
+        self.abbreviation.as_ref().map_or_else(|| kind.len_in_hex(), |abbreviation| abbreviation.digits(kind))
+    }
+}

@@ -1,0 +1,114 @@
+//! `git checkpoint tour`: shows what the program does in a repository that is deleted afterwards.
+
+mod shell;
+mod steps;
+
+use std::io::IsTerminal as _;
+
+use super::{Exit, call::Call};
+use crate::error::Result;
+use shell::Shell;
+use steps::{REPOSITORY, STEPS, Step};
+
+/// Try the program in five minutes, in a repository that is deleted afterwards
+///
+/// Each command of the tour is shown. Enter runs it; any other line is run instead by a shell in the repository of the
+/// tour, and the command is shown again. q, or the end of the input, ends the tour. Nothing outside of the temporary
+/// directory of the tour is written.
+#[derive(clap::Args, Debug)]
+pub(super) struct Tour {}
+
+/// What the user answers when a command is shown.
+#[derive(Debug, PartialEq)]
+enum Answer<'line> {
+    /// Run the command that is shown.
+    Go,
+    /// Run this line in its place.
+    Other(&'line str),
+    Quit,
+}
+
+impl Tour {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let Self {} = self;
+        call.interrupt.listen_only()?;
+        let shell = Shell::new()?;
+        shell.prepare(REPOSITORY)?;
+        let commands = STEPS.iter().filter(|step| matches!(step, Step::Run(_))).count();
+        call.out.line("Enter runs the command that is shown. You may type another one, or q to quit.")?;
+        let (mut chapter, mut command) = (0, 0);
+        for step in STEPS {
+            match step {
+                Step::Chapter(title) => {
+                    chapter += 1;
+                    let heading = call.out.paint(anstyle::Style::new().bold(), &format!("{chapter}. {title}"));
+                    call.out.line(&format!("\n{heading}"))?;
+                }
+                Step::Say(text) => call.out.line(&format!("\n{text}"))?,
+                Step::Happens { what, script } => {
+                    call.out.line(&format!("\n{what}"))?;
+                    shell.prepare(script)?;
+                }
+                Step::Run(line) => {
+                    command += 1;
+                    if !offer(line, &format!("{command}/{commands}"), &shell, call)? {
+                        call.out.line("\nThe tour ends here; its repository is deleted.")?;
+                        return Ok(Exit::Done);
+                    }
+                }
+            }
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Shows `command` until the user runs it, and runs what the user types instead; returns false if the user quits.
+fn offer(command: &str, number: &str, shell: &Shell, call: &mut Call) -> Result<bool> {
+    loop {
+        let prompt = call.out.paint(anstyle::Style::new().bold(), &format!("$ {command}"));
+        call.out.text(&format!("\n[{number}] {prompt} "))?;
+        call.out.flush()?;
+        let typed = if call.interrupt.is_raised() { None } else { shell::read_line(&call.interrupt)? };
+        if !std::io::stdin().is_terminal() {
+            // Nobody has typed a line break that shows.
+            call.out.text("\n")?;
+            call.out.flush()?;
+        }
+        match typed.as_deref().map_or(Answer::Quit, |typed| answer(typed, command)) {
+            Answer::Quit => return Ok(false),
+            Answer::Other(line) => {
+                shell.run(line)?;
+            }
+            Answer::Go => {
+                shell.run(command)?;
+                return Ok(!call.interrupt.is_raised());
+            }
+        }
+    }
+}
+
+/// Returns what the user means who types `typed` where `command` is shown.
+fn answer<'line>(typed: &'line str, command: &str) -> Answer<'line> {
+    match typed.trim() {
+        "" => Answer::Go,
+        "q" | "quit" | "exit" => Answer::Quit,
+        line if line == command => Answer::Go,
+        line => Answer::Other(line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case("\n", Answer::Go)]
+    #[case("git checkpoint list\n", Answer::Go)]
+    #[case("  git checkpoint list ", Answer::Go)]
+    #[case("ls -l\n", Answer::Other("ls -l"))]
+    #[case("q\n", Answer::Quit)]
+    #[case("exit", Answer::Quit)]
+    fn enter_or_the_command_itself_goes_on(#[case] typed: &str, #[case] expected: Answer<'_>) {
+        assert_eq!(answer(typed, "git checkpoint list"), expected);
+    }
+}

@@ -1,0 +1,66 @@
+//! How far the current operation is, in files: long loops count, and a person may see it.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+/// What is done to files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Compared with what is known of them.
+    Comparing,
+    /// Read and stored.
+    Reading,
+    /// Written or deleted.
+    Writing,
+}
+
+/// Counts the files of one phase after the other; threads share it.
+#[derive(Debug, Default)]
+pub(crate) struct Counter {
+    phase: Mutex<Option<(Phase, usize)>>,
+    done: AtomicUsize,
+}
+
+impl Counter {
+    /// Begins `phase`, which is about `total` files.
+    pub(crate) fn begin(&self, phase: Phase, total: usize) {
+        if let Ok(mut current) = self.phase.lock() {
+            self.done.store(0, Ordering::Relaxed);
+            *current = (total > 0).then_some((phase, total));
+        }
+    }
+
+    /// Notes that `count` more files are done.
+    pub(crate) fn add(&self, count: usize) {
+        self.done.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Returns the phase, how many files are done, and of how many; none if no files are being counted.
+    pub(crate) fn read(&self) -> Option<(Phase, usize, usize)> {
+        let current = self.phase.lock().ok()?;
+        let (phase, total) = (*current)?;
+        Some((phase, self.done.load(Ordering::Relaxed).min(total), total))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_phase_counts_anew_and_never_too_much() {
+        let counter = Counter::default();
+        assert_eq!(counter.read(), None);
+        counter.begin(Phase::Comparing, 3);
+        counter.add(2);
+        assert_eq!(counter.read(), Some((Phase::Comparing, 2, 3)));
+        counter.add(2);
+        assert_eq!(counter.read(), Some((Phase::Comparing, 3, 3)));
+        counter.begin(Phase::Writing, 1);
+        assert_eq!(counter.read(), Some((Phase::Writing, 0, 1)));
+        counter.begin(Phase::Writing, 0);
+        assert_eq!(counter.read(), None);
+    }
+}

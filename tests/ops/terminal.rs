@@ -1,0 +1,112 @@
+//! What is printed on a terminal of 60 columns fits there: no line is longer, and none is broken within a word.
+
+use std::process::Stdio;
+
+use crate::support::{World, processes::described, program};
+
+const COLUMNS: usize = 60;
+const WORDS: &str = "numbers are spelled out in words that everybody can read without a dictionary";
+
+/// Long names and long messages: an agent's session with a commit, and what is not committed yet.
+fn world() -> World {
+    let world = World::with_hooks();
+    let session = "0196b1f2-aaaa-7bbb-8ccc-0123456789ab";
+    world.done(&["session", "start", session, "--agent", "claude-code", "--model", "claude-opus-with-a-long-name"]);
+    for turn in 1..4 {
+        world.done(&["session", "prompt", session, "-m", WORDS]);
+        world.write("a/directory/with/a/name/of-some-length.txt", format!("{turn}\n").repeat(turn));
+        world.done(&["save", "--session", session, "-m", WORDS]);
+        world.write("f", "2\n");
+        world.done(&["session", "stop", session]);
+        if turn == 2 {
+            world.git(&["add", "-A"]);
+            world.git(&["commit", "-qm", WORDS]);
+        }
+    }
+    world.write("f", "3\n");
+    world.done(&[
+        "save",
+        "--verify",
+        "-m",
+        "\u{6570}\u{5b57}\u{7528}\u{6587}\u{5b57}\u{62fc}\u{5199}".repeat(4).as_str(),
+    ]);
+    world
+}
+
+/// Returns the lines that the program prints on a terminal of 60 columns, without colours.
+fn shown(world: &World, arguments: &[&str]) -> Vec<String> {
+    let words: Vec<String> = arguments.iter().map(|word| format!("'{word}'")).collect();
+    let line = format!("stty cols {COLUMNS}; exec {} --no-pager --color=never {}", program(), words.join(" "));
+    let mut command = world.command("script");
+    command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").stdin(Stdio::null());
+    let output = command.output().expect("script(1) runs");
+    let text = String::from_utf8(output.stdout.clone()).unwrap_or_else(|_| panic!("{}", described(&output)));
+    text.lines().map(|line| line.trim_end_matches('\r').to_owned()).collect()
+}
+
+/// Returns how many columns a terminal takes for `line`.
+fn columns(line: &str) -> usize {
+    let tabs = line.len() - line.trim_start_matches('\t').len();
+    tabs * 8 + line.trim_start_matches('\t').chars().map(|c| if c >= '\u{2e80}' { 2 } else { 1 }).sum::<usize>()
+}
+
+#[rstest::rstest]
+#[case::list(&["list"])]
+#[case::list_all(&["list", "--all"])]
+#[case::status(&["status"])]
+#[case::sessions(&["session", "list", "--all"])]
+#[case::prompts(&["prompts"])]
+#[case::explain(&["explain"])]
+#[case::events(&["events"])]
+#[case::attribution(&["attribution"])]
+#[case::blame(&["blame", "a/directory/with/a/name/of-some-length.txt"])]
+#[case::nothing_to_save(&["save", "-m", WORDS])]
+#[case::hints(&["restore", "--before", "@{1}"])]
+#[case::errors(&["restore", "main..HEAD"])]
+fn what_is_printed_fits_a_narrow_terminal(#[case] arguments: &[&str]) {
+    let world = world();
+    let lines = shown(&world, arguments);
+    assert!(!lines.is_empty());
+    let long: Vec<&String> = lines.iter().filter(|line| columns(line) > COLUMNS).collect();
+    assert!(long.is_empty(), "{long:#?}\nof {lines:#?}");
+}
+
+#[test]
+fn what_takes_long_counts_files() {
+    let world = World::with_commit();
+    world.git(&["config", "filter.slow.clean", "sleep 0.2; cat"]);
+    world.git(&["config", "filter.slow.smudge", "sleep 0.2; cat"]);
+    world.write(".gitattributes", "*.slow filter=slow\n");
+    for number in 0..12 {
+        world.write(&format!("{number}.slow"), format!("{number}\n"));
+    }
+    let counts = |text: &[String], what: &str| {
+        let text = text.concat();
+        let at = text.find(what).unwrap_or_else(|| panic!("{what} in {text:?}"));
+        let shown: String = text[at + what.len()..].chars().take_while(|c| *c != '\u{1b}').collect();
+        let (percent, counts) = shown.split_once("% (").expect("a percentage");
+        let (done, total) = counts.trim_end_matches(')').split_once('/').expect("two counts");
+        let [percent, done, total] = [percent, done, total].map(|text| text.parse::<usize>().expect("a number"));
+        assert!(percent == done * 100 / total && total >= 12, "{shown}");
+    };
+    counts(&shown(&world, &["save"]), "Saving, reading files: ");
+    for number in 0..12 {
+        world.write(&format!("{number}.slow"), "again\n");
+    }
+    counts(&shown(&world, &["restore", "--all", "@{0}"]), "Restoring, reading files: ");
+}
+
+#[test]
+fn nothing_is_cut_in_a_pipe() {
+    let world = world();
+    let piped = |arguments: &[&str]| {
+        let output = world.command(program()).args(arguments).env("COLUMNS", "60").output().expect("it runs");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    assert!(piped(&["list", "--all"]).contains(WORDS));
+    assert!(piped(&["prompts"]).contains(WORDS));
+    assert!(piped(&["explain"]).contains(WORDS));
+    for arguments in [&["list"][..], &["session", "list", "--all"], &["events"], &["status"]] {
+        assert!(!piped(arguments).contains("..."), "{arguments:?}");
+    }
+}

@@ -1,0 +1,21 @@
+repository
+note 'a message that is not used is not dropped in silence'
+run git checkpoint save -m 'nothing yet'
+printf 'new\n' >README
+run git checkpoint save -m 'first'
+run git checkpoint save --verify -m 'good'
+note 'one checkpoint, not a range'
+run git checkpoint diff '@{0}..HEAD'
+run git checkpoint show '..@{0}'
+run git checkpoint restore 'HEAD..@{0}'
+note 'as git says it'
+run git checkpoint blame src
+run git blame src
+note 'git looks for no other home'
+run env -u HOME git checkpoint enable --user --agent codex
+note 'an entry of the stash has no untracked files'
+git stash -q
+remember
+run git checkpoint restore 'stash@{0}'
+git checkout -q README
+remember
