@@ -225,7 +225,8 @@ impl Show {
         }
         for moved in &operation.moved {
             let end = |id: &Option<gix::ObjectId>| id.as_ref().map_or_else(|| "-".to_owned(), |id| call.names.id(id));
-            call.out.line(&format!("    {:<8} {:<8} {}", end(&moved.old), end(&moved.new), printable(&moved.r#ref)))?;
+            let line = format!("    {:<8} {:<8} {}", end(&moved.old), end(&moved.new), printable(&moved.r#ref));
+            call.out.line(&line)?;
         }
         if !operation.files.is_empty() {
             call.out.line("")?;
