@@ -17,6 +17,7 @@ mod recorded;
 mod report;
 mod text;
 mod unsaved;
+mod unseen;
 mod who;
 mod worktree;
 
