@@ -168,11 +168,57 @@ fn an_open_turn_and_undo_are_respected() {
     // The checkpoint that was restored, and the one from before the restore, are others now.
     let third = world.git(&["rev-list", "--first-parent", "--count", &tip(&world), "--not", "HEAD"]);
     assert_eq!(third.trim(), "2");
+    // A restore that the operation log does not have cannot be undone without it.
+    let logs = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/operations"]);
+    logs.lines().for_each(|log| drop(world.git(&["update-ref", "-d", log])));
     world.done(&["undo"]);
-    assert_eq!(std::fs::read_to_string(world.repo().join("f")).expect("it is there"), "line\nline\n");
+    assert_eq!(text(&world), "line\nline\n");
+    logs.lines().for_each(|log| drop(world.git(&["update-ref", "-d", log])));
     refused(&world, &["drop", &ids[1]], "'git checkpoint undo' needs it");
     world.done(&["drop", "-f", &ids[1]]);
+    world.done(&["undo"]);
     assert_eq!(world.checkpoint(&["undo"]).status.code(), Some(128), "there is nothing to undo");
+}
+
+fn text(world: &World) -> String {
+    std::fs::read_to_string(world.repo().join("f")).expect("it is there")
+}
+
+#[test]
+fn a_drop_can_be_undone_and_then_what_was_done_before_it() {
+    // The one that undo goes back to, another one, and the one that was restored.
+    for target in ["@{1}", "@{3}", "@{4}"] {
+        let (world, ids) = world(3);
+        world.write("f", "unsaved\n");
+        world.settle();
+        world.done(&["restore", &ids[0]]);
+        world.git(&["update-ref", "refs/checkpoints/tags/t", &ids[1]]);
+        let refs = || {
+            let all = world.git(&["for-each-ref", "refs/checkpoints"]);
+            all.lines().filter(|line| !line.contains("/operations/")).collect::<Vec<_>>().join("\n")
+        };
+        let before = refs();
+        world.done(&["drop", "-f", target]);
+        let after = refs();
+        assert_ne!(before, after, "{target}");
+        world.git(&["gc", "-q", "--prune=now"]);
+        world.done(&["undo"]);
+        assert_eq!((refs(), text(&world)), (before.clone(), "line\n".to_owned()), "{target}");
+        world.done(&["redo"]);
+        assert_eq!(refs(), after, "{target}");
+        world.done(&["undo"]);
+        world.done(&["undo"]);
+        assert_eq!(text(&world), "unsaved\n", "{target}");
+        world.assert_sound(target);
+        world.done(&["redo"]);
+        assert_eq!((refs(), text(&world)), (before, "line\n".to_owned()), "{target}");
+        world.done(&["drop", "-f", target]);
+        world.git(&["gc", "-q", "--prune=now"]);
+        let restore = id_of(&world.json(&["op", "log", "--json"])["operations"][1]);
+        world.done(&["op", "undo", &restore]);
+        assert_eq!(text(&world), "unsaved\n", "{target}: the restore can be undone while the checkpoint is dropped");
+        world.assert_sound(target);
+    }
 }
 
 #[test]

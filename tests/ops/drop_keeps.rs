@@ -119,6 +119,8 @@ fn undo_survives_a_crash_and_a_collection() {
     command.args(["drop", "-f", "@{4}"]).env("CHECKPOINT_FAILPOINT", "drop:after-refs");
     assert_eq!(command.output().expect("it runs").status.code(), None);
     world.git(&["gc", "-q", "--prune=now"]);
+    // First the drop is undone, then the restore.
+    world.done(&["undo", "-q"]);
     world.done(&["undo", "-q"]);
     assert_eq!(fs::read_to_string(world.repo().join("k")).expect("it is there"), "unsaved\n");
 }

@@ -17,6 +17,7 @@ use super::{
     follow::lock_and_follow,
     locking::lock,
     lookup,
+    operations::{Log, entry_of},
     replace::{Copier, Finished, follow, ref_moves, refuse_if_needed, updates, worktree_of},
     session_info::open_turns,
 };
@@ -74,7 +75,7 @@ pub struct DropDone {
     /// The paths whose content is gone: nothing else has it.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub lost: Vec<BString>,
-    /// True if `undo` needed one of them: there is nothing to undo afterwards.
+    /// True if `undo` needed one of them for a restore that the operation log does not have, and which stays then.
     pub ends_undo: bool,
     /// True if nothing was done.
     pub dry_run: bool,
@@ -111,6 +112,7 @@ pub(super) enum Step {
 
 fn try_drop(context: &Context, options: &Options, ask: &mut dyn FnMut(&DropDone) -> Result<bool>) -> Result<DropDone> {
     context.repo.refuse_other_index()?;
+    context.repo.name_operation("drop");
     let (mut options, mut agreed) = (options.clone(), None);
     loop {
         // Nobody has to wait for the answer: the lock is free while it is asked.
@@ -149,8 +151,12 @@ pub(super) fn drop_in(worktree: &Worktree<'_>, options: &Options, agreed: Option
     }
     refuse_in_use(worktree, &copier, &refs)?;
     let lost = loses(worktree, &left_out, &refs)?;
-    let names = |id: &ObjectId| left_out.contains(id);
-    let ends_undo = journal.is_some_and(|journal| [journal.target, journal.pre_restore].iter().any(names));
+    let names = |journal: &&Journal| [journal.target, journal.pre_restore].iter().any(|id| left_out.contains(id));
+    // A restore that the operation log has can be undone once the drop is.
+    let ends_undo = match journal.as_ref().filter(names) {
+        Some(journal) => entry_of(worktree, &Log::read(worktree)?, journal).is_none(),
+        None => false,
+    };
     let dropped = targets.into_iter().map(|it| DroppedCheckpoint {
         id: it.id,
         time: moment::iso(it.seconds, it.offset),
