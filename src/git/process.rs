@@ -224,6 +224,29 @@ impl Repo {
         printed(arguments, output.context(Kind::Internal, || format!("cannot run 'git {}'", joined(arguments)))?)
     }
 
+    /// Runs two git commands: the first has the standard input `input`, and the second reads what the first prints. Returns what the
+    /// second prints, and the error of the first, if any.
+    ///
+    /// # Errors
+    /// If one of them cannot be started, or the exit code of the second is not 0.
+    pub(super) fn pipe_git(
+        &self,
+        first: &[impl AsRef<OsStr>],
+        input: &[u8],
+        second: &[impl AsRef<OsStr>],
+    ) -> Result<(BString, Result<()>)> {
+        let start = || {
+            let mut child = self.git(first).stdin(Stdio::piped()).spawn()?;
+            let between = child.stdout.take().map_or_else(Stdio::null, Stdio::from);
+            let writer = Subprocess::new(child, false, Interrupt::default())?;
+            let reader = Subprocess::new(self.git(second).stdin(between).spawn()?, false, Interrupt::default())?;
+            // What the second one prints is short.
+            Ok::<_, std::io::Error>((writer.output(input)?, reader.output(b"")?))
+        };
+        let (written, read) = start().context(Kind::Internal, || format!("cannot run 'git {}'", joined(second)))?;
+        Ok((printed(second, read)?, printed(first, written).map(drop)))
+    }
+
     /// Runs git with `arguments` and returns its status and output, whatever the status.
     pub(crate) fn try_git(&self, arguments: &[impl AsRef<OsStr>], input: Option<&[u8]>) -> Result<Output> {
         let mut command = self.git(arguments);

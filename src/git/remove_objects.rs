@@ -18,6 +18,7 @@ use super::{
     Repo,
     git_at_work::Removing,
     holders::{entries_of, files_below},
+    keep::Keep,
     presence::may_exist,
     repack::ids_in,
 };
@@ -51,6 +52,19 @@ pub(crate) struct Removal {
     pub(crate) stay: Vec<ObjectId>,
 }
 
+/// A pack with what stays of another one. Git does not remove it while this exists.
+struct NewPack {
+    path: PathBuf,
+    _keep: Keep,
+}
+
+impl NewPack {
+    /// Returns true if git can read it: not every command that removes packs minds a `.keep` file.
+    fn is_there(&self) -> bool {
+        ["pack", "idx"].iter().all(|end| self.path.with_extension(end).is_file())
+    }
+}
+
 /// The files with objects, and when they were last used.
 type Times = BTreeMap<PathBuf, Option<SystemTime>>;
 
@@ -76,9 +90,10 @@ impl Repo {
             let mut gone: HashSet<ObjectId> = ids.difference(&held).copied().collect();
             let trees = self.entries_of_trees(&gone)?;
             keep_harmless(&mut gone, trees);
-            let removed = self.set_aside(&gone).and_then(|()| {
+            let mut new_packs = Vec::new();
+            let removed = self.set_aside(&gone, &mut new_packs).and_then(|()| {
                 failpoint::hit("purge:set-aside");
-                self.is_unused(&gone, own, &times)
+                Ok(self.is_unused(&gone, own, &times)? && new_packs.iter().all(NewPack::is_there))
             });
             if let Ok(true) = removed {
                 self.delete_aside()?;
@@ -125,7 +140,12 @@ impl Repo {
         if self.is_git_collecting() {
             return Ok(None);
         }
-        Lock::try_acquire(&directory.join("repack.lock"))
+        let mut lock = Lock::try_acquire(&directory.join("repack.lock"))?;
+        if let Some(lock) = lock.as_mut().filter(|lock| !lock.dead().is_empty()) {
+            self.sweep(lock.dead());
+            lock.forget_dead();
+        }
+        Ok(lock)
     }
 
     pub(super) fn objects_path(&self) -> PathBuf {
@@ -139,13 +159,13 @@ impl Repo {
         Ok(files.map(|path| (path.clone(), changed(&path))).collect())
     }
 
-    /// Moves the objects `ids` aside. Those beside them in a pack are in another one then.
-    fn set_aside(&self, ids: &HashSet<ObjectId>) -> Result<()> {
+    /// Moves the objects `ids` aside. Those beside them in a pack are in another one then, one of `new_packs`.
+    fn set_aside(&self, ids: &HashSet<ObjectId>, new_packs: &mut Vec<NewPack>) -> Result<()> {
         self.remove_derived();
         let packs = self.packs_with(ids)?;
         for pack in &packs {
             self.check_interrupt()?;
-            self.write_rest(pack, ids)?;
+            new_packs.extend(self.write_rest(pack, ids)?);
             failpoint::hit("purge:after-pack");
         }
         for path in packs.iter().flat_map(|pack| OF_PACK.iter().map(|end| pack.with_extension(end))) {
@@ -253,14 +273,13 @@ impl Repo {
     }
 
     /// Writes the objects of `pack` without `ids` to a new pack.
-    fn write_rest(&self, pack: &Path, ids: &HashSet<ObjectId>) -> Result<()> {
+    fn write_rest(&self, pack: &Path, ids: &HashSet<ObjectId>) -> Result<Option<NewPack>> {
         let rest: BTreeSet<ObjectId> =
             ids_in(pack, self.object_hash())?.into_iter().filter(|id| !ids.contains(id)).collect();
         if rest.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
-        let new = self.pack_by_git(&rest)?;
-        self.verify_pack(&new, &rest)?;
+        let (new, keep) = self.pack_by_git(&rest)?;
         // A partial clone has to know that the rest is elsewhere.
         if may_exist(&pack.with_extension("promisor")) {
             let marker = new.with_extension("promisor");
@@ -269,7 +288,7 @@ impl Repo {
         if self.noted_packs().iter().any(|noted| noted == pack) {
             self.note_pack(&new);
         }
-        Ok(())
+        Ok(Some(NewPack { path: new, _keep: keep }))
     }
 
     /// Returns the loose objects and those in packs that our notes name.
