@@ -208,7 +208,12 @@ fn print(done: &Purged, is_of_text: bool, names: &Names, out: &mut Output) -> Re
     }
     out.note(&format!("purged; removed {}", phrase::count(done.objects, "object")))?;
     for id in done.stay.iter().take(LISTED) {
-        out.warning(&format!("the object {id} is in a kept pack or in another repository, and stays"));
+        out.warning(&format!(
+            "the object {id} stays: it is in a kept pack or in another repository, or git is using it"
+        ));
+    }
+    if !done.stay.is_empty() {
+        out.hint("what git was using goes with 'git gc --prune=now', or another purge, when no other command runs");
     }
     if is_of_text {
         out.hint(COMMITS);

@@ -39,6 +39,16 @@ impl Repo {
         }
     }
 
+    /// Refuses to remove objects where `git gc` asks a hook of the user which ones to keep.
+    pub(crate) fn refuse_recent_objects_hook(&self) -> Result<()> {
+        const HOOK: &str = "gc.recentObjectsHook";
+        if self.config_value(HOOK).is_none() {
+            return Ok(());
+        }
+        Err(Error::user(format!("'{HOOK}' is set: it may keep objects that purge would remove"))
+            .with_hint("unset it meanwhile, if it keeps none that purge removes"))
+    }
+
     /// Returns once no command of git is about to change an index or the objects.
     ///
     /// # Errors

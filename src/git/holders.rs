@@ -10,7 +10,11 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{Repo, presence::may_exist};
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::refname,
+    state::journal,
+};
 
 /// How many commits that add or remove an object we look at.
 const MOST_COMMITS: &str = "-10";
@@ -80,13 +84,42 @@ impl Repo {
         let mut tips = self.logged_ids(ours)?;
         tips.extend(self.refs_of_single_worktrees()?);
         tips.extend(self.all_of_kind(b" commit", beside)?.into_iter().filter(|id| !own.contains(id)));
-        let exclude = ours.map(|ours| format!("--exclude={ours}*"));
-        let mut arguments = vec!["rev-list", "--objects", "--no-object-names", "--ignore-missing", MAY_MISS];
-        arguments.extend(exclude.as_deref());
-        arguments.extend(["--all", "--indexed-objects", "--stdin"]);
-        let listed = self.run_git_with_objects(&arguments, lines(tips.iter()).as_bytes(), beside)?;
+        if ours.is_none() {
+            // What the last restores need.
+            tips.extend(journal::roots(self.common_dir()));
+        }
+        let listed = self.list_reachable(&tips, ours, beside)?;
+        if missing_in(&listed).next().is_some() {
+            self.refuse_missing(beside)?;
+        }
         let ids = listed.lines().filter_map(|line| ObjectId::from_hex(line).ok());
         Ok(ids.filter(|id| wanted.contains(id)).collect())
+    }
+
+    /// Lists the objects that the refs, HEADs and indices of all worktrees lead to, and the commits `tips`, as git prints them.
+    /// With `ours`, refs whose names begin so do not count.
+    fn list_reachable(&self, tips: &BTreeSet<ObjectId>, ours: Option<&str>, beside: Option<&Path>) -> Result<BString> {
+        let exclude = ours.map(|ours| format!("--exclude={ours}*"));
+        let mut arguments = vec!["rev-list", "--objects", "--no-object-names", "--ignore-missing", "--missing=print"];
+        arguments.extend(exclude.as_deref());
+        arguments.extend(["--all", "--indexed-objects", "--stdin"]);
+        self.run_git_with_objects(&arguments, lines(tips.iter()).as_bytes(), beside)
+    }
+
+    /// Refuses if a ref, a reflog or an index of the user leads to a missing object: it is not known what that leads to.
+    /// In a partial clone, git fetches such objects.
+    fn refuse_missing(&self, beside: Option<&Path>) -> Result<()> {
+        let packs = entries_of(&self.objects_path().join("pack"))?;
+        if packs.iter().any(|path| path.extension().is_some_and(|end| end == "promisor")) {
+            return Ok(());
+        }
+        let mut tips = self.logged_ids(Some(refname::PREFIX))?;
+        tips.extend(self.refs_of_single_worktrees()?);
+        match missing_in(&self.list_reachable(&tips, Some(refname::PREFIX), beside)?).next() {
+            None => Ok(()),
+            Some(id) => Err(Error::corrupt(format!("the object '{}' of this repository is missing", id.as_bstr()))
+                .with_hint("'git fsck' shows what leads to it; nothing is removed before it is back")),
+        }
     }
 
     /// Returns the git directories of all worktrees, the main one last.
@@ -193,6 +226,11 @@ impl Repo {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns the ids of missing objects in what git has listed.
+fn missing_in(listed: &BString) -> impl Iterator<Item = &[u8]> {
+    listed.lines().filter_map(|line| line.strip_prefix(b"?"))
 }
 
 fn lines<'i>(ids: impl Iterator<Item = &'i ObjectId>) -> String {

@@ -30,6 +30,11 @@ impl Keep {
         Self { path: pack.with_extension("keep") }
     }
 
+    /// Returns true if this process keeps the pack at `pack`.
+    pub(super) fn is_ours(pack: &Path) -> bool {
+        std::fs::read_to_string(pack.with_extension("keep")).is_ok_and(|text| text.trim_end() == Self::text())
+    }
+
     /// Keeps the pack that is or will be at `pack`; none if another process keeps it already.
     pub(super) fn new(pack: &Path) -> Result<Option<Self>> {
         let path = pack.with_extension("keep");

@@ -224,8 +224,8 @@ impl Repo {
         printed(arguments, output.context(Kind::Internal, || format!("cannot run 'git {}'", joined(arguments)))?)
     }
 
-    /// Runs two git commands: the first has the standard input `input`, and the second reads what the first prints. Returns what the
-    /// second prints, and the error of the first, if any.
+    /// Runs two git commands: the first has the standard input `input`, and the second reads what the first prints. Returns what
+    /// the second prints, and the error of the first, if any.
     ///
     /// # Errors
     /// If one of them cannot be started, or the exit code of the second is not 0.

@@ -23,7 +23,7 @@ use super::{
     repack::ids_in,
 };
 use crate::{
-    error::{Context as _, Error, Kind, Result},
+    error::{Context as _, Kind, Result},
     state::{
         self, failpoint,
         lock::{self, Lock},
@@ -48,14 +48,14 @@ pub(crate) struct Removal {
     pub(crate) gone: HashSet<ObjectId>,
     /// Those that stay because something leads to them.
     pub(crate) held: HashSet<ObjectId>,
-    /// Those that nothing leads to and that stay: in a pack with a `.keep` file, or in an alternate.
+    /// Those that nothing leads to and that stay: in a pack with a `.keep` file, or in an alternate, or because git goes on using them.
     pub(crate) stay: Vec<ObjectId>,
 }
 
 /// A pack with what stays of another one. Git does not remove it while this exists.
 struct NewPack {
     path: PathBuf,
-    _keep: Keep,
+    _keep: Option<Keep>,
 }
 
 impl NewPack {
@@ -73,7 +73,7 @@ impl Repo {
     /// reachable or not, that is none of `own`. A tree that has nothing that goes stays, too.
     ///
     /// # Errors
-    /// [`Kind::Race`] if git repacks, or goes on using these objects.
+    /// [`Kind::Race`] if git repacks; [`Kind::Corrupt`] if an object of the user is missing.
     pub(crate) fn remove_objects(
         &self,
         ids: &HashSet<ObjectId>,
@@ -83,9 +83,11 @@ impl Repo {
         if ids.is_empty() {
             return Ok(Removal::default());
         }
+        self.wait_for_git()?;
+        let times = self.times(ids)?;
+        let mut in_use = Removal::default();
         for _ in 0..TRIES {
             self.wait_for_git()?;
-            let times = self.times(ids)?;
             let held = self.held(ids, own, None, None)?;
             let mut gone: HashSet<ObjectId> = ids.difference(&held).copied().collect();
             let trees = self.entries_of_trees(&gone)?;
@@ -103,8 +105,9 @@ impl Repo {
             }
             self.put_back()?;
             removed?;
+            in_use = Removal { gone: HashSet::new(), held, stay: gone.into_iter().collect() };
         }
-        Err(Error::race("git is using objects that are to be removed").with_hint("run it again when git is done"))
+        Ok(in_use)
     }
 
     /// Puts back what a process moved aside that was killed, unless another process is removing objects.
@@ -202,16 +205,18 @@ impl Repo {
         Ok(())
     }
 
-    /// Returns true if nothing leads to the objects `ids`, which are aside, and no file that has some got a new time since
+    /// Returns true if nothing leads to the objects `ids`, which are aside, and no file that has some is new, or got a new time, since
     /// `times`.
     fn is_unused(&self, ids: &HashSet<ObjectId>, own: &HashSet<ObjectId>, times: &Times) -> Result<bool> {
         let objects = self.objects_path();
         let aside = objects.join(ASIDE);
-        let is_same = |(path, time): (&PathBuf, &Option<SystemTime>)| {
-            let moved = aside.join(path.strip_prefix(&objects).unwrap_or(path));
-            !may_exist(&moved) || changed(&moved) == *time
+        let is_same = |moved: &PathBuf| {
+            let path = objects.join(moved.strip_prefix(&aside).unwrap_or(moved));
+            times.get(&path).is_some_and(|time| *time == changed(moved))
         };
-        if self.git_at_work()?.is_some() || !times.iter().all(is_same) {
+        let mut files = files_below(&aside)?;
+        files.retain(|path| path.extension().is_none_or(|end| end == "pack"));
+        if self.git_at_work()?.is_some() || !files.iter().all(is_same) {
             return Ok(false);
         }
         let aside = std::path::absolute(aside).context(Kind::Internal, || "cannot find the objects".into())?;

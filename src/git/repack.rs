@@ -37,7 +37,7 @@ const YOUNG_PACK: u64 = 256 << 10;
 const BESIDE_INDEX: &[&str] = &["pack", "rev"];
 
 /// A new pack, the objects in it, and the packs that it replaces.
-type NewPack = ((PathBuf, Keep), BTreeSet<ObjectId>, Vec<PathBuf>);
+type NewPack = ((PathBuf, Option<Keep>), BTreeSet<ObjectId>, Vec<PathBuf>);
 
 impl Repo {
     /// Notes that we wrote the loose objects `ids`.
@@ -245,10 +245,11 @@ impl Repo {
     }
 
     /// Lets git write the objects `ids` to a pack, with deltas, and returns its path. Until the result is dropped, git does not
-    /// take the pack for a redundant one, though other packs still have its objects.
+    /// take the pack for a redundant one, though other packs still have its objects. The result of an earlier call that wrote the same
+    /// pack does that, too.
     ///
     /// Git reads the pack as one that was fetched: it hashes each object, and compares it with the one that is there.
-    pub(super) fn pack_by_git(&self, ids: &BTreeSet<ObjectId>) -> Result<(PathBuf, Keep)> {
+    pub(super) fn pack_by_git(&self, ids: &BTreeSet<ObjectId>) -> Result<(PathBuf, Option<Keep>)> {
         let packs = std::path::absolute(self.inner.objects.store_ref().path().join("pack"));
         let packs = packs.context(Kind::Internal, || "cannot find the packs of this repository".into())?;
         let input: String = ids.iter().map(|id| format!("{id}\n")).collect();
@@ -257,11 +258,12 @@ impl Repo {
         let keep = format!("--keep={}", Keep::text());
         let (printed, written) = self.pipe_git(&write, input.as_bytes(), &["index-pack", "--stdin", &keep])?;
         let printed = printed.to_str_lossy();
-        let Some(name) = printed.trim().strip_prefix("keep\t") else {
-            return Err(Error::race(format!("another process keeps the new pack '{}'", printed.trim())));
-        };
+        let (made, name) = printed.trim().split_once('\t').unwrap_or_default();
         let path = packs.join(format!("pack-{name}.pack"));
-        let keep = Keep::by_git(&path);
+        let keep = (made == "keep").then(|| Keep::by_git(&path));
+        if keep.is_none() && !Keep::is_ours(&path) {
+            return Err(Error::race(format!("another process keeps the new pack '{}'", path.display())));
+        }
         written?;
         if !ids_in(&path, self.object_hash())?.iter().eq(ids) {
             return Err(Error::corrupt(format!("'{}' has other objects than it should", path.display())));

@@ -1,6 +1,6 @@
 //! What git and its user do while a purge runs, or have not finished when it begins: nothing of it is lost.
 
-use std::{fs, os::unix::process::ExitStatusExt as _};
+use std::{fs, os::unix::process::ExitStatusExt as _, process::Output};
 
 use git_checkpoint::testing::ops::purge::{self as ops, Options};
 
@@ -8,7 +8,12 @@ use super::{
     purge::{SECRET, places, purge, purged},
     purge_keeps::{purge_while, save, world},
 };
-use crate::support::{World, files::write_script, processes::described, program};
+use crate::support::{
+    World,
+    files::write_script,
+    processes::{described, halted, signal},
+    program,
+};
 
 /// Unsets what git sets for its hooks and editors.
 const UNSET: &str = "unset GIT_DIR GIT_INDEX_FILE GIT_WORK_TREE GIT_PREFIX GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY \
@@ -220,4 +225,146 @@ fn a_save_meanwhile_waits_for_no_pack_and_loses_nothing() {
         }
     }
     assert!(saved > 0, "the locks are free while packs are written");
+}
+
+/// Runs a purge of the text. While it halts at `step`, the user does `what`.
+fn purge_halted(world: &World, step: &str, what: &str) -> Output {
+    let child = world.start_with(&["purge", "--force", SECRET], &format!("stop@{step}"));
+    halted(&child);
+    world.sh(what);
+    signal(&child, "CONT");
+    child.wait_with_output().expect("it ends")
+}
+
+#[rstest::rstest]
+#[case::gc("git gc -q --keep-largest-pack")]
+#[case::automatic_gc(
+    "git config gc.bigPackThreshold 10k; git config gc.autoPackLimit 1; git config gc.autoDetach false; \
+     git config maintenance.autoDetach false; git commit -q --allow-empty -m more"
+)]
+#[case::geometric("git repack --geometric=2 -d -q")]
+#[case::in_spite_of_the_keep_file(
+    "cd .git/objects/pack; rm -f $(for it in *.keep; do echo ${it%.keep}.idx ${it%.keep}.pack; done)"
+)]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn a_new_pack_is_not_removed_as_a_redundant_one(#[case] what: &str) {
+    let world = World::with_commit();
+    let lines: String = (0..20_000).map(|number| format!("{number} {}\n", number * 7_919 % 10_007)).collect();
+    save(&world, "k", &format!("{lines}{SECRET}\n"));
+    world.remove("k");
+    world.settle();
+    world.done(&["save", "-q"]);
+    world.git(&["gc", "-q"]);
+    let output = purge_halted(&world, "purge:after-pack", what);
+    assert!(output.status.success(), "{}", described(&output));
+    world.assert_sound("after the purge");
+    assert_eq!(places(&world, SECRET), Vec::<String>::new());
+    let kept = fs::read_dir(world.repo().join(".git/objects/pack")).expect("readable").flatten();
+    assert_eq!(kept.filter(|it| it.path().extension().is_some_and(|end| end == "keep")).count(), 0);
+}
+
+#[test]
+fn where_a_hook_keeps_objects_nothing_is_purged() {
+    let world = world();
+    world.git(&["config", "gc.recentObjectsHook", "true"]);
+    let refs = world.git(&["for-each-ref"]);
+    let output = purge(&world, &["--force"], SECRET);
+    assert!(described(&output).contains("gc.recentObjectsHook"), "{}", described(&output));
+    assert_eq!((output.status.code(), world.git(&["for-each-ref"])), (Some(128), refs));
+}
+
+#[test]
+fn what_a_lost_tree_of_the_user_led_to_stays() {
+    let world = World::with_commit();
+    let text = format!("one\n{SECRET}\n");
+    world.write("d/k", &text);
+    world.sh("git add d; git commit -q -m d");
+    save(&world, "k", &text);
+    world.remove("k");
+    world.sh("git rm -q -r d; git commit -q -m gone");
+    world.done(&["save", "-q"]);
+    let tree = world.git(&["rev-parse", "HEAD~:d"]);
+    let (start, rest) = tree.trim().split_at(2);
+    let path = world.repo().join(format!(".git/objects/{start}/{rest}"));
+    fs::rename(&path, world.root().join("tree")).expect("it is loose");
+    let output = purge(&world, &["--force"], SECRET);
+    assert_eq!(output.status.code(), Some(128), "{}", described(&output));
+    assert!(
+        described(&output).contains("is missing") && described(&output).contains("git fsck"),
+        "{}",
+        described(&output)
+    );
+    fs::rename(world.root().join("tree"), &path).expect("it comes back");
+    assert_eq!(world.git(&["show", "HEAD~:d/k"]), text);
+    world.assert_sound("with the tree");
+}
+
+#[rstest::rstest]
+#[case::gone_again("; rm k", Some(0))]
+#[case::still_there("", Some(1))]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn what_a_save_brings_back_meanwhile_goes_too_or_is_named(#[case] then: &str, #[case] code: Option<i32>) {
+    for (step, is_packed) in [("purge:after-pack", true), ("purge:set-aside", true), ("purge:set-aside", false)] {
+        let world = world();
+        if is_packed {
+            world.git(&["gc", "-q"]);
+        }
+        let what = format!("printf 'one\\n%s\\n' '{SECRET}' >k; '{}' save -q{then}", program());
+        let output = purge_halted(&world, step, &what);
+        assert_eq!(output.status.code(), code, "{step}: {}", described(&output));
+        let is_left = !places(&world, SECRET).is_empty();
+        assert_eq!(is_left, code == Some(1), "{step}: {}", described(&output));
+        assert!(!is_left || described(&output).contains("still has the text in 'k'"), "{}", described(&output));
+        world.assert_sound(step);
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn what_is_restored_meanwhile_can_be_undone() {
+    let world = world();
+    let old = world.shadows().join(" ");
+    world.done(&["save", "-q"]);
+    world.git(&["gc", "-q"]);
+    let output = purge_halted(&world, "purge:after-pack", &format!("'{}' restore -q {old}", program()));
+    assert_eq!(output.status.code(), Some(1), "{}", described(&output));
+    assert!(world.repo().join("k").exists());
+    world.done(&["undo", "-q"]);
+    assert!(!world.repo().join("k").exists());
+    world.assert_sound("after the undo");
+    purged(&world, SECRET);
+    assert_eq!(places(&world, SECRET), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_put_back_keeps_nothing_from_being_saved() {
+    let world = world();
+    world.write(".git/objects/checkpoint-removed/pack/file/x", "");
+    world.write(".git/objects/pack/file", "in the way");
+    world.write("f", "more\n");
+    world.settle();
+    world.done(&["session", "prompt", "s", "--agent", "claude-code"]);
+    world.done(&["session", "stop", "s"]);
+    let output = world.checkpoint(&["doctor"]);
+    assert!(described(&output).contains("checkpoint-removed"), "{}", described(&output));
+}
+
+#[test]
+fn a_text_that_only_the_operation_log_has_goes() {
+    for is_packed in [false, true] {
+        let world = World::with_commit();
+        save(&world, "f", "one\n");
+        save(&world, "f", "two\n");
+        let secret = "zanzibar-harbour-4711";
+        world.done(&["restore", "-q", "@{1}", "--", &format!("{secret}/../f")]);
+        if is_packed {
+            world.git(&["gc", "-q"]);
+        }
+        assert_ne!(places(&world, secret), Vec::<String>::new(), "the log has the command line");
+        let done = purged(&world, secret);
+        // The restore wrote its entry before it changed files, and again after that.
+        assert_eq!((done["operations"].as_u64(), done["checkpoints"].as_u64()), (Some(2), Some(0)), "{done:#}");
+        assert_eq!(places(&world, secret), Vec::<String>::new(), "{done:#}");
+        world.assert_sound("after the purge");
+    }
 }

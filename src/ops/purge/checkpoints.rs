@@ -115,7 +115,10 @@ fn carry_out(context: &Context, locks: Locks<'_>, plan: Plan, targets: Vec<Objec
     let mut gone: HashSet<ObjectId> = behind.into_keys().collect();
     gone.extend(objects_of(repo, &commits.operations)?);
     own.extend(&commits.operations);
-    plan.note(&locks.release_and_remove(repo, &gone, &own)?);
+    let removal = locks.release_and_remove(repo, &gone, &own)?;
+    plan.note(&removal);
+    // A restore may have brought one back meanwhile.
+    plan.note_held(repo, &dropped.intersection(&removal.held).copied().collect::<BTreeSet<_>>())?;
     context.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
     Ok(plan)
 }

@@ -56,11 +56,12 @@ pub fn purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
 
 fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) -> Result<bool>) -> Result<Purged> {
     context.repo.refuse_other_index()?;
+    context.repo.refuse_recent_objects_hook()?;
     let secret = Secret::new(&options.texts).map_err(Error::user)?;
     if !options.checkpoints.is_empty() {
         return checkpoints::purge(context, options, ask);
     }
-    let (mut agreed, mut done) = (None, Purged::default());
+    let (mut agreed, mut done, mut rounds) = (None, Purged::default(), 1);
     loop {
         match purge_once(context, options, &secret, agreed.as_ref())? {
             // Nobody has to wait for the answer: no lock is held while it is asked.
@@ -70,12 +71,12 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
                 }
                 agreed = Some(plan);
             }
-            Step::Forgotten(plan) => {
-                done.operations += plan.operations;
-                agreed = Some(plan);
+            Step::Forgotten(plan) => agreed = Some(plan),
+            Step::Again(plan) if rounds < MOST_ROUNDS => {
+                done.add(plan);
+                rounds += 1;
             }
-            Step::Again(plan) => done.add(plan),
-            Step::Done(plan) => {
+            Step::Again(plan) | Step::Done(plan) => {
                 done.add(plan);
                 return Ok(done);
             }
@@ -83,13 +84,17 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
     }
 }
 
+/// How often a purge begins again because of what others do meanwhile.
+const MOST_ROUNDS: usize = 3;
+
 /// How far a purge came.
 enum Step {
     /// To the question whether that may be done.
     Question(Purged),
     /// To where the operation logs are gone: what they led to can go now.
     Forgotten(Purged),
-    /// To its end, but another worktree was made meanwhile.
+    /// To its end, but another worktree was made meanwhile, or something leads to what has the text: a save found the text in the
+    /// worktree, or a restore brought it back.
     Again(Purged),
     /// To its end.
     Done(Purged),
@@ -108,8 +113,8 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     let mut plan = outcome::of(context, secret, &scan, &found, &with_turns, &contents.removed)?;
     plan.checkpoints = contents.checkpoints.len();
     let having: HashSet<ObjectId> = contents.checkpoints.iter().copied().collect();
-    let held = repo.held(&having, &scan.own, Some(refname::PREFIX), None)?;
-    plan.note_held(repo, &held.into_iter().collect())?;
+    let of_user = repo.held(&having, &scan.own, Some(refname::PREFIX), None)?.into_iter().collect();
+    plan.note_held(repo, &of_user)?;
     plan.rewritten = work.copied.len();
     plan.live = work.copied.intersection(&contents.checkpoints).count();
     (plan.prompts, plan.transcripts) = work.counts;
@@ -159,8 +164,10 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     plan.note_held(repo, &held_now(&contents.checkpoints))?;
     plan.kept.extend(outcome::kept(repo, &scan, &held_now(&work.blobs))?);
     context.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
-    // A worktree that was made meanwhile may have saved the text.
-    Ok(if git_dirs_of(repo)? == git_dirs { Step::Done(plan) } else { Step::Again(plan) })
+    let has_text = |id: &ObjectId| scan.found.contains(id) || scan.at_paths.contains(id) || having.contains(id);
+    let is_back = removal.held.iter().any(|id| has_text(id) && !of_user.contains(id));
+    // A worktree that was made meanwhile may have saved the text, too.
+    Ok(if is_back || git_dirs_of(repo)? != git_dirs { Step::Again(plan) } else { Step::Done(plan) })
 }
 
 /// Changes the open turns of all worktrees. Returns the git directories whose turns have the text.

@@ -49,7 +49,7 @@ pub struct Purged {
     pub prompts: usize,
     /// How many pieces of transcripts have the text.
     pub transcripts: usize,
-    /// How many entries of operation logs have the text.
+    /// How many entries of operation logs have the text, superseded ones included.
     pub operations: usize,
     /// The paths of files in checkpoints that have the text; of checkpoints that are to go, those whose content nothing else has.
     #[serde(serialize_with = "path_text::serialize_list")]
