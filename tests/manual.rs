@@ -8,7 +8,8 @@ use crate::support::World;
 
 /// Commands that are explained on the page of another.
 const SHARED_PAGES: &[(&str, &str)] = &[
-    ("undo", "restore"),
+    ("undo", "op"),
+    ("redo", "op"),
     ("prompts", "session"),
     ("disable", "enable"),
     ("hook", "enable"),
@@ -119,6 +120,8 @@ fn every_field_of_the_json_is_in_the_manual() {
         "restore --dry-run @{1}",
         "restore --all @{1}",
         "undo",
+        "op log",
+        "op show",
         "verify",
         "reset",
         "reset --list",
@@ -274,10 +277,11 @@ fn the_manual_shows_every_field_of_json() {
     check_json(&world, "show", "show --json");
     check_json(&world, "diff", "diff --json --content base @");
     world.write("a", "2\n");
-    check_json(&world, "restore\\fR, \\fBundo", "restore --json --dry-run @");
+    check_json(&world, "restore", "restore --json --dry-run @");
     assert!(world.checkpoint(&["save"]).status.success());
-    check_json(&world, "restore\\fR, \\fBundo", "restore --json --all @{1}");
-    check_json(&world, "restore\\fR, \\fBundo", "undo --json --all");
+    check_json(&world, "restore", "restore --json --all @{1}");
+    check_json(&world, "undo\\fR, \\fBredo\\fR, \\fBop undo", "undo --json --all");
+    check_json(&world, "op log\\fR, \\fBundo --list", "op log --json");
     check_json(&world, "verify", "verify --json");
     assert!(world.checkpoint(&["verify", "--reset"]).status.success());
     check_json(&world, "reset", "reset --json");
@@ -306,8 +310,8 @@ fn check_json(world: &World, heading: &str, line: &str) {
     let (_, entry) = page.split_once(&format!("\n.TP\n\\fB{heading}\\fR\n")).expect("the page has an entry");
     let entry = entry.split_once(".nf").and_then(|(_, rest)| rest.split_once(".fi")).expect("it shows an object").0;
     let mut shown: BTreeSet<String> = entry.split('"').skip(1).step_by(2).map(str::to_owned).collect();
-    for name in ["why", "kept_as"] {
-        if !found.contains(name) && heading.starts_with("restore") {
+    for name in ["why", "kept_as", "ref", "old", "new"] {
+        if !found.contains(name) && ["restore", "undo"].iter().any(|word| heading.starts_with(word)) {
             shown.remove(name);
         }
     }

@@ -9,8 +9,8 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    environment, globals::Globals, interrupt::Interrupt, names::Names, output::Output, phrase, progress::Progress,
-    settings,
+    command_line::CommandLine, environment, globals::Globals, interrupt::Interrupt, names::Names, output::Output,
+    phrase, progress::Progress, settings,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -26,6 +26,7 @@ pub(super) struct Call {
     /// How paths are printed for people.
     pub(super) names: Names,
     globals: Globals,
+    operation: CommandLine,
     /// Messages for the user about what a command did beside its task.
     notices: Arc<Mutex<Vec<String>>>,
     skipped_refs: SkippedRefs,
@@ -71,13 +72,14 @@ impl Subscriber for Notices {
 }
 
 impl Call {
-    pub(super) fn new(globals: Globals) -> Self {
+    pub(super) fn new(globals: Globals, operation: CommandLine) -> Self {
         start_log(globals.verbose);
         Self {
             out: Output::new(globals.color, globals.quiet),
             interrupt: Interrupt::default(),
             names: Names::default(),
             globals,
+            operation,
             notices: Arc::default(),
             skipped_refs: SkippedRefs::default(),
             counter: Arc::default(),
@@ -115,6 +117,7 @@ impl Call {
     /// The same for a command that writes: a signal makes it end in an orderly way.
     pub(super) fn writing_context(&mut self) -> Result<Context> {
         let mut context = self.context()?;
+        context.repo.describe_operation(self.operation.text(), self.operation.kind());
         context.subscribe(Box::new(Notices(Arc::clone(&self.notices))));
         self.interrupt.listen()?;
         context.interrupt_by(self.interrupt.flag());

@@ -6,7 +6,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
     attribution, blame, call::Call, completions, config, diff, doctor, enable, events, exit::Exit, explain,
-    globals::Globals, hook, list, man, prune, reset, restore, save, session, show, status, tour, undo, verify, why,
+    globals::Globals, hook, list, man, op, prune, reset, restore, save, session, show, status, tour, undo, verify, why,
 };
 use crate::error::Result;
 
@@ -72,6 +72,8 @@ pub(super) enum Command {
     Diff(diff::Diff),
     Restore(restore::Restore),
     Undo(undo::Undo),
+    Redo(undo::Redo),
+    Op(op::Op),
     Reset(reset::Reset),
     Session(session::Session),
     Prompts(session::Prompts),
@@ -102,6 +104,8 @@ impl Command {
             Self::Diff(command) => command.run(call),
             Self::Restore(command) => command.run(call),
             Self::Undo(command) => command.run(call),
+            Self::Redo(command) => command.run(call),
+            Self::Op(command) => command.run(call),
             Self::Reset(command) => command.run(call),
             Self::Session(command) => command.run(call),
             Self::Prompts(command) => command.run(call),

@@ -103,7 +103,8 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
     {
         let subject = printable(explained.subject.as_deref().unwrap_or_default());
         let how = how(record, commit, call);
-        call.out.prose(&format!("For:      {} '{subject}' ({how})", call.names.id(&commit)))?;
+        let id = call.names.id(&commit);
+        call.out.field("For:     ", &format!("{id} '{subject}' ({how})"))?;
     }
     call.out.line(&format!("Date:     {}", record.time))?;
     call.out.line(&format!("Worktree: {}", printable(&record.worktree)))?;
@@ -163,9 +164,8 @@ fn print_session(session: &ExplainedSession, call: &mut Call) -> Result<()> {
     }
     let named = format!("session {}", printable(&session.id));
     let title = call.out.paint(phrase::BOLD, &named);
-    let lines = phrase::wrapped(": ", &parts, INDENT, width(call).saturating_sub(layout::width(&named)));
-    call.out.line(&format!("{title}{}", lines[0]))?;
-    lines[1..].iter().try_for_each(|line| call.out.line(line))?;
+    let lines = phrase::wrapped(&format!("{title}: "), &parts, INDENT, width(call));
+    lines.iter().try_for_each(|line| call.out.line(line))?;
     for prompt in &session.prompts {
         let mut texts = prompt.text.trim().lines();
         for (index, text) in texts.by_ref().take(PROMPT_LINES).enumerate() {

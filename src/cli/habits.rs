@@ -10,7 +10,6 @@ const HABITS: &[(&str, &[&str], &str)] = &[
     ),
     ("", &["create", "commit", "snapshot", "add", "stash", "push"], "'git checkpoint save' takes a checkpoint"),
     ("", &["history", "ls", "reflog"], "'git checkpoint list' shows the checkpoints"),
-    ("", &["redo"], "a second 'git checkpoint undo' takes the first one back"),
     (
         "",
         &["delete", "remove", "rm", "drop", "clear"],

@@ -169,9 +169,13 @@ fn who_columns(columns: usize) -> usize {
     if layout::is_narrow(Some(columns)) { (columns / 5).clamp(8, WHO) } else { WHO }
 }
 
+/// Columns of the mark that matters most, ` [verified]`.
+const MARK: usize = 11;
+
 /// Cuts `subject` and the `marks` after it to `room` columns together: marks may have half of it, and what the subject leaves.
 fn share(subject: &str, marks: &str, room: usize) -> (String, String) {
-    let marks = layout::cut(marks, room.saturating_sub(layout::width(subject)).max(room / 2));
+    let of_marks = room.saturating_sub(layout::width(subject)).max(room / 2).max(MARK.min(room));
+    let marks = layout::cut(marks, of_marks);
     let subject = layout::cut(subject, room.saturating_sub(layout::width(&marks)));
     (subject, marks)
 }

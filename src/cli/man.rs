@@ -23,6 +23,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-events.1",
     "git-checkpoint-explain.1",
     "git-checkpoint-list.1",
+    "git-checkpoint-op.1",
     "git-checkpoint-prune.1",
     "git-checkpoint-reset.1",
     "git-checkpoint-restore.1",
@@ -41,7 +42,7 @@ const PAGES: &[(&str, &str)] = pages![
 
 /// Commands that are explained on the page of another.
 const SHARED_PAGES: &[(&str, &str)] =
-    &[("undo", "restore"), ("prompts", "session"), ("disable", "enable"), ("hook", "enable")];
+    &[("undo", "op"), ("redo", "op"), ("prompts", "session"), ("disable", "enable"), ("hook", "enable")];
 
 /// Show a page of the manual, or install all of it
 ///

@@ -9,6 +9,7 @@ mod attribution;
 mod blame;
 mod call;
 mod color;
+mod command_line;
 mod commands;
 mod completions;
 mod config;
@@ -29,6 +30,7 @@ mod layout;
 mod list;
 mod man;
 mod names;
+mod op;
 mod output;
 mod phrase;
 mod progress;
@@ -42,6 +44,7 @@ mod show;
 mod status;
 mod tour;
 mod undo;
+mod undone;
 mod usage;
 mod verify;
 mod why;
@@ -50,6 +53,7 @@ use std::{ffi::OsString, process::ExitCode};
 
 use crate::error::Kind;
 use call::Call;
+use command_line::CommandLine;
 use commands::{Cli, Command};
 use exit::Exit;
 use output::Output;
@@ -58,7 +62,7 @@ use output::Output;
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let exit = match Cli::read(&arguments) {
-        Ok(cli) => run(cli),
+        Ok(cli) => run(cli, CommandLine::new(&arguments)),
         Err(error) if error.use_stderr() && hook::is_agents(&arguments) => {
             hook::excuse(&error.to_string());
             Exit::Done
@@ -68,8 +72,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     exit.into()
 }
 
-fn run(cli: Cli) -> Exit {
-    let mut call = Call::new(cli.globals);
+fn run(cli: Cli, line: CommandLine) -> Exit {
+    let mut call = Call::new(cli.globals, line);
     let is_agents = matches!(&cli.command, Command::Hook(hook) if hook.is_agents());
     let outcome = call.enter_directory().and_then(|()| cli.command.run(&mut call));
     call.print_notices();

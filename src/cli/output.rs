@@ -150,6 +150,13 @@ impl Output {
         layout::prose(line, columns).iter().try_for_each(|line| self.line(line))
     }
 
+    /// Prints a `field` such as `By:` and its `value` in a column; on a terminal, it is wrapped between words within that column.
+    pub(super) fn field(&mut self, field: &str, value: &str) -> Result<()> {
+        let line = format!("{field} {value}");
+        let columns = self.columns().unwrap_or(usize::MAX);
+        layout::wrap(&line, columns, layout::width(field) + 1).iter().try_for_each(|line| self.line(line))
+    }
+
     /// Prints `line`, which has a name that no blank may be taken from, unless the user asked for quiet.
     pub(super) fn row(&mut self, line: &str) -> Result<()> {
         if self.is_quiet { Ok(()) } else { self.line(line) }
@@ -275,9 +282,7 @@ pub(super) fn printable(text: impl AsRef<[u8]>) -> String {
 
 /// Returns each line of `text` after `prefix`; on a terminal, wrapped between words.
 fn prefixed(prefix: &str, text: &str) -> String {
-    let stderr = io::stderr();
-    let columns = if stderr.is_terminal() { columns_of(&stderr) } else { usize::MAX };
-    let room = columns.saturating_sub(prefix.len());
+    let room = stderr_columns().saturating_sub(prefix.len());
     let mut out = String::new();
     for line in text.lines().map(printable) {
         for part in layout::prose(&line, room) {
@@ -285,6 +290,12 @@ fn prefixed(prefix: &str, text: &str) -> String {
         }
     }
     out
+}
+
+/// Returns the columns of standard error, in which messages are wrapped: as many as they need where it is no terminal.
+pub(super) fn stderr_columns() -> usize {
+    let stderr = io::stderr();
+    if stderr.is_terminal() { columns_of(&stderr) } else { usize::MAX }
 }
 
 /// Returns `COLUMNS`, or the columns of `terminal`, or 80.

@@ -58,7 +58,7 @@ pub(super) struct Restore {
 pub(super) struct Format {
     /// Print the result as JSON
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     /// Print a letter (W, D, I, K, C, A, S) and a path for each path, both ended by NUL
     #[arg(short = 'z', conflicts_with = "json")]
     nul: bool,
@@ -68,6 +68,8 @@ pub(super) struct Format {
 const RESTORED: &str = "restored";
 /// What an undo says it has done.
 pub(super) const UNDONE: &str = "undone: restored";
+/// What a redo says it has done.
+pub(super) const REDONE: &str = "redone: restored";
 
 impl Restore {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
@@ -96,7 +98,7 @@ impl Restore {
         let restored = restore::restore(&context, &options);
         let restored = restored.map_err(|error| with_target_hint(error, "restore", &options.target))?;
         drop(progress);
-        let exit = self.format.print(&restored, RESTORED, call)?;
+        let exit = self.format.print(&restored, &restored, RESTORED, call)?;
         let entry = &options.target;
         if is_stash_entry(entry) && has_untracked(&context.repo, entry)? {
             call.out.hint(&format!("'git stash apply {entry}' also brings back the untracked files that were stashed"));
@@ -117,10 +119,16 @@ fn has_untracked(repo: &Repo, entry: &str) -> Result<bool> {
 }
 
 impl Format {
-    /// Prints what a restore did or would do; `verb` is what it is called.
-    pub(super) fn print(&self, restored: &Restored, verb: &str, call: &mut Call) -> Result<Exit> {
+    /// Prints what a restore did or would do, as JSON in the form of `json`; `verb` is what it is called.
+    pub(super) fn print(
+        &self,
+        restored: &Restored,
+        json: &impl serde::Serialize,
+        verb: &str,
+        call: &mut Call,
+    ) -> Result<Exit> {
         if self.json {
-            call.out.json(restored)?;
+            call.out.json(json)?;
         } else if self.nul {
             print_letters(restored, call)?;
         } else {
@@ -243,7 +251,8 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     }
     match &restored.pre_restore {
         Some(id) if !is_idle && !restored.dry_run => {
-            call.out.hint(&format!("'git checkpoint undo' goes back to {}", call.names.id(id)));
+            let command = if verb == UNDONE { "redo" } else { "undo" };
+            call.out.hint(&format!("'git checkpoint {command}' goes back to {}", call.names.id(id)));
         }
         _ => {}
     }
@@ -268,15 +277,16 @@ fn print_left(restored: &Restored, verb: &str, call: &mut Call) {
         };
         let paths = phrase::count(kept + committed, "path");
         call.out.warning(&match verb {
-            UNDONE => format!("nothing restored: {paths} changed since the restore"),
+            UNDONE | REDONE => format!("nothing restored: {paths} changed since the restore"),
             _ => format!("nothing restored: {who} {paths} since the checkpoint"),
         });
     }
     let id = call.names.id(&restored.target);
     let command = match verb {
         UNDONE if is_idle || restored.dry_run => "undo --all".to_owned(),
-        // An undo that has changed something would be undone itself by the next one.
-        UNDONE => format!("restore --all {id} -- <path>..."),
+        REDONE if is_idle || restored.dry_run => "redo --all".to_owned(),
+        // The next undo goes further back.
+        UNDONE | REDONE => format!("restore --all {id} -- <path>..."),
         _ => format!("restore --all {id}"),
     };
     let what = match (kept, committed) {

@@ -63,7 +63,7 @@ pub(super) struct Save {
 impl Save {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
-        let has_message = self.message.is_some();
+        let (has_message, is_marked) = (self.message.is_some(), self.verify);
         let options = save::SaveOptions {
             paths: self.hinted_paths(&context.repo)?,
             author: self.author(),
@@ -78,7 +78,7 @@ impl Save {
         if self.json {
             call.out.json(&saved)?;
         } else {
-            print(&saved, has_message, call)?;
+            print(&saved, has_message, is_marked, call)?;
         }
         Ok(Exit::Done)
     }
@@ -151,7 +151,7 @@ pub(super) fn warn_of_skipped(skipped: &[SkippedPath], call: &mut Call) {
     }
 }
 
-fn print(saved: &Saved, has_message: bool, call: &mut Call) -> Result<()> {
+fn print(saved: &Saved, has_message: bool, is_marked: bool, call: &mut Call) -> Result<()> {
     warn_of_skipped(&saved.skipped, call);
     warn_of_filters(&saved.unfiltered, call);
     match &saved.id {
@@ -163,7 +163,7 @@ fn print(saved: &Saved, has_message: bool, call: &mut Call) -> Result<()> {
         Some(id) => {
             let id = call.out.paint(phrase::ID, &call.names.id(id));
             let other = if saved.skipped.is_empty() { "" } else { "else " };
-            let verified = if saved.verified { "; it is verified now" } else { "" };
+            let verified = if saved.verified && is_marked { "; it is verified now" } else { "" };
             call.out.note(&format!("nothing {other}has changed since {id}{verified}"))
         }
         None if saved.base == Base::Unborn => {

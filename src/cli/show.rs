@@ -115,9 +115,9 @@ fn print_head(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
         call.out.paint(phrase::MARK, &format!(" [{}]", marks.join(", ")))
     };
     let id = call.out.paint(phrase::ID, &format!("checkpoint {}", checkpoint.id));
-    call.out.line(&format!("{id}{marks}"))?;
+    call.out.prose(&format!("{id}{marks}"))?;
     let moment = date_of((checkpoint.seconds, checkpoint.offset), call);
-    call.out.prose(&format!("By:       {}", phrase::origin(checkpoint)))?;
+    call.out.field("By:      ", &phrase::origin(checkpoint))?;
     call.out.line(&format!("Date:     {moment}"))?;
     call.out.line(&format!("Base:     {}", checkpoint.base))?;
     call.out.line(&format!("Before:   {}", checkpoint.before_id()))?;

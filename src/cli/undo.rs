@@ -1,34 +1,61 @@
-//! `git checkpoint undo`: reverses the last restore.
+//! `git checkpoint undo` and `git checkpoint redo`: take the last operation back, or the last undo.
 
 use super::{
     Exit,
     call::Call,
-    restore::{Format, UNDONE},
+    op::print_log,
+    restore::{Format, REDONE, UNDONE},
+    undone::{How, print},
 };
-use crate::{error::Result, ops::restore};
+use crate::{error::Result, ops::undo};
 
-/// Reverse the last restore
+/// Take the last operation back
 ///
-/// The paths that the last restore wrote or deleted become what they were before it. A path that was edited
-/// since is kept and listed, unless --all is given. An undo can be undone.
+/// The last of restore, reset, verify, prune, session adopt and session forget that is not undone yet; a second undo goes
+/// further back. What save and agents' hooks did is left alone. The paths that a restore wrote or deleted become what they were
+/// before it; one that was edited since is kept and listed, unless --all is given. If a ref has moved since, nothing is done.
 #[derive(clap::Args, Debug)]
 pub(super) struct Undo {
-    /// Also paths that were edited since the restore
-    #[arg(long)]
-    all: bool,
-    /// Say what would be done, and do nothing
-    #[arg(short = 'n', long)]
-    dry_run: bool,
+    #[command(flatten)]
+    how: How,
+    /// List the operations that undo and redo come to
+    #[arg(long, conflicts_with_all = ["all", "dry_run"])]
+    list: bool,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// Take the last undo back
+///
+/// A second redo goes further forward, until a new operation is done.
+#[derive(clap::Args, Debug)]
+pub(super) struct Redo {
+    #[command(flatten)]
+    how: How,
     #[command(flatten)]
     format: Format,
 }
 
 impl Undo {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        if self.list {
+            let context = call.context()?;
+            return print_log(&context, self.format.json, None, true, call);
+        }
         let context = call.writing_context()?;
         let progress = call.progress("undoing");
-        let restored = restore::undo(&context, &restore::UndoOptions { dry_run: self.dry_run, all: self.all })?;
+        let undone = undo::undo_last(&context, &self.how.options())?;
         drop(progress);
-        self.format.print(&restored, UNDONE, call)
+        print(&undone, &self.format, UNDONE, call)
+    }
+}
+
+impl Redo {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let progress = call.progress("redoing");
+        let undone = undo::redo(&context, &self.how.options())?;
+        drop(progress);
+        print(&undone, &self.format, REDONE, call)
     }
 }

@@ -7,7 +7,12 @@ use clap::{
     error::{ContextKind, ContextValue, ErrorKind},
 };
 
-use super::{Exit, commands::Cli, habits, man, output::Output};
+use super::{
+    Exit,
+    commands::Cli,
+    habits, layout, man,
+    output::{Output, stderr_columns},
+};
 
 /// Answers what clap could not parse into a command: a request for help, or a mistake.
 pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Output) -> Exit {
@@ -23,7 +28,7 @@ pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Out
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             out.stderr("error: need a command\n");
             // Of the command that has no action, that is its own help.
-            out.stderr(&with_spelled_usage(&error.render().to_string()));
+            out.stderr(&with_spelled_usage(&error.render().to_string(), stderr_columns()));
             Exit::Usage
         }
         kind => {
@@ -35,14 +40,15 @@ pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Out
             {
                 report.replace_range(at.., &usage_of(arguments));
             }
-            out.stderr(&in_gits_words(&with_spelled_usage(&report), habit.as_deref()));
+            out.stderr(&in_gits_words(&with_spelled_usage(&report, stderr_columns()), habit.as_deref()));
             Exit::Usage
         }
     }
 }
 
 fn print(error: &clap::Error, out: &mut Output) -> Exit {
-    let result = out.text(&with_spelled_usage(&error.render().to_string()));
+    let columns = out.columns().unwrap_or(usize::MAX);
+    let result = out.text(&with_spelled_usage(&error.render().to_string(), columns));
     match out.finish(result) {
         Err(error) => {
             out.error("fatal", &error);
@@ -68,12 +74,13 @@ fn spelled(line: &str) -> String {
     line.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns `text` with each usage in it spelled as git does.
-fn with_spelled_usage(text: &str) -> String {
+/// Returns `text` with each usage in it spelled as git does, in lines of `columns`.
+fn with_spelled_usage(text: &str, columns: usize) -> String {
+    const USAGE: &str = "Usage: ";
     let mut is_usage = false;
     let line = |line: &str| {
-        is_usage = line.starts_with("Usage: ") || is_usage && line.starts_with("       ");
-        if is_usage { spelled(line) } else { line.to_owned() }
+        is_usage = line.starts_with(USAGE) || is_usage && line.starts_with("       ");
+        if is_usage { layout::wrap(&spelled(line), columns, USAGE.len()).join("\n") } else { line.to_owned() }
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }

@@ -65,14 +65,15 @@ fn print(found: &Why, call: &mut Call) -> Result<()> {
     match (&found.commit, &found.subject) {
         (Some(commit), subject) => {
             let subject = subject.as_deref().map(printable).unwrap_or_default();
-            call.out.line(&format!("Commit:  {} {subject}", call.names.id(commit)))?;
+            let id = call.names.id(commit);
+            call.out.field("Commit: ", &format!("{id} {subject}"))?;
             call.out.line(&format!("Author:  {}", printable(found.author.as_deref().unwrap_or_default())))?;
             call.out.line(&format!("Date:    {}", found.time.as_deref().unwrap_or_default()))?;
         }
         (None, _) => call.out.line("Commit:  not committed yet")?,
     }
     let owner = call.out.paint(super::attribution::style(found.who.owner), &owner(found));
-    call.out.line(&format!("Owner:   {owner}"))?;
+    call.out.field("Owner:  ", &owner)?;
     if let Some(record) = &found.record {
         call.out.line(&format!("Record:  {record}"))?;
     }

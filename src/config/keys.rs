@@ -53,6 +53,8 @@ pub(crate) const KEYS: &[Key] = &[
     key("archive.keep-days", Count, Never),
     key("archive.keep-count", Count, Never),
     key("archive.max-size", Size, Never),
+    key("operations.keep-days", Count, Never),
+    key("operations.keep-count", Count, Never),
     key("transcript.store", Choice(&["full", "prompts", "none"]), Stricter(&["none", "prompts", "full"])),
     key("transcript.redact", Bool, Stricter(&["true", "false"])),
     key("transcript.max-size", Size, Free),

@@ -37,6 +37,8 @@ pub struct Settings {
     pub save: Save,
     /// `[archive]`
     pub archive: Archive,
+    /// `[operations]`
+    pub operations: Operations,
     /// `[transcript]`
     pub transcript: Transcript,
     /// `[attribution]`
@@ -85,6 +87,19 @@ pub struct Archive {
     /// The bytes they hold together.
     #[serde(deserialize_with = "value::size_limit")]
     pub max_size: Option<u64>,
+}
+
+/// How much the operation log keeps at least.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Operations {
+    /// The age in days.
+    #[serde(deserialize_with = "value::count_limit")]
+    pub keep_days: Option<u64>,
+    /// The number of operations.
+    #[serde(deserialize_with = "value::count_limit")]
+    pub keep_count: Option<u64>,
 }
 
 /// What records keep of a conversation.

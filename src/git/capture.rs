@@ -332,6 +332,7 @@ impl ForThread {
             // Threads read files of the worktree that a pass has found.
             own_directories: super::own_directories::OwnDirectories::default(),
             seen_head: std::cell::RefCell::default(),
+            recorder: super::recorder::Recorder::default(),
         }
     }
 }

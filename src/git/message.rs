@@ -205,6 +205,14 @@ fn write(file: &Path, text: &[u8]) -> Result<()> {
     std::fs::write(file, text).context(Kind::Internal, || format!("cannot write the message '{}'", file.display()))
 }
 
+/// Returns the lines of a message up to git's comments, without those at the end that are empty.
+pub(crate) fn text_of(message: &[u8]) -> Vec<&[u8]> {
+    let lines = message.lines().map(<[u8]>::trim_ascii_end).take_while(|line| !line.starts_with(b"#"));
+    let mut lines: Vec<&[u8]> = lines.collect();
+    lines.truncate(lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1));
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -52,6 +52,7 @@ pub(crate) mod named;
 mod nested;
 pub(crate) mod new_objects;
 pub(crate) mod objects;
+mod operation_log;
 pub(crate) mod own_directories;
 mod pack;
 pub(crate) mod patch_id;
@@ -63,8 +64,10 @@ pub(crate) mod process;
 #[cfg(test)]
 mod random;
 mod read_directory;
+pub(crate) mod read_operations;
 pub(crate) mod readable;
 pub(crate) mod readable_part;
+pub(crate) mod recorder;
 mod ref_files;
 mod ref_store;
 pub(crate) mod refs;

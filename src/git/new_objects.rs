@@ -241,6 +241,7 @@ impl Repo {
             ref_store: self.ref_store,
             honours_environment: self.honours_environment,
             seen_head: self.seen_head.clone(),
+            recorder: super::recorder::Recorder::default(),
             interrupt: self.interrupt.clone(),
             counter: std::sync::Arc::clone(&self.counter),
             packs: std::cell::OnceCell::new(),

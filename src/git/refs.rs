@@ -92,11 +92,16 @@ impl Repo {
         Ok(names)
     }
 
-    /// Carries out all of `updates` or none.
+    /// Carries out all of `updates` or none, and records them in the operation log.
     ///
     /// # Errors
     /// [`Kind::Race`] if a ref is not as expected or is locked by another process.
     pub fn update_refs(&self, updates: &[RefUpdate]) -> Result<()> {
+        self.update_and_record(updates)
+    }
+
+    /// Carries out all of `updates` or none.
+    pub(super) fn move_refs(&self, updates: &[RefUpdate]) -> Result<()> {
         self.remove_dead_locks();
         // A process that lists refs at this moment may see the object under neither name.
         for gone in updates.iter().filter(|update| update.new.is_none()) {

@@ -12,7 +12,7 @@ use gix::ObjectId;
 
 use super::{
     counter::Counter, environment, found_lock::FoundLock, interrupt::Interrupt, own_directories::OwnDirectories,
-    presence::may_exist, ref_store::RefStore, settled_packs::SettledPack,
+    presence::may_exist, recorder::Recorder, ref_store::RefStore, settled_packs::SettledPack,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -45,6 +45,8 @@ pub struct Repo {
     pub(super) skipped_refs: SkippedRefs,
     /// What HEAD was when the current operation first read it.
     pub(super) seen_head: std::cell::RefCell<Weak<SeenHead>>,
+    /// What the operation log will tell of the current operation.
+    pub(super) recorder: Recorder,
     /// Interrupts the current operation.
     pub(super) interrupt: Interrupt,
     /// Counts what the current operation has done.
@@ -145,6 +147,7 @@ impl Repo {
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),
+            recorder: Recorder::default(),
             interrupt: Interrupt::default(),
             counter: Arc::default(),
         })
@@ -167,6 +170,7 @@ impl Repo {
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),
+            recorder: Recorder::default(),
             interrupt: Interrupt::default(),
             counter: Arc::default(),
         })

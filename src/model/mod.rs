@@ -18,6 +18,8 @@ pub(crate) mod manifest;
 pub(crate) mod marks;
 pub(crate) mod moment;
 pub(crate) mod moved;
+pub(crate) mod operation;
+pub(crate) mod operation_stack;
 pub(crate) mod overlap;
 pub(crate) mod path_text;
 pub(crate) mod plan;

@@ -17,6 +17,8 @@ pub const VERIFIED: &str = "refs/checkpoints/verified/";
 pub const TAGS: &str = "refs/checkpoints/tags/";
 /// The namespace of refs that were fetched from remotes.
 pub const FETCHED: &str = "refs/checkpoints-remote/";
+/// The namespace of the operation logs. They are of this repository alone: no other clone can undo what they tell of.
+pub const OPERATIONS: &str = "refs/checkpoints/operations/";
 /// The log of records.
 pub const HISTORY: &str = "refs/checkpoints/history";
 /// The namespace of transcripts, one ref a month.
@@ -179,6 +181,33 @@ pub fn archived_at(name: &str) -> Option<i64> {
 /// Returns the ref of the last verified checkpoint of `worktree`.
 pub fn verified_ref(worktree: &BStr) -> String {
     format!("{VERIFIED}{}", encode_component(worktree))
+}
+
+/// Returns the ref of the operation log of `worktree`: its newest entry.
+pub fn operations_ref(worktree: &BStr) -> String {
+    format!("{OPERATIONS}{}", encode_component(worktree))
+}
+
+/// Returns the ref of the older part of that log. No encoded name has an `@`, so that a file and a directory never want the
+/// same name.
+pub fn older_operations_ref(worktree: &BStr) -> String {
+    format!("{}@/older", operations_ref(worktree))
+}
+
+/// Returns the worktree that the ref `name` of an operation log belongs to.
+pub fn worktree_of_operations(name: &str) -> Option<BString> {
+    let rest = name.strip_prefix(OPERATIONS)?;
+    decode_component(rest.split_once("@/").map_or(rest, |(worktree, _)| worktree))
+}
+
+/// Returns true if the ref `name` is of a log of records or transcripts, whose commits follow one another.
+pub fn is_log(name: &str) -> bool {
+    name == HISTORY || name.starts_with(TRANSCRIPTS)
+}
+
+/// Returns true if the operation log records the moves of the ref `name`.
+pub fn is_recorded(name: &str) -> bool {
+    name.starts_with(PREFIX) && !name.starts_with(OPERATIONS)
 }
 
 /// Returns the ref of the checkpoint that the user named `tag`.

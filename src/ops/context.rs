@@ -10,7 +10,7 @@ use super::locked::Locked;
 use crate::{
     config::Settings,
     error::Result,
-    git::Repo,
+    git::{Repo, recorder::PartLimits},
     model::{event::Event, set_aside::SetAside, turns::Turns},
     state::{
         self,
@@ -46,6 +46,12 @@ impl Context {
 
     /// Returns the context of `repo` with `settings`.
     pub(crate) fn new(repo: Repo, settings: Settings) -> Self {
+        const DAY: i64 = 24 * 60 * 60;
+        let days = settings.operations.keep_days.map(|days| i64::try_from(days).unwrap_or(i64::MAX));
+        repo.limit_operations(PartLimits {
+            count: settings.operations.keep_count,
+            seconds: days.map(|days| days.saturating_mul(DAY)),
+        });
         Self { repo, settings, subscribers: Vec::new(), broken: RefCell::default(), locked: RefCell::default() }
     }
 

@@ -33,6 +33,7 @@ use crate::{
     model::{
         checkpoint::Origin,
         head_move::LogEnd,
+        operation,
         refname::{Base, ShadowName},
         session::Session,
     },
@@ -61,6 +62,7 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     if worktree.has_followed_head() {
         return Ok(());
     }
+    let _way = repo.on_the_way(operation::FOLLOW);
     let now = Base::of_head(repo.head()?.id);
     let end = match reconcile(worktree) {
         Ok(end) => end,

@@ -54,7 +54,7 @@ pub(crate) fn hold_when_left(repo: &Repo, id: ObjectId, name: &str) -> Result<Op
 
 /// Returns true if no ref of ours leads to `id`, except perhaps `name`.
 fn is_last_ref(repo: &Repo, id: ObjectId, name: &str) -> Result<bool> {
-    let refs = repo.refs_below(refname::PREFIX)?.into_iter();
+    let refs = repo.refs_of_checkpoints()?.into_iter();
     let others = refs.filter(|(other, _)| other != name).map(|(_, tip)| tip).collect();
     // A checkpoint is older than its parent only if the clock was set back. Then, and where objects are missing, one ref too
     // many does no harm.

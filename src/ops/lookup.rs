@@ -207,7 +207,7 @@ fn tag(repo: &Repo, name: &str) -> Result<Option<ObjectId>> {
 /// Accepts any commit, reachable or not: to check that would mean to walk every chain.
 fn full_id(repo: &Repo, hex: &str) -> Result<ObjectId> {
     let id = ObjectId::from_hex(hex.as_bytes()).map_err(|_| no_match(hex))?;
-    let is_ours = || Ok::<_, Error>(repo.refs_below(refname::PREFIX)?.iter().any(|(_, tip)| *tip == id));
+    let is_ours = || Ok::<_, Error>(repo.refs_of_checkpoints()?.iter().any(|(_, tip)| *tip == id));
     match repo.is_commit(id) {
         Ok(true) if repo.can_read(id) => Ok(id),
         Ok(false) if repo.can_read(id) => Err(not_a_checkpoint(hex)),
@@ -250,7 +250,7 @@ fn ambiguous(repo: &Repo, hex: &str, candidates: &[Checkpoint]) -> Error {
 /// Returns the ids of all checkpoints of all worktrees, archived, tagged and verified ones included.
 fn reachable(repo: &Repo) -> Result<HashSet<ObjectId>> {
     let mut ids = HashSet::new();
-    for (_, tip) in repo.refs_below(refname::PREFIX)? {
+    for (_, tip) in repo.refs_of_checkpoints()? {
         // A chain that is broken holds what comes before the gap.
         for checkpoint in repo.chain(tip).take_while(Result::is_ok).flatten() {
             if !ids.insert(checkpoint.id) {

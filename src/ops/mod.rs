@@ -24,6 +24,7 @@ pub mod guard;
 pub mod history;
 pub(crate) mod hooks;
 pub(crate) mod lookup;
+pub mod operations;
 pub mod prune;
 pub(crate) mod records;
 pub mod reset;
@@ -33,6 +34,7 @@ pub(crate) mod salvage;
 pub(crate) mod save;
 pub mod sessions;
 pub mod status;
+pub mod undo;
 pub mod verify;
 pub(crate) mod why;
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     Context,
     chain::timeline::{self, Tip},
-    disk_usage,
+    disk_usage, operations,
 };
 use crate::{
     error::{Kind, Result},
@@ -82,6 +82,7 @@ pub struct Pruned {
 /// # Errors
 /// [`Kind::Race`] if the archive keeps changing.
 pub fn prune(context: &Context, options: &Options) -> Result<Pruned> {
+    context.repo.name_operation("prune");
     context.emit_failure("prune", try_prune(context, options))
 }
 
@@ -90,6 +91,7 @@ fn try_prune(context: &Context, options: &Options) -> Result<Pruned> {
     let mut attempt = 0;
     if !options.dry_run {
         context.repo.remove_dead_locks();
+        operations::forget_removed(&context.repo)?;
     }
     loop {
         attempt += 1;

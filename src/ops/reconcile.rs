@@ -218,14 +218,14 @@ fn apply(
     match effect {
         Effect::Condense(moved) | Effect::Link(moved) => {
             let made = Made::by(&worktree.repo, &moved)?;
-            let note = note_of(worktree, &made, &moved, prepared)?;
+            let (note, perhaps) = note_of(worktree, &made, &moved, prepared)?;
             emit_if_damaged(worktree, condense::link_existing(worktree, &made, &note))?;
             if matches!(effect, Effect::Condense(_)) {
                 let started = patch_id.take_if(|(commit, _)| *commit == made.commit).map(|(_, started)| started);
                 condense::condense(worktree, &made, &note, started)?;
             }
             if made.kind.is_plain_commit() {
-                emit_if_damaged(worktree, condense::record_of_person(worktree, &made))?;
+                emit_if_damaged(worktree, condense::record_of_person(worktree, &made, &perhaps))?;
             }
             done.push(note);
         }
@@ -250,7 +250,14 @@ fn emit_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
 
 /// Returns the entry of `commit.toml` that a hook wrote for the commit of `moved`. If there is none, returns a new entry. Unless
 /// the commit is a merge, the new entry lists the records whose work the commit repeats.
-fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Prepared) -> Result<CommitNote> {
+///
+/// Also returns the records of which the commit has too little to be sure.
+fn note_of(
+    worktree: &Worktree<'_>,
+    made: &Made,
+    moved: &HeadMove,
+    prepared: &Prepared,
+) -> Result<(CommitNote, Vec<RecordId>)> {
     let repo = &worktree.repo;
     let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
     let is_named = |note: &&CommitNote| note.reserved_id().is_some_and(|id| named.contains(&id));
@@ -261,16 +268,22 @@ fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Pr
     // from a `git commit` that the user aborted.
     let is_prepared = |note: &&CommitNote| made.kind.is_plain_commit() || note.copied.is_some();
     let on_head = || prepared.on(&moved.from.to_string()).filter(may_be).filter(is_prepared);
-    if let Some(note) = prepared.commits.iter().find(is_named).or_else(on_head) {
-        return Ok(note.clone());
-    }
-    let mut note = CommitNote { head: moved.from.to_string(), ..CommitNote::default() };
-    if repo.parents_of(made.commit)?.len() < 2 {
-        let reused = recorded::records_again_in(worktree, made.base.commit_id(), made.commit);
-        let noted = reused.map(|ids| note.reused = ids.iter().map(ToString::to_string).collect());
+    let prepared = prepared.commits.iter().find(is_named).or_else(on_head);
+    let mut note =
+        prepared.cloned().unwrap_or_else(|| CommitNote { head: moved.from.to_string(), ..CommitNote::default() });
+    let mut perhaps = Vec::new();
+    // A hook that has found work does not leave any doubt.
+    if note.is_plain() && repo.parents_of(made.commit)?.len() < 2 {
+        let again = recorded::records_again_in(worktree, made.base.commit_id(), made.commit);
+        let noted = again.map(|again| {
+            if prepared.is_none() {
+                note.reused = again.certain.iter().map(ToString::to_string).collect();
+            }
+            perhaps = again.perhaps;
+        });
         emit_if_damaged(worktree, noted)?;
     }
-    Ok(note)
+    Ok((note, perhaps))
 }
 
 /// Decides which commits take work of shadows.

@@ -114,6 +114,7 @@ pub struct Archived {
 /// # Errors
 /// [`Kind::Refused`] if there is none, or if a session has an open turn on it.
 pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
+    context.repo.name_operation("reset");
     context.emit_failure("reset", set_aside(context, options))
 }
 
@@ -265,6 +266,7 @@ fn short(archive: &str) -> &str {
 /// # Errors
 /// [`Kind::Refused`] if a live shadow is in its place, or if it belongs to another worktree.
 pub fn restore_archived(context: &Context, text: &str) -> Result<ResetDone> {
+    context.repo.name_operation("reset");
     context.emit_failure("restore-archived", bring_back(context, text))
 }
 

@@ -11,6 +11,7 @@ mod copies;
 mod head;
 pub(crate) mod kept;
 mod known;
+mod logs;
 mod others;
 mod survey;
 
@@ -30,6 +31,7 @@ use crate::{
     git::{Repo, readable::Reader, refs::RefUpdate},
     model::{
         event::Event,
+        operation,
         refname::{self, Base},
         set_aside::SetAside,
     },
@@ -39,6 +41,7 @@ use copies::{Copier, Copies};
 
 pub(crate) use blank::{Blank, set_all_blank_aside};
 pub(crate) use head::refuse_without_head;
+pub(crate) use logs::{MendedLog, mend_logs};
 pub(crate) use others::{Fate, mend_refs};
 pub(crate) use survey::{Damage, Survey};
 
@@ -60,6 +63,7 @@ pub(crate) enum Look {
 /// the one on the commit where HEAD was when we last looked.
 pub(crate) fn set_broken_aside(worktree: &Worktree<'_>, look: Look) -> Result<Vec<SetAside>> {
     let repo = &worktree.repo;
+    let _way = repo.on_the_way(operation::REPAIR);
     kept::bring_back(worktree)?;
     blank::set_blank_aside(worktree)?;
     let mut bases = vec![Base::of_head(repo.head()?.id)];
@@ -113,6 +117,7 @@ pub(crate) fn set_aside(worktree: &Worktree<'_>, live: &Live, look: Look) -> Res
         return Ok(None);
     }
     repo.distrust_objects();
+    let _way = repo.on_the_way(operation::REPAIR);
     let replacement = copier.replacement_of(live.id, Some(&live.name))?;
     if replacement.id == Some(live.id) {
         return Ok(None);
@@ -159,6 +164,9 @@ fn clean_up(context: &Context, copies: &Copies, reader: &Reader<'_>) -> Result<(
     }
     // The cache may say that a lost object is stored.
     drop(std::fs::remove_file(cache_path(repo)?));
+    if let Err(error) = logs::mend_logs(repo) {
+        tracing::warn!(%error, "the operation log leads to objects that are damaged");
+    }
     if let Err(error) = follow_copies(repo, copies) {
         tracing::warn!(%error, "the journal of the last restore names checkpoints that git may remove");
     }

@@ -44,6 +44,7 @@ pub(crate) use super::{
 /// directory; [`Kind::Race`] if another process holds the lock for too long, or removes objects that the save needs. An id is
 /// returned only when a ref leads to the checkpoint and all its new objects are stored.
 pub fn save(context: &Context, options: &SaveOptions) -> Result<Saved> {
+    context.repo.name_operation("save");
     let session = if let Author::Is(origin) = &options.author { origin.session.as_deref() } else { None };
     let checked = session.map_or(Ok(()), check_id);
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {

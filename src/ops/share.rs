@@ -31,7 +31,27 @@ pub(crate) struct Share {
     is_exact: bool,
 }
 
+/// How much of a work has to be in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Least {
+    /// One line, however common: enough for a doubt, if git says that the work may be there.
+    Line,
+    /// As [`Share::is_any`].
+    Any,
+    /// As [`Share::is_half`].
+    Half,
+}
+
 impl Share {
+    /// Returns true if the file contains so much of the work.
+    pub(crate) fn is(self, least: Least) -> bool {
+        match least {
+            Least::Line => self.is_exact || self.held > 0,
+            Least::Any => self.is_any(),
+            Least::Half => self.is_half(),
+        }
+    }
+
     /// Returns true if the file contains some of the work: enough evidence if git says that the work may be there.
     pub(crate) fn is_any(self) -> bool {
         self.is_exact || self.held * 2 > self.total || self.letters >= TELLING

@@ -21,6 +21,12 @@ pub(crate) fn wants_verification(context: &Context) -> Result<bool> {
     marker.try_exists().context(Kind::Internal, || format!("cannot look for '{}'", marker.display()))
 }
 
+/// Lets the next save become the verified checkpoint, or not.
+pub(crate) fn set_marker(context: &Context, wanted: bool) -> Result<()> {
+    context.repo.note_marker(wants_verification(context)?, wanted);
+    if wanted { state::replace_file(&marker(context), b"") } else { satisfied(context) }
+}
+
 /// Notes that a checkpoint was marked.
 pub(crate) fn satisfied(context: &Context) -> Result<()> {
     match std::fs::remove_file(marker(context)) {
@@ -38,13 +44,14 @@ pub(crate) fn marked(repo: &Repo) -> Result<Option<ObjectId>> {
 
 /// Makes the checkpoint `id` the verified one, as the user wants it. Returns the one that was verified before.
 pub(crate) fn mark_by_hand(context: &Context, id: ObjectId) -> Result<Option<ObjectId>> {
+    context.repo.note_marker(wants_verification(context)?, false);
     let previous = set(context, Some(id))?;
     satisfied(context)?;
     context.emit(&Event::Verify { id: Some(id.to_string()) });
     Ok(previous)
 }
 
-pub(super) fn marker(context: &Context) -> PathBuf {
+fn marker(context: &Context) -> PathBuf {
     state::directory(context.repo.git_dir()).join("verify-next")
 }
 
@@ -55,7 +62,8 @@ pub(super) fn set(context: &Context, new: Option<ObjectId>) -> Result<Option<Obj
     loop {
         let old = context.repo.find_ref(&name)?;
         if old == new {
-            return Ok(old);
+            // The note about the next checkpoint may have changed.
+            return context.repo.update_refs(&[]).map(|()| old);
         }
         attempt += 1;
         let held = old.map_or(Ok(None), |left| hold_when_left(&context.repo, left, &name))?;

@@ -8,12 +8,11 @@ use super::{
     follow::lock_and_follow,
     lookup,
     start::start,
-    verified_mark::{mark_by_hand, marked, marker, set},
+    verified_mark::{mark_by_hand, marked, set, set_marker},
 };
 use crate::{
     error::Result,
     model::{event::Event, id_text, moment},
-    state,
 };
 
 /// A verified checkpoint. Serializes to what `verify --json` prints.
@@ -56,6 +55,7 @@ pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
     describe(context, resolve()?)?;
     // A save that runs at the same time may look for the note of `reset`, or remove it. If HEAD has moved, `@` is another
     // checkpoint than before.
+    context.repo.name_operation("verify");
     let _worktree = lock_and_follow(context)?;
     let id = resolve()?;
     let mut verified = describe(context, id)?;
@@ -74,10 +74,11 @@ pub fn show(context: &Context) -> Result<Option<Verified>> {
 
 /// Takes the mark away, so that the next checkpoint that a person saves becomes the verified one.
 pub fn reset(context: &Context) -> Result<Unverified> {
+    context.repo.name_operation("verify");
     // A save in between would take the note for its own, and lose its mark.
     let _worktree = lock_and_follow(context)?;
     // The note first: after a crash between both, the next checkpoint is verified, as was asked for.
-    state::replace_file(&marker(context), b"")?;
+    set_marker(context, true)?;
     let previous = context.emit_failure("verify", set(context, None))?;
     context.emit(&Event::Verify { id: None });
     Ok(Unverified { version: 1, previous })

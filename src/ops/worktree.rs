@@ -44,6 +44,7 @@ impl<'c> Worktree<'c> {
     /// # Errors
     /// If `turns.toml` cannot be read for a passing reason: an I/O error, or no memory or file descriptors left.
     pub(super) fn new(context: &'c Context, lock: Lock) -> Result<Self> {
+        context.repo.next_operation();
         let locked = Arc::new(Locked::new(&context.repo, lock)?);
         context.lock_by(&locked);
         Ok(Self { context, locked, reconciled: OnceCell::new(), has_followed_head: Cell::default() })

@@ -152,14 +152,24 @@ impl Journal {
                  'mv {from} {to}'"
             ))
         };
-        let stored: Stored = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-        Self::try_from(stored).map(Some).map_err(damaged)
+        Self::parse(&text).map(Some).map_err(damaged)
+    }
+
+    /// Returns the journal that is stored as `text`, or what is wrong with it.
+    pub fn parse(text: &[u8]) -> Result<Self, String> {
+        let stored: Stored = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        Self::try_from(stored)
+    }
+
+    /// Returns the journal as it is stored.
+    pub fn to_text(&self) -> Vec<u8> {
+        serde_json::to_vec(&Stored::from(self)).expect("strings, numbers and lists")
     }
 
     /// Replaces the journal of the worktree with git directory `git_dir` by this one.
     pub fn write(&self, git_dir: &Path) -> Result<()> {
         super::ensure_directory(git_dir)?;
-        let text = serde_json::to_vec(&Stored::from(self)).expect("strings, numbers and lists");
+        let text = self.to_text();
         let replace = match self.progress {
             // Nothing of the worktree may be overwritten before it is known what.
             Progress::Applying => super::replace_file_durably,

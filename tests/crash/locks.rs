@@ -141,8 +141,13 @@ fn killed_prune() -> World {
     let line = [program(), "prune", "-q", "--keep", "0"];
     let died = run(&world, &line, "refs:after-packed-lock");
     assert_eq!(died.status.signal(), Some(SIGABRT), "{}", described(&died));
-    assert_eq!(locks(&world).len(), 3, "two refs, and the packed ones");
+    assert_eq!(locks(&world).len(), 4, "two refs, the operation log, and the packed refs");
     world
+}
+
+/// Removes the lock of the operation log: while another program holds it, no command of this worktree moves a ref.
+fn free_the_log(world: &World) {
+    fs::remove_file(world.repo().join(".git/refs/checkpoints/operations/main.lock")).expect("it is there");
 }
 
 #[rstest::rstest]
@@ -178,7 +183,7 @@ fn doctor_names_the_locks_of_a_killed_process_and_removes_them_if_asked() {
     }
     assert_eq!(locks(&world), before, "only named");
     let fixed = described(&world.checkpoint(&["doctor", "--fix"]));
-    assert_eq!(fixed.matches("fixed: ").count(), 3, "{fixed}");
+    assert_eq!(fixed.matches("fixed: ").count(), 4, "{fixed}");
     assert_eq!(world.leftovers(), Vec::<PathBuf>::new());
     assert_free(&world, "doctor --fix");
     world.done(&["doctor"]);
@@ -193,14 +198,17 @@ fn the_locks_of_a_living_process_stay() {
     let child = world.start_with(&["prune", "--keep", "0"], "stop@refs:after-packed-lock");
     crate::support::processes::halted(&child);
     let before = locks(&world);
-    assert_eq!(before.len(), 3);
-    change(&world, 2);
-    world.done(&["save", "-q"]);
+    assert_eq!(before.len(), 4);
+    world.write("f", "changed\n");
+    // It waits in vain for the lock of the operation log.
+    let said = described(&world.checkpoint(&["save", "-q"]));
+    assert!(said.contains("cannot lock 'refs/checkpoints/operations/main'"), "{said}");
     world.done(&["doctor", "--fix"]);
     assert_eq!(locks(&world), before);
     crate::support::processes::signal(&child, "CONT");
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{}", described(&output));
+    world.done(&["save", "-q"]);
     assert_eq!(world.leftovers(), Vec::<PathBuf>::new());
 }
 
@@ -208,6 +216,7 @@ fn the_locks_of_a_living_process_stay() {
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
 fn a_lock_that_another_has_made_in_place_of_ours_stays() {
     let world = killed_prune();
+    free_the_log(&world);
     let ours = locks(&world);
     for path in &ours {
         // By the same name, and with the same content.
@@ -253,7 +262,7 @@ fn the_next_command_finishes_a_killed_removal_of_locks(
     let line = [program(), "doctor", "--fix"];
     let died = run(&world, &line, &format!("refs:{step}-unlock:{nth}"));
     assert_eq!(died.status.signal(), Some(SIGABRT), "{}", described(&died));
-    let left = if step == "before" { 4 - nth } else { 3 - nth };
+    let left = if step == "before" { 5 - nth } else { 4 - nth };
     assert_eq!(locks(&world).len(), left, "before the next command");
     change(&world, 2);
     world.done(&["save", "-q"]);
@@ -265,6 +274,7 @@ fn the_next_command_finishes_a_killed_removal_of_locks(
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
 fn a_lock_from_another_host_is_named_and_stays() {
     let world = killed_prune();
+    free_the_log(&world);
     let before = locks(&world);
     for note in fs::read_dir(world.repo().join(".git/checkpoint/locks")).expect("there").flatten() {
         let name = note.file_name().into_string().expect("plain");

@@ -126,6 +126,17 @@ fn one_commit_of_two_with_more_in_it() {
     assert_eq!(by(&rewritten_by(script).1), found("blob", "blob"));
 }
 
+/// Half of the agents' work in one file is enough, as elsewhere.
+#[test]
+fn one_of_three_files() {
+    const THREE: &str = "3333333333333333";
+    let world = world();
+    world.sh("for it in c d e; do printf '%s\\n%s again\\n' $it $it >$it; done; git add -A; git commit -qm three");
+    world.append(vec![record_of(&world, "HEAD", THREE)], Vec::new());
+    world.sh("git reset -q --soft HEAD~1; git rm -qf d e; git commit -qm 'one of three'");
+    assert_eq!(by(&look(&world, false, true)), [(THREE.to_owned(), "blob")]);
+}
+
 #[test]
 fn a_record_whose_commit_is_gone_is_a_note() {
     let world = world();

@@ -150,7 +150,8 @@ fn a_pack_without_an_index_gets_one() {
     world.done(&["save"]);
     let pack = world.sh("echo .git/objects/pack/$(head -1 .git/checkpoint/packs)").trim().to_owned();
     world.sh(&format!("rm -f {pack}.idx && touch -d '2 hours ago' {pack}.pack"));
-    for save in 0..8 {
+    // Later, a save packs all of them into one.
+    for save in 0..6 {
         world.sh(&format!("for i in $(seq 20); do echo {save} $i >g$i; done"));
         world.done(&["save"]);
     }

@@ -26,6 +26,8 @@ mod interrupt;
 mod lookup;
 mod message;
 mod names;
+mod operations;
+mod operations_random;
 mod own_directories;
 mod prune;
 mod readers;

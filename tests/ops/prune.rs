@@ -86,7 +86,8 @@ fn age_count_and_bytes_can_be_given() {
     assert_eq!(reasons(&by_size), [(tips[2], Why::Size), (tips[3], Why::Size)]);
     let by_age = prune(&world, &Options { older_than: Some(0), ..Options::default() });
     assert_eq!(reasons(&by_age), [(tips[4], Why::Age)]);
-    let live = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/"]);
+    let live =
+        world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/", "refs/checkpoints/archive/"]);
     assert_eq!(live.lines().count(), 1, "the live shadow stays: {live}");
 }
 

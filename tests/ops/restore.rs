@@ -57,7 +57,7 @@ fn unsaved_work_is_saved_first_and_undo_brings_it_back() {
     assert_eq!(picture(&undone), ["+f", "+untracked"]);
     assert_eq!(Some(undone.target), restored.pre_restore);
     assert_eq!(stage.disk(), unsaved);
-    assert_eq!(picture(&stage.undo()), ["+f", "-untracked"], "undoing the undo restores again");
+    assert_eq!(picture(&stage.redo()), ["+f", "-untracked"], "redo restores again");
     assert_eq!(stage.read("f"), "one\n");
     stage.undo();
     assert_eq!(stage.disk(), unsaved);

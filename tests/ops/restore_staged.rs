@@ -37,7 +37,7 @@ fn the_staged_tree_comes_back_and_goes_again() {
     stage.undo();
     assert_eq!(index(&stage), later, "what only the index held is back");
     assert_eq!(stage.git(&["show", ":other"]), "only in the index\n");
-    stage.undo();
+    stage.redo();
     assert_eq!(index(&stage), at_a);
     stage.untouchables();
 }

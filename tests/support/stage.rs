@@ -9,7 +9,8 @@ use std::{
 
 use bstr::{BString, ByteSlice as _};
 use git_checkpoint::{
-    Author, Context, Event, Origin, RestoreOptions, Restored, SaveOptions, Subscriber, UndoOptions, restore, undo,
+    Author, Context, Event, Origin, RestoreOptions, Restored, SaveOptions, Subscriber, UndoOptions, restore,
+    testing::ops::undo::redo, undo,
 };
 use gix::ObjectId;
 
@@ -87,6 +88,11 @@ impl Stage {
 
     pub(crate) fn undo(&self) -> Restored {
         undo(&self.context, &UndoOptions::default()).expect("undone")
+    }
+
+    /// Takes the last undo back.
+    pub(crate) fn redo(&self) -> Restored {
+        redo(&self.context, &UndoOptions::default()).expect("redone").restored.expect("files were changed")
     }
 
     /// Checks that the repository is sound, and returns what must not move: HEAD, branches, stash, index.

@@ -106,7 +106,10 @@ impl Named {
         for turn in &shown.turns {
             let mut prompts = shown.prompts.iter().filter(|prompt| prompt.turn == turn.turn).peekable();
             let name = turn.name.clone().unwrap_or_else(|| format!("turn {}", turn.turn));
-            let name = printable(&name);
+            let name = match name.rsplit_once('@') {
+                Some((id, turn)) => format!("{}@{}", phrase::session_id(id, call.out.columns()), printable(turn)),
+                None => printable(&name),
+            };
             let used = layout::width(&name);
             let name = call.out.paint(phrase::ID, &name);
             if prompts.peek().is_none() {

@@ -11,10 +11,11 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    super::{Context, chain::shadows, condense::has_work_on, known_base::known_base},
+    super::Context,
     authors::Authors,
     recorded::{Recorded, Records},
     text::Text,
+    unseen::unseen_commits,
 };
 use crate::{
     error::Result,
@@ -30,7 +31,7 @@ use crate::{
         contributor::Contributor,
         inferred,
         record::RecordId,
-        refname::{self, Base},
+        refname,
     },
     state,
 };
@@ -77,37 +78,6 @@ struct Facts {
     seconds: i64,
     committer: String,
     message: BString,
-}
-
-/// Returns the commits that were made on uncommitted work of a session since we last looked at HEAD.
-fn unseen_commits(context: &Context) -> Result<HashSet<ObjectId>> {
-    let repo = &context.repo;
-    let head = repo.head()?.id;
-    let known = known_base(context).filter(|known| *known != Base::of_head(head));
-    let Some(known) = known.filter(|known| has_work_on(repo, *known).unwrap_or(false)) else {
-        return Ok(HashSet::new());
-    };
-    // A broken shadow is no evidence.
-    let Ok(Some(last)) = shadows::latest_on(repo, known) else { return Ok(HashSet::new()) };
-    let mut unseen = commits_since(repo, head, last.seconds)?;
-    if let Base::Commit(known) = known {
-        // Of two commits in one second, the clock does not say which is older: what `known` builds on was made before the work.
-        for seen in commits_since(repo, Some(known), last.seconds).unwrap_or_default() {
-            unseen.remove(&seen);
-        }
-    }
-    Ok(unseen)
-}
-
-/// Returns `commit` and its first parents, down to the first that is older than `seconds`.
-fn commits_since(repo: &Repo, commit: Option<ObjectId>, seconds: i64) -> Result<HashSet<ObjectId>> {
-    let (mut found, mut next) = (HashSet::new(), commit);
-    while let Some(commit) = next {
-        let Some((parent, _)) = repo.parent_and_time(commit)?.filter(|(_, made)| *made >= seconds) else { break };
-        found.insert(commit);
-        next = parent;
-    }
-    Ok(found)
 }
 
 /// Attributes commits one by one, and caches what it has read.

@@ -18,6 +18,7 @@ mod recorded;
 mod report;
 mod text;
 mod unsaved;
+mod unseen;
 mod who;
 mod worktree;
 

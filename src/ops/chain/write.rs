@@ -73,6 +73,9 @@ pub(crate) fn take(
     if !stashed.is_empty() && !worktree.turns().entries.is_empty() {
         worktree.edit_turns(|turns| turns.stashed = stashed.iter().map(ToString::to_string).collect());
     }
+    if let Some(session) = &origin.session {
+        repo.note_session_of_operation(session);
+    }
     move_refs(worktree, shadow, id, request.verify)?;
     state::failpoint::hit("save:after-refs");
     tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: moved");

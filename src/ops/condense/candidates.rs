@@ -109,7 +109,7 @@ pub(crate) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<
     let mut found = Vec::new();
     let waiting =
         if with_waiting { waiting(repo, &ShadowName::of_worktree(base, repo.worktree_id()))? } else { Vec::new() };
-    for Waiting { tip, checkpoint } in waiting.into_iter().rev() {
+    for Waiting { tip, checkpoint, .. } in waiting.into_iter().rev() {
         found.extend(Candidate::of(repo, tip, checkpoint, false)?);
     }
     let Some(LiveShadows { latest, shadows, beside }) = on_base else { return Ok(found) };
@@ -138,10 +138,10 @@ impl Candidate {
         }
     }
 
-    /// Returns the shadow `waiting`, whose work was in a commit that a reset removed from HEAD.
+    /// Returns the shadow `waiting`, whose work was in a commit that HEAD does not have any more.
     pub(super) fn taken_back(repo: &Repo, waiting: Waiting) -> Result<Option<Self>> {
         let candidate = Self::of(repo, waiting.tip, waiting.checkpoint, false)?;
-        Ok(candidate.map(|candidate| Self { is_taken_back: true, ..candidate }))
+        Ok(candidate.map(|candidate| Self { is_taken_back: waiting.is_reset, ..candidate }))
     }
 
     /// Returns true if an agent contributed, or may have. Carried-forward checkpoints name the agent whose work they carry.

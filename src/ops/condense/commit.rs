@@ -1,7 +1,7 @@
 //! Condenses one commit: writes the record of the work that it took, links the commit to existing records, and carries the rest
 //! of the work forward.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, rc::Rc};
 
 use bstr::BString;
 use gix::ObjectId;
@@ -38,7 +38,7 @@ use crate::{
             Shadow,
             carry_forward::{Aim, LiveShadows, Rest},
         },
-        provenance::{covered, recorded, replay::Work, step::Step},
+        provenance::{covered, doubt::doubtful_lines, recorded, replay::Work, step::Step},
         records::{self, Additions},
         rewrite,
         session_info::open_turns,
@@ -170,17 +170,28 @@ fn record_work(
     Ok(found)
 }
 
-/// Makes a record of a person's commit, which takes no work of a session, if commands like `blame` would otherwise take the
-/// commit for a copy of a commit with a record. They would if an agent and a person make the same change, and the person commits
-/// it again after a reset or by an amend: by its dates, the new commit may be a copy of the agent's commit.
-pub(crate) fn record_of_person(worktree: &Worktree<'_>, made: &Made) -> Result<()> {
+/// Makes a record of a person's commit, which takes no work of a session, in two cases:
+/// - Commands like `blame` would otherwise take the commit for a copy of a commit with a record. They would if an agent and a person
+///   make the same change, and the person commits it again after a reset or by an amend: by its dates, the new commit may be a copy
+///   of the agent's commit.
+/// - It has some lines of the records `perhaps`, too few to tell that they come from there: their author is unknown.
+pub(crate) fn record_of_person(worktree: &Worktree<'_>, made: &Made, perhaps: &[RecordId]) -> Result<()> {
     let repo = &worktree.repo;
-    if !recorded::is_mistakable(worktree, made.base.commit_id(), made.commit, made.amended())? {
+    let is_mistakable = recorded::is_mistakable(worktree, made.base.commit_id(), made.commit, made.amended())?;
+    let is_doubtful = !perhaps.is_empty() && records::of_commit(repo, made.commit)?.is_empty();
+    if !is_mistakable && !is_doubtful {
         return Ok(());
     }
     let id = free_id(repo, made, &[])?;
     let committed = repo.detect_renames(made.changes(repo)?)?;
-    let steps = [Step::new(Origin::default(), committed.clone())];
+    let mut step = Step::new(Origin::default(), committed.clone());
+    if is_doubtful {
+        step.moved = doubtful_lines(repo, &committed, perhaps)?.map(Rc::new);
+    }
+    if !is_mistakable && step.moved.is_none() {
+        return Ok(());
+    }
+    let steps = [step];
     let work = Work::of(repo, &steps, &committed, &mut Counting::usual(repo))?;
     let patch_id = repo.start_patch_ids(&[made.commit])?;
     let (new, _) = record::build(worktree, made, id, &committed, (&work, &steps), patch_id)?;

@@ -128,6 +128,15 @@ fn copied(repo: &Repo, name: &str) -> Result<String> {
     Ok(words.to_owned())
 }
 
+/// Returns the message about an operation log that was mended.
+fn mended(log: &salvage::MendedLog) -> String {
+    let cut = if log.is_cut { ", and the earlier ones are lost" } else { "" };
+    match log.entries {
+        0 => "none of its operations can be read; the log begins anew".to_owned(),
+        entries => format!("the latest {entries} operations can be read{cut}; what is damaged cannot be undone"),
+    }
+}
+
 fn look(context: &Context) -> Result<Vec<Problem>> {
     let mut problems = checks::refs(&context.repo)?;
     problems.extend(objects::objects(&context.repo)?);
@@ -164,6 +173,10 @@ fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>
         tracing::warn!(%error, "cannot store again what the files still have");
     }
     let fates = if is_partial { Vec::new() } else { salvage::mend_refs(&worktree)? };
+    let logs = if is_partial { Vec::new() } else { salvage::mend_logs(&context.repo)? };
+    for log in logs {
+        words.push((log.name.clone(), mended(&log)));
+    }
     for (name, fate) in fates {
         let held = match fate {
             Fate::Mended(now) if now == name => copied(&context.repo, &name)?,

@@ -130,6 +130,9 @@ pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool, missing: &[ObjectI
             "'git checkpoint doctor --fix' in the worktree '{}' sets aside what can be read of it",
             path_text::printable(shadow.worktree.as_bstr())
         ),
+        None if name.starts_with(refname::OPERATIONS) => {
+            "'git checkpoint doctor --fix' keeps the operations that can be read".to_owned()
+        }
         None if name.starts_with(refname::ARCHIVE) => format!(
             "fetch or copy the objects from where they still are, or let 'git checkpoint doctor --fix' keep what can be \
              read; {give_up}"

@@ -39,9 +39,14 @@ pub(super) fn objects(repo: &Repo) -> Result<Vec<Problem>> {
             Problem::new("objects-unknown", refname::PREFIX, message).hint("'git fsck' says what is wrong"),
         ]);
     }
+    // An operation log leads to what the other refs led to before.
+    let (tips, logs): (Vec<_>, Vec<_>) = tips.into_iter().partition(|(name, _)| refname::is_recorded(name));
     let mut damaged = Vec::new();
     find(repo, &tips, &mut damaged)?;
     find_unreadable(repo, &tips, &mut damaged);
+    if damaged.is_empty() {
+        find(repo, &logs, &mut damaged)?;
+    }
     let left = damaged.len().saturating_sub(MOST_NAMED);
     let mut problems: Vec<Problem> = damaged.into_iter().take(MOST_NAMED).collect();
     if left > 0 {

@@ -20,6 +20,7 @@ use crate::{
     },
     ops::{
         Context,
+        provenance::recorded::is_in,
         records::{self, Additions, Log},
     },
 };
@@ -48,7 +49,7 @@ pub(super) fn relink(context: &Context, survey: &Survey) -> Result<Vec<Relinked>
         lost.retain(|record| !found.iter().any(|relinked| relinked.record == record.id));
         context.check_interrupt()?;
         if !lost.is_empty() {
-            for relinked in search(repo, survey, &lost)? {
+            for relinked in search(context, survey, &lost)? {
                 // Somebody may have made the same change before.
                 let is_older = records::is_older(repo, relinked.commit, &survey.records[&relinked.record])?;
                 found.extend((!is_older).then_some(relinked));
@@ -80,7 +81,7 @@ fn by_trailer(survey: &Survey) -> Vec<Relinked> {
 }
 
 /// A message, an author or an ancestor was changed, but no content.
-fn by_tree(repo: &Repo, survey: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
+fn by_tree(context: &Context, survey: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
     let mut wanted: HashMap<ObjectId, Vec<&Record>> = HashMap::new();
     for record in lost {
         wanted.entry(record.tree).or_default().push(record);
@@ -88,7 +89,7 @@ fn by_tree(repo: &Repo, survey: &Survey, lost: &[&Record]) -> Result<Vec<Relinke
     let mut found = Vec::new();
     for commit in &survey.reachable {
         for record in wanted.get(&commit.tree_id).into_iter().flatten() {
-            if has_same_parent(repo, record, commit.parent_id)? {
+            if has_same_parent(&context.repo, record, commit.parent_id)? {
                 found.push(Relinked { record: record.id, commit: commit.id, by: "tree" });
             }
         }
@@ -120,7 +121,8 @@ fn candidates(repo: &Repo, lost: &[&Record]) -> Result<Vec<ObjectId>> {
 }
 
 /// The same change somewhere else.
-fn by_patch(repo: &Repo, _: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
+fn by_patch(context: &Context, _: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
+    let repo = &context.repo;
     let mut wanted: HashMap<&str, Vec<RecordId>> = HashMap::new();
     for record in lost {
         if let Some(patch_id) = &record.patch_id {
@@ -139,8 +141,9 @@ fn by_patch(repo: &Repo, _: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> 
     Ok(found)
 }
 
-/// The commit that has most of the files of a record as they were, at least half of those that agents worked on.
-fn by_blob(repo: &Repo, _: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
+/// The commit that has most of the files of a record as they were, if it has half of the agents' work in one of them.
+fn by_blob(context: &Context, _: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
+    let repo = &context.repo;
     let steps = repo.steps_of(&candidates(repo, lost)?)?;
     let mut found = Vec::new();
     for record in lost {
@@ -148,7 +151,6 @@ fn by_blob(repo: &Repo, _: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
             let mut files = record.files.iter().filter(|file| !file.sessions.is_empty() && file.after.is_some());
             files.any(|file| file.path == path && file.after == after)
         };
-        let wanted = record.files.iter().filter(|file| !file.sessions.is_empty() && file.after.is_some()).count();
         let mut matches: BTreeMap<usize, usize> = BTreeMap::new();
         let mut order: Vec<ObjectId> = Vec::new();
         for step in &steps {
@@ -161,8 +163,12 @@ fn by_blob(repo: &Repo, _: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
         }
         // The newest commits come first: of equals, the oldest brought the content in.
         let best = matches.into_iter().max_by_key(|(at, count)| (*count, *at));
-        if let Some((at, _)) = best.filter(|(_, count)| *count * 2 >= wanted) {
-            found.push(Relinked { record: record.id, commit: order[at], by: "blob" });
+        let Some(commit) = best.map(|(at, _)| order[at]) else { continue };
+        let parent = repo.parents_of(commit)?.first().copied();
+        // The first commits of a shallow clone have no parent to compare them with.
+        let is_here = parent.map_or(Ok(true), |parent| repo.is_commit(parent))?;
+        if is_here && is_in(context, parent, commit, &record.id, false)? {
+            found.push(Relinked { record: record.id, commit, by: "blob" });
         }
     }
     Ok(found)

@@ -13,7 +13,6 @@ use crate::{
         guard::State,
         marks::{self, Mark},
         process::{self, Process},
-        refname,
         session::{Phase, is_valid_id},
         turns::{Entry, Start},
     },
@@ -140,7 +139,7 @@ fn of_head(repo: &Repo, session: &str, scene: &Scene) -> Result<Option<StartPoin
 fn on_checkpoint(repo: &Repo, scene: &Scene) -> Result<Option<Finding>> {
     let Some(id) = scene.head.id.filter(|_| scene.head.branch.is_none()) else { return Ok(None) };
     let checkpoint = repo.checkpoint(id)?;
-    if checkpoint.is_none() && !repo.refs_below(refname::PREFIX)?.iter().any(|(_, tip)| *tip == id) {
+    if checkpoint.is_none() && !repo.refs_of_checkpoints()?.iter().any(|(_, tip)| *tip == id) {
         return Ok(None);
     }
     let other = checkpoint.and_then(|checkpoint| checkpoint.origin.session);

@@ -26,7 +26,7 @@ use crate::{
     error::Result,
     model::{
         guard::{Decision, Help, Policy, Report, State, Where, decide},
-        id_text, refname,
+        id_text,
         session::is_valid_id,
         turns::{Call, Start},
     },
@@ -153,7 +153,7 @@ fn is_lost(context: &Context, session: &str, has_begun: bool) -> Result<bool> {
     if session_info::peek(context, session).is_some() {
         return Ok(false);
     }
-    Ok(has_begun || !sessions::has_any(repo.common_dir()) && !repo.refs_below(refname::PREFIX)?.is_empty())
+    Ok(has_begun || !sessions::has_any(repo.common_dir()) && !repo.refs_of_checkpoints()?.is_empty())
 }
 
 /// Removes the claim of `session` on this worktree: it has no tool in use here.

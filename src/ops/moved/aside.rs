@@ -169,7 +169,7 @@ fn others(worktree: &Worktree<'_>, call: &Call, shadow: &Shadow, are_wanted: boo
         let tip = repo.find_checkpoint(live.id)?;
         others.extend(tip.map(|tip| Other { work: ShadowWork { tip: tip.into(), after: None }, is_left: false }));
     }
-    for Waiting { tip, checkpoint } in waiting(repo, &here)? {
+    for Waiting { tip, checkpoint, .. } in waiting(repo, &here)? {
         let is_of_call = if tip.archived { is_since(&tip.name) } else { left == Some(checkpoint.base) };
         let is_left = is_of_call && checkpoint.worktree == here.worktree;
         others.push(Other { work: ShadowWork { tip: checkpoint.into(), after: None }, is_left });

@@ -8,7 +8,7 @@ use gix::ObjectId;
 use super::source::{Place, Source, is_file};
 use crate::{
     error::Result,
-    git::Repo,
+    git::{Repo, message::text_of},
     model::{change::Leaf, refname},
     ops::{Worktree, chain::Shadow, rewrite::squashed_commits},
 };
@@ -53,7 +53,7 @@ fn picked(
     message: &BStr,
     staged: &BTreeMap<BString, Option<Leaf>>,
 ) -> Result<Vec<ObjectId>> {
-    let wanted = text_of(message);
+    let wanted = text_of(message.as_bytes());
     // A file that met a conflict may be as before after that.
     let in_conflict: Vec<&[u8]> = message.lines().filter_map(|line| line.strip_prefix(b"#\t")).collect();
     let paths: Vec<&BStr> = staged.keys().map(|path| path.as_bstr()).collect();
@@ -65,7 +65,7 @@ fn picked(
     // If the file has another name by now, no such commit touches it.
     for paths in [paths.as_slice(), &[]] {
         for commit in repo.commits_touching(paths, &exclude, MOST_PICKED)? {
-            let has_message = text_of(repo.message_of(commit)?.as_bytes().as_bstr()) == wanted;
+            let has_message = text_of(repo.message_of(commit)?.as_bytes()) == wanted;
             let is_picked = |path: &BString| staged.contains_key(path) || in_conflict.contains(&path.as_slice());
             if has_message && is_everywhere(repo, trees, commit, is_picked)? {
                 found.push(commit);
@@ -96,14 +96,6 @@ fn is_everywhere(
         }
     }
     Ok(true)
-}
-
-/// Returns the lines of a message up to git's comments, without those at the end that are empty.
-fn text_of(message: &BStr) -> Vec<&[u8]> {
-    let lines = message.lines().map(<[u8]>::trim_ascii_end).take_while(|line| !line.starts_with(b"#"));
-    let mut lines: Vec<&[u8]> = lines.collect();
-    lines.truncate(lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1));
-    lines
 }
 
 /// Returns the file at `path` in `commit`. If the commit has none there, git may have merged a file that has a new name here. Then

@@ -4,15 +4,18 @@
 //! - `recorded` finds records whose work is here again; `earlier` helps with lines of earlier versions of a file.
 //! - `amended` decides whether an amend has removed all work of a record.
 //! - `covered` leaves out of a commit what earlier records have.
+//! - `doubt` finds lines that may be of a record, where too few are left to tell.
 //! - `replay` finds the author of each line, and `former_names` follows a file through renames for it.
 //!
 //! How much of the work must be here? Only `ops::share` has thresholds. Callers ask it for:
+//! - one line, for a doubt, if git says where the work went and no more is left: the author of these lines is unknown.
 //! - any part, if git says where the work went: for example, a reset removed its commit from HEAD.
 //! - half of the work, if only the content shows that it is here again.
 //! - all of the work, before an archived shadow is marked as committed.
 
 pub(crate) mod amended;
 pub(crate) mod covered;
+pub(crate) mod doubt;
 mod earlier;
 mod former_names;
 mod place;

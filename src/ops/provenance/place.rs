@@ -8,7 +8,10 @@ use std::{
 use bstr::{BString, ByteSlice};
 use gix::ObjectId;
 
-use super::super::{records, share::share_of};
+use super::super::{
+    records,
+    share::{Least, share_of},
+};
 use crate::{
     error::Result,
     git::Repo,
@@ -56,21 +59,20 @@ impl Place {
     }
 }
 
-/// Returns those of the records `ids` of whose work on one of its files at least half is at `place`. If an id comes with true, any
-/// part of the work is enough. `changes` are all changes from `head_tree_id` to `place`; none if the caller does not have them.
+/// Returns those of the records `ids` of whose work on one of its files as much is at `place` as each id asks for. `changes` are all changes from `head_tree_id` to `place`; none if the caller does not have them.
 pub(super) fn records_found_at(
     place: Place,
     repo: &Repo,
     head_tree_id: ObjectId,
     changes: Option<&[Change]>,
-    ids: impl IntoIterator<Item = (RecordId, bool)>,
+    ids: impl IntoIterator<Item = (RecordId, Least)>,
 ) -> Result<Vec<RecordId>> {
     // A commit may only rename a file that has the work.
     let (mut all, mut may_be_renamed) = (Vec::new(), false);
-    for (id, any_part) in ids {
+    for (id, least) in ids {
         let Some(work) = RecordedWork::read(place, repo, id)? else { continue };
         may_be_renamed |= matches!(place, Place::In(_)) && work.has_new(repo, head_tree_id)?;
-        all.push((work, any_part));
+        all.push((work, least));
     }
     let left_out: Vec<_> = all.iter().flat_map(|(work, _)| work.left_out(repo)).collect();
     let new = match changes {
@@ -83,9 +85,9 @@ pub(super) fn records_found_at(
         renames.into_iter().filter(|it| it.old_path.is_some()).map(|it| (it.path, it.before)).collect();
     let moved_to = renamed(repo, &left_out, new)?;
     let mut found = Vec::new();
-    for (work, any_part) in all {
+    for (work, least) in all {
         let id = work.id;
-        found.extend(work.is_there(repo, head_tree_id, (&moved_to, &former), any_part)?.then_some(id));
+        found.extend(work.is_there(repo, head_tree_id, (&moved_to, &former), least)?.then_some(id));
     }
     Ok(found)
 }
@@ -174,15 +176,14 @@ impl RecordedWork {
         self.files.iter().filter_map(|file| LeftOut::of(repo, file, file.after, now(file))).collect()
     }
 
-    /// Returns true if the place has half of the work in one file, or, with `any_part`, any part of it. `moved_to` has the
-    /// content of the files that have other names now, by their names in the record. `former` has what HEAD has under the old
+    /// Returns true if the place has so much of the work in one file. `moved_to` has the content of the files that have other names now, by their names in the record. `former` has what HEAD has under the old
     /// name of a file that the commit renames to a name in the record.
     fn is_there(
         &self,
         repo: &Repo,
         head_tree_id: ObjectId,
         (moved_to, former): (&Renamed, &Former),
-        any_part: bool,
+        least: Least,
     ) -> Result<bool> {
         let left_out: BTreeSet<BString> = self.left_out(repo).into_iter().map(|left| left.path).collect();
         for file in &self.files {
@@ -191,7 +192,7 @@ impl RecordedWork {
             let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?.or(former);
             let own = self.leaves.get(&file.path).copied().flatten();
             for now in renamed.into_iter().flatten().copied().map(Some).chain([own]) {
-                if self.is_in(repo, file, (before, now), any_part)? {
+                if self.is_in(repo, file, (before, now), least)? {
                     return Ok(true);
                 }
             }
@@ -199,13 +200,13 @@ impl RecordedWork {
         Ok(false)
     }
 
-    /// Returns true if the change from `before` to `now` has half of the work in `file`, or, with `any_part`, any part of it.
+    /// Returns true if the change from `before` to `now` has so much of the work in `file`.
     fn is_in(
         &self,
         repo: &Repo,
         file: &RecordFile,
         (before, now): (Option<Leaf>, Option<Leaf>),
-        any_part: bool,
+        least: Least,
     ) -> Result<bool> {
         if now == before {
             return Ok(false);
@@ -219,8 +220,7 @@ impl RecordedWork {
         let change = Change::between(file.path.clone(), file.before.map(leaf), file.after.map(leaf));
         let Some(change) = change.filter(|_| is_here) else { return Ok(false) };
         let lines = self.counted_lines.get(&change.path).map(Vec::as_slice);
-        let share = share_of(repo, &change, lines, before, now)?;
-        Ok(share.is_half() || any_part && share.is_any())
+        Ok(share_of(repo, &change, lines, before, now)?.is(least))
     }
 }
 

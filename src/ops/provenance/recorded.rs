@@ -2,9 +2,9 @@
 //! `git merge --squash` with a message that does not list the squashed commits.
 //!
 //! [`records_again`] and its variants first collect candidates: records of commits that git says the work may come from, for
-//! example by a reset in the reflog. Then they compare content. After a reset, any part of the work is enough, else half.
+//! example by a reset in the reflog. Then they compare content: [`Evidence`] says how much of the work is enough.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix::ObjectId;
@@ -13,6 +13,7 @@ use super::{
     super::{
         Context,
         records::{self, Log},
+        share::Least,
     },
     amended::{Amended, is_undone},
     earlier::{MOST_KEPT, first_parents, of_earlier_versions},
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::Repo,
+    git::{Repo, message},
     model::{
         change::Change,
         copied::Copied,
@@ -48,7 +49,7 @@ const SHORTEST_ID: usize = 4;
 pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
     let place = Place::Staged;
     let changes = place.changes(&context.repo, head_tree(&context.repo, head)?)?;
-    again(&context.repo, head, place, &changes)
+    Ok(again(&context.repo, head, place, &changes)?.certain)
 }
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to the worktree. The worktree has the
@@ -59,72 +60,141 @@ pub(crate) fn records_again_in_worktree(
     tree_id: ObjectId,
     changes: &[Change],
 ) -> Result<Vec<RecordId>> {
-    again(repo, head, Place::Worktree(tree_id), changes)
+    Ok(again(repo, head, Place::Worktree(tree_id), changes)?.certain)
+}
+
+/// The records of other commits whose work a commit contains again.
+#[derive(Debug, Default)]
+pub(crate) struct Again {
+    pub(crate) certain: Vec<RecordId>,
+    /// Those of which the commit has too little to be sure.
+    pub(crate) perhaps: Vec<RecordId>,
 }
 
 /// Returns the records of other commits whose work `commit` contains again. `head` is its parent, or the commit that it amends.
-pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Vec<RecordId>> {
+pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Again> {
     let repo = &context.repo;
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
-    let mut ids = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
+    let mut again = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
     // A commit repeats only work that was recorded before. If a record is of the same second, we know that it is older only if it
     // is of this worktree.
     let was_earlier = |record: Record| {
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
     };
-    ids.retain(|id| !linked.contains(id) && records::find(repo, id).ok().flatten().is_some_and(was_earlier));
-    Ok(ids)
+    for ids in [&mut again.certain, &mut again.perhaps] {
+        ids.retain(|id| !linked.contains(id) && records::find(repo, id).ok().flatten().is_some_and(was_earlier));
+    }
+    Ok(again)
 }
 
-/// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`.
-fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) -> Result<Vec<RecordId>> {
-    let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
+/// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`. Looks only in commits for
+/// those of which there may be too little.
+fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) -> Result<Again> {
+    let Some(log) = Log::open(repo)? else { return Ok(Again::default()) };
     let root = ObjectId::null(repo.object_hash());
-    let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
-    // For these records, any part of their work is enough: git itself has removed the work from HEAD, or put it back.
-    let mut by_git = BTreeSet::new();
+    let mut ids = Candidates::default();
+    ids.add(records::of_parent(repo, head.unwrap_or(root))?, Evidence::Content);
     if matches!(place, Place::In(_)) {
         // Without our hooks, git may have merged or picked commits of a branch that HEAD was on before.
         for commit in left_lately(repo, head, |_| true)? {
-            ids.extend(log.of_commit(commit)?);
+            ids.add(log.of_commit(commit)?, Evidence::Content);
         }
     }
     let left = left_behind(repo, head)?;
     // What an amend has removed may be committed again as well: for example, a file that was renamed and not staged yet.
     for commit in left_lately(repo, head, |kind| kind == Some(MoveKind::Amend))? {
-        by_git.extend(log.of_commit(commit)?);
+        ids.add(log.of_commit(commit)?, Evidence::Removed);
     }
     for commit in &left {
-        by_git.extend(log.of_commit(*commit)?);
+        ids.add(log.of_commit(*commit)?, Evidence::Removed);
         // An earlier reset may have removed other children of this commit.
-        ids.extend(records::of_parent(repo, *commit)?);
+        ids.add(records::of_parent(repo, *commit)?, Evidence::Content);
     }
-    let searches_by_path = match place {
+    let (prepared, searches_by_path) = match place {
         Place::Staged | Place::Worktree(_) => {
-            repo.prepared_message().inspect(|message| ids.extend(ids_in_message(message))).is_some()
+            let prepared = repo.prepared_message();
+            (prepared.clone(), prepared.is_some())
         }
-        Place::In(commit) => names_reverted(repo, &repo.message_of(commit)?)?,
+        Place::In(commit) => (None, names_reverted(repo, &repo.message_of(commit)?)?),
     };
+    // Git has prepared the message of the commit that `git cherry-pick -n` picked last.
+    ids.add(prepared.iter().flat_map(|message| ids_in_message(message)), Evidence::Named);
     if searches_by_path {
-        ids.extend(of_commits_touching(repo, changes)?);
+        for (id, is_picked) in of_commits_touching(repo, changes, prepared.as_deref().map(message::text_of))? {
+            ids.add([id], if is_picked { Evidence::Named } else { Evidence::Content });
+        }
     }
     if let Some(head) = head {
         for (id, is_by_git) in of_earlier_versions(repo, &log, head, changes)? {
-            if is_by_git { &mut by_git } else { &mut ids }.insert(id);
+            ids.add([id], if is_by_git { Evidence::Removed } else { Evidence::Content });
         }
     }
     // For the worktree, the caller may give only a part of the changes. So there, `records_found_at` compares the trees itself.
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
-    let ids = ids.union(&by_git).map(|id| (*id, by_git.contains(id)));
-    let mut found = Vec::new();
-    for id in records_found_at(place, repo, head_tree(repo, head)?, all, ids)? {
-        // A commit that a reset removed may have made the same change independently of the record. Then the work comes from that
-        // commit, not from the record.
-        found.extend((by_git.contains(&id) || !is_made_without_copy_in(repo, &left, &id)?).then_some(id));
+    let head_tree_id = head_tree(repo, head)?;
+    let asked = ids.0.iter().map(|(id, evidence)| (*id, evidence.least()));
+    let mut found = Again { certain: records_found_at(place, repo, head_tree_id, all, asked)?, perhaps: Vec::new() };
+    if matches!(place, Place::In(_)) {
+        let others = ids.0.iter().filter(|(id, _)| !found.certain.contains(id));
+        let asked = others.map(|(id, evidence)| (*id, evidence.least_for_doubt()));
+        found.perhaps = records_found_at(place, repo, head_tree_id, all, asked)?;
+    }
+    // A commit that a reset removed may have made the same change independently of the record. Then the work comes from that
+    // commit, not from the record.
+    for found in [&mut found.certain, &mut found.perhaps] {
+        let mut kept = Vec::with_capacity(found.len());
+        for id in found.drain(..) {
+            let is_by_git = ids.0.get(&id).is_some_and(|evidence| *evidence != Evidence::Content);
+            kept.extend((is_by_git || !is_made_without_copy_in(repo, &left, &id)?).then_some(id));
+        }
+        *found = kept;
     }
     Ok(found)
+}
+
+/// What shows that the work of a record may be here again, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Evidence {
+    /// Only the content.
+    Content,
+    /// Git has removed the work from HEAD, or put it back.
+    Removed,
+    /// Git names the commit from which it has prepared the next one.
+    Named,
+}
+
+impl Evidence {
+    /// Returns how much of the work has to be here.
+    fn least(self) -> Least {
+        match self {
+            Self::Content => Least::Half,
+            Self::Removed => Least::Any,
+            Self::Named => Least::Line,
+        }
+    }
+
+    /// Returns how much of the work makes the author of its lines doubtful.
+    fn least_for_doubt(self) -> Least {
+        match self {
+            Self::Content => Least::Any,
+            Self::Removed | Self::Named => Least::Line,
+        }
+    }
+}
+
+/// Records whose work may be here again, each with the strongest evidence.
+#[derive(Default)]
+struct Candidates(BTreeMap<RecordId, Evidence>);
+
+impl Candidates {
+    fn add(&mut self, ids: impl IntoIterator<Item = RecordId>, evidence: Evidence) {
+        for id in ids {
+            let known = self.0.entry(id).or_insert(evidence);
+            *known = evidence.max(*known);
+        }
+    }
 }
 
 /// Returns true if one of `commits` has half of the work of the record `id` and is no copy of the record's commit. Then the work
@@ -136,7 +206,8 @@ fn is_made_without_copy_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> 
         let parent = repo.parents_of(*commit)?.first().copied();
         let is_here = parent.map_or(Ok(true), |parent| repo.is_commit(parent))?;
         if is_here && records::copied(repo, *commit, &record)? == Copied::No {
-            let found = records_found_at(Place::In(*commit), repo, head_tree(repo, parent)?, None, [(*id, false)])?;
+            let found =
+                records_found_at(Place::In(*commit), repo, head_tree(repo, parent)?, None, [(*id, Least::Half)])?;
             if !found.is_empty() {
                 return Ok(true);
             }
@@ -242,15 +313,25 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
     Ok(false)
 }
 
-/// Returns the records of commits that touch the files of `changes`. After `git cherry-pick -n` of several commits, git has
-/// prepared the message of the last one only, and a revert may bring back work of any commit.
-fn of_commits_touching(repo: &Repo, changes: &[Change]) -> Result<Vec<RecordId>> {
+/// Returns the records of commits that touch the files of `changes`. The flag of a record is true if the commit has the message
+/// `picked`. After `git cherry-pick -n` of several commits, git has prepared the message of the last one only, and a revert may
+/// bring back work of any commit.
+fn of_commits_touching(repo: &Repo, changes: &[Change], picked: Option<Vec<&[u8]>>) -> Result<Vec<(RecordId, bool)>> {
+    let picked = picked.filter(|lines| !lines.is_empty());
     let paths: Vec<&BStr> = changes.iter().map(|change| change.path.as_bstr()).collect();
     let mut ids = Vec::new();
     if !paths.is_empty() {
         let exclude = [format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)];
         for commit in repo.commits_touching(&paths, &exclude, MOST_TOUCHING)? {
-            ids.extend(records::of_commit(repo, commit)?);
+            let records = records::of_commit(repo, commit)?;
+            if records.is_empty() {
+                continue;
+            }
+            let is_picked = match &picked {
+                Some(picked) => message::text_of(repo.message_of(commit)?.as_bytes()) == *picked,
+                None => false,
+            };
+            ids.extend(records.into_iter().map(|id| (id, is_picked)));
         }
     }
     Ok(ids)
@@ -263,7 +344,8 @@ fn head_tree(repo: &Repo, head: Option<ObjectId>) -> Result<ObjectId> {
 /// Returns true if a file of the record `id` is staged as the commit had it, or with half of the lines that sessions added.
 pub(crate) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
     let head_tree_id = head_tree(&context.repo, head)?;
-    records_found_at(Place::Staged, &context.repo, head_tree_id, None, [(*id, false)]).map(|found| !found.is_empty())
+    records_found_at(Place::Staged, &context.repo, head_tree_id, None, [(*id, Least::Half)])
+        .map(|found| !found.is_empty())
 }
 
 /// Returns true if `commit`, a child of `head`, has half of the work of the record `id` in one of its files. With `any_part`,
@@ -275,7 +357,8 @@ pub(crate) fn is_in(
     id: &RecordId,
     any_part: bool,
 ) -> Result<bool> {
+    let least = if any_part { Least::Any } else { Least::Half };
     let head_tree_id = head_tree(&context.repo, head)?;
-    records_found_at(Place::In(commit), &context.repo, head_tree_id, None, [(*id, any_part)])
+    records_found_at(Place::In(commit), &context.repo, head_tree_id, None, [(*id, least)])
         .map(|found| !found.is_empty())
 }

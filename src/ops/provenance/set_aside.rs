@@ -49,6 +49,8 @@ const MOST_SHADOWS: usize = 64;
 pub(crate) struct Waiting {
     pub(crate) tip: Tip,
     pub(crate) checkpoint: Checkpoint,
+    /// True if a reset has removed from HEAD the commit that took the work.
+    pub(crate) is_reset: bool,
 }
 
 /// Returns the shadows whose work is in no record yet, newest first: archived ones, and live ones except those with the base
@@ -73,7 +75,7 @@ pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     }
     // The work was based on the parent of its commit: another removed commit, or HEAD. After an amend or a rebase, only the
     // record still names the base. Skips damaged records.
-    let mut bases = Vec::new();
+    let (mut bases, is_reset) = (Vec::new(), !left.is_empty());
     for commit in left {
         bases.push(Base::Commit(commit));
         let ids = records::of_commit(repo, commit)?.into_iter();
@@ -83,6 +85,9 @@ pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     let place = |it: &Waiting| bases.iter().position(|base| *base == it.checkpoint.base);
     let mut found = newest_first(repo, newest_archived(repo, refname::is_settled)?);
     found.retain(|it| place(it).is_some());
+    for waiting in &mut found {
+        waiting.is_reset = is_reset;
+    }
     // Several checkpoints may have the same time.
     found.sort_by_key(|it| (std::cmp::Reverse(it.checkpoint.seconds), place(it)));
     Ok(found)
@@ -105,11 +110,30 @@ fn newest_archived(repo: &Repo, is_asked_for: impl Fn(&str) -> bool) -> Result<V
 
 fn newest_first(repo: &Repo, tips: Vec<Tip>) -> Vec<Waiting> {
     // Skips broken shadows: `status` and `doctor` report them.
-    let read = |tip: Tip| Some(Waiting { checkpoint: repo.find_checkpoint(tip.id).ok().flatten()?, tip });
+    let read = |tip: Tip| {
+        let checkpoint = repo.find_checkpoint(tip.id).ok().flatten()?;
+        Some(Waiting { tip, checkpoint, is_reset: false })
+    };
     let mut waiting: Vec<Waiting> = tips.into_iter().filter_map(read).collect();
     waiting.sort_by_key(|it| std::cmp::Reverse(it.checkpoint.seconds));
     waiting.truncate(MOST_SHADOWS);
     waiting
+}
+
+/// Returns true if a shadow that [`take_up`] looks at has changed one of `paths`. `name` is the live shadow.
+pub(crate) fn may_come_back(repo: &Repo, name: &ShadowName, paths: &BTreeSet<BString>) -> Result<bool> {
+    if paths.is_empty() {
+        return Ok(false);
+    }
+    let found = waiting(repo, name)?.into_iter().chain(taken_back(repo, name.base)?);
+    for Waiting { checkpoint, .. } in found {
+        // A broken shadow is no reason to refuse a save; `doctor` reports it.
+        let changes = base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id));
+        if changes.is_ok_and(|changes| changes.iter().any(|change| paths.contains(&change.path))) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Finds work of [`waiting`] and [`taken_back`] shadows in the files `dirty` of the worktree, and carries it forward to
@@ -137,7 +161,7 @@ pub(crate) fn take_up(
         ShadowName::from_ref(&tip.name)
             .is_some_and(|name| Some(name.base) == left && name.worktree == *repo.worktree_id())
     };
-    for Waiting { tip, checkpoint } in found.filter(|it| !is_left(&it.tip)) {
+    for Waiting { tip, checkpoint, .. } in found.filter(|it| !is_left(&it.tip)) {
         let mut wanted = BTreeSet::new();
         // A broken shadow is no reason to refuse a prompt; `doctor` reports it.
         let Ok(changes) = base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id))

@@ -14,12 +14,19 @@ use crate::{
     error::{Error, Kind, Result},
     git::{
         Repo,
+        refs::RefUpdate,
         side::tree_of_blobs,
         snapshot::{Keep, full_pass},
         stat_cache::StatCache,
         user_index::IndexIdentity,
     },
-    model::{checkpoint::Origin, id_text, refname::Base, verdict::Left},
+    model::{
+        checkpoint::Origin,
+        id_text,
+        operation::{self, Role},
+        refname::Base,
+        verdict::Left,
+    },
     ops::{
         Context, Worktree, author,
         chain::shadows,
@@ -44,6 +51,9 @@ pub(super) struct BeforeOptions {
     pub(super) force: bool,
     /// Even if an earlier restore was interrupted.
     pub(super) after_crash: bool,
+    /// A redo: the checkpoint that the worktree was saved in before the restore that is redone, and its ref. The undo has taken it
+    /// off the shadow.
+    pub(super) saved: Option<(RefUpdate, Role)>,
 }
 
 /// The worktree as it is, before or after it is saved.
@@ -105,6 +115,10 @@ impl<'c> Before<'c> {
             return Self::look(worktree, journal).map(Some);
         }
         let rescued = sweep(context, journal.as_ref())?;
+        if let Some((update, role)) = options.saved.clone() {
+            context.repo.note_role(role);
+            context.repo.update_refs(&[update])?;
+        }
         let index = context.repo.user_index_identity();
         let wanted = save::Request {
             author: Author::Infer,
@@ -112,6 +126,7 @@ impl<'c> Before<'c> {
             hold: Hold::ForRestore { index: options.keeps_index },
             ..save::Request::default()
         };
+        let _way = context.repo.on_the_way(operation::SAVE);
         let taken = match consider {
             Some(consider) => save::save_and_write_turns_if(
                 &worktree,
@@ -159,6 +174,7 @@ impl<'c> Before<'c> {
             hold: Hold::ForRestore { index: true },
             ..save::Request::default()
         };
+        let _way = self.worktree.repo.on_the_way(operation::SAVE);
         let taken = save::save_and_write_turns(&self.worktree, &wanted)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the index was not saved"))?;
         self.worktree.repo.make_durable()?;

@@ -19,10 +19,12 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, check_blobs::ReadAhead, checkout::Checkout, threads},
+    git::{Repo, check_blobs::ReadAhead, checkout::Checkout, recorder::FilesChanged, refs::RefUpdate, threads},
     model::{
         event::Event,
         manifest::Part,
+        operation::{Move, Operation, Role},
+        operation_stack::reversal,
         plan::{self, Plan},
         refname::Base,
         step::Step,
@@ -105,6 +107,11 @@ pub(super) struct RestoreRun<'a> {
     pub(super) other_base: Option<Base>,
     /// True if the run continues an interrupted restore: some steps may be done already.
     pub(super) is_resumed: bool,
+    /// The operation that it takes back, and what it has to do with that or another one.
+    pub(super) reverses: Option<&'a Operation>,
+    pub(super) role: Role,
+    /// How the ref of that operation was moved before the worktree was saved.
+    pub(super) saved: Option<&'a RefUpdate>,
     /// Paths where the temporary file of an interrupted restore held another program's version. That file has been kept under a
     /// new name, which the result reports.
     pub(super) rescued: &'a [Left],
@@ -182,6 +189,8 @@ impl<'a> RestoreRun<'a> {
             Ok::<_, Error>(ahead)
         })?;
         failpoint::hit("restore:after-sync");
+        self.record(&journal)?;
+        failpoint::hit("restore:after-log");
         journal.write(self.repo.git_dir())?;
         failpoint::hit("restore:after-journal");
         self.carry_out(journal, before, ahead)
@@ -210,7 +219,16 @@ impl<'a> RestoreRun<'a> {
         let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
         last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
         failpoint::hit("restore:after-done");
-        before.save_after(&journal, self.to);
+        // What has changed nothing leaves no entry, unless it shows that the operation is taken back.
+        let is_all = applied.kept.is_empty() && applied.conflicts.is_empty() && !self.leaves_paths();
+        let files = if is_idle && !(is_all && self.reverses.is_some()) { None } else { Some(files_of(&journal)) };
+        self.repo.note_files(files);
+        if !(is_all && self.move_refs_back()?) {
+            before.save_after(&journal, self.to);
+        }
+        if let Err(error) = self.repo.update_refs(&[]) {
+            tracing::warn!(%error, "the operation log says that the restore was not finished");
+        }
         failpoint::hit("restore:after-checkpoint");
         let restored = self.restored(&applied, false);
         self.context.emit(&Event::Restore {
@@ -222,6 +240,43 @@ impl<'a> RestoreRun<'a> {
             duration_ms: u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
         Ok(restored)
+    }
+
+    /// Writes the entry of the operation log, before any file is changed.
+    pub(super) fn record(&self, journal: &Journal) -> Result<()> {
+        self.repo.note_role(self.role);
+        self.repo.note_files(Some(files_of(journal)));
+        self.repo.update_refs(&[])
+    }
+
+    /// Returns true if the plan leaves some paths as they are though they differ.
+    fn leaves_paths(&self) -> bool {
+        let (plan, staging) = (&self.planned.plan, self.staging());
+        let is_left = staging.is_some_and(|staging| !staging.left.is_empty());
+        is_left || !plan.kept.is_empty() || !plan.conflicts.is_empty() || !self.rescued.is_empty()
+    }
+
+    /// Moves the refs back that the reversed operation has moved: then the worktree is as in the checkpoint from before it. Returns
+    /// false and leaves them alone if that is not so: something was saved since, or an open turn counts from where they are.
+    fn move_refs_back(&self) -> Result<bool> {
+        let Some(operation) = self.reverses.filter(|_| self.context.turns().entries.is_empty()) else {
+            return Ok(false);
+        };
+        let mut operation = operation.clone();
+        for moved in &mut operation.moves {
+            if let Some(saved) = self.saved.filter(|saved| saved.name == moved.name) {
+                moved.new = saved.new;
+            }
+        }
+        let now = operation.moves.iter().map(|moved| self.repo.find_ref(&moved.name)).collect::<Result<Vec<_>>>()?;
+        let now = |name: &str| operation.moves.iter().position(|moved| moved.name == name).and_then(|at| now[at]);
+        let reversal = reversal(&operation, now, |id| self.repo.can_read(id));
+        if reversal.moves.is_empty() || !reversal.obstacles.is_empty() {
+            return Ok(false);
+        }
+        let update = |moved: Move| RefUpdate { name: moved.name, old: moved.old, new: moved.new };
+        self.repo.update_refs(&reversal.moves.into_iter().map(update).collect::<Vec<_>>())?;
+        Ok(true)
     }
 
     fn restored(&self, applied: &Applied, dry_run: bool) -> Restored {
@@ -254,6 +309,11 @@ impl<'a> RestoreRun<'a> {
             dry_run,
         }
     }
+}
+
+/// Returns what the operation log keeps of `journal`, and the checkpoints that have the content.
+pub(super) fn files_of(journal: &Journal) -> FilesChanged {
+    FilesChanged { text: journal.to_text(), held: vec![journal.pre_restore, journal.target] }
 }
 
 /// Returns `error` with the hint for a restore that has begun to change files and has not finished.

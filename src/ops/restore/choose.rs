@@ -40,6 +40,7 @@ fn offer(context: &Context, options: &RestoreOptions) -> Result<ChosenHunks> {
         keeps_index: false,
         force: options.force,
         after_crash: false,
+        saved: None,
     };
     let before = Before::take(context, &before_options, None)?;
     let before = before.ok_or_else(|| Error::internal("the worktree was not saved"))?;

@@ -29,7 +29,7 @@ use bstr::BString;
 
 use crate::{
     error::{Error, Result},
-    model::{manifest::Part, plan},
+    model::{manifest::Part, operation::Role, plan},
     ops::{Context, lookup, restored_target},
     state::failpoint,
 };
@@ -42,6 +42,7 @@ use staged::Staging;
 
 pub use chosen::ChosenHunks;
 pub use restored::Restored;
+pub(crate) use undo::undo_files;
 pub use undo::{UndoOptions, undo};
 
 /// What to restore, and how.
@@ -73,6 +74,7 @@ pub struct RestoreOptions {
 /// If it does not exist or is not complete, if the worktree cannot be saved, or if an earlier restore was interrupted: nothing
 /// has changed then. If the operating system fails half-way, `resume` finishes the restore and [`undo()`] reverses it.
 pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> {
+    context.repo.name_operation("restore");
     let done = if options.resume { resume::resume(context, options.dry_run) } else { restore_target(context, options) };
     context.emit_failure("restore", done)
 }
@@ -95,6 +97,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         keeps_index: options.staged,
         force: options.force,
         after_crash: false,
+        saved: None,
     };
     let consider = (extent == Extent::IfChanged).then_some(&consider as before::Consider<'_>);
     let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };
@@ -111,6 +114,9 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         pre_restore: before.checkpoint_id,
         other_base: target.base().filter(|base| takes_all && Some(*base) != before.snapshot.base()),
         is_resumed: false,
+        reverses: None,
+        saved: None,
+        role: Role::Plain,
         rescued: &before.rescued,
         start,
     };

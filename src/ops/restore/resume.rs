@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     error::Result,
-    model::{plan, verdict::Verdict},
-    ops::Context,
+    model::{operation::Role, plan, verdict::Verdict},
+    ops::{Context, operations},
 };
 
 /// Takes the steps that are left. What was edited since the crash is a conflict, and stays.
@@ -22,6 +22,9 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
     let journal = before.journal.clone().expect("an interrupted restore has one");
     let repo = &context.repo;
     let target = Snapshot::read(repo, journal.target)?;
+    let log = operations::Log::read(context)?;
+    let entry = operations::entry_of(context, &log, &journal);
+    let role = entry.map_or(Role::Plain, |entry| Role::Continues(entry.id));
     let candidates = journal.steps.iter().map(|step| (step.clone(), Verdict::Go)).collect();
     let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
     let staging = if dry_run || journal.index.is_empty() {
@@ -40,6 +43,9 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
         pre_restore: before.checkpoint_id,
         other_base: None,
         is_resumed: true,
+        reverses: None,
+        saved: None,
+        role,
         rescued: &before.rescued,
         start,
     };
@@ -50,5 +56,6 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
     if let Some(staging) = &planned.staging {
         staging.verify(repo)?;
     }
+    work.record(&journal)?;
     work.carry_out(journal.clone(), &before, ahead)
 }

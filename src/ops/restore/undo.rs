@@ -3,10 +3,11 @@
 use std::{collections::BTreeSet, time::Instant};
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use super::{
     before::{Before, BeforeOptions, Consider, Sight},
-    carry_out::{Extent, Planned, RestoreRun, attempt_if_needed, expect_result},
+    carry_out::{Extent, Planned, RestoreRun, attempt_if_needed, expect_result, files_of},
     restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
@@ -14,14 +15,24 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::exact::Exact,
+    git::{Repo, exact::Exact, read_operations::Recorded, refs::RefUpdate},
     model::{
+        contributor::Contributor,
+        operation::{self, Operation, Role},
         plan::{self, is_below},
+        refname::ShadowName,
         step::{Content, Step},
         verdict::{Verdict, Why},
     },
-    ops::{Context, restored_target},
-    state::journal::{Journal, Progress},
+    ops::{
+        Context,
+        operations::{Picked, Which, pick},
+        restored_target, save,
+    },
+    state::{
+        journal::{Journal, Progress},
+        temporary,
+    },
 };
 
 /// How to undo.
@@ -33,47 +44,146 @@ pub struct UndoOptions {
     pub all: bool,
 }
 
-/// Brings the paths that the last restore changed back to what they were before it. That is a restore, too: a second undo brings
-/// back what the first has taken.
+/// Brings the paths that the last restore changed back to what they were before it. A second undo goes further back, and
+/// operations that changed no files are left alone.
 ///
 /// # Errors
 /// If nothing was restored yet, and as [`restore`](super::restore).
 pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
-    context.emit_failure("undo", undo_last(context, options))
+    context.repo.name_operation("undo");
+    context.emit_failure("undo", undo_files(context, options, &Which::LastOfFiles))
 }
 
-fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
-    let journal = Journal::read(context.repo.git_dir())?.ok_or_else(nothing_to_undo)?;
-    let attempt = |extent| attempt(context, options, extent);
+/// Takes the operation that `which` asks for back, which changed files.
+///
+/// # Errors
+/// As [`undo`]; [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
+pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which) -> Result<Restored> {
+    let picked = pick(context, which)?;
+    let journal = journal_of(&picked)?;
+    let saved = if options.dry_run { None } else { saved_before(context, &picked)? };
+    let target = Target { which, picked: &picked, saved };
+    let attempt = |extent| attempt(context, options, &target, extent);
     match journal.progress {
         _ if options.dry_run => expect_result(attempt(Extent::DryRun)?),
-        Progress::Done if journal.directories.is_empty() => attempt_if_needed(attempt),
+        Progress::Done if journal.directories.is_empty() && target.saved.is_none() => {
+            let restored = attempt_if_needed(attempt)?;
+            // What finds nothing to do takes no checkpoint; the operation is taken back all the same.
+            if restored.is_idle() && restored.kept.is_empty() && restored.conflicts.is_empty() {
+                note_taken_back(context, which, picked.id())?;
+            }
+            Ok(restored)
+        }
         // An interrupted restore is finished in any case, even if it has changed nothing yet. No plan has the directories
         // that are to be removed.
         _ => expect_result(attempt(Extent::Full)?),
     }
 }
 
-fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<Option<Restored>> {
+/// What is to be taken back.
+struct Target<'t> {
+    which: &'t Which,
+    picked: &'t Picked,
+    /// As in [`BeforeOptions`].
+    saved: Option<(RefUpdate, Role)>,
+}
+
+impl Target<'_> {
+    /// Returns what is to be taken back, under the lock.
+    fn pick_again(&self, context: &Context) -> Result<Picked> {
+        // Then the log has the redo already, and the ref was as expected.
+        if self.saved.is_some() {
+            return Ok(self.picked.clone());
+        }
+        let picked = pick(context, self.which)?;
+        if picked.id() == self.picked.id() {
+            Ok(picked)
+        } else {
+            Err(Error::race("another operation was recorded meanwhile"))
+        }
+    }
+}
+
+/// Notes in the operation log that the operation `id` is taken back, though nothing was left to do for that.
+fn note_taken_back(context: &Context, which: &Which, id: Option<ObjectId>) -> Result<()> {
+    let _worktree = save::lock(context)?;
+    let picked = pick(context, which)?;
+    if let (Some(journal), true) = (&picked.journal, id.is_some() && picked.id() == id) {
+        let done = Journal { progress: Progress::Done, nonce: temporary::random(), ..journal.clone() };
+        let idle = Journal { steps: Vec::new(), directories: Vec::new(), index: Vec::new(), ..done };
+        context.repo.note_role(picked.role);
+        context.repo.note_files(Some(files_of(&idle)));
+        context.repo.update_refs(&[])?;
+    }
+    Ok(())
+}
+
+/// Returns the operation of `entry` together with the checkpoint that its command took first. What a person had not saved then is
+/// unsaved again once the operation is taken back; what is or may be an agent's stays saved, since its author was known then.
+fn with_save(repo: &Repo, entry: &Recorded) -> Operation {
+    let operation = &entry.operation;
+    let save = entry.before.and_then(|id| repo.operation(id).ok().flatten()).map(|entry| entry.operation);
+    let is_of_person = |id: Option<ObjectId>| {
+        let checkpoint = id.and_then(|id| repo.find_checkpoint(id).ok().flatten());
+        checkpoint.is_some_and(|checkpoint| checkpoint.origin.contributor == Contributor::Human)
+    };
+    let is_its = |save: &Operation| {
+        let is_kind = save.kind == operation::SAVE && save.command == operation.command && save.marker.is_none();
+        is_kind && operation.kind != operation::SAVE && save.moves.iter().all(|moved| is_of_person(moved.new))
+    };
+    let Some(mut whole) = save.filter(is_its) else { return operation.clone() };
+    for moved in &operation.moves {
+        whole.add(moved.clone());
+    }
+    Operation { moves: whole.moves, ..operation.clone() }
+}
+
+/// Returns what puts the checkpoint back on the shadow that a restore took first, for a redo of that restore, if the undo has taken
+/// it off and nothing has moved since.
+fn saved_before(context: &Context, picked: &Picked) -> Result<Option<(RefUpdate, Role)>> {
+    let (Role::Redo(_), Some(entry), Some(journal)) = (picked.role, &picked.entry, &picked.journal) else {
+        return Ok(None);
+    };
+    let (repo, [moved]) = (&context.repo, entry.operation.moves.as_slice()) else { return Ok(None) };
+    let Some(saved) = repo.find_checkpoint(journal.target)?.filter(|_| moved.new != Some(journal.target)) else {
+        return Ok(None);
+    };
+    let is_its = ShadowName::from_ref(&moved.name)
+        .is_some_and(|name| name.base == saved.base && name.worktree == saved.worktree);
+    let is_free = context.turns().entries.is_empty() && repo.find_ref(&moved.name)? == moved.new;
+    let update = RefUpdate { name: moved.name.clone(), old: moved.new, new: Some(saved.id) };
+    Ok((is_its && is_free).then_some((update, picked.role)))
+}
+
+fn journal_of(picked: &Picked) -> Result<&Journal> {
+    picked.journal.as_ref().ok_or_else(|| Error::refused("the operation changed no files"))
+}
+
+fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
+    let saved = target.saved.as_ref();
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(None),
         is_dry: extent == Extent::DryRun,
         keeps_index: true,
         force: true,
         after_crash: true,
+        saved: saved.cloned(),
     };
+    let pick_again = || target.pick_again(context);
     let consider = |sight: Sight<'_>| {
-        let journal = Journal::read(context.repo.git_dir())?.ok_or_else(nothing_to_undo)?;
+        let picked = pick_again()?;
+        let journal = journal_of(&picked)?;
         let target = Snapshot::read(sight.repo, journal.pre_restore)?;
-        plan_of(&sight.scene(context, &target), &journal, options.all)?.has_work(sight.repo)
+        plan_of(&sight.scene(context, &target), journal, options.all)?.has_work(sight.repo)
     };
     let consider = (extent == Extent::IfChanged).then_some(&consider as Consider<'_>);
     let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };
-    let journal = before.journal.as_ref().ok_or_else(nothing_to_undo)?;
-    let repo = before.repo();
+    let picked = pick_again()?;
+    let (journal, repo) = (journal_of(&picked)?, before.repo());
     let target = Snapshot::read(repo, journal.pre_restore)?;
     let planned = plan_of(&before.sight().scene(context, &target), journal, options.all)?;
+    let operation = picked.entry.as_ref().map(|entry| with_save(repo, entry));
     let work = RestoreRun {
         context,
         repo,
@@ -83,6 +193,9 @@ fn attempt(context: &Context, options: &UndoOptions, extent: Extent) -> Result<O
         pre_restore: before.checkpoint_id,
         other_base: None,
         is_resumed: false,
+        reverses: operation.as_ref(),
+        saved: saved.map(|(update, _)| update),
+        role: picked.role,
         rescued: &before.rescued,
         start,
     };
@@ -110,11 +223,6 @@ fn plan_of(scene: &Scene<'_>, journal: &Journal, all: bool) -> Result<Planned> {
     });
     let staging = Some(Staging::reversed(scene.repo, &journal.index, scene.pre, all)?);
     Ok(Planned { plan, directories, staging, committed: Vec::new() })
-}
-
-fn nothing_to_undo() -> Error {
-    Error::user("nothing was restored in this worktree yet")
-        .with_hint("'git checkpoint list' shows the checkpoints, 'git checkpoint restore <checkpoint>' puts one back")
 }
 
 /// The steps of a restore, backwards.

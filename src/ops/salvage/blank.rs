@@ -38,6 +38,8 @@ pub(super) fn set_blank_aside(worktree: &Worktree<'_>) -> Result<()> {
     let names = bases.into_iter().map(|base| ShadowName::of_worktree(base, repo.worktree_id()));
     let mut prefixes: Vec<String> = names.flat_map(|name| [name.to_ref(), name.sessions()]).collect();
     prefixes.extend([refname::verified_ref(repo.worktree_id()), refname::PENDING.to_owned()]);
+    let log = [refname::operations_ref(repo.worktree_id()), refname::older_operations_ref(repo.worktree_id())];
+    prefixes.extend(log);
     for name in prefixes.iter().flat_map(|prefix| repo.refs_without_id(prefix)) {
         set_aside(worktree, &name)?;
     }

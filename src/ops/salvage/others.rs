@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::Result,
     git::{Repo, refs::RefUpdate},
-    model::refname,
+    model::{operation, refname},
     ops::{Worktree, chain::archive::archive_name},
     state,
 };
@@ -28,6 +28,7 @@ pub(crate) enum Fate {
 /// Returns the names of these refs, with what became of each.
 pub(crate) fn mend_refs(worktree: &Worktree<'_>) -> Result<Vec<(String, Fate)>> {
     let repo = &worktree.repo;
+    let _way = repo.on_the_way(operation::REPAIR);
     repo.distrust_objects();
     let mut copier = Copier::new(worktree);
     let (mut fates, mut updates) = (Vec::new(), Vec::new());

@@ -30,6 +30,31 @@ impl<'r> Survey<'r> {
         Self { repo, reader: Reader::new(repo), sound: HashSet::new() }
     }
 
+    /// Returns true if the commit `tip` and all checkpoints that it leads to are here, with their files.
+    ///
+    /// # Errors
+    /// If something may be whole, and cannot be read now.
+    pub(crate) fn is_whole(&mut self, tip: ObjectId) -> Result<bool> {
+        let repo = self.repo;
+        let (mut passed, mut work) = (HashSet::new(), vec![tip]);
+        while let Some(id) = work.pop() {
+            if self.sound.contains(&id) || !passed.insert(id) {
+                continue;
+            }
+            if self.reader.read(id)?.is_none() {
+                return Ok(false);
+            }
+            let Ok(Some(checkpoint)) = repo.checkpoint(id) else { continue };
+            let base = checkpoint.base.commit_id().and_then(|id| repo.tree_of_commit(id).ok());
+            if !self.reader.is_checkpoint_whole(&checkpoint, base.unwrap_or_else(|| repo.empty_tree_id()))? {
+                return Ok(false);
+            }
+            work.extend(repo.links_of(&checkpoint).unwrap_or_default());
+        }
+        self.sound.extend(passed);
+        Ok(true)
+    }
+
     /// Returns what is not whole behind the checkpoint `tip`.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use crate::{
     error::{Error, Result},
-    git::{Repo, new_objects::NewObjects, side::Side, stat_cache::StatCache},
+    git::{Repo, new_objects::NewObjects, side::Side, stat_cache::StatCache, written::Written},
     model::{
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
@@ -23,11 +23,13 @@ use crate::{
             Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_old_names, changes,
             is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_own_steps, look_at_paths,
             milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
-            stashed::look_at_stashed, store_cache, take,
+            stashed::look_at_stashed, store_cache, take, write_again,
         },
         follow::follow_head,
         moved::{self, Evidence, OpenCall, moved_lines},
-        named, stats,
+        named,
+        provenance::set_aside,
+        stats,
         turn::OpenTurn,
         verified_mark,
     },
@@ -115,7 +117,13 @@ pub(super) fn try_save(
                 write_tip_anew(repo, tip);
                 repair_before_next(worktree, &shadow);
             }
+            let (objects, returned) = take_up_returned(worktree, request, &origin, &mut shadow, &seen, objects)?;
             let saved = take(worktree, request, &origin, &shadow, &seen, objects, start)?;
+            if let Some(Err(error)) = returned.map(Written::check_and_release)
+                && write_again(worktree)? != seen.tree_id
+            {
+                return Err(error);
+            }
             if let Some(id) = saved.id {
                 stats::cache_if_due(repo, id);
             }
@@ -212,6 +220,35 @@ fn note_moved_lines(
     let moved = moved_lines(worktree, call, shadow, seen, objects)?;
     seen.side.moved_id = moved.map(|moved| objects.add(ObjectKind::Blob, &moved)).transpose()?;
     Ok(())
+}
+
+/// Takes up work that was set aside and that the save finds in the worktree again, for example after `git stash pop`, as a prompt
+/// does: from then on, the shadow knows its lines, however few of them a commit takes. Returns the objects that are still to be
+/// written and, if it took up work, those that it has written for that: the caller checks them when a ref leads to them.
+///
+/// Does nothing during the turn of a session: [`note_moved_lines`] looks for what git brings then.
+fn take_up_returned<'w>(
+    worktree: &'w Worktree<'_>,
+    request: &Request,
+    origin: &Origin,
+    shadow: &mut Shadow,
+    seen: &Seen,
+    objects: NewObjects<'w>,
+) -> Result<(NewObjects<'w>, Option<Written<'w>>)> {
+    let repo = &worktree.repo;
+    let is_of_worktree = request.author == Author::Infer && origin.session.is_none() && !shadow.sets_aside;
+    if !is_of_worktree || matches!(request.scope, Scope::OwnSteps(_) | Scope::Stashed(_)) {
+        return Ok((objects, None));
+    }
+    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
+    let changed = changes.into_iter().map(|change| change.path).collect();
+    if !set_aside::may_come_back(repo, &shadow.name, &changed)? {
+        return Ok((objects, None));
+    }
+    let target = objects.target();
+    let written = objects.write()?;
+    set_aside::take_up(worktree, shadow, seen, &changed, None)?;
+    Ok((NewObjects::new(repo, target), Some(written)))
 }
 
 /// What a save does after it has looked at the worktree.

@@ -30,6 +30,12 @@ def known(site):
     return {json.loads(line)["id"] for line in listed}
 
 
+def logged(site):
+    """Returns the ids of all commits that the operation log leads to."""
+    logs = site.git("for-each-ref", "--format=%(refname)", "refs/checkpoints/operations/").split()
+    return set(site.git("rev-list", *logs).split()) if logs else set()
+
+
 def check(site, case, reference, ended, call, is_killed):
     """Yields what is wrong."""
     if not is_killed:
@@ -142,8 +148,10 @@ def check_next(site, case, reference, ended, call, is_killed):
         if line.startswith("{") and line.endswith("}") and json.loads(line).get("id"):
             told.add(json.loads(line)["id"])
     # A commit puts what it takes into a record, a reset into the archive, which `list` does not show.
-    if not {"checkpoints", "archive", "HEAD"} & case.changes and (reference.known | told) - ids:
-        yield f"checkpoints are not listed any more: {(reference.known | told) - ids}"
+    # What an undo takes back is in the operation log.
+    gone = (reference.known | told) - ids - logged(site)
+    if not {"checkpoints", "archive", "HEAD"} & case.changes and gone:
+        yield f"checkpoints are not listed any more: {gone}"
     if case.undo:
         yield from check_undo(site, case, reference)
     elif case.name == "undo" and json.loads(site.ours("status", "--json"))["interrupted_restore"]:

@@ -7,29 +7,22 @@ use crate::support::{World, files, program};
 
 /// Commands of a filter that cannot be run, or fail.
 #[rstest::rstest]
-#[case::missing("git config filter.rot.clean /no/such/clean; git config filter.rot.smudge /no/such/smudge", true)]
-#[case::missing_and_required(
-    "git config filter.rot.clean /no/such/clean; git config filter.rot.smudge /no/such/smudge
-    git config filter.rot.required true",
-    false
-)]
-#[case::failing("git config filter.rot.clean false; git config filter.rot.smudge false", true)]
-#[case::only_smudge_fails_and_is_required(
-    "git config filter.rot.smudge false; git config filter.rot.required true",
-    false
-)]
-#[case::server_that_is_required(
-    "git config filter.rot.process /no/such/server; git config filter.rot.required true",
-    false
-)]
-#[case::dying("git config filter.rot.clean 'kill -9 $$'; git config filter.rot.smudge 'kill -9 $$'", true)]
-fn a_filter_that_fails_stops_nothing(#[case] breaks: &str, #[case] is_saved_first: bool) {
+#[case::missing("git config filter.rot.clean /no/such/clean; git config filter.rot.smudge /no/such/smudge")]
+#[case::failing("git config filter.rot.clean false; git config filter.rot.smudge false")]
+#[case::only_smudge_fails("git config filter.rot.smudge false")]
+#[case::server("git config filter.rot.process /no/such/server")]
+#[case::dying("git config filter.rot.clean 'kill -9 $$'; git config filter.rot.smudge 'kill -9 $$'")]
+fn a_filter_that_fails_stops_nothing(
+    #[case] breaks: &str,
+    #[values(("", true), ("; git config filter.rot.required true", false))] (required, is_saved_first): (&str, bool),
+) {
     let scene = Scene::new(FILTER, true);
     scene.settle();
     if is_saved_first {
         scene.save(&[]);
     }
-    let output = scene.command("bash").args(["-ec", breaks]).output().expect("bash runs");
+    let script = format!("{breaks}{required}");
+    let output = scene.command("bash").args(["-ec", &script]).output().expect("bash runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     scene.write("lf.txt", b"edited, and again\n");
     scene.write("new.txt", b"new\r\n");

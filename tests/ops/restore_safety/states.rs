@@ -79,7 +79,7 @@ fn attributes_are_those_of_the_restored_tree() {
     assert_eq!(stage.read("sub/b.txt"), "unchanged for git\r\n");
     stage.undo();
     assert_eq!(stage.read("sub/b.txt"), "unchanged for git\n");
-    stage.undo();
+    stage.redo();
     assert_eq!(stage.read("sub/b.txt"), "unchanged for git\r\n");
     stage.restore(b);
     assert_eq!(stage.read("a.txt"), "changed\n");

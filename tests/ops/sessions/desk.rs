@@ -311,6 +311,11 @@ pub(super) fn numbered(lines: std::ops::RangeInclusive<u32>) -> String {
     lines.map(|line| format!("line {line}\n")).collect()
 }
 
+/// Returns lines of `who`, by the numbers that they name.
+pub(super) fn words(who: &str, lines: std::ops::RangeInclusive<u32>) -> String {
+    lines.map(|line| format!("{who} has written these words of the number {line}\n")).collect()
+}
+
 /// Returns twenty numbered lines, some of which are other ones.
 pub(super) fn changed(lines: &[(u32, &str)]) -> String {
     let other = |line: u32| {

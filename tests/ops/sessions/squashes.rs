@@ -2,7 +2,7 @@
 //! most of them before the commit.
 
 use super::{
-    desk::Desk,
+    desk::{Desk, words},
     moved::{blamed, command, expected, lines},
 };
 use crate::support::template::Template;
@@ -145,5 +145,62 @@ fn what_a_person_leaves_of_a_squash_is_the_agents(
     assert_eq!(desk.git(&["diff", "--name-only", "HEAD~"]), "n");
     assert_eq!(blamed(&desk, "n"), expected(&desk, "n"));
     assert_eq!(blamed(&desk, "n").len(), count);
+    desk.finish();
+}
+
+/// `git cherry-pick -n` notes only the message of the commit.
+#[rstest::rstest]
+fn what_a_person_leaves_of_a_pick_is_the_agents(
+    #[values("sed -i 3,9d n", "sed -i '1,4d; 6,9d' n")] script: &str,
+    #[values(false, true)] is_ahead: bool,
+    #[values(false, true)] has_message: bool,
+    #[values(false, true)] is_saved: bool,
+) {
+    let desk = with_topic();
+    if is_ahead {
+        desk.write("g", "of a person\n");
+        desk.commit_all();
+    }
+    desk.sh("git cherry-pick -n topic; git checkout -q HEAD -- f w");
+    if is_saved {
+        desk.json(&["save"]);
+    }
+    desk.sh(&format!("{script}; echo 'human line' >>n; git add n"));
+    let before = blamed(&desk, "n");
+    commit(&desk, has_message);
+    assert_eq!(blamed(&desk, "n"), expected(&desk, "n"));
+    assert_eq!(before, expected(&desk, "n"));
+    desk.finish();
+}
+
+/// Git runs no hooks. A save in between knows the lines of a commit that is based on HEAD; else, so few lines are no evidence.
+#[rstest::rstest]
+fn what_a_person_leaves_of_work_that_git_brings_without_hooks_is_no_persons(
+    #[values("git merge -q --squash side", "git cherry-pick -n side")] bring: &str,
+    #[values(false, true)] is_ahead: bool,
+    #[values(false, true)] is_saved: bool,
+) {
+    let desk = Desk::new();
+    desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    desk.git(&["checkout", "-q", "-b", "side"]);
+    desk.turn("a", &[("n", &words("a", 1..=9))]);
+    desk.commit_all();
+    desk.git(&["checkout", "-q", "main"]);
+    if is_ahead {
+        desk.write("g", "of a person\n");
+        desk.commit_all();
+        desk.json(&["save"]);
+    }
+    desk.sh(bring);
+    if is_saved {
+        desk.json(&["save"]);
+    }
+    desk.sh("sed -i 3,9d n; echo 'human line' >>n; git add n; git commit -qm 'of a person'");
+    let at_once = blamed(&desk, "n");
+    assert!(!at_once.iter().any(|line| line.starts_with("a ") && line.ends_with("human")), "{at_once:?}");
+    desk.json(&["save"]);
+    let author = if is_saved && !is_ahead { "a" } else { "unknown" };
+    let expected: Vec<String> = words("a", 1..=2).lines().map(|line| format!("{line}: {author}")).collect();
+    assert_eq!(blamed(&desk, "n"), [expected, vec!["human line: human".into()]].concat());
     desk.finish();
 }

@@ -1,6 +1,9 @@
 //! Work that is stashed, and comes back: to where it was, to another base, to another worktree.
 
-use super::desk::{Desk, changed, parts};
+use super::{
+    desk::{Desk, changed, numbered, parts, words},
+    moved::{blamed, expected},
+};
 use crate::support::template::Template;
 
 /// Session `a` changes `f` and makes `new`; both are stashed.
@@ -133,6 +136,32 @@ fn popped_on_another_base_and_then_a_prompt() {
     desk.commit_all();
     assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b"), ("new", "a")]));
     assert_eq!(desk.records("HEAD")[0].counts.human, 0);
+    desk.finish();
+}
+
+/// A save takes up what came back, as a prompt does: then its lines are known, however few of them a person leaves.
+#[rstest::rstest]
+fn what_a_person_leaves_after_the_pop_and_a_save(#[values(false, true)] has_hooks: bool) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &(numbered(1..=20) + &words("a", 1..=8)))]);
+    desk.git(&["stash", "-q"]);
+    desk.write("g", "upstream\n");
+    desk.commit_all();
+    if !has_hooks {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    desk.git(&["stash", "pop", "-q"]);
+    desk.write("h", "of a person\n");
+    let saved = desk.json(&["save", "--message", "mine"]);
+    assert_eq!((&saved["created"], &saved["contributor"]), (&true.into(), &"human".into()), "{saved}");
+    assert_eq!(desk.chain(), ["a*", "human"]);
+    desk.write("f", numbered(1..=20) + &words("a", 1..=1) + "human words\n");
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
+    desk.commit_all();
+    if !has_hooks {
+        desk.json(&["save"]);
+    }
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
     desk.finish();
 }
 

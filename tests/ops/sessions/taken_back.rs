@@ -2,7 +2,7 @@
 
 use super::{
     desk::{Desk, changed, numbered, parts},
-    moved,
+    moved::{self, blamed},
 };
 use crate::support::World;
 
@@ -256,6 +256,29 @@ fn a_short_line_that_was_taken_back_is_known_again() {
     let trailer = desk.trailers("HEAD");
     desk.sh("git reset -q HEAD~; echo human >>f; git commit -qam again");
     assert_eq!(desk.trailers("HEAD"), trailer);
+    desk.finish();
+}
+
+/// A common line is little evidence, but git says that the reset has removed the work from HEAD.
+#[rstest::rstest]
+fn a_short_line_of_many_is_no_persons_after_a_reset(
+    #[values("reset -q HEAD~", "reset -q --soft HEAD~")] reset: &str,
+    #[values(false, true)] has_hooks: bool,
+) {
+    let desk = Desk::new();
+    let short: String = (1..=8).map(|at| format!("a {at}\n")).collect();
+    desk.turn("a", &[("f", &(numbered(1..=20) + &short))]);
+    desk.commit_all();
+    if !has_hooks {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    desk.git(&reset.split(' ').collect::<Vec<_>>());
+    desk.write("f", numbered(1..=20) + "a 1\nhuman line\n");
+    desk.sh("git commit -qam again");
+    let at_once = blamed(&desk, "f");
+    assert!(!at_once.contains(&"a 1: human".to_owned()), "{at_once:?}");
+    desk.json(&["save"]);
+    assert_eq!(blamed(&desk, "f"), ["a 1: unknown", "human line: human"]);
     desk.finish();
 }
 

@@ -1,8 +1,8 @@
 //! Commits without hooks.
 
 use super::{
-    desk::{Desk, changed, parts},
-    moved,
+    desk::{Desk, changed, parts, words},
+    moved::{self, blamed, expected},
 };
 use crate::support::{World, template::Template};
 
@@ -545,5 +545,40 @@ fn an_unseen_commit_without_a_sessions_work_is_a_persons() {
     desk.write("f", changed(&[(3, "a"), (5, "human")]));
     desk.sh("git config core.hooksPath /dev/null; git commit -qam by-hand");
     assert_eq!(desk.json(&["blame", "f", "-L5,5"])["lines"][0]["owner"], "human");
+    desk.finish();
+}
+
+/// All is saved, and then git makes a commit from recorded ones without our hooks: readers do not call the session's lines a person's
+/// until the next command that writes finds out whose they are.
+#[rstest::rstest]
+#[case::amend("", "echo 'human line' >>n; git commit -qa --amend --no-edit")]
+#[case::fixup("", "echo 'human line' >>n; git commit -qam 'fixup! a commit'; git rebase -qi --autosquash HEAD~2")]
+#[case::a_part_after_a_reset(
+    "",
+    "git reset -q HEAD~; sed -i 3,4d n; echo 'human line' >>n; git add n; git commit -qm part"
+)]
+#[case::squash(
+    "git checkout -q main",
+    "git merge -q --squash side; echo 'human line' >>n; git add n; git commit -qm squashed"
+)]
+#[case::pick(
+    "git checkout -q main",
+    "git cherry-pick -n side; echo 'human line' >>n; git add n; git commit -qm picked"
+)]
+fn readers_leave_open_whose_the_lines_of_a_rewritten_commit_are(#[case] before: &str, #[case] script: &str) {
+    let desk = Desk::new();
+    desk.sh("echo more >>g; git commit -qam 'of a person'; git checkout -q -b side");
+    desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    desk.git(&["config", "sequence.editor", "true"]);
+    desk.turn("a", &[("n", &words("a", 1..=5))]);
+    desk.commit_all();
+    desk.json(&["save"]);
+    desk.sh(before);
+    desk.json(&["save"]);
+    desk.sh(script);
+    let at_once = blamed(&desk, "n");
+    assert!(!at_once.iter().any(|line| line.starts_with("a ") && line.ends_with("human")), "{at_once:?}");
+    desk.json(&["save"]);
+    assert_eq!(blamed(&desk, "n"), expected(&desk, "n"));
     desk.finish();
 }

@@ -10,12 +10,14 @@ run cat src/numbers.txt
 run git checkpoint undo --dry-run
 run git checkpoint undo
 run cat src/numbers.txt
-note 'an undo can be undone'
-run git checkpoint undo
+note 'an undo can be taken back'
+run git checkpoint redo
 run cat src/numbers.txt
 note 'what was edited since is kept'
 printf 'edited since\n' >src/numbers.txt
 run git checkpoint undo
 run cat src/numbers.txt
-run git checkpoint undo --all --json
+sh_run "git checkpoint undo --all --json | sed 's/\"operation\":\"[0-9a-f]*/\"operation\":\"ID/'"
 run cat src/numbers.txt
+note 'nothing is left to undo'
+run git checkpoint undo

@@ -14,7 +14,7 @@ sh_run 'git checkpoint restore @{1}'
 sh_run 'git checkpoint diff @{1}'
 note 'there and back again'
 sh_run 'git checkpoint undo'
-sh_run 'git checkpoint undo'
+sh_run 'git checkpoint redo'
 note 'one file only'
 printf 'broken\n' >src/parser.rs
 git checkpoint save -q

@@ -1,0 +1,243 @@
+//! `git checkpoint op`: the operations of a worktree.
+
+use super::{
+    Exit,
+    call::Call,
+    date,
+    output::printable,
+    phrase,
+    restore::{Format, UNDONE},
+    undone::{How, print},
+};
+use crate::{
+    error::Result,
+    ops::{
+        Context,
+        operations::{self, Listed},
+        undo::{self, Undone},
+    },
+};
+
+/// Show the operations of this worktree, and take them back
+///
+/// Each command that moves a ref of checkpoints or changes files is an operation. An operation is named by its id, or by
+/// @{<n>}: the latest is @{0}.
+#[derive(clap::Args, Debug)]
+pub(super) struct Op {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    /// List the operations, latest first
+    Log(Log),
+    /// Show what an operation did to refs and files
+    Show(Show),
+    /// Take one operation back, if nothing that it moved has moved since
+    Undo(TakeBack),
+    /// Take all operations after <op> back, the latest first
+    Restore(TakeBack),
+}
+
+#[derive(clap::Args, Debug)]
+struct Log {
+    /// At most so many
+    #[arg(short = 'n', long, value_name = "number")]
+    max_count: Option<usize>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args, Debug)]
+struct Show {
+    /// The operation: an id or @{<n>} (default: the latest)
+    #[arg(value_name = "op", default_value = "@{0}", hide_default_value = true)]
+    op: String,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args, Debug)]
+struct TakeBack {
+    /// The operation: an id or @{<n>}
+    #[arg(value_name = "op")]
+    op: String,
+    #[command(flatten)]
+    how: How,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// What `op restore --json` prints.
+#[derive(serde::Serialize)]
+struct TakenBack {
+    version: u32,
+    undone: Vec<Undone>,
+}
+
+/// What `op log --json` prints.
+#[derive(serde::Serialize)]
+struct Operations {
+    version: u32,
+    operations: Vec<Listed>,
+}
+
+/// What `op show --json` prints.
+#[derive(serde::Serialize)]
+struct Shown {
+    version: u32,
+    #[serde(flatten)]
+    operation: Listed,
+}
+
+impl Op {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        match self.action {
+            Action::Log(log) => {
+                let context = call.context()?;
+                print_log(&context, log.json, log.max_count, false, call)
+            }
+            Action::Show(show) => show.run(call),
+            Action::Undo(undo) => {
+                let context = call.writing_context()?;
+                let progress = call.progress("undoing");
+                let undone = undo::undo_named(&context, &undo.how.options(), &undo.op)?;
+                drop(progress);
+                print(&undone, &undo.format, UNDONE, call)
+            }
+            Action::Restore(restore) => restore.run(call),
+        }
+    }
+}
+
+/// Prints at most `count` operations of the log; with `undoable`, only those that `undo` and `redo` come to.
+pub(super) fn print_log(
+    context: &Context,
+    json: bool,
+    count: Option<usize>,
+    undoable: bool,
+    call: &mut Call,
+) -> Result<Exit> {
+    let (operations, broken) = operations::list(context)?;
+    let numbered = operations.into_iter().enumerate();
+    let mut wanted: Vec<(usize, Listed)> = numbered.filter(|(_, it)| !undoable || it.undoable || it.redoable).collect();
+    wanted.truncate(count.unwrap_or(usize::MAX));
+    if json {
+        let operations = wanted.into_iter().map(|(_, operation)| operation).collect();
+        call.out.json(&Operations { version: 1, operations })?;
+    } else {
+        call.start_pager(context)?;
+        if wanted.is_empty() {
+            call.out.note(if undoable { "nothing to undo or redo" } else { "no operation yet" })?;
+        }
+        let now = date::now();
+        for (number, operation) in &wanted {
+            let line = line(*number, operation, now, call);
+            call.out.line(&line)?;
+        }
+    }
+    if let Some(error) = broken {
+        call.out.warning(&format!("the operation log is damaged, and earlier operations are missing: {error}"));
+        call.out.hint("'git checkpoint doctor' says what can be done");
+    }
+    Ok(Exit::Done)
+}
+
+/// Returns the line of an operation: `@{0}  0a1b2c3d  2 minutes ago  git checkpoint reset`.
+fn line(number: usize, operation: &Listed, now: i64, call: &Call) -> String {
+    let number = format!("{:<6}", format!("@{{{number}}}"));
+    let id = call.out.paint(phrase::ID, &call.names.id(&operation.id));
+    let date = if call.out.is_terminal() {
+        format!("{:<14}", date::relative(operation.seconds, now))
+    } else {
+        operation.time.clone()
+    };
+    let date = call.out.paint(phrase::DIM, &date);
+    let mut words = printable(&operation.command);
+    // What was done on the way has the command line of the command.
+    if ["save", "follow", "repair"].contains(&operation.kind.as_str())
+        && !operation.command.starts_with(&format!("git checkpoint {}", operation.kind))
+    {
+        words.push_str(&format!(" ({})", operation.kind));
+    }
+    if let Some(of) = &operation.of {
+        words.push_str(&format!(" ({})", printable(of)));
+    }
+    if operation.undone_by.is_some() {
+        words.push_str(&call.out.paint(phrase::DIM, " [undone]"));
+    }
+    format!("{number}  {id}  {date}  {words}")
+}
+
+impl TakeBack {
+    /// Takes all operations after this one back.
+    fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let progress = call.progress("undoing");
+        let undone = undo::restore_to(&context, &self.how.options(), &self.op)?;
+        drop(progress);
+        if self.format.json {
+            call.out.json(&TakenBack { version: 1, undone })?;
+            return Ok(Exit::Done);
+        }
+        let mut is_refused = false;
+        for undone in &undone {
+            is_refused |= matches!(print(undone, &self.format, UNDONE, call)?, Exit::No);
+        }
+        if undone.is_empty() {
+            call.out.note("nothing to do: no operation came after it")?;
+        }
+        Ok(if is_refused { Exit::No } else { Exit::Done })
+    }
+}
+
+impl Show {
+    fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let operation = operations::show(&context, &self.op)?;
+        if self.json {
+            call.out.json(&Shown { version: 1, operation })?;
+            return Ok(Exit::Done);
+        }
+        call.start_pager(&context)?;
+        let id = call.out.paint(phrase::ID, &format!("operation {}", operation.id));
+        call.out.line(&id)?;
+        call.out.line(&format!("Date:    {}", operation.time))?;
+        call.out.line(&format!("Command: {}", printable(&operation.command)))?;
+        call.out.line(&format!("Kind:    {}", printable(&operation.kind)))?;
+        let about = [
+            ("Of", operation.of.as_deref().map(printable)),
+            ("Session", operation.session.as_deref().map(printable)),
+            ("Undoes", operation.undoes.as_ref().map(|id| call.names.id(id))),
+            ("Redoes", operation.redoes.as_ref().map(|id| call.names.id(id))),
+            ("Undone", operation.undone_by.as_ref().map(|id| format!("by {}", call.names.id(id)))),
+        ];
+        for (name, value) in about {
+            if let Some(value) = value {
+                call.out.line(&format!("{:<8} {value}", format!("{name}:")))?;
+            }
+        }
+        if !operation.moved.is_empty() {
+            call.out.line("")?;
+        }
+        for moved in &operation.moved {
+            let end = |id: &Option<gix::ObjectId>| id.as_ref().map_or_else(|| "-".to_owned(), |id| call.names.id(id));
+            let line = format!("    {:<8} {:<8} {}", end(&moved.old), end(&moved.new), printable(&moved.r#ref));
+            call.out.line(&line)?;
+        }
+        if !operation.files.is_empty() {
+            call.out.line("")?;
+        }
+        let listed = call.listed(operation.files.len());
+        for path in operation.files.iter().take(listed) {
+            call.out.line(&format!("    {}", phrase::quoted(path)))?;
+        }
+        if listed < operation.files.len() {
+            call.out.line(&format!("    and {} more", operation.files.len() - listed))?;
+        }
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,53 @@
+//! What the commands that take operations back have in common.
+
+use super::{
+    Exit,
+    call::Call,
+    output::printable,
+    restore::{Format, REDONE},
+};
+use crate::{
+    error::Result,
+    ops::{restore::UndoOptions, undo::Undone},
+};
+
+/// How to take an operation back.
+#[derive(clap::Args, Debug)]
+pub(super) struct How {
+    /// Also paths that were edited since
+    #[arg(long)]
+    all: bool,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+impl How {
+    pub(super) fn options(&self) -> UndoOptions {
+        UndoOptions { dry_run: self.dry_run, all: self.all }
+    }
+}
+
+/// Prints what was taken back; `verb` is what that is called.
+pub(super) fn print(undone: &Undone, format: &Format, verb: &str, call: &mut Call) -> Result<Exit> {
+    if let Some(restored) = &undone.restored {
+        return format.print(restored, undone, verb, call);
+    }
+    if format.json {
+        call.out.json(undone)?;
+        return Ok(Exit::Done);
+    }
+    for moved in &undone.moved {
+        let end = moved.new.as_ref().map_or_else(|| "deleted".to_owned(), |id| call.names.id(id));
+        let line = format!("{end:<8} {}", printable(&moved.r#ref));
+        if undone.only_looked == Some(true) { call.out.line(&line)? } else { call.out.note(&line)? }
+    }
+    let verb = match (undone.only_looked, verb) {
+        (Some(true), _) => "would take back",
+        (_, REDONE) => "redone:",
+        _ => "undone:",
+    };
+    let command = undone.command.as_deref().map(printable).unwrap_or_default();
+    call.out.note(&format!("{verb} {command}"))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,296 @@
+//! The operation log: a chain of commits, each of which tells which refs of ours one command has moved.
+//!
+//! [`Repo::update_refs`](super::Repo::update_refs) moves the ref of the log in the same transaction as the refs that the entry
+//! tells of. Several transactions of one command are one entry: the later ones replace it. The parents of an entry are the
+//! entry before it and all commits that refs pointed to before the operation, so that git keeps what an undo needs.
+//!
+//! When a part of the log is full, it becomes the older part in the place of the one before, and a new part begins. So git can
+//! collect what only old entries hold, and no entry is ever written anew.
+
+use gix::ObjectId;
+
+use super::{
+    Repo,
+    commit::{Moment, NewCommit},
+    edit_tree::edit_tree,
+    new_objects::{NewObjects, Target},
+    recorder::{Entry, FILES, FilesChanged, PartLimits, Running},
+    refs::RefUpdate,
+    written::Written,
+};
+use crate::{
+    error::{Kind, Result},
+    model::{
+        change::Mode,
+        operation::{self, Move, Operation, Role},
+        refname,
+    },
+};
+
+/// How often a transaction is tried again because another process has added an entry meanwhile.
+const ATTEMPTS: u32 = 10;
+
+/// What a transaction changes in the log.
+pub(super) struct LogChange<'r> {
+    pub(super) updates: Vec<RefUpdate>,
+    tip: Option<ObjectId>,
+    entry: Option<Entry>,
+    written: Option<Written<'r>>,
+}
+
+/// Ends what [`Repo::on_the_way`] has begun.
+pub(crate) struct OnTheWay<'r>(&'r Repo);
+
+impl Drop for OnTheWay<'_> {
+    fn drop(&mut self) {
+        self.0.recorder.0.borrow_mut().running.pop();
+    }
+}
+
+impl Repo {
+    /// Sets when a part of the log is full.
+    pub(crate) fn limit_operations(&self, limits: PartLimits) {
+        self.recorder.0.borrow_mut().limits = limits;
+    }
+
+    /// Lets all that this process does from now on be one operation: the `command`, of the given kind.
+    pub(crate) fn describe_operation(&self, command: String, kind: String) {
+        let mut state = self.recorder.0.borrow_mut();
+        state.running = vec![Running { command, kind, ..Running::default() }];
+        state.is_described = true;
+    }
+
+    /// Begins another operation, unless all that this process does is one.
+    pub(crate) fn next_operation(&self) {
+        let mut state = self.recorder.0.borrow_mut();
+        if !state.is_described {
+            state.running.clear();
+        }
+    }
+
+    /// Lets what is done until the result is dropped be an operation of its own, of the given kind.
+    pub(crate) fn on_the_way(&self, kind: &str) -> OnTheWay<'_> {
+        self.edit_operation(|_| ());
+        let mut state = self.recorder.0.borrow_mut();
+        let command = state.running.last().map(|running| running.command.clone()).unwrap_or_default();
+        state.running.push(Running { command, kind: kind.to_owned(), ..Running::default() });
+        OnTheWay(self)
+    }
+
+    /// Notes what the operation under way has to do with an earlier one.
+    pub(crate) fn note_role(&self, role: Role) {
+        self.edit_operation(|running| running.role = role);
+    }
+
+    /// Notes moves of refs that belong to the operation under way, whether they are done already or will be.
+    pub(crate) fn note_moves(&self, moves: Vec<Move>) {
+        self.edit_operation(|running| running.moves = moves);
+    }
+
+    /// Notes the session that the operation under way is about.
+    pub(crate) fn note_session_of_operation(&self, session: &str) {
+        self.edit_operation(|running| running.session = Some(session.to_owned()));
+    }
+
+    /// Notes whether the next checkpoint of a person was, and is, to become verified.
+    pub(crate) fn note_marker(&self, before: bool, after: bool) {
+        self.edit_operation(|running| {
+            let before = running.marker.map_or(before, |(first, _)| first);
+            running.marker = (before != after).then_some((before, after));
+        });
+    }
+
+    /// Notes the files that the operation under way changes; none: it has changed none. The next update of refs writes that.
+    pub(crate) fn note_files(&self, files: Option<FilesChanged>) {
+        self.edit_operation(|running| running.files = files);
+    }
+
+    /// Lets the rest of the command under way leave no entry.
+    pub(crate) fn stop_recording(&self) {
+        self.recorder.0.borrow_mut().is_off = true;
+    }
+
+    /// Begins another operation of the same command.
+    pub(crate) fn begin_next_operation(&self) {
+        self.edit_operation(|running| {
+            *running = Running { command: running.command.clone(), kind: running.kind.clone(), ..Running::default() };
+        });
+    }
+
+    /// Names the operation that a program does through the library.
+    pub(crate) fn name_operation(&self, kind: &str) {
+        let mut state = self.recorder.0.borrow_mut();
+        if !state.is_described {
+            kind.clone_into(&mut state.named);
+            state.running.clear();
+        }
+    }
+
+    fn edit_operation(&self, edit: impl FnOnce(&mut Running)) {
+        let mut state = self.recorder.0.borrow_mut();
+        if state.running.is_empty() {
+            let kind = if state.named.is_empty() { "library".to_owned() } else { state.named.clone() };
+            let command = format!("git checkpoint {kind}, by a program");
+            state.running.push(Running { command, kind, ..Running::default() });
+        }
+        edit(state.running.last_mut().expect("there is one"));
+    }
+
+    /// Carries out `updates` and, in the same transaction, what records them in the log.
+    pub(super) fn update_and_record(&self, updates: &[RefUpdate]) -> Result<()> {
+        for attempt in 1.. {
+            let Some(change) = self.log_change(updates)? else { return self.move_refs(updates) };
+            // A process that is killed may leave only the first of them. An entry of moves that were not made is harmless.
+            let all: Vec<RefUpdate> = change.updates.iter().chain(updates).cloned().collect();
+            match self.move_refs(&all) {
+                Ok(()) => {
+                    self.edit_operation(|running| running.written = change.entry);
+                    if let Some(Err(error)) = change.written.map(Written::check_and_release) {
+                        // The refs have moved, and lead to what they should.
+                        tracing::warn!(%error, "the entry of the operation log is lost");
+                    }
+                    return Ok(());
+                }
+                Err(error) if error.kind() == Kind::Race && attempt < ATTEMPTS => {
+                    let log = refname::operations_ref(self.worktree_id());
+                    if self.find_ref(&log)? == change.tip {
+                        return Err(error);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// Returns what records `updates`; none if they change nothing that the log tells of.
+    fn log_change(&self, updates: &[RefUpdate]) -> Result<Option<LogChange<'_>>> {
+        if self.recorder.0.borrow().is_off {
+            return Ok(None);
+        }
+        let is_recorded = |update: &&RefUpdate| update.old != update.new && refname::is_recorded(&update.name);
+        let moved = |update: &RefUpdate| Move { name: update.name.clone(), old: update.old, new: update.new };
+        let moves: Vec<Move> = updates.iter().filter(is_recorded).map(moved).collect();
+        self.edit_operation(|_| ());
+        let (running, limits) = {
+            let state = self.recorder.0.borrow();
+            (state.running.last().cloned().expect("there is one"), state.limits)
+        };
+        let is_noted = running.files.is_some() || running.marker.is_some() || running.role != Role::Plain;
+        if moves.is_empty() && !is_noted && running.written.is_none() {
+            return Ok(None);
+        }
+        let name = refname::operations_ref(self.worktree_id());
+        let tip = self.find_sound_ref(&name)?;
+        let known = running.written.clone().filter(|entry| Some(entry.id) == tip);
+        let (is_new, last) = (known.is_none(), known.clone());
+        let (mut operation, before) = match known {
+            Some(entry) => (entry.operation, entry.before),
+            None => (Operation::default(), tip),
+        };
+        let Running { command, kind, session, role, marker, files, moves: noted, written: _ } = running;
+        let has_files = files.is_some();
+        operation = Operation { command, kind, session, role, has_files, marker, ..operation };
+        if is_new {
+            operation.moves = noted;
+        }
+        for moved in moves {
+            operation.add(moved);
+        }
+        let mut change = LogChange { updates: Vec::new(), tip, entry: None, written: None };
+        if operation.is_idle() {
+            // The operation has taken back what it did.
+            if !is_new {
+                change.updates.push(RefUpdate { name, old: tip, new: before });
+            }
+            return Ok((!is_new).then_some(change));
+        }
+        let text = files.as_ref().map(|files| files.text.clone());
+        if last.is_some_and(|last| last.operation == operation && last.text == text) {
+            return Ok(None);
+        }
+        let mut before = before;
+        if is_new {
+            self.place(&mut operation, &mut before, limits, &mut change.updates)?;
+        }
+        let mut objects = NewObjects::new(self, Target::Loose);
+        let id = self.write_entry(&operation, before, files.as_ref(), &mut objects)?;
+        change.written = Some(objects.write()?);
+        change.updates.push(RefUpdate { name, old: tip, new: Some(id) });
+        change.entry = Some(Entry { id, text, before, operation });
+        Ok(Some(change))
+    }
+
+    /// Gives `operation` its place after the entry `before`, or, if that part of the log is full, at the beginning of a new one.
+    fn place(
+        &self,
+        operation: &mut Operation,
+        before: &mut Option<ObjectId>,
+        limits: PartLimits,
+        updates: &mut Vec<RefUpdate>,
+    ) -> Result<()> {
+        // The real time: `git rebase` may set GIT_COMMITTER_DATE to the date of an old commit.
+        let now = jiff::Timestamp::now().as_second();
+        (operation.number, operation.since) = (1, now);
+        let Some(last) = *before else { return Ok(()) };
+        let known = if self.is_whole(last)? { self.operation(last).ok().flatten() } else { None };
+        let Some(known) = known.map(|recorded| recorded.operation) else {
+            (operation.lost, *before) = (Some(last), None);
+            return Ok(());
+        };
+        let is_full = limits.count.is_some_and(|count| known.number >= count)
+            || limits.seconds.is_some_and(|seconds| known.since < now.saturating_sub(seconds));
+        if is_full {
+            let name = refname::older_operations_ref(self.worktree_id());
+            updates.push(RefUpdate { old: self.find_ref(&name)?, name, new: Some(last) });
+            *before = None;
+        } else {
+            (operation.number, operation.since) = (known.number + 1, known.since);
+        }
+        Ok(())
+    }
+
+    /// Adds the commit of a new entry to `objects`, and returns its id.
+    fn write_entry(
+        &self,
+        operation: &Operation,
+        before: Option<ObjectId>,
+        files: Option<&FilesChanged>,
+        objects: &mut NewObjects<'_>,
+    ) -> Result<ObjectId> {
+        // What cannot be read must not be held: git would find the log broken.
+        let is_held = operation.kind != operation::REPAIR;
+        // The logs of records only grow: they hold what they held before.
+        let moves = operation.moves.iter().filter(|moved| is_held && !refname::is_log(&moved.name));
+        let of_moves = moves.filter_map(|moved| moved.old);
+        let of_files = files.into_iter().flat_map(|files| files.held.iter().copied());
+        let mut held: Vec<ObjectId> = Vec::new();
+        for id in of_moves.chain(of_files) {
+            if !held.contains(&id) && self.is_commit(id).unwrap_or(false) {
+                held.push(id);
+            }
+        }
+        let Moment { seconds, offset } = self.now();
+        self.write_entry_anew(operation, (before, &held), files, (seconds, offset), objects)
+    }
+
+    /// Adds the commit of an entry to `objects`, and returns its id: after the entry `before`, with `held` as its other parents.
+    pub(crate) fn write_entry_anew(
+        &self,
+        operation: &Operation,
+        (before, held): (Option<ObjectId>, &[ObjectId]),
+        files: Option<&FilesChanged>,
+        (seconds, offset): (i64, i32),
+        objects: &mut NewObjects<'_>,
+    ) -> Result<ObjectId> {
+        let mut tree_id = objects.add(gix::objs::Kind::Tree, b"")?;
+        if let Some(files) = files {
+            let blob_id = objects.add(gix::objs::Kind::Blob, &files.text)?;
+            tree_id = edit_tree(tree_id, &[(FILES.into(), Some((blob_id, Mode::File)))], objects)?;
+        }
+        let parents = before.iter().chain(held.iter().filter(|id| Some(**id) != before)).copied().collect();
+        let who = self.identity();
+        let (author, time, message) = (who.clone(), Moment { seconds, offset }, operation.message());
+        Self::write_commit(&NewCommit { tree_id, parents, author, committer: who, time, message: &message }, objects)
+    }
+}

@@ -1,0 +1,259 @@
+//! An operation: what one command did to our refs and to files, as an entry of the operation log, and its message form.
+
+use bstr::{BStr, ByteSlice as _};
+use gix::ObjectId;
+
+use super::trailer;
+
+/// The kinds of operations that a person asks for by name, and that `undo` without an argument takes back.
+///
+/// All other operations only save, or follow what git or an agent did: `save`, hooks, the events of sessions.
+const UNDOABLE: [&str; 11] = [
+    "restore",
+    "undo",
+    "redo",
+    "op undo",
+    "op restore",
+    "reset",
+    "verify",
+    "prune",
+    "drop",
+    "session adopt",
+    "session forget",
+];
+
+/// The kind of operations that bring the checkpoints up to date with HEAD.
+pub(crate) const FOLLOW: &str = "follow";
+/// The kind of operations that set broken chains aside.
+pub(crate) const REPAIR: &str = "repair";
+/// The kind of operations that save the worktree, also before another operation changes it.
+pub(crate) const SAVE: &str = "save";
+
+/// The move of a ref.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Move {
+    /// The full name.
+    pub(crate) name: String,
+    /// What it pointed to before; none: it did not exist.
+    pub(crate) old: Option<ObjectId>,
+    /// What it points to afterwards; none: it does not exist.
+    pub(crate) new: Option<ObjectId>,
+}
+
+impl Move {
+    /// Returns the move that takes this one back.
+    pub(crate) fn reversed(&self) -> Self {
+        Self { name: self.name.clone(), old: self.new, new: self.old }
+    }
+}
+
+/// What an operation has to do with an earlier one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// It takes that operation back.
+    Undo(ObjectId),
+    /// It takes that undo back.
+    Redo(ObjectId),
+    /// It finishes that operation, which was interrupted.
+    Continues(ObjectId),
+}
+
+/// An operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Operation {
+    /// The command line, without secrets and texts.
+    pub(crate) command: String,
+    /// The command's name, or what was done on the way.
+    pub(crate) kind: String,
+    /// The session that it is about.
+    pub(crate) session: Option<String>,
+    /// What it has to do with an earlier operation.
+    pub(crate) role: Role,
+    /// The refs that it moved, each once, in their order.
+    pub(crate) moves: Vec<Move>,
+    /// True if it changed files of the worktree: its tree says which.
+    pub(crate) has_files: bool,
+    /// Whether the next checkpoint of a person was to become verified, before and after; none if that is the same.
+    pub(crate) marker: Option<(bool, bool)>,
+    /// Its place in this part of the log, from 1.
+    pub(crate) number: u64,
+    /// When this part of the log began, in Unix seconds.
+    pub(crate) since: i64,
+    /// An entry that could not be read when this one followed it: the log begins anew here.
+    pub(crate) lost: Option<ObjectId>,
+}
+
+const KIND: &str = "Operation-Kind";
+const SESSION: &str = "Operation-Session";
+const UNDOES: &str = "Operation-Undoes";
+const REDOES: &str = "Operation-Redoes";
+const CONTINUES: &str = "Operation-Continues";
+const MOVED: &str = "Operation-Moved";
+const FILES: &str = "Operation-Files";
+const MARKER: &str = "Operation-Verify-Next";
+const NUMBER: &str = "Operation-Number";
+const SINCE: &str = "Operation-Since";
+const LOST: &str = "Operation-Lost";
+
+/// In the place of an id: there was no ref.
+const NOTHING: &str = "-";
+
+impl Operation {
+    /// Returns true if `undo` without an argument takes operations of this kind back.
+    pub(crate) fn is_undoable(&self) -> bool {
+        UNDOABLE.contains(&self.kind.as_str())
+    }
+
+    /// Returns true if the operation has changed nothing, and takes no other one back.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.moves.is_empty() && !self.has_files && self.marker.is_none() && self.role == Role::Plain
+    }
+
+    /// Adds the move of a ref. Several moves of one ref become one, and a ref that is back at its old value has not moved.
+    pub(crate) fn add(&mut self, moved: Move) {
+        match self.moves.iter().position(|known| known.name == moved.name) {
+            Some(at) => {
+                self.moves[at].new = moved.new;
+                if self.moves[at].old == self.moves[at].new {
+                    self.moves.remove(at);
+                }
+            }
+            None if moved.old != moved.new => self.moves.push(moved),
+            None => {}
+        }
+    }
+
+    /// Returns the message of its commit.
+    pub(crate) fn message(&self) -> String {
+        let mut trailers = vec![(KIND, self.kind.clone())];
+        trailers.extend(self.session.clone().map(|session| (SESSION, session)));
+        let id = |id: Option<ObjectId>| id.map_or_else(|| NOTHING.to_owned(), |id| id.to_string());
+        trailers.extend(match self.role {
+            Role::Plain => None,
+            Role::Undo(id) => Some((UNDOES, id.to_string())),
+            Role::Redo(id) => Some((REDOES, id.to_string())),
+            Role::Continues(id) => Some((CONTINUES, id.to_string())),
+        });
+        trailers.extend(self.has_files.then(|| (FILES, "restore.json".to_owned())));
+        trailers.extend(self.marker.map(|(before, after)| (MARKER, format!("{before} {after}"))));
+        trailers.extend([(NUMBER, self.number.to_string()), (SINCE, self.since.to_string())]);
+        trailers.extend(self.lost.map(|lost| (LOST, lost.to_string())));
+        let moved = |it: &Move| (MOVED, format!("{} {} {}", id(it.old), id(it.new), it.name));
+        trailers.extend(self.moves.iter().map(moved));
+        trailer::compose(&self.command, "", &trailers)
+    }
+
+    /// Returns the operation whose commit has this `message`; none if it is not that of an operation.
+    pub(crate) fn parse(message: &BStr) -> Option<Self> {
+        let (command, _, trailers) = trailer::parse(message.to_str().ok()?);
+        let mut operation = Self { command: command.to_owned(), ..Self::default() };
+        let id = |text: &str| ObjectId::from_hex(text.as_bytes()).ok();
+        let end = |text: &str| if text == NOTHING { Some(None) } else { id(text).map(Some) };
+        for (key, value) in trailers {
+            match key {
+                KIND => value.clone_into(&mut operation.kind),
+                SESSION => operation.session = Some(value.to_owned()),
+                UNDOES => operation.role = Role::Undo(id(value)?),
+                REDOES => operation.role = Role::Redo(id(value)?),
+                CONTINUES => operation.role = Role::Continues(id(value)?),
+                FILES => operation.has_files = true,
+                MARKER => {
+                    let (before, after) = value.split_once(' ')?;
+                    operation.marker = Some((before.parse().ok()?, after.parse().ok()?));
+                }
+                NUMBER => operation.number = value.parse().ok().filter(|number| *number > 0)?,
+                SINCE => operation.since = value.parse().ok()?,
+                LOST => operation.lost = Some(id(value)?),
+                MOVED => {
+                    let mut words = value.splitn(3, ' ');
+                    let (old, new) = (end(words.next()?)?, end(words.next()?)?);
+                    operation.moves.push(Move { name: words.next()?.to_owned(), old, new });
+                }
+                // A later version may say more.
+                _ => {}
+            }
+        }
+        (!operation.kind.is_empty() && operation.number > 0).then_some(operation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(digit: char) -> ObjectId {
+        ObjectId::from_hex(digit.to_string().repeat(40).as_bytes()).expect("40 digits")
+    }
+
+    fn moved(name: &str, old: Option<char>, new: Option<char>) -> Move {
+        Move { name: name.into(), old: old.map(id), new: new.map(id) }
+    }
+
+    #[test]
+    fn an_operation_survives_a_round_trip() {
+        let plain = Operation {
+            command: "git checkpoint reset".into(),
+            kind: "reset".into(),
+            number: 1,
+            ..Operation::default()
+        };
+        let full = Operation {
+            session: Some("7f3a".into()),
+            role: Role::Undo(id('a')),
+            moves: vec![moved("refs/x/a", None, Some('1')), moved("refs/x/b%20", Some('2'), None)],
+            has_files: true,
+            marker: Some((false, true)),
+            number: 7,
+            since: -5,
+            lost: Some(id('c')),
+            ..plain.clone()
+        };
+        let redo = Operation { role: Role::Redo(id('b')), ..plain.clone() };
+        let continued = Operation { role: Role::Continues(id('b')), ..plain.clone() };
+        for operation in [plain, full, redo, continued] {
+            assert_eq!(Operation::parse(operation.message().as_str().into()), Some(operation));
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::empty("")]
+    #[case::prose("git checkpoint reset\n\nnot an operation\n")]
+    #[case::no_number("git checkpoint reset\n\nOperation-Kind: reset\n")]
+    #[case::no_kind("git checkpoint reset\n\nOperation-Number: 1\n")]
+    #[case::zero("x\n\nOperation-Kind: reset\nOperation-Number: 0\n")]
+    #[case::bad_id("x\n\nOperation-Kind: reset\nOperation-Number: 1\nOperation-Moved: zz - refs/x\n")]
+    #[case::no_name("x\n\nOperation-Kind: reset\nOperation-Number: 1\nOperation-Moved: - -\n")]
+    fn what_is_no_operation_is_not_read_as_one(#[case] message: &str) {
+        assert_eq!(Operation::parse(message.into()), None);
+    }
+
+    #[test]
+    fn a_command_line_cannot_forge_an_entry() {
+        let forged = "git checkpoint x\n\nOperation-Moved: - - refs/heads/main";
+        let operation = Operation { command: forged.into(), kind: "reset".into(), number: 1, ..Operation::default() };
+        let read = Operation::parse(operation.message().as_str().into()).expect("an operation");
+        assert_eq!((read.moves, read.command.contains('\n')), (Vec::new(), false));
+    }
+
+    #[rstest::rstest]
+    #[case::two_refs(&[("a", None, Some('1')), ("b", None, Some('2'))], &[("a", None, Some('1')), ("b", None, Some('2'))])]
+    #[case::twice(&[("a", None, Some('1')), ("a", Some('1'), Some('2'))], &[("a", None, Some('2'))])]
+    #[case::back(&[("a", None, Some('1')), ("a", Some('1'), None)], &[])]
+    #[case::nothing(&[("a", Some('1'), Some('1'))], &[])]
+    fn moves_of_one_ref_are_one(
+        #[case] added: &[(&str, Option<char>, Option<char>)],
+        #[case] expected: &[(&str, Option<char>, Option<char>)],
+    ) {
+        let all = |list: &[(&str, Option<char>, Option<char>)]| -> Vec<Move> {
+            list.iter().map(|(name, old, new)| moved(name, *old, *new)).collect()
+        };
+        let mut operation = Operation::default();
+        for moved in all(added) {
+            operation.add(moved);
+        }
+        assert_eq!(operation.moves, all(expected));
+    }
+}

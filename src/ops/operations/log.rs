@@ -1,0 +1,130 @@
+//! The operation log of this worktree, as far as it can be read, with what can be undone.
+
+use gix::ObjectId;
+
+use crate::{
+    error::{Error, Result},
+    git::read_operations::{Recorded, begins_with},
+    model::{
+        operation::{Operation, Role},
+        operation_stack::{Stack, stack},
+    },
+    ops::Context,
+    state::journal::Journal,
+};
+
+/// The log as it can be read.
+pub(crate) struct Log {
+    /// Newest first.
+    pub(crate) entries: Vec<Recorded>,
+    pub(crate) stack: Stack,
+    /// Why there may be more.
+    pub(crate) broken: Option<Error>,
+}
+
+impl Log {
+    /// Reads the log of this worktree.
+    pub(crate) fn read(context: &Context) -> Result<Self> {
+        let (mut entries, mut broken) = (Vec::new(), None);
+        for entry in context.repo.operations(context.repo.worktree_id())? {
+            context.check_interrupt()?;
+            match entry {
+                Ok(recorded) => entries.push(recorded),
+                Err(error) => broken = Some(error),
+            }
+        }
+        let stack = stack(entries.iter().rev().map(|recorded| (recorded.id, &recorded.operation)));
+        Ok(Self { entries, stack, broken })
+    }
+
+    /// Returns the operation that an undo takes back next; with `has_files`, the next one that changed files.
+    pub(crate) fn last(&self, has_files: bool) -> Option<&Recorded> {
+        let mut entries = self.stack.undo.iter().rev().filter_map(|id| self.entry(*id).ok());
+        entries.find(|entry| !has_files || entry.operation.has_files)
+    }
+
+    /// Returns the operations after `id`, newest first.
+    pub(crate) fn after(&self, id: ObjectId) -> impl Iterator<Item = &Recorded> {
+        self.entries.iter().take_while(move |entry| entry.id != id)
+    }
+
+    /// Returns the operations after `id` as one.
+    pub(crate) fn sum_after(&self, id: ObjectId) -> Operation {
+        let mut sum = Operation::default();
+        let after: Vec<&Recorded> = self.after(id).collect();
+        for operation in after.into_iter().rev().map(|entry| &entry.operation) {
+            for moved in &operation.moves {
+                sum.add(moved.clone());
+            }
+            if let Some((before, now)) = operation.marker {
+                let before = sum.marker.map_or(before, |(first, _)| first);
+                sum.marker = Some((before, now));
+            }
+        }
+        sum.marker = sum.marker.filter(|(before, now)| before != now);
+        sum
+    }
+
+    /// Returns the command line of the operation that `recorded` takes back, at the end of a row of undos and redos; its own if it
+    /// takes none back.
+    pub(crate) fn command_behind<'l>(&'l self, recorded: &'l Recorded) -> &'l str {
+        let mut last = recorded;
+        // An entry names earlier ones only.
+        while let Role::Undo(of) | Role::Redo(of) = last.operation.role
+            && let Some(earlier) = self.before(last.id).find(|entry| entry.id == of)
+        {
+            last = earlier;
+        }
+        &last.operation.command
+    }
+
+    /// Returns the operations before `id`, newest first.
+    fn before(&self, id: ObjectId) -> impl Iterator<Item = &Recorded> {
+        self.entries.iter().skip_while(move |entry| entry.id != id).skip(1)
+    }
+
+    /// Returns the newest operation that moved the ref `name`, if it left the ref at `now`.
+    pub(crate) fn mover(&self, name: &str, now: Option<ObjectId>) -> Option<&Recorded> {
+        let moves = |entry: &&Recorded| entry.operation.moves.iter().any(|moved| moved.name == name);
+        let last = self.entries.iter().find(moves)?;
+        last.operation.moves.iter().any(|moved| moved.name == name && moved.new == now).then_some(last)
+    }
+
+    /// Returns the entry `id`.
+    pub(crate) fn entry(&self, id: ObjectId) -> Result<&Recorded> {
+        let found = self.entries.iter().find(|entry| entry.id == id);
+        found.ok_or_else(|| Error::internal(format!("'{id}' is not in the operation log")))
+    }
+
+    /// Returns the entry that `text` names: by `@{<n>}`, by the digits its id begins with, or `@` for the newest.
+    pub(crate) fn find(&self, text: &str) -> Result<&Recorded> {
+        const FEWEST_DIGITS: usize = 4;
+        let none = || {
+            Error::user(format!("no operation matches '{text}'"))
+                .with_hint("'git checkpoint op log' shows the operations")
+        };
+        let number = match text {
+            "@" => Some(0),
+            _ => text.strip_prefix("@{").and_then(|rest| rest.strip_suffix('}')).and_then(|number| number.parse().ok()),
+        };
+        if let Some(number) = number {
+            let number: usize = number;
+            return self.entries.get(number).ok_or_else(none);
+        }
+        let is_id = text.len() >= FEWEST_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let found: Vec<&Recorded> = self.entries.iter().filter(|entry| is_id && begins_with(entry.id, text)).collect();
+        match found.as_slice() {
+            [] => Err(none()),
+            [only] => Ok(only),
+            _ => Err(Error::user(format!("'{text}' is ambiguous")).with_hint("type more of the id")),
+        }
+    }
+}
+
+/// Returns what the operation did to files.
+pub(crate) fn journal(context: &Context, recorded: &Recorded) -> Result<Option<Journal>> {
+    let text = context.repo.files_of(recorded)?;
+    text.map(|text| Journal::parse(&text)).transpose().map_err(|cause| {
+        Error::corrupt(format!("what the operation '{}' did to files cannot be read", recorded.id)).with_cause(cause)
+    })
+}

@@ -1,0 +1,19 @@
+//! The operation log of a worktree: reads it, lists it, shows an entry, picks what is to be taken back.
+//!
+//! `git::operation_log` writes the log, with each move of our refs; `model::operation_stack` decides what can be taken back;
+//! `undo` takes it back.
+
+mod forget;
+mod listing;
+mod log;
+mod pick;
+
+#[cfg_attr(
+    not(feature = "failpoints"),
+    expect(unused_imports, reason = "for commands that remove content for good")
+)]
+pub use forget::forget_all;
+pub(crate) use forget::forget_removed;
+pub use listing::{Listed, ListedMove, list, show};
+pub(crate) use log::Log;
+pub(crate) use pick::{Picked, Which, entry_of, pick};

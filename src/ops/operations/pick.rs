@@ -1,0 +1,124 @@
+//! Which operation an undo or a redo takes back.
+
+use gix::ObjectId;
+
+use super::log::{Log, journal};
+use crate::{
+    error::{Error, Result},
+    git::read_operations::Recorded,
+    model::operation::Role,
+    ops::Context,
+    state::journal::{Journal, Progress},
+};
+
+/// How many entries that changed files are searched for the last restore.
+const MOST_SEARCHED: usize = 50;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// The last operation of a person.
+    Last,
+    /// The last one of those that changed files.
+    LastOfFiles,
+    /// The last undo.
+    LastUndo,
+    /// The operation with this name.
+    Named(String),
+}
+
+/// What is to be taken back.
+#[derive(Clone, Debug)]
+pub(crate) struct Picked {
+    /// The operation; none: a restore that the log does not have.
+    pub(crate) entry: Option<Recorded>,
+    /// What the new operation has to do with it.
+    pub(crate) role: Role,
+    /// The files that it changed.
+    pub(crate) journal: Option<Journal>,
+}
+
+impl Picked {
+    /// Returns the id of the operation.
+    pub(crate) fn id(&self) -> Option<ObjectId> {
+        self.entry.as_ref().map(|entry| entry.id)
+    }
+}
+
+/// Returns the operation that `which` asks for.
+///
+/// # Errors
+/// If there is none, if it is taken back already, or if a restore was interrupted and another operation is asked for.
+pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
+    let (live, log) = (Journal::read(context.repo.git_dir())?, Log::read(context)?);
+    if let Some(live) = live.as_ref().filter(|live| live.progress == Progress::Applying) {
+        return pick_interrupted(context, which, live, &log);
+    }
+    let entry = match which {
+        Which::Last | Which::LastOfFiles => match log.last(*which == Which::LastOfFiles) {
+            Some(entry) => entry,
+            // A restore of an earlier version, or the log was lost.
+            None => match live.filter(|live| entry_of(context, &log, live).is_none()) {
+                Some(live) => return Ok(Picked { entry: None, role: Role::Plain, journal: Some(live) }),
+                None => return Err(nothing_to_undo(&log)),
+            },
+        },
+        Which::LastUndo => match log.stack.redo.last() {
+            Some(id) => log.entry(*id)?,
+            None => {
+                return Err(Error::user("nothing to redo")
+                    .with_hint("'git checkpoint undo --list' shows what can be undone and redone"));
+            }
+        },
+        Which::Named(text) => log.find(text)?,
+    };
+    if let Some(by) = log.stack.undone.get(&entry.id) {
+        return Err(Error::refused(format!("the operation '{}' is undone already", short(entry.id)))
+            .with_hint(format!("'git checkpoint op undo {}' takes the undo back", short(*by))));
+    }
+    let is_undo = log.stack.redo.contains(&entry.id);
+    let role = if is_undo { Role::Redo(entry.id) } else { Role::Undo(entry.id) };
+    let of_entry = journal(context, entry)?;
+    // Where broken checkpoints were copied, the live one names the copies.
+    let journal = of_entry.map(|it| live.filter(|live| live.nonce == it.nonce).unwrap_or(it));
+    Ok(Picked { entry: Some(entry.clone()), role, journal })
+}
+
+/// Returns the restore of `live`, which was interrupted, if that is asked for.
+fn pick_interrupted(context: &Context, which: &Which, live: &Journal, log: &Log) -> Result<Picked> {
+    let entry = entry_of(context, log, live).cloned();
+    let is_it = match which {
+        Which::Last | Which::LastOfFiles => true,
+        Which::LastUndo => false,
+        Which::Named(text) => entry.as_ref().is_some_and(|entry| log.find(text).is_ok_and(|it| it.id == entry.id)),
+    };
+    if !is_it {
+        return Err(Error::refused("an earlier restore was interrupted")
+            .with_hint("'git checkpoint restore --continue' finishes it, 'git checkpoint undo' reverses it"));
+    }
+    let role = entry.as_ref().map_or(Role::Plain, |entry| Role::Undo(entry.id));
+    Ok(Picked { entry, role, journal: Some(live.clone()) })
+}
+
+/// Returns the entry of the restore with this journal.
+pub(crate) fn entry_of<'l>(context: &Context, log: &'l Log, live: &Journal) -> Option<&'l Recorded> {
+    let with_files = log.entries.iter().filter(|entry| entry.operation.has_files).take(MOST_SEARCHED);
+    let is_of = |entry: &&Recorded| journal(context, entry).is_ok_and(|it| it.is_some_and(|it| it.nonce == live.nonce));
+    with_files.into_iter().find(is_of)
+}
+
+/// Returns the error if there is nothing to take back.
+fn nothing_to_undo(log: &Log) -> Error {
+    if log.stack.redo.is_empty() {
+        Error::user("nothing was restored in this worktree yet").with_hint(
+            "'git checkpoint list' shows the checkpoints, 'git checkpoint restore <checkpoint>' puts one back",
+        )
+    } else {
+        Error::user("nothing is left to undo in this worktree")
+            .with_hint("'git checkpoint redo' takes the last undo back, 'git checkpoint op log' shows all operations")
+    }
+}
+
+fn short(id: ObjectId) -> String {
+    id.to_hex_with_len(8).to_string()
+}

@@ -1,0 +1,69 @@
+//! Lines of a commit that a record has, too, where too few are left to tell that they come from there.
+
+use std::collections::BTreeSet;
+
+use super::super::records;
+use crate::{
+    error::Result,
+    git::{
+        Repo,
+        line_edits::{is_binary, step_edits},
+    },
+    model::{
+        attribution::{
+            Author, AuthorId, FileOwnership, Owner, Span,
+            kind::{Kind, kind_of},
+            text::{Attribution, File},
+        },
+        change::{Change, Leaf, Mode},
+        contributor::Contributor,
+        moved::Moved,
+        record::RecordId,
+    },
+};
+
+/// Returns the attribution of those lines that `changes` add and that the records `ids` give to no person: their author is unknown.
+/// None if there are no such lines.
+pub(crate) fn doubtful_lines(repo: &Repo, changes: &[Change], ids: &[RecordId]) -> Result<Option<Attribution>> {
+    let mut stored = Vec::new();
+    for id in ids {
+        let text = records::attribution(repo, id)?.unwrap_or_default();
+        // A damaged record says nothing.
+        stored.extend(Attribution::from_text(&text).ok());
+    }
+    let unknown = Owner::Author(AuthorId::default());
+    let mut files = Vec::new();
+    for change in changes {
+        let Some(after) = text_of(repo, change.after)?.filter(|_| change.after.is_some()) else { continue };
+        let Some(before) = text_of(repo, change.before)? else { continue };
+        let added = step_edits(&before, &after);
+        let mut lines: BTreeSet<u32> = BTreeSet::new();
+        for Attribution { authors, files } in &stored {
+            let is_here = |file: &&File| file.ownership.path == change.path;
+            let Some(File { blob: Some(blob), ownership }) = files.iter().find(is_here) else { continue };
+            let recorded = text_of(repo, Some(Leaf { id: *blob, mode: Mode::File }))?;
+            let Some(recorded) = recorded.filter(|_| repo.has_object(*blob)) else { continue };
+            let mut moved = Moved::new(&after, &added);
+            moved.look_in(0, &step_edits(&recorded, &after));
+            let is_of_person = |line: u32| matches!(kind_of(ownership.owner(line), authors), Kind::Human | Kind::Base);
+            lines.extend(moved.found_in(0).filter(|(_, from)| !is_of_person(*from)).map(|(line, _)| line));
+        }
+        if lines.is_empty() {
+            continue;
+        }
+        let spans = lines.into_iter().map(|line| Span { start: line, end: line, owner: unknown }).collect();
+        let ownership = FileOwnership { path: change.path.clone(), spans, ..FileOwnership::default() };
+        files.push(File { blob: change.after.map(|leaf| leaf.id), ownership });
+    }
+    let authors = vec![Author::plain(Contributor::Unknown)];
+    Ok((!files.is_empty()).then_some(Attribution { authors, files }))
+}
+
+/// Returns the content of a text file, empty for a file that does not exist; none for other files, and if the blob is missing.
+fn text_of(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
+    let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
+    if !matches!(leaf.mode, Mode::File | Mode::Executable) || !repo.has_object(leaf.id) {
+        return Ok(None);
+    }
+    Ok(Some(repo.read_blob(leaf.id)?).filter(|text| !is_binary(text)))
+}

@@ -1,0 +1,327 @@
+//! The operation log: what is recorded, and what undo, redo and `op` take back.
+
+use std::{collections::BTreeMap, fs};
+
+use serde_json::Value;
+
+use crate::support::World;
+
+/// Returns the refs of checkpoints without the operation logs.
+fn refs(world: &World) -> BTreeMap<String, String> {
+    let all = world.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/checkpoints/"]);
+    let pair = |line: &str| line.split_once(' ').map(|(name, id)| (name.to_owned(), id.to_owned()));
+    all.lines().filter_map(pair).filter(|(name, _)| !name.contains("/operations/")).collect()
+}
+
+/// Returns the operations, newest first.
+fn log(world: &World) -> Vec<Value> {
+    let log = world.json(&["op", "log", "--json"]);
+    log["operations"].as_array().expect("a list").clone()
+}
+
+fn kinds(world: &World) -> Vec<String> {
+    log(world).iter().map(|it| it["kind"].as_str().expect("a word").to_owned()).collect()
+}
+
+fn text(world: &World, name: &str) -> Option<String> {
+    fs::read_to_string(world.repo().join(name)).ok()
+}
+
+fn save(world: &World, content: &str) -> String {
+    world.write("f", content);
+    world.json(&["save", "--json"])["id"].as_str().expect("an id").to_owned()
+}
+
+#[rstest::rstest]
+#[case::files(false)]
+#[case::reftable(true)]
+fn each_command_is_one_operation_that_can_be_undone_and_redone(#[case] is_reftable: bool) {
+    let world = World::with_commit();
+    if is_reftable {
+        world.sh("rm -rf .git/logs && git refs migrate --ref-format=reftable");
+    }
+    save(&world, "old\n");
+    world.done(&["reset"]);
+    let first = save(&world, "one\n");
+    save(&world, "two\n");
+    let setup = log(&world).len();
+    let commands: &[&[&str]] = &[
+        &["prune", "--keep", "0"],
+        &["verify"],
+        &["verify", &first],
+        &["verify", "--reset"],
+        &["restore", "--all", &first],
+        &["reset"],
+        &["reset", "--restore-archived", &first],
+        &["reset"],
+    ];
+    let mut states = vec![(refs(&world), text(&world, "f"))];
+    for command in commands {
+        world.done(command);
+        states.push((refs(&world), text(&world, "f")));
+        let newest = &log(&world)[0];
+        assert_eq!(newest["command"], format!("git checkpoint {}", command.join(" ")), "{command:?}");
+    }
+    assert_eq!(log(&world).len(), commands.len() + setup, "{:?}", kinds(&world));
+    for (number, state) in states.iter().enumerate().rev().skip(1) {
+        world.done(&["undo"]);
+        assert_eq!((refs(&world), text(&world, "f")), *state, "undo of {:?}", commands[number]);
+    }
+    for (number, state) in states.iter().enumerate().skip(1) {
+        world.done(&["redo"]);
+        assert_eq!((refs(&world), text(&world, "f")), *state, "redo of {:?}", commands[number - 1]);
+    }
+    assert_eq!(world.checkpoint(&["redo"]).status.code(), Some(128));
+    world.assert_sound("at the end");
+}
+
+#[test]
+fn what_changes_nothing_leaves_no_entry() {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    let before = log(&world);
+    world.done(&["save"]);
+    world.done(&["restore", "--all", "@"]);
+    world.done(&["prune"]);
+    for reading in [["list"], ["status"], ["events"], ["diff"], ["doctor"]] {
+        world.checkpoint(&reading);
+    }
+    assert_eq!(log(&world), before);
+}
+
+#[test]
+fn a_new_operation_ends_redo_and_a_save_does_not() {
+    let world = World::with_commit();
+    let first = save(&world, "one\n");
+    save(&world, "two\n");
+    world.done(&["restore", "--all", &first]);
+    world.done(&["undo"]);
+    world.write("other", "saved\n");
+    world.done(&["save"]);
+    world.done(&["redo"]);
+    assert_eq!(text(&world, "f").as_deref(), Some("one\n"));
+    world.done(&["undo"]);
+    world.done(&["verify"]);
+    let refused = world.checkpoint(&["redo"]);
+    assert_eq!(refused.status.code(), Some(128));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("nothing to redo"));
+}
+
+#[test]
+fn undo_of_an_operation_refuses_what_has_moved_since_and_names_it() {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.done(&["reset"]);
+    save(&world, "two\n");
+    let before = refs(&world);
+    let refused = world.checkpoint(&["undo"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("refs/checkpoints/shadow/") && said.contains("'git checkpoint save --json'"), "{said}");
+    assert_eq!(refs(&world), before);
+}
+
+#[test]
+fn op_undo_takes_one_operation_in_the_middle_back() {
+    let world = World::with_commit();
+    let first = save(&world, "one\n");
+    world.done(&["verify", &first]);
+    let verified = log(&world)[0]["id"].as_str().expect("an id").to_owned();
+    save(&world, "two\n");
+    world.done(&["restore", "--all", &first]);
+    let before = refs(&world);
+    world.done(&["op", "undo", &verified[..8]]);
+    let mut expected = before.clone();
+    expected.retain(|name, _| !name.contains("/verified/"));
+    assert_eq!(refs(&world), expected);
+    assert_eq!(text(&world, "f").as_deref(), Some("one\n"));
+    assert_eq!(world.checkpoint(&["op", "undo", &verified]).status.code(), Some(1), "undone already");
+    world.done(&["redo"]);
+    assert_eq!(refs(&world), before);
+}
+
+#[test]
+fn op_restore_goes_back_to_the_state_after_an_operation() {
+    let world = World::with_commit();
+    let first = save(&world, "one\n");
+    save(&world, "two\n");
+    let (then, at) = ((refs(&world), text(&world, "f")), log(&world)[0]["id"].as_str().expect("an id").to_owned());
+    world.done(&["verify"]);
+    world.done(&["restore", "--all", &first]);
+    world.done(&["undo"]);
+    world.done(&["redo"]);
+    world.done(&["reset"]);
+    world.write("g", "saved\n");
+    world.done(&["save"]);
+    world.write("h", "unsaved\n");
+    world.done(&["op", "restore", "--dry-run", &at]);
+    world.done(&["op", "restore", &at]);
+    assert_eq!((refs(&world), text(&world, "f")), then);
+    assert_eq!((text(&world, "g").as_deref(), text(&world, "h").as_deref()), (Some("saved\n"), Some("unsaved\n")));
+}
+
+#[test]
+fn an_agents_work_is_recorded_and_never_undone_unasked() {
+    let world = World::with_commit();
+    let first = save(&world, "one\n");
+    world.write("f", "two\n");
+    world.done(&["restore", "--all", &first]);
+    world.done(&["session", "start", "s1", "--agent", "claude-code"]);
+    world.done(&["session", "prompt", "s1", "-m", "a secret prompt"]);
+    world.write("g", "of the agent\n");
+    world.done(&["session", "stop", "s1"]);
+    let tip = refs(&world);
+    let commands: Vec<String> =
+        log(&world).iter().map(|it| it["command"].as_str().expect("a line").to_owned()).collect();
+    assert!(commands.iter().any(|line| line.starts_with("git checkpoint session stop")), "{commands:?}");
+    assert!(!commands.iter().any(|line| line.contains("secret")), "{commands:?}");
+    world.done(&["undo"]);
+    assert_eq!(text(&world, "f").as_deref(), Some("two\n"));
+    assert_eq!(text(&world, "g").as_deref(), Some("of the agent\n"));
+    for (name, id) in tip.iter().filter(|(name, _)| name.contains("/shadow/")) {
+        let now = refs(&world)[name].clone();
+        world.git(&["merge-base", "--is-ancestor", id, &now]);
+    }
+}
+
+#[test]
+fn messages_and_secrets_stay_out_of_the_log() {
+    let world = World::with_commit();
+    world.write("f", "one\n");
+    world.done(&["save", "-m", "my message"]);
+    world.write("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "x\n");
+    world.done(&["save", "--paths", "ghp_16C7e42F292c6912E7710c838347Ae178B4a"]);
+    let messages = world.git(&["log", "--format=%B", "refs/checkpoints/operations/main"]);
+    let own = messages.split("Operation-").next().expect("a part");
+    assert!(!own.contains("ghp_"), "{own}");
+    let commands: Vec<Value> = log(&world).iter().map(|it| it["command"].clone()).collect();
+    assert_eq!(commands, ["git checkpoint save --paths [redacted github-token]", "git checkpoint save -m ..."]);
+}
+
+#[test]
+fn a_log_that_cannot_be_written_stops_the_command_before_anything_is_moved() {
+    let world = World::with_commit();
+    let first = save(&world, "one\n");
+    save(&world, "two\n");
+    let lock = world.repo().join(".git/refs/checkpoints/operations/main.lock");
+    fs::write(&lock, "").expect("it can be written");
+    let before = refs(&world);
+    for command in [vec!["verify"], vec!["reset"], vec!["restore", "--all", &first]] {
+        let failed = world.checkpoint(&command);
+        assert_ne!(failed.status.code(), Some(0), "{command:?}");
+        assert_eq!((refs(&world), text(&world, "f").as_deref()), (before.clone(), Some("two\n")), "{command:?}");
+    }
+    fs::remove_file(&lock).expect("it is ours");
+    world.done(&["reset"]);
+}
+
+#[test]
+fn old_entries_leave_the_log_with_their_objects() {
+    let world = World::with_commit();
+    world.git(&["config", "checkpoint.operations.keepCount", "3"]);
+    save(&world, "first\n");
+    world.done(&["reset"]);
+    let dropped = refs(&world).into_values().next().expect("one");
+    world.done(&["prune", "--keep", "0"]);
+    for number in 0..10 {
+        save(&world, &format!("{number}\n"));
+        let count = log(&world).len();
+        assert!(count <= 6, "{count} entries");
+    }
+    assert!(log(&world).len() >= 3);
+    world.git(&["gc", "-q", "--prune=now"]);
+    assert!(!world.sh(&format!("git cat-file -t {dropped} 2>&1 || true")).contains("commit\n"));
+    world.assert_sound("after the old part is gone");
+}
+
+#[test]
+fn undo_never_moves_a_ref_to_a_missing_object() {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.done(&["verify"]);
+    save(&world, "two\n");
+    let old = refs(&world).into_iter().find(|(name, _)| name.contains("/verified/")).expect("marked").1;
+    world.done(&["verify"]);
+    let before = refs(&world);
+    fs::remove_file(world.repo().join(format!(".git/objects/{}/{}", &old[..2], &old[2..]))).expect("loose");
+    let refused = world.checkpoint(&["undo"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_ne!(refused.status.code(), Some(0), "{said}");
+    assert_eq!(refs(&world).get("refs/checkpoints/verified/main"), before.get("refs/checkpoints/verified/main"));
+}
+
+#[test]
+fn another_worktree_has_a_log_of_its_own() {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.git(&["worktree", "add", "-q", "../side", "-b", "side"]);
+    world.sh("cd ../side && echo x >g && git checkpoint save -q");
+    assert_eq!(kinds(&world), ["save"]);
+    let other = world.sh("cd ../side && git checkpoint op log");
+    assert_eq!(other.lines().count(), 1, "{other}");
+    let logs = || world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/operations/"]);
+    assert!(logs().contains("/side"));
+    world.git(&["worktree", "remove", "--force", "../side"]);
+    world.done(&["prune"]);
+    assert!(!logs().contains("/side"), "it goes with its worktree");
+}
+
+#[test]
+fn forgotten_operations_hold_nothing() {
+    let world = World::with_commit();
+    save(&world, "a secret\n");
+    world.done(&["reset"]);
+    world.done(&["prune", "--keep", "0"]);
+    let context = git_checkpoint::Context::open(&world.repo()).expect("a repository");
+    assert_eq!(git_checkpoint::testing::ops::operations::forget_all(&context).expect("forgotten"), 1);
+    git_checkpoint::testing::ops::verify::reset(&context).expect("no mark");
+    assert_eq!(log(&world), [] as [Value; 0], "what follows leaves no entry either");
+    world.git(&["gc", "-q", "--prune=now"]);
+    let blob = "$(echo a secret | git hash-object --stdin)";
+    assert!(!world.sh(&format!("git cat-file -e {blob} 2>/dev/null && echo there || true")).contains("there"));
+}
+
+#[rstest::rstest]
+#[case::the_latest_entry(0)]
+#[case::one_before(1)]
+fn a_damaged_log_stops_nothing_and_is_mended(#[case] number: usize) {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.done(&["verify"]);
+    let first = save(&world, "two\n");
+    world.done(&["verify"]);
+    let lost = log(&world)[number]["id"].as_str().expect("an id").to_owned();
+    fs::remove_file(world.repo().join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..]))).expect("loose");
+    let named = world.checkpoint(&["doctor"]);
+    assert!(String::from_utf8_lossy(&named.stdout).contains("refs/checkpoints/operations/main"), "{named:?}");
+    save(&world, "three\n");
+    world.done(&["restore", "--all", &first]);
+    world.done(&["undo"]);
+    assert_eq!(text(&world, "f").as_deref(), Some("three\n"));
+    world.checkpoint(&["doctor", "--fix"]);
+    world.assert_sound("after the doctor");
+    assert!(log(&world).len() >= 3, "what can be read stays: {:?}", kinds(&world));
+    world.done(&["redo"]);
+    assert_eq!(text(&world, "f").as_deref(), Some("two\n"));
+}
+
+#[test]
+fn what_a_person_had_not_saved_is_unsaved_again_after_undo() {
+    let world = World::with_commit();
+    let first = save(&world, "one\n");
+    world.done(&["reset"]);
+    let before = refs(&world);
+    world.write("f", "unsaved\n");
+    world.done(&["restore", "--all", &first]);
+    let restored = refs(&world);
+    world.done(&["undo"]);
+    assert_eq!((refs(&world), text(&world, "f").as_deref()), (before.clone(), Some("unsaved\n")));
+    world.done(&["redo"]);
+    assert_eq!((refs(&world), text(&world, "f").as_deref()), (restored, Some("one\n")));
+    world.done(&["undo"]);
+    assert_eq!((refs(&world), text(&world, "f").as_deref()), (before, Some("unsaved\n")));
+    // The reset before it, too: nothing has moved since.
+    world.done(&["undo"]);
+    assert_eq!(text(&world, "f").as_deref(), Some("unsaved\n"));
+    assert_eq!(refs(&world).into_values().collect::<Vec<_>>(), [first]);
+}
