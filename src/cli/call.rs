@@ -166,10 +166,13 @@ impl Call {
     }
 }
 
-/// Returns `error` of `git checkpoint <command> <target>`; if no checkpoint has this name, but a file, or it is a range, with what to
-/// type instead.
+/// Returns `error` of `git checkpoint <command> <target>`; if the target names no checkpoint but a file, or is a range, then with a
+/// hint at what to type instead.
 pub(super) fn with_target_hint(error: Error, command: &str, target: &str) -> Error {
-    let is_unknown = error.kind() == Kind::User && error.message() == format!("no checkpoint matches '{target}'");
+    // A range whose end is a turn is read as a turn of a session with a long name.
+    let is_unknown = error.kind() == Kind::User
+        && (error.message() == format!("no checkpoint matches '{target}'")
+            || error.message().starts_with("no session '") && target.contains(".."));
     let is_path = || std::fs::symlink_metadata(target).is_ok();
     match is_unknown.then(|| hint_at_target(command, target, is_path)).flatten() {
         Some(hint) => error.with_hint(hint),

@@ -44,6 +44,11 @@ impl Interrupt {
         Ok(())
     }
 
+    /// Forgets the signals that came: the user meant another program.
+    pub(super) fn lower(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+
     /// Returns true once a signal came.
     pub(super) fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     error::Result,
+    git::Repo,
     model::verdict::Why,
     ops::restore::{self, Restored},
 };
@@ -98,8 +99,8 @@ impl Restore {
         let restored = restored.map_err(|error| with_target_hint(error, "restore", &options.target))?;
         drop(progress);
         let exit = self.format.print(&restored, &restored, RESTORED, call)?;
-        if is_stash_entry(&options.target) {
-            let entry = &options.target;
+        let entry = &options.target;
+        if is_stash_entry(entry) && has_untracked(&context.repo, entry)? {
             call.out.hint(&format!("'git stash apply {entry}' also brings back the untracked files that were stashed"));
         }
         Ok(exit)
@@ -110,6 +111,11 @@ impl Restore {
 fn is_stash_entry(target: &str) -> bool {
     let name = target.strip_prefix("refs/").unwrap_or(target);
     name.strip_prefix("stash").is_some_and(|rest| rest.is_empty() || rest.starts_with("@{"))
+}
+
+/// Returns true if untracked files were stashed in `entry`: they are in a third parent.
+fn has_untracked(repo: &Repo, entry: &str) -> Result<bool> {
+    repo.find_commit(entry)?.map_or(Ok(false), |id| Ok(repo.parents_of(id)?.len() == 3))
 }
 
 impl Format {

@@ -169,8 +169,15 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
             }
         }
     } else {
-        let id = session_info::find(context, text)?.unwrap_or_else(|| text.to_owned());
-        let found = log.as_ref().map_or(Ok(Vec::new()), |log| of_session(context, log, &id))?;
+        let records_of = |id: &str| log.as_ref().map_or(Ok(Vec::new()), |log| of_session(context, log, id));
+        // The whole id first: only the records know a session that was forgotten, or is of another clone.
+        let (mut id, mut found) = (text.to_owned(), records_of(text)?);
+        if found.is_empty()
+            && let Some(other) = session_info::find(context, text)?.filter(|other| other != text)
+        {
+            found = records_of(&other)?;
+            id = other;
+        }
         let is_known = !found.is_empty() || is_session(context, &id)?;
         if !is_known {
             return Err(Error::user(format!("no commit, record or session matches '{text}'")).with_hint(match text {

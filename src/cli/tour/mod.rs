@@ -77,10 +77,10 @@ fn offer(command: &str, number: &str, shell: &Shell, call: &mut Call) -> Result<
         match typed.as_deref().map_or(Answer::Quit, |typed| answer(typed, command)) {
             Answer::Quit => return Ok(false),
             Answer::Other(line) => {
-                shell.run(line)?;
+                shell.run(line, &call.interrupt)?;
             }
             Answer::Go => {
-                shell.run(command)?;
+                shell.run(command, &call.interrupt)?;
                 return Ok(!call.interrupt.is_raised());
             }
         }
