@@ -9,7 +9,13 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    environment, globals::Globals, interrupt::Interrupt, names::Names, output::Output, phrase, progress::Progress,
+    environment,
+    globals::Globals,
+    interrupt::{Interrupt, Listening},
+    names::Names,
+    output::Output,
+    phrase,
+    progress::Progress,
     settings,
 };
 use crate::{
@@ -114,9 +120,19 @@ impl Call {
 
     /// The same for a command that writes: a signal makes it end in an orderly way.
     pub(super) fn writing_context(&mut self) -> Result<Context> {
+        let context = self.interruptible_context()?;
+        self.interrupt.listen()?;
+        Ok(context)
+    }
+
+    /// The same for a command that first lets another program ask the user: that program decides what Ctrl-C means.
+    pub(super) fn asking_context(&mut self) -> Result<(Context, Listening)> {
+        Ok((self.interruptible_context()?, self.interrupt.listen_only()?))
+    }
+
+    fn interruptible_context(&mut self) -> Result<Context> {
         let mut context = self.context()?;
         context.subscribe(Box::new(Notices(Arc::clone(&self.notices))));
-        self.interrupt.listen()?;
         context.interrupt_by(self.interrupt.flag());
         Ok(context)
     }
