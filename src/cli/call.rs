@@ -9,8 +9,15 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    command_line::CommandLine, environment, globals::Globals, interrupt::Interrupt, names::Names, output::Output,
-    phrase, progress::Progress, settings,
+    command_line::CommandLine,
+    environment,
+    globals::Globals,
+    interrupt::{Interrupt, Listening},
+    names::Names,
+    output::Output,
+    phrase,
+    progress::Progress,
+    settings,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -116,10 +123,20 @@ impl Call {
 
     /// The same for a command that writes: a signal makes it end in an orderly way.
     pub(super) fn writing_context(&mut self) -> Result<Context> {
+        let context = self.interruptible_context()?;
+        self.interrupt.listen()?;
+        Ok(context)
+    }
+
+    /// The same for a command that first lets another program ask the user: that program decides what Ctrl-C means.
+    pub(super) fn asking_context(&mut self) -> Result<(Context, Listening)> {
+        Ok((self.interruptible_context()?, self.interrupt.listen_only()?))
+    }
+
+    fn interruptible_context(&mut self) -> Result<Context> {
         let mut context = self.context()?;
         context.repo.describe_operation(self.operation.text(), self.operation.kind());
         context.subscribe(Box::new(Notices(Arc::clone(&self.notices))));
-        self.interrupt.listen()?;
         context.interrupt_by(self.interrupt.flag());
         Ok(context)
     }

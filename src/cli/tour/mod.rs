@@ -31,7 +31,7 @@ enum Answer<'line> {
 impl Tour {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let Self {} = self;
-        call.interrupt.listen_only()?;
+        let _listening = call.interrupt.listen_only()?;
         let shell = Shell::new()?;
         shell.prepare(REPOSITORY)?;
         let commands = STEPS.iter().filter(|step| matches!(step, Step::Run(_))).count();
