@@ -174,7 +174,9 @@ pub use crate::{
         compare::{Comparison, DiffOptions, FileDiff, Side, diff},
         history::{Entry, ListOptions, list},
         lookup::resolve,
-        restore::{ChosenHunks, RestoreOptions, Restored, UndoOptions, choose::choose_hunks, restore, undo},
+        restore::{
+            ChosenHunks, NotOffered, RestoreOptions, Restored, UndoOptions, choose::choose_hunks, restore, undo,
+        },
         save::{Author, SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath, save},
         verify::{Verified, verify},
     },

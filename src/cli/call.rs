@@ -9,8 +9,15 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    command_line::CommandLine, environment, globals::Globals, interrupt::Interrupt, names::Names, output::Output,
-    phrase, progress::Progress, settings,
+    command_line::CommandLine,
+    environment,
+    globals::Globals,
+    interrupt::{Interrupt, Listening},
+    names::Names,
+    output::Output,
+    phrase,
+    progress::Progress,
+    settings,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -116,10 +123,20 @@ impl Call {
 
     /// The same for a command that writes: a signal makes it end in an orderly way.
     pub(super) fn writing_context(&mut self) -> Result<Context> {
+        let context = self.interruptible_context()?;
+        self.interrupt.listen()?;
+        Ok(context)
+    }
+
+    /// The same for a command that first lets another program ask the user: that program decides what Ctrl-C means.
+    pub(super) fn asking_context(&mut self) -> Result<(Context, Listening)> {
+        Ok((self.interruptible_context()?, self.interrupt.listen_only()?))
+    }
+
+    fn interruptible_context(&mut self) -> Result<Context> {
         let mut context = self.context()?;
         context.repo.describe_operation(self.operation.text(), self.operation.kind());
         context.subscribe(Box::new(Notices(Arc::clone(&self.notices))));
-        self.interrupt.listen()?;
         context.interrupt_by(self.interrupt.flag());
         Ok(context)
     }
@@ -166,10 +183,13 @@ impl Call {
     }
 }
 
-/// Returns `error` of `git checkpoint <command> <target>`; if no checkpoint has this name, but a file, or it is a range, with what to
-/// type instead.
+/// Returns `error` of `git checkpoint <command> <target>`; if the target names no checkpoint but a file, or is a range, then with a
+/// hint at what to type instead.
 pub(super) fn with_target_hint(error: Error, command: &str, target: &str) -> Error {
-    let is_unknown = error.kind() == Kind::User && error.message() == format!("no checkpoint matches '{target}'");
+    // A range whose end is a turn is read as a turn of a session with a long name.
+    let is_unknown = error.kind() == Kind::User
+        && (error.message() == format!("no checkpoint matches '{target}'")
+            || error.message().starts_with("no session '") && target.contains(".."));
     let is_path = || std::fs::symlink_metadata(target).is_ok();
     match is_unknown.then(|| hint_at_target(command, target, is_path)).flatten() {
         Some(hint) => error.with_hint(hint),

@@ -72,7 +72,26 @@ pub(super) fn edit(editor: &OsStr, file: &Path) -> Result<ExitStatus> {
         .context(Kind::User, || format!("cannot start the editor '{}'", editor.display()))
 }
 
-/// Runs `line` by the shell in `directory` with `variables`, and without those of git and of the user's directories; returns
+/// What a program of the user's may know of the user and the terminal, and that names no file of git's or an agent's.
+const HARMLESS: &[&str] = &[
+    "COLORTERM",
+    "COLUMNS",
+    "EDITOR",
+    "LANG",
+    "LANGUAGE",
+    "LD_LIBRARY_PATH",
+    "LINES",
+    "LOGNAME",
+    "NO_COLOR",
+    "PATH",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "VISUAL",
+];
+
+/// Runs `line` by the shell in `directory` with `variables`, and of the user's only with those that are [`HARMLESS`]; returns
 /// its exit status. The user sees the output if it is shown, and may type what the command reads.
 pub(super) fn run_apart(
     line: &str,
@@ -81,11 +100,7 @@ pub(super) fn run_apart(
     is_shown: bool,
 ) -> Result<ExitStatus> {
     let mut child = shell(OsStr::new(line));
-    for (name, _) in environment::all() {
-        if [&b"GIT_"[..], b"XDG_"].iter().any(|start| name.as_encoded_bytes().starts_with(start)) {
-            child.env_remove(name);
-        }
-    }
+    keep_only(&mut child, |name| HARMLESS.contains(&name) || name.starts_with("LC_"));
     child.current_dir(directory).envs(variables.iter().map(|(name, value)| (name, value)));
     if !is_shown || !io::stdin().is_terminal() {
         child.stdin(Stdio::null());
@@ -106,12 +121,10 @@ pub(super) struct Answer {
 /// returns none if it takes longer than `limit`.
 pub(super) fn ask(line: &str, input: &str, directory: &Path, limit: Duration) -> io::Result<Option<Answer>> {
     const KEPT: [&str; 3] = ["HOME", "TMPDIR", "XDG_CONFIG_HOME"];
-    let mut child = command("/bin/sh")
+    let mut child = keep_only(&mut command("/bin/sh"), |name| KEPT.contains(&name))
         .args(["-c", line])
         .current_dir(directory)
-        .env_clear()
         .env("PATH", "/usr/bin:/bin")
-        .envs(KEPT.into_iter().filter_map(|name| Some((name, environment::variable(name)?))))
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -124,6 +137,12 @@ pub(super) fn ask(line: &str, input: &str, directory: &Path, limit: Duration) ->
     let mut stderr = Vec::new();
     child.stderr.take().expect("piped").take(4096).read_to_end(&mut stderr)?;
     Ok(Some(Answer { status, stderr: String::from_utf8_lossy(&stderr).trim().to_owned() }))
+}
+
+/// Takes from `child` all variables of the user's but those that `is_kept` accepts.
+fn keep_only(child: &mut Command, is_kept: impl Fn(&str) -> bool) -> &mut Command {
+    let is_kept = |name: &OsStr| name.to_str().is_some_and(&is_kept);
+    child.env_clear().envs(environment::all().filter(|(name, value)| !value.is_empty() && is_kept(name)))
 }
 
 /// Waits until `child` ends; what does not end in time is killed.

@@ -6,8 +6,9 @@ use std::sync::{
 };
 
 use signal_hook::{
+    SigId,
     consts::{SIGHUP, SIGINT, SIGTERM},
-    flag,
+    flag, low_level,
 };
 
 use crate::error::{Context as _, Kind, Result};
@@ -18,6 +19,27 @@ const INTERRUPTED: i32 = 130;
 /// Whether a signal asked to end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interrupt(Arc<AtomicBool>);
+
+/// As long as it lives, each signal only raises the flag.
+pub(super) struct Listening {
+    ids: Vec<SigId>,
+    ends: Arc<AtomicBool>,
+}
+
+impl Listening {
+    /// Returns a flag that SIGTERM and SIGHUP raise: unlike Ctrl-C, they may be sent to this process alone.
+    pub(super) fn ends(&self) -> &AtomicBool {
+        &self.ends
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        for id in self.ids.drain(..) {
+            low_level::unregister(id);
+        }
+    }
+}
 
 impl Interrupt {
     /// From now on the first signal only raises the flag, the second ends the process at once.
@@ -33,15 +55,22 @@ impl Interrupt {
         Ok(())
     }
 
-    /// From now on each signal only raises the flag: for commands that wait for the user, and look at the flag often.
+    /// Until the result is dropped, each signal only raises the flag: for commands that wait for the user.
     ///
     /// Git passes Ctrl-C on to `git checkpoint`, to which the terminal sends it, too: the second would end the process at once.
-    pub(super) fn listen_only(&self) -> Result<()> {
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            flag::register(signal, self.0.clone())
-                .context(Kind::Internal, || format!("cannot listen for signal {signal}"))?;
+    pub(super) fn listen_only(&self) -> Result<Listening> {
+        let mut listening = Listening { ids: Vec::new(), ends: Arc::default() };
+        let own = [SIGINT, SIGTERM, SIGHUP].map(|signal| (signal, &self.0));
+        for (signal, raised) in own.into_iter().chain([(SIGTERM, &listening.ends), (SIGHUP, &listening.ends)]) {
+            let id = flag::register(signal, raised.clone());
+            listening.ids.push(id.context(Kind::Internal, || format!("cannot listen for signal {signal}"))?);
         }
-        Ok(())
+        Ok(listening)
+    }
+
+    /// Forgets the signals that came: the user meant another program.
+    pub(super) fn lower(&self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 
     /// Returns true once a signal came.

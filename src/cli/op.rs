@@ -14,7 +14,7 @@ use crate::{
     ops::{
         Context,
         operations::{self, Listed},
-        undo::{self, Undone},
+        undo,
     },
 };
 
@@ -36,8 +36,6 @@ enum Action {
     Show(Show),
     /// Take one operation back, if nothing that it moved has moved since
     Undo(TakeBack),
-    /// Take all operations after <op> back, the latest first
-    Restore(TakeBack),
 }
 
 #[derive(clap::Args, Debug)]
@@ -71,13 +69,6 @@ struct TakeBack {
     format: Format,
 }
 
-/// What `op restore --json` prints.
-#[derive(serde::Serialize)]
-struct TakenBack {
-    version: u32,
-    undone: Vec<Undone>,
-}
-
 /// What `op log --json` prints.
 #[derive(serde::Serialize)]
 struct Operations {
@@ -108,7 +99,6 @@ impl Op {
                 drop(progress);
                 print(&undone, &undo.format, UNDONE, call)
             }
-            Action::Restore(restore) => restore.run(call),
         }
     }
 }
@@ -170,28 +160,6 @@ fn line(number: usize, operation: &Listed, now: i64, call: &Call) -> String {
         words.push_str(&call.out.paint(phrase::DIM, " [undone]"));
     }
     format!("{number}  {id}  {date}  {words}")
-}
-
-impl TakeBack {
-    /// Takes all operations after this one back.
-    fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.writing_context()?;
-        let progress = call.progress("undoing");
-        let undone = undo::restore_to(&context, &self.how.options(), &self.op)?;
-        drop(progress);
-        if self.format.json {
-            call.out.json(&TakenBack { version: 1, undone })?;
-            return Ok(Exit::Done);
-        }
-        let mut is_refused = false;
-        for undone in &undone {
-            is_refused |= matches!(print(undone, &self.format, UNDONE, call)?, Exit::No);
-        }
-        if undone.is_empty() {
-            call.out.note("nothing to do: no operation came after it")?;
-        }
-        Ok(if is_refused { Exit::No } else { Exit::Done })
-    }
 }
 
 impl Show {

@@ -9,9 +9,10 @@ use super::{
     phrase,
 };
 use crate::{
-    error::Result,
+    error::{Error, Kind, Result},
+    git::Repo,
     model::verdict::Why,
-    ops::restore::{self, Restored},
+    ops::restore::{self, ChosenHunks, NotOffered, Restored},
 };
 
 /// Put back what a checkpoint holds
@@ -37,7 +38,7 @@ pub(super) struct Restore {
     #[arg(long)]
     staged: bool,
     /// Choose among all hunks that differ, as in `git reset --patch`
-    #[arg(short, long, conflicts_with_all = ["json", "nul", "staged"])]
+    #[arg(short, long, conflicts_with_all = ["json", "nul", "staged", "dry_run"])]
     patch: bool,
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long)]
@@ -72,7 +73,12 @@ pub(super) const REDONE: &str = "redone: restored";
 
 impl Restore {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.writing_context()?;
+        let (context, asking) = if self.patch {
+            let (context, asking) = call.asking_context()?;
+            (context, Some(asking))
+        } else {
+            (call.writing_context()?, None)
+        };
         let mut options = restore::RestoreOptions {
             target: self.target.unwrap_or_default(),
             pathspecs: Call::pathspecs(&context.repo, &self.pathspecs)?,
@@ -84,32 +90,81 @@ impl Restore {
             resume: self.resume,
             force: self.force,
         };
-        if self.patch {
-            let chosen = restore::choose::choose_hunks(&context, &options);
+        if let Some(asking) = asking {
+            let chosen = restore::choose::choose_hunks(&context, &options, asking.ends());
             let chosen = chosen.map_err(|error| with_target_hint(error, "restore", &options.target))?;
+            call.interrupt.listen()?;
+            drop(asking);
+            print_not_offered(&chosen, call)?;
             if chosen.is_nothing() {
-                call.out.note("no hunk was chosen: nothing was restored")?;
-                return Ok(Exit::Done);
+                return print_nothing(&chosen, call);
             }
             options.chosen = Some(chosen);
         }
         let progress = call.progress("restoring");
         let restored = restore::restore(&context, &options);
-        let restored = restored.map_err(|error| with_target_hint(error, "restore", &options.target))?;
+        let restored = restored.map_err(|error| match &options.chosen {
+            Some(chosen) => with_patch_hint(error, &call.names.id(&chosen.target())),
+            None => with_target_hint(error, "restore", &options.target),
+        })?;
         drop(progress);
         let exit = self.format.print(&restored, &restored, RESTORED, call)?;
-        if is_stash_entry(&options.target) {
-            let entry = &options.target;
+        let entry = &options.target;
+        if is_stash_entry(entry) && has_untracked(&context.repo, entry)? {
             call.out.hint(&format!("'git stash apply {entry}' also brings back the untracked files that were stashed"));
         }
         Ok(exit)
     }
 }
 
+/// Prints which paths git did not ask for, and how to restore them.
+fn print_not_offered(chosen: &ChosenHunks, call: &mut Call) -> Result<()> {
+    let line = |left: &NotOffered, call: &Call| {
+        format!("not offered  {} ({})", call.names.path(&left.path), printable(left.why.clone()))
+    };
+    let lines: Vec<String> = chosen.not_offered().iter().map(|left| line(left, call)).collect();
+    print_listed(&lines, false, call)?;
+    if !lines.is_empty() {
+        let id = call.names.id(&chosen.target());
+        call.out.hint(&format!("'git checkpoint restore {id} -- <path>...' restores what is not offered"));
+    }
+    Ok(())
+}
+
+/// Says why nothing was restored. The name that the user typed may be another checkpoint's by now, since the worktree was saved.
+fn print_nothing(chosen: &ChosenHunks, call: &mut Call) -> Result<Exit> {
+    let id = call.names.id(&chosen.target());
+    if chosen.is_asked() {
+        call.out.note("no hunk was chosen: nothing was restored")?;
+        call.out.hint(&format!("'git checkpoint restore -p {id}' asks again"));
+    } else if chosen.not_offered().is_empty() {
+        call.out.note(&format!("nothing to do: the worktree is as in {}", call.out.paint(phrase::ID, &id)))?;
+    } else {
+        call.out.note("there is no hunk to choose: nothing was restored")?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Returns `error`, if the hunks that were chosen cannot be restored, with what to type next: `id` is the checkpoint's.
+fn with_patch_hint(error: Error, id: &str) -> Error {
+    let is_ours = matches!(error.kind(), Kind::Race | Kind::Refused) && error.hint().is_none();
+    if !is_ours {
+        return error;
+    }
+    error.with_hint(format!(
+        "'git checkpoint restore -p {id}' asks again, 'git checkpoint restore {id} -- <path>' restores a whole file"
+    ))
+}
+
 /// Returns true if `target` names an entry of git's stash: its commit has the tracked files only.
 fn is_stash_entry(target: &str) -> bool {
     let name = target.strip_prefix("refs/").unwrap_or(target);
     name.strip_prefix("stash").is_some_and(|rest| rest.is_empty() || rest.starts_with("@{"))
+}
+
+/// Returns true if untracked files were stashed in `entry`: they are in a third parent.
+fn has_untracked(repo: &Repo, entry: &str) -> Result<bool> {
+    repo.find_commit(entry)?.map_or(Ok(false), |id| Ok(repo.parents_of(id)?.len() == 3))
 }
 
 impl Format {

@@ -27,6 +27,13 @@ impl Interrupt {
         self.flag.is_some()
     }
 
+    /// Lets the operation go on: the program that had the terminal when the signal came did not end.
+    pub(super) fn lower(&self) {
+        if let Some(flag) = &self.flag {
+            flag.store(false, Ordering::Relaxed);
+        }
+    }
+
     /// Returns true once the work is to end.
     pub(super) fn is_raised(&self) -> bool {
         self.flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))

@@ -110,13 +110,6 @@ impl Repo {
         self.recorder.0.borrow_mut().is_off = true;
     }
 
-    /// Begins another operation of the same command.
-    pub(crate) fn begin_next_operation(&self) {
-        self.edit_operation(|running| {
-            *running = Running { command: running.command.clone(), kind: running.kind.clone(), ..Running::default() };
-        });
-    }
-
     /// Names the operation that a program does through the library.
     pub(crate) fn name_operation(&self, kind: &str) {
         let mut state = self.recorder.0.borrow_mut();
@@ -233,7 +226,7 @@ impl Repo {
         let now = jiff::Timestamp::now().as_second();
         (operation.number, operation.since) = (1, now);
         let Some(last) = *before else { return Ok(()) };
-        let known = if self.is_whole(last)? { self.operation(last).ok().flatten() } else { None };
+        let known = if self.is_whole(last).unwrap_or(false) { self.operation(last).ok().flatten() } else { None };
         let Some(known) = known.map(|recorded| recorded.operation) else {
             (operation.lost, *before) = (Some(last), None);
             return Ok(());

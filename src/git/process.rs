@@ -160,6 +160,13 @@ impl Repo {
     ///
     /// It does not fetch, prompt, take optional locks, run hooks or follow replacements, and it prints English.
     pub(crate) fn git(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+        let mut command = self.git_in_any_language(arguments);
+        command.env("LC_ALL", "C");
+        command
+    }
+
+    /// The same in the user's language, for what the user sees: an editor that git starts cannot show UTF-8 with `LC_ALL=C`.
+    pub(super) fn git_in_any_language(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
         let mut command = Command::new("git");
         if !self.honours_environment {
@@ -176,7 +183,6 @@ impl Repo {
             .env("GIT_WORK_TREE", self.worktree_root())
             // This variable overrides `--unified=0`, and context would become part of each edit.
             .env_remove("GIT_DIFF_OPTS")
-            .env("LC_ALL", "C")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_NO_LAZY_FETCH", "1")

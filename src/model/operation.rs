@@ -8,19 +8,8 @@ use super::trailer;
 /// The kinds of operations that a person asks for by name, and that `undo` without an argument takes back.
 ///
 /// All other operations only save, or follow what git or an agent did: `save`, hooks, the events of sessions.
-const UNDOABLE: [&str; 11] = [
-    "restore",
-    "undo",
-    "redo",
-    "op undo",
-    "op restore",
-    "reset",
-    "verify",
-    "prune",
-    "drop",
-    "session adopt",
-    "session forget",
-];
+const UNDOABLE: [&str; 10] =
+    ["restore", "undo", "redo", "op undo", "reset", "verify", "prune", "drop", "session adopt", "session forget"];
 
 /// The kind of operations that bring the checkpoints up to date with HEAD.
 pub(crate) const FOLLOW: &str = "follow";

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use gix::ObjectId;
 
-use super::operation::{Operation, Role};
+use super::{
+    operation::{Operation, Role},
+    refname,
+};
 
 /// The operations that `undo` and `redo` take back, the next one last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,7 +92,8 @@ pub(crate) fn reversal(
     can_read: impl Fn(ObjectId) -> bool,
 ) -> Reversal {
     let mut reversal = Reversal::default();
-    for moved in &operation.moves {
+    // The logs of records and transcripts only grow.
+    for moved in operation.moves.iter().filter(|moved| !refname::is_log(&moved.name)) {
         let now = now(&moved.name);
         reversal.all.push(moved.reversed());
         if now == moved.old {

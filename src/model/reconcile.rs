@@ -234,8 +234,8 @@ mod tests {
         effects.iter().filter_map(line).collect()
     }
 
-    /// Where git runs our hooks, each move is planned when it happens; without hooks, the next command plans all of them. The moves
-    /// of a rebase count as one in both cases.
+    /// Where git runs our hooks, each move is planned when it happens; without hooks, the next command plans all of them.
+    /// The moves of a rebase count as one in both cases.
     #[rstest::rstest]
     #[case::commits(&["commit: x | a>b*", "commit: y | b>c", "commit: z | c>d*"], "link a>b, link b>c, link c>d")]
     #[case::amend(&["commit: x | a>b*", "commit (amend): x | b>c"], "link a>b, link b>c")]

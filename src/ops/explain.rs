@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     Context,
-    attribution::{Options, Target, attribution},
+    attribution::{Options, Reader, Target, attribution},
     records::Log,
     session_info,
 };
@@ -21,7 +21,7 @@ use crate::{
             text::Attribution,
         },
         id_text, moment, path_text,
-        record::{Counts, How, Link, Prompt, Record, RecordId, ids_in_message},
+        record::{Counts, How, Link, Prompt, Record, RecordId},
     },
     state,
 };
@@ -169,8 +169,15 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
             }
         }
     } else {
-        let id = session_info::find(context, text)?.unwrap_or_else(|| text.to_owned());
-        let found = log.as_ref().map_or(Ok(Vec::new()), |log| of_session(context, log, &id))?;
+        let records_of = |id: &str| log.as_ref().map_or(Ok(Vec::new()), |log| of_session(context, log, id));
+        // The whole id first: only the records know a session that was forgotten, or is of another clone.
+        let (mut id, mut found) = (text.to_owned(), records_of(text)?);
+        if found.is_empty()
+            && let Some(other) = session_info::find(context, text)?.filter(|other| other != text)
+        {
+            found = records_of(&other)?;
+            id = other;
+        }
         let is_known = !found.is_empty() || is_session(context, &id)?;
         if !is_known {
             return Err(Error::user(format!("no commit, record or session matches '{text}'")).with_hint(match text {
@@ -188,19 +195,8 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
     let (lines, agent_percentage) = (figures.as_ref().map(Counts::from), figures.and_then(|it| it.agent_percentage));
     let subject = commit.map(|commit| context.repo.message_of(commit)).transpose()?;
     let subject = subject.map(|message| message.lines().next().unwrap_or_default().to_owned());
-    let missing_records = commit.map_or(Ok(Vec::new()), |commit| missing(context, log.as_ref(), commit))?;
+    let missing_records = commit.map_or(Ok(Vec::new()), |commit| Reader::new(context)?.missing(commit))?;
     Ok(Explained { version: 1, kind, commit, subject, session, lines, agent_percentage, missing_records, records })
-}
-
-/// Returns the records that the message of `commit` names, and that are not here.
-fn missing(context: &Context, log: Option<&Log<'_>>, commit: ObjectId) -> Result<Vec<RecordId>> {
-    let mut missing = Vec::new();
-    for id in ids_in_message(context.repo.message_of(commit)?.as_bytes()) {
-        if !log.map_or(Ok(false), |log| log.has(&id))? {
-            missing.push(id);
-        }
-    }
-    Ok(missing)
 }
 
 fn figures_of(context: &Context, commit: ObjectId) -> Result<Figures> {

@@ -186,15 +186,14 @@ fn live_shadows(context: &Context, dry_run: bool) -> Result<Vec<Live>> {
     }
 }
 
-/// Cancels the reset that the open turn of a session planned for its first checkpoint, and drops the baseline of the turn. `name`
-/// is the session's id, the beginning of it, or its agent.
+/// Cancels the reset that the open turn of the session `id` planned for its first checkpoint, and drops the baseline of the turn.
 ///
 /// Archives the session's own shadow on HEAD, if it has one; other checkpoints stay.
 ///
 /// # Errors
 /// [`Kind::Refused`] if the session is unknown here, or has nothing to cancel.
-pub fn give_up(context: &Context, name: &str, dry_run: bool) -> Result<GivenUp> {
-    context.emit_failure("reset", session_info::named(context, name).and_then(|id| drop_claim(context, &id, dry_run)))
+pub fn give_up(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
+    context.emit_failure("reset", session_info::whole_id(context, id).and_then(|id| drop_claim(context, &id, dry_run)))
 }
 
 fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {

@@ -15,7 +15,7 @@ use crate::{
     git::{Repo, refs::RefUpdate},
     model::{
         id_text,
-        operation::{Operation, Role},
+        operation::Operation,
         operation_stack::{Obstacle, Reversal, reversal},
     },
     state::failpoint,
@@ -68,60 +68,6 @@ pub fn redo(context: &Context, options: &UndoOptions) -> Result<Undone> {
 pub fn undo_named(context: &Context, options: &UndoOptions, name: &str) -> Result<Undone> {
     context.repo.name_operation("op undo");
     context.emit_failure("op undo", take_back(context, options, &Which::Named(name.to_owned())))
-}
-
-/// Goes back to the state after the operation that `name` names: takes back what later operations did to files, newest first, each
-/// in an operation of its own, and then what they did to refs. What was undone and redone among them counts once.
-///
-/// # Errors
-/// As [`undo_last`], before anything is changed.
-pub fn restore_to(context: &Context, options: &UndoOptions, name: &str) -> Result<Vec<Undone>> {
-    context.repo.name_operation("op restore");
-    context.emit_failure("op restore", take_back_to(context, options, name))
-}
-
-fn take_back_to(context: &Context, options: &UndoOptions, name: &str) -> Result<Vec<Undone>> {
-    let log = Log::read(context)?;
-    let at = log.find(name)?.id;
-    refuse(&log, &plan(&context.repo, &log.sum_after(at))?, "the operations after it")?;
-    let mut skipped: Vec<ObjectId> = Vec::new();
-    let mut done = Vec::new();
-    for entry in log.after(at) {
-        if skipped.contains(&entry.id) {
-            continue;
-        }
-        if let Role::Undo(of) | Role::Redo(of) = entry.operation.role
-            && log.after(at).any(|entry| entry.id == of)
-        {
-            skipped.push(of);
-            continue;
-        }
-        if entry.operation.has_files {
-            context.repo.begin_next_operation();
-            done.push(take_back(context, options, &Which::Named(entry.id.to_string()))?);
-        }
-    }
-    context.repo.begin_next_operation();
-    let worktree = if options.dry_run { None } else { Some(lock_and_follow(context)?) };
-    // What was done to files has moved refs, too.
-    let log = Log::read(context)?;
-    let all = log.sum_after(at);
-    let reversal = plan(&context.repo, &all)?;
-    refuse(&log, &reversal, "the operations after it")?;
-    if reversal.moves.is_empty() && all.marker.is_none() {
-        return Ok(done);
-    }
-    let moved = move_back(context, reversal, all.marker, worktree.as_ref())?;
-    let (operation, command) = (Some(at), Some(format!("all after {}", at.to_hex_with_len(8))));
-    done.push(Undone {
-        version: Some(1),
-        restored: None,
-        operation,
-        command,
-        moved,
-        only_looked: Some(options.dry_run),
-    });
-    Ok(done)
 }
 
 /// Carries `reversal` out if the lock is held, and lets the next checkpoint of a person become verified if the operation found that

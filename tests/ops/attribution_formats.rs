@@ -224,6 +224,24 @@ fn records_that_are_not_here_leave_the_authors_unknown() {
         Some(0),
         "from before the first record"
     );
+    // Somebody has dropped the trailer; the commit before it still tells that git-checkpoint was in use.
+    run("sh", &["-c", "seq 9 >by-whom && git add by-whom && git commit -qm 'no trailer'"]);
+    let without = checkpoint(&["attribution", "--check"]);
+    assert_eq!(without.status.code(), Some(1), "{}", described(&without));
+    run("git", &["reset", "-q", "--hard", "HEAD~1"]);
+    let warning = "no record is here: commits without a trailer are not checked";
+    assert!(!stderr.contains(warning), "{stderr}");
+    run(
+        "sh",
+        &[
+            "-c",
+            "git checkout -q --detach && seq 9 >by-whom && git add by-whom && git commit -q --amend -m 'no trailer'",
+        ],
+    );
+    let amended = checkpoint(&["attribution", "--check"]);
+    assert_eq!(amended.status.code(), Some(0), "{}", described(&amended));
+    assert!(described(&amended).contains(warning), "{}", described(&amended));
+    run("git", &["checkout", "-q", "-"]);
     run("git", &["config", "checkpoint.attribution.max-unknown-percentage", "100"]);
     assert_eq!(checkpoint(&["attribution", "--check"]).status.code(), Some(0));
     run("git", &["config", "--unset", "checkpoint.attribution.max-unknown-percentage"]);

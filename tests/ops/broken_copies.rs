@@ -228,7 +228,7 @@ fn a_restored_checkpoint_that_is_damaged_later_stops_nothing(#[values("^{tree}",
     let [archive] = refs(&world, "archive").try_into().expect("one is set aside");
     let tip = world.git(&["rev-parse", &archive]).trim().to_owned();
     world.done(&["restore", "--all", &target]);
-    lose(&world, &format!("{archive}~2{object}"), Loss::Gone);
+    lose(&world, &format!("{tip}~2{object}"), Loss::Gone);
     world.done(&["restore", &tip]);
     assert_eq!(read(&world, "f"), "two\n");
     world.write("f", "two\nmine\n");

@@ -226,12 +226,8 @@ fn numbered(what: &str, count: usize) -> Vec<String> {
     (0..count).map(|number| format!("{what} {number}")).collect()
 }
 
-/// Wherever a person names a session, the beginning of its id or its agent is enough.
-#[rstest::rstest]
-#[case::beginning("night")]
-#[case::agent("claude-code")]
-#[case::id("nightly-build")]
-fn a_session_is_named_by_what_is_known_of_it(#[case] name: &str) {
+/// Two sessions, of which `nightly-build` has a turn under way.
+fn with_sessions() -> World {
     let world = World::with_commit();
     for (session, agent) in [("other", "codex"), ("nightly-build", "claude-code")] {
         world.done(&["session", "start", session, "--agent", agent]);
@@ -240,17 +236,71 @@ fn a_session_is_named_by_what_is_known_of_it(#[case] name: &str) {
         world.done(&["session", "stop", session]);
     }
     world.done(&["session", "prompt", "nightly-build", "-m", "and more"]);
+    world
+}
 
+/// Wherever a person looks at a session, the beginning of its id or its agent is enough.
+#[rstest::rstest]
+#[case::beginning("night")]
+#[case::agent("claude-code")]
+#[case::id("nightly-build")]
+fn a_session_is_shown_by_what_is_known_of_it(#[case] name: &str) {
+    let world = with_sessions();
     assert_eq!(world.json(&["list", "--session", name, "--json"])["session"], "nightly-build");
+    assert_eq!(world.json(&["session", "show", name, "--json"])["session"]["id"], "nightly-build");
     let explained = world.checkpoint(&["explain", name, "--json"]);
     let explained: serde_json::Value = serde_json::from_slice(&explained.stdout).expect("JSON");
     assert_eq!(explained["session"], "nightly-build");
-    assert_eq!(world.json(&["reset", "--session", name, "-n", "--json"])["session"]["id"], "nightly-build");
-    assert_eq!(world.json(&["session", "adopt", name, "--json"])["session"]["id"], "nightly-build");
-    assert_eq!(world.done(&["session", "forget", name, "--force"]), "forgot nightly-build\n");
+}
+
+/// What changes a session takes its whole id: a script that runs twice must not take another session, whose id begins so.
+#[test]
+fn what_changes_a_session_takes_its_whole_id() {
+    let world = with_sessions();
+    let commands: &[&[&str]] =
+        &[&["session", "forget", "--force"], &["session", "adopt", "--force"], &["reset", "--session"]];
+    let before = world.json(&["session", "list", "--all", "--json"]);
+    for command in commands {
+        for (name, how) in [("night", "begins with it"), ("claude-code", "whose last session is")] {
+            let output = world.checkpoint(&[command, &[name][..]].concat());
+            let said = described(&output);
+            assert_eq!(output.status.code(), Some(1), "{command:?} {name}: {said}");
+            assert!(said.contains(&format!("no session has the id '{name}'")), "{command:?}: {said}");
+            assert!(said.contains(how) && said.contains("'nightly-build'"), "{command:?}: {said}");
+        }
+    }
+    assert_eq!(world.json(&["session", "list", "--all", "--json"]), before);
+    assert_eq!(world.json(&["reset", "--session", "nightly-build", "-n", "--json"])["session"]["id"], "nightly-build");
+    assert_eq!(world.json(&["session", "adopt", "nightly-build", "--json"])["session"]["id"], "nightly-build");
+    assert_eq!(world.done(&["session", "forget", "nightly-build", "--force"]), "forgot nightly-build\n");
     assert_eq!(world.checkpoint(&["session", "forget", "nobody"]).status.code(), Some(1));
-    let none = world.checkpoint(&["session", "forget", "o", "--force"]);
-    assert_eq!(String::from_utf8_lossy(&none.stdout), "forgot other\n");
+}
+
+/// In a clone, only the records know the sessions of others.
+#[test]
+fn the_id_of_a_session_that_only_records_know_comes_before_the_beginning_of_another() {
+    let world = World::with_commit();
+    world.done(&["enable"]);
+    world.done(&["session", "prompt", "ab", "-m", "write"]);
+    world.write("f", "new\n");
+    world.done(&["session", "stop", "ab"]);
+    world.git(&["commit", "-qam", "of the agent"]);
+    let clone = world.root().join("clone");
+    let url = format!("file://{}", world.repo().display());
+    world.git(&["clone", "-q", &url, clone.to_str().expect("UTF-8")]);
+    let run = |name: &str, arguments: &[&str]| {
+        let output = world.command(name).args(arguments).current_dir(&clone).output().expect("it runs");
+        assert!(output.status.success(), "{arguments:?}: {}", described(&output));
+        output.stdout
+    };
+    run("git", &["fetch", "-q", "origin", "refs/checkpoints/history:refs/checkpoints/history"]);
+    for other in ["abx", "aby"] {
+        run(program(), &["session", "start", other]);
+        let explained: serde_json::Value =
+            serde_json::from_slice(&run(program(), &["explain", "ab", "--json"])).expect("JSON");
+        assert_eq!(explained["session"], "ab", "{explained}");
+        assert_eq!(explained["records"].as_array().map(Vec::len), Some(1), "{explained}");
+    }
 }
 
 #[test]

@@ -1,12 +1,22 @@
 //! `git checkpoint tour`, played with what users type.
 
-use std::{io::Write as _, process::Stdio};
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
-use crate::support::World;
+use crate::support::{World, program, terminal::Terminal};
 
 /// Plays the tour with `typed`, and returns what it prints.
 fn play(world: &World, typed: &str) -> String {
+    play_with(world, typed, &[])
+}
+
+/// The same, with these environment variables.
+fn play_with(world: &World, typed: &str, variables: &[(&str, &std::path::Path)]) -> String {
     let mut command = world.command("git");
+    command.envs(variables.iter().copied());
     let child =
         command.args(["checkpoint", "tour"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = child.spawn().expect("git runs");
@@ -67,4 +77,69 @@ fn the_end_of_the_input_ends_the_tour() {
     let before = files(&world);
     assert!(play(&world, "\n").contains("The tour ends here"));
     assert_eq!(files(&world), before);
+}
+
+/// An agent's own variable says where its settings are; the tour must not write there.
+#[test]
+fn settings_of_agents_are_those_of_the_tour() {
+    let world = World::new();
+    let settings = world.root().join("settings");
+    std::fs::create_dir(&settings).expect("it is ours");
+    let variables = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "FACTORY_HOME_OVERRIDE"].map(|name| (name, settings.as_path()));
+    let typed =
+        "git checkpoint enable --user --agent claude-code; git checkpoint enable --user --agent codex\nenv\nq\n";
+    let text = play_with(&world, typed, &variables);
+    assert!(std::fs::read_dir(&settings).expect("it is there").next().is_none(), "{text}");
+    assert!(text.contains("\nPATH=") && !text.contains("CODEX_HOME"), "{text}");
+}
+
+/// The directory of the tour may be in a repository of the user's.
+#[test]
+fn without_its_repository_the_tour_finds_no_other() {
+    let world = World::with_commit();
+    let directory = world.repo().join("tmp");
+    std::fs::create_dir(&directory).expect("it is ours");
+    let typed =
+        "rm -rf .git; git rev-parse --git-dir 2>&1; git checkpoint enable 2>&1; cd ..; git checkpoint enable 2>&1\nq\n";
+    let text = play_with(&world, typed, &[("TMPDIR", &directory)]);
+    assert!(text.contains("not a git repository"), "{text}");
+    assert!(!world.repo().join(".git/hooks/post-commit").exists(), "{text}");
+}
+
+#[test]
+fn a_signal_ends_a_tour_that_reads_a_pipe() {
+    let world = World::new();
+    let mut command = world.command(program());
+    let mut tour = command.arg("tour").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut output = BufReader::new(tour.stdout.take().expect("piped"));
+    let mut shown = Vec::new();
+    // The first command is shown: the tour waits for an answer.
+    output.read_until(b']', &mut shown).expect("it is text");
+    rustix::process::kill_process(rustix::process::Pid::from_child(&tour), rustix::process::Signal::TERM)
+        .expect("it is ours");
+    let begin = Instant::now();
+    while tour.try_wait().expect("it is ours").is_none() {
+        if begin.elapsed() > Duration::from_secs(30) {
+            tour.kill().expect("it is ours");
+            panic!("the tour does not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_typed_command_and_not_the_tour() {
+    let world = World::new();
+    let mut terminal = Terminal::start(&world, "git checkpoint tour", |_| {});
+    terminal.wait_for("[1/");
+    terminal.press("echo begins; sleep 100\n");
+    // What is typed is shown, and then printed.
+    terminal.wait_for("begins");
+    terminal.wait_for("begins");
+    terminal.press("\u{3}");
+    terminal.wait_for("[1/");
+    terminal.press("echo 4$((1))2\n");
+    terminal.wait_for("412");
+    terminal.press("\u{3}");
+    terminal.wait_for("The tour ends here");
 }

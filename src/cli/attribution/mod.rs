@@ -80,7 +80,7 @@ impl AttributionCommand {
             None => Target::Head,
         };
         let pathspecs = Call::pathspecs(&context.repo, &self.paths)?;
-        let options = Options { target, pathspecs, patch: self.patch };
+        let options = Options { target, pathspecs, patch: self.patch, check: self.check };
         match self.format {
             Some(Format::AgentTrace) => {
                 let records = attribution::agent_trace(&context, &options)?;
@@ -152,6 +152,10 @@ pub(super) const FETCH: &str =
 
 /// Says which limits of `policy` are exceeded.
 fn judge(found: &Attribution, policy: &Policy, call: &mut Call) -> Exit {
+    if found.is_unchecked {
+        call.out.warning("no record is here: commits without a trailer are not checked");
+        call.out.hint(FETCH);
+    }
     let exceeded = excess(&found.summary, found.checked_unknown, policy);
     for (what, percent, limit) in &exceeded {
         call.out.error("error", &Error::refused(format!("{percent:.1} % {what} lines, of at most {limit} %")));
@@ -159,8 +163,8 @@ fn judge(found: &Attribution, policy: &Policy, call: &mut Call) -> Exit {
     if exceeded.is_empty() { Exit::Done } else { Exit::No }
 }
 
-/// Returns which limits are exceeded: what of, how much there is of it, and the limit. `unknown` lines are judged as such; others of
-/// unknown authors were committed before there were records.
+/// Returns which limits are exceeded: what of, how much there is of it, and the limit. `unknown` lines are judged as such;
+/// others of unknown authors were committed before there were records.
 fn excess(figures: &Figures, unknown: u32, policy: &Policy) -> Vec<(&'static str, f64, u64)> {
     let found = [
         ("agent", figures.agent_percentage.unwrap_or_default(), policy.max_agent_percentage),

@@ -60,6 +60,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("n", Kind::Free),
     ("name", Kind::Free),
     ("number", Kind::Free),
+    ("op", Kind::Free),
     ("path", Kind::File),
     ("pathspec", Kind::File),
     ("range", Kind::Free),

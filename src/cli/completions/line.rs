@@ -72,10 +72,21 @@ impl Line {
 ///
 /// Bash inserts it as it is: what has a meaning in a command line would get it. The other shells quote what they insert.
 pub(super) fn may_insert(shell: Shell, value: &str) -> bool {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./@{}^~+:,=%".contains(c);
-    !value.is_empty()
-        && super::printable(value) == value
-        && (shell != Shell::Bash || value.chars().all(is_plain) && !value.starts_with('~'))
+    !value.is_empty() && super::printable(value) == value && (shell != Shell::Bash || is_plain(value))
+}
+
+/// Returns true if nothing in `value` means something to bash: no home directory, and no braces but those of `@{1}`.
+fn is_plain(value: &str) -> bool {
+    let is_plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "-_./@^~+:,=%".contains(c));
+    let is_counted = |rest: &str| {
+        let (count, rest) = rest.split_once('}')?;
+        (!count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit())).then(|| is_plain(rest))
+    };
+    let mut parts = value.split("@{");
+    parts.next().is_some_and(is_plain)
+        && parts.all(|rest| is_counted(rest) == Some(true))
+        && !value.starts_with('~')
+        && !["=~", ":~"].iter().any(|home| value.contains(home))
 }
 
 #[cfg(test)]
@@ -115,6 +126,18 @@ mod tests {
     #[case::quote("a'b", false, true)]
     #[case::blank("a b", false, true)]
     #[case::home("~root", false, true)]
+    #[case::home_after_equals("a=~/x", false, true)]
+    #[case::home_in_a_list("a:~root", false, true)]
+    #[case::ancestor("a~1", true, true)]
+    #[case::two_selectors("@{10}..@{2}", true, true)]
+    #[case::braces("{HEAD,--all,--force}", false, true)]
+    #[case::braces_inside("x{a..c}", false, true)]
+    #[case::braces_after_a_selector("@{1}{a,b}", false, true)]
+    #[case::braces_of_a_selector("@{a,b}", false, true)]
+    #[case::two_numbers("@{1,2}", false, true)]
+    #[case::numbers("@{1..3}", false, true)]
+    #[case::open_brace("@{1", false, true)]
+    #[case::no_number("@{}", false, true)]
     #[case::escape("a\u{1b}[2J", false, false)]
     #[case::newline("a\nb", false, false)]
     #[case::bidirectional("a\u{202e}b", false, false)]

@@ -35,7 +35,7 @@ pub(in super::super) struct Named {
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Forced {
-    /// The session
+    /// The session: its whole id
     #[arg(value_name = "session")]
     id: String,
     /// Even while it has a turn under way

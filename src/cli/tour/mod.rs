@@ -31,7 +31,7 @@ enum Answer<'line> {
 impl Tour {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let Self {} = self;
-        call.interrupt.listen_only()?;
+        let _listening = call.interrupt.listen_only()?;
         let shell = Shell::new()?;
         shell.prepare(REPOSITORY)?;
         let commands = STEPS.iter().filter(|step| matches!(step, Step::Run(_))).count();
@@ -77,10 +77,10 @@ fn offer(command: &str, number: &str, shell: &Shell, call: &mut Call) -> Result<
         match typed.as_deref().map_or(Answer::Quit, |typed| answer(typed, command)) {
             Answer::Quit => return Ok(false),
             Answer::Other(line) => {
-                shell.run(line)?;
+                shell.run(line, &call.interrupt)?;
             }
             Answer::Go => {
-                shell.run(command)?;
+                shell.run(command, &call.interrupt)?;
                 return Ok(!call.interrupt.is_raised());
             }
         }

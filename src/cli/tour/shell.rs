@@ -1,10 +1,6 @@
 //! The directory in which the tour plays, and how its commands run there.
 
-use std::{
-    ffi::OsString,
-    io::{BufRead as _, IsTerminal as _},
-    path::PathBuf,
-};
+use std::{ffi::OsString, os::unix::process::ExitStatusExt as _, path::PathBuf, process::ExitStatus, time::Duration};
 
 use super::super::{environment, external, interrupt::Interrupt};
 use crate::error::{Context as _, Error, Kind, Result};
@@ -32,7 +28,11 @@ impl Shell {
         let old = environment::variable("PATH").unwrap_or_default();
         let directories = program.parent().map(PathBuf::from).into_iter().chain(std::env::split_paths(&old));
         let path = std::env::join_paths(directories).context(Kind::Internal, || "cannot set PATH".into())?;
+        // If its repository is gone, git must not find the one that the directory is in; nor from the directory itself.
+        let place = std::fs::canonicalize(directory.path()).context(Kind::User, what)?;
+        let ceilings = std::env::join_paths(place.ancestors().take(2)).unwrap_or_default();
         let variables = vec![
+            ("GIT_CEILING_DIRECTORIES", ceilings),
             ("PATH", path),
             ("HOME", home.into_os_string()),
             ("GIT_CONFIG_NOSYSTEM", "1".into()),
@@ -41,9 +41,16 @@ impl Shell {
         Ok(Self { directory, variables })
     }
 
-    /// Runs a command line as the user sees it, and its output; that it fails is the user's to see, too.
-    pub(super) fn run(&self, line: &str) -> Result<()> {
-        self.start(line, true).map(drop)
+    /// Runs a command line as the user sees it, and its output; that it fails is the user's to see, too. Ctrl-C ends the
+    /// command, not the tour.
+    pub(super) fn run(&self, line: &str, interrupt: &Interrupt) -> Result<()> {
+        let status = self.start(line, true)?;
+        if interrupt.is_raised() && is_interrupted(status) {
+            // Git has started us, and passes Ctrl-C on, to which the terminal has sent it, too.
+            std::thread::sleep(Duration::from_millis(200));
+            interrupt.lower();
+        }
+        Ok(())
     }
 
     /// Runs a script of the tour itself, without showing what it prints.
@@ -58,9 +65,15 @@ impl Shell {
             .with_hint("commands that were typed in between may be in its way: start it again"))
     }
 
-    fn start(&self, line: &str, is_shown: bool) -> Result<std::process::ExitStatus> {
+    fn start(&self, line: &str, is_shown: bool) -> Result<ExitStatus> {
         external::run_apart(line, &self.directory.path().join("shop"), &self.variables, is_shown)
     }
+}
+
+/// Returns true if Ctrl-C has ended the command: the signal, or, as shells say it, its number and 128.
+fn is_interrupted(status: ExitStatus) -> bool {
+    const SIGINT: i32 = signal_hook::consts::SIGINT;
+    status.signal() == Some(SIGINT) || status.code() == Some(128 + SIGINT)
 }
 
 /// Returns the line that the user types; none at the end of the input, or if the user asks to end.
@@ -69,15 +82,25 @@ pub(super) fn read_line(interrupt: &Interrupt) -> Result<Option<String>> {
     /// How long Ctrl-C may take.
     const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
     let stdin = std::io::stdin();
-    if stdin.is_terminal() {
-        // To read a line goes on after a signal; a terminal gives one line at a time, so that none waits in a buffer.
+    let mut line = Vec::new();
+    // Byte by byte, past the buffer of the standard library: poll() does not see what is in it.
+    while !line.ends_with(b"\n") {
+        // To read goes on after a signal.
         while poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&PAUSE)).unwrap_or(0) == 0 {
             if interrupt.is_raised() {
                 return Ok(None);
             }
         }
+        let mut byte = [0];
+        match rustix::io::read(&stdin, &mut byte) {
+            Ok(0) => break,
+            Ok(_) => line.extend(byte),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => {
+                let error = std::io::Error::from(error);
+                return Err(error).context(Kind::User, || "cannot read the answer".into());
+            }
+        }
     }
-    let mut line = Vec::new();
-    stdin.lock().read_until(b'\n', &mut line).context(Kind::User, || "cannot read the answer".into())?;
     Ok((!line.is_empty()).then(|| String::from_utf8_lossy(&line).into_owned()))
 }

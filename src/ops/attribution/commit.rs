@@ -138,6 +138,11 @@ impl<'r> Reader<'r> {
         &self.records.troubles
     }
 
+    /// Returns the records that the message of `commit` or the log names, and that are not here or cannot be read.
+    pub(crate) fn missing(&mut self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        Ok(self.records.of(commit, &mut self.authors)?.missing)
+    }
+
     /// Prepares for `commits`.
     pub(crate) fn foresee(&mut self, commits: &[ObjectId]) {
         self.counting.of_commits(commits);

@@ -5,6 +5,7 @@ use bstr::{BString, ByteSlice as _};
 use super::{
     authors::Authors,
     commit::{OfCommit, Reader},
+    earlier::Ancestors,
     options::{Options, Target},
     patch::PatchFile,
     present::Sum,
@@ -44,12 +45,17 @@ fn one(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Resul
     let mut pathspec = context.repo.pathspec(&options.pathspecs)?;
     let mut wanted = |path: &BString| pathspec.matches(path.as_bstr());
     let mut patch = Vec::new();
-    let commit = reader.commit_with(id, &mut wanted, &mut |file, text| {
+    let mut commit = reader.commit_with(id, &mut wanted, &mut |file, text| {
         if options.patch {
             patch.push(PatchFile::of(file, text));
         }
         Ok(())
     })?;
+    if options.check {
+        let mut ancestors = Ancestors::new(&context.repo)?;
+        ancestors.correct(&mut commit);
+        sum.has_history = ancestors.has_history;
+    }
     sum.commit = Some(commit.id);
     sum.parent = commit.parent;
     sum.add(&commit, &reader.authors.list, true);
@@ -67,12 +73,17 @@ fn range(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Res
     let mut reader = Reader::new(context)?;
     let mut pathspec = context.repo.pathspec(&options.pathspecs)?;
     let mut wanted = |path: &BString| pathspec.matches(path.as_bstr());
+    let mut ancestors = options.check.then(|| Ancestors::new(&context.repo)).transpose()?;
+    sum.has_history = ancestors.as_ref().is_none_or(|it| it.has_history);
     sum.range = Some(text.to_owned());
     for ids in ids.chunks(AT_ONCE) {
         reader.foresee(ids);
         for id in ids {
             context.check_interrupt()?;
-            let commit = reader.commit(*id, &mut wanted)?;
+            let mut commit = reader.commit(*id, &mut wanted)?;
+            if let Some(ancestors) = &mut ancestors {
+                ancestors.correct(&mut commit);
+            }
             if options.pathspecs.is_empty() || !commit.files.is_empty() {
                 sum.add(&commit, &reader.authors.list, false);
             }

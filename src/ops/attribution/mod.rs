@@ -5,6 +5,7 @@
 mod authors;
 mod commit;
 mod commits;
+mod earlier;
 mod export;
 mod file;
 mod former_names;

@@ -11,6 +11,8 @@ pub(crate) struct Options {
     pub pathspecs: Vec<BString>,
     /// Whether [`Attribution::patch`](super::Attribution::patch) is wanted.
     pub patch: bool,
+    /// Look for commits that were made before git-checkpoint was in use, also where the history of records is not here.
+    pub check: bool,
 }
 
 /// What to look at.

@@ -42,6 +42,8 @@ pub(super) struct Sum {
     records: Vec<RecordId>,
     missing: Vec<RecordId>,
     checked_unknown: u32,
+    unchecked_unknown: u32,
+    pub(super) has_history: bool,
     inferred: BTreeSet<String>,
     summary: Figures,
     sessions: BTreeMap<SessionKey, SessionSum>,
@@ -61,6 +63,8 @@ impl Sum {
             records: Vec::new(),
             missing: Vec::new(),
             checked_unknown: 0,
+            unchecked_unknown: 0,
+            has_history: true,
             inferred: BTreeSet::new(),
             summary: Figures::default(),
             sessions: BTreeMap::new(),
@@ -94,7 +98,7 @@ impl Sum {
                 self.missing.push(*id);
             }
         }
-        self.checked_unknown += if commit.is_earlier { 0 } else { figures.unknown };
+        *if commit.is_earlier { &mut self.unchecked_unknown } else { &mut self.checked_unknown } += figures.unknown;
         self.inferred.extend(commit.inferred.iter().cloned());
         if !is_alone {
             let records = commit.records.clone();
@@ -155,6 +159,7 @@ impl Sum {
             records: self.records,
             missing_records: self.missing,
             checked_unknown: self.checked_unknown,
+            is_unchecked: !self.has_history && self.unchecked_unknown > 0,
             inferred: self.inferred.into_iter().collect(),
             summary: self.summary,
             sessions,

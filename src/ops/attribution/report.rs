@@ -33,6 +33,9 @@ pub(crate) struct Attribution {
     /// The lines of unknown authors, without those of commits that were made before git-checkpoint was in use.
     #[serde(skip)]
     pub checked_unknown: u32,
+    /// True if there are no records here, and some lines are not in [`checked_unknown`](Self::checked_unknown).
+    #[serde(skip)]
+    pub is_unchecked: bool,
     /// Agents that messages of commits without record name; they are not counted.
     pub inferred: Vec<String>,
     /// The figures of all files together.

@@ -6,7 +6,7 @@ use crate::{
     error::{Error, Result},
     git::read_operations::{Recorded, begins_with},
     model::{
-        operation::{Operation, Role},
+        operation::Role,
         operation_stack::{Stack, stack},
     },
     ops::Context,
@@ -41,28 +41,6 @@ impl Log {
     pub(crate) fn last(&self, has_files: bool) -> Option<&Recorded> {
         let mut entries = self.stack.undo.iter().rev().filter_map(|id| self.entry(*id).ok());
         entries.find(|entry| !has_files || entry.operation.has_files)
-    }
-
-    /// Returns the operations after `id`, newest first.
-    pub(crate) fn after(&self, id: ObjectId) -> impl Iterator<Item = &Recorded> {
-        self.entries.iter().take_while(move |entry| entry.id != id)
-    }
-
-    /// Returns the operations after `id` as one.
-    pub(crate) fn sum_after(&self, id: ObjectId) -> Operation {
-        let mut sum = Operation::default();
-        let after: Vec<&Recorded> = self.after(id).collect();
-        for operation in after.into_iter().rev().map(|entry| &entry.operation) {
-            for moved in &operation.moves {
-                sum.add(moved.clone());
-            }
-            if let Some((before, now)) = operation.marker {
-                let before = sum.marker.map_or(before, |(first, _)| first);
-                sum.marker = Some((before, now));
-            }
-        }
-        sum.marker = sum.marker.filter(|(before, now)| before != now);
-        sum
     }
 
     /// Returns the command line of the operation that `recorded` takes back, at the end of a row of undos and redos; its own if it

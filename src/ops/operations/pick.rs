@@ -70,7 +70,13 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
                     .with_hint("'git checkpoint undo --list' shows what can be undone and redone"));
             }
         },
-        Which::Named(text) => log.find(text)?,
+        Which::Named(text) => {
+            let entry = log.find(text)?;
+            if !entry.operation.is_undoable() {
+                return Err(not_undoable(entry));
+            }
+            entry
+        }
     };
     if let Some(by) = log.stack.undone.get(&entry.id) {
         return Err(Error::refused(format!("the operation '{}' is undone already", short(entry.id)))
@@ -105,6 +111,15 @@ pub(crate) fn entry_of<'l>(context: &Context, log: &'l Log, live: &Journal) -> O
     let with_files = log.entries.iter().filter(|entry| entry.operation.has_files).take(MOST_SEARCHED);
     let is_of = |entry: &&Recorded| journal(context, entry).is_ok_and(|it| it.is_some_and(|it| it.nonce == live.nonce));
     with_files.into_iter().find(is_of)
+}
+
+/// Returns the error if `entry` only took checkpoints, or followed what git or an agent did: without these checkpoints, nothing
+/// would know whose their lines are.
+fn not_undoable(entry: &Recorded) -> Error {
+    let what = format!("the operation '{}' only took checkpoints or followed commits", short(entry.id));
+    Error::refused(what).with_hint(
+        "'git checkpoint undo --list' shows what can be undone, 'git checkpoint restore <checkpoint>' puts files back",
+    )
 }
 
 /// Returns the error if there is nothing to take back.

@@ -222,6 +222,10 @@ impl<'a> RestoreRun<'a> {
         // What has changed nothing leaves no entry, unless it shows that the operation is taken back.
         let is_all = applied.kept.is_empty() && applied.conflicts.is_empty() && !self.leaves_paths();
         let files = if is_idle && !(is_all && self.reverses.is_some()) { None } else { Some(files_of(&journal)) };
+        if is_idle && !is_all {
+            // All that it would take back is as it was left: the operation is not taken back.
+            self.repo.note_role(Role::Plain);
+        }
         self.repo.note_files(files);
         if !(is_all && self.move_refs_back()?) {
             before.save_after(&journal, self.to);

@@ -1,6 +1,6 @@
 //! `restore --patch`: the user chooses hunks among what a restore would change.
 
-use std::time::Instant;
+use std::{collections::BTreeSet, sync::atomic::AtomicBool, time::Instant};
 
 use bstr::BString;
 use gix::ObjectId;
@@ -8,7 +8,7 @@ use gix::ObjectId;
 use super::{
     RestoreOptions,
     before::{Before, BeforeOptions},
-    chosen::ChosenHunks,
+    chosen::{ChosenHunks, NotOffered},
     plan_of, read_target,
 };
 use crate::{
@@ -17,21 +17,26 @@ use crate::{
         edit_tree::edit_tree,
         new_objects::{NewObjects, Target},
     },
-    model::{change::Mode, plan::Group, step::Step},
+    model::{
+        change::Mode,
+        plan::{Group, Plan},
+        step::Step,
+    },
     ops::{Context, restored_target},
 };
 
 /// Shows the user what a restore with `options` would change, hunk by hunk, and returns what the user chooses.
 ///
-/// The worktree is saved before, so that the hunks are those of a checkpoint.
+/// The worktree is saved before, so that the hunks are those of a checkpoint. Once `ends` is raised, git is ended while it asks;
+/// the interrupt of `context` counts then only if git does not go on.
 ///
 /// # Errors
 /// As [`restore`](super::restore()), and if git cannot ask.
-pub fn choose_hunks(context: &Context, options: &RestoreOptions) -> Result<ChosenHunks> {
-    context.emit_failure("restore", offer(context, options))
+pub fn choose_hunks(context: &Context, options: &RestoreOptions, ends: &AtomicBool) -> Result<ChosenHunks> {
+    context.emit_failure("restore", offer(context, options, ends))
 }
 
-fn offer(context: &Context, options: &RestoreOptions) -> Result<ChosenHunks> {
+fn offer(context: &Context, options: &RestoreOptions, ends: &AtomicBool) -> Result<ChosenHunks> {
     let start = Instant::now();
     let (target, session) = read_target(context, options)?;
     let before_options = BeforeOptions {
@@ -46,16 +51,53 @@ fn offer(context: &Context, options: &RestoreOptions) -> Result<ChosenHunks> {
     let before = before.ok_or_else(|| Error::internal("the worktree was not saved"))?;
     let planned = plan_of(&before.sight().scene(context, &target), options, session.as_deref())?;
     let target = target.id;
-    let edits: Vec<_> = planned.plan.groups.iter().flat_map(Group::steps).map(edit).collect();
+    let plan = &planned.plan;
+    let edits: Vec<_> = plan.groups.iter().filter(|group| has_parts(group)).flat_map(Group::steps).map(edit).collect();
     let from = before.snapshot.tree_id;
     let mut objects = NewObjects::new(&context.repo, Target::Loose);
     let to = edit_tree(from, &edits, &mut objects)?;
     objects.write()?.check_and_release()?;
+    let binary = if from == to { BTreeSet::new() } else { context.repo.binary_paths(from, to)? };
+    let not_offered = not_offered(plan, &binary);
+    let is_asked = from != to && binary.len() < context.repo.diff_trees(from, to)?.len();
     tracing::debug!(took = ?start.elapsed(), paths = edits.len(), "hunks: offered");
     // Others may work while the user thinks.
     drop(before);
-    let to = if edits.is_empty() { from } else { context.repo.choose_hunks(from, to)? };
-    Ok(ChosenHunks { target, session, from, to })
+    let to = if is_asked { context.repo.choose_hunks(from, to, ends)? } else { from };
+    Ok(ChosenHunks { target, from, to, is_asked, not_offered })
+}
+
+/// Returns false if `group` is restored only as a whole, as a file in the place of a directory. Git asks for one path after the
+/// other, and half of the group would delete files that nothing replaces.
+fn has_parts(group: &Group) -> bool {
+    group.clears.is_empty() || group.writes.is_empty()
+}
+
+/// Returns what of `plan` is not offered, with the reasons; git shows no hunks of the paths `binary`.
+fn not_offered(plan: &Plan, binary: &BTreeSet<BString>) -> Vec<NotOffered> {
+    let mut found: Vec<NotOffered> = Vec::new();
+    for group in &plan.groups {
+        for step in group.steps() {
+            let other = group.steps().find(|other| other.path != step.path);
+            let why = match other {
+                Some(other) if !has_parts(group) => format!("only together with '{}'", other.path),
+                _ if binary.contains(&step.path) => "binary".to_owned(),
+                _ if differs_in_bytes_only(step) => {
+                    "only bytes differ that git does not show, as line endings".to_owned()
+                }
+                _ => continue,
+            };
+            found.push(NotOffered { path: step.path.clone(), why });
+        }
+    }
+    let left = plan.kept.iter().chain(&plan.conflicts);
+    found.extend(left.map(|left| NotOffered { path: left.path.clone(), why: left.why.to_string() }));
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+fn differs_in_bytes_only(step: &Step) -> bool {
+    matches!((step.before, step.after), (Some(before), Some(after)) if before.leaf == after.leaf)
 }
 
 fn edit(step: &Step) -> (BString, Option<(ObjectId, Mode)>) {

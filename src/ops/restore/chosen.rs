@@ -1,6 +1,6 @@
 //! The hunks of a restore that the user has chosen.
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use crate::{
@@ -17,11 +17,21 @@ use crate::{
 pub struct ChosenHunks {
     /// The checkpoint that is restored. Its name may be another's by now, since the worktree was saved.
     pub(super) target: ObjectId,
-    /// The session to whose paths the restore is limited.
-    pub(super) session: Option<String>,
     /// The worktree as it was when the user was asked, and the same with the hunks.
     pub(super) from: ObjectId,
     pub(super) to: ObjectId,
+    /// True if git had something to ask.
+    pub(super) is_asked: bool,
+    pub(super) not_offered: Vec<NotOffered>,
+}
+
+/// A path that differs, and of which the user was offered nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotOffered {
+    /// The path, relative to the worktree's root.
+    pub path: BString,
+    /// Why it was left out.
+    pub why: String,
 }
 
 impl ChosenHunks {
@@ -30,10 +40,25 @@ impl ChosenHunks {
         self.from == self.to
     }
 
+    /// Returns false if there was nothing to choose.
+    pub fn is_asked(&self) -> bool {
+        self.is_asked
+    }
+
+    /// Returns the paths that differ and of which the user was offered nothing.
+    pub fn not_offered(&self) -> &[NotOffered] {
+        &self.not_offered
+    }
+
+    /// Returns the id of the checkpoint whose hunks were chosen.
+    pub fn target(&self) -> ObjectId {
+        self.target
+    }
+
     /// Returns those of `steps` that have chosen hunks, with these only.
     ///
     /// # Errors
-    /// If the file has changed since the user was asked.
+    /// If the file has changed since the user was asked, or if a part was chosen of a file that has no parts.
     pub(super) fn limit(&self, repo: &Repo, steps: Vec<Step>) -> Result<Vec<Step>> {
         let mut chosen = Vec::new();
         for step in steps {
@@ -51,14 +76,31 @@ fn chosen_step(step: Step, from: Option<Leaf>, to: Option<Leaf>) -> Result<Optio
         return Ok(None);
     }
     if from != step.before.map(|content| content.leaf) {
-        return Err(Error::race(format!("'{}' has changed since the hunks were chosen", step.path))
-            .with_hint("nothing was changed: run the command again"));
+        return Err(Error::race(format!(
+            "'{}' has changed since the hunks were chosen; nothing was changed",
+            step.path
+        )));
     }
-    if to == step.after.map(|content| content.leaf) {
-        return Ok(Some(step));
+    let after = to.map(|leaf| chosen_content(&step, leaf)).transpose()?;
+    Ok(Some(Step { after, ..step }))
+}
+
+/// Returns what the chosen `leaf` stands for, byte for byte.
+fn chosen_content(step: &Step, leaf: Leaf) -> Result<Content> {
+    let sides = || step.before.iter().chain(&step.after);
+    // If only the mode is chosen, the bytes stay. If all is chosen, they are the target's.
+    if let Some(side) = sides().find(|side| side.leaf.id == leaf.id && side.leaf.mode.same_type(leaf.mode)) {
+        return Ok(Content { leaf, raw: side.raw });
     }
-    // No state had these bytes: they are what git makes of the blob.
-    Ok(Some(Step { after: to.map(|leaf| Content { leaf, raw: None }), ..step }))
+    // No state had these bytes. Git would make them of the blob, and so change lines that were not chosen.
+    if sides().any(|side| side.raw.is_some()) {
+        let path = &step.path;
+        return Err(Error::refused(format!(
+            "'{path}' has bytes that git would not write, as line endings, and is restored as a whole or not at all: a part of \
+             it was chosen; nothing was changed"
+        )));
+    }
+    Ok(Content { leaf, raw: None })
 }
 
 #[cfg(test)]
@@ -100,5 +142,37 @@ mod tests {
             "=" => assert_eq!(found.expect("no error"), Some(step)),
             text => assert_eq!(found.expect("no error"), Some(Step { after: content(text), ..step })),
         }
+    }
+
+    /// As above, for a file with exact bytes: `r` before, `R` in the target. `x` after a digit is the executable bit.
+    #[rstest::rstest]
+    #[case::all("2", "R", "1", "2", Some("2R"))]
+    #[case::some("3", "R", "1", "2", None)]
+    #[case::some_and_git_would_write_the_target("3", "", "1", "2", None)]
+    #[case::the_mode_alone("1x", "R", "1", "2x", Some("1xr"))]
+    #[case::all_but_the_mode("2", "R", "1", "2x", Some("2R"))]
+    #[case::the_mode_where_only_bytes_differ_too("1x", "R", "1", "1x", Some("1xr"))]
+    fn a_file_with_exact_bytes_has_no_parts(
+        #[case] to: &str,
+        #[case] raw: &str,
+        #[case] now: &str,
+        #[case] target: &str,
+        #[case] expected: Option<&str>,
+    ) {
+        let id = |digit: &str| ObjectId::from_hex(digit.repeat(40).as_bytes()).expect("hexadecimal");
+        let raws = |text: &str| match text {
+            "r" => Some(id("a")),
+            "R" => Some(id("b")),
+            _ => None,
+        };
+        let leaf = |text: &str| Leaf {
+            id: id(&text[..1]),
+            mode: if text[1..].starts_with('x') { Mode::Executable } else { Mode::File },
+        };
+        let content = |text, raw| Content { leaf: leaf(text), raw: raws(raw) };
+        let step = Step { path: "f".into(), before: Some(content(now, "r")), after: Some(content(target, raw)) };
+        let found = chosen_step(step, Some(leaf(now)), Some(leaf(to)));
+        let found = found.ok().map(|step| step.expect("something is chosen").after.expect("a file"));
+        assert_eq!(found, expected.map(|text| content(text, &text[text.len() - 1..])));
     }
 }

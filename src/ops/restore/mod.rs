@@ -40,7 +40,7 @@ use scope::Scene;
 use snapshot::Snapshot;
 use staged::Staging;
 
-pub use chosen::ChosenHunks;
+pub use chosen::{ChosenHunks, NotOffered};
 pub use restored::Restored;
 pub(crate) use undo::undo_files;
 pub use undo::{UndoOptions, undo};
@@ -126,7 +126,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
 /// Returns what `options` name, and the session to whose paths the restore is limited.
 fn read_target(context: &Context, options: &RestoreOptions) -> Result<(Snapshot, Option<String>)> {
     if let Some(chosen) = &options.chosen {
-        return Ok((Snapshot::read(&context.repo, chosen.target)?, chosen.session.clone()));
+        return Ok((Snapshot::read(&context.repo, chosen.target)?, None));
     }
     let find = if options.before { lookup::find_before } else { lookup::find };
     let lookup::Found { id, session } = find(context, &options.target)?;

@@ -57,7 +57,7 @@ struct Kept {
 fn mend_log(repo: &Repo, survey: &mut Survey<'_>, name: String, tip: ObjectId) -> Result<Option<MendedLog>> {
     let (mut kept, mut is_damaged, mut is_cut, mut next) = (Vec::new(), false, false, Some(tip));
     while let Some(id) = next {
-        let read = if repo.is_whole(id)? { repo.operation(id)? } else { None };
+        let read = if repo.is_whole(id)? { repo.operation(id).ok().flatten() } else { None };
         let Some(recorded) = read else {
             (is_damaged, is_cut) = (true, true);
             break;

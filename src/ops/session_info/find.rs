@@ -51,6 +51,22 @@ pub(crate) fn named(context: &Context, text: &str) -> Result<String> {
     Ok(find(context, text)?.unwrap_or_else(|| text.to_owned()))
 }
 
+/// Returns `text` if it is not only the beginning of an id, or the name of an agent: what changes a session takes its whole id. The
+/// id of a session that was forgotten may begin the id of another one.
+///
+/// # Errors
+/// If `text` cannot be an id, or names a session in another way; the hint has its id.
+pub(crate) fn whole_id(context: &Context, text: &str) -> Result<String> {
+    check_id(text)?;
+    let Some(id) = find(context, text)?.filter(|id| id != text) else { return Ok(text.to_owned()) };
+    let how = if id.starts_with(text) {
+        format!("'{id}' begins with it")
+    } else {
+        format!("'{text}' is an agent whose last session is '{id}'")
+    };
+    Err(Error::refused(format!("no session has the id '{text}'")).with_hint(format!("{how}: type the whole id")))
+}
+
 /// Returns true if a checkpoint, also one in the archive, is of the session `id`.
 fn is_in_checkpoints(context: &Context, id: &str) -> Result<bool> {
     let mut timeline = Timeline::new(&context.repo, &all_tips(&context.repo, None)?)?;

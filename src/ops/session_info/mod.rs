@@ -7,7 +7,7 @@ mod info;
 mod known;
 
 pub(crate) use files::{all, load, open_turns, peek, read_anew, store};
-pub(crate) use find::{find, named};
+pub(crate) use find::{find, named, whole_id};
 pub use id::new_id;
 pub(crate) use id::{check_id, unknown};
 pub(crate) use info::check_transcript;

@@ -165,13 +165,13 @@ fn last_here(context: &Context) -> Result<String> {
     })
 }
 
-/// Moves the session that `name` stands for, as in [`show`], to this worktree, wherever it was.
+/// Moves the session `id` to this worktree, wherever it was.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way in another worktree and
 /// `force` is not set.
-pub fn adopt(context: &Context, name: &str, force: bool) -> Result<Adopted> {
-    let id = &session_info::named(context, name)?;
+pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
+    let id = &session_info::whole_id(context, id)?;
     let repo = &context.repo;
     let (mut elsewhere, mut unsaved) = (None, None);
     if force && let Some(session) = find_or_rebuild(context, id)?.filter(|session| is_elsewhere(context, session)) {
@@ -209,13 +209,13 @@ pub fn adopt(context: &Context, name: &str, force: bool) -> Result<Adopted> {
     Ok(Adopted { version: 1, session: State::from(&session), elsewhere, unsaved })
 }
 
-/// Forgets the session that `name` stands for, as in [`show`]: its file and its prompts. Its checkpoints and records stay, and do not bring it back; its
-/// next turn does.
+/// Forgets the session `id`: its file and its prompts. Its checkpoints and records stay, and do not bring it back; its next turn
+/// does.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way and `force` is not set.
-pub fn forget(context: &Context, name: &str, force: bool) -> Result<Forgotten> {
-    let id = &session_info::named(context, name)?;
+pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
+    let id = &session_info::whole_id(context, id)?;
     let worktree = lock_and_follow(context)?;
     worktree.check_turns()?;
     let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(id)) };

@@ -14,8 +14,21 @@ run git blame src
 note 'git looks for no other home'
 run env -u HOME git checkpoint enable --user --agent codex
 note 'an entry of the stash has no untracked files'
+printf 'new\n' >untracked
+git stash -q -u
+remember
+run git checkpoint restore 'stash@{0}'
+git checkout -q README
+note 'nothing untracked was stashed'
+printf 'newer\n' >README
 git stash -q
 remember
 run git checkpoint restore 'stash@{0}'
 git checkout -q README
 remember
+note 'a range that ends with a turn of a session'
+git checkpoint session prompt s1 -q
+printf 'newest\n' >README
+git checkpoint session stop s1 -q
+run git checkpoint diff HEAD..s1@1
+run git checkpoint restore HEAD...s1@1

@@ -1,0 +1,53 @@
+//! Whether a commit was made before git-checkpoint was in use, where there is no history of records that says so.
+
+use std::collections::HashSet;
+
+use gix::ObjectId;
+
+use super::commit::OfCommit;
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{record::ids_in_message, refname},
+};
+
+/// Looks at the messages of ancestors.
+pub(super) struct Ancestors<'r> {
+    repo: &'r Repo,
+    /// True if the history of records is here.
+    pub(super) has_history: bool,
+    /// Commits that name no record, and whose ancestors do not either.
+    silent: HashSet<ObjectId>,
+}
+
+impl<'r> Ancestors<'r> {
+    pub(super) fn new(repo: &'r Repo) -> Result<Self> {
+        let has_history = repo.find_sound_ref(refname::HISTORY)?.is_some();
+        Ok(Self { repo, has_history, silent: HashSet::new() })
+    }
+
+    /// Takes back that `commit` is earlier if an ancestor's message names a record, as in a clone that has not fetched it.
+    pub(super) fn correct(&mut self, commit: &mut OfCommit) {
+        if commit.is_earlier && !self.has_history {
+            commit.is_earlier = !self.name_a_record(commit.id);
+        }
+    }
+
+    fn name_a_record(&mut self, commit: ObjectId) -> bool {
+        let (mut next, mut seen) = (vec![commit], HashSet::new());
+        while let Some(id) = next.pop() {
+            if self.silent.contains(&id) || !seen.insert(id) {
+                continue;
+            }
+            let read = self.repo.with_commit(id, |it| (ids_in_message(it.message), it.parents().collect::<Vec<_>>()));
+            // A shallow clone does not have all of them.
+            let Ok((named, parents)) = read else { continue };
+            if !named.is_empty() {
+                return true;
+            }
+            next.extend(parents);
+        }
+        self.silent.extend(seen);
+        false
+    }
+}
