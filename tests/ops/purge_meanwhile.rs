@@ -345,8 +345,13 @@ fn what_cannot_be_put_back_keeps_nothing_from_being_saved() {
     world.settle();
     world.done(&["session", "prompt", "s", "--agent", "claude-code"]);
     world.done(&["session", "stop", "s"]);
-    let output = world.checkpoint(&["doctor"]);
-    assert!(described(&output).contains("checkpoint-removed"), "{}", described(&output));
+    for arguments in [&["doctor"][..], &["doctor", "--fix"]] {
+        let output = world.checkpoint(arguments);
+        assert!(described(&output).contains("checkpoint-removed"), "{}", described(&output));
+        assert_eq!(output.status.code(), Some(1), "{}", described(&output));
+    }
+    world.remove(".git/objects/pack/file");
+    world.done(&["doctor", "--fix"]);
 }
 
 #[test]
