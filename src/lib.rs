@@ -67,7 +67,7 @@
 //! ```
 //!
 //! # Undo
-//! [`undo()`] takes the last restore back, and a second one does the restore again.
+//! [`undo()`] takes the last restore back, and a second one goes further back.
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/doctest.rs"));
 //! # fn main() -> git_checkpoint::Result<()> {
