@@ -105,11 +105,6 @@ impl Repo {
         self.edit_operation(|running| running.files = files);
     }
 
-    /// Lets the rest of the command under way leave no entry.
-    pub(crate) fn stop_recording(&self) {
-        self.recorder.0.borrow_mut().is_off = true;
-    }
-
     /// Names the operation that a program does through the library.
     pub(crate) fn name_operation(&self, kind: &str) {
         let mut state = self.recorder.0.borrow_mut();
@@ -130,7 +125,23 @@ impl Repo {
     }
 
     /// Carries out `updates` and, in the same transaction, what records them in the log.
+    ///
+    /// If the log cannot be written, an operation that could be undone fails. All others go on without an entry: without a save,
+    /// the user's work would be in no checkpoint.
     pub(super) fn update_and_record(&self, updates: &[RefUpdate]) -> Result<()> {
+        let Err(error) = self.update_with_log(updates) else { return Ok(()) };
+        let is_needed =
+            self.recorder.0.borrow().running.last().is_none_or(|running| operation::is_undoable(&running.kind));
+        if is_needed || updates.is_empty() {
+            return Err(error);
+        }
+        // If another process has moved one of these refs, this fails, too.
+        self.move_refs(updates)?;
+        tracing::warn!(%error, "the operation log cannot be written; 'git checkpoint doctor' says why");
+        Ok(())
+    }
+
+    fn update_with_log(&self, updates: &[RefUpdate]) -> Result<()> {
         for attempt in 1.. {
             let Some(change) = self.log_change(updates)? else { return self.move_refs(updates) };
             // A process that is killed may leave only the first of them. An entry of moves that were not made is harmless.
@@ -158,9 +169,6 @@ impl Repo {
 
     /// Returns what records `updates`; none if they change nothing that the log tells of.
     fn log_change(&self, updates: &[RefUpdate]) -> Result<Option<LogChange<'_>>> {
-        if self.recorder.0.borrow().is_off {
-            return Ok(None);
-        }
         let is_recorded = |update: &&RefUpdate| update.old != update.new && refname::is_recorded(&update.name);
         let moved = |update: &RefUpdate| Move { name: update.name.clone(), old: update.old, new: update.new };
         let moves: Vec<Move> = updates.iter().filter(is_recorded).map(moved).collect();

@@ -29,8 +29,6 @@ pub(super) struct State {
     pub(super) running: Vec<Running>,
     /// What a program that uses the library does.
     pub(super) named: String,
-    /// True if nothing is recorded.
-    pub(super) is_off: bool,
     /// True if all is done by one command line.
     pub(super) is_described: bool,
 }

@@ -11,6 +11,11 @@ use super::trailer;
 const UNDOABLE: [&str; 10] =
     ["restore", "undo", "redo", "op undo", "reset", "verify", "prune", "drop", "session adopt", "session forget"];
 
+/// Returns true if `undo` without an argument takes operations of this `kind` back.
+pub(crate) fn is_undoable(kind: &str) -> bool {
+    UNDOABLE.contains(&kind)
+}
+
 /// The kind of operations that bring the checkpoints up to date with HEAD.
 pub(crate) const FOLLOW: &str = "follow";
 /// The kind of operations that set broken chains aside.
@@ -93,7 +98,7 @@ const NOTHING: &str = "-";
 impl Operation {
     /// Returns true if `undo` without an argument takes operations of this kind back.
     pub(crate) fn is_undoable(&self) -> bool {
-        UNDOABLE.contains(&self.kind.as_str())
+        is_undoable(&self.kind)
     }
 
     /// Returns true if the operation has changed nothing, and takes no other one back.

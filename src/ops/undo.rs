@@ -111,7 +111,7 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
         return Err(Error::race("another operation was recorded meanwhile"));
     };
     let reversal = plan(&context.repo, &entry.operation)?;
-    refuse(&log, &reversal, "it")?;
+    refuse(&log, &reversal)?;
     if worktree.is_some() {
         context.repo.note_role(picked.role);
     }
@@ -128,7 +128,7 @@ fn plan(repo: &Repo, operation: &Operation) -> Result<Reversal> {
 }
 
 /// Returns an error that names all obstacles, if there are some.
-fn refuse(log: &Log, reversal: &Reversal, what: &str) -> Result<()> {
+fn refuse(log: &Log, reversal: &Reversal) -> Result<()> {
     const MOST_NAMED: usize = 5;
     if reversal.obstacles.is_empty() {
         return Ok(());
@@ -153,7 +153,7 @@ fn refuse(log: &Log, reversal: &Reversal, what: &str) -> Result<()> {
     let mut causes = causes.into_iter();
     let first = causes.next().unwrap_or_default();
     let rest = causes.fold(String::new(), |text, cause| format!("{text}\n{cause}"));
-    Err(Error::refused(format!("cannot take {what} back: {first}{rest}")).with_hint(
+    Err(Error::refused(format!("cannot take it back: {first}{rest}")).with_hint(
         "'git checkpoint op log' shows the operations; 'git checkpoint op undo <op>' takes a later one back first",
     ))
 }
