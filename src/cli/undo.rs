@@ -18,7 +18,7 @@ use crate::{error::Result, ops::undo};
 pub(super) struct Undo {
     #[command(flatten)]
     how: How,
-    /// List the operations that undo and redo come to
+    /// List the operations that undo and redo can take back
     #[arg(long, conflicts_with_all = ["all", "dry_run"])]
     list: bool,
     #[command(flatten)]

@@ -17,8 +17,8 @@ pub(crate) fn forget_removed(repo: &Repo) -> Result<usize> {
     })
 }
 
-/// Forgets the operations of all worktrees, and lets the command under way leave no entry either: what it removes must not be
-/// undone. Returns how many logs are gone.
+/// Forgets the operations of all worktrees, and records nothing more for the command under way: an undo must not bring back what
+/// it removes. Returns how many logs are gone.
 #[cfg_attr(not(feature = "failpoints"), expect(dead_code, reason = "for commands that remove content for good"))]
 pub fn forget_all(context: &Context) -> Result<usize> {
     context.repo.stop_recording();

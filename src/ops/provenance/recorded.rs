@@ -67,7 +67,7 @@ pub(crate) fn records_again_in_worktree(
 #[derive(Debug, Default)]
 pub(crate) struct Again {
     pub(crate) certain: Vec<RecordId>,
-    /// Those of which the commit has too little to be sure.
+    /// Those of whose work the commit has too little to be sure.
     pub(crate) perhaps: Vec<RecordId>,
 }
 
@@ -89,8 +89,8 @@ pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit
     Ok(again)
 }
 
-/// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`. Looks only in commits for
-/// those of which there may be too little.
+/// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`. Looks for uncertain ones
+/// only if `place` is a commit.
 fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) -> Result<Again> {
     let Some(log) = Log::open(repo)? else { return Ok(Again::default()) };
     let root = ObjectId::null(repo.object_hash());

@@ -148,7 +148,7 @@ fn what_a_person_leaves_of_a_squash_is_the_agents(
     desk.finish();
 }
 
-/// `git cherry-pick -n` notes only the message of the commit.
+/// `git cherry-pick -n` leaves only the message of the commit.
 #[rstest::rstest]
 fn what_a_person_leaves_of_a_pick_is_the_agents(
     #[values("sed -i 3,9d n", "sed -i '1,4d; 6,9d' n")] script: &str,
@@ -173,7 +173,7 @@ fn what_a_person_leaves_of_a_pick_is_the_agents(
     desk.finish();
 }
 
-/// Git runs no hooks. A save in between knows the lines of a commit that is based on HEAD; else, so few lines are no evidence.
+/// Git runs no hooks. A save in between finds the lines of a commit that is based on HEAD; else, so few lines are no evidence.
 #[rstest::rstest]
 fn what_a_person_leaves_of_work_that_git_brings_without_hooks_is_no_persons(
     #[values("git merge -q --squash side", "git cherry-pick -n side")] bring: &str,
