@@ -34,7 +34,7 @@ enum Action {
     Log(Log),
     /// Show what an operation did to refs and files
     Show(Show),
-    /// Take one operation back, if no ref that it moved has moved since
+    /// Take one operation back, also one before the last
     Undo(TakeBack),
 }
 

@@ -46,7 +46,8 @@ pub struct Undone {
 /// Takes back the last operation of a person in this worktree. Another undo goes further back.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused), with all that has moved since, if a ref is not where the operation left it.
+/// [`Kind::Refused`](crate::error::Kind::Refused), with all that has moved since, if the operation changed no files and a ref is
+/// not where it left it.
 pub fn undo_last(context: &Context, options: &UndoOptions) -> Result<Undone> {
     context.repo.name_operation("undo");
     context.emit_failure("undo", take_back(context, options, &Which::Last))
