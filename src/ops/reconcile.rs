@@ -251,7 +251,7 @@ fn emit_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
 /// Returns the entry of `commit.toml` that a hook wrote for the commit of `moved`. If there is none, returns a new entry. Unless
 /// the commit is a merge, the new entry lists the records whose work the commit repeats.
 ///
-/// Also returns the records of which the commit has too little to be sure.
+/// Also returns the records of whose work the commit has too little to be sure.
 fn note_of(
     worktree: &Worktree<'_>,
     made: &Made,
