@@ -334,3 +334,35 @@ fn what_a_person_had_not_saved_is_unsaved_again_after_undo() {
     assert_eq!(text(&world, "f").as_deref(), Some("unsaved\n"));
     assert_eq!(refs(&world).into_values().collect::<Vec<_>>(), [first]);
 }
+
+/// Between the restore and its undo, or the undo and its redo, a person or an agent saves.
+#[rstest::rstest]
+#[case::before_the_undo("echo mine >g; git checkpoint save -q -m mine; git checkpoint undo; git checkpoint redo")]
+#[case::before_the_undo_twice(
+    "echo mine >g; git checkpoint save -q -m mine; git checkpoint undo; git checkpoint redo; git checkpoint undo; git checkpoint redo"
+)]
+#[case::undone_by_its_name(
+    "echo mine >g; git checkpoint save -q -m mine; git checkpoint undo; git checkpoint op undo @{0}"
+)]
+#[case::between("git checkpoint undo; echo mine >g; git checkpoint save -q -m mine; git checkpoint redo")]
+#[case::of_an_agent(
+    "git checkpoint session prompt s1 -m go >/dev/null; echo mine >g; git checkpoint save -q --session s1 -m mine
+    git checkpoint session stop s1 >/dev/null; git checkpoint undo; git checkpoint redo"
+)]
+#[case::unsaved_before_the_undo(
+    "echo mine >g; git checkpoint undo; git checkpoint save -q -m mine; git checkpoint redo"
+)]
+#[case::after_a_commit(
+    "git add -A; git commit -qm c; echo mine >g; git checkpoint save -q -m mine; git checkpoint undo; git checkpoint redo"
+)]
+fn a_redo_keeps_every_checkpoint(#[case] script: &str) {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.write("f", "two\n");
+    world.done(&["restore", "--all", "@{0}"]);
+    world.sh(&format!("set -e; exec >/dev/null; {script}"));
+    let listed =
+        world.git(&["log", "--format=%s", "--glob=refs/checkpoints/shadow/*", "--glob=refs/checkpoints/archive/*"]);
+    assert!(listed.lines().any(|line| line == "mine"), "{listed}");
+    world.assert_sound("after the redo");
+}

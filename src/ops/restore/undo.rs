@@ -139,7 +139,7 @@ fn with_save(repo: &Repo, entry: &Recorded) -> Operation {
 }
 
 /// For a redo of a restore: returns the update that puts the checkpoint that the restore took first back on the shadow. None if
-/// the undo has not removed it, or if something has moved since.
+/// the undo has not removed it, if something has moved since, or if the shadow would lose a checkpoint.
 fn saved_before(context: &Context, picked: &Picked) -> Result<Option<(RefUpdate, Role)>> {
     let (Role::Redo(_), Some(entry), Some(journal)) = (picked.role, &picked.entry, &picked.journal) else {
         return Ok(None);
@@ -151,8 +151,12 @@ fn saved_before(context: &Context, picked: &Picked) -> Result<Option<(RefUpdate,
     let is_its = ShadowName::from_ref(&moved.name)
         .is_some_and(|name| name.base == saved.base && name.worktree == saved.worktree);
     let is_free = context.turns().entries.is_empty() && repo.find_ref(&moved.name)? == moved.new;
+    if !is_its || !is_free {
+        return Ok(None);
+    }
+    let only_adds = moved.new.map_or(Ok(true), |now| repo.reaches(vec![saved.id], now, 0))?;
     let update = RefUpdate { name: moved.name.clone(), old: moved.new, new: Some(saved.id) };
-    Ok((is_its && is_free).then_some((update, picked.role)))
+    Ok(only_adds.then_some((update, picked.role)))
 }
 
 fn journal_of(picked: &Picked) -> Result<&Journal> {
