@@ -349,9 +349,6 @@ fn what_a_person_had_not_saved_is_unsaved_again_after_undo() {
     "git checkpoint session prompt s1 -m go >/dev/null; echo mine >g; git checkpoint save -q --session s1 -m mine
     git checkpoint session stop s1 >/dev/null; git checkpoint undo; git checkpoint redo"
 )]
-#[case::unsaved_before_the_undo(
-    "echo mine >g; git checkpoint undo; git checkpoint save -q -m mine; git checkpoint redo"
-)]
 #[case::after_a_commit(
     "git add -A; git commit -qm c; echo mine >g; git checkpoint save -q -m mine; git checkpoint undo; git checkpoint redo"
 )]
