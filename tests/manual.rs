@@ -280,7 +280,8 @@ fn the_manual_shows_every_field_of_json() {
     check_json(&world, "restore", "restore --json --dry-run @");
     assert!(world.checkpoint(&["save"]).status.success());
     check_json(&world, "restore", "restore --json --all @{1}");
-    check_json(&world, "undo\\fR, \\fBredo\\fR, \\fBop undo", "undo --json --all");
+    check_json(&world, "undo\\fR, \\fBredo\\fR, \\fBop undo\\fR, \\fBop restore", "undo --json --all");
+    check_json(&world, "undo\\fR, \\fBredo\\fR, \\fBop undo\\fR, \\fBop restore", "op restore --json --dry-run @{1}");
     check_json(&world, "op log\\fR, \\fBundo --list", "op log --json");
     check_json(&world, "verify", "verify --json");
     assert!(world.checkpoint(&["verify", "--reset"]).status.success());

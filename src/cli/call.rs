@@ -133,9 +133,14 @@ impl Call {
         Ok((self.interruptible_context()?, self.interrupt.listen_only()?))
     }
 
+    /// Lets the operation log say that this command line does what is done in `repo`.
+    pub(super) fn describe(&self, repo: &Repo) {
+        repo.describe_operation(self.operation.text(), self.operation.kind());
+    }
+
     fn interruptible_context(&mut self) -> Result<Context> {
         let mut context = self.context()?;
-        context.repo.describe_operation(self.operation.text(), self.operation.kind());
+        self.describe(&context.repo);
         context.subscribe(Box::new(Notices(Arc::clone(&self.notices))));
         context.interrupt_by(self.interrupt.flag());
         Ok(context)

@@ -92,6 +92,9 @@ impl Config {
             Err(error) => (None, Some(error)),
         };
         let mut here = Here { sources: settings::sources(repo.as_ref()), place: self.place, outside };
+        if let (Action::Migrate(_), Some(repo)) = (&self.action, &repo) {
+            call.describe(repo);
+        }
         let out = &mut call.out;
         match self.action {
             Action::Get { key, format } => get(here, &key, format, out),

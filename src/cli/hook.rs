@@ -90,6 +90,7 @@ impl HookCommand {
             return Ok(());
         }
         let mut context = Context::new(repo, loaded.settings);
+        context.repo.describe_operation(format!("hook {}", hook.name()), "hook".to_owned());
         for error in &loaded.errors {
             log(&context, hook.name(), error);
         }

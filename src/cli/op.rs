@@ -6,7 +6,7 @@ use super::{
     date,
     output::printable,
     phrase,
-    restore::{Format, UNDONE},
+    restore::{Format, RESTORED, UNDONE},
     undone::{How, print},
 };
 use crate::{
@@ -36,6 +36,10 @@ enum Action {
     Show(Show),
     /// Take one operation back, also one before the last
     Undo(TakeBack),
+    /// Bring files and refs back to what they were after an operation
+    ///
+    /// The worktree is saved first, and what would be left goes to the archive; 'git checkpoint undo' takes all of that back.
+    Restore(GoBack),
 }
 
 #[derive(clap::Args, Debug)]
@@ -65,6 +69,18 @@ struct TakeBack {
     op: String,
     #[command(flatten)]
     how: How,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(clap::Args, Debug)]
+struct GoBack {
+    /// The operation: an id or @{<n>}
+    #[arg(value_name = "op")]
+    op: String,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
     #[command(flatten)]
     format: Format,
 }
@@ -99,6 +115,7 @@ impl Op {
                 drop(progress);
                 print(&undone, &undo.format, UNDONE, call)
             }
+            Action::Restore(restore) => restore.run(call),
         }
     }
 }
@@ -160,6 +177,16 @@ fn line(number: usize, operation: &Listed, now: i64, call: &Call) -> String {
         words.push_str(&call.out.paint(phrase::DIM, " [undone]"));
     }
     format!("{number}  {id}  {date}  {words}")
+}
+
+impl GoBack {
+    fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let progress = call.progress("restoring");
+        let done = undo::restore_to(&context, self.dry_run, &self.op)?;
+        drop(progress);
+        print(&done, &self.format, RESTORED, call)
+    }
 }
 
 impl Show {

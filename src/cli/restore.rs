@@ -65,7 +65,7 @@ pub(super) struct Format {
 }
 
 /// What a restore says it has done.
-const RESTORED: &str = "restored";
+pub(super) const RESTORED: &str = "restored";
 /// What an undo says it has done.
 pub(super) const UNDONE: &str = "undone: restored";
 /// What a redo says it has done.
@@ -168,6 +168,11 @@ fn has_untracked(repo: &Repo, entry: &str) -> Result<bool> {
 }
 
 impl Format {
+    /// Returns true if people read it.
+    pub(super) fn is_text(&self) -> bool {
+        !self.json && !self.nul
+    }
+
     /// Prints what a restore did or would do, as JSON in the form of `json`; `verb` is what it is called.
     pub(super) fn print(
         &self,

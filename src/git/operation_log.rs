@@ -14,7 +14,7 @@ use super::{
     commit::{Moment, NewCommit},
     edit_tree::edit_tree,
     new_objects::{NewObjects, Target},
-    recorder::{Entry, FILES, FilesChanged, PartLimits, Running},
+    recorder::{Entry, FILES, FilesChanged, PartLimits, Running, SESSION_AFTER, SESSION_BEFORE, SessionFile},
     refs::RefUpdate,
     written::Written,
 };
@@ -58,6 +58,31 @@ impl Repo {
         let mut state = self.recorder.0.borrow_mut();
         state.running = vec![Running { command, kind, ..Running::default() }];
         state.is_described = true;
+    }
+
+    /// Describes what is done in this worktree as that of `other`, which the same command works on.
+    pub(crate) fn describe_operation_like(&self, other: &Self) {
+        let other = other.recorder.0.borrow();
+        let Some(first) = other.running.first().filter(|_| other.is_described) else { return };
+        self.describe_operation(first.command.clone(), first.kind.clone());
+        self.recorder.0.borrow_mut().turn = other.turn;
+    }
+
+    /// Notes the turn in which the event is that a hook of an agent handles.
+    pub(crate) fn note_turn_of_hook(&self, turn: u32) {
+        let mut state = self.recorder.0.borrow_mut();
+        state.turn = Some(turn).filter(|turn| *turn > 0 && state.is_hook());
+    }
+
+    /// Notes commits that a hook makes records of, or links to records.
+    pub(crate) fn note_commits_of_hook(&self, commits: impl IntoIterator<Item = ObjectId>) {
+        let mut state = self.recorder.0.borrow_mut();
+        if state.is_hook() {
+            let mut commits: Vec<ObjectId> = commits.into_iter().collect();
+            commits.retain(|commit| !state.recorded.contains(commit));
+            state.recorded.extend(commits);
+            state.recorded.dedup();
+        }
     }
 
     /// Begins another operation, unless [`describe_operation`](Self::describe_operation) has made all that this process does one.
@@ -105,6 +130,28 @@ impl Repo {
         self.edit_operation(|running| running.files = files);
     }
 
+    /// Notes the file of a session that the operation under way has changed. The next update of refs writes that.
+    pub(crate) fn note_session_file(&self, file: SessionFile) {
+        self.edit_operation(|running| running.session_file = Some(file));
+    }
+
+    /// Notes that the operation under way cannot be undone, and what to do instead. The next update of refs writes that.
+    pub(crate) fn note_not_undone(&self, instead: String) {
+        self.edit_operation(|running| running.not_undone = Some(instead));
+    }
+
+    /// Returns true if this process has written the entry `id`.
+    pub(crate) fn has_recorded(&self, id: ObjectId) -> bool {
+        self.recorder.0.borrow().entries.contains(&id)
+    }
+
+    /// Returns the moves of refs in the newest entry that this process has written.
+    pub(crate) fn moves_recorded(&self) -> Vec<Move> {
+        let state = self.recorder.0.borrow();
+        let written = state.running.last().and_then(|running| running.written.as_ref());
+        written.map(|entry| entry.operation.moves.clone()).unwrap_or_default()
+    }
+
     /// Names the operation that a program does through the library.
     pub(crate) fn name_operation(&self, kind: &str) {
         let mut state = self.recorder.0.borrow_mut();
@@ -149,7 +196,9 @@ impl Repo {
             let all: Vec<RefUpdate> = change.updates.iter().chain(updates).cloned().collect();
             match self.move_refs(&all) {
                 Ok(()) => {
+                    let id = change.entry.as_ref().map(|entry| entry.id);
                     self.edit_operation(|running| running.written = change.entry);
+                    self.recorder.0.borrow_mut().entries.extend(id);
                     if let Some(Err(error)) = change.written.map(Written::check_and_release) {
                         // The refs have moved, and their own objects are not affected.
                         tracing::warn!(%error, "the entry of the operation log is lost");
@@ -176,9 +225,15 @@ impl Repo {
         self.edit_operation(|_| ());
         let (running, limits) = {
             let state = self.recorder.0.borrow();
-            (state.running.last().cloned().expect("there is one"), state.limits)
+            let mut running = state.running.last().cloned().expect("there is one");
+            running.command.push_str(&state.detail());
+            (running, state.limits)
         };
-        let is_noted = running.files.is_some() || running.marker.is_some() || running.role != Role::Plain;
+        let is_noted = running.files.is_some()
+            || running.marker.is_some()
+            || running.role != Role::Plain
+            || running.session_file.is_some()
+            || running.not_undone.is_some();
         if moves.is_empty() && !is_noted && running.written.is_none() {
             return Ok(None);
         }
@@ -190,9 +245,11 @@ impl Repo {
             Some(entry) => (entry.operation, entry.before),
             None => (Operation::default(), tip),
         };
-        let Running { command, kind, session, role, marker, files, moves: noted, written: _ } = running;
-        let has_files = files.is_some();
-        operation = Operation { command, kind, session, role, has_files, marker, ..operation };
+        let Running { command, kind, session, role, marker, files, session_file, not_undone, moves: noted, written: _ } =
+            running;
+        let (has_files, session_of_file) = (files.is_some(), session_file.as_ref().map(|file| file.id.clone()));
+        operation =
+            Operation { command, kind, session, role, has_files, session_of_file, not_undone, marker, ..operation };
         if is_new {
             operation.moves = noted;
         }
@@ -216,7 +273,7 @@ impl Repo {
             self.place(&mut operation, &mut before, limits, &mut change.updates)?;
         }
         let mut objects = NewObjects::new(self, Target::Loose);
-        let id = self.write_entry(&operation, before, files.as_ref(), &mut objects)?;
+        let id = self.write_entry(&operation, before, (files.as_ref(), session_file.as_ref()), &mut objects)?;
         change.written = Some(objects.write()?);
         change.updates.push(RefUpdate { name, old: tip, new: Some(id) });
         change.entry = Some(Entry { id, text, before, operation });
@@ -257,7 +314,7 @@ impl Repo {
         &self,
         operation: &Operation,
         before: Option<ObjectId>,
-        files: Option<&FilesChanged>,
+        (files, session_file): (Option<&FilesChanged>, Option<&SessionFile>),
         objects: &mut NewObjects<'_>,
     ) -> Result<ObjectId> {
         // A repair moves refs away from objects that cannot be read. If the entry held these, git would report the log as broken.
@@ -273,7 +330,7 @@ impl Repo {
             }
         }
         let Moment { seconds, offset } = self.now();
-        self.write_entry_anew(operation, (before, &held), files, (seconds, offset), objects)
+        self.write_entry_anew(operation, (before, &held), (files, session_file), (seconds, offset), objects)
     }
 
     /// Adds the commit of an entry to `objects`, and returns its id: after the entry `before`, with `held` as its other parents.
@@ -281,14 +338,20 @@ impl Repo {
         &self,
         operation: &Operation,
         (before, held): (Option<ObjectId>, &[ObjectId]),
-        files: Option<&FilesChanged>,
+        (files, session_file): (Option<&FilesChanged>, Option<&SessionFile>),
         (seconds, offset): (i64, i32),
         objects: &mut NewObjects<'_>,
     ) -> Result<ObjectId> {
         let mut tree_id = objects.add(gix::objs::Kind::Tree, b"")?;
-        if let Some(files) = files {
-            let blob_id = objects.add(gix::objs::Kind::Blob, &files.text)?;
-            tree_id = edit_tree(tree_id, &[(FILES.into(), Some((blob_id, Mode::File)))], objects)?;
+        let of_session = session_file.map(|file| [(SESSION_BEFORE, &file.before), (SESSION_AFTER, &file.after)]);
+        let of_session = of_session.into_iter().flatten().filter_map(|(name, text)| Some((name, text.as_deref()?)));
+        let texts = files.map(|files| (FILES, files.text.as_slice())).into_iter().chain(of_session);
+        let mut edits = Vec::new();
+        for (name, text) in texts {
+            edits.push((name.into(), Some((objects.add(gix::objs::Kind::Blob, text)?, Mode::File))));
+        }
+        if !edits.is_empty() {
+            tree_id = edit_tree(tree_id, &edits, objects)?;
         }
         let parents = before.iter().chain(held.iter().filter(|id| Some(**id) != before)).copied().collect();
         let who = self.identity();

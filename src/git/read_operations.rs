@@ -3,7 +3,10 @@
 use bstr::BStr;
 use gix::ObjectId;
 
-use super::{Repo, recorder::FILES};
+use super::{
+    Repo,
+    recorder::{FILES, SESSION_AFTER, SESSION_BEFORE, SessionFile},
+};
 use crate::{
     error::{Error, Result},
     model::{operation::Operation, refname},
@@ -52,7 +55,18 @@ impl Repo {
         if !recorded.operation.has_files {
             return Ok(None);
         }
-        let found = self.find_entry(recorded.tree_id, FILES.into())?;
+        self.text_of_entry(recorded, FILES)
+    }
+
+    /// Returns the file of the session that the operation changed; none if it changed none.
+    pub(crate) fn session_file_of(&self, recorded: &Recorded) -> Result<Option<SessionFile>> {
+        let Some(id) = recorded.operation.session_of_file.clone() else { return Ok(None) };
+        let [before, after] = [SESSION_BEFORE, SESSION_AFTER].map(|name| self.text_of_entry(recorded, name));
+        Ok(Some(SessionFile { id, before: before?, after: after? }))
+    }
+
+    fn text_of_entry(&self, recorded: &Recorded, name: &str) -> Result<Option<Vec<u8>>> {
+        let found = self.find_entry(recorded.tree_id, name.into())?;
         found.map(|(_, id)| self.read_blob(id)).transpose()
     }
 }

@@ -19,6 +19,7 @@ pub(crate) mod marks;
 pub(crate) mod moment;
 pub(crate) mod moved;
 pub(crate) mod operation;
+pub(crate) mod operation_back;
 pub(crate) mod operation_stack;
 pub(crate) mod overlap;
 pub(crate) mod path_text;

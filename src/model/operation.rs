@@ -3,13 +3,27 @@
 use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 
-use super::trailer;
+use super::{refname, session::is_valid_id, trailer};
 
 /// The kinds of operations that a person asks for by name, and that can be undone or redone.
 ///
 /// All other operations only save, or follow what git or an agent did: `save`, hooks, the events of sessions.
-const UNDOABLE: [&str; 10] =
-    ["restore", "undo", "redo", "op undo", "reset", "verify", "prune", "drop", "session adopt", "session forget"];
+const UNDOABLE: [&str; 11] = [
+    "restore",
+    "undo",
+    "redo",
+    "op undo",
+    "op restore",
+    "reset",
+    "verify",
+    "prune",
+    "drop",
+    SESSION_ADOPT,
+    SESSION_FORGET,
+];
+
+const SESSION_ADOPT: &str = "session adopt";
+const SESSION_FORGET: &str = "session forget";
 
 /// Returns true if `undo` without an argument takes operations of this `kind` back.
 pub(crate) fn is_undoable(kind: &str) -> bool {
@@ -18,6 +32,8 @@ pub(crate) fn is_undoable(kind: &str) -> bool {
 
 /// The kind of operations that bring the checkpoints up to date with HEAD.
 pub(crate) const FOLLOW: &str = "follow";
+/// The kind of operations of hooks, of git and of agents.
+pub(crate) const HOOK: &str = "hook";
 /// The kind of operations that set broken chains aside.
 pub(crate) const REPAIR: &str = "repair";
 /// The kind of operations that save the worktree, also before another operation changes it.
@@ -70,6 +86,10 @@ pub(crate) struct Operation {
     pub(crate) moves: Vec<Move>,
     /// True if it changed files of the worktree: its tree says which.
     pub(crate) has_files: bool,
+    /// The session whose file it changed: its tree has that.
+    pub(crate) session_of_file: Option<String>,
+    /// What to do instead, if it cannot be undone.
+    pub(crate) not_undone: Option<String>,
     /// Whether the next checkpoint of a person was to become verified, before and after; none if that is the same.
     pub(crate) marker: Option<(bool, bool)>,
     /// Its place in this part of the log, from 1.
@@ -87,6 +107,8 @@ const REDOES: &str = "Operation-Redoes";
 const CONTINUES: &str = "Operation-Continues";
 const MOVED: &str = "Operation-Moved";
 const FILES: &str = "Operation-Files";
+const SESSION_FILE: &str = "Operation-Session-File";
+const NOT_UNDONE: &str = "Operation-Not-Undone";
 const MARKER: &str = "Operation-Verify-Next";
 const NUMBER: &str = "Operation-Number";
 const SINCE: &str = "Operation-Since";
@@ -98,12 +120,22 @@ const NOTHING: &str = "-";
 impl Operation {
     /// Returns true if operations of this kind can be taken back.
     pub(crate) fn is_undoable(&self) -> bool {
-        is_undoable(&self.kind)
+        // The refs that such an operation has moved are those of the turn that it ended, and of what that had not saved: they
+        // stay. The other worktree of the session may have an entry of such moves alone.
+        let is_of_session = self.kind == SESSION_ADOPT || self.kind == SESSION_FORGET;
+        is_undoable(&self.kind) && (!is_of_session || self.session_of_file.is_some())
+    }
+
+    /// Returns true if the operation has moved other refs than live shadows, or the note about the next checkpoint: that is
+    /// taken back as a whole or not at all.
+    pub(crate) fn moves_more_than_shadows(&self) -> bool {
+        self.marker.is_some() || self.moves.iter().any(|moved| !moved.name.starts_with(refname::SHADOWS))
     }
 
     /// Returns true if the operation has changed nothing, and takes no other one back.
     pub(crate) fn is_idle(&self) -> bool {
-        self.moves.is_empty() && !self.has_files && self.marker.is_none() && self.role == Role::Plain
+        let is_noted = self.session_of_file.is_some() || self.not_undone.is_some();
+        self.moves.is_empty() && !self.has_files && self.marker.is_none() && self.role == Role::Plain && !is_noted
     }
 
     /// Adds the move of a ref. Several moves of one ref become one, and a ref that is back at its old value has not moved.
@@ -132,6 +164,8 @@ impl Operation {
             Role::Continues(id) => Some((CONTINUES, id.to_string())),
         });
         trailers.extend(self.has_files.then(|| (FILES, "restore.json".to_owned())));
+        trailers.extend(self.session_of_file.clone().map(|session| (SESSION_FILE, session)));
+        trailers.extend(self.not_undone.clone().map(|instead| (NOT_UNDONE, instead)));
         trailers.extend(self.marker.map(|(before, after)| (MARKER, format!("{before} {after}"))));
         trailers.extend([(NUMBER, self.number.to_string()), (SINCE, self.since.to_string())]);
         trailers.extend(self.lost.map(|lost| (LOST, lost.to_string())));
@@ -154,6 +188,8 @@ impl Operation {
                 REDOES => operation.role = Role::Redo(id(value)?),
                 CONTINUES => operation.role = Role::Continues(id(value)?),
                 FILES => operation.has_files = true,
+                SESSION_FILE => operation.session_of_file = Some(value.to_owned()).filter(|id| is_valid_id(id)),
+                NOT_UNDONE => operation.not_undone = Some(value.to_owned()),
                 MARKER => {
                     let (before, after) = value.split_once(' ')?;
                     operation.marker = Some((before.parse().ok()?, after.parse().ok()?));
@@ -164,7 +200,9 @@ impl Operation {
                 MOVED => {
                     let mut words = value.splitn(3, ' ');
                     let (old, new) = (end(words.next()?)?, end(words.next()?)?);
-                    operation.moves.push(Move { name: words.next()?.to_owned(), old, new });
+                    // No undo may move another ref, no matter who has written the entry.
+                    let name = words.next().filter(|name| refname::is_recorded(name))?.to_owned();
+                    operation.moves.push(Move { name, old, new });
                 }
                 // A later version may add trailers.
                 _ => {}
@@ -197,8 +235,13 @@ mod tests {
         let full = Operation {
             session: Some("7f3a".into()),
             role: Role::Undo(id('a')),
-            moves: vec![moved("refs/x/a", None, Some('1')), moved("refs/x/b%20", Some('2'), None)],
+            moves: vec![
+                moved(&refname::tag_ref("a"), None, Some('1')),
+                moved(&refname::tag_ref("b c"), Some('2'), None),
+            ],
             has_files: true,
+            session_of_file: Some("7f3a".into()),
+            not_undone: Some("the file from before is 'x'".into()),
             marker: Some((false, true)),
             number: 7,
             since: -5,
@@ -219,6 +262,7 @@ mod tests {
     #[case::no_kind("git checkpoint reset\n\nOperation-Number: 1\n")]
     #[case::zero("x\n\nOperation-Kind: reset\nOperation-Number: 0\n")]
     #[case::bad_id("x\n\nOperation-Kind: reset\nOperation-Number: 1\nOperation-Moved: zz - refs/x\n")]
+    #[case::anothers_ref("x\n\nOperation-Kind: reset\nOperation-Number: 1\nOperation-Moved: - - refs/heads/main\n")]
     #[case::no_name("x\n\nOperation-Kind: reset\nOperation-Number: 1\nOperation-Moved: - -\n")]
     fn what_is_no_operation_is_not_read_as_one(#[case] message: &str) {
         assert_eq!(Operation::parse(message.into()), None);

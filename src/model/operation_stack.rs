@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use super::{
     operation::{Operation, Role},
-    refname,
+    refname::{self, Base},
 };
 
 /// The operations that `undo` and `redo` take back, the next one last.
@@ -71,6 +71,11 @@ pub(crate) enum Obstacle {
         /// The object.
         id: ObjectId,
     },
+    /// The shadow is to live on a commit where HEAD is no longer.
+    Elsewhere {
+        /// That commit.
+        base: Base,
+    },
 }
 
 /// What takes an operation back.
@@ -130,7 +135,9 @@ mod tests {
             Some(("continue", of)) => Role::Continues(of),
             _ => Role::Plain,
         };
-        Operation { kind: text.to_owned(), role, ..Operation::default() }
+        // With an asterisk, it has the file of a session.
+        let session_of_file = text.ends_with('*').then(|| "7f3a".to_owned());
+        Operation { kind: text.trim_end_matches('*').to_owned(), role, session_of_file, ..Operation::default() }
     }
 
     #[rstest::rstest]
@@ -148,7 +155,9 @@ mod tests {
     #[case::in_the_middle(&["restore", "reset", "verify", "undo 1"], &[0, 2], &[3])]
     #[case::of_a_save(&["save", "verify", "undo 0"], &[1], &[2])]
     #[case::continued(&["restore", "continue 0"], &[1], &[])]
-    #[case::sessions(&["session adopt", "session forget"], &[0, 1], &[])]
+    #[case::sessions(&["session adopt*", "session forget*"], &[0, 1], &[])]
+    #[case::sessions_that_were_left(&["restore", "session adopt"], &[0], &[])]
+    #[case::gone_back(&["restore", "op restore", "undo 1"], &[0], &[2])]
     fn stacks(#[case] log: &[&str], #[case] undo: &[usize], #[case] redo: &[usize]) {
         let log: Vec<Operation> = log.iter().map(|text| operation(text)).collect();
         let stack = stack(log.iter().enumerate().map(|(number, operation)| (id(number), operation)));
@@ -182,6 +191,7 @@ mod tests {
         text.extend(found.obstacles.iter().map(|obstacle| match obstacle {
             Obstacle::Moved { .. } => "moved".to_owned(),
             Obstacle::Missing { .. } => "missing".to_owned(),
+            Obstacle::Elsewhere { .. } => unreachable!("only 'op restore' asks where HEAD is"),
         }));
         assert_eq!(text.join(" "), expected);
     }

@@ -179,7 +179,7 @@ fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
     if repo.git_dir().canonicalize().ok() != worktree.repo.git_dir().canonicalize().ok() {
         return Ok(());
     }
-    let at_root = Context::new(repo, worktree.settings.clone());
+    let at_root = worktree.with_repo(repo);
     agents::save_before_commit(&worktree.with_context(&at_root), saving, staged)
 }
 

@@ -55,6 +55,12 @@ impl Context {
         Self { repo, settings, subscribers: Vec::new(), broken: RefCell::default(), locked: RefCell::default() }
     }
 
+    /// Returns the context of `repo`, another worktree that the same command works on, or the same one.
+    pub(crate) fn with_repo(&self, repo: Repo) -> Self {
+        repo.describe_operation_like(&self.repo);
+        Self::new(repo, self.settings.clone())
+    }
+
     /// Calls `subscriber` after every operation from now on.
     pub fn subscribe(&mut self, subscriber: Box<dyn Subscriber + Send + Sync>) {
         self.subscribers.push(subscriber);

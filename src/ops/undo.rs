@@ -1,24 +1,26 @@
 //! Takes operations back: their moves of refs, and their changes of files. `restore` does the latter.
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
     Context, Worktree,
     follow::lock_and_follow,
-    operations::{ListedMove, Log, Which, pick},
-    restore::{Restored, UndoOptions, undo_files},
-    verified_mark,
+    operations::{ListedMove, Log, Point, Which, pick, refuse},
+    restore::{Restored, UndoOptions, go_back, undo_files},
+    session_info, verified_mark,
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, refs::RefUpdate},
+    git::{Repo, recorder::SessionFile, refs::RefUpdate},
     model::{
         id_text,
-        operation::Operation,
-        operation_stack::{Obstacle, Reversal, reversal},
+        operation::{Operation, Role},
+        operation_stack::{Reversal, reversal},
+        session::Session,
     },
-    state::failpoint,
+    state::{failpoint, sessions},
 };
 
 /// What was taken back. Serializes to what `undo --json` prints.
@@ -36,11 +38,25 @@ pub struct Undone {
     pub operation: Option<ObjectId>,
     /// Its command line.
     pub command: Option<String>,
-    /// The refs that were moved back, if it had changed no files.
+    /// The refs that were moved back, if it had changed no files; of `op restore`, all refs that were moved.
     pub moved: Vec<ListedMove>,
+    /// The session whose file is as before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// True for a dry run, which changes nothing.
     #[serde(skip_serializing_if = "Option::is_none", rename = "dry_run")]
     pub only_looked: Option<bool>,
+}
+
+impl Undone {
+    fn of_refs(
+        operation: Option<ObjectId>,
+        command: Option<String>,
+        moved: Vec<ListedMove>,
+        only_looked: Option<bool>,
+    ) -> Self {
+        Self { version: Some(1), restored: None, operation, command, moved, session: None, only_looked }
+    }
 }
 
 /// Takes back the last operation of a person in this worktree. Another undo goes further back.
@@ -69,6 +85,24 @@ pub fn redo(context: &Context, options: &UndoOptions) -> Result<Undone> {
 pub fn undo_named(context: &Context, options: &UndoOptions, name: &str) -> Result<Undone> {
     context.repo.name_operation("op undo");
     context.emit_failure("op undo", take_back(context, options, &Which::Named(name.to_owned())))
+}
+
+/// Brings refs and files back to what they were after the operation that `name` names. The worktree is saved first; what would be
+/// left goes to the archive.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused), before anything is changed, with all that is in the way: a ref that was moved
+/// by what is not in the log, an object that is missing, a HEAD that was elsewhere, a turn under way, a file that must stay.
+pub fn restore_to(context: &Context, dry_run: bool, name: &str) -> Result<Undone> {
+    context.repo.name_operation("op restore");
+    let done = Point::find(context, name).and_then(|point| {
+        let (restored, moved) = go_back(context, &point, dry_run)?;
+        let moved = moved.into_iter().map(|it| ListedMove { r#ref: it.name, old: it.old, new: it.new }).collect();
+        let (operation, command) = (Some(point.id), Some(point.command));
+        let restored = Some(restored);
+        Ok(Undone { version: None, restored, ..Undone::of_refs(operation, command, moved, None) })
+    });
+    context.emit_failure("op restore", done)
 }
 
 /// Carries out `reversal` if `worktree` is given, which holds the lock, and sets again whether the next checkpoint of a person
@@ -103,7 +137,7 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
     let (operation, command) = (picked.id(), picked.entry.as_ref().map(|entry| log.command_behind(entry).to_owned()));
     if picked.journal.is_some() {
         let restored = Some(undo_files(context, options, which)?);
-        return Ok(Undone { version: None, restored, operation, command, moved: Vec::new(), only_looked: None });
+        return Ok(Undone { version: None, restored, ..Undone::of_refs(operation, command, Vec::new(), None) });
     }
     let worktree = if options.dry_run { None } else { Some(lock_and_follow(context)?) };
     // Another command may have run before this one got the lock.
@@ -111,13 +145,53 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
     let Some(entry) = picked.entry.filter(|entry| Some(entry.id) == operation) else {
         return Err(Error::race("another operation was recorded meanwhile"));
     };
+    if let Some(file) = context.repo.session_file_of(&entry)? {
+        let id = Some(file.id.clone());
+        put_session_back(context, file, (picked.role, options.dry_run))?;
+        let only_looked = Some(options.dry_run);
+        return Ok(Undone { session: id, ..Undone::of_refs(operation, command, Vec::new(), only_looked) });
+    }
     let reversal = plan(&context.repo, &entry.operation)?;
-    refuse(&log, &reversal)?;
+    refuse(&log, &reversal.obstacles, "cannot take it back")?;
     if worktree.is_some() {
         context.repo.note_role(picked.role);
     }
     let moved = move_back(context, reversal, entry.operation.marker, worktree.as_ref())?;
-    Ok(Undone { version: Some(1), restored: None, operation, command, moved, only_looked: Some(options.dry_run) })
+    Ok(Undone::of_refs(operation, command, moved, Some(options.dry_run)))
+}
+
+/// Puts the file of a session back to what it was before the operation that `file` is of. Refs stay: those that it moved are of the
+/// turn that it ended, and of what that had not saved.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if the session went on since.
+fn put_session_back(context: &Context, file: SessionFile, (role, is_dry): (Role, bool)) -> Result<()> {
+    let (common_dir, SessionFile { id, before, after }) = (context.repo.common_dir(), file);
+    let now = sessions::bytes(common_dir, &id)?;
+    if now != after {
+        return Err(Error::refused(format!("cannot take it back: the session '{id}' went on since"))
+            .with_hint("'git checkpoint session list' shows where it is"));
+    }
+    let session = before.as_deref().map(|text| {
+        let session = text.to_str().ok().and_then(Session::parse).filter(|session| session.id == id);
+        session.ok_or_else(|| Error::corrupt(format!("what the session '{id}' was cannot be read")))
+    });
+    let session = session.transpose()?;
+    if is_dry {
+        return Ok(());
+    }
+    if let Some(session) = &session {
+        sessions::store(common_dir, session)?;
+    } else {
+        sessions::mark_forgotten(common_dir, &id)?;
+        sessions::remove(common_dir, &id)?;
+    }
+    session_info::read_anew(context, &id);
+    context.repo.note_role(role);
+    context.repo.note_session_of_operation(&id);
+    let before = sessions::bytes(common_dir, &id)?;
+    context.repo.note_session_file(SessionFile { id, before: now, after: before });
+    context.repo.update_refs(&[])
 }
 
 /// Returns what takes `operation` back now.
@@ -126,35 +200,4 @@ fn plan(repo: &Repo, operation: &Operation) -> Result<Reversal> {
         operation.moves.iter().map(|moved| repo.find_sound_ref(&moved.name)).collect::<Result<_>>()?;
     let at = |name: &str| operation.moves.iter().position(|moved| moved.name == name);
     Ok(reversal(operation, |name| at(name).and_then(|at| now[at]), |id| repo.can_read(id)))
-}
-
-/// Returns an error that names all obstacles, if there are some.
-fn refuse(log: &Log, reversal: &Reversal) -> Result<()> {
-    const MOST_NAMED: usize = 5;
-    if reversal.obstacles.is_empty() {
-        return Ok(());
-    }
-    let mut causes: Vec<String> = Vec::new();
-    for obstacle in reversal.obstacles.iter().take(MOST_NAMED) {
-        causes.push(match obstacle {
-            Obstacle::Moved { name, now } => match log.mover(name, *now) {
-                Some(by) => {
-                    let id = by.id.to_hex_with_len(8);
-                    format!("'{name}' has moved since: {id} '{}'", by.operation.command)
-                }
-                None => format!("'{name}' has moved since, by another worktree or by git"),
-            },
-            Obstacle::Missing { name, id } => format!("'{name}' pointed to '{id}', which is missing or damaged"),
-        });
-    }
-    let more = reversal.obstacles.len().saturating_sub(MOST_NAMED);
-    if more > 0 {
-        causes.push(format!("and {more} more"));
-    }
-    let mut causes = causes.into_iter();
-    let first = causes.next().unwrap_or_default();
-    let rest = causes.fold(String::new(), |text, cause| format!("{text}\n{cause}"));
-    Err(Error::refused(format!("cannot take it back: {first}{rest}")).with_hint(
-        "'git checkpoint op log' shows the operations; 'git checkpoint op undo <op>' takes a later one back first",
-    ))
 }

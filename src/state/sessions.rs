@@ -161,6 +161,12 @@ impl Held {
     }
 }
 
+/// Returns the bytes of the file of the session `id`; none if there is no file.
+pub(crate) fn bytes(common_dir: &Path, id: &str) -> Result<Option<Vec<u8>>> {
+    let found = super::read_text(&file(common_dir, id, "toml"), LONGEST)?;
+    Ok(found.map(String::into_bytes))
+}
+
 /// Writes the session's file.
 pub(crate) fn store(common_dir: &Path, session: &Session) -> Result<()> {
     ensure_directory(common_dir)?;

@@ -26,6 +26,7 @@ mod interrupt;
 mod lookup;
 mod message;
 mod names;
+mod op_restore;
 mod operations;
 mod operations_random;
 mod own_directories;

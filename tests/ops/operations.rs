@@ -363,3 +363,132 @@ fn a_redo_keeps_every_checkpoint(#[case] script: &str) {
     assert!(listed.lines().any(|line| line == "mine"), "{listed}");
     world.assert_sound("after the redo");
 }
+
+/// Returns the command lines in the log, newest first.
+fn commands(world: &World) -> Vec<String> {
+    log(world).iter().map(|it| it["command"].as_str().expect("a line").to_owned()).collect()
+}
+
+#[test]
+fn what_hooks_did_is_named_by_the_event() {
+    let world = World::with_commit();
+    world.done(&["enable"]);
+    let report = |event: &str, more: &str| {
+        let cwd = world.repo();
+        let payload =
+            format!(r#"{{"session_id":"s1","hook_event_name":"{event}","cwd":"{}"{more}}}"#, cwd.to_string_lossy());
+        world.sh(&format!("printf %s '{payload}' | git-checkpoint hook --agent claude-code"));
+    };
+    for turn in 1..3 {
+        // What was unsaved before the prompt is saved as the state at its beginning.
+        world.write("f", format!("of a person, {turn}\n"));
+        report("UserPromptSubmit", &format!(r#","prompt":"the secret words {turn}""#));
+        let tool = format!(
+            r#","tool_name":"Write","tool_use_id":"t{turn}","tool_input":{{"file_path":"{}/f"}}"#,
+            world.repo().to_string_lossy()
+        );
+        report("PreToolUse", &tool);
+        world.write("f", format!("of turn {turn}\n"));
+        report("PostToolUse", &tool);
+        world.write("g", format!("of turn {turn}\n"));
+        report("Stop", "");
+    }
+    let of_agent: Vec<String> = commands(&world).into_iter().filter(|line| line.starts_with("claude-code: ")).collect();
+    for expected in ["prompt of turn 1", "tool of turn 1", "end of turn 1", "prompt of turn 2", "end of turn 2"] {
+        let is_it = |line: &String| line.strip_prefix("claude-code: ") == Some(expected);
+        assert!(of_agent.iter().any(is_it), "{expected}: {of_agent:?}");
+    }
+    assert!(log(&world).iter().all(|it| !it.to_string().contains("secret")));
+    assert!(log(&world).iter().all(|it| !it.to_string().contains("by a program")), "{:?}", commands(&world));
+    world.sh("git add -A && git commit -qm turns");
+    let commit = world.git(&["rev-parse", "--short=8", "HEAD"]);
+    let expected = format!("hook post-commit: recorded {}", commit.trim());
+    assert!(commands(&world).contains(&expected), "{expected}: {:?}", commands(&world));
+    let shown = world.done(&["op", "show", "@{0}"]);
+    assert!(shown.contains(&expected) && shown.contains("refs/checkpoints/history"), "{shown}");
+    world.write("f", "else\n");
+    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    world.done(&["save"]);
+    assert!(commands(&world).iter().all(|line| !line.contains("by a program")), "{:?}", commands(&world));
+}
+
+fn session(world: &World) -> Value {
+    let mut shown = world.json(&["session", "list", "--json"])["sessions"][0].clone();
+    for name in ["last_seen", "age"] {
+        shown.as_object_mut().map(|it| it.remove(name));
+    }
+    shown
+}
+
+#[rstest::rstest]
+#[case::adopted("adopt")]
+#[case::forgotten("forget")]
+fn a_session_is_taken_back_and_what_its_turn_saved_stays(#[case] action: &str) {
+    let world = World::with_commit();
+    world.git(&["worktree", "add", "-q", "../side", "-b", "side"]);
+    world.sh("cd ../side && git checkpoint session start s1 --agent claude-code >/dev/null && \
+         git checkpoint session prompt -q s1 -m go && echo agent >f && git checkpoint session stop -q s1");
+    let (before, moved) = (session(&world), refs(&world));
+    world.done(&["session", action, "s1"]);
+    let after = world.json(&["session", "list", "--json"]);
+    world.done(&["undo", "--dry-run"]);
+    assert_eq!(world.json(&["session", "list", "--json"]), after, "a dry run changes nothing");
+    let said = world.done(&["undo"]);
+    assert!(said.contains("a turn that was ended stays ended"), "{said}");
+    assert_eq!(session(&world), before);
+    world.done(&["redo"]);
+    assert_eq!(world.json(&["session", "list", "--json"])["sessions"], after["sessions"]);
+    world.done(&["undo"]);
+    assert_eq!((session(&world), refs(&world)), (before, moved));
+    world.assert_sound("at the end");
+}
+
+/// The command ends the turn, and saves what that had left unsaved as the agent's: no undo takes that off.
+#[rstest::rstest]
+#[case::adopted("adopt", "../side")]
+#[case::forgotten("forget", ".")]
+fn the_work_of_a_turn_that_was_ended_stays_the_agents(#[case] action: &str, #[case] dir: &str) {
+    let world = World::with_commit();
+    world.git(&["worktree", "add", "-q", "../side", "-b", "side"]);
+    world.sh(&format!(
+        "cd {dir} && git checkpoint session start s1 --agent claude-code >/dev/null && \
+         git checkpoint session prompt -q s1 -m go && echo agent >f"
+    ));
+    world.done(&["session", action, "--force", "s1"]);
+    let saved = refs(&world);
+    assert!(saved.keys().any(|name| name.contains("/shadow/")), "{saved:?}");
+    world.done(&["undo"]);
+    world.sh(&format!("cd {dir} && git checkpoint undo || true"));
+    assert_eq!(refs(&world), saved);
+    let blame = world.sh(&format!("cd {dir} && git checkpoint blame f"));
+    assert!(blame.contains("claude-code"), "{blame}");
+}
+
+#[test]
+fn a_session_that_went_on_is_not_taken_back() {
+    let world = World::with_commit();
+    world.git(&["worktree", "add", "-q", "../side", "-b", "side"]);
+    world.sh("cd ../side && git checkpoint session start s1 --agent claude-code");
+    world.done(&["session", "adopt", "s1"]);
+    world.done(&["session", "prompt", "-q", "s1", "-m", "go"]);
+    let output = world.checkpoint(&["undo"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the session 's1' went on since"), "{said}");
+}
+
+#[test]
+fn migrated_settings_are_in_the_log_and_not_undone() {
+    let world = World::with_commit();
+    world.write(".checkpoint.toml", "disable-multisession-warning = false\n");
+    save(&world, "one\n");
+    world.done(&["config", "migrate"]);
+    assert_eq!(commands(&world)[0], "git checkpoint config migrate");
+    let output = world.checkpoint(&["op", "undo", "@{0}"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot be undone") && said.contains("copy of each file"), "{said}");
+    let entries = log(&world).len();
+    world.done(&["config", "migrate"]);
+    assert_eq!(log(&world).len(), entries, "nothing was left to migrate");
+}

@@ -28,6 +28,9 @@ pub(super) struct Migrate {
     json: bool,
 }
 
+/// What can be done instead of an undo: the settings of other repositories may be in the files, too.
+const INSTEAD: &str = "the copy of each file from before, which the command named, can be moved back";
+
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Migrated {
@@ -49,6 +52,10 @@ impl Migrate {
             places.sort_by_key(|place| place.layer);
         }
         let is_ours = |place: &&mut Place| place.by_hand.is_none() && !self.dry_run;
+        if let Some(repo) = repo.filter(|_| places.iter_mut().any(|place| is_ours(&place))) {
+            repo.note_not_undone(INSTEAD.to_owned());
+            repo.update_refs(&[])?;
+        }
         for place in places.iter_mut().filter(is_ours) {
             match (place.layer, repo) {
                 (Layer::Git, Some(repo)) => in_git(place, repo)?,

@@ -166,6 +166,9 @@ fn handle(
         return Ok(dialect.allow(event.moment));
     }
     let mut context = Context::new(repo, loaded.settings);
+    let what = format!("{}: {}", dialect.name, words(event.moment));
+    context.repo.describe_operation(what, "hook".to_owned());
+    context.repo.note_session_of_operation(&event.session);
     for error in &loaded.errors {
         log(&context, dialect.name, error);
     }
@@ -189,6 +192,23 @@ fn handle(
     let info = SessionInfo { agent, model, transcript, on_multisession };
     let answer = agents::handle(&context, &report(event, dialect, cwd, info))?;
     Ok(reply(&answer, event, dialect, on_multisession, &context))
+}
+
+/// Returns what happened, as the operation log has it.
+fn words(moment: Moment) -> &'static str {
+    match moment {
+        Moment::SessionStart => "start of a session",
+        Moment::Prompt => "prompt",
+        Moment::Notice => "notice",
+        Moment::PreTool => "before a tool",
+        Moment::PostTool => "tool",
+        Moment::Stop => "end",
+        Moment::Interrupt => "interrupt",
+        Moment::SubagentStart | Moment::SubagentStop => "subagent",
+        Moment::SessionEnd => "end of a session",
+        Moment::Compact => "summary",
+        Moment::Ignore => "event",
+    }
 }
 
 /// Opens the repository that the agent works in. If an agent has deleted its own directory, that is the one around it, or the

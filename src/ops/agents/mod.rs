@@ -107,6 +107,7 @@ fn handle_under_lock(context: &Context, report: &Report, has_left: bool) -> Resu
     if !matches!(report.what, What::BeforeTool(_)) {
         try_reconcile(&worktree)?;
     }
+    note_turn(&worktree, report)?;
     let answer = match dispatch(&worktree, report, &event, has_left) {
         Err(error) => return turn::write_after(&worktree, Err(error)),
         answer => unsaid::add(&worktree, report, answer?),
@@ -126,6 +127,16 @@ fn handle_under_lock(context: &Context, report: &Report, has_left: bool) -> Resu
         agents::note(context.repo.common_dir(), report.agent, report.moment, clock())?;
     }
     Ok(answer)
+}
+
+/// Lets the operation log say in which turn the event is; a prompt begins another one.
+fn note_turn(worktree: &Worktree<'_>, report: &Report) -> Result<()> {
+    if matches!(report.what, What::Start(_) | What::Prompt(_) | What::End) {
+        return Ok(());
+    }
+    let turn = find_or_rebuild(worktree, &report.session)?.map_or(0, |session| session.turn.number);
+    worktree.repo.note_turn_of_hook(turn);
+    Ok(())
 }
 
 /// Returns how the turn ends that the session has in another worktree; none if it has none, or if the event does not end it.

@@ -71,7 +71,7 @@ fn limited(report: &Report, reach: Reach) -> Report {
 
 /// Returns the worktree with the root `root`, to handle a report there.
 pub(super) fn open(context: &Context, root: &Path) -> Result<Context> {
-    Ok(Context::new(Repo::open(root)?, context.settings.clone()))
+    Ok(context.with_repo(Repo::open(root)?))
 }
 
 /// Closes the tool calls of `session`, whose turn has ended, that are open in other worktrees: `turn_end` decides who has made

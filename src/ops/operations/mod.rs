@@ -3,12 +3,16 @@
 //! `git::operation_log` writes the log, with each move of our refs; `model::operation_stack` decides what can be taken back;
 //! `undo` takes it back.
 
+mod back;
 mod forget;
 mod listing;
 mod log;
 mod pick;
+mod refusal;
 
+pub(crate) use back::{Point, back_over_own};
 pub(crate) use forget::forget_removed;
 pub use listing::{Listed, ListedMove, list, show};
 pub(crate) use log::Log;
 pub(crate) use pick::{Picked, Which, entry_of, pick};
+pub(crate) use refusal::refuse;

@@ -72,6 +72,10 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
         },
         Which::Named(text) => {
             let entry = log.find(text)?;
+            if let Some(instead) = &entry.operation.not_undone {
+                return Err(Error::refused(format!("the operation '{}' cannot be undone", short(entry.id)))
+                    .with_hint(instead.clone()));
+            }
             if !entry.operation.is_undoable() {
                 return Err(not_undoable(entry));
             }

@@ -91,6 +91,8 @@ fn try_append(context: &Context, additions: &Additions, texts: &[Vec<Redacted>])
     if updates.is_empty() {
         return Ok(());
     }
+    let of_records = additions.records.iter().map(|new| new.record.commit);
+    repo.note_commits_of_hook(of_records.chain(additions.links.iter().map(|link| link.commit)));
     failpoint::hit("records:before-objects");
     let written = objects.write()?;
     failpoint::hit("records:after-objects");

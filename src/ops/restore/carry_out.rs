@@ -24,6 +24,7 @@ use crate::{
         event::Event,
         manifest::Part,
         operation::{Move, Operation, Role},
+        operation_back::Back,
         operation_stack::reversal,
         plan::{self, Plan},
         refname::Base,
@@ -110,6 +111,8 @@ pub(super) struct RestoreRun<'a> {
     /// The operation that the run takes back; `role` says how the run relates to that or another operation.
     pub(super) reverses: Option<&'a Operation>,
     pub(super) role: Role,
+    /// What brings the refs back where the run takes more back than the files and the shadow.
+    pub(super) back: Option<&'a Back>,
     /// How the ref of that operation was moved before the worktree was saved.
     pub(super) saved: Option<&'a RefUpdate>,
     /// Paths where the temporary file of an interrupted restore held another program's version. That file has been kept under a
@@ -227,7 +230,11 @@ impl<'a> RestoreRun<'a> {
             self.repo.note_role(Role::Plain);
         }
         self.repo.note_files(files);
-        if !(is_all && self.move_refs_back()?) {
+        let has_moved = match self.back {
+            Some(back) => is_all && back.carry_out(self.context)?,
+            None => is_all && self.move_refs_back()?,
+        };
+        if !has_moved {
             before.save_after(&journal, self.to);
         }
         if let Err(error) = self.repo.update_refs(&[]) {

@@ -12,6 +12,7 @@ mod carry_out;
 pub(crate) mod choose;
 mod chosen;
 mod give_up;
+mod go_back;
 mod installed;
 mod leftover;
 mod look;
@@ -41,6 +42,7 @@ use snapshot::Snapshot;
 use staged::Staging;
 
 pub use chosen::{ChosenHunks, NotOffered};
+pub(crate) use go_back::go_back;
 pub use restored::Restored;
 pub(crate) use undo::undo_files;
 pub use undo::{UndoOptions, undo};
@@ -115,6 +117,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         other_base: target.base().filter(|base| takes_all && Some(*base) != before.snapshot.base()),
         is_resumed: false,
         reverses: None,
+        back: None,
         saved: None,
         role: Role::Plain,
         rescued: &before.rescued,

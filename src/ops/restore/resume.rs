@@ -44,6 +44,7 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
         other_base: None,
         is_resumed: true,
         reverses: None,
+        back: None,
         saved: None,
         role,
         rescued: &before.rescued,

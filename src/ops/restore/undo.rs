@@ -8,6 +8,7 @@ use gix::ObjectId;
 use super::{
     before::{Before, BeforeOptions, Consider, Sight},
     carry_out::{Extent, Planned, RestoreRun, attempt_if_needed, expect_result, files_of},
+    go_back::{refuse_left, refuse_open_turns},
     restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
@@ -26,7 +27,7 @@ use crate::{
     },
     ops::{
         Context,
-        operations::{Picked, Which, pick},
+        operations::{Picked, Which, back_over_own, pick},
         restored_target, save,
     },
     state::{
@@ -61,9 +62,21 @@ pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
 pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which) -> Result<Restored> {
     let picked = pick(context, which)?;
     let journal = journal_of(&picked)?;
+    let is_of_more = picked.entry.as_ref().filter(|entry| entry.operation.moves_more_than_shadows());
+    if let Some(entry) = is_of_more {
+        refuse_open_turns(context, CANNOT)?;
+        back_over_own(context, entry, |_| false)?;
+    }
     let saved = if options.dry_run { None } else { saved_before(context, &picked)? };
     let target = Target { which, picked: &picked, saved };
     let attempt = |extent| attempt(context, options, &target, extent);
+    if is_of_more.is_some() {
+        let looked = expect_result(attempt(Extent::DryRun)?)?;
+        if options.dry_run {
+            return Ok(looked);
+        }
+        refuse_left(&looked, CANNOT)?;
+    }
     match journal.progress {
         _ if options.dry_run => expect_result(attempt(Extent::DryRun)?),
         Progress::Done if journal.directories.is_empty() && target.saved.is_none() => {
@@ -79,6 +92,9 @@ pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which
         _ => expect_result(attempt(Extent::Full)?),
     }
 }
+
+/// How an error begins, if not all can be taken back of an operation that is taken back as a whole or not at all.
+const CANNOT: &str = "cannot take it back";
 
 /// What is to be taken back.
 struct Target<'t> {
@@ -175,8 +191,22 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
         saved: saved.cloned(),
     };
     let pick_again = || target.pick_again(context);
+    let back_of = |picked: &Picked| {
+        let entry = picked.entry.as_ref().filter(|entry| entry.operation.moves_more_than_shadows());
+        let Some((entry, journal)) = entry.zip(picked.journal.as_ref()) else { return Ok(None) };
+        let put = Snapshot::read(&context.repo, journal.target)?;
+        let is_put = |id| {
+            let same =
+                |it: Snapshot| it.tree_id == put.tree_id && it.raw_tree(&context.repo) == put.raw_tree(&context.repo);
+            Snapshot::read(&context.repo, id).is_ok_and(same)
+        };
+        back_over_own(context, entry, is_put).map(Some)
+    };
     let consider = |sight: Sight<'_>| {
         let picked = pick_again()?;
+        if back_of(&picked)?.is_some_and(|back| back.has_work()) {
+            return Ok(true);
+        }
         let journal = journal_of(&picked)?;
         let target = Snapshot::read(sight.repo, journal.pre_restore)?;
         plan_of(&sight.scene(context, &target), journal, options.all)?.has_work(sight.repo)
@@ -188,6 +218,7 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
     let target = Snapshot::read(repo, journal.pre_restore)?;
     let planned = plan_of(&before.sight().scene(context, &target), journal, options.all)?;
     let operation = picked.entry.as_ref().map(|entry| with_save(repo, entry));
+    let back = back_of(&picked)?;
     let work = RestoreRun {
         context,
         repo,
@@ -198,6 +229,7 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
         other_base: None,
         is_resumed: false,
         reverses: operation.as_ref(),
+        back: back.as_ref(),
         saved: saved.map(|(update, _)| update),
         role: picked.role,
         rescued: &before.rescued,

@@ -14,7 +14,7 @@ use crate::{
         Repo,
         new_objects::{NewObjects, Target},
         read_operations::Recorded,
-        recorder::FilesChanged,
+        recorder::{FilesChanged, SessionFile},
         refs::RefUpdate,
     },
     model::{
@@ -52,6 +52,7 @@ struct Kept {
     recorded: Recorded,
     held: Vec<ObjectId>,
     files: Option<Vec<u8>>,
+    session_file: Option<SessionFile>,
 }
 
 fn mend_log(repo: &Repo, survey: &mut Survey<'_>, name: String, tip: ObjectId) -> Result<Option<MendedLog>> {
@@ -78,7 +79,12 @@ fn mend_log(repo: &Repo, survey: &mut Survey<'_>, name: String, tip: ObjectId) -
             files => files.ok().flatten(),
         };
         is_damaged |= files.is_none() && (recorded.operation.has_files || !repo.is_whole(recorded.tree_id)?);
-        kept.push(Kept { recorded, held: whole, files });
+        let session_file = match repo.session_file_of(&recorded) {
+            Err(error) if error.kind() != Kind::Corrupt => return Err(error),
+            file => file.ok().flatten(),
+        };
+        is_damaged |= session_file.is_none() && recorded.operation.session_of_file.is_some();
+        kept.push(Kept { recorded, held: whole, files, session_file });
     }
     if !is_damaged {
         return Ok(None);
@@ -115,7 +121,9 @@ fn write_anew(
         Role::Continues(id) => Role::Continues(now(id)),
     };
     (operation.number, operation.has_files) = (number, kept.files.is_some());
+    operation.session_of_file = kept.session_file.as_ref().map(|file| file.id.clone());
     let files = kept.files.clone().map(|text| FilesChanged { text, held: Vec::new() });
     let time = (kept.recorded.seconds, kept.recorded.offset);
-    repo.write_entry_anew(&operation, (before, &kept.held), files.as_ref(), time, objects)
+    let texts = (files.as_ref(), kept.session_file.as_ref());
+    repo.write_entry_anew(&operation, (before, &kept.held), texts, time, objects)
 }

@@ -50,7 +50,7 @@ pub(crate) fn leave_elsewhere(
     if !session.is_in(repo.worktree_id()) || !is_same(repo.common_dir(), context.repo.common_dir()) {
         return Ok(None);
     }
-    let there = Context::new(repo, context.settings.clone());
+    let there = context.with_repo(repo);
     let worktree = lock_and_follow(&there)?;
     // Another process may have ended it meanwhile, and begun a turn here, which must not be overwritten.
     let is_still_open = |session: Session| session.phase == Phase::Active && session.is_in(there.repo.worktree_id());

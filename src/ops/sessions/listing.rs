@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    git::recorder::SessionFile,
     model::{
         path_text,
         process::Life,
@@ -187,7 +188,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     let worktree = lock_and_follow(context)?;
     worktree.check_turns()?;
     let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(id)) };
-    let is_here = session.is_in(repo.worktree_id());
+    let (is_here, before) = (session.is_in(repo.worktree_id()), session.to_toml());
     if is_here && session.phase == Phase::Active && author::is_gone(&worktree, id) {
         // The process that takes it over has not made the changes since the old one died.
         close_interrupted(&worktree, &mut session)?;
@@ -206,7 +207,20 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     owner::hand_over(repo.git_dir(), id)?;
     session_info::store(&worktree, &session)?;
     turn::write(&worktree)?;
+    record_file(context, id, before)?;
     Ok(Adopted { version: 1, session: State::from(&session), elsewhere, unsaved })
+}
+
+/// Records that the file of the session `id` was as `before`, and what it is now.
+fn record_file(context: &Context, id: &str, before: String) -> Result<()> {
+    let after = sessions::bytes(context.repo.common_dir(), id)?;
+    if after.as_deref() == Some(before.as_bytes()) {
+        return Ok(());
+    }
+    context.repo.note_session_of_operation(id);
+    let file = SessionFile { id: id.to_owned(), before: Some(before.into_bytes()), after };
+    context.repo.note_session_file(file);
+    context.repo.update_refs(&[])
 }
 
 /// Forgets the session `id`: its file and its prompts. Its checkpoints and records stay, and do not bring it back; its next turn
@@ -228,6 +242,7 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
         close_interrupted(&worktree, &mut session)?;
     }
     turn::end(&worktree, &mut session, EndReason::Forgotten, None)?;
+    let before = session.to_toml();
     let common_dir = context.repo.common_dir();
     // Its checkpoints would bring it back.
     if work(context)?.contains_key(id) {
@@ -236,5 +251,6 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     sessions::remove(common_dir, id)?;
     session_info::read_anew(context, id);
     turn::write(&worktree)?;
+    record_file(context, id, before)?;
     Ok(Forgotten { version: 1, id: id.to_owned() })
 }

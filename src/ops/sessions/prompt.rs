@@ -182,6 +182,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         Opening::Prompt(_) => (session.turn.number + 1, None),
         Opening::Notice => (session.turn.number.max(1), session.turn.prompt_digest.take()),
     };
+    repo.note_turn_of_hook(number);
     session.turn = Turn { number, prompt_digest };
     let turn = UnderWay {
         started: clock(),
