@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     Context, Worktree,
-    follow::lock_and_follow,
+    enter::Purpose,
     operations::{ListedMove, Log, Which, pick},
     restore::{Restored, UndoOptions, undo_files},
     verified_mark,
@@ -104,7 +104,7 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
         let restored = Some(undo_files(context, options, which)?);
         return Ok(Undone { version: None, restored, operation, command, moved: Vec::new(), only_looked: None });
     }
-    let worktree = if options.dry_run { None } else { Some(lock_and_follow(context)?) };
+    let worktree = if options.dry_run { None } else { Some(Worktree::enter(context, Purpose::Change)?) };
     // Another command may have gone before.
     let (picked, log) = (pick(context, which)?, Log::read(context)?);
     let Some(entry) = picked.entry.filter(|entry| Some(entry.id) == operation) else {

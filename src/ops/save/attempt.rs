@@ -25,7 +25,6 @@ use crate::{
             milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
             stashed::look_at_stashed, store_cache, take, write_again,
         },
-        follow::follow_head,
         moved::{self, Evidence, OpenCall, moved_lines},
         named,
         provenance::set_aside,
@@ -69,7 +68,6 @@ pub(super) fn try_save(
 ) -> Result<SavedAndSeen> {
     let start = Instant::now();
     let repo = &worktree.repo;
-    follow_head(worktree)?;
     let request = &mut request.clone();
     let mut origin = author_of(worktree, request)?;
     if request.hold == Hold::Ref && origin.contributor == Contributor::Human {

@@ -6,15 +6,6 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{
-    Context, Worktree, author,
-    chain::{Shadow, carry_forward::merge, commit::Draft, look_at_all, publish},
-    provenance::{recorded::left_behind, set_aside::take_up},
-    records,
-    session_info::open_turns,
-    share::share,
-    turn::{self, OpenTurn},
-};
 use crate::{
     error::{Error, Result},
     git::{
@@ -29,6 +20,15 @@ use crate::{
         contributor::Contributor,
         head_move::{LogEnd, MoveKind},
         refname::Base,
+    },
+    ops::{
+        Context, Worktree, author,
+        chain::{Shadow, carry_forward::merge, commit::Draft, look_at_all, publish},
+        provenance::{recorded::left_behind, set_aside::take_up},
+        records,
+        session_info::open_turns,
+        share::share,
+        turn::{self, OpenTurn},
     },
     state::failpoint,
 };
@@ -66,7 +66,7 @@ pub(super) fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (B
         }
     }
     // If HEAD is back where it was at the last look, the open turns began before HEAD was at the removed commits, so their
-    // baselines go into the shadow first. Otherwise, `follow_from` adds the baselines after the content of these commits.
+    // baselines go into the shadow first. Otherwise, `follow` adds the baselines after the content of these commits.
     let begun = if known_id == head {
         OpenTurn::add_baselines(worktree, &mut shadow, Contributor::Unknown)?
     } else {

@@ -1,98 +1,30 @@
 //! Carries the work in the worktree forward when HEAD has moved, for example by `git pull`, `git switch` or `git reset`.
-//!
-//! [`follow_head`] is the main function. Each save calls it, and so does [`lock_and_follow`], with which other commands begin.
-//! No hook has to run for that: the file `base` says where HEAD was at the last look.
-//!
-//! The order matters. First, `reconcile` makes records of the commits since then, and takes their work out of the shadows, the
-//! chains of checkpoints on a commit. Then, [`follow_head`] carries forward the other work that the worktree still has. Each
-//! step writes the file `base` last, so after a crash the next command repeats the step.
 
-use super::{
-    Context, Worktree,
-    chain::{
-        Shadow,
-        carry_forward::{Aim, Moved, Rest, bring, carries},
-        look_at_all,
-        shadows::Live,
-    },
-    condense::shadows_to_carry,
-    known_base::{known_head, note_base},
-    locking::lock_to_write,
-    reconcile::reconcile,
-    reset_content::checkpoint_reset_content,
-    session_info::{open_turns, store},
-    turn::{pending_of, release_pending},
-};
+use super::{Base, Result, Worktree, failpoint, open_turns, reset_content::checkpoint_reset_content};
 use crate::{
-    error::Result,
     git::{
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
         written::Written,
     },
-    model::{
-        checkpoint::Origin,
-        head_move::LogEnd,
-        operation,
-        refname::{Base, ShadowName},
-        session::Session,
+    model::{checkpoint::Origin, head_move::LogEnd, refname::ShadowName, session::Session},
+    ops::{
+        Context,
+        chain::{
+            Shadow,
+            carry_forward::{Aim, Moved, Rest, bring, carries},
+            look_at_all,
+            shadows::Live,
+        },
+        condense::shadows_to_carry,
+        session_info::store,
+        turn::{pending_of, release_pending},
     },
-    state::failpoint,
 };
-
-/// Brings the checkpoints up to date when a hook of git reports that HEAD has moved.
-pub(crate) fn head_moved(context: &Context) -> Result<()> {
-    context.emit_failure("follow", lock_and_follow(context).map(drop))
-}
-
-/// Takes the lock of this worktree's checkpoints, and brings the checkpoints up to date with HEAD.
-pub(crate) fn lock_and_follow(context: &Context) -> Result<Worktree<'_>> {
-    let worktree = lock_to_write(context)?;
-    follow_head(&worktree)?;
-    Ok(worktree)
-}
-
-/// Brings the checkpoints of `worktree` up to date with HEAD, unless an earlier call under the same lock has done so.
-pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
-    let repo = &worktree.repo;
-    // A rebase moves HEAD to commits that no work is based on. Until the rebase ends, the work stays on its old base.
-    if repo.is_rebasing() {
-        return Ok(());
-    }
-    if worktree.has_followed_head() {
-        return Ok(());
-    }
-    let _way = repo.on_the_way(operation::FOLLOW);
-    let now = Base::of_head(repo.head()?.id);
-    let end = match reconcile(worktree) {
-        Ok(end) => end,
-        Err(error) => {
-            worktree.check_interrupt()?;
-            // A save must not fail because a record cannot be made. The work stays on its old base, and the next command tries
-            // again.
-            return worktree.emit_failure("condense", Err(error)).or(Ok(()));
-        }
-    };
-    let known = known_head(worktree);
-    if known != Some((now, end)) {
-        if let Some(known) = known {
-            if let Err(error) = follow_from(worktree, known) {
-                worktree.check_interrupt()?;
-                // A save must not fail because the work cannot be carried forward. The work stays on its old base, and the next
-                // command tries again.
-                return worktree.emit_failure("follow", Err(error)).or(Ok(()));
-            }
-            failpoint::hit("follow:before-base");
-        }
-        note_base(worktree, now, end)?;
-    }
-    worktree.note_head_followed();
-    Ok(())
-}
 
 /// Carries the shadows on `known`, where HEAD was, forward to HEAD. Does the same for the baselines of open turns that have no
 /// checkpoint yet. A baseline is a checkpoint of the worktree as the turn found it.
-fn follow_from(worktree: &Worktree<'_>, known: (Base, Option<LogEnd>)) -> Result<()> {
+pub(super) fn follow(worktree: &Worktree<'_>, known: (Base, Option<LogEnd>)) -> Result<()> {
     let repo = &worktree.repo;
     // What a reset removed from HEAD is older than the work in the shadows, so its checkpoints come first.
     checkpoint_reset_content(worktree, known)?;
