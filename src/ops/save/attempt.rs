@@ -1,7 +1,7 @@
 //! One attempt to take a checkpoint: looks at the worktree, decides whether it needs a checkpoint, and takes it.
 //!
-//! `save` calls [`try_save`], again after a race or with repaired objects. The order matters: the shadows first follow HEAD,
-//! and the baseline of the open turn comes before the turn's first checkpoint. Only then can the difference to the last
+//! `save` calls [`try_save`], again after a race or with repaired objects. The order matters: entering the worktree has brought the
+//! shadows to HEAD, and the baseline of the open turn comes before the turn's first checkpoint. Only then can the difference to the last
 //! checkpoint be attributed.
 
 use std::time::Instant;
