@@ -31,16 +31,17 @@ pub(crate) struct Facts {
     pub(crate) open: Vec<Session>,
     /// Those of them whose turn has a baseline: a checkpoint of the worktree as the turn found it, which is in no shadow yet.
     pub(crate) with_baseline: BTreeSet<String>,
-    /// The live shadows on `known` with work that has to be carried: the session that owns it, if one does, and the last checkpoint.
+    /// The live shadows on `known` with work that has to be carried: the session that owns each, if one does, and its last
+    /// checkpoint.
     pub(crate) shadows: Vec<(Option<String>, ObjectId)>,
 }
 
-/// One step of the plan. Each can be repeated: the next command after a crash makes a new plan, which begins where this one ended.
+/// One step of the plan. Each can be repeated: after a crash, the next command makes a new plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Takes checkpoints of the content that resets in the middle of a turn removed from HEAD and left in the worktree, as
-    /// `git reset --soft HEAD~1` does. Without them, it would count as work of the turn. It is older than the work in the shadows,
-    /// so this comes first.
+    /// `git reset --soft HEAD~1` does. Without them, it would count as work of the turn. This content is older than the work in
+    /// the shadows, so it comes first.
     KeepTakenBack(TakenBack),
     /// Carries to HEAD what the worktree still has of the work on `known`.
     CarryForward(Carried),
@@ -156,7 +157,7 @@ mod tests {
     /// - `removed <commits>`, `has known`, `silent`,
     /// - `shadow <tip>`, `shadow <tip> of <session>`,
     /// - `turn <session> on <base>`: a turn with a checkpoint; `begins` instead of `turn`: without one, and with a baseline;
-    ///   `begins bare`: also without a baseline; `resets <session> on <base> at <tip>`: it is also about to set aside that shadow.
+    ///   `begins bare`: also without a baseline; `resets <session> on <base> at <tip>`: it is about to set that shadow aside.
     fn read(moves: &[&str], state: &str) -> Facts {
         let moves: Vec<HeadMove> = moves.iter().map(|line| read_move(line)).collect();
         let mut facts = Facts {

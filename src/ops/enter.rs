@@ -1,12 +1,12 @@
 //! The one way in: each command that writes calls [`Worktree::enter`] first.
 //!
-//! It takes the lock of the worktree's checkpoints, finishes what a crash left, and brings records and shadows up to date with HEAD.
-//! No hook of git has to run for that: the file `base` says where HEAD was at the last look. [`Purpose`] says what each command
-//! leaves out of this, and why.
+//! It takes the lock of the worktree's checkpoints, finishes what a crash left, and brings records and shadows up to date with
+//! HEAD. No hook of git has to run for that: the file `base` says where HEAD was at the last look. [`Purpose`] says what each
+//! command leaves out of this, and why.
 //!
-//! The order matters. First, `reconcile` makes records of the commits since the last look, and takes their work out of the shadows,
-//! the chains of checkpoints on a commit. Then, `follow` carries forward the other work that the worktree still has. Each step
-//! writes the file `base` last, so after a crash the next command repeats the step.
+//! The order matters. First, `reconcile` makes records of the commits since the last look, and takes their work out of the
+//! shadows, the chains of checkpoints on a commit. Then, `follow` carries forward the other work that the worktree still has.
+//! Each step writes the file `base` last, so after a crash the next command repeats the step.
 
 mod follow;
 mod reconcile;
@@ -45,14 +45,14 @@ pub enum Purpose {
     /// To change something: most commands. During a rebase, the records of its commits wait for its end: until then, nobody knows
     /// which of them will be left.
     Change,
-    /// An agent reports an event. The commits since the last one are judged even during a rebase, as long as it is known which tools
-    /// are in use.
+    /// An agent reports an event. The commits since the last one are judged even during a rebase, as long as it is known which
+    /// tools are in use.
     Event,
     /// An agent asks whether a tool may begin. If the guard denies it, nothing has changed; otherwise, the caller goes on with
-    /// [`Worktree::catch_up`]. If it is not known which turns are open, that cannot wait, because the caller saves first.
+    /// `Worktree::catch_up`. If it is not known which turns are open, that cannot wait, because the caller saves first.
     ToolBegins,
     /// Git prepares a commit in a hook, and waits for us. The commit does not exist yet, so all that can wait is left to
-    /// `CommitMade`. A caller that saves something first calls [`Worktree::catch_up`], because earlier commits may have moved the
+    /// `CommitMade`. A caller that saves something first calls `Worktree::catch_up`, because earlier commits may have moved the
     /// shadow that the checkpoint belongs to.
     CommitBegins,
     /// Git reports in a hook that it has made a commit. During a turn, what an agent's tool does is known when it ends; and of
@@ -79,8 +79,8 @@ impl Purpose {
 impl<'c> Worktree<'c> {
     /// Takes the lock of the checkpoints of the worktree of `context`, and brings them up to date, as far as `purpose` says.
     ///
-    /// A failure to make a record or to carry work forward is only an event, except after a commit: what the caller wants to save must
-    /// not be lost for that. The work stays on its old base, and the next command tries again.
+    /// A failure to make a record or to carry work forward is only an event, except after a commit: what the caller wants to save
+    /// must not be lost for that. The work stays on its old base, and the next command tries again.
     ///
     /// # Errors
     /// [`Kind::Race`](crate::error::Kind::Race) if another process holds the lock for too long.
@@ -108,8 +108,8 @@ impl<'c> Worktree<'c> {
         Ok(worktree)
     }
 
-    /// Brings records and shadows up to date with HEAD, for a caller that has entered with a `purpose` that leaves this to it. Does
-    /// nothing if they are up to date.
+    /// Brings records and shadows up to date with HEAD, for a caller that has entered with a `purpose` that leaves this to it.
+    /// Does nothing if they are up to date.
     pub(crate) fn catch_up(&self, purpose: Purpose) -> Result<()> {
         let repo = &self.repo;
         // A rebase moves HEAD to commits that no work is based on. Until the rebase ends, the work stays on its old base.
@@ -146,8 +146,8 @@ impl<'c> Worktree<'c> {
     }
 }
 
-/// Takes the lock, and removes what killed processes left: their locks of git's files, and the temporary files of those that held our
-/// lock. While a commit waits, leaves temporary files where they are.
+/// Takes the lock, and removes what killed processes left: their locks of git's files, and the temporary files of those that held
+/// our lock. While a commit waits, leaves temporary files where they are.
 fn take_lock(context: &Context, purpose: Purpose) -> Result<Lock> {
     const LONGEST_IN_COMMIT: Duration = Duration::from_secs(2);
     let is_awaited = purpose == Purpose::CommitBegins;

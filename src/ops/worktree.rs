@@ -1,7 +1,7 @@
 //! The worktree that a writing command works on, while the command holds the lock of its checkpoints.
 //!
-//! [`Worktree`] is a [`Context`] plus that lock, not a directory. [`Worktree::enter`] makes one, and each writing command passes it
-//! on. Under the lock, the files `turns.toml`, `base` and `commit.toml` are read once and cached. What has changed in
+//! [`Worktree`] is a [`Context`] plus that lock, not a directory. [`Worktree::enter`] makes one, and each writing command passes
+//! it on. Under the lock, the files `turns.toml`, `base` and `commit.toml` are read once and cached. What has changed in
 //! `turns.toml` is written when a caller asks for it, and at the latest when the lock is released.
 
 use std::{ops::Deref, sync::Arc, time::Duration};

@@ -1,5 +1,5 @@
-//! Carries the work in the worktree forward when HEAD has moved, for example by `git pull`, `git switch` or `git reset`: gathers the
-//! facts, lets `model::uncommitted` plan, and carries out the plan.
+//! Carries the work in the worktree forward when HEAD has moved, for example by `git pull`, `git switch` or `git reset`: gathers
+//! the facts, lets `model::uncommitted` plan, and carries out the plan.
 
 use std::collections::BTreeSet;
 

@@ -39,7 +39,7 @@ use crate::{
 /// a commit that repeats recorded work to the record. Returns where the reflog ends.
 ///
 /// Never scans the worktree: it looks only at files in which HEAD and the last checkpoint differ. Carries work forward only as
-/// far as the last commit that took work. If HEAD has moved on since, [`follow`](super::follow) carries the work on to HEAD.
+/// far as the last commit that took work. If HEAD has moved on since, `follow` carries the work on to HEAD.
 ///
 /// A program may change files and commit them without our hooks. If no save came in between, the author of these changes is the
 /// committer, or unknown if an agent may have run the program.
