@@ -19,7 +19,7 @@ use crate::{
     config,
     error::{Context as _, Error, Kind, Result},
     git::{Repo, hooks::Hook},
-    ops::{Context, commit, follow, rewrite},
+    ops::{Context, commit, rewrite},
 };
 use trouble::log;
 
@@ -110,11 +110,11 @@ impl HookCommand {
             Hook::PostRewrite => {
                 let pairs = read_pairs(io::stdin().lock())?;
                 rewrite::rewritten(context, self.word(0).unwrap_or("rebase"), &pairs)?;
-                follow::head_moved(context)
+                commit::head_moved(context)
             }
             // The last argument is 0 if only files were checked out.
             Hook::PostCheckout if self.word(2) == Some("0") => Ok(()),
-            Hook::PostCheckout | Hook::PostMerge => follow::head_moved(context),
+            Hook::PostCheckout | Hook::PostMerge => commit::head_moved(context),
         }
     }
 

@@ -38,5 +38,6 @@ pub(crate) mod slot;
 pub(crate) mod step;
 pub(crate) mod trailer;
 pub mod turns;
+pub(crate) mod uncommitted;
 pub(crate) mod unsaid;
 pub(crate) mod verdict;

@@ -1,4 +1,4 @@
-//! Plans how to bring records and shadows up to date after HEAD has moved. Pure: `ops::reconcile` applies the plan.
+//! Plans how to bring records and shadows up to date after HEAD has moved. Pure: `ops::enter` applies the plan.
 
 use gix::ObjectId;
 
@@ -37,9 +37,9 @@ pub(crate) struct Rewrite {
 
 /// Plans the effects of `moves`, oldest first. `takes_work` has one entry for each: whether its commit takes work of a shadow.
 ///
-/// Moves after the last commit that takes work need no `CarryForward` or `Note`: `ops::follow` compares the worktree with the
-/// shadow on the base that was noted last, and carries forward what the worktree still has. All moves of a rebase count as one:
-/// until the rebase ends, uncommitted work stays on the commit where it began.
+/// Moves after the last commit that takes work need no `CarryForward` or `Note`: `model::uncommitted` plans what is carried to
+/// HEAD from the base that was noted last. All moves of a rebase count as one: until the rebase ends, uncommitted work stays on
+/// the commit where it began.
 pub(crate) fn plan(moves: &[HeadMove], takes_work: &[bool]) -> Vec<Effect> {
     let last = takes_work.iter().rposition(|takes| *takes);
     let mut effects = Vec::new();

@@ -9,14 +9,13 @@ use gix::ObjectId;
 
 use super::{
     Context, Worktree, agents, condense,
-    follow::follow_head,
+    enter::Purpose,
     known_base::{is_head_followable, known_base},
     provenance::{
         amended::{Amended, is_undone},
         recorded,
     },
-    reconcile::{before_commit, commit_made},
-    records, rewrite, save, session_info,
+    records, rewrite, session_info,
 };
 use crate::{
     config::Link,
@@ -60,12 +59,14 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     let repo = &context.repo;
     failpoint::hit("condense:before-prepare");
     // Two commits that are prepared at once must not overwrite each other's note.
-    let locked = save::lock_soon(context)?;
+    let locked = match Worktree::enter(context, Purpose::CommitBegins) {
+        // The commit does not wait for another process any longer.
+        Err(error) if error.kind() == Kind::Race => None,
+        entered => Some(entered?),
+    };
     let head = repo.head()?.id;
     let base = Base::of_head(head);
     if let Some(worktree) = &locked {
-        // A failure must not stop the commit; the next command tries again.
-        context.emit_failure("condense", before_commit(worktree)).unwrap_or_default();
         let saved = save_before_commit(worktree, base);
         // A failed save must not stop the commit.
         context.emit_failure("save", saved).unwrap_or_default();
@@ -180,7 +181,9 @@ fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
         return Ok(());
     }
     let at_root = worktree.with_repo(repo);
-    agents::save_before_commit(&worktree.with_context(&at_root), saving, staged)
+    let worktree = worktree.with_context(&at_root);
+    worktree.catch_up(Purpose::CommitBegins)?;
+    agents::save_before_commit(&worktree, saving, staged)
 }
 
 /// Notes what is promised to a commit of the index on `head` (or replacing `amended`); returns the records for its
@@ -292,16 +295,14 @@ fn read_message(message_file: &Path) -> Result<Vec<u8>> {
     std::fs::read(message_file).context(Kind::Internal, what)
 }
 
-/// Follows the commit that was just made: git's post-commit.
+/// Brings the checkpoints up to date with the commit that was just made: git's post-commit.
 pub(crate) fn committed(context: &Context) -> Result<()> {
-    let worktree = save::lock_to_write(context)?;
-    worktree.emit_failure("condense", commit_made(&worktree))?;
-    // A commit that takes none of the work, such as a revert, leaves all of it to be carried forward. In a turn, what an agent's tool
-    // does is known when it ends. Of several commits that git picks or reverts, the last one is followed.
-    if session_info::open_turns(context)?.is_empty() && !context.repo.has_more_to_pick() {
-        worktree.emit_failure("follow", follow_head(&worktree))?;
-    }
-    Ok(())
+    Worktree::enter(context, Purpose::CommitMade).map(drop)
+}
+
+/// Brings the checkpoints up to date when a hook of git reports that HEAD has moved.
+pub(crate) fn head_moved(context: &Context) -> Result<()> {
+    context.emit_failure("follow", Worktree::enter(context, Purpose::Change).map(drop))
 }
 
 /// Keeps the message as it is before anything is added to it, if it comes from a template (`git commit -t`): a user who

@@ -4,9 +4,10 @@
 //! - `locked`, `context`, `worktree`, `known_base`, `verified_mark`, `share`, `protected`, `restored_target`: used by all others.
 //! - `chain`: a shadow; looks at the worktree, takes the next checkpoint, carries work forward, archives it.
 //! - `start`, `lookup`, `history`, `session_info`, `author`, `turn`: what is known of checkpoints, sessions and open turns.
-//! - `salvage`, `locking`: the lock that writing commands take, and the repair of broken shadows that comes first.
+//! - `salvage`: the repair of broken shadows.
 //! - `records`, `provenance`, `rewrite`: whose work a commit contains, and where it went.
-//! - `condense`, `reconcile`, `follow`: the effect of commits and other moves of HEAD on records and shadows.
+//! - `condense`, `enter`: the one way in for commands that write: takes the lock, and brings records and shadows up to date with
+//!   what commits and other moves of HEAD have done.
 //! - `named`: the files that open tool calls name.
 //! - `save`, `closing`, `guard`, `sessions`, `agents`, `restore`, `commit` and the other commands.
 
@@ -19,7 +20,6 @@ pub(crate) mod compare;
 pub mod doctor;
 pub mod events;
 pub mod explain;
-pub(crate) mod follow;
 pub mod guard;
 pub mod history;
 pub(crate) mod hooks;
@@ -44,16 +44,14 @@ mod closing;
 mod condense;
 mod context;
 mod disk_usage;
+mod enter;
 mod holding;
 mod known_base;
 mod locked;
-mod locking;
 mod moved;
 mod named;
 mod protected;
 mod provenance;
-mod reconcile;
-mod reset_content;
 mod restored_target;
 mod session_info;
 mod share;
@@ -66,5 +64,5 @@ mod worktree;
 
 pub use context::{Context, Subscriber};
 #[cfg(feature = "failpoints")]
-pub use locking::lock;
+pub use enter::Purpose;
 pub use worktree::Worktree;

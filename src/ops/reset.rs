@@ -6,18 +6,17 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    Context,
+    Context, Worktree,
     chain::{
         archive::{archive_name, count, emit_reset, to_archive},
         shadows::{self, Live},
         timeline::{self, Tip},
     },
     closing::close_turn,
-    follow::lock_and_follow,
+    enter::Purpose,
     known_base::known_base,
     lookup,
     salvage::{self, Look},
-    save,
     session_info::{self, find_or_rebuild},
     sessions::State,
     turn::{self, EndReason, pending_of},
@@ -121,7 +120,7 @@ pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
 fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
     let repo = &context.repo;
     context.forget_broken();
-    let worktree = if options.dry_run { save::lock(context)? } else { lock_and_follow(context)? };
+    let worktree = Worktree::enter(context, Purpose::unless_dry(options.dry_run))?;
     let base = Base::of_head(repo.head()?.id);
     if !options.dry_run {
         // Archived shadows must be readable.
@@ -198,7 +197,7 @@ pub fn give_up(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
 
 fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     let repo = &context.repo;
-    let worktree = if dry_run { save::lock(context)? } else { lock_and_follow(context)? };
+    let worktree = Worktree::enter(context, Purpose::unless_dry(dry_run))?;
     worktree.check_turns()?;
     let session = find_or_rebuild(context, id)?.filter(|session| session.is_in(repo.worktree_id()));
     let has_pending = pending_of(repo, id)?.is_some();
@@ -272,7 +271,7 @@ pub fn restore_archived(context: &Context, text: &str) -> Result<ResetDone> {
 
 fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {
     let repo = &context.repo;
-    let _worktree = lock_and_follow(context)?;
+    let _worktree = Worktree::enter(context, Purpose::Change)?;
     let tip = find_archived(context, text)?;
     let checkpoint = lookup::checkpoint(context, tip.id)?;
     if checkpoint.worktree != repo.worktree_id() {

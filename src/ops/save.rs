@@ -14,6 +14,7 @@ use gix::ObjectId;
 use super::{
     Context, Worktree,
     chain::stashed,
+    enter::Purpose,
     named::{self, Trigger},
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
@@ -32,10 +33,7 @@ pub(crate) use super::chain::{
     Hold, OwnSteps, Request, Scope, Seen, Shadow, is_changed, limits, look_at_all, side_commit, store_cache,
     write_again,
 };
-pub(crate) use super::{
-    locking::{lock, lock_soon, lock_to_write},
-    protected::refuse_protected,
-};
+pub(crate) use super::protected::refuse_protected;
 
 /// Takes a checkpoint.
 ///
@@ -49,7 +47,7 @@ pub fn save(context: &Context, options: &SaveOptions) -> Result<Saved> {
     let checked = session.map_or(Ok(()), check_id);
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
         context.forget_broken();
-        let worktree = lock_to_write(context)?;
+        let worktree = Worktree::enter(context, Purpose::Change)?;
         let taken = save_and_write_turns(&worktree, &Request::from(options))?;
         if let Some(session) = session {
             note_alive(&worktree, session);

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     Context, Worktree,
-    follow::lock_and_follow,
+    enter::Purpose,
     operations::{ListedMove, Log, Point, Which, pick, refuse},
     restore::{Restored, UndoOptions, go_back, undo_files},
     session_info, verified_mark,
@@ -139,7 +139,7 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
         let restored = Some(undo_files(context, options, which)?);
         return Ok(Undone { version: None, restored, ..Undone::of_refs(operation, command, Vec::new(), None) });
     }
-    let worktree = if options.dry_run { None } else { Some(lock_and_follow(context)?) };
+    let worktree = if options.dry_run { None } else { Some(Worktree::enter(context, Purpose::Change)?) };
     // Another command may have run before this one got the lock.
     let (picked, log) = (pick(context, which)?, Log::read(context)?);
     let Some(entry) = picked.entry.filter(|entry| Some(entry.id) == operation) else {

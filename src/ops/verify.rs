@@ -4,8 +4,8 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    Context,
-    follow::lock_and_follow,
+    Context, Worktree,
+    enter::Purpose,
     lookup,
     start::start,
     verified_mark::{mark_by_hand, marked, set, set_marker},
@@ -51,12 +51,12 @@ pub struct Unverified {
 /// As [`lookup::resolve`]; [`Kind::Race`](crate::error::Kind::Race) if other processes keep changing the mark.
 pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
     let resolve = || lookup::resolve(context, text.unwrap_or("@"));
-    // An unreadable checkpoint is an error that names the damage. `lock_and_follow` would set it aside.
+    // An unreadable checkpoint is an error that names the damage. Entering would set it aside.
     describe(context, resolve()?)?;
     // A save that runs at the same time may look for the note of `reset`, or remove it. If HEAD has moved, `@` is another
     // checkpoint than before.
     context.repo.name_operation("verify");
-    let _worktree = lock_and_follow(context)?;
+    let _worktree = Worktree::enter(context, Purpose::Change)?;
     let id = resolve()?;
     let mut verified = describe(context, id)?;
     let previous = context.emit_failure("verify", mark_by_hand(context, id))?;
@@ -76,7 +76,7 @@ pub fn show(context: &Context) -> Result<Option<Verified>> {
 pub fn reset(context: &Context) -> Result<Unverified> {
     context.repo.name_operation("verify");
     // A save in between would take the note for its own, and lose its mark.
-    let _worktree = lock_and_follow(context)?;
+    let _worktree = Worktree::enter(context, Purpose::Change)?;
     // The note first: after a crash between both, the next checkpoint is verified, as was asked for.
     set_marker(context, true)?;
     let previous = context.emit_failure("verify", set(context, None))?;

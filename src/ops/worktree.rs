@@ -1,15 +1,10 @@
 //! The worktree that a writing command works on, while the command holds the lock of its checkpoints.
 //!
-//! [`Worktree`] is a [`Context`] plus that lock, not a directory. `locking::lock` makes one, and each writing command passes it
-//! on. Under the lock, the files `turns.toml`, `base` and `commit.toml` are read once and cached. What has changed in
+//! [`Worktree`] is a [`Context`] plus that lock, not a directory. [`Worktree::enter`] makes one, and each writing command passes
+//! it on. Under the lock, the files `turns.toml`, `base` and `commit.toml` are read once and cached. What has changed in
 //! `turns.toml` is written when a caller asks for it, and at the latest when the lock is released.
 
-use std::{
-    cell::{Cell, OnceCell},
-    ops::Deref,
-    sync::Arc,
-    time::Duration,
-};
+use std::{ops::Deref, sync::Arc, time::Duration};
 
 use super::{Context, locked::Locked};
 use crate::{
@@ -24,10 +19,6 @@ use crate::{
 pub struct Worktree<'c> {
     context: &'c Context,
     locked: Arc<Locked>,
-    /// Set once `reconcile` has brought the records up to date: where HEAD's reflog ended then, or none if there is no reflog.
-    reconciled: OnceCell<Option<LogEnd>>,
-    /// True once `follow_head` has brought the shadows up to date with HEAD.
-    has_followed_head: Cell<bool>,
 }
 
 impl Deref for Worktree<'_> {
@@ -39,49 +30,28 @@ impl Deref for Worktree<'_> {
 }
 
 impl<'c> Worktree<'c> {
-    /// Returns the worktree of `context`, whose lock is `lock`.
+    /// Returns the worktree of `context`, whose lock is `lock`. Only for [`enter`](Self::enter).
     ///
     /// # Errors
     /// If `turns.toml` cannot be read for a passing reason: an I/O error, or no memory or file descriptors left.
-    pub(super) fn new(context: &'c Context, lock: Lock) -> Result<Self> {
+    pub(super) fn with_lock(context: &'c Context, lock: Lock) -> Result<Self> {
         context.repo.next_operation();
         let locked = Arc::new(Locked::new(&context.repo, lock)?);
         context.lock_by(&locked);
-        Ok(Self { context, locked, reconciled: OnceCell::new(), has_followed_head: Cell::default() })
+        Ok(Self { context, locked })
     }
 
     /// Returns this worktree, under the same lock, with another `context`. For example, `git commit <path>` runs its hooks with
     /// a temporary index; the other context then reads the user's index.
     pub(super) fn with_context<'o>(&self, context: &'o Context) -> Worktree<'o> {
         context.lock_by(&self.locked);
-        let (reconciled, has_followed_head) = (self.reconciled.clone(), self.has_followed_head.clone());
-        Worktree { context, locked: Arc::clone(&self.locked), reconciled, has_followed_head }
+        Worktree { context, locked: Arc::clone(&self.locked) }
     }
 
     /// Returns when the lock was taken, since the Unix epoch. The time is from the clock of the file system, so it compares
     /// with the times of files.
     pub(super) fn taken_at(&self) -> Duration {
         self.locked.lock.taken_at()
-    }
-
-    /// Returns none until `reconcile` has brought the records up to date; then, where HEAD's reflog ended.
-    pub(super) fn reconciled_up_to(&self) -> Option<&Option<LogEnd>> {
-        self.reconciled.get()
-    }
-
-    /// Notes that the records are up to date with HEAD, whose reflog ends at `end`.
-    pub(super) fn note_reconciled(&self, end: Option<LogEnd>) {
-        self.reconciled.get_or_init(|| end);
-    }
-
-    /// Returns true once the shadows are up to date with HEAD.
-    pub(super) fn has_followed_head(&self) -> bool {
-        self.has_followed_head.get()
-    }
-
-    /// Notes that the shadows are up to date with HEAD.
-    pub(super) fn note_head_followed(&self) {
-        self.has_followed_head.set(true);
     }
 
     /// Caches the content of the file `base`: where HEAD was when git-checkpoint last looked, and where its reflog ended.

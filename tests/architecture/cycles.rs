@@ -34,6 +34,23 @@ fn units_of_operations_do_not_import_each_other() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
+/// What brings records and shadows up to date with HEAD has one caller, which also takes the lock.
+#[test]
+fn only_the_way_in_follows_head() {
+    let is_part = |file: &str| file.starts_with("ops/enter/");
+    let parts = imports_of_sources().keys().filter(|file| is_part(file)).count();
+    assert!(parts > 2, "its parts are where they are looked for");
+    let mut broken = Vec::new();
+    for (file, used) in imports_of_sources() {
+        for (part, path) in used.iter().filter(|(used, _)| is_part(used)) {
+            if file != "ops/enter.rs" && !is_part(file) {
+                broken.push(format!("{file} -> {part} ({path})"));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
 fn imports_of_sources() -> &'static Imports {
     static IMPORTS: OnceLock<Imports> = OnceLock::new();
     IMPORTS.get_or_init(|| imports(&sources().into_iter().map(|source| (source.name, source.code)).collect()))

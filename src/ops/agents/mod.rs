@@ -17,10 +17,8 @@ use super::{
     Context, Worktree, author,
     closing::save_unless_turns_are_known,
     condense,
-    follow::follow_head,
+    enter::Purpose,
     guard::{self, Verdict},
-    reconcile::try_reconcile,
-    save,
     session_info::{OnMultisession, SessionInfo, check_id, clock, find_or_rebuild, is_elsewhere, prepare},
     sessions::{Opening, Question, begin_session, leave, leave_elsewhere, question},
     turn,
@@ -84,7 +82,9 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
 
 /// Locks the worktree and handles the event. `has_left`: the session had its turn in another worktree, and that was ended.
 fn handle_under_lock(context: &Context, report: &Report, has_left: bool) -> Result<Answer> {
-    let worktree = save::lock_to_write(context)?;
+    // Before a tool, the guard is asked first: when it denies the call, nothing has changed.
+    let is_before_tool = matches!(report.what, What::BeforeTool(_));
+    let worktree = Worktree::enter(context, if is_before_tool { Purpose::ToolBegins } else { Purpose::Event })?;
     save_unless_turns_are_known(&worktree)?;
     let event = event::Event::of(&context.repo, report);
     if event.is_repeated(&author::turns_without_stale_calls(&worktree), report) {
@@ -102,10 +102,6 @@ fn handle_under_lock(context: &Context, report: &Report, has_left: bool) -> Resu
         }
         // Meanwhile, another process may have handled a second report of this event.
         return handle_under_lock(context, report, true);
-    }
-    // Before a tool, the guard is asked first: when it denies the call, nothing has changed.
-    if !matches!(report.what, What::BeforeTool(_)) {
-        try_reconcile(&worktree)?;
     }
     note_turn(&worktree, report)?;
     let answer = match dispatch(&worktree, report, &event, has_left) {
@@ -282,7 +278,6 @@ fn stop(worktree: &Worktree<'_>, report: &Report, session_event: SessionEvent, h
             tool::save(worktree, &saving)?;
         }
     } else {
-        follow_head(worktree)?;
         leave(worktree, &report.session, &report.info, session_event)?;
     }
     Ok(Answer::Allow)

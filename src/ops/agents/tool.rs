@@ -12,9 +12,9 @@ use bstr::BString;
 use super::{
     super::{
         Context, Worktree, author,
+        enter::Purpose,
         guard::{self, Verdict, Who},
         named::{self, Trigger},
-        reconcile::try_reconcile,
         save::{self, Author, Request, SavedAndSeen, Scope},
         session_info::{self, add_info, clock, find_or_rebuild, sign_of_life as mark_alive},
         sessions::{Opening, note_stashes, seen_here},
@@ -108,7 +108,7 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
             own.account(report.agent_id.as_deref());
         }
     });
-    try_reconcile(worktree)?;
+    worktree.catch_up(Purpose::ToolBegins)?;
     let reach = reach_here(&worktree.repo, report, tool);
     if matches!((&tool.reach, &reach), (Reach::Files(_), ReachHere::Anything)) {
         note_outside(worktree, report);

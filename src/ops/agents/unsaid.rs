@@ -1,14 +1,14 @@
 //! Warnings that an agent cannot show at once: they wait for its next event that can.
 
 use super::{
-    super::{Context, Worktree, guard::Verdict, save::lock_to_write, turn},
+    super::{Context, Worktree, enter::Purpose, guard::Verdict, turn},
     report::{Answer, Message, Report, What},
 };
 use crate::{error::Result, model::unsaid};
 
 /// Keeps a warning that the agent of `session` cannot show now.
 pub(crate) fn keep(context: &Context, session: &str, text: String) -> Result<()> {
-    let worktree = lock_to_write(context)?;
+    let worktree = Worktree::enter(context, Purpose::Change)?;
     worktree.edit_turns(|turns| unsaid::keep(&mut turns.unsaid, session, text));
     turn::write(&worktree)
 }

@@ -14,12 +14,7 @@ use super::{
 use crate::{
     error::Result,
     git::Repo,
-    ops::{
-        Context,
-        named::Trigger,
-        save::{self, lock_to_write},
-        turn,
-    },
+    ops::{Context, Worktree, enter::Purpose, named::Trigger, save, turn},
     state::turns::peek,
 };
 
@@ -83,7 +78,7 @@ pub(super) fn leave(context: &Context, session: &str) {
             continue;
         }
         let closed = open(context, &root).and_then(|there| {
-            let worktree = lock_to_write(&there)?;
+            let worktree = Worktree::enter(&there, Purpose::Change)?;
             let saved = save::save_named(&worktree, Trigger::EndOf(session));
             worktree.edit_turns(|turns| turns.end(session));
             turn::write_after(&worktree, saved)

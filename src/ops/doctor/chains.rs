@@ -8,8 +8,9 @@ use crate::{
     git::Repo,
     model::refname::{self, ShadowName},
     ops::{
-        Context,
+        Context, Worktree,
         chain::shadows::Live,
+        enter::Purpose,
         lookup,
         salvage::{self, Fate, Look},
         save,
@@ -62,7 +63,7 @@ fn kept(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let repo = &context.repo;
     let (mut problems, mut brought) = (Vec::new(), Vec::new());
     if fix && !state::kept::all(repo.common_dir()).is_empty() {
-        brought = salvage::kept::bring_back(&save::lock(context)?)?;
+        brought = salvage::kept::bring_back(&Worktree::enter(context, Purpose::Repair)?)?;
     }
     for (kept, archive) in brought {
         let message = format!("what '{}' led to can be read again; it is in '{archive}'", kept.name);
@@ -93,7 +94,7 @@ fn set_blank_aside(context: &Context) -> Result<Vec<Problem>> {
     if repo.refs_without_id(refname::PREFIX).is_empty() || salvage::refuse_without_head(repo).is_err() {
         return Ok(Vec::new());
     }
-    let worktree = save::lock(context)?;
+    let worktree = Worktree::enter(context, Purpose::Repair)?;
     let problem = |done: salvage::Blank| {
         let held = done.held.map_or_else(
             || "nothing is known to be left without it".to_owned(),
@@ -145,7 +146,7 @@ fn look(context: &Context) -> Result<Vec<Problem>> {
 
 /// Sets the broken chains of this worktree aside, then mends all other refs. Returns a message for each ref.
 fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>> {
-    let worktree = save::lock(context)?;
+    let worktree = Worktree::enter(context, Purpose::Repair)?;
     objects::write_anew(&context.repo)?;
     // What is not here may only not have been fetched yet: there, only chains that git finds broken are set aside.
     let is_partial = context.repo.is_partial_clone();

@@ -18,7 +18,9 @@ use crate::{
         session::{Phase, Session},
     },
     ops::{
-        Context, guard, hooks, save, session_info,
+        Context, Worktree,
+        enter::Purpose,
+        guard, hooks, session_info,
         sessions::{self, SessionInfo},
     },
     state::{
@@ -266,7 +268,7 @@ pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     sessions.retain(is_abandoned);
     if fix && !sessions.is_empty() {
         // Sessions with a claim on the worktree have open tool calls, which show their changes best.
-        guard::recover(&save::lock_to_write(context)?, "")?;
+        guard::recover(&Worktree::enter(context, Purpose::Change)?, "")?;
     }
     let problem = |session: &Session| {
         let id = &session.id;

@@ -14,7 +14,8 @@ use crate::{
     git::Repo,
     model::refname,
     ops::{
-        Context,
+        Context, Worktree,
+        enter::Purpose,
         salvage::{self, Damage, Survey},
         save,
     },
@@ -73,7 +74,7 @@ pub(super) fn head(context: &Context, fix: bool) -> Result<Vec<Problem>> {
                 still are, or let 'git checkpoint doctor --fix' store again what the index and the worktree still have";
     let mut problem = Problem::new("objects-missing", "HEAD", message).hint(hint);
     if fix && salvage::refuse_without_head(repo).is_ok() {
-        save::write_again(&save::lock(context)?)?;
+        save::write_again(&Worktree::enter(context, Purpose::Repair)?)?;
         problem.fixed = look()?.is_nothing();
     }
     Ok(vec![problem])

@@ -10,7 +10,7 @@ use crate::{
         checkout_names::is_temporary_name_of,
     },
     model::path_text,
-    ops::{Context, save},
+    ops::{Context, Worktree, enter::Purpose},
     state::{
         journal::{Journal, Progress},
         temporary,
@@ -22,7 +22,7 @@ use crate::{
 pub(super) fn strays(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let repo = &context.repo;
     // A restore that is at work has such files for a moment.
-    let _worktree = if fix { Some(save::lock(context)?) } else { None };
+    let _worktree = if fix { Some(Worktree::enter(context, Purpose::Repair)?) } else { None };
     let found = repo.temporary_files()?;
     if found.is_empty() {
         return Ok(Vec::new());

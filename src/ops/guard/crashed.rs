@@ -6,6 +6,7 @@ use crate::{
     model::{session::Session, turns::Entry},
     ops::{
         author,
+        enter::Purpose,
         save::{self, Author, Request, Saved},
         session_info::{self, find_or_rebuild},
         turn::{self, EndReason},
@@ -32,7 +33,13 @@ fn close(worktree: &Worktree<'_>, entry: &Entry) -> Result<Option<Saved>> {
     let (author, turn_of) = (Author::Is(author::unknown()), Some(entry.id.clone()));
     let request = Request { author, turn_of, ends_turn: true, ..Request::default() };
     let may_have_changed = author::may_be_at_work(entry) || author::was_killed_in_silence(worktree, entry);
-    let saved = if may_have_changed { Some(save::save_worktree(worktree, &request)?.saved) } else { None };
+    let saved = if may_have_changed {
+        // Before a tool, the guard is asked before anything else is brought up to date.
+        worktree.catch_up(Purpose::Change)?;
+        Some(save::save_worktree(worktree, &request)?.saved)
+    } else {
+        None
+    };
     match find_or_rebuild(worktree, &entry.id)?.filter(has_turn) {
         Some(mut session) => {
             turn::end(worktree, &mut session, EndReason::Crashed, None)?;

@@ -30,6 +30,7 @@ use crate::{
     ops::{
         Context, Worktree, author,
         chain::shadows,
+        enter::Purpose,
         restored_target,
         save::{self, Author, Hold, OwnSteps, Scope},
     },
@@ -104,7 +105,7 @@ impl<'c> Before<'c> {
         consider: Option<Consider<'_>>,
     ) -> Result<Option<Self>> {
         save::refuse_protected(context, options.force)?;
-        let worktree = if options.is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
+        let worktree = Worktree::enter(context, Purpose::unless_dry(options.is_dry))?;
         let journal = Journal::read(context.repo.git_dir())?;
         if !options.after_crash && journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying) {
             return Err(Error::refused("an earlier restore was interrupted")
@@ -150,7 +151,7 @@ impl<'c> Before<'c> {
 
     /// Takes the lock and what the interrupted restore has saved.
     pub(super) fn interrupted(context: &'c Context, is_dry: bool) -> Result<Self> {
-        let worktree = if is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
+        let worktree = Worktree::enter(context, Purpose::unless_dry(is_dry))?;
         let journal = Journal::read(context.repo.git_dir())?.filter(|it| it.progress == Progress::Applying);
         let journal = journal.ok_or_else(|| {
             Error::user("no restore was interrupted").with_hint("'git checkpoint undo' takes the last one back")

@@ -26,9 +26,10 @@ use crate::{
         verdict::{Verdict, Why},
     },
     ops::{
-        Context,
+        Context, Worktree,
+        enter::Purpose,
         operations::{Picked, Which, back_over_own, pick},
-        restored_target, save,
+        restored_target,
     },
     state::{
         journal::{Journal, Progress},
@@ -122,7 +123,7 @@ impl Target<'_> {
 
 /// Notes in the operation log that the operation `id` is taken back, if no file had to change for that.
 fn note_taken_back(context: &Context, which: &Which, id: Option<ObjectId>) -> Result<()> {
-    let _worktree = save::lock(context)?;
+    let _worktree = Worktree::enter(context, Purpose::Change)?;
     let picked = pick(context, which)?;
     if let (Some(journal), true) = (&picked.journal, id.is_some() && picked.id() == id) {
         let done = Journal { progress: Progress::Done, nonce: temporary::random(), ..journal.clone() };

@@ -1,7 +1,7 @@
 //! One attempt to take a checkpoint: looks at the worktree, decides whether it needs a checkpoint, and takes it.
 //!
-//! `save` calls [`try_save`], again after a race or with repaired objects. The order matters: the shadows first follow HEAD,
-//! and the baseline of the open turn comes before the turn's first checkpoint. Only then can the difference to the last
+//! `save` calls [`try_save`], again after a race or with repaired objects. The order matters: entering the worktree has brought the
+//! shadows to HEAD, and the baseline of the open turn comes before the turn's first checkpoint. Only then can the difference to the last
 //! checkpoint be attributed.
 
 use std::time::Instant;
@@ -25,7 +25,6 @@ use crate::{
             milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
             stashed::look_at_stashed, store_cache, take, write_again,
         },
-        follow::follow_head,
         moved::{self, Evidence, OpenCall, moved_lines},
         named,
         provenance::set_aside,
@@ -69,7 +68,6 @@ pub(super) fn try_save(
 ) -> Result<SavedAndSeen> {
     let start = Instant::now();
     let repo = &worktree.repo;
-    follow_head(worktree)?;
     let request = &mut request.clone();
     let mut origin = author_of(worktree, request)?;
     if request.hold == Hold::Ref && origin.contributor == Contributor::Human {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     super::session_info::{self, SessionInfo, find_or_rebuild, is_elsewhere, read_anew},
-    super::{Context, Worktree, author, closing::save_unless_turns_are_known, condense, follow::lock_and_follow, turn},
+    super::{Context, Worktree, author, closing::save_unless_turns_are_known, condense, enter::Purpose, turn},
     events::{Stopped, close_interrupted, leave},
 };
 use crate::{
@@ -51,7 +51,7 @@ pub(crate) fn leave_elsewhere(
         return Ok(None);
     }
     let there = context.with_repo(repo);
-    let worktree = lock_and_follow(&there)?;
+    let worktree = Worktree::enter(&there, Purpose::Change)?;
     // Another process may have ended it meanwhile, and begun a turn here, which must not be overwritten.
     let is_still_open = |session: Session| session.phase == Phase::Active && session.is_in(there.repo.worktree_id());
     if !find_or_rebuild(&worktree, id)?.is_some_and(is_still_open) {

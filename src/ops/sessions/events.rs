@@ -8,7 +8,7 @@ use super::{
     super::session_info::{SessionInfo, check_transcript},
     super::{
         Context, Worktree, author, condense,
-        follow::lock_and_follow,
+        enter::Purpose,
         guard,
         save::{self, Author, Request, Saved, SkippedPath},
         turn::{self, EndReason, release_pending},
@@ -81,7 +81,7 @@ fn enter_and_leave(context: &Context, id: &str, info: &SessionInfo, session_even
     check_id(id)?;
     check_transcript(info)?;
     prepare(context)?;
-    let worktree = lock_and_follow(context)?;
+    let worktree = Worktree::enter(context, Purpose::Change)?;
     save_unless_turns_are_known(&worktree)?;
     let left = turn::write_after(&worktree, leave(&worktree, id, info, session_event))?;
     condense::complete_ended(&worktree, id)?;

@@ -8,9 +8,9 @@ use serde::Serialize;
 use super::{
     super::session_info::{self, clock, find_or_rebuild, is_elsewhere, unknown},
     super::{
-        Context, author,
+        Context, Worktree, author,
         chain::{carry_forward::base_tree, timeline::live_tips},
-        follow::lock_and_follow,
+        enter::Purpose,
         stats::Stats,
         turn::{self, EndReason},
     },
@@ -185,7 +185,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
             }
         }
     }
-    let worktree = lock_and_follow(context)?;
+    let worktree = Worktree::enter(context, Purpose::Change)?;
     worktree.check_turns()?;
     let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(id)) };
     let (is_here, before) = (session.is_in(repo.worktree_id()), session.to_toml());
@@ -230,7 +230,7 @@ fn record_file(context: &Context, id: &str, before: String) -> Result<()> {
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way and `force` is not set.
 pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     let id = &session_info::whole_id(context, id)?;
-    let worktree = lock_and_follow(context)?;
+    let worktree = Worktree::enter(context, Purpose::Change)?;
     worktree.check_turns()?;
     let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(id)) };
     if session.phase == Phase::Active && !force {

@@ -19,7 +19,7 @@ use super::{
             commit::{self, Draft},
         },
         condense,
-        follow::follow_head,
+        enter::Purpose,
         guard,
         provenance::set_aside,
         salvage::{Look, set_broken_aside},
@@ -115,7 +115,7 @@ pub fn prompt(
         .and_then(|(has_agreed, elsewhere)| {
             let opening = Opening::Prompt(message);
             let begun = retry_on_race(|| {
-                let worktree = save::lock_to_write(context)?;
+                let worktree = Worktree::enter(context, Purpose::Change)?;
                 save_unless_turns_are_known(&worktree)?;
                 let begun = begin(&worktree, id, opening, info);
                 if has_agreed && begun.is_ok() {
@@ -161,7 +161,6 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         tracing::warn!(%error, "cannot complete the record of a commit made during the turn");
     }
     note_stashes(worktree);
-    follow_head(worktree)?;
     add_info(&mut session, info);
     let mut shadow = Shadow::read_for(worktree, Some(id))?;
     let is_broken = matches!(touched_by(worktree, &shadow), Err(error) if error.kind() == Kind::Corrupt);

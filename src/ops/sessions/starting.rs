@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{
     super::session_info::{self, add_info, check_id, clock, find_or_rebuild, prepare, sign_of_life},
     super::session_info::{SessionInfo, check_transcript},
-    super::{Context, Worktree, author, follow::lock_and_follow, turn},
+    super::{Context, Worktree, author, enter::Purpose, turn},
     elsewhere::leave_if_gone,
     events::close_interrupted,
     state::State,
@@ -48,7 +48,7 @@ pub fn start(
         .and_then(|has_agreed| {
             // The session must be able to start although its old process has left another worktree damaged.
             drop(context.emit_failure("session start", leave_if_gone(context, id)));
-            let worktree = lock_and_follow(context)?;
+            let worktree = Worktree::enter(context, Purpose::Change)?;
             worktree.check_turns()?;
             let started = begin(&worktree, id, info)?;
             if has_agreed {

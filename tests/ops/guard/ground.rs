@@ -1,6 +1,6 @@
 //! A repository in which sessions meet.
 
-use super::{BTreeMap, Concurrency, Context, Entry, PathBuf, Turns, Worktree, lock, repo, sessions};
+use super::{BTreeMap, Concurrency, Context, Entry, PathBuf, Purpose, Turns, Worktree, repo, sessions};
 use crate::support::World;
 
 /// A repository with a commit, and one after it.
@@ -45,7 +45,7 @@ impl Ground {
     /// Calls `with` while the lock is held.
     pub(super) fn at<T>(&self, policy: Concurrency, with: impl FnOnce(&Worktree<'_>) -> T) -> T {
         // Another test's child may hold the lock until it has become another program.
-        with(&lock(&self.context(policy)).expect("it is free soon"))
+        with(&Worktree::enter(&self.context(policy), Purpose::ToolBegins).expect("it is free soon"))
     }
 
     /// Makes `session` known, with a turn under way.

@@ -202,7 +202,7 @@ fn jj_may_be_switched_off() {
     ground.jj(&["new", "-m", WORKSPACE_OF_A]);
     let mut context = git_checkpoint::Context::open(&ground.repo()).expect("a repository");
     context.settings.jj = git_checkpoint::settings::Jj::Off;
-    let worktree = git_checkpoint::testing::ops::lock(&context).expect("the lock is free");
+    let worktree = super::Worktree::enter(&context, super::Purpose::ToolBegins).expect("the lock is free");
     let verdict =
         git_checkpoint::testing::ops::guard::before_tool(&worktree, &super::who("b", "1")).expect("it can tell");
     assert_eq!(verdict.decision, Decision::Allow);

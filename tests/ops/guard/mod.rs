@@ -16,9 +16,9 @@ use git_checkpoint::{
             turns::{Entry, Turns},
         },
         ops::{
-            Worktree,
+            Purpose, Worktree,
             guard::{self, Verdict, Who},
-            lock, sessions,
+            sessions,
         },
         repo,
     },

@@ -2,9 +2,8 @@
 //! each one that took work of sessions.
 //!
 //! [`reconcile`] reads from the reflog how HEAD has moved, lets `model::reconcile` plan the effects, and applies them: it makes
-//! records, links commits to them, and carries the rest of the shadows forward to the commits. `follow` calls it for commands
-//! that write. When an agent reports an event, `ops::agents` calls [`try_reconcile`]. Git's hooks call [`before_commit`] and
-//! [`commit_made`].
+//! records, links commits to them, and carries the rest of the shadows forward to the commits. When git's hooks enter, they call
+//! [`before_commit`] and [`commit_made`] instead.
 //!
 //! The hooks only decide when this runs. A commit of a program that runs no hooks gets the same record, but no trailer. Each
 //! effect can be repeated: after a crash, the next command applies what is left.
@@ -13,14 +12,6 @@ use std::collections::BTreeMap;
 
 use gix::ObjectId;
 
-use super::{
-    Context, Worktree, author,
-    chain::carry_forward::Rest,
-    condense::{self, Candidate, Made},
-    known_base::{known_head, note_base},
-    provenance::recorded,
-    rewrite,
-};
 use crate::{
     error::{Kind, Result},
     git::{Repo, patch_id::PatchIds},
@@ -30,6 +21,14 @@ use crate::{
         record::{RecordId, ids_in_message},
         refname::Base,
     },
+    ops::{
+        Context, Worktree, author,
+        chain::carry_forward::Rest,
+        condense::{self, Candidate, Made},
+        known_base::{known_head, note_base},
+        provenance::recorded,
+        rewrite,
+    },
     state::{
         commit_note::{CommitNote, Prepared},
         failpoint,
@@ -37,44 +36,26 @@ use crate::{
 };
 
 /// Condenses the commits that have moved HEAD since the last look: makes a record of the sessions' work that each one took. Links
-/// a commit that repeats recorded work to the record. Under one lock, only the first call does this. Returns where the reflog
-/// ends.
+/// a commit that repeats recorded work to the record. Returns where the reflog ends.
 ///
 /// Never scans the worktree: it looks only at files in which HEAD and the last checkpoint differ. Carries work forward only as
-/// far as the last commit that took work. If HEAD has moved on since, [`follow`](super::follow) carries the work on to HEAD.
+/// far as the last commit that took work. If HEAD has moved on since, `follow` carries the work on to HEAD.
 ///
 /// A program may change files and commit them without our hooks. If no save came in between, the author of these changes is the
 /// committer, or unknown if an agent may have run the program.
-pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
-    if let Some(end) = worktree.reconciled_up_to() {
-        return Ok(*end);
-    }
-    let end = reconcile_with(worktree, None)?;
-    worktree.note_reconciled(end);
-    Ok(end)
-}
-
-/// Does the same as [`reconcile`], but a failure is no error: it only emits an event.
-///
-/// # Errors
-/// If the user interrupts it.
-pub(crate) fn try_reconcile(worktree: &Worktree<'_>) -> Result<()> {
-    let reconciled = reconcile(worktree);
-    if reconciled.is_err() {
-        worktree.check_interrupt()?;
-    }
-    worktree.emit_failure("condense", reconciled.map(drop)).or(Ok(()))
+pub(super) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
+    reconcile_with(worktree, None)
 }
 
 /// Reconciles when a hook of git reports that git has just made the commit at HEAD. Condenses a new or amended commit, or a
 /// resolved cherry-pick, even if it takes no work. So the work on the base of the commit is carried forward to it at once.
-pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
+pub(super) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
 }
 
 /// Reconciles before git prepares a commit, if commits that we have not seen yet may take work. Otherwise, they wait and are
 /// reconciled together with the new commit.
-pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<()> {
+pub(super) fn before_commit(worktree: &Worktree<'_>) -> Result<()> {
     let repo = &worktree.repo;
     let now = (Base::of_head(repo.head()?.id), repo.head_log_end());
     let Some(known) = known_head(worktree).filter(|known| *known != now) else { return Ok(()) };

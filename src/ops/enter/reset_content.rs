@@ -6,15 +6,6 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{
-    Context, Worktree, author,
-    chain::{Shadow, carry_forward::merge, commit::Draft, look_at_all, publish},
-    provenance::{recorded::left_behind, set_aside::take_up},
-    records,
-    session_info::open_turns,
-    share::share,
-    turn::{self, OpenTurn},
-};
 use crate::{
     error::{Error, Result},
     git::{
@@ -27,47 +18,31 @@ use crate::{
         change::{Change, Leaf},
         checkpoint::Origin,
         contributor::Contributor,
-        head_move::{LogEnd, MoveKind},
         refname::Base,
+        uncommitted::TakenBack,
+    },
+    ops::{
+        Context, Worktree,
+        chain::{Shadow, carry_forward::merge, commit::Draft, look_at_all, publish},
+        provenance::set_aside::take_up,
+        records,
+        share::share,
+        turn::{self, OpenTurn},
     },
     state::failpoint,
 };
 
-/// After a reset in the middle of a turn, takes checkpoints of the content that the reset removed from HEAD and left in the
-/// worktree, as `git reset --soft HEAD~1` does. Without these checkpoints, the content would count as work of the turn.
+/// Takes checkpoints of the content of `taken_back`, which resets in the middle of a turn removed from HEAD and left in the
+/// worktree. `known` is where HEAD was at the last look.
 ///
 /// The checkpoints have each file as the removed commit had it, even if the file has changed since, with the older work that the
 /// shadow on HEAD has of it.
-pub(super) fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (Base, Option<LogEnd>)) -> Result<()> {
+pub(super) fn keep_taken_back(worktree: &Worktree<'_>, known: Base, taken_back: &TakenBack) -> Result<()> {
     let repo = &worktree.repo;
-    let (Some(known_id), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
-    if open_turns(worktree)?.is_empty() {
-        return Ok(());
-    }
-    let mut removed_commits = left_behind(repo, Some(head))?;
-    // HEAD may have been at other commits between the last look and the reset. The reflog names the commit at which HEAD was
-    // before each reset.
-    let (moves, _) = repo.head_moves((known, end), head)?;
-    let resets = moves.iter().filter(|moved| moved.kind == MoveKind::Reset);
-    let mut olds: Vec<ObjectId> = resets.filter_map(|moved| moved.from.commit_id()).collect();
-    olds.retain(|old| removed_commits.contains(old));
-    if olds.is_empty() {
-        return Ok(());
-    }
+    let Some(head) = repo.head()?.id else { return Ok(()) };
+    let TakenBack { tips, removed, doubtful, is_after_baselines } = taken_back;
     let mut shadow = Shadow::read(repo)?;
-    let mut doubtful = BTreeSet::new();
-    if author::is_any_silent(worktree)? {
-        // An agent that reports no tools may have made any of the commits since the last look.
-        doubtful.extend(moves.iter().filter(|moved| moved.kind.makes_commit()).map(|moved| moved.to));
-        // One of these commits may have amended the commit at which HEAD was at the last look. Then the reset has removed both.
-        if !doubtful.is_empty() && !removed_commits.contains(&known_id) && !repo.reaches(vec![head], known_id, 0)? {
-            removed_commits.push(known_id);
-            olds.insert(0, known_id);
-        }
-    }
-    // If HEAD is back where it was at the last look, the open turns began before HEAD was at the removed commits, so their
-    // baselines go into the shadow first. Otherwise, `follow_from` adds the baselines after the content of these commits.
-    let begun = if known_id == head {
+    let begun = if *is_after_baselines {
         OpenTurn::add_baselines(worktree, &mut shadow, Contributor::Unknown)?
     } else {
         Vec::new()
@@ -80,9 +55,9 @@ pub(super) fn checkpoint_reset_content(worktree: &Worktree<'_>, (known, end): (B
     // Archived shadows know the author of each line of the work of sessions, so first take up that work from them.
     take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect(), Some(known))?;
     let (expected, taken_up_tree_id, mut written) = (shadow.expected, shadow.last_tree_id(), Vec::new());
-    for old in olds {
+    for &old in tips {
         let trees = (saved.tree_id, taken_up_tree_id, shadow.last_tree_id());
-        let parts = reset_content(repo, trees, (head, old), (&removed_commits, &doubtful), &changes)?;
+        let parts = reset_content(repo, trees, (head, old), (removed, doubtful), &changes)?;
         let mut blobs = NewObjects::new(repo, Target::Loose);
         let parts = saved.with_parts(repo, parts, &changes, &mut blobs)?;
         written.push(blobs.write()?);
