@@ -21,11 +21,11 @@ _git_checkpoint() {
 		last=@$last
 	fi
 	kept=${word%"$last"}
-	local line value about width=0 values=() abouts=() files=
+	local line value about width=0 values=() abouts=() kind=
 	while IFS= read -r line; do
 		value=${line%%$'\t'*} about=${line#*$'\t'}
 		if [[ -z $value ]]; then
-			files=$about
+			kind=$about
 			continue
 		fi
 		value=${value#"$kept"}
@@ -34,8 +34,12 @@ _git_checkpoint() {
 	done < <(command git-checkpoint completions bash -- "${words[@]}" 2>/dev/null)
 	COMPREPLY=("${values[@]}")
 	# Git's own completion adds blanks itself and keeps readline from doing so; undo that. Bash 3 has no compopt.
-	if [[ $files ]]; then
+	if [[ $kind == files ]]; then
 		compopt +o nospace -o default -o filenames 2>/dev/null
+	elif [[ $kind == paths ]]; then
+		# Readline quotes names of files. What ends with a slash is a directory: more follows it.
+		compopt +o nospace +o default +o bashdefault -o filenames 2>/dev/null
+		[[ ${#values[@]} == 1 && ${values[0]} == */ ]] && compopt -o nospace 2>/dev/null
 	else
 		compopt +o nospace +o default +o bashdefault -o nosort 2>/dev/null
 	fi
