@@ -8,12 +8,12 @@ _git-checkpoint() {
 	local line value files brace word=${(Q)PREFIX} at width=0 ret=1
 	local -a directory values abouts shown open open_shown expl
 	# Zsh's completion of git has taken the option -C out of the words.
-	[[ -n ${opt_args[-C]-} ]] && directory=(-C ${(Q)opt_args[-C]})
+	[[ -n ${opt_args[-C]-} ]] && directory=(git -C ${(Q)opt_args[-C]})
 	# For zsh, a brace that is not quoted begins alternatives: it completes the word without the brace, and puts that back itself.
 	if [[ ${words[CURRENT]} == '@{'* && $PREFIX == "@${words[CURRENT]#@?}" ]]; then
 		brace=1 word=${words[CURRENT]}
 	fi
-	for line in ${(f)"$(command git-checkpoint $directory completions zsh -- "${(@Q)words[1,CURRENT-1]}" "$word" 2>/dev/null)"}; do
+	for line in ${(f)"$(command git-checkpoint completions zsh -- $directory "${(@Q)words[1,CURRENT-1]}" "$word" 2>/dev/null)"}; do
 		value=${line%%$'\t'*}
 		if [[ -n $value ]]; then
 			values+=("$value") abouts+=("${line#*$'\t'}")

@@ -49,20 +49,17 @@ pub(super) fn hint(command: &str, typed: &str) -> Option<String> {
 
 /// Returns what to type instead of `typed`, a value that `command` does not take in this place.
 fn value_hint(command: &str, typed: &str) -> Option<String> {
-    let is_value = !typed.is_empty() && !typed.starts_with('-');
-    is_value.then_some(command).and_then(|command| {
-        Some(match command {
-            "save" => format!("a message follows -m: 'git checkpoint save -m {}'", shell_word(typed)),
-            "why" if typed.bytes().all(|byte| byte.is_ascii_digit()) => {
-                format!("the line follows the file after a colon: '<file>:{typed}'")
-            }
-            "undo" | "redo" => format!(
-                "it takes back the last operation; 'git checkpoint restore {}' goes to a checkpoint",
-                shell_word(typed)
-            ),
-            _ => return None,
-        })
-    })
+    let is_number = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
+    match command {
+        _ if typed.starts_with('-') => None,
+        "save" => Some(format!("a message follows -m: 'git checkpoint save -m {}'", shell_word(typed))),
+        "why" if is_number => Some(format!("the line follows the file after a colon: '<file>:{typed}'")),
+        "undo" | "redo" => Some(format!(
+            "it takes back the last operation; 'git checkpoint restore {}' goes to a checkpoint",
+            shell_word(typed)
+        )),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

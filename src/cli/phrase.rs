@@ -83,14 +83,14 @@ pub(super) fn who(origin: &Origin) -> String {
     who
 }
 
-/// Returns the id of a session for a table, cut to a line of `columns` of which `used` are taken; whole if the output is no terminal.
+/// Returns the id of a session for a table, cut to a line of `columns` of which `used` are taken; whole if this is no terminal.
 pub(super) fn session_id(id: &str, columns: Option<usize>, used: usize) -> String {
     let id = printable(id);
     columns.map_or_else(|| id.clone(), |columns| layout::cut(&id, columns.saturating_sub(used)))
 }
 
-/// Returns the name of `turn` of the session `id`, to be typed in a command; on a narrow terminal with only the beginning of the id,
-/// which names the session, too.
+/// Returns the name of `turn` of the session `id`, to be typed in a command. On a narrow terminal, it has only the beginning of
+/// the id, which names the session, too.
 pub(super) fn turn_name(id: &str, turn: &str, columns: Option<usize>) -> String {
     let id = printable(id);
     let id = if layout::is_narrow(columns) { id.chars().take(SHOWN_OF_ID).collect() } else { id };

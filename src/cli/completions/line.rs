@@ -62,7 +62,7 @@ impl Line {
         before_cursor[at + 1..].iter().filter_map(|it| it.to_str()).find(|it| !it.starts_with('-'))
     }
 
-    /// Returns the word before the cursor that may name the checkpoint whose files are meant: the first of `restore` and of `diff`.
+    /// Returns the word before the cursor that may name the checkpoint whose files are meant, after `restore` or `diff`.
     pub(super) fn checkpoint(&self) -> Option<&str> {
         ["restore", "diff"].into_iter().find_map(|command| self.after(command))
     }
@@ -80,8 +80,8 @@ impl Line {
 
 /// Returns true if `shell` may insert `value`, for example the name of a branch that another person chose.
 ///
-/// Bash inserts values without quoting them, so special characters would take effect, except for paths. The other shells quote what
-/// they insert.
+/// Bash inserts values other than paths without quoting them, so special characters would take effect. The other shells quote
+/// what they insert.
 pub(super) fn may_insert(shell: Shell, value: &str, is_path: bool) -> bool {
     !value.is_empty() && super::printable(value) == value && (shell != Shell::Bash || is_path || is_plain(value))
 }

@@ -67,7 +67,7 @@ impl Owners {
         Ok(owners)
     }
 
-    /// Returns the origin of each deletion of `paths` that the shadow of the checkpoint `id` has made after it, also in the archive.
+    /// Returns the origin of each deletion of `paths` after the checkpoint `id` in its shadow, which may be in the archive.
     ///
     /// A commit ends a shadow. If it never had such a file, then nothing after the commit says who deleted the file.
     pub(super) fn of_deletions(
