@@ -21,21 +21,34 @@ _git_checkpoint() {
 		last=@$last
 	fi
 	kept=${word%"$last"}
-	local line value about width=0 values=() abouts=() files=
+	# What the user has quoted by backslashes, as in names with blanks.
+	words[count - 1]=${word//\\/}
+	local line value about width=0 values=() abouts=() kind=
 	while IFS= read -r line; do
 		value=${line%%$'\t'*} about=${line#*$'\t'}
 		if [[ -z $value ]]; then
-			files=$about
+			kind=$about
 			continue
 		fi
 		value=${value#"$kept"}
 		((${#value} > width)) && width=${#value}
 		values+=("$value") abouts+=("$about")
 	done < <(command git-checkpoint completions bash -- "${words[@]}" 2>/dev/null)
+	# Names of files may have any characters. Readline leaves some of them as they are, so quote all here.
+	if [[ $kind == paths ]]; then
+		for at in "${!values[@]}"; do
+			printf -v value %q "${values[at]}"
+			values[at]=$value
+		done
+	fi
 	COMPREPLY=("${values[@]}")
 	# Git's own completion adds blanks itself and keeps readline from doing so; undo that. Bash 3 has no compopt.
-	if [[ $files ]]; then
+	if [[ $kind == files ]]; then
 		compopt +o nospace -o default -o filenames 2>/dev/null
+	elif [[ $kind == paths ]]; then
+		compopt +o nospace +o default +o bashdefault -o nosort 2>/dev/null
+		# What ends with a slash is a directory: more follows it.
+		[[ ${#values[@]} == 1 && ${values[0]} == */ ]] && compopt -o nospace 2>/dev/null
 	else
 		compopt +o nospace +o default +o bashdefault -o nosort 2>/dev/null
 	fi

@@ -4,10 +4,12 @@
 
 function __git_checkpoint_candidates
     for line in (command git-checkpoint completions fish -- (commandline -opc) (commandline -ct) 2>/dev/null)
-        if string match -q \t'*' -- $line
-            __fish_complete_path (commandline -ct)
-        else
-            echo $line
+        switch $line
+            case \tfiles
+                __fish_complete_path (commandline -ct)
+            case \t'*'
+            case '*'
+                echo $line
         end
     end
 end

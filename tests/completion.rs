@@ -29,6 +29,11 @@ const TYPED: &[(&str, &str)] = &[
     ("git checkpoint blame tw", "[checkpoint][blame][two words.txt]"),
     ("git checkpoint restore base -- tw", "[checkpoint][restore][base][--][two words.txt]"),
     ("git -C ../repo checkpoint restore s-1@", "[-C][../repo][checkpoint][restore][s-1@1]"),
+    ("git checkpoint restore s-1@1 src/go", "[checkpoint][restore][s-1@1][src/gone]"),
+    ("git checkpoint diff base @ -- src/go", "[checkpoint][diff][base][@][--][src/gone]"),
+    ("git -C src checkpoint restore s-1@1 go", "[-C][src][checkpoint][restore][s-1@1][gone]"),
+    ("git -C src checkpoint blame ke", "[-C][src][checkpoint][blame][kept]"),
+    ("git checkpoint restore base x", "[checkpoint][restore][base][x$(touch run);y]"),
     ("git-checkpoint restore veri", "[restore][verified]"),
     ("git-checkpoint -C ../repo list --session s", "[-C][../repo][list][--session][s-1]"),
 ];
@@ -83,13 +88,16 @@ fn is_there(world: &World, program: &str) -> bool {
 /// abbreviated id of the latest checkpoint, too.
 fn prepare() -> (World, String) {
     let world = World::new().with_clock();
-    world.sh(r"git init -q -b main; printf '1\n' >'two words.txt'; git add .; git commit -qm first
+    world.sh(
+        r"git init -q -b main; printf '1\n' >'two words.txt'; mkdir src; touch src/gone src/kept 'x$(touch run);y'
+        git add .; git commit -qm first
         git branch topic/one; git branch 'zz;touch${IFS}run'
         git checkpoint session start other; git checkpoint session prompt other -m $(printf 'a\033[31mred')
         git checkpoint session end other
         git checkpoint session start s-1 --agent claude-code; git checkpoint session prompt s-1 -m 'add colours'
         printf '2\n' >'two words.txt'; git checkpoint session stop s-1
-        printf '3\n' >'two words.txt'; git checkpoint save -m 'before: lunch'");
+        rm src/gone x*; printf '3\n' >'two words.txt'; git checkpoint save -m 'before: lunch'",
+    );
     let shadow = world.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/shadow/"]);
     let id = shadow.trim_end().to_owned();
     world.git(&["update-ref", "refs/checkpoints/tags/good", &id]);
@@ -136,10 +144,12 @@ fn a_shell_inserts(#[case] shell: &str, #[case] rc: &str) {
     for (keys, expected) in TYPED {
         let (keys, expected) = (keys.replace("ID", &id[..5]), expected.replace("WHOLE", &id));
         // For zsh, a brace by itself begins alternatives.
-        let keys = if shell == "zsh" { keys.replace('{', "\\{") } else { keys };
-        let found = typed(&world, &mut terminal, &keys);
-        if found != expected {
-            wrong.push(format!("{keys}: {found}, not {expected}"));
+        let quoted = (shell == "zsh" && keys.contains('{')).then(|| keys.replace('{', "\\{"));
+        for keys in [Some(keys), quoted].into_iter().flatten() {
+            let found = typed(&world, &mut terminal, &keys);
+            if found != expected {
+                wrong.push(format!("{keys}: {found}, not {expected}"));
+            }
         }
     }
     // Bash would insert the name as it is, and run what is in it.
@@ -164,6 +174,24 @@ fn a_shell_lists(#[case] shell: &str, #[case] rc: &str) {
     terminal.press("\u{15}git checkpoint prompts \t\t");
     let shown = terminal.wait_for("red");
     assert!(shown.contains(r"a\u{1b}[31mred"), "{shown:?}");
+}
+
+/// A turn and its last checkpoint have one description. They have a line each all the same, and the newest is the first.
+#[test]
+fn zsh_keeps_the_order() {
+    let (world, id) = prepare();
+    let Some(mut terminal) = start(&world, "zsh", ZSH) else { return };
+    terminal.press("git checkpoint restore \t");
+    let shown = terminal.wait_for("topic/one");
+    let lines: Vec<&str> = shown.lines().filter(|line| line.contains("  -- ")).map(str::trim_start).collect();
+    let at = |name: &str| lines.iter().position(|line| line.contains(name)).unwrap_or_else(|| panic!("{shown}"));
+    assert!(at(&id) < at("s-1@1") && at("s-1@1") < at("verified"), "{shown}");
+    assert!(
+        !lines.iter().any(|line| line.split("  -- ").next().is_some_and(|names| names.contains("  s-1@1"))),
+        "{shown}"
+    );
+    terminal.press("\u{15}");
+    assert_eq!(typed(&world, &mut terminal, "git checkpoint restore \t"), format!("[checkpoint][restore][{id}]"));
 }
 
 /// Returns what fish completes `line` with.

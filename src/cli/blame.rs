@@ -2,10 +2,17 @@
 
 use std::ffi::OsString;
 
-use super::{Exit, attribution, call::Call, layout, output::printable, phrase};
+use super::{
+    Exit, attribution,
+    call::Call,
+    from_root::{self, Form},
+    layout,
+    output::printable,
+    phrase,
+};
 use crate::{
     error::Result,
-    model::{attribution::kind::Kind, moment, session::SHOWN_OF_ID},
+    model::{attribution::kind::Kind, moment},
     ops::{
         attribution::Who,
         blame::{self, Blame, BlamedLines},
@@ -38,9 +45,10 @@ pub(super) struct BlameCommand {
 impl BlameCommand {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
-        let path = Call::paths(&context.repo, &[self.file])?.pop().unwrap_or_default();
+        let path = Call::paths(&context.repo, std::slice::from_ref(&self.file))?.pop().unwrap_or_default();
         let options = blame::Options { path, rev: self.rev, ranges: self.ranges, ignores_whitespace: self.whitespace };
-        let found = blame::blame(&context, &options)?;
+        let found = blame::blame(&context, &options)
+            .map_err(|error| from_root::with_hint(error, &context, &[self.file], options.rev.as_deref(), Form::Path))?;
         if self.json {
             call.out.json(&found)?;
         } else if self.porcelain {
@@ -63,11 +71,10 @@ impl BlameCommand {
 const LEAST_NAME: usize = 12;
 
 fn print(found: &Blame, hash: gix::hash::Kind, call: &mut Call) -> Result<()> {
-    let names: Vec<String> = found.lines.iter().map(name).collect();
     let columns = call.out.columns();
     // The lines themselves are never cut, as in git.
     let most = columns.map_or(usize::MAX, |columns| (columns / 4).max(LEAST_NAME));
-    let names: Vec<String> = names.iter().map(|name| layout::cut(name, most)).collect();
+    let names: Vec<String> = found.lines.iter().map(|lines| name(lines, most)).collect();
     let width = names.iter().map(|name| layout::width(name)).max().unwrap_or(0);
     let digits = found.lines.last().map_or(1, |last| last.end.to_string().len());
     let ids: Vec<String> = found.lines.iter().map(|lines| id(lines, hash, call)).collect();
@@ -93,18 +100,26 @@ fn id(lines: &BlamedLines, hash: gix::hash::Kind, call: &Call) -> String {
     lines.commit.map_or_else(|| "0".repeat(call.names.digits(hash)), |commit| call.names.id(&commit))
 }
 
-/// Returns the agent with session and turn, or the commit's author.
-fn name(lines: &BlamedLines) -> String {
+/// Returns the agent with session and turn, or the commit's author, in at most `columns`.
+fn name(lines: &BlamedLines, columns: usize) -> String {
     let Who { owner, session, turn, agent, .. } = &lines.who;
     if !matches!(owner, Kind::Agent | Kind::Mixed) {
-        return printable(&lines.author);
+        return layout::cut(&printable(&lines.author), columns);
     }
-    let mut name = printable(agent.as_deref().unwrap_or("agent"));
-    if let Some(session) = session {
-        name.push_str(&format!(" {}", printable(session).chars().take(SHOWN_OF_ID).collect::<String>()));
-    }
-    name.push_str(&turn.map_or_else(String::new, |turn| format!(" t{turn}")));
-    name
+    let agent = printable(agent.as_deref().unwrap_or("agent"));
+    let turn = turn.map_or_else(String::new, |turn| format!(" t{turn}"));
+    let session = session.as_deref().map_or_else(String::new, |session| format!(" {}", printable(session)));
+    agent_name(&agent, &session, &turn, columns)
+}
+
+/// The least columns of the id of a session, with the blank before it: fewer say nothing.
+const LEAST_ID: usize = 8;
+
+/// Returns the three parts in at most `columns`: the id of the session gives way first, as a turn and an agent say more.
+fn agent_name(agent: &str, session: &str, turn: &str, columns: usize) -> String {
+    let room = columns.saturating_sub(layout::width(agent) + layout::width(turn));
+    let session = if layout::width(session) > room && room < LEAST_ID { "" } else { session };
+    layout::cut(&format!("{agent}{}{turn}", layout::cut(session, room)), columns)
 }
 
 /// In the style of git's porcelain format: a header for each group, its fields, and the lines after tabs.
@@ -137,4 +152,18 @@ fn print_porcelain(lines: &BlamedLines, no_commit: &str, call: &mut Call) -> Res
         call.out.text("\n")?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::all_fits(40, "claude-code 0196b1f2-aaaa t12")]
+    #[case::the_id_gives_way(26, "claude-code 0196b1f... t12")]
+    #[case::no_room_for_an_id(20, "claude-code t12")]
+    #[case::no_room(12, "claude-co...")]
+    fn names_fit_their_column(#[case] columns: usize, #[case] expected: &str) {
+        assert_eq!(agent_name("claude-code", " 0196b1f2-aaaa", " t12", columns), expected);
+    }
 }

@@ -243,7 +243,7 @@ fn canonical_inside(root: &[u8], bytes: &[u8]) -> Option<BString> {
 }
 
 /// Removes `.` and `..` from `path`; none if it leaves the root.
-fn normalize(path: &[u8]) -> Option<BString> {
+pub(super) fn normalize(path: &[u8]) -> Option<BString> {
     let mut parts: Vec<&[u8]> = Vec::new();
     for part in path.split_str("/") {
         match part {

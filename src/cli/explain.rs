@@ -127,7 +127,7 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
             sessions => format!(" ({})", sessions.iter().map(printable).collect::<Vec<_>>().join(", ")),
         };
         let letter = call.out.paint(phrase::BOLD, &file.status.to_string());
-        let path = phrase::quoted(&file.path);
+        let path = call.names.path(&file.path);
         let room = width(call).saturating_sub(layout::width(&who) + 3).max(LEAST_PATH);
         call.out.line(&format!("{letter}  {}{who}", phrase::shortened(&path, room)))?;
     }

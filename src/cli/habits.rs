@@ -1,5 +1,7 @@
 //! What people type who know git: other names of commands and options, and what to type here.
 
+use crate::model::path_text::shell_word;
+
 /// The command (empty: none), what is typed, and what to type instead.
 const HABITS: &[(&str, &[&str], &str)] = &[
     ("", &["help"], "'git checkpoint <command> -h' is short, 'git checkpoint man <command>' is the manual"),
@@ -16,6 +18,12 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         "'git checkpoint reset' sets the checkpoints of this worktree aside, 'git checkpoint prune' drops old ones",
     ),
     ("list", &["--oneline"], "each checkpoint has one line already"),
+    ("list", &["-p", "--patch"], "'git checkpoint show -p <checkpoint>' shows the lines that one has changed"),
+    (
+        "restore",
+        &["--last", "--latest"],
+        "'@{0}' names the latest checkpoint; 'git checkpoint undo' goes back to before a restore",
+    ),
     (
         "restore",
         &["--source", "-s"],
@@ -32,8 +40,26 @@ pub(super) fn hint(command: &str, typed: &str) -> Option<String> {
     if command == "list" && is_count {
         return Some(format!("use '-n {}'", &typed[1..]));
     }
+    if let Some(hint) = value_hint(command, typed) {
+        return Some(hint);
+    }
     let found = HABITS.iter().find(|(of, words, _)| *of == command && words.contains(&typed));
     found.map(|(_, _, instead)| (*instead).to_owned())
+}
+
+/// Returns what to type instead of `typed`, a value that `command` does not take in this place.
+fn value_hint(command: &str, typed: &str) -> Option<String> {
+    let is_number = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
+    match command {
+        _ if typed.starts_with('-') => None,
+        "save" => Some(format!("a message follows -m: 'git checkpoint save -m {}'", shell_word(typed))),
+        "why" if is_number => Some(format!("the line follows the file after a colon: '<file>:{typed}'")),
+        "undo" | "redo" => Some(format!(
+            "it takes back the last operation; 'git checkpoint restore {}' goes to a checkpoint",
+            shell_word(typed)
+        )),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -45,6 +71,11 @@ mod tests {
     #[case::option("restore", "--source", Some("the checkpoint comes first"))]
     #[case::of_another_command("list", "--source", None)]
     #[case::count("list", "-3", Some("use '-n 3'"))]
+    #[case::message("save", "a b", Some("a message follows -m: 'git checkpoint save -m 'a b''"))]
+    #[case::option_of_save("save", "--frobnicate", None)]
+    #[case::line("why", "3", Some("the line follows the file after a colon: '<file>:3'"))]
+    #[case::no_line("why", "x", None)]
+    #[case::checkpoint("undo", "@{1}", Some("it takes back the last operation; 'git checkpoint restore '@{1}''"))]
     #[case::no_count("list", "-", None)]
     #[case::unknown("", "frobnicate", None)]
     fn what_to_type_instead(#[case] command: &str, #[case] typed: &str, #[case] expected: Option<&str>) {

@@ -2,13 +2,21 @@
 
 use std::ffi::OsString;
 
-use super::{Exit, call::Call, date, layout, output::printable, phrase};
+use super::{
+    Exit,
+    call::Call,
+    date,
+    from_root::{self, Form},
+    layout,
+    output::printable,
+    phrase,
+};
 use crate::{
     error::{Error, Result},
     model::moment,
     ops::{
         Context,
-        history::{self, Commit, Entry, ListOptions, Target},
+        history::{self, Commit, Entry, ListOptions},
     },
 };
 
@@ -71,6 +79,7 @@ impl List {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let is_json = self.json;
+        let typed = [self.named_paths.clone(), self.paths.clone()].concat();
         let options = self.options(&context)?;
         let is_filtered = options.session.is_some()
             || options.agent.is_some()
@@ -103,7 +112,8 @@ impl List {
         if found == 0 && broken.is_empty() && !is_json && !wants_none {
             let (what, hint) = if is_filtered { NO_MATCH } else { nothing };
             call.out.note(what)?;
-            call.out.hint(hint);
+            let from_root = from_root::hint(&context, &typed, None, Form::Pathspec);
+            call.out.hint(from_root.as_deref().unwrap_or(hint));
         }
         Ok(if found == 0 && is_filtered { Exit::No } else { Exit::Done })
     }
@@ -144,10 +154,8 @@ fn line(entry: &Entry, now: i64, call: &Call) -> String {
     let folded = if entry.restored.is_some() { 0 } else { entry.folded };
     let marks = marks(entry.start, entry.verified, &entry.tags, folded);
     let marks = if marks.is_empty() { String::new() } else { format!(" [{}]", marks.join(", ")) };
-    let (who, subject) = match &entry.restored {
-        Some(target) => ("you".to_owned(), restored(target, call)),
-        None => (phrase::who(&checkpoint.origin), printable(&checkpoint.subject)),
-    };
+    let who = if entry.restored.is_some() { "you".to_owned() } else { phrase::who(&checkpoint.origin) };
+    let subject = printable(&entry.called);
     let number = entry.number.map_or_else(String::new, |number| format!("{:<6} ", format!("@{{{number}}}")));
     let columns = call.out.columns();
     let who = match columns.map(who_columns) {
@@ -187,16 +195,6 @@ pub(super) fn date_column((seconds, offset): (i64, i32), now: i64, call: &Call) 
         None => moment::iso(seconds, offset),
         columns if layout::is_narrow(columns) => format!("{:<4}", date::brief(seconds, now)),
         Some(_) => format!("{:<14}", date::relative(seconds, now)),
-    }
-}
-
-/// Says what a restore put back.
-fn restored(target: &Target, call: &Call) -> String {
-    let id = call.names.id(&target.id);
-    match &target.subject[..] {
-        _ if target.is_undo => format!("undid a restore ({id})"),
-        "" => format!("restored {id}"),
-        subject => format!("restored '{}' ({id})", printable(subject)),
     }
 }
 

@@ -22,6 +22,7 @@ mod events;
 mod exit;
 mod explain;
 mod external;
+mod from_root;
 mod globals;
 mod habits;
 mod hook;

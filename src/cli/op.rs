@@ -3,7 +3,7 @@
 use super::{
     Exit,
     call::Call,
-    date,
+    date, layout, list,
     output::printable,
     phrase,
     restore::{Format, RESTORED, UNDONE},
@@ -156,13 +156,11 @@ pub(super) fn print_log(
 /// Returns the line of an operation: `@{0}  0a1b2c3d  2 minutes ago  git checkpoint reset`.
 fn line(number: usize, operation: &Listed, now: i64, call: &Call) -> String {
     let number = format!("{:<6}", format!("@{{{number}}}"));
-    let id = call.out.paint(phrase::ID, &call.names.id(&operation.id));
-    let date = if call.out.is_terminal() {
-        format!("{:<14}", date::relative(operation.seconds, now))
-    } else {
-        operation.time.clone()
+    let id = call.names.id(&operation.id);
+    let date = match call.out.columns() {
+        Some(_) => list::date_column((operation.seconds, 0), now, call),
+        None => operation.time.clone(),
     };
-    let date = call.out.paint(phrase::DIM, &date);
     let mut words = printable(&operation.command);
     // What a command did before its own task has the command line of the command.
     if ["save", "follow", "repair"].contains(&operation.kind.as_str())
@@ -173,10 +171,11 @@ fn line(number: usize, operation: &Listed, now: i64, call: &Call) -> String {
     if let Some(of) = &operation.of {
         words.push_str(&format!(" ({})", printable(of)));
     }
-    if operation.undone_by.is_some() {
-        words.push_str(&call.out.paint(phrase::DIM, " [undone]"));
-    }
-    format!("{number}  {id}  {date}  {words}")
+    let undone = if operation.undone_by.is_some() { " [undone]" } else { "" };
+    let used = number.len() + id.len() + layout::width(&date) + 6 + undone.len();
+    let words = call.out.fit(&words, used);
+    let (id, date) = (call.out.paint(phrase::ID, &id), call.out.paint(phrase::DIM, &date));
+    format!("{number}  {id}  {date}  {words}{}", call.out.paint(phrase::DIM, undone))
 }
 
 impl GoBack {

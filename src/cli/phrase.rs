@@ -78,17 +78,23 @@ pub(super) fn wrapped(start: &str, parts: &[String], indent: usize, columns: usi
 pub(super) fn who(origin: &Origin) -> String {
     let mut who = printable(origin.agent.as_deref().unwrap_or(origin.contributor.as_str()));
     if let Some(session) = &origin.session {
-        let session: String = printable(session).chars().take(SHOWN_OF_ID).collect();
-        who.push_str(&format!(" {session}"));
+        who.push_str(&format!(" {}", printable(session)));
     }
     who
 }
 
-/// Returns the id of a session for a list on a terminal of `columns`. If they are few, returns only the beginning, which names
-/// the session, too.
-pub(super) fn session_id(id: &str, columns: Option<usize>) -> String {
+/// Returns the id of a session for a table, cut to a line of `columns` of which `used` are taken; whole if this is no terminal.
+pub(super) fn session_id(id: &str, columns: Option<usize>, used: usize) -> String {
     let id = printable(id);
-    if layout::is_narrow(columns) { id.chars().take(SHOWN_OF_ID).collect() } else { id }
+    columns.map_or_else(|| id.clone(), |columns| layout::cut(&id, columns.saturating_sub(used)))
+}
+
+/// Returns the name of `turn` of the session `id`, to be typed in a command. On a narrow terminal, it has only the beginning of
+/// the id, which names the session, too.
+pub(super) fn turn_name(id: &str, turn: &str, columns: Option<usize>) -> String {
+    let id = printable(id);
+    let id = if layout::is_narrow(columns) { id.chars().take(SHOWN_OF_ID).collect() } else { id };
+    format!("{id}@{}", printable(turn))
 }
 
 /// Returns all that is known of who took `checkpoint`.
@@ -191,9 +197,19 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_abbreviated_and_never_raw() {
+    fn a_session_is_never_raw() {
         let session = Some("0196b1f2-aaaa-7bbb-8ccc-0123456789ab".into());
         let origin = Origin { agent: Some("a\x1b[31m".into()), session, ..Origin::default() };
-        assert_eq!(who(&origin), "a\\u{1b}[31m 0196b1f2-aaaa-7bbb");
+        assert_eq!(who(&origin), "a\\u{1b}[31m 0196b1f2-aaaa-7bbb-8ccc-0123456789ab");
+    }
+
+    #[test]
+    fn the_id_of_a_session_is_whole_or_looks_cut() {
+        let id = "0196b1f2-aaaa-7bbb-8ccc-0123456789ab";
+        assert_eq!(session_id(id, None, 17), id);
+        assert_eq!(session_id(id, Some(60), 17), id);
+        assert_eq!(session_id(id, Some(40), 20), "0196b1f2-aaaa-7bb...");
+        assert_eq!(turn_name(id, "2", Some(60)), "0196b1f2-aaaa-7bbb@2");
+        assert_eq!(turn_name(id, "2", Some(100)), format!("{id}@2"));
     }
 }

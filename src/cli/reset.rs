@@ -111,7 +111,7 @@ impl Reset {
             let count = phrase::count(shadow.checkpoints, "checkpoint");
             let middle = format!("{}  {count:<14}", printable(&shadow.worktree));
             let used = tip.len() + layout::width(&date) + layout::width(&middle) + 6;
-            let subject = call.out.fit(&printable(&shadow.subject), used);
+            let subject = call.out.fit(&printable(&shadow.called), used);
             let (tip, date) = (call.out.paint(phrase::ID, &tip), call.out.paint(phrase::DIM, &date));
             call.out.line(&format!("{tip}  {date}  {middle}  {subject}"))?;
         }

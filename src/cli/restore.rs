@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use super::{
     Exit,
     call::{Call, with_target_hint},
+    from_root::{self, Form},
     output::printable,
     phrase,
 };
@@ -12,7 +13,10 @@ use crate::{
     error::{Error, Kind, Result},
     git::Repo,
     model::verdict::Why,
-    ops::restore::{self, ChosenHunks, NotOffered, Restored},
+    ops::{
+        Context,
+        restore::{self, ChosenHunks, NotOffered, Restored},
+    },
 };
 
 /// Put back what a checkpoint holds
@@ -79,9 +83,10 @@ impl Restore {
         } else {
             (call.writing_context()?, None)
         };
+        let typed = self.pathspecs;
         let mut options = restore::RestoreOptions {
             target: self.target.unwrap_or_default(),
-            pathspecs: Call::pathspecs(&context.repo, &self.pathspecs)?,
+            pathspecs: Call::pathspecs(&context.repo, &typed)?,
             before: self.before,
             all: self.all || self.patch,
             chosen: None,
@@ -92,7 +97,7 @@ impl Restore {
         };
         if let Some(asking) = asking {
             let chosen = restore::choose::choose_hunks(&context, &options, asking.ends());
-            let chosen = chosen.map_err(|error| with_target_hint(error, "restore", &options.target))?;
+            let chosen = chosen.map_err(|error| with_hint(error, &context, &options, &typed))?;
             call.interrupt.listen()?;
             drop(asking);
             print_not_offered(&chosen, call)?;
@@ -105,7 +110,7 @@ impl Restore {
         let restored = restore::restore(&context, &options);
         let restored = restored.map_err(|error| match &options.chosen {
             Some(chosen) => with_patch_hint(error, &call.names.id(&chosen.target())),
-            None => with_target_hint(error, "restore", &options.target),
+            None => with_hint(error, &context, &options, &typed),
         })?;
         drop(progress);
         let exit = self.format.print(&restored, &restored, RESTORED, call)?;
@@ -115,6 +120,15 @@ impl Restore {
         }
         Ok(exit)
     }
+}
+
+/// Returns `error`, with a hint at what to type instead of the target or of the pathspecs that the user `typed`.
+fn with_hint(error: Error, context: &Context, options: &restore::RestoreOptions, typed: &[OsString]) -> Error {
+    let error = with_target_hint(error, "restore", &options.target);
+    if error.hint().is_some() {
+        return error;
+    }
+    from_root::with_hint(error, context, typed, Some(&options.target), Form::Pathspec)
 }
 
 /// Prints which paths git did not ask for, and how to restore them.

@@ -8,7 +8,13 @@ use std::{
 
 use bstr::BString;
 
-use super::{Exit, call::Call, output::printable, phrase};
+use super::{
+    Exit,
+    call::Call,
+    from_root::{self, Form},
+    output::printable,
+    phrase,
+};
 use crate::{
     error::{Context as _, Kind, Result},
     git::Repo,
@@ -73,7 +79,10 @@ impl Save {
             force: self.force,
         };
         let progress = call.progress("saving");
-        let saved = save::save(&context, &options)?;
+        let saved = save::save(&context, &options).map_err(|error| match &self.paths {
+            Some(typed) => from_root::with_hint(error, &context, typed, None, Form::Path),
+            None => error,
+        })?;
         drop(progress);
         if self.json {
             call.out.json(&saved)?;

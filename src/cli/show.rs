@@ -125,7 +125,7 @@ fn print_head(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
     if let Some(note) = &checkpoint.origin.note {
         call.out.line(&format!("Note:     {}", printable(note)))?;
     }
-    print_message(&checkpoint.subject, &checkpoint.body, call)
+    print_message(&shown.called, &checkpoint.body, call)
 }
 
 /// Prints `changes`, which lead from `from` to `to`: the paths, or in `shape` the lines.
@@ -148,8 +148,11 @@ fn print_changes(
     for Change { path, old_path, status, .. } in changes {
         let letter = call.out.paint(phrase::BOLD, &status.letter().to_string());
         match old_path {
-            Some(old_path) => call.out.line(&format!("{letter}  {} -> {}", printable(old_path), printable(path)))?,
-            None => call.out.line(&format!("{letter}  {}", printable(path)))?,
+            Some(old_path) => {
+                let (old_path, path) = (call.names.path(old_path), call.names.path(path));
+                call.out.line(&format!("{letter}  {old_path} -> {path}"))?;
+            }
+            None => call.out.line(&format!("{letter}  {}", call.names.path(path)))?,
         }
     }
     Ok(())
@@ -168,7 +171,7 @@ fn print_manifest(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
         call.out.line("\nSaved unfiltered, because a filter failed:")?;
     }
     for file in &manifest.unfiltered {
-        let (path, filter) = (printable(&file.path), printable(&file.filter));
+        let (path, filter) = (call.names.path(&file.path), printable(&file.filter));
         call.out.line(&format!("    {path} (filter '{filter}': {})", printable(&file.reason)))?;
     }
     if !manifest.skipped.is_empty() {
@@ -177,7 +180,7 @@ fn print_manifest(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
     for skipped in &manifest.skipped {
         call.out.line(&format!(
             "    {}",
-            phrase::skipped(&printable(&skipped.path), skipped.reason.as_str(), skipped.size)
+            phrase::skipped(&call.names.path(&skipped.path), skipped.reason.as_str(), skipped.size)
         ))?;
     }
     if !manifest.nested.is_empty() {
@@ -186,7 +189,7 @@ fn print_manifest(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
     for nested in &manifest.nested {
         let head = nested.head.map_or_else(|| "no commit".to_owned(), |id| call.names.id(&id));
         let dirty = if nested.dirty == Some(true) { ", with changes" } else { "" };
-        call.out.line(&format!("    {} ({head}{dirty})", printable(&nested.path)))?;
+        call.out.line(&format!("    {} ({head}{dirty})", call.names.path(&nested.path)))?;
     }
     let mut unmerged: Vec<_> = manifest.unmerged.iter().map(|entry| &entry.path).collect();
     unmerged.dedup();
@@ -194,7 +197,7 @@ fn print_manifest(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
         call.out.line("\nUnmerged:")?;
     }
     for path in unmerged {
-        call.out.line(&format!("    {}", printable(path)))?;
+        call.out.line(&format!("    {}", call.names.path(path)))?;
     }
     Ok(())
 }

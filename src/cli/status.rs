@@ -184,7 +184,9 @@ fn print_sessions(sessions: &[SessionStatus], call: &mut Call) -> Result<()> {
     for session in sessions {
         let state = phrase::session_state(session.phase, session.life);
         let state = call.out.paint(phrase::MARK, &format!("{state:<15}"));
-        let mut parts = vec![call.out.paint(phrase::ID, &phrase::session_id(&session.id, call.out.columns()))];
+        let mut parts = vec![
+            call.out.paint(phrase::ID, &phrase::session_id(&session.id, call.out.columns(), layout::TAB + STATE + 1)),
+        ];
         parts.extend(session.agent.as_ref().map(printable));
         parts.extend(session.model.as_ref().map(printable));
         parts.extend(session.turn.map(|turn| format!("turn {turn}")));

@@ -134,6 +134,8 @@ fn in_gits_words(report: &str, habit: Option<&str>) -> String {
         }
         match (line.trim_start().strip_prefix("tip: "), line.strip_prefix("Usage: ")) {
             (Some(_), _) if has_habit => {}
+            // An option that does not exist is a mistake, not a value.
+            (Some(tip), _) if tip.starts_with("to pass '-") => {}
             (Some(tip), _) => text.push_str(&format!("hint: {tip}\n")),
             (_, Some(usage)) => {
                 if let Some(habit) = habit.take() {

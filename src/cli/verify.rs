@@ -61,8 +61,9 @@ impl Verify {
             call.out.json(verified)?;
             return Ok(Exit::Done);
         }
-        let id = call.out.paint(phrase::ID, &call.names.id(&verified.id));
-        let line = format!("{verb}{id} {}", printable(&verified.subject));
+        let id = call.names.id(&verified.id);
+        let called = call.out.fit(&printable(&verified.called), verb.len() + id.len() + 1);
+        let line = format!("{verb}{} {called}", call.out.paint(phrase::ID, &id));
         // The requested output is printed even with --quiet.
         let printed = if verb.is_empty() { call.out.line(&line) } else { call.out.note(&line) };
         printed.map(|()| Exit::Done)

@@ -2,7 +2,13 @@
 
 use std::ffi::OsString;
 
-use super::{Exit, call::Call, output::printable, phrase};
+use super::{
+    Exit,
+    call::Call,
+    from_root::{self, Form},
+    output::printable,
+    phrase,
+};
 use crate::{
     error::{Error, Result},
     model::attribution::kind::Kind,
@@ -32,8 +38,10 @@ impl WhyCommand {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let (file, line) = place(&self.place)?;
-        let path = Call::paths(&context.repo, &[file])?.pop().unwrap_or_default();
-        let found = why::why(&context, path, line, self.rev)?;
+        let path = Call::paths(&context.repo, std::slice::from_ref(&file))?.pop().unwrap_or_default();
+        let rev = self.rev.clone();
+        let found = why::why(&context, path, line, self.rev)
+            .map_err(|error| from_root::with_hint(error, &context, &[file], rev.as_deref(), Form::Path))?;
         if self.json {
             call.out.json(&found)?;
             return Ok(Exit::Done);

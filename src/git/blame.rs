@@ -65,11 +65,16 @@ impl Repo {
         arguments.push(std::ffi::OsString::from_vec(question.path.to_vec()));
         let output = self.try_git(&arguments, None)?;
         if !output.status.success() {
-            let said = output.stderr.trim().to_str_lossy().into_owned();
-            return Err(refused(said.strip_prefix("fatal: ").unwrap_or(&said), question.ranges));
+            return Err(refused(&without_words(&output.stderr.trim().to_str_lossy()), question.ranges));
         }
         parse(&output.stdout).ok_or_else(|| Error::internal("cannot read what 'git blame' prints"))
     }
+}
+
+/// Returns what git has `said` without the words that its lines begin with, which the report of the error has, too.
+fn without_words(said: &str) -> String {
+    let plain = |line| ["fatal: ", "error: "].iter().find_map(|word| str::strip_prefix(line, word)).unwrap_or(line);
+    said.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the error for git's message `said`, with a hint. For a malformed range, git only prints its usage.

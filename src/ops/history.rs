@@ -10,10 +10,11 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 pub(super) use self::entry::serialize_checkpoint;
-pub use self::entry::{Commit, Entry, Target};
+pub use self::entry::{Commit, Entry};
 pub use super::show::{Shown, ShownCheckpoint, ShownCommit, show};
 use super::{
     Context,
+    called::called,
     chain::{
         changes,
         timeline::{self, Timeline},
@@ -232,9 +233,22 @@ impl<'r> Filter<'r> {
             paths = self.options.with_paths.then(|| changed.into_iter().map(|change| change.path).collect());
         }
         let Marked { tags, verified, start } = marks.of(checkpoint.id);
-        let restored = restored(&checkpoint.origin).map(|id| fold::target(self.repo, id));
+        let restored = restored(&checkpoint.origin);
+        let called = called(self.repo, &checkpoint);
         let (number, commits, folded) = (None, Vec::new(), 0);
-        Ok(Some(Entry { checkpoint, number, restored, commits, paths, tags, verified, start, archived, folded }))
+        Ok(Some(Entry {
+            checkpoint,
+            number,
+            called,
+            restored,
+            commits,
+            paths,
+            tags,
+            verified,
+            start,
+            archived,
+            folded,
+        }))
     }
 
     fn passes(&self, checkpoint: &Checkpoint) -> bool {

@@ -9,6 +9,7 @@ use gix::ObjectId;
 
 use super::{
     Context,
+    called::called,
     chain::{
         shadows,
         timeline::{self, Timeline},
@@ -86,7 +87,7 @@ pub(crate) fn find(context: &Context, text: &str) -> Result<Found> {
         Some(Selector::Tag(name)) => tag(repo, &name)?,
         None => return Err(no_match(text)),
     };
-    let id = found.map_or_else(|| repo.find_commit(text)?.ok_or_else(|| no_match(text)), Ok)?;
+    let id = found.map_or_else(|| repo.find_commit(text)?.ok_or_else(|| no_match_or_session(context, text)), Ok)?;
     let origin = repo.find_checkpoint(id).ok().flatten().map(|checkpoint| checkpoint.origin);
     // What a restore has put back is the user's.
     let session = origin.filter(|origin| restored(origin).is_none()).and_then(|origin| origin.session);
@@ -166,6 +167,17 @@ fn no_match(text: &str) -> Error {
     Error::user(format!("no checkpoint matches '{text}'")).with_hint(LIST)
 }
 
+/// Returns that `text` names no checkpoint, with the hint that it names a session if it does.
+fn no_match_or_session(context: &Context, text: &str) -> Error {
+    let error = no_match(text);
+    match session_info::find(context, text) {
+        Ok(Some(_)) => error.with_hint(format!(
+            "'{text}' is a session: '{text}@<turn>' names the state after a turn, 'git checkpoint prompts {text}' lists them"
+        )),
+        Ok(None) | Err(_) => error,
+    }
+}
+
 fn not_a_checkpoint(text: &str) -> Error {
     Error::user(format!("'{text}' is not a checkpoint")).with_hint(LIST)
 }
@@ -239,7 +251,7 @@ fn prefix(repo: &Repo, hex: &str) -> Result<Option<ObjectId>> {
 fn ambiguous(repo: &Repo, hex: &str, candidates: &[Checkpoint]) -> Error {
     let mut hint = "the candidates are:".to_owned();
     for candidate in candidates.iter().take(LISTED) {
-        hint.push_str(&format!("\n  {} {}", repo.short_id(&candidate.id), candidate.subject));
+        hint.push_str(&format!("\n  {} {}", repo.short_id(&candidate.id), called(repo, candidate)));
     }
     if candidates.len() > LISTED {
         hint.push_str(&format!("\n  and {} more", candidates.len() - LISTED));

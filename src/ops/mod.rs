@@ -39,6 +39,7 @@ pub mod verify;
 pub(crate) mod why;
 
 mod author;
+mod called;
 mod chain;
 mod closing;
 mod condense;

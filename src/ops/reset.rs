@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{
     Context, Worktree,
+    called::called,
     chain::{
         archive::{archive_name, count, emit_reset, to_archive},
         shadows::{self, Live},
@@ -99,6 +100,9 @@ pub struct Archived {
     pub tip: ObjectId,
     /// The subject of that checkpoint.
     pub subject: String,
+    /// What it is called for people.
+    #[serde(skip)]
+    pub called: String,
     /// Its base commit.
     pub base: Option<Base>,
     /// The worktree it belongs to.
@@ -240,12 +244,14 @@ pub fn list_archived(context: &Context) -> Result<Vec<Archived>> {
 fn archived(repo: &Repo, tip: Tip) -> Result<Archived> {
     let checkpoint = repo.find_checkpoint(tip.id)?;
     let seconds = refname::archived_at(&tip.name).unwrap_or_default();
+    let called = checkpoint.as_ref().map(|it| called(repo, it)).unwrap_or_default();
     let (subject, base, worktree) = checkpoint.map(|it| (it.subject, Some(it.base), it.worktree)).unwrap_or_default();
     Ok(Archived {
         name: short(&tip.name).to_owned(),
         time: moment::iso(seconds, 0),
         seconds,
         subject,
+        called,
         base,
         worktree,
         checkpoints: count(repo, tip.id),

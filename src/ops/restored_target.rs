@@ -16,9 +16,19 @@ const BEFORE_UNDO: &str = "before undo of a restore";
 /// Returns the subject of the checkpoint before a restore of `target`, or before an undo.
 pub(crate) fn subject_before(target: Option<ObjectId>) -> String {
     match target {
-        Some(id) => format!("{BEFORE_RESTORE}{}", id_text::stored(&id)),
+        Some(id) => before(&id_text::stored(&id)),
         None => BEFORE_UNDO.to_owned(),
     }
+}
+
+/// Returns how the checkpoint before a restore of `id`, as it is abbreviated, is called.
+pub(crate) fn before(id: &str) -> String {
+    format!("{BEFORE_RESTORE}{id}")
+}
+
+/// Returns the first digits of the target if `subject` is that of a checkpoint before a restore.
+pub(crate) fn target_before(subject: &str) -> Option<&str> {
+    subject.strip_prefix(BEFORE_RESTORE).filter(|hex| hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// Returns true if `subject` is that of a checkpoint before a restore or an undo.

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use super::{
     Context,
+    called::called,
     chain::{self, timeline},
     history::{self, Marked, Marks},
     lookup,
@@ -39,6 +40,8 @@ pub enum Shown {
 pub struct ShownCheckpoint {
     /// The checkpoint.
     pub checkpoint: Checkpoint,
+    /// What it is called for people: its message, or what a restore has put back.
+    pub called: String,
     /// Its changes from the checkpoint (or base) before it, with renames.
     pub changes: Vec<Change>,
     /// Its side data: skipped paths, nested repositories, unmerged entries.
@@ -79,7 +82,19 @@ fn show_checkpoint(repo: &Repo, checkpoint: Checkpoint) -> Result<ShownCheckpoin
     let Marked { tags, verified, start } = Marks::read(repo, false)?.of(checkpoint.id);
     let archived = timeline::archived_tips(repo, None)?.iter().any(|tip| tip.id == checkpoint.id);
     let (manifest, has_staged_tree) = (side.manifest, side.index_tree_id.is_some());
-    Ok(ShownCheckpoint { checkpoint, changes, manifest, has_staged_tree, tags, verified, start, archived, broken })
+    let called = called(repo, &checkpoint);
+    Ok(ShownCheckpoint {
+        checkpoint,
+        called,
+        changes,
+        manifest,
+        has_staged_tree,
+        tags,
+        verified,
+        start,
+        archived,
+        broken,
+    })
 }
 
 impl Serialize for ShownCheckpoint {

@@ -9,7 +9,7 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::provenance::replay;
+use super::{provenance::replay, restored_target::restored};
 use crate::{
     error::{Kind, Result},
     git::Repo,
@@ -122,27 +122,34 @@ impl Stats {
         let paths: BTreeSet<BString> = changes.into_iter().map(|change| change.path).collect();
         let source = checkpoint.origin.carried.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
         let Some(source) = source else {
-            self.count(checkpoint.origin, checkpoint.seconds, paths.iter());
+            let is_own = restored(&checkpoint.origin).is_none();
+            self.count(checkpoint.origin, checkpoint.seconds, is_own, paths.iter());
             return Ok(());
         };
         // A carried-forward checkpoint counts for the sessions whose work it carries.
         for step in replay::steps(repo, &source, &|path| paths.contains(path))?.into_iter().rev() {
             let paths = step.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
-            self.count(step.origin, source.seconds, paths.flatten());
+            let is_own = restored(&step.origin).is_none();
+            self.count(step.origin, source.seconds, is_own, paths.flatten());
         }
         Ok(())
     }
 
-    fn count<'p>(&mut self, origin: Origin, seconds: i64, paths: impl Iterator<Item = &'p BString>) {
+    /// Counts one checkpoint at `paths`. What a person has restored is the session's work, too, but no checkpoint of its own.
+    fn count<'p>(&mut self, origin: Origin, seconds: i64, is_own: bool, paths: impl Iterator<Item = &'p BString>) {
         let Some(id) = origin.session else { return };
-        let paths = paths.map(key);
-        if let Some(session) = self.sessions.iter_mut().find(|session| session.id == id) {
-            session.checkpoints += 1;
-            session.paths.extend(paths);
-        } else {
-            let (agent, model, turn, paths) = (origin.agent, origin.model, origin.turn, paths.collect());
-            self.sessions.push(Part { id, agent, model, turn, checkpoints: 1, last_seen: seconds, paths });
+        let at = self.sessions.iter().position(|session| session.id == id).unwrap_or_else(|| {
+            self.sessions.push(Part { id, ..Part::default() });
+            self.sessions.len() - 1
+        });
+        let session = &mut self.sessions[at];
+        session.paths.extend(paths.map(key));
+        // The latest one comes first.
+        if is_own && session.checkpoints == 0 {
+            (session.agent, session.model, session.turn) = (origin.agent, origin.model, origin.turn);
+            session.last_seen = seconds;
         }
+        session.checkpoints += usize::from(is_own);
     }
 
     /// Adds the cached statistics of the checkpoints below those counted here.
@@ -155,6 +162,10 @@ impl Stats {
         for session in &earlier.sessions {
             match self.sessions.iter_mut().find(|later| later.id == session.id) {
                 Some(later) => {
+                    if later.checkpoints == 0 {
+                        (later.agent, later.model) = (session.agent.clone(), session.model.clone());
+                        (later.turn, later.last_seen) = (session.turn, session.last_seen);
+                    }
                     later.checkpoints += session.checkpoints;
                     later.paths.extend(session.paths.iter().cloned());
                 }

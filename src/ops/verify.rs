@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{
     Context, Worktree,
+    called::called,
     enter::Purpose,
     lookup,
     start::start,
@@ -29,6 +30,9 @@ pub struct Verified {
     pub previous: Option<ObjectId>,
     /// Its subject.
     pub subject: String,
+    /// What it is called for people.
+    #[serde(skip)]
+    pub called: String,
     /// When it was taken, in ISO 8601.
     pub time: String,
     /// True if no checkpoint is marked, and this is the start: the state before the first change of an agent.
@@ -93,12 +97,14 @@ fn describe_start(context: &Context, id: ObjectId) -> Result<Verified> {
     let message = repo.message_of(id)?;
     let subject = message.lines().next().unwrap_or_default().to_owned();
     let seconds = repo.parent_and_time(id)?.map_or(0, |(_, seconds)| seconds);
-    Ok(Verified { version: 1, id, previous: None, subject, time: moment::iso(seconds, 0), start: true })
+    let called = subject.clone();
+    Ok(Verified { version: 1, id, previous: None, subject, called, time: moment::iso(seconds, 0), start: true })
 }
 
 fn describe(context: &Context, id: ObjectId) -> Result<Verified> {
     let checkpoint = lookup::checkpoint(context, id)?;
     lookup::refuse_without_files(&context.repo, id)?;
     let time = moment::iso(checkpoint.seconds, checkpoint.offset);
-    Ok(Verified { version: 1, id, previous: None, subject: checkpoint.subject, time, start: false })
+    let called = called(&context.repo, &checkpoint);
+    Ok(Verified { version: 1, id, previous: None, subject: checkpoint.subject, called, time, start: false })
 }

@@ -18,6 +18,7 @@ mod doctor;
 mod doctor_objects;
 mod environment;
 mod events;
+mod everyday;
 mod growth;
 mod guard;
 mod history;

@@ -12,7 +12,12 @@ use clap::ValueEnum;
 pub(super) use patch::visible;
 pub(super) use text::style;
 
-use super::{Exit, call::Call, output::printable};
+use super::{
+    Exit,
+    call::Call,
+    from_root::{self, Form},
+    output::printable,
+};
 use crate::{
     config::Policy,
     error::{Error, Result},
@@ -100,6 +105,12 @@ impl AttributionCommand {
             call.out.warning(&printable(trouble));
         }
         self.print(&found, &context, call)?;
+        if found.files.is_empty()
+            && !self.json
+            && let Some(hint) = from_root::hint(&context, &self.paths, None, Form::Pathspec)
+        {
+            call.out.hint(&hint);
+        }
         if !self.json && !self.porcelain && !found.missing_records.is_empty() && found.troubles.is_empty() {
             call.out.hint(FETCH);
         }

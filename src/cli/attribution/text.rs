@@ -276,8 +276,8 @@ fn print_rows(files: &[&FileLines], call: &mut Call) -> Result<()> {
     let names: Vec<String> = files
         .iter()
         .map(|file| match &file.old_path {
-            Some(old) => format!("{} => {}", phrase::quoted(old), phrase::quoted(&file.path)),
-            None => phrase::quoted(&file.path),
+            Some(old) => format!("{} => {}", call.names.path(old), call.names.path(&file.path)),
+            None => call.names.path(&file.path),
         })
         .collect();
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);

@@ -38,7 +38,7 @@ impl Candidate {
 }
 
 /// Returns the context of the repository of the current directory, even if settings are invalid.
-fn context() -> Option<Context> {
+pub(super) fn context() -> Option<Context> {
     let repo = Repo::open_from_environment(Path::new(".")).ok()?;
     let settings = config::load_lenient(&settings::sources(Some(&repo))).settings;
     Some(Context::new(repo, settings))
@@ -63,11 +63,11 @@ fn id(entry: &Entry, typed: &str, abbreviation: &Abbreviation) -> Option<String>
 
 fn about(entry: &Entry, now: i64) -> String {
     let checkpoint = &entry.checkpoint;
-    format!("{}  {}", date::relative(checkpoint.seconds, now), checkpoint.subject)
+    format!("{}  {}", date::relative(checkpoint.seconds, now), entry.called)
 }
 
-/// Returns the names of states of the worktree that begin with `typed`: after `@`, the numbers of checkpoints; else keywords,
-/// ids, turns, tags and revisions.
+/// Returns the names of states of the worktree that begin with `typed`: after `@`, the numbers of checkpoints; else ids,
+/// turns, tags, keywords and revisions.
 pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
     let Some(context) = context() else { return Vec::new() };
     let (now, abbreviation) = (date::now(), context.repo.abbreviation());
@@ -108,7 +108,7 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
         Candidate::new("base", "the commit that HEAD is at"),
     ];
     let words = words.into_iter().filter(|it| it.value.starts_with(typed)).collect();
-    [words, ids, turns, tags, revisions_of(&context.repo, typed, MOST_OF_SEVERAL)].concat()
+    [ids, turns, tags, words, revisions_of(&context.repo, typed, MOST_OF_SEVERAL)].concat()
 }
 
 /// Returns the latest checkpoints of archived shadows.

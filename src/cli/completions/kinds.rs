@@ -10,10 +10,18 @@ use clap_complete::{ArgValueCompleter, CompletionCandidate};
 use super::{
     candidates::{self, Candidate},
     line::Line,
+    paths,
 };
 
 /// Asks the shell to complete names of files.
 pub(super) const FILES: &str = "files";
+/// How the id of a candidate begins that is the name of a file.
+const PATH: &str = "path:";
+
+/// Returns true if the candidate with this `id` is the name of a file.
+pub(super) fn is_path(id: Option<&String>) -> bool {
+    id.is_some_and(|id| id.starts_with(PATH))
+}
 
 /// What an argument stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +126,11 @@ pub(super) fn with_candidates(command: Command, line: &Arc<Line>) -> Command {
 fn complete(kind: Kind, typed: &OsStr, line: &Line) -> Vec<CompletionCandidate> {
     let is_option = typed.as_encoded_bytes().starts_with(b"-");
     if kind == Kind::File && !is_option {
+        let known = typed.to_str().and_then(|typed| paths::candidates(typed, line));
+        if let Some(known) = known {
+            let candidate = |path: String| CompletionCandidate::new(&path).id(Some(format!("{PATH}{path}")));
+            return known.into_iter().map(candidate).collect();
+        }
         return vec![CompletionCandidate::new(FILES).id(Some(FILES.to_owned()))];
     }
     let found = typed.to_str().filter(|_| !is_option).map(|typed| kind.candidates(typed, line)).unwrap_or_default();

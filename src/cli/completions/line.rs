@@ -62,6 +62,16 @@ impl Line {
         before_cursor[at + 1..].iter().filter_map(|it| it.to_str()).find(|it| !it.starts_with('-'))
     }
 
+    /// Returns the word before the cursor that may name the checkpoint whose files are meant, after `restore` or `diff`.
+    pub(super) fn checkpoint(&self) -> Option<&str> {
+        ["restore", "diff"].into_iter().find_map(|command| self.after(command))
+    }
+
+    /// Returns true if the shell cannot know the files: they are in another directory than its own.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        !self.directories.is_empty()
+    }
+
     /// Changes to the directories of the options `-C`; returns false if one of them does not exist.
     pub(super) fn enter(&self) -> bool {
         self.directories.iter().all(|directory| std::env::set_current_dir(directory).is_ok())
@@ -70,9 +80,10 @@ impl Line {
 
 /// Returns true if `shell` may insert `value`, for example the name of a branch that another person chose.
 ///
-/// Bash inserts values without quoting them, so special characters would take effect. The other shells quote what they insert.
-pub(super) fn may_insert(shell: Shell, value: &str) -> bool {
-    !value.is_empty() && super::printable(value) == value && (shell != Shell::Bash || is_plain(value))
+/// Bash inserts values other than paths without quoting them, so special characters would take effect. The other shells quote
+/// what they insert.
+pub(super) fn may_insert(shell: Shell, value: &str, is_path: bool) -> bool {
+    !value.is_empty() && super::printable(value) == value && (shell != Shell::Bash || is_path || is_plain(value))
 }
 
 /// Returns true if bash expands nothing in `value`, such as a home directory or braces. Braces as in `@{1}` are safe.
@@ -143,7 +154,7 @@ mod tests {
     #[case::bidirectional("a\u{202e}b", false, false)]
     #[case::empty("", false, false)]
     fn what_may_be_inserted(#[case] value: &str, #[case] in_bash: bool, #[case] in_fish: bool) {
-        assert_eq!((may_insert(Shell::Bash, value), may_insert(Shell::Fish, value)), (in_bash, in_fish));
+        assert_eq!((may_insert(Shell::Bash, value, false), may_insert(Shell::Fish, value, false)), (in_bash, in_fish));
     }
 
     #[test]
@@ -152,5 +163,16 @@ mod tests {
         assert_eq!(line.after("set"), Some("jj"));
         let line = Line { directories: Vec::new(), words: ["x", "set", "j"].map(Into::into).to_vec() };
         assert_eq!(line.after("set"), None);
+    }
+
+    #[rstest::rstest]
+    #[case::restore("restore|s1@1|a", Some("s1@1"))]
+    #[case::options("restore|--all|s1@1|--|a", Some("s1@1"))]
+    #[case::diff("diff|s1@1|@|--|a", Some("s1@1"))]
+    #[case::the_checkpoint_itself("restore|s1", None)]
+    #[case::another_command("blame|a|b", None)]
+    fn the_checkpoint_of_the_line(#[case] words: &str, #[case] expected: Option<&str>) {
+        let words = ["git-checkpoint"].into_iter().chain(words.split('|')).map(Into::into).collect();
+        assert_eq!(Line { directories: Vec::new(), words }.checkpoint(), expected);
     }
 }

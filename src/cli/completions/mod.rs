@@ -3,21 +3,28 @@
 //! - `line`: the command line that is being completed, and which candidates a shell may insert.
 //! - `kinds`: the kind of candidates of each argument.
 //! - `candidates`: the candidates of each kind, from the repository, the settings and the manual.
+//! - `paths`: names of files that the shell cannot know.
 
 mod candidates;
 mod kinds;
 mod line;
+mod paths;
 
 use std::{collections::HashSet, ffi::OsString, sync::Arc};
 
 use clap_complete::{Shell, engine};
 
-use self::{kinds::FILES, line::Line};
+use self::{
+    kinds::{FILES, is_path},
+    line::Line,
+};
 use super::{Exit, call::Call, output::printable};
 use crate::error::Result;
 
 /// The line that asks the shell to complete names of files itself.
 const COMPLETE_FILES: &str = "\tfiles\n";
+/// The line that says that the candidates are names of files, maybe of some that are not there any more.
+const ARE_PATHS: &str = "\tpaths\n";
 
 /// Print the completion script of a shell
 ///
@@ -64,6 +71,7 @@ fn answer(shell: Shell, words: &[OsString], command: clap::Command) -> String {
     let line = Arc::new(line);
     let mut command = kinds::with_candidates(command, &line);
     let found = engine::complete(&mut command, line.words.clone(), line.words.len() - 1, None).unwrap_or_default();
+    let are_paths = found.iter().any(|candidate| is_path(candidate.get_id()));
     let has_files = found.iter().any(|candidate| candidate.get_id().is_some_and(|id| id == FILES));
     // A tag may have the name of a branch. Of two such lines, bash would insert the name and the beginning of the descriptions.
     let mut seen = HashSet::new();
@@ -71,11 +79,11 @@ fn answer(shell: Shell, words: &[OsString], command: clap::Command) -> String {
         .iter()
         .filter(|candidate| candidate.get_id().is_none_or(|id| id != FILES))
         .filter_map(|candidate| Some((candidate.get_value().to_str()?, candidate.get_help())))
-        .filter(|(value, _)| line::may_insert(shell, value) && seen.insert(*value))
+        .filter(|(value, _)| line::may_insert(shell, value, are_paths) && seen.insert(*value))
         .collect();
     // Options are listed only if there is no other candidate, or if the word begins with a dash.
     let is_wanted = |value: &str| line.current().starts_with('-') || !value.starts_with('-');
-    let has_wanted = has_files || named.iter().any(|(value, _)| is_wanted(value));
+    let has_wanted = has_files || are_paths || named.iter().any(|(value, _)| is_wanted(value));
     let mut text = String::new();
     for (value, help) in named.into_iter().filter(|(value, _)| !has_wanted || is_wanted(value)) {
         let help = help.map(ToString::to_string).unwrap_or_default();
@@ -83,6 +91,8 @@ fn answer(shell: Shell, words: &[OsString], command: clap::Command) -> String {
     }
     if has_files {
         text.push_str(COMPLETE_FILES);
+    } else if are_paths && !line.current().starts_with('-') {
+        text.push_str(ARE_PATHS);
     }
     text
 }

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use super::{
     Exit,
     call::{Call, with_target_hint},
+    from_root::{self, Form},
     phrase,
 };
 use crate::{
@@ -131,6 +132,11 @@ impl Diff {
         }
         call.start_pager(&context)?;
         print(&comparison, shape, self.nul, call)?;
+        if comparison.files.is_empty()
+            && let Some(hint) = from_root::hint(&context, &self.paths, None, Form::Pathspec)
+        {
+            call.out.hint(&hint);
+        }
         Ok(Exit::Done)
     }
 

@@ -164,8 +164,8 @@ impl Prompt {
         };
         let info = self.about.info(self.on_multisession)?;
         let context = call.writing_context()?;
-        let prompted =
-            sessions::prompt(&context, &self.id, message.as_deref(), &info, &mut |question| ask(question, call))?;
+        let id = sessions::named(&context, &self.id)?;
+        let prompted = sessions::prompt(&context, &id, message.as_deref(), &info, &mut |question| ask(question, call))?;
         if let Some(elsewhere) = &prompted.elsewhere {
             warn_of(elsewhere, call);
         }
@@ -174,6 +174,7 @@ impl Prompt {
         } else {
             save::warn_of_skipped(&prompted.skipped, call);
             save::warn_of_filters(&prompted.unfiltered, call);
+            say_which(&prompted, &self.id, call)?;
             print_prompted(&prompted, call)?;
         }
         Ok(Exit::Done)
@@ -202,6 +203,17 @@ fn read_message(file: &OsString) -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// Says which session has the prompt if that is not plain from what the user `typed`: a new one, or one by another name.
+fn say_which(prompted: &Prompted, typed: &str, call: &mut Call) -> Result<()> {
+    let id = &prompted.session.id;
+    if prompted.begins {
+        call.out.note(&format!("session {} begins", printable(id)))?;
+    } else if id != typed {
+        call.out.note(&format!("session {}", printable(id)))?;
+    }
+    Ok(())
+}
+
 fn print_prompted(prompted: &Prompted, call: &mut Call) -> Result<()> {
     let what = match prompted.reason {
         Reason::NoShadow => "the first checkpoint begins a shadow".to_owned(),
@@ -227,8 +239,8 @@ impl Leave {
     pub(super) fn run(self, is_end: bool, call: &mut Call) -> Result<Exit> {
         let info = self.about.info(None)?;
         let context = call.writing_context()?;
-        let stopped =
-            if is_end { sessions::end(&context, &self.id, &info)? } else { sessions::stop(&context, &self.id, &info)? };
+        let id = sessions::named(&context, &self.id)?;
+        let stopped = if is_end { sessions::end(&context, &id, &info)? } else { sessions::stop(&context, &id, &info)? };
         if self.json {
             call.out.json(&stopped)?;
             return Ok(Exit::Done);

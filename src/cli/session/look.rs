@@ -71,7 +71,7 @@ fn print_summary(session: &Listed, call: &mut Call) -> Result<()> {
     let words = phrase::session_state(state.phase, session.life);
     let words = call.out.paint(phrase::MARK, &format!("{words:<15}"));
     let columns = call.out.columns().unwrap_or(usize::MAX);
-    let mut parts = vec![call.out.paint(phrase::ID, &phrase::session_id(&state.id, call.out.columns()))];
+    let mut parts = vec![call.out.paint(phrase::ID, &phrase::session_id(&state.id, call.out.columns(), STATE + 1))];
     parts.extend(state.agent.as_ref().map(printable));
     parts.push(format!("turn {}", state.turn));
     if session.checkpoints > 0 {
@@ -107,7 +107,7 @@ impl Named {
             let mut prompts = shown.prompts.iter().filter(|prompt| prompt.turn == turn.turn).peekable();
             let name = turn.name.clone().unwrap_or_else(|| format!("turn {}", turn.turn));
             let name = match name.rsplit_once('@') {
-                Some((id, turn)) => format!("{}@{}", phrase::session_id(id, call.out.columns()), printable(turn)),
+                Some((id, turn)) => phrase::turn_name(id, turn, call.out.columns()),
                 None => printable(&name),
             };
             let used = layout::width(&name);
@@ -123,7 +123,7 @@ impl Named {
                 call.out.line(&format!("{name}  {date}  {text}"))?;
             }
             for path in &turn.files {
-                call.out.line(&format!("\t{}", phrase::quoted(path)))?;
+                call.out.line(&format!("\t{}", call.names.path(path)))?;
             }
         }
         Ok(Exit::Done)

@@ -5,7 +5,7 @@ mod steps;
 
 use std::io::IsTerminal as _;
 
-use super::{Exit, call::Call};
+use super::{Exit, call::Call, layout};
 use crate::error::Result;
 use shell::Shell;
 use steps::{REPOSITORY, STEPS, Step};
@@ -35,7 +35,8 @@ impl Tour {
         let shell = Shell::new()?;
         shell.prepare(REPOSITORY)?;
         let commands = STEPS.iter().filter(|step| matches!(step, Step::Run(_))).count();
-        call.out.line("Enter runs the command that is shown. You may type another one, or q to quit.")?;
+        let greeting = "Enter runs the command that is shown. You may type another one, or q to quit.";
+        folded(greeting, width(call)).iter().try_for_each(|line| call.out.line(line))?;
         let (mut chapter, mut command) = (0, 0);
         for step in STEPS {
             match step {
@@ -44,9 +45,9 @@ impl Tour {
                     let heading = call.out.paint(anstyle::Style::new().bold(), &format!("{chapter}. {title}"));
                     call.out.line(&format!("\n{heading}"))?;
                 }
-                Step::Say(text) => call.out.line(&format!("\n{text}"))?,
+                Step::Say(text) => say(text, call)?,
                 Step::Happens { what, script } => {
-                    call.out.line(&format!("\n{what}"))?;
+                    say(what, call)?;
                     shell.prepare(script)?;
                 }
                 Step::Run(line) => {
@@ -60,6 +61,43 @@ impl Tour {
         }
         Ok(Exit::Done)
     }
+}
+
+/// The most columns of a text, and those outside a terminal.
+const WIDEST: usize = 72;
+
+fn width(call: &Call) -> usize {
+    call.out.columns().unwrap_or(WIDEST).min(WIDEST)
+}
+
+/// Prints an explanation after an empty line.
+fn say(text: &str, call: &mut Call) -> Result<()> {
+    call.out.line("")?;
+    folded(text, width(call)).iter().try_for_each(|line| call.out.line(line))
+}
+
+/// Returns `text` in lines of at most `columns`, broken between words only. Lines that begin with a blank are a table, and stay.
+fn folded(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut paragraph = String::new();
+    let end = |paragraph: &mut String, lines: &mut Vec<String>| {
+        if !paragraph.is_empty() {
+            lines.extend(layout::wrap(&std::mem::take(paragraph), columns, 0));
+        }
+    };
+    for line in text.lines() {
+        if line.is_empty() || line.starts_with(' ') {
+            end(&mut paragraph, &mut lines);
+            lines.push(line.to_owned());
+            continue;
+        }
+        if !paragraph.is_empty() {
+            paragraph.push(' ');
+        }
+        paragraph.push_str(line);
+    }
+    end(&mut paragraph, &mut lines);
+    lines
 }
 
 /// Shows `command` until the user runs it, and runs what the user types instead; returns false if the user quits.
@@ -100,6 +138,14 @@ fn answer<'line>(typed: &'line str, command: &str) -> Answer<'line> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[rstest::rstest]
+    #[case::narrow("one two\nthree", 8, &["one two", "three"])]
+    #[case::wide("one two\nthree", 20, &["one two three"])]
+    #[case::a_table("one\n\n  git x  two\nfour\nfive", 9, &["one", "", "  git x  two", "four five"])]
+    fn texts_are_folded(#[case] text: &str, #[case] columns: usize, #[case] expected: &[&str]) {
+        assert_eq!(folded(text, columns), expected);
+    }
 
     #[rstest::rstest]
     #[case("\n", Answer::Go)]

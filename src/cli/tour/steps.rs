@@ -5,7 +5,7 @@
 pub(super) enum Step {
     /// A new chapter begins.
     Chapter(&'static str),
-    /// An explanation, in lines of at most 60 columns.
+    /// An explanation: paragraphs, which are folded at the width of the terminal, and tables, whose lines begin with a blank.
     Say(&'static str),
     /// Something happens in the story: `what` describes it, `script` does it.
     Happens { what: &'static str, script: &'static str },

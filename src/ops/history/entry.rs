@@ -14,8 +14,10 @@ pub struct Entry {
     pub checkpoint: Checkpoint,
     /// The `n` of `@{n}`, which names it; none if those of all worktrees are listed.
     pub number: Option<usize>,
-    /// What a restore put back, if that is what it holds.
-    pub restored: Option<Target>,
+    /// What it is called for people: its message, or what a restore has put back.
+    pub called: String,
+    /// The checkpoint, or another commit, that a restore put back, if that is what it holds.
+    pub restored: Option<ObjectId>,
     /// The commits that HEAD was at after it and before the entry above, newest first, if they were asked for.
     pub commits: Vec<Commit>,
     /// The paths it changed, if they were asked for.
@@ -41,17 +43,6 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// What a restore put back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// The checkpoint, or another commit.
-    pub id: ObjectId,
-    /// The first line of its message; empty if it is gone.
-    pub subject: String,
-    /// True if it was taken before another restore, which an undo has reversed.
-    pub is_undo: bool,
-}
-
 impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
@@ -65,7 +56,7 @@ impl Serialize for Entry {
         map.serialize_entry("archived", &self.archived)?;
         map.serialize_entry("folded", &self.folded)?;
         map.serialize_entry("number", &self.number)?;
-        map.serialize_entry("restored", &self.restored.as_ref().map(|target| target.id.to_string()))?;
+        map.serialize_entry("restored", &self.restored.as_ref().map(ToString::to_string))?;
         map.end()
     }
 }

@@ -1,8 +1,6 @@
 //! Decides which checkpoints are one entry of a list.
 
-use gix::ObjectId;
-
-use super::entry::{Entry, Target};
+use super::entry::Entry;
 use crate::{git::Repo, model::checkpoint::Checkpoint, ops::restored_target};
 
 /// An entry, and the earliest checkpoint that it represents.
@@ -59,11 +57,4 @@ impl Group {
         }
         self.earliest = entry.checkpoint;
     }
-}
-
-/// Returns what a restore of `id` put back.
-pub(super) fn target(repo: &Repo, id: ObjectId) -> Target {
-    let subject = repo.message_of(id).ok().and_then(|message| message.lines().next().map(ToOwned::to_owned));
-    let subject = subject.unwrap_or_default();
-    Target { id, is_undo: restored_target::is_before_restore(&subject), subject }
 }

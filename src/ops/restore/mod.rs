@@ -17,6 +17,7 @@ mod installed;
 mod leftover;
 mod look;
 mod moved;
+mod owners;
 mod restored;
 mod resume;
 mod scope;
@@ -90,7 +91,7 @@ fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restore
 fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
     let (target, session) = read_target(context, options)?;
-    let takes_all = takes_all(options);
+    let takes_tree = options.all && options.pathspecs.is_empty() && options.chosen.is_none();
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session.as_deref());
     let consider = |sight: Sight<'_>| planned(sight)?.has_work(sight.repo);
     let before_options = BeforeOptions {
@@ -114,7 +115,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
-        other_base: target.base().filter(|base| takes_all && Some(*base) != before.snapshot.base()),
+        other_base: target.base().filter(|base| takes_tree && Some(*base) != before.snapshot.base()),
         is_resumed: false,
         reverses: None,
         back: None,

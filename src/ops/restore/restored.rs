@@ -45,7 +45,7 @@ pub struct Restored {
     /// Paths left alone because only commits have changed them since.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub committed: Vec<BString>,
-    /// The commit that the checkpoint stands on, if that is not the worktree's and its files are restored too.
+    /// The commit that the checkpoint stands on, if that is not the worktree's and all its files are restored too.
     pub other_base: Option<Base>,
     /// True if the exact bytes of the checkpoint are lost, so that what was written may differ from them where git sees no
     /// difference, as in line endings.

@@ -1,24 +1,20 @@
 //! Decides which steps a restore may take: by pathspecs, by the authors of changes, and by the paths that it must not touch.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    rc::Rc,
-};
+use std::collections::{BTreeSet, HashMap};
 
 use bstr::{BStr, BString, ByteSlice as _};
-use gix::ObjectId;
 
 use super::{
-    super::restored_target::restored,
     installed,
+    owners::Owners,
     snapshot::{Snapshot, all_paths},
 };
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Error, Result},
     git::{Repo, checkout_names::is_valid_path, ignore::Excludes, pathspec::Pathspec, stat_cache::StatCache},
     model::{
         change::Mode,
-        checkpoint::{Checkpoint, Origin},
+        checkpoint::Origin,
         contributor::Contributor,
         manifest::Part,
         step::Step,
@@ -194,6 +190,9 @@ impl Scene<'_> {
         // Content of a commit belongs to no session. On another base, though, that commit may be later work: then only
         // content counts that the session's own checkpoints had at the target.
         let then = if self.pre.base() == self.target.first_commit() { None } else { Some(paths(self.target)?) };
+        let is_gone = |step: &&Step| step.before.is_none() && !now.contains_key(&step.path);
+        let gone = steps.iter().filter(is_gone).map(|step| step.path.clone()).filter(|_| then.is_some());
+        let deletions = Owners::of_deletions(self.repo, self.target.id, gone.collect())?;
         let mut foreign = HashMap::new();
         for step in steps {
             let why = match now.get(&step.path) {
@@ -201,7 +200,7 @@ impl Scene<'_> {
                 None => match &then {
                     None => None,
                     Some(then) if then.get(&step.path).is_some_and(|origin| is_of(origin, session)) => None,
-                    Some(_) => Some(Why::Unknown),
+                    Some(_) => deletions.get(&step.path).map_or(Some(Why::Unknown), |it| why_foreign(it, session)),
                 },
             };
             foreign.extend(why.map(|why| (step.path.clone(), why)));
@@ -253,78 +252,6 @@ fn why_foreign(origin: &Origin, session: &str) -> Option<Why> {
         (None, Contributor::Agent) => Some(Why::Agent),
         (None, Contributor::Unknown) => Some(Why::Unknown),
     }
-}
-
-/// Finds who made the content that paths have in a checkpoint.
-struct Owners;
-
-impl Owners {
-    /// Returns the origin of each path's content in the checkpoint `id`; none for content of the base commit.
-    ///
-    /// Content that a restore put back keeps its first origin.
-    fn of(repo: &Repo, id: ObjectId, paths: BTreeSet<BString>) -> Result<HashMap<BString, Origin>> {
-        let mut owners = HashMap::new();
-        // Deeper entries come first; each path is in one entry only.
-        let mut work = BTreeMap::from([(0usize, (id, paths, None::<Rc<Origin>>))]);
-        while let Some((depth, (id, mut paths, restorer))) = work.pop_last() {
-            if paths.is_empty() || id.is_null() {
-                continue;
-            }
-            let read = || match repo.checkpoint(id)? {
-                Some(checkpoint) => changed_paths(repo, &checkpoint).map(|changed| Some((checkpoint, changed))),
-                None => Ok(None),
-            };
-            let (checkpoint, changed) = match (read(), restorer.clone()) {
-                (Ok(Some(read)), _) => read,
-                // A commit that is no checkpoint is a base, which belongs to no session.
-                (Ok(None), _) => continue,
-                // The restored checkpoint may have been damaged since; the checkpoint after the restore names the same session.
-                (Err(error), Some(restorer)) if error.kind() == Kind::Corrupt => {
-                    owners.extend(paths.into_iter().map(|path| (path, Origin::clone(&restorer))));
-                    continue;
-                }
-                // Without its base, it is unknown what a checkpoint changed.
-                (Err(error), None) if error.kind() == Kind::Corrupt && has_lost_base(repo, id) => {
-                    owners.extend(paths.into_iter().map(|path| (path, Origin::default())));
-                    continue;
-                }
-                (Err(error), _) => return Err(error),
-            };
-            let mine: BTreeSet<BString> = changed.into_iter().filter_map(|path| paths.take(&path)).collect();
-            if checkpoint.base.commit_id() != Some(checkpoint.before_id()) {
-                work.insert(depth, (checkpoint.before_id(), paths, restorer));
-            }
-            // The restored checkpoint may have been pruned since: then the checkpoint after the restore counts as well.
-            let target = restored(&checkpoint.origin).filter(|target| repo.is_commit(*target).unwrap_or(false));
-            match target {
-                Some(target) => drop(work.insert(depth + 1, (target, mine, Some(Rc::new(checkpoint.origin))))),
-                None => owners.extend(mine.into_iter().map(|path| (path, checkpoint.origin.clone()))),
-            }
-        }
-        Ok(owners)
-    }
-}
-
-fn has_lost_base(repo: &Repo, id: ObjectId) -> bool {
-    let base = repo.checkpoint(id).ok().flatten().and_then(|checkpoint| checkpoint.base.commit_id());
-    base.is_some_and(|base| repo.is_commit_lost(base).unwrap_or(false))
-}
-
-/// Returns the paths whose bytes `checkpoint` changed.
-fn changed_paths(repo: &Repo, checkpoint: &Checkpoint) -> Result<BTreeSet<BString>> {
-    let parent_tree = repo.tree_of_commit(checkpoint.before_id())?;
-    let changes = repo.diff_trees(parent_tree, checkpoint.tree_id)?;
-    let mut paths: BTreeSet<BString> = changes.into_iter().map(|change| change.path).collect();
-    let parent_side = repo.checkpoint(checkpoint.before_id())?.and_then(|parent| parent.side_id);
-    if checkpoint.side_id != parent_side {
-        let raw = |side: Option<ObjectId>| {
-            let side = side.map(|side| repo.read_side(side)).transpose()?;
-            Ok::<_, Error>(side.and_then(|side| side.raw_tree_id).unwrap_or_else(|| repo.empty_tree_id()))
-        };
-        let changes = repo.diff_trees(raw(parent_side)?, raw(checkpoint.side_id)?)?;
-        paths.extend(changes.into_iter().map(|change| change.path));
-    }
-    Ok(paths)
 }
 
 /// Returns the directories that `path` is in, outermost first.

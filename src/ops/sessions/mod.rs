@@ -13,6 +13,7 @@ mod state;
 mod turns;
 mod warning;
 
+pub(crate) use super::session_info::named;
 pub use super::session_info::{OnMultisession, SessionInfo, new_id};
 pub(crate) use asked::asked;
 pub use elsewhere::Elsewhere;

@@ -62,6 +62,8 @@ pub struct Prompted {
     pub version: u32,
     /// The session.
     pub session: State,
+    /// True if no session had its id: this is its first prompt, without a start.
+    pub begins: bool,
     /// Why the shadow continues or is set aside.
     pub reason: Reason,
     /// The paths in which the worktree differs from HEAD.
@@ -147,10 +149,9 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         Vec::new()
     });
     worktree.edit_turns(|turns| turns.lost = None);
-    let mut session = match find_or_rebuild(worktree, id)? {
-        Some(session) => session,
-        None => Session::new(id, &repo.worktree_id().to_owned(), clock()),
-    };
+    let found = find_or_rebuild(worktree, id)?;
+    let begins = found.is_none();
+    let mut session = found.unwrap_or_else(|| Session::new(id, &repo.worktree_id().to_owned(), clock()));
     let is_new = session.turn.number == 0 && session.base.is_empty();
     let step = transition((!is_new).then_some(session.phase), SessionEvent::Prompt);
     if step.actions.contains(&Action::CloseInterrupted) {
@@ -222,6 +223,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     Ok(Prompted {
         version: 1,
         session: State::from(&session),
+        begins,
         reason: decision.reason,
         dirty: dirty.into_iter().collect(),
         overlap: decision.overlap,

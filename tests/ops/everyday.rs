@@ -1,0 +1,236 @@
+//! What a new user does: types a part of an id, copies a path that is printed, asks what a restore was.
+
+use std::process::Output;
+
+use crate::support::{World, processes::described, program};
+
+/// Runs the program in `directory` of the repository.
+fn run_in(world: &World, directory: &str, arguments: &[&str]) -> Output {
+    let mut command = world.command(program());
+    command.args(arguments).current_dir(world.repo().join(directory)).output().expect("it runs")
+}
+
+/// Returns what a command that succeeds prints, without what it says on standard error.
+fn printed_in(world: &World, directory: &str, arguments: &[&str]) -> String {
+    let output = run_in(world, directory, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", described(&output));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+const SESSION: &str = "0198f3c2-7d41-7b02-9a53-5d1c0e8f1a2b";
+
+#[test]
+fn a_person_may_type_the_beginning_of_a_session() {
+    let world = World::with_commit();
+    world.done(&["session", "start", SESSION, "--agent", "claude-code"]);
+    let said = world.done(&["session", "prompt", "0198", "-m", "x"]);
+    assert!(said.starts_with(&format!("session {SESSION}\nturn 1: ")), "{said}");
+    world.write("f", "new\n");
+    world.done(&["session", "stop", "0198"]);
+    let said = world.done(&["session", "prompt", SESSION, "-m", "y"]);
+    assert!(said.starts_with("turn 2: "), "{said}");
+    world.done(&["session", "end", "0198f3"]);
+    let listed = world.json(&["session", "list", "--all", "--json"]);
+    let sessions = listed["sessions"].as_array().expect("a list");
+    assert_eq!(sessions.len(), 1, "{listed}");
+    assert_eq!((&sessions[0]["id"], &sessions[0]["phase"]), (&SESSION.into(), &"ended".into()));
+}
+
+#[test]
+fn the_first_prompt_of_an_unknown_session_says_that_it_begins() {
+    let world = World::with_commit();
+    let said = world.done(&["session", "prompt", "s1", "-m", "x"]);
+    assert!(said.starts_with("session s1 begins\nturn 1: "), "{said}");
+    assert!(!world.done(&["session", "prompt", "s1", "-m", "x"]).contains("s1 begins"));
+    for other in ["s2-a", "s2-b"] {
+        assert_eq!(world.done(&["session", "start", other]), format!("{other}\n"));
+        assert!(!world.done(&["session", "prompt", other, "-m", "x"]).contains(&format!("{other} begins")));
+    }
+    let refused = world.checkpoint(&["session", "prompt", "s2", "-m", "x"]);
+    assert!(!refused.status.success() && described(&refused).contains("'s2' is ambiguous"), "{}", described(&refused));
+    let begun = world.json(&["session", "prompt", "s3", "-m", "x", "--json"]);
+    assert_eq!((&begun["begins"], &begun["session"]["id"]), (&true.into(), &"s3".into()));
+}
+
+/// Saves notes.txt, which git never gets; then `by_agent` or a person deletes it, and the rest is committed.
+fn with_deleted_notes(by_agent: bool) -> World {
+    let world = World::with_hooks();
+    world.write("notes.txt", "ideas\n");
+    world.done(&["save", "-m", "notes"]);
+    world.done(&["session", "prompt", "d", "--agent", "claude-code", "-m", "one"]);
+    world.write("f", "1\n");
+    world.done(&["session", "stop", "d"]);
+    world.done(&["session", "prompt", "d", "-m", "two"]);
+    world.write("f", "2\n");
+    if by_agent {
+        world.remove("notes.txt");
+    }
+    world.done(&["session", "stop", "d"]);
+    if !by_agent {
+        world.remove("notes.txt");
+        world.done(&["save", "-m", "no notes"]);
+    }
+    world.git(&["commit", "-qam", "x"]);
+    world
+}
+
+#[test]
+fn what_an_agent_deleted_comes_back_after_a_commit_that_never_had_it() {
+    let world = with_deleted_notes(true);
+    let said = world.done(&["restore", "d@1"]);
+    assert!(said.contains("written  notes.txt"), "{said}");
+    assert_eq!(world.read("notes.txt"), "ideas\n");
+}
+
+#[test]
+fn what_a_person_deleted_stays_deleted_after_a_commit() {
+    let world = with_deleted_notes(false);
+    let output = world.checkpoint(&["restore", "d@1"]);
+    assert!(described(&output).contains("kept     notes.txt (changed by a human since)"), "{}", described(&output));
+    assert!(!world.exists("notes.txt"));
+}
+
+/// An agent's session with files in a directory, in a commit and after it.
+fn with_directory() -> World {
+    let world = World::with_hooks();
+    world.done(&["session", "prompt", "s1", "--agent", "claude-code", "-m", "one"]);
+    world.write("src/a.py", "1\n");
+    world.write("top", "1\n");
+    world.done(&["session", "stop", "s1"]);
+    world.git(&["add", "."]);
+    world.git(&["commit", "-qm", "x"]);
+    world.write("src/a.py", "2\n");
+    world
+}
+
+#[rstest::rstest]
+#[case::prompts(&["prompts"])]
+#[case::session(&["session", "show", "s1"])]
+#[case::show(&["show", "s1@1"])]
+#[case::commit(&["show", "HEAD"])]
+#[case::explain(&["explain"])]
+#[case::attribution(&["attribution"])]
+#[case::stat(&["attribution", "--stat"])]
+#[case::worktree(&["attribution", "--worktree", "--stat"])]
+fn paths_are_relative_to_the_current_directory(#[case] arguments: &[&str]) {
+    let world = with_directory();
+    let printed = printed_in(&world, "src", arguments);
+    assert!(printed.contains("a.py") && !printed.contains("src/a.py"), "{printed}");
+    assert!(!printed.contains("top") || printed.contains("../top"), "{printed}");
+    let plain = printed_in(&world, ".", arguments);
+    assert!(plain.contains("src/a.py"), "{plain}");
+}
+
+#[rstest::rstest]
+#[case::restore(&["restore", "s1@1", "src/a.py"], ":/src/a.py")]
+#[case::list(&["list", "src/a.py"], ":/src/a.py")]
+#[case::attribution(&["attribution", "--worktree", "--", "src/a.py"], ":/src/a.py")]
+#[case::diff(&["diff", "--", "src/a.py"], ":/src/a.py")]
+#[case::blame(&["blame", "src/a.py"], "a.py")]
+#[case::why(&["why", "src/a.py:1"], "a.py")]
+#[case::save(&["save", "--paths", "src/a.py"], "a.py")]
+fn a_path_from_the_root_gets_a_hint_in_a_directory(#[case] arguments: &[&str], #[case] instead: &str) {
+    let world = with_directory();
+    let output = run_in(&world, "src", arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let hint = format!("hint: 'src/a.py' begins at the root: type '{instead}'\n");
+    assert!(said.contains(&hint), "{}", described(&output));
+    let without = run_in(&world, ".", arguments);
+    assert!(!described(&without).contains("begins at the root"), "{}", described(&without));
+}
+
+#[test]
+fn a_deleted_file_of_the_target_gets_the_hint_too() {
+    let world = with_directory();
+    world.write("src/new", "1\n");
+    world.done(&["save"]);
+    world.remove("src/new");
+    let output = run_in(&world, "src", &["restore", "@{0}", "src/new"]);
+    assert!(described(&output).contains("type ':/src/new'"), "{}", described(&output));
+}
+
+#[rstest::rstest]
+#[case::restore(&["restore", "s1"], "'s1' is a session: 's1@<turn>' names the state after a turn")]
+#[case::show(&["show", "s1"], "'git checkpoint prompts s1' lists them")]
+#[case::diff(&["diff", "s1"], "'s1' is a session")]
+#[case::save(&["save", "a text"], "hint: a message follows -m: 'git checkpoint save -m 'a text''")]
+#[case::why(&["why", "f", "3"], "hint: the line follows the file after a colon: '<file>:3'")]
+#[case::undo(&["undo", "@{1}"], "hint: it takes back the last operation; 'git checkpoint restore '@{1}'' goes to a checkpoint")]
+#[case::log(&["log", "-p"], "hint: 'git checkpoint show -p <checkpoint>' shows the lines")]
+#[case::last(&["restore", "--last"], "hint: '@{0}' names the latest checkpoint")]
+fn what_users_type_first_gets_a_hint(#[case] arguments: &[&str], #[case] hint: &str) {
+    let world = with_directory();
+    let output = world.checkpoint(arguments);
+    let said = described(&output);
+    assert!(!output.status.success() && said.contains(hint) && !said.contains("as a value"), "{said}");
+}
+
+/// A restore has one name, and ids as short as the user wants them, wherever it is listed.
+#[test]
+fn a_restore_has_one_name() {
+    let world = World::with_commit();
+    world.git(&["config", "core.abbrev", "12"]);
+    world.write("f", "1\n");
+    world.write("g", "1\n");
+    world.done(&["save", "-m", "A"]);
+    let id = |name: &str| world.json(&["show", name, "--json"])["id"].as_str().expect("an id")[..12].to_owned();
+    let of_a = id("@{0}");
+    world.write("f", "2\n");
+    world.write("g", "2\n");
+    world.done(&["restore", "--all", "@{0}", "f"]);
+    let first = |name: &str| {
+        let shown = world.done(&["show", name]);
+        shown.lines().find_map(|line| line.strip_prefix("    ")).expect("a message").to_owned()
+    };
+    let parts = format!("restored parts of 'A' ({of_a})");
+    assert!(world.done(&["list"]).contains(&parts), "{}", world.done(&["list"]));
+    assert_eq!(first("@{0}"), parts);
+    let tab = world.done(&["completions", "fish", "--", "git", "checkpoint", "restore", ""]);
+    assert!(tab.contains(&parts), "{tab}");
+    let of_parts = id("@{0}");
+    world.write("g", "3\n");
+    world.done(&["restore", "--all", &of_parts]);
+    assert_eq!(first("@{0}"), format!("restored what a restore left ({of_parts})"));
+    world.done(&["restore", "--all", &of_a]);
+    assert_eq!(first("@{0}"), format!("restored 'A' ({of_a})"));
+    world.done(&["reset", "--force"]);
+    let archive = world.done(&["reset", "--list"]);
+    assert!(archive.contains(&format!("restored 'A' ({of_a})")), "{archive}");
+}
+
+#[test]
+fn only_a_restore_of_everything_says_what_comes_from_the_other_base() {
+    let world = World::with_commit();
+    world.write("g", "1\n");
+    world.done(&["save", "-m", "A"]);
+    world.git(&["add", "."]);
+    world.git(&["commit", "-qm", "x"]);
+    world.write("g", "2\n");
+    let id = world.json(&["show", "@{0}", "--json"])["id"].as_str().expect("an id").to_owned();
+    let some = world.checkpoint(&["restore", "-n", &id, "g"]);
+    assert!(!described(&some).contains("what is different there"), "{}", described(&some));
+    let all = world.checkpoint(&["restore", "-n", "--all", &id]);
+    assert!(described(&all).contains("what is different there"), "{}", described(&all));
+}
+
+#[test]
+fn errors_of_git_are_not_announced_twice() {
+    let world = World::with_commit();
+    world.git(&["config", "core.abbrev", "3"]);
+    let said = described(&world.checkpoint(&["blame", "f"]));
+    assert!(!said.contains("fatal: error:") && !said.contains("fatal: fatal:") && said.contains("abbrev"), "{said}");
+}
+
+#[test]
+fn what_a_person_restores_is_no_checkpoint_of_the_session() {
+    let world = World::with_commit();
+    world.done(&["session", "prompt", "s1", "--agent", "claude-code", "-m", "one"]);
+    world.write("f", "1\n");
+    world.done(&["session", "stop", "s1"]);
+    world.done(&["restore", "--before", "s1@1"]);
+    world.done(&["restore", "s1@1"]);
+    let listed = world.json(&["session", "list", "--json"]);
+    assert_eq!(listed["sessions"][0]["checkpoints"], 1, "{listed}");
+    assert_eq!(listed["sessions"][0]["files"][0], "f", "{listed}");
+    assert_eq!(world.json(&["status", "--json"])["sessions"][0]["checkpoints"], 1);
+}
