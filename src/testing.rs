@@ -22,8 +22,8 @@ pub mod model {
 /// Commands that are not in the library.
 pub mod ops {
     pub use crate::ops::{
-        Worktree, doctor, events, explain, guard, history, lock, operations, prune, reset, rewrite, sessions, status,
-        undo, verify,
+        Worktree, doctor, drop, events, explain, guard, history, lock, operations, prune, purge, reset, rewrite,
+        sessions, status, undo, verify,
     };
 
     /// The log of records.

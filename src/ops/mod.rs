@@ -8,6 +8,7 @@
 //! - `records`, `provenance`, `rewrite`: whose work a commit contains, and where it went.
 //! - `condense`, `reconcile`, `follow`: the effect of commits and other moves of HEAD on records and shadows.
 //! - `named`: the files that open tool calls name.
+//! - `replace`: copies in the place of checkpoints, for `drop` and `purge`.
 //! - `save`, `closing`, `guard`, `sessions`, `agents`, `restore`, `commit` and the other commands.
 
 pub(crate) mod agent_hooks;
@@ -17,6 +18,7 @@ pub(crate) mod blame;
 pub(crate) mod commit;
 pub(crate) mod compare;
 pub mod doctor;
+pub mod drop;
 pub mod events;
 pub mod explain;
 pub(crate) mod follow;
@@ -26,6 +28,7 @@ pub(crate) mod hooks;
 pub(crate) mod lookup;
 pub mod operations;
 pub mod prune;
+pub mod purge;
 pub(crate) mod records;
 pub mod reset;
 pub(crate) mod restore;
@@ -53,6 +56,7 @@ mod named;
 mod protected;
 mod provenance;
 mod reconcile;
+mod replace;
 mod reset_content;
 mod restored_target;
 mod session_info;

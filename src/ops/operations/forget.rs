@@ -19,7 +19,6 @@ pub(crate) fn forget_removed(repo: &Repo) -> Result<usize> {
 
 /// Forgets the operations of all worktrees, and lets the command under way leave no entry either: what it removes must not be
 /// undone. Returns how many logs are gone.
-#[cfg_attr(not(feature = "failpoints"), expect(dead_code, reason = "for commands that remove content for good"))]
 pub fn forget_all(context: &Context) -> Result<usize> {
     context.repo.stop_recording();
     forget(&context.repo, |_| true)

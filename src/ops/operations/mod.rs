@@ -8,10 +8,6 @@ mod listing;
 mod log;
 mod pick;
 
-#[cfg_attr(
-    not(feature = "failpoints"),
-    expect(unused_imports, reason = "for commands that remove content for good")
-)]
 pub use forget::forget_all;
 pub(crate) use forget::forget_removed;
 pub use listing::{Listed, ListedMove, list, show};
