@@ -74,7 +74,7 @@ impl Purge {
         let progress = call.progress("searching");
         let mut progress = Some(progress);
         let (out, names) = (&mut call.out, &call.names);
-        let done = purge::purge(&context, &options, &mut |plan| {
+        let (done, rest) = purge::purge(&context, &options, &mut |plan| {
             drop(progress.take());
             for line in found(plan, names).into_iter().chain(stays(plan, names)) {
                 out.stderr(&format!("{line}\n"));
@@ -87,6 +87,7 @@ impl Purge {
         } else {
             print(&done, is_of_text, names, out)?;
         }
+        rest?;
         Ok(if done.is_complete() && !done.is_empty() { Exit::Done } else { Exit::No })
     }
 }

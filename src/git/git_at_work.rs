@@ -1,6 +1,9 @@
 //! Whether a command of git is at work whose result nothing leads to yet.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
 
 use super::{Repo, holders::entries_of, presence::may_exist};
 use crate::{
@@ -9,13 +12,23 @@ use crate::{
 };
 
 /// Until then, a short command such as `git status`, or a repack of ours, is done.
-const LONGEST: std::time::Duration = std::time::Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(2);
 /// How often we look whether it is.
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+const PAUSE: Duration = Duration::from_millis(20);
 
-/// The right to remove objects: nobody of ours repacks.
-pub(crate) struct Removing {
+/// The right to remove objects: nobody of ours repacks. While it exists, the files of objects that we rely on get no later time
+/// than its own.
+pub(crate) struct Removing<'r> {
+    repo: &'r Repo,
+    /// What got a later time is used by others.
+    pub(super) since: Duration,
     _lock: Lock,
+}
+
+impl Drop for Removing<'_> {
+    fn drop(&mut self) {
+        self.repo.touch_time.set(None);
+    }
 }
 
 impl Repo {
@@ -23,13 +36,15 @@ impl Repo {
     ///
     /// # Errors
     /// [`Kind::Race`] if one still works after a while, or repacks.
-    pub(crate) fn lock_to_remove(&self) -> Result<Removing> {
-        let start = std::time::Instant::now();
+    pub(crate) fn lock_to_remove(&self) -> Result<Removing<'_>> {
+        let start = Instant::now();
         loop {
             self.wait_for_git()?;
             if let Some(lock) = self.lock_objects()? {
                 self.put_back()?;
-                return Ok(Removing { _lock: lock });
+                let since = lock.taken_at();
+                self.touch_time.set(Some(since));
+                return Ok(Removing { repo: self, since, _lock: lock });
             }
             self.check_interrupt()?;
             if start.elapsed() > LONGEST {
@@ -54,7 +69,7 @@ impl Repo {
     /// # Errors
     /// [`Kind::Race`] if one still is after a while.
     pub(super) fn wait_for_git(&self) -> Result<()> {
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         while let Some(path) = self.git_at_work()? {
             self.check_interrupt()?;
             if start.elapsed() > LONGEST {

@@ -12,7 +12,7 @@ use gix::ObjectId;
 use super::{Repo, presence::may_exist};
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    model::refname,
+    model::{path_text, refname},
     state::journal,
 };
 
@@ -21,6 +21,12 @@ const MOST_COMMITS: &str = "-10";
 
 /// Lets git go on where an object is missing: in a partial clone, or where a damaged checkpoint was set aside.
 const MAY_MISS: &str = "--missing=allow-any";
+
+/// The tree that a merge with conflicts has written to the worktree: it is a ref that `--all` does not have.
+const AUTO_MERGE: &str = "AUTO_MERGE";
+
+/// What to do about a worktree whose files of git are damaged.
+const DAMAGED: &str = "'git worktree list' shows the worktrees; repair its HEAD, or remove the worktree";
 
 /// Where the user keeps an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,10 +147,28 @@ impl Repo {
             let of = format!("--git-dir={}", git_dir.display());
             let format = "--format=%(objectname)";
             let arguments = [&of, "for-each-ref", format, "refs/worktree", "refs/bisect", "refs/rewritten"];
-            let listed = self.run_git(&arguments, None)?;
+            let listed = self.run_git(&arguments, None).map_err(|error| {
+                let what = format!("cannot list the refs of the worktree in '{}'", git_dir.display());
+                Error::corrupt(what).with_hint(DAMAGED).with_cause(error)
+            })?;
             ids.extend(listed.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()));
+            ids.extend(self.pseudo_ref(&git_dir, AUTO_MERGE)?.map(|(_, id)| id));
         }
         Ok(ids)
+    }
+
+    /// Refuses if a ref of the user names an object that is missing: it is not known what that leads to. Git only warns.
+    pub(crate) fn refuse_lost_refs(&self) -> Result<()> {
+        let mut refs = self.refs_below("refs/")?;
+        refs.retain(|(name, _)| !name.starts_with(refname::PREFIX));
+        for (name, id) in refs {
+            if self.kind_of(id)?.is_none() {
+                let name = path_text::printable(name.as_str().into());
+                return Err(Error::corrupt(format!("'{name}' leads to the object '{id}', which is missing"))
+                    .with_hint("bring it back, or delete the ref; nothing is removed before"));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the ids in the reflogs of all worktrees, except those of refs that begin with `ours`.

@@ -20,21 +20,6 @@ pub(super) struct Keep {
 const KEEPER: &str = "git-checkpoint ";
 
 impl Keep {
-    /// Returns what the file says: who keeps the pack.
-    pub(super) fn text() -> String {
-        format!("{KEEPER}{}", temporary::nonce())
-    }
-
-    /// Takes over the file of the pack at `pack`, which git has written with our [`text`](Self::text).
-    pub(super) fn by_git(pack: &Path) -> Self {
-        Self { path: pack.with_extension("keep") }
-    }
-
-    /// Returns true if this process keeps the pack at `pack`.
-    pub(super) fn is_ours(pack: &Path) -> bool {
-        std::fs::read_to_string(pack.with_extension("keep")).is_ok_and(|text| text.trim_end() == Self::text())
-    }
-
     /// Keeps the pack that is or will be at `pack`; none if another process keeps it already.
     pub(super) fn new(pack: &Path) -> Result<Option<Self>> {
         let path = pack.with_extension("keep");
@@ -43,7 +28,7 @@ impl Keep {
         let directory = path.parent().unwrap_or(Path::new("."));
         let prefix = temporary::prefix("tmp_keep_");
         let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(directory).context(Kind::Internal, what)?;
-        file.write_all(format!("{}\n", Self::text()).as_bytes()).context(Kind::Internal, what)?;
+        file.write_all(format!("{KEEPER}{}\n", temporary::nonce()).as_bytes()).context(Kind::Internal, what)?;
         match file.persist_noclobber(&path) {
             Ok(_) => Ok(Some(Self { path })),
             Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(None),

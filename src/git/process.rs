@@ -212,17 +212,7 @@ impl Repo {
     ) -> Result<BString> {
         let mut command = self.git(arguments);
         if let Some(beside) = beside {
-            const OTHERS: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES";
-            let others = environment::variable(OTHERS).filter(|_| self.honours_environment);
-            // Git unquotes what begins with a quotation mark; else, a colon would end the path.
-            let mut directories = b"\"".to_vec();
-            for byte in beside.as_os_str().as_bytes() {
-                directories.extend([b'\\'; 1].iter().filter(|_| b"\"\\".contains(byte)));
-                directories.push(*byte);
-            }
-            directories.push(b'"');
-            directories.extend(others.iter().flat_map(|others| [b":", others.as_slice()].concat()));
-            command.env(OTHERS, OsString::from_vec(directories));
+            self.add_objects(&mut command, beside);
         }
         let started = command.stdin(Stdio::piped()).spawn();
         let started = started.and_then(|child| Subprocess::new(child, false, Interrupt::default()));
@@ -230,27 +220,49 @@ impl Repo {
         printed(arguments, output.context(Kind::Internal, || format!("cannot run 'git {}'", joined(arguments)))?)
     }
 
-    /// Runs two git commands: the first has the standard input `input`, and the second reads what the first prints. Returns what
-    /// the second prints, and the error of the first, if any.
+    /// Lets git `command` see the objects in the directory `beside`, too.
+    fn add_objects(&self, command: &mut Command, beside: &Path) {
+        const OTHERS: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES";
+        let others = environment::variable(OTHERS).filter(|_| self.honours_environment);
+        // Git unquotes what begins with a quotation mark; else, a colon would end the path.
+        let mut directories = b"\"".to_vec();
+        for byte in beside.as_os_str().as_bytes() {
+            directories.extend([b'\\'; 1].iter().filter(|_| b"\"\\".contains(byte)));
+            directories.push(*byte);
+        }
+        directories.push(b'"');
+        directories.extend(others.iter().flat_map(|others| [b":", others.as_slice()].concat()));
+        command.env(OTHERS, OsString::from_vec(directories));
+    }
+
+    /// Runs two git commands: the first has the standard input `input`; the second reads what the first prints, and writes its
+    /// objects to `directory`, an absolute path. Returns what the second prints.
     ///
     /// # Errors
-    /// If one of them cannot be started, or the exit code of the second is not 0.
+    /// If one of them fails.
     pub(super) fn pipe_git(
         &self,
         first: &[impl AsRef<OsStr>],
         input: &[u8],
         second: &[impl AsRef<OsStr>],
-    ) -> Result<(BString, Result<()>)> {
+        directory: &Path,
+    ) -> Result<BString> {
         let start = || {
             let mut child = self.git(first).stdin(Stdio::piped()).spawn()?;
             let between = child.stdout.take().map_or_else(Stdio::null, Stdio::from);
             let writer = Subprocess::new(child, false, Interrupt::default())?;
-            let reader = Subprocess::new(self.git(second).stdin(between).spawn()?, false, Interrupt::default())?;
+            let mut command = self.git(second);
+            self.add_objects(&mut command, &std::path::absolute(self.objects_path())?);
+            let child = command.env("GIT_OBJECT_DIRECTORY", directory).stdin(between).spawn()?;
+            // It has our end of the pipe: if the second one dies, the first one must see that nobody reads.
+            drop(command);
+            let reader = Subprocess::new(child, false, Interrupt::default())?;
             // What the second one prints is short.
             Ok::<_, std::io::Error>((writer.output(input)?, reader.output(b"")?))
         };
         let (written, read) = start().context(Kind::Internal, || format!("cannot run 'git {}'", joined(second)))?;
-        Ok((printed(second, read)?, printed(first, written).map(drop)))
+        printed(first, written)?;
+        printed(second, read)
     }
 
     /// Runs git with `arguments` and returns its status and output, whatever the status.

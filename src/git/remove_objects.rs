@@ -1,14 +1,15 @@
 //! Removes single objects: loose ones, and those in packs, which are written again without them.
 //!
 //! Git may need an object again at any moment: a file that is staged gets no new blob where there is one, only the time of the
-//! file that has the blob changes. Therefore the files are first moved aside. If something needs one of the objects then, or a
-//! file got a new time meanwhile, all are put back. After a crash, the next command puts them back.
+//! file that has the blob changes. Therefore what has a new time stays, and the other files are first moved aside. If something
+//! needs one of the objects then, or a file got a new time meanwhile, all are put back. After a crash, the next command puts them
+//! back.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     fs, io,
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::Duration,
 };
 
 use bstr::ByteSlice as _;
@@ -21,6 +22,7 @@ use super::{
     keep::Keep,
     presence::may_exist,
     repack::ids_in,
+    settled_packs::{changed, touch},
 };
 use crate::{
     error::{Context as _, Kind, Result},
@@ -49,7 +51,7 @@ pub(crate) struct Removal {
     /// Those that stay because something leads to them.
     pub(crate) held: HashSet<ObjectId>,
     /// Those that nothing leads to and that stay: in a pack with a `.keep` file, or in an alternate, or because git goes on using them.
-    pub(crate) stay: Vec<ObjectId>,
+    pub(crate) stay: HashSet<ObjectId>,
 }
 
 /// A pack with what stays of another one. Git does not remove it while this exists.
@@ -65,9 +67,6 @@ impl NewPack {
     }
 }
 
-/// The files with objects, and when they were last used.
-type Times = BTreeMap<PathBuf, Option<SystemTime>>;
-
 impl Repo {
     /// Removes those of the objects `ids` that nothing leads to: neither a ref, nor a reflog, nor an index, nor a commit,
     /// reachable or not, that is none of `own`. A tree that has nothing that goes stays, too.
@@ -78,34 +77,39 @@ impl Repo {
         &self,
         ids: &HashSet<ObjectId>,
         own: &HashSet<ObjectId>,
-        _removing: &Removing,
+        removing: &Removing<'_>,
     ) -> Result<Removal> {
-        if ids.is_empty() {
-            return Ok(Removal::default());
-        }
-        self.wait_for_git()?;
-        let times = self.times(ids)?;
         let mut in_use = Removal::default();
+        if ids.is_empty() {
+            return Ok(in_use);
+        }
         for _ in 0..TRIES {
             self.wait_for_git()?;
             let held = self.held(ids, own, None, None)?;
             let mut gone: HashSet<ObjectId> = ids.difference(&held).copied().collect();
             let trees = self.entries_of_trees(&gone)?;
+            keep_harmless(&mut gone, trees.clone());
+            let mut stay = self.used_since(removing.since, &gone)?;
+            gone.retain(|id| !stay.contains(id));
             keep_harmless(&mut gone, trees);
+            if gone.is_empty() {
+                return Ok(Removal { gone, held, stay });
+            }
             let mut new_packs = Vec::new();
             let removed = self.set_aside(&gone, &mut new_packs).and_then(|()| {
                 failpoint::hit("purge:set-aside");
-                Ok(self.is_unused(&gone, own, &times)? && new_packs.iter().all(NewPack::is_there))
+                Ok(self.is_unused(&gone, own, removing.since)? && new_packs.iter().all(NewPack::is_there))
             });
             if let Ok(true) = removed {
                 self.delete_aside()?;
-                let stay = self.left(&gone)?;
+                stay.extend(self.left(&gone)?);
                 gone.retain(|id| !stay.contains(id));
                 return Ok(Removal { gone, held, stay });
             }
             self.put_back()?;
             removed?;
-            in_use = Removal { gone: HashSet::new(), held, stay: gone.into_iter().collect() };
+            stay.extend(gone);
+            in_use = Removal { gone: HashSet::new(), held, stay };
         }
         Ok(in_use)
     }
@@ -155,11 +159,15 @@ impl Repo {
         self.inner.objects.store_ref().path().to_owned()
     }
 
-    /// Returns the files that have some of `ids`.
-    fn times(&self, ids: &HashSet<ObjectId>) -> Result<Times> {
-        let packs = self.packs_with(ids)?;
-        let files = ids.iter().map(|id| self.loose_path(*id)).chain(packs);
-        Ok(files.map(|path| (path.clone(), changed(&path))).collect())
+    /// Returns those of `ids` that are in a file which git has touched or written since `time`: a command relies on them, and
+    /// maybe nothing leads to its result yet.
+    fn used_since(&self, time: Duration, ids: &HashSet<ObjectId>) -> Result<HashSet<ObjectId>> {
+        let is_used = |path: &Path| changed(path).is_some_and(|changed| changed > time);
+        let mut used: HashSet<ObjectId> = ids.iter().copied().filter(|id| is_used(&self.loose_path(*id))).collect();
+        for pack in self.packs_with(ids)?.iter().filter(|pack| is_used(pack)) {
+            used.extend(ids_in(pack, self.object_hash())?.iter().filter(|id| ids.contains(*id)));
+        }
+        Ok(used)
     }
 
     /// Moves the objects `ids` aside. Those beside them in a pack are in another one then, one of `new_packs`.
@@ -205,18 +213,14 @@ impl Repo {
         Ok(())
     }
 
-    /// Returns true if nothing leads to the objects `ids`, which are aside, and no file that has some is new, or got a new time, since
-    /// `times`.
-    fn is_unused(&self, ids: &HashSet<ObjectId>, own: &HashSet<ObjectId>, times: &Times) -> Result<bool> {
-        let objects = self.objects_path();
-        let aside = objects.join(ASIDE);
-        let is_same = |moved: &PathBuf| {
-            let path = objects.join(moved.strip_prefix(&aside).unwrap_or(moved));
-            times.get(&path).is_some_and(|time| *time == changed(moved))
-        };
+    /// Returns true if nothing leads to the objects `ids`, which are aside, and no file that has some is new, or got a new time,
+    /// since `time`.
+    fn is_unused(&self, ids: &HashSet<ObjectId>, own: &HashSet<ObjectId>, time: Duration) -> Result<bool> {
+        let aside = self.objects_path().join(ASIDE);
         let mut files = files_below(&aside)?;
         files.retain(|path| path.extension().is_none_or(|end| end == "pack"));
-        if self.git_at_work()?.is_some() || !files.iter().all(is_same) {
+        let is_used = |path: &PathBuf| changed(path).is_none_or(|changed| changed > time);
+        if self.git_at_work()?.is_some() || files.iter().any(is_used) {
             return Ok(false);
         }
         let aside = std::path::absolute(aside).context(Kind::Internal, || "cannot find the objects".into())?;
@@ -238,6 +242,10 @@ impl Repo {
                 // Git has removed the pack meanwhile, because another one has its objects.
                 fs::remove_file(&path).context(Kind::Internal, || format!("cannot remove '{}'", path.display()))?;
             } else {
+                // Git may have written the same file again meanwhile: its time shows that a command relies on it.
+                if let Some(time) = changed(&place) {
+                    touch(&path, Some(time));
+                }
                 rename(&path, &place)?;
             }
         }
@@ -255,7 +263,7 @@ impl Repo {
     }
 
     /// Returns those of `ids` that are still there.
-    fn left(&self, ids: &HashSet<ObjectId>) -> Result<Vec<ObjectId>> {
+    fn left(&self, ids: &HashSet<ObjectId>) -> Result<HashSet<ObjectId>> {
         let input: String = ids.iter().map(|id| format!("{id}\n")).collect();
         let left = self.run_git(&["cat-file", "--batch-check=%(objectname)"], Some(input.as_bytes()))?;
         // Of one that is gone, git says that it is missing.
@@ -320,11 +328,6 @@ fn keep_harmless(gone: &mut HashSet<ObjectId>, mut entries: HashMap<ObjectId, Ve
             entries.remove(&id);
         }
     }
-}
-
-/// Returns when the file `path` was last written, or touched because git relies on what is in it.
-fn changed(path: &Path) -> Option<SystemTime> {
-    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
 fn rename(from: &Path, to: &Path) -> Result<()> {

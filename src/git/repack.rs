@@ -18,7 +18,7 @@ use gix::ObjectId;
 use super::{Repo, keep::Keep, loose, presence::may_exist};
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    state::{self, failpoint},
+    state::{self, failpoint, temporary},
 };
 
 /// From this number of loose objects on, they are repacked.
@@ -245,35 +245,39 @@ impl Repo {
     }
 
     /// Lets git write the objects `ids` to a pack, with deltas, and returns its path. Until the result is dropped, git does not
-    /// take the pack for a redundant one, though other packs still have its objects. The result of an earlier call that wrote the same
-    /// pack does that, too.
+    /// take the pack for a redundant one, though other packs still have its objects. No [`Keep`] if another process keeps it.
     ///
-    /// Git reads the pack as one that was fetched: it hashes each object, and compares it with the one that is there.
+    /// Git reads the pack as one that was fetched: it hashes each object, and compares it with the one that is there. That
+    /// happens in a directory of its own: if the disk is full, nothing is left.
     pub(super) fn pack_by_git(&self, ids: &BTreeSet<ObjectId>) -> Result<(PathBuf, Option<Keep>)> {
         let packs = std::path::absolute(self.inner.objects.store_ref().path().join("pack"));
         let packs = packs.context(Kind::Internal, || "cannot find the packs of this repository".into())?;
         let input: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        let what = || format!("cannot write a pack in '{}'", packs.display());
+        let objects = packs.parent().unwrap_or(&packs);
+        let aside = tempfile::Builder::new().prefix(&temporary::prefix("tmp_packs_")).tempdir_in(objects);
+        let aside = aside.context(Kind::Internal, what)?;
         let write = ["pack-objects", "-q", "--stdout", "--delta-base-offset", "--threads=1"];
-        // The file `.keep` is there before the index of the pack is.
-        let keep = format!("--keep={}", Keep::text());
-        let (printed, written) = self.pipe_git(&write, input.as_bytes(), &["index-pack", "--stdin", &keep])?;
+        let printed = self.pipe_git(&write, input.as_bytes(), &["index-pack", "--stdin"], aside.path())?;
         let printed = printed.to_str_lossy();
-        let (made, name) = printed.trim().split_once('\t').unwrap_or_default();
-        let path = packs.join(format!("pack-{name}.pack"));
-        let keep = (made == "keep").then(|| Keep::by_git(&path));
-        if keep.is_none() && !Keep::is_ours(&path) {
-            return Err(Error::race(format!("another process keeps the new pack '{}'", path.display())));
+        let name = printed.trim().strip_prefix("pack\t").unwrap_or_default();
+        let written = aside.path().join(format!("pack/pack-{name}.pack"));
+        if !ids_in(&written, self.object_hash())?.iter().eq(ids) {
+            return Err(Error::corrupt("git has packed other objects than it should"));
         }
-        written?;
-        if !ids_in(&path, self.object_hash())?.iter().eq(ids) {
-            return Err(Error::corrupt(format!("'{}' has other objects than it should", path.display())));
+        let path = packs.join(format!("pack-{name}.pack"));
+        let keep = Keep::new(&path)?;
+        for end in ["pack", "rev", "idx"] {
+            let (from, to) = (written.with_extension(end), path.with_extension(end));
+            if end != "rev" || may_exist(&from) {
+                std::fs::rename(from, to).context(Kind::Internal, what)?;
+            }
         }
         // Git syncs the files only if `core.fsync` and `core.fsyncMethod` say so, and never the directory. Other copies of the
         // objects are about to be deleted.
         let index = path.with_extension("idx");
         for written in [&path, &index, &packs] {
-            let synced = File::open(written).and_then(|file| file.sync_all());
-            synced.context(Kind::Internal, || format!("cannot write '{}'", written.display()))?;
+            File::open(written).and_then(|file| file.sync_all()).context(Kind::Internal, what)?;
         }
         Ok((path, keep))
     }

@@ -1,6 +1,9 @@
 //! The entries of git's stash: the reflog of `refs/stash`; and the stashes that a rebase or a merge puts back at its end.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -41,23 +44,28 @@ impl Repo {
         let mut found = Vec::new();
         for git_dir in self.git_dirs()? {
             for name in ["rebase-merge/autostash", "rebase-apply/autostash", MERGE_AUTOSTASH] {
-                let path = git_dir.join(name);
-                let text = match std::fs::read(&path) {
-                    Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                        match self.ref_store {
-                            RefStore::Git if name == MERGE_AUTOSTASH => {
-                                let of = format!("--git-dir={}", git_dir.display());
-                                self.try_git(&[&of, "rev-parse", "-q", "--verify", name], None)?.stdout
-                            }
-                            _ => continue,
-                        }
-                    }
-                    read => read.context(Kind::Internal, || format!("cannot read '{}'", path.display()))?,
-                };
-                found.extend(ObjectId::from_hex(text.trim()).ok().map(|id| (path, id)));
+                found.extend(self.pseudo_ref(&git_dir, name)?);
             }
         }
         Ok(found)
+    }
+
+    /// Returns the object that `name` in the git directory `git_dir` of a worktree names, and the file.
+    pub(super) fn pseudo_ref(&self, git_dir: &Path, name: &str) -> Result<Option<(PathBuf, ObjectId)>> {
+        let path = git_dir.join(name);
+        let text = match std::fs::read(&path) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                match self.ref_store {
+                    RefStore::Git if !name.contains('/') => {
+                        let of = format!("--git-dir={}", git_dir.display());
+                        self.try_git(&[&of, "rev-parse", "-q", "--verify", name], None)?.stdout
+                    }
+                    _ => return Ok(None),
+                }
+            }
+            read => read.context(Kind::Internal, || format!("cannot read '{}'", path.display()))?,
+        };
+        Ok(ObjectId::from_hex(text.trim()).ok().map(|id| (path, id)))
     }
 
     fn stash_entries_in_file(&self, most: usize) -> Result<Vec<ObjectId>> {

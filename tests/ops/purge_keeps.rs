@@ -38,7 +38,7 @@ pub(super) fn purge_while(
     }
     let script = format!(
         "#!/bin/sh\ncase \" $* \" in {pattern})\necho x >>'{count}'\nif [ $(wc -l <'{count}') = {number} ]; then\n(\n\
-         unset GIT_DIR GIT_WORK_TREE GIT_ALTERNATE_OBJECT_DIRECTORIES\nPATH='{path}'\ncd '{repo}'\n{what}\n) >/dev/null 2>&1 </dev/null\ntouch '{done}'\nfi;;\n\
+         unset GIT_DIR GIT_WORK_TREE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES\nPATH='{path}'\ncd '{repo}'\n{what}\n) >/dev/null 2>&1 </dev/null\ntouch '{done}'\nfi;;\n\
          esac\nPATH='{path}' exec git \"$@\"\n",
         count = count.display(),
         done = done.display(),
@@ -268,7 +268,7 @@ fn the_locks_are_free_while_it_asks() {
         Ok(true)
     });
     let done = done.expect("it is done");
-    assert_eq!((asked, done.checkpoints), (2, 2), "{done:?}");
+    assert_eq!((asked, done.0.checkpoints), (2, 2), "{done:?}");
     assert_eq!(places(&world, SECRET), Vec::<String>::new());
     world.assert_sound("after the purge");
 }

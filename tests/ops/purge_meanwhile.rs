@@ -228,7 +228,7 @@ fn a_save_meanwhile_waits_for_no_pack_and_loses_nothing() {
 }
 
 /// Runs a purge of the text. While it halts at `step`, the user does `what`.
-fn purge_halted(world: &World, step: &str, what: &str) -> Output {
+pub(super) fn purge_halted(world: &World, step: &str, what: &str) -> Output {
     let child = world.start_with(&["purge", "--force", SECRET], &format!("stop@{step}"));
     halted(&child);
     world.sh(what);

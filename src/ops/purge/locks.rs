@@ -22,7 +22,7 @@ pub(super) struct Locks<'c> {
     /// The git directories of all worktrees.
     pub(super) git_dirs: Vec<PathBuf>,
     /// The right to remove objects; none in a dry run.
-    removing: Option<Removing>,
+    removing: Option<Removing<'c>>,
     others: Vec<Lock>,
     records: Lock,
 }

@@ -45,41 +45,49 @@ use crate::{
 pub use options::Options;
 pub use outcome::Purged;
 
+/// What is purged, and the error that kept a later round from its end.
+pub type Outcome = (Purged, Result<()>);
+
 /// Removes texts from all that we store. Asks `ask` first, unless `options` say to force it.
 ///
 /// # Errors
+/// If nothing was purged:
 /// [`Kind::User`] if a text is too short to be searched for; [`Kind::Refused`] if the answer is no; [`Kind::Race`] if another
 /// command works in one of the worktrees.
-pub fn purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) -> Result<bool>) -> Result<Purged> {
+pub fn purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) -> Result<bool>) -> Result<Outcome> {
     context.emit_failure("purge", try_purge(context, options, ask))
 }
 
-fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) -> Result<bool>) -> Result<Purged> {
+fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) -> Result<bool>) -> Result<Outcome> {
     context.repo.refuse_other_index()?;
     context.repo.refuse_recent_objects_hook()?;
+    context.repo.refuse_lost_refs()?;
     let secret = Secret::new(&options.texts).map_err(Error::user)?;
     if !options.checkpoints.is_empty() {
-        return checkpoints::purge(context, options, ask);
+        return Ok((checkpoints::purge(context, options, ask)?, Ok(())));
     }
-    let (mut agreed, mut done, mut rounds) = (None, Purged::default(), 1);
+    let (mut agreed, mut done, mut rounds) = (None, Purged::default(), 0);
     loop {
-        match purge_once(context, options, &secret, agreed.as_ref())? {
+        let step = purge_once(context, options, &secret, agreed.as_ref(), &done.stay).and_then(|step| match step {
             // Nobody has to wait for the answer: no lock is held while it is asked.
-            Step::Question(plan) => {
-                if !ask(&plan)? {
-                    return Err(options::no());
-                }
-                agreed = Some(plan);
+            Step::Question(plan) if !ask(&plan)? => Err(options::no()),
+            Step::Again(_) if rounds + 1 == MOST_ROUNDS => {
+                Err(Error::race("other commands store it again and again").with_hint("run it again when they are done"))
             }
-            Step::Forgotten(plan) => agreed = Some(plan),
-            Step::Again(plan) if rounds < MOST_ROUNDS => {
+            step => Ok(step),
+        });
+        match step {
+            Ok(Step::Question(plan) | Step::Forgotten(plan)) => agreed = Some(plan),
+            Ok(Step::Again(plan)) => {
                 done.add(plan);
                 rounds += 1;
             }
-            Step::Again(plan) | Step::Done(plan) => {
+            Ok(Step::Done(plan)) => {
                 done.add(plan);
-                return Ok(done);
+                return Ok((done, Ok(())));
             }
+            Err(error) if rounds == 0 => return Err(error),
+            Err(error) => return Ok((done, context.emit_failure("purge", Err(error)))),
         }
     }
 }
@@ -100,8 +108,14 @@ enum Step {
     Done(Purged),
 }
 
-/// Purges what the user has `agreed` to.
-fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Option<&Purged>) -> Result<Step> {
+/// Purges what the user has `agreed` to. The objects `stay` are those that git used in an earlier round.
+fn purge_once(
+    context: &Context,
+    options: &Options,
+    secret: &Secret,
+    agreed: Option<&Purged>,
+    stay: &[String],
+) -> Result<Step> {
     let repo = &context.repo;
     let locks = Locks::take(context, options)?;
     let (worktree, git_dirs) = (&locks.worktree, &locks.git_dirs);
@@ -113,7 +127,7 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     let mut plan = outcome::of(context, secret, &scan, &found, &with_turns, &contents.removed)?;
     plan.checkpoints = contents.checkpoints.len();
     let having: HashSet<ObjectId> = contents.checkpoints.iter().copied().collect();
-    let of_user = repo.held(&having, &scan.own, Some(refname::PREFIX), None)?.into_iter().collect();
+    let of_user = having.intersection(&scan.held).copied().collect();
     plan.note_held(repo, &of_user)?;
     plan.rewritten = work.copied.len();
     plan.live = work.copied.intersection(&contents.checkpoints).count();
@@ -158,6 +172,7 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     let git_dirs = git_dirs.clone();
     let mut gone = work.gone;
     gone.extend(objects_of(repo, &scan.operations)?);
+    gone.retain(|id| !stay.contains(&id.to_string()));
     let removal = locks.release_and_remove(repo, &gone, &scan.own)?;
     plan.note(&removal);
     let held_now = |ids: &BTreeSet<ObjectId>| ids.iter().copied().filter(|id| removal.held.contains(id)).collect();

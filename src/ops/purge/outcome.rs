@@ -114,6 +114,7 @@ impl Purged {
     /// Notes what became of the objects.
     pub(super) fn note(&mut self, removal: &Removal) {
         self.stay = removal.stay.iter().map(ToString::to_string).collect();
+        self.stay.sort();
         self.objects = removal.gone.len();
     }
 

@@ -26,6 +26,8 @@ pub(super) struct Scan {
     pub(super) at_paths: HashSet<ObjectId>,
     /// The blobs that have it, or are there, and that the user holds as well.
     pub(super) of_user: BTreeSet<ObjectId>,
+    /// The commits of `own` that the user holds.
+    pub(super) held: HashSet<ObjectId>,
     /// A path of each object behind our refs; empty for commits.
     pub(super) paths: HashMap<ObjectId, BString>,
     /// The commits of the logs of records and transcripts that are stored, reachable or not.
@@ -159,6 +161,7 @@ impl Scan {
             found: HashSet::new(),
             at_paths: HashSet::new(),
             of_user: BTreeSet::new(),
+            held: HashSet::new(),
             paths,
             logs,
             checkpoints,
@@ -173,10 +176,12 @@ impl Scan {
         scan.read_names(repo, secret)?;
         scan.read_unreachable(repo, secret)?;
         scan.find_at(repo, paths_to_remove)?;
-        let found = scan.found.union(&scan.at_paths).copied().collect();
-        let of_user = repo.held(&found, &scan.own, Some(refname::PREFIX), None)?;
+        let wanted = scan.found.union(&scan.at_paths).chain(&scan.own).copied().collect();
+        let of_user = repo.held(&wanted, &scan.own, Some(refname::PREFIX), None)?;
         scan.found.retain(|id| !of_user.contains(id));
         scan.at_paths.retain(|id| !of_user.contains(id));
+        let (held, of_user): (Vec<_>, Vec<_>) = of_user.into_iter().partition(|id| scan.own.contains(id));
+        scan.held.extend(held);
         scan.of_user.extend(of_user);
         Ok(scan)
     }
