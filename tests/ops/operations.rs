@@ -150,7 +150,7 @@ fn a_save_is_not_taken_back_by_name() {
     assert_eq!(refs(&world), before);
 }
 
-/// An edit since the restore was saved, so that the undo has nothing to do: the next one is still that of this restore.
+/// An edit since the restore was saved, so the undo restores nothing. The next undo is still that of this restore.
 #[test]
 fn an_undo_that_keeps_every_path_leaves_the_restore_to_be_undone() {
     let world = World::with_commit();
@@ -217,6 +217,26 @@ fn a_log_that_cannot_be_written_stops_the_command_before_anything_is_moved() {
     }
     fs::remove_file(&lock).expect("it is ours");
     world.done(&["reset"]);
+}
+
+/// Saves of people and agents go on where the log cannot be written, in each of these ways, and `doctor` names it.
+#[rstest::rstest]
+#[case::directory("rm main; mkdir main; cp ../../heads/main main/x", "a directory is in the place of its file")]
+#[case::symbolic("echo 'ref: refs/heads/main' >main", "it is a symbolic ref")]
+#[case::file_for_all("cd ..; rm -r operations; echo junk >operations", "operations")]
+fn a_log_that_cannot_be_written_stops_no_save(#[case] damage: &str, #[case] named: &str) {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.sh(&format!("cd .git/refs/checkpoints/operations; {damage}"));
+    save(&world, "two\n");
+    world.done(&["session", "start", "s1", "--agent", "claude-code"]);
+    world.done(&["session", "prompt", "s1", "-m", "ask"]);
+    world.write("f", "three\n");
+    world.done(&["session", "stop", "s1"]);
+    assert_eq!(world.done(&["list", "--json"]).matches("\"id\"").count(), 3);
+    let doctor = world.checkpoint(&["doctor"]);
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(said.contains(named), "{said}");
 }
 
 #[test]
@@ -324,7 +344,7 @@ fn what_a_person_had_not_saved_is_unsaved_again_after_undo() {
     assert_eq!((refs(&world), text(&world, "f").as_deref()), (restored, Some("one\n")));
     world.done(&["undo"]);
     assert_eq!((refs(&world), text(&world, "f").as_deref()), (before, Some("unsaved\n")));
-    // The reset before it, too: nothing has moved since.
+    // The reset before the restore can be undone, too, because nothing has moved since.
     world.done(&["undo"]);
     assert_eq!(text(&world, "f").as_deref(), Some("unsaved\n"));
     assert_eq!(refs(&world).into_values().collect::<Vec<_>>(), [first]);
