@@ -28,7 +28,7 @@ use self::{
     contents::{Contents, paths_of},
     locks::{Locks, git_dirs_of},
     logs::Logs,
-    scan::{Scan, objects_of},
+    scan::{Commits, Scan, objects_of},
 };
 use super::{
     Context, Worktree, operations,
@@ -68,12 +68,9 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
     }
     let (mut agreed, mut done, mut rounds) = (None, Purged::default(), 0);
     loop {
-        let step = purge_once(context, options, &secret, agreed.as_ref(), &done.stay).and_then(|step| match step {
+        let step = purge_once(context, options, &secret, agreed.as_ref()).and_then(|step| match step {
             // Nobody has to wait for the answer: no lock is held while it is asked.
             Step::Question(plan) if !ask(&plan)? => Err(options::no()),
-            Step::Again(_) if rounds + 1 == MOST_ROUNDS => {
-                Err(Error::race("other commands store it again and again").with_hint("run it again when they are done"))
-            }
             step => Ok(step),
         });
         match step {
@@ -81,6 +78,11 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
             Ok(Step::Again(plan)) => {
                 done.add(plan);
                 rounds += 1;
+                if rounds == MOST_ROUNDS {
+                    let error = Error::race("other commands store it again and again");
+                    let error = error.with_hint("run it again when they are done");
+                    return Ok((done, context.emit_failure("purge", Err(error))));
+                }
             }
             Ok(Step::Done(plan)) => {
                 done.add(plan);
@@ -101,21 +103,15 @@ enum Step {
     Question(Purged),
     /// To where the operation logs are gone: what they led to can go now.
     Forgotten(Purged),
-    /// To its end, but another worktree was made meanwhile, or something leads to what has the text: a save found the text in the
+    /// To its end, but another worktree was made meanwhile, or a checkpoint leads to what has the text: a save found the text in the
     /// worktree, or a restore brought it back.
     Again(Purged),
     /// To its end.
     Done(Purged),
 }
 
-/// Purges what the user has `agreed` to. The objects `stay` are those that git used in an earlier round.
-fn purge_once(
-    context: &Context,
-    options: &Options,
-    secret: &Secret,
-    agreed: Option<&Purged>,
-    stay: &[String],
-) -> Result<Step> {
+/// Purges what the user has `agreed` to.
+fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Option<&Purged>) -> Result<Step> {
     let repo = &context.repo;
     let locks = Locks::take(context, options)?;
     let (worktree, git_dirs) = (&locks.worktree, &locks.git_dirs);
@@ -172,7 +168,6 @@ fn purge_once(
     let git_dirs = git_dirs.clone();
     let mut gone = work.gone;
     gone.extend(objects_of(repo, &scan.operations)?);
-    gone.retain(|id| !stay.contains(&id.to_string()));
     let removal = locks.release_and_remove(repo, &gone, &scan.own)?;
     plan.note(&removal);
     let held_now = |ids: &BTreeSet<ObjectId>| ids.iter().copied().filter(|id| removal.held.contains(id)).collect();
@@ -180,7 +175,10 @@ fn purge_once(
     plan.kept.extend(outcome::kept(repo, &scan, &held_now(&work.blobs))?);
     context.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
     let has_text = |id: &ObjectId| scan.found.contains(id) || scan.at_paths.contains(id) || having.contains(id);
-    let is_back = removal.held.iter().any(|id| has_text(id) && !of_user.contains(id));
+    let back: HashSet<ObjectId> = removal.held.iter().copied().filter(has_text).collect();
+    // What the user holds stays, whoever else leads to it.
+    let is_back = !back.is_empty()
+        && repo.held(&back, &Commits::read(repo)?.all(), Some(refname::PREFIX), None)?.len() < back.len();
     // A worktree that was made meanwhile may have saved the text, too.
     Ok(if is_back || git_dirs_of(repo)? != git_dirs { Step::Again(plan) } else { Step::Done(plan) })
 }
