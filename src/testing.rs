@@ -22,8 +22,8 @@ pub mod model {
 /// Commands that are not in the library.
 pub mod ops {
     pub use crate::ops::{
-        Purpose, Worktree, doctor, events, explain, guard, history, operations, prune, reset, rewrite, sessions,
-        status, undo, verify,
+        Purpose, Worktree, doctor, drop, events, explain, guard, history, operations, prune, purge, reset, rewrite,
+        sessions, status, undo, verify,
     };
 
     /// The log of records.

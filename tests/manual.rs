@@ -123,9 +123,11 @@ fn every_field_of_the_json_is_in_the_manual() {
         "op log",
         "op show",
         "verify",
+        "drop --dry-run @{0}",
         "reset",
         "reset --list",
         "prune --keep 0 --dry-run",
+        "purge --dry-run nowhere",
     ];
     let page = page("git-checkpoint.1");
     let mut missing = BTreeSet::new();
@@ -291,6 +293,9 @@ fn the_manual_shows_every_field_of_json() {
     world.write("a", "3\n");
     assert!(world.checkpoint(&["save"]).status.success());
     assert!(world.checkpoint(&["restore", "--all", "base"]).status.success());
+    // The verified checkpoint stays.
+    assert!(world.checkpoint(&["verify"]).status.success());
+    assert!(world.checkpoint(&["reset"]).status.success());
     check_json(&world, "prune", "prune --keep 0 --json");
     check_json(&world, "enable\\fR, \\fBdisable", "enable --agent claude-code --json");
     check_json(&world, "enable\\fR, \\fBdisable", "disable --json");

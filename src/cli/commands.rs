@@ -5,8 +5,9 @@ use std::ffi::OsString;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
-    attribution, blame, call::Call, completions, config, diff, doctor, enable, events, exit::Exit, explain,
-    globals::Globals, hook, list, man, op, prune, reset, restore, save, session, show, status, tour, undo, verify, why,
+    attribution, blame, call::Call, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
+    globals::Globals, hook, list, man, op, prune, purge, reset, restore, save, session, show, status, tour, undo,
+    verify, why,
 };
 use crate::error::Result;
 
@@ -75,11 +76,13 @@ pub(super) enum Command {
     Redo(undo::Redo),
     Op(op::Op),
     Reset(reset::Reset),
+    Drop(drop::Drop),
     Session(session::Session),
     Prompts(session::Prompts),
     Verify(verify::Verify),
     Events(events::Events),
     Prune(prune::Prune),
+    Purge(purge::Purge),
     Doctor(doctor::Doctor),
     Tour(tour::Tour),
     Config(config::Config),
@@ -107,11 +110,13 @@ impl Command {
             Self::Redo(command) => command.run(call),
             Self::Op(command) => command.run(call),
             Self::Reset(command) => command.run(call),
+            Self::Drop(command) => command.run(call),
             Self::Session(command) => command.run(call),
             Self::Prompts(command) => command.run(call),
             Self::Verify(command) => command.run(call),
             Self::Events(command) => command.run(call),
             Self::Prune(command) => command.run(call),
+            Self::Purge(command) => command.run(call),
             Self::Doctor(command) => command.run(call),
             Self::Tour(command) => command.run(call),
             Self::Completions(command) => command.run(call, Cli::command()),

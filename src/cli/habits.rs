@@ -14,8 +14,8 @@ const HABITS: &[(&str, &[&str], &str)] = &[
     ("", &["history", "ls", "reflog"], "'git checkpoint list' shows the checkpoints"),
     (
         "",
-        &["delete", "remove", "rm", "drop", "clear"],
-        "'git checkpoint reset' sets the checkpoints of this worktree aside, 'git checkpoint prune' drops old ones",
+        &["delete", "remove", "rm", "clear"],
+        "'git checkpoint drop' drops single checkpoints, 'git checkpoint reset' sets all of this worktree aside",
     ),
     ("list", &["--oneline"], "each checkpoint has one line already"),
     ("list", &["-p", "--patch"], "'git checkpoint show -p <checkpoint>' shows the lines that one has changed"),

@@ -227,7 +227,7 @@ impl Show {
         }
         let listed = call.listed(operation.files.len());
         for path in operation.files.iter().take(listed) {
-            call.out.line(&format!("    {}", phrase::quoted(path)))?;
+            call.out.line(&format!("    {}", call.names.path(path)))?;
         }
         if listed < operation.files.len() {
             call.out.line(&format!("    and {} more", operation.files.len() - listed))?;

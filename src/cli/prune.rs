@@ -4,7 +4,7 @@ use super::{Exit, call::Call, date, phrase};
 use crate::{
     config::{self, ByteSize},
     error::{Error, Result},
-    ops::prune::{self, Pruned, Why},
+    ops::prune::{self, NeededFor, Pruned, Why},
 };
 
 /// Drop shadows in the archive that are old or too many
@@ -74,6 +74,15 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
         };
         let line = format!("{verb} {tip}, set aside {} ({why})", shadow.archived);
         if pruned.dry_run { call.out.line(&line)? } else { call.out.note(&line)? }
+    }
+    for shadow in &pruned.stays {
+        let tip = call.out.paint(phrase::ID, &call.names.id(&shadow.tip));
+        let why = match shadow.needed_for {
+            NeededFor::Verified => "it has the verified checkpoint",
+            NeededFor::Undo => "'git checkpoint undo' needs it",
+        };
+        let verb = if pruned.dry_run { "would keep" } else { "kept" };
+        call.out.note(&format!("{verb} {tip}, set aside {} ({why})", shadow.archived))?;
     }
     let held = match pruned.bytes {
         Some(bytes) if bytes > 0 => format!(", which held {}", phrase::size(bytes)),

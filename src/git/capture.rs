@@ -327,6 +327,7 @@ impl ForThread {
             counter,
             packs: std::cell::OnceCell::new(),
             distrusts_objects: std::cell::Cell::new(distrusts_objects),
+            touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: super::repo::SkippedRefs::default(),
             // Threads read files of the worktree that a pass has found.

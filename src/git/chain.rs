@@ -62,11 +62,16 @@ impl Repo {
 
     /// Returns true if this repository has the object `id` and it is a commit.
     pub(crate) fn is_commit(&self, id: ObjectId) -> Result<bool> {
+        Ok(self.kind_of(id)? == Some(ObjectKind::Commit))
+    }
+
+    /// Returns the kind of the object `id`; none if this repository does not have it.
+    pub(crate) fn kind_of(&self, id: ObjectId) -> Result<Option<ObjectKind>> {
         let find =
             || self.inner.try_find_header(id).context(Kind::Corrupt, || format!("cannot read the object '{id}'"));
         // Git may have repacked the object during the first look.
         let header = find()?.map_or_else(find, |header| Ok(Some(header)))?;
-        Ok(header.is_some_and(|header| header.kind() == ObjectKind::Commit))
+        Ok(header.map(|header| header.kind()))
     }
 }
 

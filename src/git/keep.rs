@@ -1,4 +1,4 @@
-//! Keeps `git repack` from removing new packs before refs lead to their objects.
+//! Keeps `git repack` from removing new packs before refs lead to their objects, or before the old packs are gone.
 
 use std::{
     io::{ErrorKind, Write as _},

@@ -246,6 +246,7 @@ impl Repo {
             counter: std::sync::Arc::clone(&self.counter),
             packs: std::cell::OnceCell::new(),
             distrusts_objects: self.distrusts_objects.clone(),
+            touch_time: self.touch_time.clone(),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: self.skipped_refs(),
         }
@@ -273,7 +274,8 @@ impl Repo {
         }
         let path = self.loose_path(id);
         // A running `git gc` may be about to delete the object, whatever the age of its pack.
-        (has_content(&path) && touch(&path)) || (!self.is_git_collecting() && self.freshen_pack_of(id))
+        (has_content(&path) && touch(&path, self.touch_time.get()))
+            || (!self.is_git_collecting() && self.freshen_pack_of(id))
     }
 
     /// From now on, reads each object before it counts as stored, and ignores caches: some objects are damaged.
@@ -289,7 +291,7 @@ impl Repo {
     /// Updates the time of the object `id` and of the other objects in its pack, so that `git gc` keeps them for a
     /// while even if it finds them unreferenced.
     pub(super) fn renew(&self, id: ObjectId) {
-        if !touch(&self.loose_path(id)) {
+        if !touch(&self.loose_path(id), self.touch_time.get()) {
             self.freshen_pack_of(id);
         }
     }
@@ -300,6 +302,7 @@ impl Repo {
             let directory = self.inner.objects.store_ref().path().join("pack");
             SettledPack::all_in(&directory, self.object_hash())
         });
-        packs.iter().filter(|pack| pack.holds(id)).any(|pack| pack.touch(self.distrusts_objects()))
+        let touch = |pack: &SettledPack| pack.touch(self.distrusts_objects(), self.touch_time.get());
+        packs.iter().filter(|pack| pack.holds(id)).any(touch)
     }
 }

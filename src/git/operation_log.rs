@@ -152,6 +152,11 @@ impl Repo {
         written.map(|entry| entry.operation.moves.clone()).unwrap_or_default()
     }
 
+    /// Lets the rest of the command under way leave no entry.
+    pub(crate) fn stop_recording(&self) {
+        self.recorder.0.borrow_mut().is_off = true;
+    }
+
     /// Names the operation that a program does through the library.
     pub(crate) fn name_operation(&self, kind: &str) {
         let mut state = self.recorder.0.borrow_mut();
@@ -219,6 +224,9 @@ impl Repo {
 
     /// Returns the change of the log that records `updates`; none if there is nothing to record.
     fn log_change(&self, updates: &[RefUpdate]) -> Result<Option<LogChange<'_>>> {
+        if self.recorder.0.borrow().is_off {
+            return Ok(None);
+        }
         let is_recorded = |update: &&RefUpdate| update.old != update.new && refname::is_recorded(&update.name);
         let moved = |update: &RefUpdate| Move { name: update.name.clone(), old: update.old, new: update.new };
         let moves: Vec<Move> = updates.iter().filter(is_recorded).map(moved).collect();

@@ -3,7 +3,10 @@
 use std::{
     ffi::{OsStr, OsString},
     io::Read,
-    os::unix::{ffi::OsStringExt as _, process::CommandExt as _},
+    os::unix::{
+        ffi::{OsStrExt as _, OsStringExt as _},
+        process::CommandExt as _,
+    },
     path::Path,
     process::{Command, Output, Stdio},
     sync::mpsc::{self, Receiver},
@@ -13,7 +16,7 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    Repo,
+    Repo, environment,
     interrupt::Interrupt,
     subprocess::{Subprocess, output_of},
     threads,
@@ -155,7 +158,7 @@ fn reading(mut pipe: impl Read + Send + 'static) -> std::io::Result<Receiver<Vec
 impl Repo {
     /// Returns a git command for this repository and worktree, to run at the worktree's root.
     ///
-    /// It does not fetch, prompt, take optional locks or run hooks, and it prints English.
+    /// It does not fetch, prompt, take optional locks, run hooks or follow replacements, and it prints English.
     pub(crate) fn git(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
         let mut command = self.git_in_any_language(arguments);
         command.env("LC_ALL", "C");
@@ -183,6 +186,9 @@ impl Repo {
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_NO_LAZY_FETCH", "1")
+            // We read objects as they are stored. Git would read others in their place (git-replace(1)), or other parents.
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_GRAFT_FILE", "/dev/null/none")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -195,6 +201,68 @@ impl Repo {
     /// If git cannot be started, or its exit code is not 0; the cause is its error message.
     pub(crate) fn run_git(&self, arguments: &[impl AsRef<OsStr>], input: Option<&[u8]>) -> Result<BString> {
         printed(arguments, self.try_git(arguments, input)?)
+    }
+
+    /// The same for a git command that also sees the objects in the directory `beside`.
+    pub(super) fn run_git_with_objects(
+        &self,
+        arguments: &[impl AsRef<OsStr>],
+        input: &[u8],
+        beside: Option<&Path>,
+    ) -> Result<BString> {
+        let mut command = self.git(arguments);
+        if let Some(beside) = beside {
+            self.add_objects(&mut command, beside);
+        }
+        let started = command.stdin(Stdio::piped()).spawn();
+        let started = started.and_then(|child| Subprocess::new(child, false, Interrupt::default()));
+        let output = started.and_then(|git| git.output(input));
+        printed(arguments, output.context(Kind::Internal, || format!("cannot run 'git {}'", joined(arguments)))?)
+    }
+
+    /// Lets git `command` see the objects in the directory `beside`, too.
+    fn add_objects(&self, command: &mut Command, beside: &Path) {
+        const OTHERS: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES";
+        let others = environment::variable(OTHERS).filter(|_| self.honours_environment);
+        // Git unquotes what begins with a quotation mark; else, a colon would end the path.
+        let mut directories = b"\"".to_vec();
+        for byte in beside.as_os_str().as_bytes() {
+            directories.extend([b'\\'; 1].iter().filter(|_| b"\"\\".contains(byte)));
+            directories.push(*byte);
+        }
+        directories.push(b'"');
+        directories.extend(others.iter().flat_map(|others| [b":", others.as_slice()].concat()));
+        command.env(OTHERS, OsString::from_vec(directories));
+    }
+
+    /// Runs two git commands: the first has the standard input `input`; the second reads what the first prints, and writes its
+    /// objects to `directory`, an absolute path. Returns what the second prints.
+    ///
+    /// # Errors
+    /// If one of them fails.
+    pub(super) fn pipe_git(
+        &self,
+        first: &[impl AsRef<OsStr>],
+        input: &[u8],
+        second: &[impl AsRef<OsStr>],
+        directory: &Path,
+    ) -> Result<BString> {
+        let start = || {
+            let mut child = self.git(first).stdin(Stdio::piped()).spawn()?;
+            let between = child.stdout.take().map_or_else(Stdio::null, Stdio::from);
+            let writer = Subprocess::new(child, false, Interrupt::default())?;
+            let mut command = self.git(second);
+            self.add_objects(&mut command, &std::path::absolute(self.objects_path())?);
+            let child = command.env("GIT_OBJECT_DIRECTORY", directory).stdin(between).spawn()?;
+            // It has our end of the pipe: if the second one dies, the first one must see that nobody reads.
+            drop(command);
+            let reader = Subprocess::new(child, false, Interrupt::default())?;
+            // What the second one prints is short.
+            Ok::<_, std::io::Error>((writer.output(input)?, reader.output(b"")?))
+        };
+        let (written, read) = start().context(Kind::Internal, || format!("cannot run 'git {}'", joined(second)))?;
+        printed(first, written)?;
+        printed(second, read)
     }
 
     /// Runs git with `arguments` and returns its status and output, whatever the status.

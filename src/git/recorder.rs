@@ -39,6 +39,8 @@ pub(super) struct State {
     pub(super) entries: Vec<ObjectId>,
     /// The kind of operation that a program does through the library.
     pub(super) named: String,
+    /// True if nothing is recorded.
+    pub(super) is_off: bool,
     /// True if all is done by one command line.
     pub(super) is_described: bool,
 }

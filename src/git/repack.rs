@@ -6,7 +6,6 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
-    ffi::OsString,
     fs::File,
     io::Write as _,
     path::{Path, PathBuf},
@@ -16,10 +15,10 @@ use std::{
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::{Repo, loose, new_objects::id_of, presence::may_exist};
+use super::{Repo, keep::Keep, loose, presence::may_exist};
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    state::{self, failpoint, lock::Lock},
+    state::{self, failpoint, temporary},
 };
 
 /// From this number of loose objects on, they are repacked.
@@ -38,7 +37,7 @@ const YOUNG_PACK: u64 = 256 << 10;
 const BESIDE_INDEX: &[&str] = &["pack", "rev"];
 
 /// A new pack, the objects in it, and the packs that it replaces.
-type NewPack = (PathBuf, BTreeSet<ObjectId>, Vec<PathBuf>);
+type NewPack = ((PathBuf, Option<Keep>), BTreeSet<ObjectId>, Vec<PathBuf>);
 
 impl Repo {
     /// Notes that we wrote the loose objects `ids`.
@@ -78,6 +77,20 @@ impl Repo {
         loose + packs
     }
 
+    /// Returns the loose objects that we noted.
+    pub(super) fn noted_loose(&self) -> Vec<ObjectId> {
+        let directory = state::directory(self.common_dir());
+        let lines = ["loose", "loose.repacking"].into_iter().flat_map(|name| noted(&directory.join(name)));
+        lines.filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok()).collect()
+    }
+
+    /// Returns the packs that we noted.
+    pub(super) fn noted_packs(&self) -> Vec<PathBuf> {
+        let directory = state::directory(self.common_dir());
+        let names = ["packs", "packs.repacking"].into_iter().flat_map(|name| noted(&directory.join(name)));
+        names.filter_map(|name| self.pack_path(&name)).filter(|path| path.exists()).collect()
+    }
+
     /// Repacks our objects if there are enough of them, and neither another process of ours nor `git gc` is doing so.
     pub(crate) fn repack_if_due(&self) {
         if let Err(error) = self.try_repack() {
@@ -91,10 +104,10 @@ impl Repo {
         let loose_size = std::fs::metadata(directory.join("loose")).map_or(0, |metadata| metadata.len());
         let is_due = usize::try_from(loose_size).unwrap_or(0) >= LOOSE_LIMIT * line_length
             || self.small_packs(&directory).len() >= PACK_LIMIT;
-        if !is_due || self.is_git_collecting() {
+        if !is_due {
             return Ok(());
         }
-        let Some(_lock) = Lock::try_acquire(&directory.join("repack.lock"))? else { return Ok(()) };
+        let Some(_lock) = self.lock_objects()? else { return Ok(()) };
         self.repack(&directory)
     }
 
@@ -147,10 +160,9 @@ impl Repo {
             |id: &ObjectId| std::fs::metadata(self.loose_path(*id)).is_ok_and(|file| file.len() < LARGE_PACK);
         let ids: Vec<ObjectId> = ids.filter(|id| seen.insert(*id) && is_small(id)).collect();
         let packs = self.packs_to_merge(directory);
-        let Some((new_pack, stored, merged)) = self.write_pack(&ids, packs)? else { return Ok(()) };
+        let Some(((new_pack, _keep), stored, merged)) = self.write_pack(&ids, packs)? else { return Ok(()) };
         failpoint::hit("repack:after-pack");
         self.note_pack(&new_pack);
-        self.verify_pack(&new_pack, &stored)?;
         // The new pack has everything, is verified, durable and visible. Readers of the old files find the new one.
         for path in merged.iter().filter(|path| **path != new_pack) {
             drop(std::fs::remove_file(path.with_extension("idx")));
@@ -168,24 +180,6 @@ impl Repo {
         }
         drop(std::fs::remove_file(&taken_note));
         self.forget_gone_packs(directory)
-    }
-
-    /// Reads all `ids` back from the finished pack `path` alone, before their other copies are deleted.
-    fn verify_pack(&self, path: &Path, ids: &BTreeSet<ObjectId>) -> Result<()> {
-        let what = || format!("cannot read back '{}'", path.display());
-        let bundle = gix::odb::pack::Bundle::at(path, self.object_hash()).context(Kind::Corrupt, what)?;
-        let mut inflate = gix::zlib::Inflate::default();
-        let mut buffer = Vec::new();
-        for id in ids {
-            let mut cache = gix::odb::pack::cache::Never;
-            let found = bundle.find(id, &mut buffer, &mut inflate, &mut cache).context(Kind::Corrupt, what)?;
-            let hash = |object: gix::objs::Data<'_>| id_of(object.kind, object.data, self.object_hash());
-            let is_same = found.map(|(object, _)| hash(object)).transpose()? == Some(*id);
-            if !is_same {
-                return Err(Error::corrupt(format!("'{id}' does not come back from '{}'", path.display())));
-            }
-        }
-        Ok(())
     }
 
     /// Removes the names of packs that no longer exist from our list, unless another process adds one at the same time.
@@ -250,24 +244,42 @@ impl Repo {
         })
     }
 
-    /// Lets git write the objects `ids` to a pack, with deltas, and returns its path.
-    fn pack_by_git(&self, ids: &BTreeSet<ObjectId>) -> Result<PathBuf> {
+    /// Lets git write the objects `ids` to a pack, with deltas, and returns its path. Until the result is dropped, git does not
+    /// take the pack for a redundant one, though other packs still have its objects. No [`Keep`] if another process keeps it.
+    ///
+    /// Git reads the pack as one that was fetched: it hashes each object, and compares it with the one that is there. That
+    /// happens in a directory of its own: if the disk is full, nothing is left.
+    pub(super) fn pack_by_git(&self, ids: &BTreeSet<ObjectId>) -> Result<(PathBuf, Option<Keep>)> {
         let packs = std::path::absolute(self.inner.objects.store_ref().path().join("pack"));
         let packs = packs.context(Kind::Internal, || "cannot find the packs of this repository".into())?;
-        // A limit would split the pack.
-        let options = ["-c", "pack.packSizeLimit=0", "pack-objects", "-q", "--delta-base-offset", "--threads=1"];
-        let arguments: Vec<OsString> = options.iter().map(OsString::from).chain([packs.join("pack").into()]).collect();
         let input: String = ids.iter().map(|id| format!("{id}\n")).collect();
-        let printed = self.run_git(&arguments, Some(input.as_bytes()))?;
-        let path = packs.join(format!("pack-{}.pack", printed.to_str_lossy().trim()));
+        let what = || format!("cannot write a pack in '{}'", packs.display());
+        let objects = packs.parent().unwrap_or(&packs);
+        let aside = tempfile::Builder::new().prefix(&temporary::prefix("tmp_packs_")).tempdir_in(objects);
+        let aside = aside.context(Kind::Internal, what)?;
+        let write = ["pack-objects", "-q", "--stdout", "--delta-base-offset", "--threads=1"];
+        let printed = self.pipe_git(&write, input.as_bytes(), &["index-pack", "--stdin"], aside.path())?;
+        let printed = printed.to_str_lossy();
+        let name = printed.trim().strip_prefix("pack\t").unwrap_or_default();
+        let written = aside.path().join(format!("pack/pack-{name}.pack"));
+        if !ids_in(&written, self.object_hash())?.iter().eq(ids) {
+            return Err(Error::corrupt("git has packed other objects than it should"));
+        }
+        let path = packs.join(format!("pack-{name}.pack"));
+        let keep = Keep::new(&path)?;
+        for end in ["pack", "rev", "idx"] {
+            let (from, to) = (written.with_extension(end), path.with_extension(end));
+            if end != "rev" || may_exist(&from) {
+                std::fs::rename(from, to).context(Kind::Internal, what)?;
+            }
+        }
         // Git syncs the files only if `core.fsync` and `core.fsyncMethod` say so, and never the directory. Other copies of the
         // objects are about to be deleted.
         let index = path.with_extension("idx");
         for written in [&path, &index, &packs] {
-            let synced = File::open(written).and_then(|file| file.sync_all());
-            synced.context(Kind::Internal, || format!("cannot write '{}'", written.display()))?;
+            File::open(written).and_then(|file| file.sync_all()).context(Kind::Internal, what)?;
         }
-        Ok(path)
+        Ok((path, keep))
     }
 
     pub(super) fn loose_path(&self, id: ObjectId) -> PathBuf {
@@ -292,7 +304,7 @@ fn is_alive_or_elsewhere(mark: &str) -> bool {
 }
 
 /// Returns the ids of the objects in the pack `path`, from its index.
-fn ids_in(path: &Path, hash: gix::hash::Kind) -> Result<Vec<ObjectId>> {
+pub(super) fn ids_in(path: &Path, hash: gix::hash::Kind) -> Result<Vec<ObjectId>> {
     let what = || format!("cannot read the index of '{}'", path.display());
     let index = gix::odb::pack::index::File::at(path.with_extension("idx"), hash).context(Kind::Corrupt, what)?;
     Ok(index.iter().map(|entry| entry.oid).collect())

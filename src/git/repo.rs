@@ -39,6 +39,10 @@ pub struct Repo {
     pub(super) packs: std::cell::OnceCell<Vec<SettledPack>>,
     /// True once stored objects were found to be damaged.
     pub(super) distrusts_objects: std::cell::Cell<bool>,
+    /// The time, since 1970, that files of objects get which we rely on; none: that of the moment. See [`touch`].
+    ///
+    /// [`touch`]: super::settled_packs::touch
+    pub(super) touch_time: std::cell::Cell<Option<std::time::Duration>>,
     /// Another program's lock for which we waited in vain.
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
     /// Refs that were skipped.
@@ -144,6 +148,7 @@ impl Repo {
             honours_environment,
             packs: std::cell::OnceCell::new(),
             distrusts_objects: std::cell::Cell::new(false),
+            touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),
@@ -167,6 +172,7 @@ impl Repo {
             honours_environment: false,
             packs: std::cell::OnceCell::new(),
             distrusts_objects: std::cell::Cell::new(false),
+            touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),

@@ -3,7 +3,7 @@
 use std::{
     cell::Cell,
     path::Path,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use gix::ObjectId;
@@ -31,22 +31,34 @@ impl SettledPack {
         self.index.lookup(id).is_some()
     }
 
-    /// Touches the pack; unless `always`, not if that was done a moment ago. Returns false on failure, for example if the
-    /// pack was deleted.
-    pub(super) fn touch(&self, always: bool) -> bool {
+    /// Touches the pack as [`touch`] does; unless `always`, not if that was done a moment ago. Returns false on failure, for
+    /// example if the pack was deleted.
+    pub(super) fn touch(&self, always: bool, time: Option<Duration>) -> bool {
         const MOMENT: Duration = Duration::from_secs(1);
         if !always && self.touched.get().is_some_and(|time| time.elapsed() < MOMENT) {
             return true;
         }
-        let is_touched = touch(&self.index.path().with_extension("pack"));
+        let is_touched = touch(&self.index.path().with_extension("pack"), time);
         self.touched.set(is_touched.then(Instant::now));
         is_touched
     }
 }
 
-/// Sets the time of the file `path` to now; returns false on failure.
-pub(super) fn touch(path: &Path) -> bool {
+/// Sets the time of the file `path` to now, or to `time` (since 1970) if it is older; returns false on failure.
+///
+/// With a `time`, a later one shows that another process relies on what is in the file.
+pub(super) fn touch(path: &Path, time: Option<Duration>) -> bool {
+    if time.is_some_and(|time| changed(path).is_some_and(|changed| changed >= time)) {
+        return true;
+    }
     let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
-    let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
+    let time = time.and_then(|time| time.try_into().ok()).unwrap_or(now);
+    let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
     rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::empty()).is_ok()
+}
+
+/// Returns when the file `path` was last written or touched, since 1970; none if it is not there.
+pub(super) fn changed(path: &Path) -> Option<Duration> {
+    let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()?;
+    Some(modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }

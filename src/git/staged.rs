@@ -67,7 +67,7 @@ impl Repo {
         objects.changes_of_trees(head_tree_id, tree_id)
     }
 
-    fn index_to_commit(&self) -> PathBuf {
+    pub(super) fn index_to_commit(&self) -> PathBuf {
         match environment::variable("GIT_INDEX_FILE").filter(|_| self.honours_environment) {
             // The name is relative to the directory that hooks run in: the root of the worktree.
             Some(name) => self.worktree_root().join(name.to_path_lossy()),

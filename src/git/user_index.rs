@@ -1,11 +1,11 @@
 //! The user's index: read, never written.
 
-use std::os::unix::fs::MetadataExt as _;
+use std::{os::unix::fs::MetadataExt as _, path::Path};
 
 use gix::index::File;
 
 use super::{Repo, presence::may_exist};
-use crate::error::{Context as _, Kind, Result};
+use crate::error::{Context as _, Error, Kind, Result};
 
 /// Identifies a version of an index file without reading it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +40,17 @@ impl Repo {
     /// Returns the path of the user's index.
     pub(crate) fn user_index_path(&self) -> std::path::PathBuf {
         self.inner.index_path()
+    }
+
+    /// Refuses a `GIT_INDEX_FILE` that names another index than the worktree's own: what is staged in that one would not be seen.
+    pub(crate) fn refuse_other_index(&self) -> Result<()> {
+        let real = |path: &Path| Some((std::fs::canonicalize(path.parent()?).ok()?, path.file_name()?.to_owned()));
+        let (named, own) = (real(&self.index_to_commit()), real(&self.git_dir().join("index")));
+        if named.is_some() && named == own {
+            return Ok(());
+        }
+        Err(Error::user("'GIT_INDEX_FILE' names another index than that of the worktree")
+            .with_hint("run it without: 'env -u GIT_INDEX_FILE git checkpoint ...'"))
     }
 
     /// Returns the lock of the user's index, if some git holds it.

@@ -3,7 +3,7 @@
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{contributor::Contributor, refname::Base, session::is_valid_id, trailer};
+use super::{contributor::Contributor, refname::Base, secret::Secret, session::is_valid_id, trailer};
 
 /// The metadata of a checkpoint, stored as trailers of its commit message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,6 +121,64 @@ pub fn message(
     trailer::compose(subject, body, &trailers)
 }
 
+/// The other checkpoints that the message of a checkpoint names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Links {
+    /// As in [`Origin::carried`].
+    pub(crate) carried: Option<ObjectId>,
+    /// As in [`Checkpoint::after`].
+    pub(crate) after: Option<ObjectId>,
+    /// As in [`Origin::tool`]: the tool of what a restore has put back names a checkpoint.
+    pub(crate) tool: Option<String>,
+}
+
+impl Links {
+    /// Returns those of `checkpoint`.
+    pub(crate) fn of(checkpoint: &Checkpoint) -> Self {
+        let Origin { carried, tool, .. } = &checkpoint.origin;
+        Self { carried: *carried, after: checkpoint.after, tool: tool.clone() }
+    }
+}
+
+/// Returns the `message` of a checkpoint with `links` in the place of its own. Trailers that are not known stay.
+pub(crate) fn relinked(message: &str, links: &Links) -> String {
+    let (subject, body, old) = trailer::parse(message);
+    let is_link = |key: &str| [TOOL, CARRIED, AFTER].contains(&key);
+    let new = [
+        (TOOL, links.tool.clone()),
+        (CARRIED, links.carried.map(|id| id.to_string())),
+        (AFTER, links.after.map(|id| id.to_string())),
+    ];
+    let value = |key: &str| new.iter().find(|(name, _)| *name == key).and_then(|(_, value)| value.clone());
+    let is_new = |key: &str| old.iter().all(|(name, _)| *name != key);
+    let mut trailers = Vec::new();
+    for (key, text) in &old {
+        if *key == BASE {
+            let missing = new.iter().filter(|(key, _)| is_new(key));
+            trailers.extend(missing.filter_map(|(key, value)| Some((*key, value.clone()?))));
+        }
+        let value = if is_link(key) { value(key) } else { Some((*text).to_owned()) };
+        trailers.extend(value.map(|value| (*key, value)));
+    }
+    trailer::compose(subject, body, &trailers)
+}
+
+/// Returns the `message` of a checkpoint without the text of `secret`. Subject, body and the free texts among the trailers are
+/// texts; ids and names are none. Returns none if nothing is replaced.
+pub(crate) fn without(secret: &Secret, message: &str) -> Option<String> {
+    let (subject, body, old) = trailer::parse(message);
+    let new = secret.replace_in_message(subject, body);
+    let mut is_changed = new.is_some();
+    let mut trailers = Vec::new();
+    for (key, text) in old {
+        let new = if [NOTE, TOOL].contains(&key) { secret.replace_in(text) } else { None };
+        is_changed |= new.is_some();
+        trailers.push((key, new.unwrap_or_else(|| text.to_owned())));
+    }
+    let (subject, body) = new.unwrap_or_else(|| (subject.into(), body.into()));
+    is_changed.then(|| trailer::compose(&subject, &body, &trailers))
+}
+
 impl Checkpoint {
     /// Returns the commit before it in time, of whichever shadow: the difference is what its contributor did.
     pub(crate) fn before_id(&self) -> ObjectId {
@@ -177,5 +235,55 @@ impl Checkpoint {
             seconds: time.seconds,
             offset: time.offset,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(digit: char) -> ObjectId {
+        ObjectId::from_hex(digit.to_string().repeat(40).as_bytes()).expect("40 digits")
+    }
+
+    fn links(carried: Option<char>, after: Option<char>, tool: Option<&str>) -> Links {
+        Links { carried: carried.map(id), after: after.map(id), tool: tool.map(ToOwned::to_owned) }
+    }
+
+    #[rstest::rstest]
+    #[case::as_before(links(Some('a'), Some('b'), Some("restore x")))]
+    #[case::others(links(Some('c'), Some('d'), Some("restore y")))]
+    #[case::fewer(links(None, None, None))]
+    fn a_message_gets_other_links(#[case] new: Links) {
+        let origin = |links: &Links| Origin { carried: links.carried, tool: links.tool.clone(), ..Origin::default() };
+        let written = |links: &Links| {
+            message("subject", "body\n\nmore: of it", &origin(links), Base::Unborn, "main".into(), links.after)
+        };
+        let old = links(Some('a'), Some('b'), Some("restore x"));
+        assert_eq!(relinked(&written(&old), &new), written(&new));
+        assert_eq!(relinked(&written(&links(None, None, None)), &new), written(&new));
+    }
+
+    #[rstest::rstest]
+    #[case::plain("my secret\n\nA: 1\n", "secret", Some("my [purged]\n\nA: 1\n"))]
+    #[case::across_subject_and_body("k: one\n\ntwo\n\nA: 1\n", "one\ntwo", Some("k: [purged]\n\n[purged]\n\nA: 1\n"))]
+    #[case::with_a_blank_line("k: one\n\ntwo\n\nA: 1\n", "one\n\ntwo", Some("k: [purged]\n\n[purged]\n\nA: 1\n"))]
+    #[case::a_prompt_of_which_the_subject_is_the_first_line(
+        "use begin\n\nA: 1\n",
+        "begin\ntwo",
+        Some("use [purged]\n\nA: 1\n")
+    )]
+    #[case::not_the_end_of_the_line("begin it\n\nA: 1\n", "begin\ntwo", None)]
+    #[case::a_name("s\n\nCheckpoint-Session: secret\n", "secret", None)]
+    #[case::a_note("s\n\nCheckpoint-Note: secret\n", "secret", Some("s\n\nCheckpoint-Note: [purged]\n"))]
+    fn a_text_is_replaced(#[case] message: &str, #[case] text: &str, #[case] expected: Option<&str>) {
+        let secret = Secret::new(&[text.into()]).expect("it can be searched for");
+        assert_eq!(without(&secret, message).as_deref(), expected);
+    }
+
+    #[test]
+    fn unknown_trailers_stay() {
+        let text = "s\n\nCheckpoint-Contributor: human\nCheckpoint-New: 1\nCheckpoint-Base: unborn\n";
+        assert_eq!(relinked(text, &links(None, None, None)), text);
     }
 }

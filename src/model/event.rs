@@ -129,6 +129,22 @@ pub enum Event {
         /// How many.
         dropped: usize,
     },
+    /// Checkpoints were dropped.
+    Drop {
+        /// Their ids.
+        ids: Vec<String>,
+        /// How many checkpoints after them were written anew.
+        rewritten: usize,
+    },
+    /// A text was removed from what we store.
+    Purge {
+        /// How many checkpoints had it.
+        checkpoints: usize,
+        /// How many checkpoints were written anew.
+        rewritten: usize,
+        /// How many objects were removed.
+        objects: usize,
+    },
     /// An operation failed.
     Error {
         /// Which.

@@ -31,6 +31,7 @@ pub(crate) mod reconcile;
 pub mod record;
 pub(crate) mod redact;
 pub mod refname;
+pub(crate) mod secret;
 pub(crate) mod selector;
 pub mod session;
 pub(crate) mod set_aside;

@@ -1,6 +1,7 @@
 //! What the index holds at a path, and what a restore makes of it.
 
 use bstr::BString;
+use gix::ObjectId;
 
 use super::{change::Leaf, manifest::Unmerged};
 
@@ -15,6 +16,17 @@ pub enum Slot {
     Unmerged(Vec<Unmerged>),
     /// An entry without content, of `git add --intent-to-add`.
     IntentToAdd,
+}
+
+impl Slot {
+    /// Returns the ids of its blobs, to be changed.
+    pub(crate) fn blobs_mut(&mut self) -> Vec<&mut ObjectId> {
+        match self {
+            Self::Absent | Self::IntentToAdd => Vec::new(),
+            Self::Staged(leaf) => vec![&mut leaf.id],
+            Self::Unmerged(stages) => stages.iter_mut().map(|stage| &mut stage.id).collect(),
+        }
+    }
 }
 
 /// An entry of the index to be changed.

@@ -79,6 +79,8 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     let mut diagnosis = Diagnosis { version: 1, ..Diagnosis::default() };
     diagnosis.problems.extend(checks::operation_log(repo));
     diagnosis.problems.extend(checks::unwritable(repo));
+    // First: until they are back, they are missing.
+    diagnosis.problems.extend(checks::objects_aside(repo, options.fix));
     diagnosis.problems.extend(chains::chains(context, options.fix)?);
     diagnosis.problems.extend(objects::head(context, options.fix)?);
     diagnosis.problems.extend(checks::other_refs(repo)?);

@@ -165,6 +165,10 @@ fn take_lock(context: &Context, purpose: Purpose) -> Result<Lock> {
         context.repo.sweep(lock.dead());
         lock.forget_dead();
     }
+    if let Err(error) = context.repo.put_objects_back() {
+        // They may be of another user. What is missing without them is noticed later; a turn that is not recorded now is lost.
+        tracing::warn!(%error, "cannot put back the objects that a purge moved aside; see 'git checkpoint doctor'");
+    }
     context.repo.remove_dead_locks();
     Ok(lock)
 }

@@ -9,6 +9,7 @@
 //! - `condense`, `enter`: the one way in for commands that write: takes the lock, and brings records and shadows up to date with
 //!   what commits and other moves of HEAD have done.
 //! - `named`: the files that open tool calls name.
+//! - `replace`: copies in the place of checkpoints, for `drop` and `purge`.
 //! - `save`, `closing`, `guard`, `sessions`, `agents`, `restore`, `commit` and the other commands.
 
 pub(crate) mod agent_hooks;
@@ -18,6 +19,7 @@ pub(crate) mod blame;
 pub(crate) mod commit;
 pub(crate) mod compare;
 pub mod doctor;
+pub mod drop;
 pub mod events;
 pub mod explain;
 pub mod guard;
@@ -26,6 +28,7 @@ pub(crate) mod hooks;
 pub(crate) mod lookup;
 pub mod operations;
 pub mod prune;
+pub mod purge;
 pub(crate) mod records;
 pub mod reset;
 pub(crate) mod restore;
@@ -53,6 +56,7 @@ mod moved;
 mod named;
 mod protected;
 mod provenance;
+mod replace;
 mod restored_target;
 mod session_info;
 mod share;

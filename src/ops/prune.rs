@@ -60,6 +60,30 @@ pub struct Dropped {
     pub why: Why,
 }
 
+/// Why a shadow stays that is beyond the limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NeededFor {
+    /// It has the verified checkpoint of a worktree.
+    Verified,
+    /// `undo` goes back to a checkpoint of it.
+    Undo,
+}
+
+/// A shadow that is beyond the limits and stays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stays {
+    /// The ref.
+    pub r#ref: String,
+    /// Its last checkpoint.
+    #[serde(serialize_with = "id_text::serialize")]
+    pub tip: ObjectId,
+    /// When it was set aside, in ISO 8601.
+    pub archived: String,
+    /// What it is needed for.
+    pub needed_for: NeededFor,
+}
+
 /// The result of pruning. Serializes to what `prune --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Pruned {
@@ -69,6 +93,8 @@ pub struct Pruned {
     pub dropped: Vec<Dropped>,
     /// How many stay.
     pub kept: usize,
+    /// Those among them that are beyond the limits, oldest first.
+    pub stays: Vec<Stays>,
     /// The bytes that the dropped ones alone held; none if they were too many to weigh.
     pub bytes: Option<u64>,
     /// True if nothing was done.
@@ -142,6 +168,8 @@ impl Limits {
 struct Plan {
     kept: Vec<Tip>,
     dropped: Vec<(Tip, Why)>,
+    /// Those of `kept` that are beyond the limits.
+    stays: Vec<Stays>,
 }
 
 impl Plan {
@@ -150,33 +178,49 @@ impl Plan {
         let limits = Limits::new(context, options);
         let tips = timeline::archived_tips(repo, None)?;
         let protected = protected(repo, &tips)?;
-        let mut plan = Self { kept: tips, dropped: Vec::new() };
+        let mut plan = Self { kept: tips, dropped: Vec::new(), stays: Vec::new() };
         if let Some(age) = limits.older_than {
             // The real time, not GIT_COMMITTER_DATE: names in the archive have the real time, too.
             let now = options.now.unwrap_or_else(|| jiff::Timestamp::now().as_second());
             let oldest = now.saturating_sub(age);
             let is_old = |tip: &Tip| refname::archived_at(&tip.name).is_some_and(|seconds| seconds < oldest);
-            plan.drop_where(Why::Age, |tip| is_old(tip) && !protected.contains(&tip.id));
+            plan.drop_where(Why::Age, |tip| is_old(tip) && !protected.contains_key(&tip.id));
+            plan.note_needed(&protected, is_old);
         }
         if let Some(keep) = limits.keep {
             let mut surplus = plan.kept.len().saturating_sub(keep);
             plan.drop_where(Why::Count, |tip| {
-                let drops = surplus > 0 && !protected.contains(&tip.id);
+                let drops = surplus > 0 && !protected.contains_key(&tip.id);
                 surplus -= usize::from(drops);
                 drops
             });
+            plan.note_needed(&protected, |_| surplus > 0);
         }
         if let Some(max_size) = limits.max_size {
             let mut too_much = weigh(repo, &plan.kept)?;
             plan.drop_where(Why::Size, |tip| {
-                let drops = too_much.total > max_size && !protected.contains(&tip.id);
+                let drops = too_much.total > max_size && !protected.contains_key(&tip.id);
                 if drops {
                     too_much.total -= too_much.each.get(&tip.name).copied().unwrap_or(0);
                 }
                 drops
             });
+            plan.note_needed(&protected, |_| too_much.total > max_size);
         }
+        plan.stays.sort_by(|a, b| a.archived.cmp(&b.archived));
         Ok(plan)
+    }
+
+    /// Notes those that stay only because something needs them: without that, `is_beyond` would be true of them.
+    fn note_needed(&mut self, protected: &HashMap<ObjectId, NeededFor>, is_beyond: impl Fn(&Tip) -> bool) {
+        for tip in self.kept.iter().filter(|tip| is_beyond(tip)) {
+            let is_known = self.stays.iter().any(|stays| stays.r#ref == tip.name);
+            if let Some(needed_for) = protected.get(&tip.id).filter(|_| !is_known) {
+                let archived = moment::iso(refname::archived_at(&tip.name).unwrap_or_default(), 0);
+                let (r#ref, tip, needed_for) = (tip.name.clone(), tip.id, *needed_for);
+                self.stays.push(Stays { r#ref, tip, archived, needed_for });
+            }
+        }
     }
 
     fn drop_where(&mut self, why: Why, mut drops: impl FnMut(&Tip) -> bool) {
@@ -219,18 +263,19 @@ impl Plan {
         };
         let mut dropped: Vec<Dropped> = self.dropped.into_iter().map(dropped).collect();
         dropped.sort_by(|a, b| a.archived.cmp(&b.archived));
-        Pruned { version: 1, dropped, kept: self.kept.len(), bytes, dry_run }
+        Pruned { version: 1, dropped, kept: self.kept.len(), stays: self.stays, bytes, dry_run }
     }
 }
 
 /// Returns the tips of shadows that contain a worktree's verified checkpoint, or a checkpoint that `undo` needs.
-fn protected(repo: &Repo, tips: &[Tip]) -> Result<HashSet<ObjectId>> {
-    let mut needed: HashSet<ObjectId> = repo.refs_below(refname::VERIFIED)?.into_iter().map(|(_, id)| id).collect();
-    needed.extend(journal::roots(repo.common_dir()));
-    let mut protected = HashSet::new();
+fn protected(repo: &Repo, tips: &[Tip]) -> Result<HashMap<ObjectId, NeededFor>> {
+    let undone = journal::roots(repo.common_dir()).into_iter().map(|id| (id, NeededFor::Undo));
+    let mut needed: HashMap<ObjectId, NeededFor> = undone.collect();
+    needed.extend(repo.refs_below(refname::VERIFIED)?.into_iter().map(|(_, id)| (id, NeededFor::Verified)));
+    let mut protected = HashMap::new();
     // There are few such checkpoints, mostly in live shadows: search from them instead of along every archived chain.
     let mut bases = HashSet::new();
-    for id in &needed {
+    for id in needed.keys() {
         bases.extend(repo.find_checkpoint(*id)?.map(|checkpoint| (checkpoint.base, checkpoint.worktree)));
     }
     for tip in tips {
@@ -239,8 +284,8 @@ fn protected(repo: &Repo, tips: &[Tip]) -> Result<HashSet<ObjectId>> {
             continue;
         }
         for checkpoint in repo.chain(tip.id) {
-            if needed.contains(&checkpoint?.id) {
-                protected.insert(tip.id);
+            if let Some(needed_for) = needed.get(&checkpoint?.id) {
+                protected.insert(tip.id, *needed_for);
                 break;
             }
         }

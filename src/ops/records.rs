@@ -21,6 +21,7 @@ use crate::{
 };
 
 pub use append::append;
+pub(crate) use append::lock;
 
 /// The size limit for text files of a record. We never write larger ones.
 const LARGEST: u64 = 256 << 20;

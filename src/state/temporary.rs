@@ -36,14 +36,14 @@ pub(crate) fn probe(directory: &Path) -> std::io::Result<()> {
     file.sync_data()
 }
 
-/// Removes the temporary files in `directory` that the processes `nonces` have left.
+/// Removes the temporary files and directories in `directory` that the processes `nonces` have left.
 pub(crate) fn sweep(directory: &Path, nonces: &[String]) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let owner = name.to_str().and_then(|name| name.split(['-', '_']).find(|part| is_nonce(part)));
         if owner.is_some_and(|owner| nonces.iter().any(|nonce| nonce == owner)) {
             // What cannot be removed does no harm.
-            drop(std::fs::remove_file(entry.path()));
+            drop(std::fs::remove_file(entry.path()).or_else(|_| std::fs::remove_dir_all(entry.path())));
         }
     }
 }

@@ -290,6 +290,21 @@ fn another_worktree_has_a_log_of_its_own() {
     assert!(!logs().contains("/side"), "it goes with its worktree");
 }
 
+#[test]
+fn forgotten_operations_hold_nothing() {
+    let world = World::with_commit();
+    save(&world, "a secret\n");
+    world.done(&["reset"]);
+    world.done(&["prune", "--keep", "0"]);
+    let context = git_checkpoint::Context::open(&world.repo()).expect("a repository");
+    assert_eq!(git_checkpoint::testing::ops::operations::forget_all(&context).expect("forgotten"), 1);
+    git_checkpoint::testing::ops::verify::reset(&context).expect("no mark");
+    assert_eq!(log(&world), [] as [Value; 0], "what follows leaves no entry either");
+    world.git(&["gc", "-q", "--prune=now"]);
+    let blob = "$(echo a secret | git hash-object --stdin)";
+    assert!(!world.sh(&format!("git cat-file -e {blob} 2>/dev/null && echo there || true")).contains("there"));
+}
+
 #[rstest::rstest]
 #[case::the_latest_entry(0)]
 #[case::one_before(1)]

@@ -4,7 +4,7 @@ use git_checkpoint::{
     Context, Origin,
     testing::{
         model::refname::{archive_ref, verified_ref},
-        ops::prune::{self, Options, Pruned, Why},
+        ops::prune::{self, NeededFor, Options, Pruned, Why},
     },
 };
 use gix::ObjectId;
@@ -110,6 +110,8 @@ fn a_verified_checkpoint_keeps_its_shadow_until_a_newer_one_is_verified() {
     let options = Options { keep: Some(0), older_than: Some(0), max_size: Some(0), ..Options::default() };
     let pruned = prune(&world, &options);
     assert_eq!((pruned.dropped.len(), pruned.kept), (4, 1));
+    let stays: Vec<_> = pruned.stays.iter().map(|it| (it.tip, it.needed_for)).collect();
+    assert_eq!(stays, [(tips[0], NeededFor::Verified)]);
     world.git(&["update-ref", &verified_ref("main".into()), &tips[4].to_string()]);
     assert_eq!(reasons(&prune(&world, &options)), [(tips[0], Why::Age)]);
 }

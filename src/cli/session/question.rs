@@ -1,12 +1,10 @@
 //! The question before a session joins one that has uncommitted work.
 
-use std::io::{BufRead as _, IsTerminal as _};
-
 use bstr::BString;
 
-use super::super::{call::Call, date, output::printable, phrase};
+use super::super::{call::Call, date, output::printable, phrase, question};
 use crate::{
-    error::{Context as _, Kind, Result},
+    error::Result,
     ops::sessions::{Other, Question},
 };
 
@@ -14,18 +12,11 @@ use crate::{
 const LISTED: usize = 5;
 
 /// Shows whose uncommitted work a session would join, and asks on a terminal; without a terminal, the answer is no.
-pub(super) fn ask(question: &Question, call: &mut Call) -> Result<bool> {
-    let text = warning_text(&question.others, date::now());
+pub(super) fn ask(asked: &Question, call: &mut Call) -> Result<bool> {
+    let text = warning_text(&asked.others, date::now());
     call.out.flush()?;
     call.out.stderr(&text);
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
-        return Ok(false);
-    }
-    call.out.stderr("Continue? [y/N] ");
-    let mut answer = String::new();
-    stdin.lock().read_line(&mut answer).context(Kind::User, || "cannot read the answer".into())?;
-    Ok(["y", "yes", "continue"].contains(&answer.trim().to_lowercase().as_str()))
+    question::ask("Continue? [y/N] ", &mut call.out)
 }
 
 /// Returns the warning as people read it, `now` being the time in Unix seconds.

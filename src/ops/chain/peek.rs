@@ -21,6 +21,8 @@ pub(crate) struct Worktree {
     pub(crate) repo: Repo,
     /// The tree.
     pub(crate) tree_id: ObjectId,
+    /// The tree of the user's index, without unmerged and intent-to-add entries.
+    pub(crate) index_tree_id: ObjectId,
     /// What the tree cannot say.
     pub(crate) manifest: Manifest,
 }
@@ -38,5 +40,6 @@ pub(crate) fn worktree_tree(context: &Context) -> Result<Worktree> {
         Err(error) if error.kind() == Kind::Corrupt && had_cache => full_pass(&repo, &limits, None, Keep::InMemory)?,
         other => other?,
     };
-    Ok(Worktree { tree_id: snapshot.tree_id, manifest: snapshot.manifest, repo })
+    let index_tree_id = snapshot.index_tree_id;
+    Ok(Worktree { tree_id: snapshot.tree_id, index_tree_id, manifest: snapshot.manifest, repo })
 }

@@ -32,6 +32,22 @@ use crate::{
 /// A lock or a journal that is younger may be in use.
 pub(super) const STALE: Duration = Duration::from_secs(10 * 60);
 
+/// Objects that a purge was about to remove when it was killed; `fix` puts them back, or removes what was not to come back.
+pub(super) fn objects_aside(repo: &Repo, fix: bool) -> Option<Problem> {
+    let path = repo.objects_aside()?;
+    let message = "'git checkpoint purge' was killed while it removed these objects: some may be missing";
+    let hint = "'git checkpoint doctor --fix' puts them back, and so does the next command that takes a lock";
+    let mut problem = Problem::new("objects-aside", path.display().to_string(), message).hint(hint);
+    if fix {
+        if let Err(error) = repo.put_objects_back() {
+            problem.message = format!("{message}: {error}");
+            problem.hint = Some("see to the owner and the permissions of this directory, and run it again".into());
+        }
+        problem.fixed = repo.objects_aside().is_none();
+    }
+    Some(problem)
+}
+
 /// Refs of ours that lead nowhere, or to an object of the wrong kind.
 pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();

@@ -11,6 +11,7 @@ mod pick;
 mod refusal;
 
 pub(crate) use back::{Point, back_over_own};
+pub use forget::forget_all;
 pub(crate) use forget::forget_removed;
 pub use listing::{Listed, ListedMove, list, show};
 pub(crate) use log::Log;

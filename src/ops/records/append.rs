@@ -54,7 +54,7 @@ pub fn append(context: &Context, mut additions: Additions) -> Result<()> {
 }
 
 /// Takes the lock of the records, which all worktrees share. Processes that do not take it may still move the refs.
-fn lock(context: &Context) -> Result<Lock> {
+pub(crate) fn lock(context: &Context) -> Result<Lock> {
     let repo = &context.repo;
     let path = state::ensure_directory(repo.common_dir())?.join("records.lock");
     let mut lock = Lock::acquire(&path, context.settings.lock_timeout, &|| context.check_interrupt())?;

@@ -1,0 +1,102 @@
+//! `git checkpoint drop`: takes checkpoints out of their chains.
+
+use super::{
+    Exit,
+    call::Call,
+    names::Names,
+    output::{Output, printable},
+    phrase, question,
+};
+use crate::{
+    error::Result,
+    model::refname,
+    ops::drop::{self, DropDone},
+};
+
+/// How many files are named before the rest is counted.
+const LISTED: usize = 5;
+
+/// Drop checkpoints; those after them stay
+///
+/// Each later checkpoint keeps its files. What a dropped one changed counts to the next one. Nothing is dropped if
+/// that would change who wrote a line.
+#[derive(clap::Args, Debug)]
+pub(super) struct Drop {
+    /// The checkpoints: ids, @{<n>}, <session>@<turn> or tags
+    #[arg(value_name = "checkpoint", required = true)]
+    targets: Vec<String>,
+    /// Do not ask, even if content is lost
+    #[arg(short, long)]
+    force: bool,
+    /// Say what would be dropped, and drop nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Drop {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let options = drop::Options { targets: self.targets, force: self.force, dry_run: self.dry_run };
+        let (out, names) = (&mut call.out, &call.names);
+        let done = drop::drop_checkpoints(&context, &options, &mut |plan| {
+            out.flush()?;
+            for line in losses(plan, names) {
+                out.stderr(&format!("warning: {line}\n"));
+            }
+            question::ask(&format!("Drop {}? [y/N] ", phrase::count(plan.dropped.len(), "checkpoint")), out)
+        })?;
+        if self.json {
+            out.json(&done)?;
+        } else {
+            print(&done, names, out)?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Returns what is lost for good, in words.
+fn losses(plan: &DropDone, names: &Names) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !plan.lost.is_empty() {
+        let mut paths: Vec<String> = plan.lost.iter().take(LISTED).map(|path| names.path(path)).collect();
+        if plan.lost.len() > LISTED {
+            paths.push(format!("and {} more", plan.lost.len() - LISTED));
+        }
+        lines.push(format!("no other checkpoint has this content of {}", paths.join(", ")));
+    }
+    if plan.ends_undo {
+        lines.push("'git checkpoint undo' needs it to take the last restore back".to_owned());
+    }
+    lines
+}
+
+fn print(done: &DropDone, names: &Names, out: &mut Output) -> Result<()> {
+    let verb = if done.dry_run { "would drop" } else { "dropped" };
+    for it in &done.dropped {
+        let id = out.paint(phrase::ID, &names.id(&it.id));
+        let line = format!("{verb} {id} {}", printable(&it.subject));
+        if done.dry_run { out.line(&line)? } else { out.note(&line)? }
+    }
+    let deleted = done.refs.iter().filter(|moved| moved.new.is_none());
+    for name in deleted.map(|moved| moved.r#ref.as_str()) {
+        let verb = if done.dry_run { "would delete" } else { "deleted" };
+        if let Some(tag) = name.strip_prefix(refname::TAGS) {
+            out.note(&format!("{verb} the tag '{}'", printable(tag)))?;
+        } else if name.starts_with(refname::VERIFIED) {
+            out.note(&format!("{verb} the mark of the verified checkpoint"))?;
+        }
+    }
+    if done.rewritten > 0 {
+        let verb = if done.dry_run { "would get" } else { "got" };
+        out.note(&format!("{} after it {verb} new ids", phrase::count(done.rewritten, "checkpoint")))?;
+    }
+    if done.dry_run {
+        for line in losses(done, names) {
+            out.warning(&line);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,226 @@
+//! `git checkpoint purge`: removes a text from all that we store.
+
+use std::io::{IsTerminal as _, Read as _};
+
+use super::{
+    Exit,
+    call::Call,
+    names::Names,
+    output::{Output, printable},
+    phrase, question,
+};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    ops::{
+        Context,
+        purge::{self, Purged},
+    },
+};
+
+/// How many names are listed before the rest is counted.
+const LISTED: usize = 20;
+
+/// Remove a secret from all checkpoints, records and transcripts
+///
+/// The text is replaced by [purged], and the old objects are deleted. Says first where the text is, and asks. What
+/// branches, tags, the index or the worktree have is named and stays.
+#[derive(clap::Args, Debug)]
+pub(super) struct Purge {
+    /// The texts; '-' reads one from standard input. The shell keeps what is typed here in its history
+    #[arg(value_name = "text", required_unless_present_any = ["stdin", "paths", "checkpoints"])]
+    texts: Vec<std::ffi::OsString>,
+    /// Read a text from standard input; a terminal does not show it
+    #[arg(long)]
+    stdin: bool,
+    /// Remove the files that <pathspec> matches from checkpoints, whatever is in them
+    #[arg(long = "path", id = "paths", value_name = "pathspec", num_args = 1.., conflicts_with_all = ["texts", "stdin"])]
+    paths: Vec<std::ffi::OsString>,
+    /// Drop <checkpoint> and delete what only it has
+    #[arg(
+        long = "checkpoint",
+        id = "checkpoints",
+        value_name = "checkpoint",
+        num_args = 1..,
+        conflicts_with_all = ["texts", "stdin", "paths"]
+    )]
+    checkpoints: Vec<String>,
+    /// Do not ask
+    #[arg(short, long)]
+    force: bool,
+    /// Say what would be purged, and change nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is not searched.
+const COMMITS: &str = "commits are not searched: 'git log --all -S<text>' finds those that brought it";
+
+impl Purge {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        use std::os::unix::ffi::OsStringExt as _;
+        let context = call.writing_context()?;
+        let (reads, named): (Vec<_>, Vec<_>) = self.texts.into_iter().partition(|text| text == "-");
+        let mut texts: Vec<Vec<u8>> = named.into_iter().map(std::ffi::OsString::into_vec).collect();
+        if self.stdin || !reads.is_empty() {
+            texts.push(read_text(&context, &mut call.out)?);
+        }
+        let paths = Call::pathspecs(&context.repo, &self.paths)?;
+        let (checkpoints, force, dry_run) = (self.checkpoints, self.force, self.dry_run);
+        let options = purge::Options { texts, paths, checkpoints, force, dry_run };
+        let is_of_text = !options.texts.is_empty();
+        let progress = call.progress("searching");
+        let mut progress = Some(progress);
+        let (out, names) = (&mut call.out, &call.names);
+        let (done, rest) = purge::purge(&context, &options, &mut |plan| {
+            drop(progress.take());
+            for line in found(plan, names).into_iter().chain(stays(plan, names)) {
+                out.stderr(&format!("{line}\n"));
+            }
+            question::ask("Purge it? [y/N] ", out)
+        })?;
+        drop(progress);
+        if self.json {
+            out.json(&done)?;
+        } else {
+            print(&done, is_of_text, names, out)?;
+        }
+        rest?;
+        Ok(if done.is_complete() && !done.is_empty() { Exit::Done } else { Exit::No })
+    }
+}
+
+/// Reads a text from standard input: one line from a terminal, which does not show it, or else all there is.
+fn read_text(context: &Context, out: &mut Output) -> Result<Vec<u8>> {
+    if std::io::stdin().is_terminal() {
+        return question::read_hidden("Text to purge (not shown): ", &|| context.check_interrupt(), out);
+    }
+    let mut text = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut text).context(Kind::User, || "cannot read standard input".into())?;
+    if text.is_empty() {
+        return Err(Error::user("there is no text on standard input"));
+    }
+    Ok(text)
+}
+
+/// Returns where the text is, in words.
+fn found(plan: &Purged, names: &Names) -> Vec<String> {
+    let mut lines = Vec::new();
+    let found = format!("found in {}", phrase::count(plan.checkpoints, "checkpoint"));
+    match plan.rewritten {
+        0 if plan.checkpoints == 0 => {}
+        0 if plan.live > 0 => lines.push(found),
+        0 => lines.push(format!("{found} to which no ref of ours leads")),
+        1 => lines.push(format!("{found}; 1 gets another id")),
+        count => lines.push(format!("{found}; {count} get other ids")),
+    }
+    lines.extend(listed("  ", plan.paths.iter().map(|path| names.path(path))));
+    if plan.prompts > 0 {
+        lines.push(format!("found in the prompts of {}", phrase::count(plan.prompts, "session in records")));
+    }
+    if plan.transcripts > 0 {
+        lines.push(format!("found in {}", phrase::count(plan.transcripts, "piece of transcripts")));
+    }
+    match plan.operations {
+        0 => {}
+        1 => lines.push("found in 1 entry of the operation log".into()),
+        count => lines.push(format!("found in {count} entries of operation logs")),
+    }
+    lines.extend(listed("found in our file ", plan.files.iter().map(printable)));
+    lines
+}
+
+/// Returns what has the text and stays, in words.
+fn stays(plan: &Purged, names: &Names) -> Vec<String> {
+    let mut lines = Vec::new();
+    for kept in plan.kept.iter().take(LISTED) {
+        let path = names.path(&kept.path);
+        let commit = kept.commit.map(|id| names.id(&id));
+        lines.push(match (&commit, &kept.r#ref) {
+            (Some(id), name) if kept.path.is_empty() => {
+                let name = name.as_ref().map_or_else(
+                    || "a reflog, another worktree or a lost commit".into(),
+                    |name| format!("'{}'", printable(name)),
+                );
+                format!("warning: the checkpoint {id} has it, and stays, because {name} leads to it")
+            }
+            (Some(commit), Some(name)) => {
+                format!("warning: {path} also has it in commit {commit} on {}, which stays", printable(name))
+            }
+            (Some(commit), None) => format!("warning: {path} also has it in commit {commit} of a reflog, which stays"),
+            _ => {
+                format!("warning: {path} is also staged with it, or in a lost commit or another worktree, which stays")
+            }
+        });
+    }
+    lines.extend(plan.kept.len().checked_sub(LISTED + 1).map(|more| format!("warning: and {} more", more + 1)));
+    let files = listed("warning: still in the worktree: ", plan.worktree.iter().map(printable));
+    let are_files = !files.is_empty();
+    lines.extend(files);
+    if are_files {
+        lines.push("hint: ignore the file or remove the text from it: the next save stores it again".into());
+    }
+    lines.extend(listed("warning: edit or remove it yourself: ", plan.left.iter().map(printable)));
+    if plan.in_names {
+        lines.push("warning: names of files, sessions, agents or refs have it, and stay".into());
+    }
+    if plan.unreachable > 0 {
+        let objects = phrase::count(plan.unreachable, "object");
+        lines.push(format!("warning: found in {objects} without a ref; 'git gc --prune=now' removes all such objects"));
+    }
+    lines
+}
+
+fn listed(start: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut lines: Vec<String> = names.map(|name| format!("{start}{name}")).collect();
+    if lines.len() > LISTED {
+        let more = lines.len() - LISTED;
+        lines.truncate(LISTED);
+        lines.push(format!("{start}(and {more} more)"));
+    }
+    lines
+}
+
+fn print(done: &Purged, is_of_text: bool, names: &Names, out: &mut Output) -> Result<()> {
+    for line in found(done, names) {
+        if done.dry_run { out.line(&line)? } else { out.note(&line)? }
+    }
+    out.flush()?;
+    for line in stays(done, names) {
+        out.stderr(&format!("{line}\n"));
+    }
+    for name in done.fetched.iter().take(LISTED) {
+        out.warning(&format!("'{}' was fetched, is not searched, and may have it", printable(name)));
+    }
+    if done.is_empty() {
+        out.note("nothing to purge was found")?;
+        if is_of_text {
+            out.hint(COMMITS);
+        }
+        return Ok(());
+    }
+    if done.dry_run && done.objects == 0 {
+        return Ok(());
+    }
+    if done.dry_run {
+        return out.note(&format!("would remove {}", phrase::count(done.objects, "object")));
+    }
+    out.note(&format!("purged; removed {}", phrase::count(done.objects, "object")))?;
+    for id in done.stay.iter().take(LISTED) {
+        out.warning(&format!(
+            "the object {id} stays: it is in a kept pack or in another repository, or git is using it"
+        ));
+    }
+    if !done.stay.is_empty() {
+        out.hint("what git was using goes with 'git gc --prune=now', or another purge, when no other command runs");
+    }
+    if is_of_text {
+        out.hint(COMMITS);
+    }
+    out.hint(
+        "other clones and hosts, backups, transcripts of the agent and the history of the shell may still have it",
+    );
+    Ok(())
+}

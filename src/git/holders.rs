@@ -1,0 +1,313 @@
+//! Which objects lead where: those behind our refs, and those that the user's branches, tags, reflogs and indices hold.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{Repo, presence::may_exist};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::{path_text, refname},
+    state::journal,
+};
+
+/// How many commits that add or remove an object we look at.
+const MOST_COMMITS: &str = "-10";
+
+/// Lets git go on where an object is missing: in a partial clone, or where a damaged checkpoint was set aside.
+const MAY_MISS: &str = "--missing=allow-any";
+
+/// The tree that a merge with conflicts has written to the worktree: it is a ref that `--all` does not have.
+const AUTO_MERGE: &str = "AUTO_MERGE";
+
+/// What to do about a worktree whose files of git are damaged.
+const DAMAGED: &str = "'git worktree list' shows the worktrees; repair its HEAD, or remove the worktree";
+
+/// Where the user keeps an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// A commit that brings the object.
+    pub(crate) commit: ObjectId,
+    /// The path that it has there.
+    pub(crate) path: BString,
+    /// A ref that leads to the commit; none if only a reflog or another lost commit does.
+    pub(crate) name: Option<BString>,
+}
+
+impl Repo {
+    /// Returns all commits that are stored, reachable or not.
+    pub(crate) fn all_commits(&self) -> Result<Vec<ObjectId>> {
+        self.all_of_kind(b" commit", None)
+    }
+
+    /// Returns all blobs that are stored, reachable or not.
+    pub(crate) fn all_blobs(&self) -> Result<HashSet<ObjectId>> {
+        Ok(self.all_of_kind(b" blob", None)?.into_iter().collect())
+    }
+
+    fn all_of_kind(&self, kind: &[u8], beside: Option<&Path>) -> Result<Vec<ObjectId>> {
+        let format = "--batch-check=%(objectname) %(objecttype)";
+        let arguments = ["cat-file", "--batch-all-objects", "--unordered", "--buffer", format];
+        let listed = self.run_git_with_objects(&arguments, b"", beside)?;
+        Ok(listed.lines().filter_map(|line| ObjectId::from_hex(line.strip_suffix(kind)?).ok()).collect())
+    }
+
+    /// Returns the objects behind the commits `tips`, these included, each with a path of it; that of a commit is empty. Leaves
+    /// out many that a ref outside of `ours` (a prefix) leads to, but not all.
+    pub(crate) fn objects_behind(&self, tips: &[ObjectId], ours: &str) -> Result<HashMap<ObjectId, BString>> {
+        let input = lines(tips.iter());
+        let exclude = format!("--exclude={ours}*");
+        let mut arguments = vec!["rev-list", "--objects", "--ignore-missing", MAY_MISS, "--stdin"];
+        arguments.extend(["--not", &exclude, "--all"]);
+        let listed = self.run_git(&arguments, Some(input.as_bytes()))?;
+        let object = |line: &[u8]| {
+            let (id, path) = line.split_once_str(" ").unwrap_or((line, b""));
+            Some((ObjectId::from_hex(id).ok()?, BString::from(path)))
+        };
+        Ok(listed.lines().filter_map(object).collect())
+    }
+
+    /// Returns those of `wanted` that something holds: a ref, a HEAD, a reflog or an index of any worktree, or a commit,
+    /// reachable or not, except the commits `own`. With `ours`, refs whose names begin so do not count, nor do their reflogs.
+    /// `beside` is a directory with more objects.
+    ///
+    /// Each call lists the commits anew: the user may have made one that only a file of git names, such as an autostash.
+    pub(crate) fn held(
+        &self,
+        wanted: &HashSet<ObjectId>,
+        own: &HashSet<ObjectId>,
+        ours: Option<&str>,
+        beside: Option<&Path>,
+    ) -> Result<HashSet<ObjectId>> {
+        if wanted.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let mut tips = self.logged_ids(ours)?;
+        tips.extend(self.refs_of_single_worktrees()?);
+        tips.extend(self.all_of_kind(b" commit", beside)?.into_iter().filter(|id| !own.contains(id)));
+        if ours.is_none() {
+            // What the last restores need.
+            tips.extend(journal::roots(self.common_dir()));
+        }
+        let listed = self.list_reachable(&tips, ours, beside)?;
+        if missing_in(&listed).next().is_some() {
+            self.refuse_missing(beside)?;
+        }
+        let ids = listed.lines().filter_map(|line| ObjectId::from_hex(line).ok());
+        Ok(ids.filter(|id| wanted.contains(id)).collect())
+    }
+
+    /// Lists the objects that the refs, HEADs and indices of all worktrees lead to, and the commits `tips`, as git prints them.
+    /// With `ours`, refs whose names begin so do not count.
+    fn list_reachable(&self, tips: &BTreeSet<ObjectId>, ours: Option<&str>, beside: Option<&Path>) -> Result<BString> {
+        let exclude = ours.map(|ours| format!("--exclude={ours}*"));
+        let mut arguments = vec!["rev-list", "--objects", "--no-object-names", "--ignore-missing", "--missing=print"];
+        arguments.extend(exclude.as_deref());
+        arguments.extend(["--all", "--indexed-objects", "--stdin"]);
+        self.run_git_with_objects(&arguments, lines(tips.iter()).as_bytes(), beside)
+    }
+
+    /// Refuses if a ref, a reflog or an index of the user leads to a missing object: it is not known what that leads to.
+    /// In a partial clone, git fetches such objects.
+    fn refuse_missing(&self, beside: Option<&Path>) -> Result<()> {
+        let packs = entries_of(&self.objects_path().join("pack"))?;
+        if packs.iter().any(|path| path.extension().is_some_and(|end| end == "promisor")) {
+            return Ok(());
+        }
+        let mut tips = self.logged_ids(Some(refname::PREFIX))?;
+        tips.extend(self.refs_of_single_worktrees()?);
+        match missing_in(&self.list_reachable(&tips, Some(refname::PREFIX), beside)?).next() {
+            None => Ok(()),
+            Some(id) => Err(Error::corrupt(format!("the object '{}' of this repository is missing", id.as_bstr()))
+                .with_hint("'git fsck' shows what leads to it; nothing is removed before it is back")),
+        }
+    }
+
+    /// Returns the git directories of all worktrees, the main one last.
+    ///
+    /// # Errors
+    /// If they cannot be listed.
+    pub(crate) fn git_dirs(&self) -> Result<Vec<PathBuf>> {
+        let mut git_dirs = entries_of(&self.common_dir().join("worktrees"))?;
+        git_dirs.retain(|git_dir| git_dir.is_dir());
+        git_dirs.push(self.common_dir().to_owned());
+        Ok(git_dirs)
+    }
+
+    /// Returns what the refs lead to that each worktree has for itself (git-worktree(1)): `--all` has only those of this one.
+    fn refs_of_single_worktrees(&self) -> Result<Vec<ObjectId>> {
+        let mut ids = Vec::new();
+        // Without a HEAD, a worktree is not complete, and git does not look into it.
+        for git_dir in self.git_dirs()?.into_iter().filter(|git_dir| may_exist(&git_dir.join("HEAD"))) {
+            let of = format!("--git-dir={}", git_dir.display());
+            let format = "--format=%(objectname)";
+            let arguments = [&of, "for-each-ref", format, "refs/worktree", "refs/bisect", "refs/rewritten"];
+            let listed = self.run_git(&arguments, None).map_err(|error| {
+                let what = format!("cannot list the refs of the worktree in '{}'", git_dir.display());
+                Error::corrupt(what).with_hint(DAMAGED).with_cause(error)
+            })?;
+            ids.extend(listed.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()));
+            ids.extend(self.pseudo_ref(&git_dir, AUTO_MERGE)?.map(|(_, id)| id));
+        }
+        Ok(ids)
+    }
+
+    /// Refuses if a ref of the user names an object that is missing: it is not known what that leads to. Git only warns.
+    pub(crate) fn refuse_lost_refs(&self) -> Result<()> {
+        let mut refs = self.refs_below("refs/")?;
+        refs.retain(|(name, _)| !name.starts_with(refname::PREFIX));
+        for (name, id) in refs {
+            if self.kind_of(id)?.is_none() {
+                let name = path_text::printable(name.as_str().into());
+                return Err(Error::corrupt(format!("'{name}' leads to the object '{id}', which is missing"))
+                    .with_hint("bring it back, or delete the ref; nothing is removed before"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the ids in the reflogs of all worktrees, except those of refs that begin with `ours`.
+    fn logged_ids(&self, ours: Option<&str>) -> Result<BTreeSet<ObjectId>> {
+        let mut ids = BTreeSet::new();
+        let git_dirs = self.git_dirs()?;
+        if self.common_dir().join("reftable").exists() {
+            for git_dir in git_dirs {
+                let of = format!("--git-dir={}", git_dir.display());
+                for name in self.run_git(&[&of, "reflog", "list"], None)?.lines() {
+                    let name = name.to_str_lossy();
+                    if ours.is_none_or(|ours| !name.starts_with(ours)) {
+                        let listed = self.run_git(&[&of, "rev-list", "--walk-reflogs", &name], None)?;
+                        ids.extend(listed.lines().filter_map(|line| ObjectId::from_hex(line).ok()));
+                    }
+                }
+            }
+            return Ok(ids);
+        }
+        for git_dir in git_dirs {
+            let logs = git_dir.join("logs");
+            for file in files_below(&logs)? {
+                if ours.is_some_and(|ours| file.strip_prefix(&logs).is_ok_and(|name| name.starts_with(ours))) {
+                    continue;
+                }
+                let text = match fs::read(&file) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    read => read.context(Kind::Internal, || format!("cannot read '{}'", file.display()))?,
+                };
+                let of_line = |line: &[u8]| {
+                    line.split_str(" ").take(2).filter_map(|id| ObjectId::from_hex(id).ok()).collect::<Vec<_>>()
+                };
+                ids.extend(text.lines().flat_map(of_line).filter(|id| !id.is_null()));
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Returns a commit of the user that brings the object `id`, and a ref that leads to it.
+    pub(crate) fn place_of(&self, id: ObjectId, ours: &str) -> Result<Option<Place>> {
+        let (find, exclude) = (format!("--find-object={id}"), format!("--exclude={ours}*"));
+        let arguments = ["log", MOST_COMMITS, "--format=%H", &find, "-m", "--root", &exclude, "--all", "--reflog"];
+        let found = self.try_git(&arguments, None)?;
+        // Git also names the commit that takes the object away.
+        let mut place = None;
+        for commit in found.stdout.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()) {
+            let tree = self.run_git(&["ls-tree", "-r", "-z", &commit.to_string()], None)?;
+            let entry = format!(" {id}");
+            let mut entries = tree.split_str("\0").filter_map(|line| line.split_once_str("\t"));
+            if let Some((_, path)) = entries.find(|(about, _)| about.ends_with(entry.as_bytes())) {
+                place = Some((commit, BString::from(path)));
+                break;
+            }
+        }
+        let Some((commit, path)) = place else { return Ok(None) };
+        Ok(Some(Place { commit, path, name: self.name_leading_to(commit, ours)? }))
+    }
+
+    /// Returns a ref that leads to `commit`, except those whose names begin with `ours`.
+    pub(crate) fn name_leading_to(&self, commit: ObjectId, ours: &str) -> Result<Option<BString>> {
+        let contains = format!("--contains={commit}");
+        let listed = self.try_git(&["for-each-ref", "--format=%(refname:short)%00%(refname)", &contains], None)?;
+        let mut names = listed.stdout.lines().filter_map(|line| line.split_once_str("\0"));
+        let name = names.find(|(_, full)| !full.starts_with_str(ours));
+        Ok(name.map(|(short, _)| short.as_bstr().to_owned()))
+    }
+
+    /// Removes the reflogs of refs that begin with `ours`: they have the ids of what the refs led to.
+    pub(crate) fn forget_logs(&self, ours: &str, names: &[String]) -> Result<()> {
+        if self.common_dir().join("reftable").exists() {
+            for name in names {
+                self.try_git(&["reflog", "expire", "--expire=all", name], None)?;
+            }
+        }
+        match fs::remove_dir_all(self.common_dir().join("logs").join(ours)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::internal(format!("cannot remove the reflogs of '{ours}'")).with_cause(error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns the ids of missing objects in what git has listed.
+fn missing_in(listed: &BString) -> impl Iterator<Item = &[u8]> {
+    listed.lines().filter_map(|line| line.strip_prefix(b"?"))
+}
+
+fn lines<'i>(ids: impl Iterator<Item = &'i ObjectId>) -> String {
+    ids.map(|id| format!("{id}\n")).collect()
+}
+
+/// Returns all that is below `directory` and is no directory; does not follow links. What is gone meanwhile is not there.
+///
+/// # Errors
+/// If a directory cannot be read: it may have anything.
+pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in entries_of(directory)? {
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => files.extend(files_below(&path)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            read => {
+                read.context(Kind::Internal, || format!("cannot look at '{}'", path.display()))?;
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Returns what is in `directory`; nothing if that is not there.
+///
+/// # Errors
+/// If it cannot be read.
+pub(super) fn entries_of(directory: &Path) -> Result<Vec<PathBuf>> {
+    let what = || format!("cannot read '{}'", directory.display());
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read.context(Kind::Internal, what)?,
+    };
+    entries.map(|entry| Ok(entry.context(Kind::Internal, what)?.path())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_not_taken_for_empty() {
+        let root = tempfile::tempdir().expect("a folder");
+        let file = root.path().join("a/b/file");
+        fs::create_dir_all(root.path().join("a/b")).expect("a folder");
+        fs::write(&file, "").expect("written");
+        std::os::unix::fs::symlink("nowhere", root.path().join("a/link")).expect("a link");
+        let found = files_below(root.path()).expect("readable");
+        assert_eq!(found, [file.clone(), root.path().join("a/link")]);
+        assert_eq!(files_below(&root.path().join("missing")).expect("nothing"), Vec::<PathBuf>::new());
+        assert!(files_below(&file).is_err(), "a file is no directory");
+    }
+}

@@ -1,0 +1,205 @@
+//! What a purge finds, changes and leaves.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{contents::paths_of, files::Found, scan::Scan};
+use crate::{
+    error::Result,
+    git::{Repo, remove_objects::Removal},
+    model::{id_text, path_text, refname, secret::Secret},
+    ops::Context,
+};
+
+/// For how many files we look for a commit of the user that has them.
+const MOST_PLACES: usize = 20;
+
+/// A file or a checkpoint with the text that the user holds, too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// The file; empty for a checkpoint.
+    #[serde(serialize_with = "path_text::serialize")]
+    pub path: BString,
+    /// A commit that has it so, or the checkpoint; none if it is only staged or in a lost commit.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub commit: Option<ObjectId>,
+    /// A ref that leads to the commit.
+    pub r#ref: Option<String>,
+}
+
+/// The result. Serializes to what `purge --json` prints.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Purged {
+    /// The version of the JSON format.
+    pub version: u32,
+    /// How many checkpoints have the text.
+    pub checkpoints: usize,
+    /// How many checkpoints are written anew: these, and those after them.
+    pub rewritten: usize,
+    /// To how many of the checkpoints with the text, or of those that are to go, a ref leads.
+    #[serde(skip)]
+    pub live: usize,
+    /// How many lists of prompts in records have the text.
+    pub prompts: usize,
+    /// How many pieces of transcripts have the text.
+    pub transcripts: usize,
+    /// How many entries of operation logs have the text, superseded ones included.
+    pub operations: usize,
+    /// The paths of files in checkpoints that have the text; of checkpoints that are to go, those whose content nothing else has.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub paths: Vec<BString>,
+    /// Our own files that have the text.
+    pub files: Vec<String>,
+    /// How many objects are removed.
+    pub objects: usize,
+    /// What has the text and stays, because the user has it.
+    pub kept: Vec<Kept>,
+    /// The files of worktrees that still have the text: the next save stores it again.
+    pub worktree: Vec<String>,
+    /// Our own files that still have the text.
+    pub left: Vec<String>,
+    /// True if names of files, refs, sessions, agents or models have the text: they stay.
+    pub in_names: bool,
+    /// How many blobs have the text to which nothing leads: they stay, as they may be the user's.
+    pub unreachable: usize,
+    /// The objects that could not be removed.
+    pub stay: Vec<String>,
+    /// The refs that were fetched from remotes, which have copies of checkpoints.
+    pub fetched: Vec<String>,
+    /// True if nothing was done.
+    pub dry_run: bool,
+}
+
+impl Purged {
+    /// Returns true if there is nothing to remove.
+    pub fn is_empty(&self) -> bool {
+        let stored = self.checkpoints + self.rewritten + self.prompts + self.transcripts + self.operations;
+        stored + self.files.len() + self.objects == 0
+    }
+
+    /// Returns true if nothing has the text in `later`, a later plan, that does not have it in this one.
+    pub(super) fn covers(&self, later: &Self) -> bool {
+        let counts = |it: &Self| [it.checkpoints, it.prompts, it.transcripts, it.operations];
+        counts(self).iter().zip(counts(later)).all(|(count, later)| later <= *count)
+            && later.paths.iter().all(|path| self.paths.contains(path))
+            && later.files.iter().all(|file| self.files.contains(file))
+    }
+
+    /// Adds what a second round has done.
+    pub(super) fn add(&mut self, more: Self) {
+        let first = std::mem::replace(self, more);
+        self.checkpoints += first.checkpoints;
+        self.rewritten += first.rewritten;
+        self.live += first.live;
+        self.prompts += first.prompts;
+        self.transcripts += first.transcripts;
+        self.operations += first.operations;
+        self.objects += first.objects;
+        self.paths.extend(first.paths);
+        self.files.extend(first.files);
+        for list in [&mut self.files, &mut self.stay] {
+            list.sort();
+            list.dedup();
+        }
+        self.paths.sort();
+        self.paths.dedup();
+    }
+
+    /// Notes what became of the objects.
+    pub(super) fn note(&mut self, removal: &Removal) {
+        self.stay = removal.stay.iter().map(ToString::to_string).collect();
+        self.stay.sort();
+        self.objects = removal.gone.len();
+    }
+
+    /// Returns true if nothing is left that was to be removed.
+    pub fn is_complete(&self) -> bool {
+        !self.in_names
+            && self.unreachable == 0
+            && self.stay.is_empty()
+            && self.left.is_empty()
+            && self.kept.iter().all(|kept| !kept.path.is_empty())
+    }
+
+    /// Notes `checkpoints` that have the text and stay, because a ref or a reflog of the user leads to them.
+    pub(super) fn note_held(&mut self, repo: &Repo, checkpoints: &BTreeSet<ObjectId>) -> Result<()> {
+        for id in checkpoints {
+            if self.kept.iter().all(|kept| kept.commit != Some(*id)) {
+                let name = repo.name_leading_to(*id, refname::PREFIX)?.map(|name| name.to_str_lossy().into_owned());
+                self.kept.push(Kept { path: BString::default(), commit: Some(*id), r#ref: name });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns what is known before the plan: what stays.
+pub(super) fn of(
+    context: &Context,
+    secret: &Secret,
+    scan: &Scan,
+    found: &Found,
+    turns: &[PathBuf],
+    removed: &BTreeSet<BString>,
+) -> Result<Purged> {
+    let repo = &context.repo;
+    let shown = |path: &Path| {
+        let common = repo.common_dir();
+        path.strip_prefix(common).map_or_else(|_| path.display().to_string(), |path| path.display().to_string())
+    };
+    let mut files: Vec<String> = found.changes.iter().map(|(path, _)| shown(path)).collect();
+    files.extend(turns.iter().map(|git_dir| shown(&git_dir.join("checkpoint/turns.toml"))));
+    files.sort();
+    let left = found.left.iter().map(|path| shown(path)).collect();
+    let kept = kept(repo, scan, &scan.of_user)?;
+    let mut paths = paths_of(scan, scan.found.iter().chain(&scan.of_user));
+    paths.extend(removed.iter().cloned());
+    let mut roots = vec![repo.worktree_root().to_owned()];
+    roots.extend(repo.other_worktrees().into_iter().map(|(_, root)| root));
+    let mut worktree = Vec::new();
+    for (number, root) in roots.iter().enumerate() {
+        for path in &paths {
+            let file = root.join(path.to_path_lossy());
+            let is_file = file.symlink_metadata().is_ok_and(|it| it.is_file());
+            let has_text = || std::fs::read(&file).is_ok_and(|text| secret.is_in(&text));
+            if is_file && (removed.contains(path) || has_text()) {
+                let name = if number == 0 { Path::new(&*path.to_path_lossy()).to_owned() } else { file };
+                worktree.push(name.display().to_string());
+            }
+        }
+    }
+    let fetched = repo.refs_below(refname::FETCHED)?.into_iter().map(|(name, _)| name).collect();
+    Ok(Purged {
+        version: 1,
+        files,
+        left,
+        kept,
+        worktree,
+        fetched,
+        in_names: scan.is_in_names,
+        unreachable: scan.unreachable,
+        operations: scan.operations_with_text,
+        ..Purged::default()
+    })
+}
+
+/// Returns where the user has the blobs `ids`.
+pub(super) fn kept(repo: &Repo, scan: &Scan, ids: &BTreeSet<ObjectId>) -> Result<Vec<Kept>> {
+    let mut kept = Vec::new();
+    for (number, id) in ids.iter().enumerate() {
+        let known = paths_of(scan, [id].into_iter()).into_iter().next();
+        let place = if number < MOST_PLACES { repo.place_of(*id, refname::PREFIX)? } else { None };
+        let of_place = place.as_ref().map(|place| place.path.clone());
+        let (commit, name) = place.map_or((None, None), |place| (Some(place.commit), place.name));
+        let path = known.or(of_place).unwrap_or_else(|| id.to_string().into());
+        kept.push(Kept { path, commit, r#ref: name.map(|name| name.to_str_lossy().into_owned()) });
+    }
+    kept.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(kept)
+}

@@ -1,0 +1,58 @@
+//! When nothing may be purged: the authors of lines would get mixed up.
+//!
+//! If the worktree still has what checkpoints have no more, the next save sees a change there, and takes it for the work of
+//! the agent or person that works then.
+
+use bstr::{BStr, BString, ByteSlice as _};
+
+use crate::{
+    error::{Error, Result},
+    model::{path_text, secret::Secret},
+    ops::{
+        Context,
+        replace::{all_open_turns, uncommitted},
+    },
+};
+
+/// Refuses while a turn is under way, and, if files in checkpoints are `to_change`, while uncommitted work has the text or one of
+/// the paths.
+pub(super) fn if_it_would_mix(context: &Context, secret: &Secret, paths: &[BString], to_change: bool) -> Result<()> {
+    if let Some(session) = all_open_turns(context)?.first() {
+        return Err(Error::refused(format!("the session '{}' has a turn under way", session.id))
+            .with_hint("'git checkpoint session stop' ends it"));
+    }
+    if !to_change && paths.is_empty() {
+        return Ok(());
+    }
+    let mut pathspec = context.repo.pathspec(paths)?;
+    let is_about_paths = !paths.is_empty();
+    let mut is_wanted = |path: &BStr, content: &[u8]| {
+        if is_about_paths { pathspec.matches(path) } else { secret.is_in(content) }
+    };
+    for place in uncommitted(context)? {
+        let Some(file) = place.find(&mut is_wanted)? else { continue };
+        let (name, path) = (&place.name, path_text::printable(file.path.as_bstr()));
+        let what = if is_about_paths {
+            format!("{name} still has '{path}'")
+        } else {
+            format!("{name} still has the text in '{path}'")
+        };
+        let hint = match name.as_str() {
+            stash if stash.starts_with("'stash@") => {
+                "drop the entry, or apply it and remove what is to be purged, before"
+            }
+            aside if aside.starts_with("the autostash") => {
+                "finish the rebase or merge before: 'git rebase --continue' or '--abort', 'git merge --continue' or '--abort'"
+            }
+            index if index.starts_with("the index") => "unstage the file before: 'git restore --staged <file>'",
+            _ if is_about_paths => {
+                "remove the file, let git ignore it, or commit it, before: the next save would store it again"
+            }
+            _ => {
+                "remove the text there, let git ignore the file, or commit it, before: the next save would store it again"
+            }
+        };
+        return Err(Error::refused(what).with_hint(hint));
+    }
+    Ok(())
+}

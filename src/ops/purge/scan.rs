@@ -1,0 +1,331 @@
+//! Finds the text in the objects that our refs lead to, and in those that we wrote and that nothing leads to any more.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use bstr::{BString, ByteSlice as _};
+use gix::{ObjectId, objs::Kind as ObjectKind};
+
+use crate::{
+    error::Result,
+    git::{Repo, pathspec::Pathspec, recorder::FILES, side::Side},
+    model::{
+        change::{Change, Mode},
+        checkpoint::Checkpoint,
+        operation::Operation,
+        refname,
+        secret::Secret,
+    },
+    ops::chain::carry_forward::base_tree,
+};
+
+/// What the objects of a repository have of a text.
+pub(super) struct Scan {
+    /// The blobs that have it and that only we hold.
+    pub(super) found: HashSet<ObjectId>,
+    /// The blobs that are at one of the paths to remove, and that only we hold.
+    pub(super) at_paths: HashSet<ObjectId>,
+    /// The blobs that have it, or are there, and that the user holds as well.
+    pub(super) of_user: BTreeSet<ObjectId>,
+    /// The commits of `own` that the user holds.
+    pub(super) held: HashSet<ObjectId>,
+    /// A path of each object behind our refs; empty for commits.
+    pub(super) paths: HashMap<ObjectId, BString>,
+    /// The commits of the logs of records and transcripts that are stored, reachable or not.
+    pub(super) logs: BTreeSet<ObjectId>,
+    /// The checkpoints that are stored, reachable or not.
+    pub(super) checkpoints: Vec<ObjectId>,
+    /// The entries of operation logs that are stored, reachable or not.
+    pub(super) operations: BTreeSet<ObjectId>,
+    /// How many of these have the text.
+    pub(super) operations_with_text: usize,
+    /// The commits that are ours, reachable or not: these checkpoints, their side commits, and those of logs.
+    pub(super) own: HashSet<ObjectId>,
+    /// The objects that we wrote and that none of these leads to; perhaps some that the user holds.
+    pub(super) noted: Vec<ObjectId>,
+    /// True if a name in a tree has it, of a ref, of a session, of an agent or of a model.
+    pub(super) is_in_names: bool,
+    /// How many blobs have it to which nothing leads, and of which it is not known whose they are.
+    pub(super) unreachable: usize,
+}
+
+/// All our commits that are stored, reachable or not.
+pub(super) struct Commits {
+    pub(super) checkpoints: Vec<ObjectId>,
+    pub(super) sides: Vec<ObjectId>,
+    /// Those of the logs of records and transcripts.
+    pub(super) logs: BTreeSet<ObjectId>,
+    /// The entries of operation logs.
+    pub(super) operations: BTreeSet<ObjectId>,
+}
+
+impl Commits {
+    pub(super) fn read(repo: &Repo) -> Result<Self> {
+        let refs = repo.refs_below(refname::PREFIX)?;
+        let is_log = |name: &str| name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS);
+        let log_tips: Vec<ObjectId> = refs.iter().filter(|(name, _)| is_log(name)).map(|(_, id)| *id).collect();
+        let logs = log_commits(repo, &log_tips)?;
+        let mut commits = Self { checkpoints: Vec::new(), sides: Vec::new(), logs, operations: BTreeSet::new() };
+        for id in repo.all_commits()? {
+            repo.check_interrupt()?;
+            match if commits.logs.contains(&id) { Sort::Log } else { sort_of(repo, id)? } {
+                Sort::Checkpoint => commits.checkpoints.push(id),
+                Sort::Side => commits.sides.push(id),
+                Sort::Log => drop(commits.logs.insert(id)),
+                Sort::Operation => drop(commits.operations.insert(id)),
+                Sort::OfUser => {}
+            }
+        }
+        Ok(commits)
+    }
+
+    pub(super) fn all(&self) -> HashSet<ObjectId> {
+        self.checkpoints.iter().chain(&self.sides).chain(&self.logs).chain(&self.operations).copied().collect()
+    }
+}
+
+/// What a commit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    Checkpoint,
+    Side,
+    Log,
+    Operation,
+    OfUser,
+}
+
+fn sort_of(repo: &Repo, id: ObjectId) -> Result<Sort> {
+    repo.with_commit(id, |commit| {
+        if Checkpoint::from_commit(id, commit).is_some() {
+            return Sort::Checkpoint;
+        }
+        if Operation::parse(commit.message.as_bstr()).is_some() {
+            return Sort::Operation;
+        }
+        match commit.message.lines().next().unwrap_or_default() {
+            b"side data of a checkpoint" => Sort::Side,
+            subject if is_subject_of_log(subject) => Sort::Log,
+            _ => Sort::OfUser,
+        }
+    })
+    .and_then(|sort| {
+        let is_ours = match sort {
+            Sort::Log => is_log(repo, id)?,
+            Sort::Operation => is_operation(repo, id)?,
+            Sort::Checkpoint | Sort::Side | Sort::OfUser => true,
+        };
+        Ok(if is_ours { sort } else { Sort::OfUser })
+    })
+}
+
+/// Returns true if the tree of the commit `id` has no other file than that of an operation.
+fn is_operation(repo: &Repo, id: ObjectId) -> Result<bool> {
+    let entries = repo.tree_entries(repo.tree_of_commit(id)?)?;
+    Ok(entries.iter().all(|(name, is_tree, _)| name == FILES && !is_tree))
+}
+
+/// Returns true if commits of the logs of records and transcripts have such a subject.
+fn is_subject_of_log(subject: &[u8]) -> bool {
+    subject == b"transcripts" || (subject.ends_with(b" linked") && subject.contains_str(" added or completed, "))
+}
+
+/// Returns true if the tree of the commit `id` is made as those of the logs are: of directories with names that we give.
+fn is_log(repo: &Repo, id: ObjectId) -> Result<bool> {
+    const INDICES: [&[u8]; 3] = [b"commits", b"parents", b"changes"];
+    let is_number = |name: &[u8]| name.len() == 6 && name.iter().all(u8::is_ascii_digit);
+    for (name, is_tree, tree_id) in repo.tree_entries(repo.tree_of_commit(id)?)? {
+        let is_of_records =
+            INDICES.contains(&name.as_slice()) || (name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit));
+        if !is_tree || !(is_of_records || repo.tree_entries(tree_id)?.iter().all(|(name, _, _)| is_number(name))) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+impl Scan {
+    /// Looks for `secret` in `repo`.
+    ///
+    /// # Errors
+    /// If an object cannot be read: it may have the text.
+    pub(super) fn of(repo: &Repo, secret: &Secret, paths_to_remove: &[BString]) -> Result<Self> {
+        let commits = Commits::read(repo)?;
+        let own = commits.all();
+        let Commits { checkpoints, logs, operations, .. } = commits;
+        let mut tips: Vec<ObjectId> = repo.refs_below(refname::PREFIX)?.into_iter().map(|(_, id)| id).collect();
+        tips.extend(&own);
+        let mut paths = repo.objects_behind(&tips, refname::PREFIX)?;
+        let mut noted = repo.noted_objects();
+        noted.retain(|id| !paths.contains_key(id) && repo.has_object(*id));
+        paths.extend(noted.iter().map(|id| (*id, BString::default())));
+        let mut scan = Self {
+            found: HashSet::new(),
+            at_paths: HashSet::new(),
+            of_user: BTreeSet::new(),
+            held: HashSet::new(),
+            paths,
+            logs,
+            checkpoints,
+            operations,
+            operations_with_text: 0,
+            own,
+            noted,
+            is_in_names: false,
+            unreachable: 0,
+        };
+        scan.read(repo, secret)?;
+        scan.read_names(repo, secret)?;
+        scan.read_unreachable(repo, secret)?;
+        scan.find_at(repo, paths_to_remove)?;
+        let wanted = scan.found.union(&scan.at_paths).chain(&scan.own).copied().collect();
+        let of_user = repo.held(&wanted, &scan.own, Some(refname::PREFIX), None)?;
+        scan.found.retain(|id| !of_user.contains(id));
+        scan.at_paths.retain(|id| !of_user.contains(id));
+        let (held, of_user): (Vec<_>, Vec<_>) = of_user.into_iter().partition(|id| scan.own.contains(id));
+        scan.held.extend(held);
+        scan.of_user.extend(of_user);
+        Ok(scan)
+    }
+
+    fn read(&mut self, repo: &Repo, secret: &Secret) -> Result<()> {
+        if secret.is_nothing() {
+            return Ok(());
+        }
+        let mut buffer = Vec::new();
+        for id in self.paths.keys() {
+            repo.check_interrupt()?;
+            match repo.kind_of(*id)? {
+                Some(ObjectKind::Blob) if secret.is_in(repo.read_object(*id, ObjectKind::Blob, &mut buffer)?) => {
+                    self.found.insert(*id);
+                }
+                Some(ObjectKind::Tree) => {
+                    self.is_in_names |= repo.tree_entries(*id)?.iter().any(|(name, _, _)| secret.is_in(name));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the names that checkpoints and refs have.
+    fn read_names(&mut self, repo: &Repo, secret: &Secret) -> Result<()> {
+        if secret.is_nothing() {
+            return Ok(());
+        }
+        for id in &self.checkpoints {
+            let Some(Checkpoint { origin, .. }) = repo.checkpoint(*id)? else { continue };
+            let names = [&origin.session, &origin.agent, &origin.model, &origin.agent_id];
+            self.is_in_names |= names.into_iter().flatten().any(|name| secret.is_in(name.as_bytes()));
+        }
+        for id in &self.operations {
+            let has_text = repo.with_commit(*id, |commit| secret.is_in(commit.message))?;
+            let mut files = repo.tree_entries(repo.tree_of_commit(*id)?)?.into_iter();
+            self.operations_with_text += usize::from(has_text || files.any(|(_, _, blob)| self.found.contains(&blob)));
+        }
+        let mut refs = repo.refs_below(refname::PREFIX)?.into_iter();
+        self.is_in_names |= refs.any(|(name, _)| secret.is_in(name.as_bytes()));
+        Ok(())
+    }
+
+    /// Looks at the blobs that nothing leads to: of saves that were killed, or of the user.
+    fn read_unreachable(&mut self, repo: &Repo, secret: &Secret) -> Result<()> {
+        if secret.is_nothing() {
+            return Ok(());
+        }
+        let mut blobs = repo.all_blobs()?;
+        blobs.retain(|id| !self.paths.contains_key(id));
+        let held = repo.held(&blobs, &self.own, None, None)?;
+        let mut buffer = Vec::new();
+        for id in blobs.difference(&held) {
+            repo.check_interrupt()?;
+            self.unreachable += usize::from(secret.is_in(repo.read_object(*id, ObjectKind::Blob, &mut buffer)?));
+        }
+        Ok(())
+    }
+
+    fn find_at(&mut self, repo: &Repo, paths: &[BString]) -> Result<()> {
+        let mut pathspec = repo.pathspec(paths)?;
+        for id in &self.checkpoints {
+            let Some(checkpoint) = repo.checkpoint(*id)? else { continue };
+            for (tree, change) in leaves_at(repo, &checkpoint, &mut pathspec)? {
+                if let Some(leaf) = change.after {
+                    self.at_paths.insert(leaf.id);
+                    self.paths.insert(leaf.id, tree.path_of(&change));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the leaves at `pathspec` in which `checkpoint` differs from its base: files, what is staged, exact bytes and unmerged
+/// content, each with the tree that has it.
+pub(super) fn leaves_at(
+    repo: &Repo,
+    checkpoint: &Checkpoint,
+    pathspec: &mut Pathspec<'_>,
+) -> Result<Vec<(Tree, Change)>> {
+    if pathspec.is_empty() {
+        return Ok(Vec::new());
+    }
+    let empty = repo.empty_tree_id();
+    // Git may have removed the base of what no ref leads to.
+    let base = base_tree(repo, checkpoint).unwrap_or(empty);
+    let side = checkpoint.side_id.map_or_else(|| Ok(Side::default()), |id| repo.read_side(id))?;
+    let trees = [
+        (Tree::Files, base, Some(checkpoint.tree_id)),
+        (Tree::Index, base, side.index_tree_id),
+        (Tree::Raw, empty, side.raw_tree_id),
+        (Tree::Unmerged, empty, side.unmerged_tree_id),
+    ];
+    let mut leaves = Vec::new();
+    for (tree, before, after) in trees.into_iter().filter_map(|(tree, before, after)| Some((tree, before, after?))) {
+        for change in repo.diff_trees(before, after)? {
+            let is_blob = change.after.is_some_and(|leaf| leaf.mode != Mode::Gitlink);
+            if is_blob && pathspec.matches(tree.path_of(&change).as_bstr()) {
+                leaves.push((tree, change));
+            }
+        }
+    }
+    Ok(leaves)
+}
+
+/// A tree of a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tree {
+    Files,
+    Index,
+    Raw,
+    Unmerged,
+}
+
+impl Tree {
+    /// Returns the path of the file in the worktree.
+    pub(super) fn path_of(self, change: &Change) -> BString {
+        match self {
+            Self::Unmerged => change.path.split_once_str("/").map_or_else(BString::default, |(_, path)| path.into()),
+            Self::Files | Self::Index | Self::Raw => change.path.clone(),
+        }
+    }
+}
+
+/// Returns the objects of the `operations`.
+pub(super) fn objects_of(repo: &Repo, operations: &BTreeSet<ObjectId>) -> Result<HashSet<ObjectId>> {
+    let mut objects = HashSet::new();
+    for id in operations {
+        let tree_id = repo.tree_of_commit(*id)?;
+        objects.extend([*id, tree_id]);
+        objects.extend(repo.tree_entries(tree_id)?.into_iter().map(|(_, _, id)| id));
+    }
+    Ok(objects)
+}
+
+/// Returns the commits behind `tips`, which are of logs.
+fn log_commits(repo: &Repo, tips: &[ObjectId]) -> Result<BTreeSet<ObjectId>> {
+    let (mut commits, mut work) = (BTreeSet::new(), tips.to_vec());
+    while let Some(id) = work.pop() {
+        if commits.insert(id) {
+            work.extend(repo.parents_of(id)?);
+        }
+    }
+    Ok(commits)
+}
