@@ -26,7 +26,7 @@ const MOST_RESTORED: usize = 64;
 const MOST_READ: usize = 8 << 20;
 
 /// Returns the records of recent commits with lines that `head` no longer has and that come back in `changes`. The flag of a
-/// record is true if a whole file is as in an earlier commit: git has brought it, or it was renamed.
+/// record is true if a whole file is as in an earlier commit, since git has brought it, or if it was renamed.
 pub(super) fn of_earlier_versions(
     repo: &Repo,
     log: &Log<'_>,
@@ -38,12 +38,16 @@ pub(super) fn of_earlier_versions(
         _ => false,
     };
     let changed: Vec<&Change> = changes.iter().filter(is_changed).collect();
+    let changed = if changed.len() > MOST_RESTORED { Vec::new() } else { changed };
+    let renamed = renamed_from_gone(repo, head, &changed)?;
     let (mut ids, mut files) = (Vec::new(), Vec::new());
-    for change in if changed.len() > MOST_RESTORED { Vec::new() } else { changed } {
+    for change in changed {
         let (before, mut lines) = (lines_of(repo, change.before)?, lines_of(repo, change.after)?);
         lines.retain(|line| !before.contains(line));
-        let is_old = change.after.is_some_and(|after| repo.was_stored_before(after.id, head));
-        files.extend((!lines.is_empty()).then_some((change, change.before, lines, is_old)));
+        let former = renamed.iter().find(|it| it.path == change.path).and_then(|it| it.old_path.as_ref());
+        let is_old = former.is_some() || change.after.is_some_and(|after| repo.was_stored_before(after.id, head));
+        let path = former.unwrap_or(&change.path);
+        files.extend((!lines.is_empty()).then_some((change, path, change.before, lines, is_old)));
     }
     if files.is_empty() {
         return Ok(ids);
@@ -54,12 +58,16 @@ pub(super) fn of_earlier_versions(
     let head_tree_id = repo.tree_of_commit(head)?;
     let (line, _) = first_parents(repo, Some(head), MOST_KEPT, |_, _| true)?;
     let mut left_to_read = MOST_READ;
-    for pair in line.windows(2) {
-        let tree_id = repo.tree_of_commit(pair[1])?;
-        let records = log.of_commit(pair[0])?;
+    for (at, commit) in line.iter().enumerate() {
+        let tree_id = match line.get(at + 1) {
+            Some(parent) => repo.tree_of_commit(*parent)?,
+            None if repo.parents_of(*commit)?.is_empty() => repo.empty_tree_id(),
+            None => break,
+        };
+        let records = log.of_commit(*commit)?;
         let (mut has_some, mut is_by_git) = (false, false);
-        for (change, leaf, lines, is_old) in &mut files {
-            let before = repo.find_leaf(tree_id, change.path.as_bstr())?;
+        for (change, path, leaf, lines, is_old) in &mut files {
+            let before = repo.find_leaf(tree_id, path.as_bstr())?;
             let version = leaf.filter(|leaf| Some(*leaf) != before && Some(*leaf) != change.before);
             // Read the blob only if it may still change the answer for this commit.
             if version.is_some() && !records.is_empty() && !(has_some && (is_by_git || !*is_old)) {
@@ -87,6 +95,28 @@ pub(super) fn of_earlier_versions(
         }
     }
     Ok(ids)
+}
+
+/// Returns those of `changed` that are new names of files which the commit `head` has deleted: a person renamed them, and
+/// `git commit -a` took the deletions only.
+fn renamed_from_gone(repo: &Repo, head: ObjectId, changed: &[&Change]) -> Result<Vec<Change>> {
+    let new: Vec<&&Change> = changed.iter().filter(|change| change.before.is_none()).collect();
+    let parent = if new.is_empty() { None } else { repo.parent_and_time(head)?.and_then(|(parent, _)| parent) };
+    let Some(parent) = parent else { return Ok(Vec::new()) };
+    // A shallow clone lacks the parent.
+    if !repo.is_commit(parent)? {
+        return Ok(Vec::new());
+    }
+    let mut ends = repo.diff_trees(repo.tree_of_commit(parent)?, repo.tree_of_commit(head)?)?;
+    ends.retain(|change| change.after.is_none());
+    if ends.is_empty() || ends.len() > MOST_RESTORED {
+        return Ok(Vec::new());
+    }
+    ends.extend(new.into_iter().map(|change| Change { old_path: None, ..(*change).clone() }));
+    ends.sort_by(|one, other| one.path.cmp(&other.path));
+    let mut renamed = repo.detect_renames(ends)?;
+    renamed.retain(|change| change.old_path.is_some());
+    Ok(renamed)
 }
 
 /// Returns the lines of a text file that [`telling_lines`] accepts.

@@ -26,7 +26,7 @@ use crate::{
         change::Change,
         copied::Copied,
         head_move::MoveKind,
-        record::{Record, RecordId, ids_in_message},
+        record::{Record, RecordFile, RecordId, ids_in_message},
         refname,
     },
 };
@@ -101,6 +101,9 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
         for commit in left_lately(repo, head, |_| true)? {
             ids.add(log.of_commit(commit)?, Evidence::Content);
         }
+    }
+    if matches!(place, Place::Worktree(_)) {
+        ids.add(of_same_files(repo, &log, head, changes)?, Evidence::Content);
     }
     let left = left_behind(repo, head)?;
     // What an amend has removed may be committed again as well: for example, a file that was renamed and not staged yet.
@@ -332,6 +335,27 @@ fn of_commits_touching(repo: &Repo, changes: &[Change], picked: Option<Vec<&[u8]
                 None => false,
             };
             ids.extend(records.into_iter().map(|id| (id, is_picked)));
+        }
+    }
+    Ok(ids)
+}
+
+/// Returns the records of commits that HEAD was on lately which left a file exactly as one of `changes` does, although the content is
+/// older than `head`: `git cherry-pick -n` may have brought it, and a later `git checkout` has removed the message that it prepared.
+fn of_same_files(repo: &Repo, log: &Log<'_>, head: Option<ObjectId>, changes: &[Change]) -> Result<Vec<RecordId>> {
+    let is_old =
+        |change: &&Change| change.after.zip(head).is_some_and(|(after, head)| repo.was_stored_before(after.id, head));
+    let old: Vec<&Change> = changes.iter().filter(is_old).collect();
+    let is_same = |file: &RecordFile| {
+        let mut here = old.iter().filter(|change| change.path == file.path);
+        here.any(|change| change.after.map(|leaf| leaf.id) == file.after)
+    };
+    let mut ids = Vec::new();
+    for commit in if old.is_empty() { Vec::new() } else { left_lately(repo, head, |_| true)? } {
+        for id in log.of_commit(commit)? {
+            // Skips damaged records.
+            let files = log.find(&id).ok().flatten().into_iter().flat_map(|record| record.files);
+            ids.extend(files.filter(|file| !file.sessions.is_empty()).any(|file| is_same(&file)).then_some(id));
         }
     }
     Ok(ids)
