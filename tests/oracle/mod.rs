@@ -2,6 +2,7 @@
 //! whom the program must report at the end.
 
 mod check;
+mod common;
 mod glance;
 mod play;
 mod recorder;
@@ -184,6 +185,20 @@ fn lines_are_whose_they_are(#[case] steps: &str, #[values(0, 50)] first: usize) 
 #[case::two_records_of_a_file_that_one_of_them_knows_by_its_new_name(
     "insert s1 0 255 1 1; commit person 0 255 1 1; git-mv s1 0 255 1 1; amend person 0 255 1 1; \
      insert person 0 255 1 1; reset-mixed person 0 255 1 1; commit person 0 255 1 1",
+    "all,without-hooks"
+)]
+#[case::a_line_that_its_turn_replaced_is_restored(
+    "insert s2 155 138 2 158; change s2 182 149 1 1; restore person 129 255 1 1",
+    "all"
+)]
+#[case::a_renamed_and_edited_file_in_two_commits(
+    "git-mv person 0 255 1 1; insert s1 0 255 1 1; stash-push person 0 255 1 1; insert s1 0 255 1 1; \
+     amend person 0 255 1 239; mv person 0 255 1 1; edit-and-commit person 0 255 1 1; commit person 0 255 1 1",
+    "all"
+)]
+#[case::a_pick_in_conflict_after_a_revert_of_the_first_commit(
+    "insert s1 0 255 1 1; edit-and-commit person 0 255 1 1; branch person 0 255 1 38; revert person 0 255 1 1; \
+     pick-bare person 0 255 1 1; worktree person 0 255 1 1; worktree person 0 255 1 1; branch person 0 255 1 1",
     "all,without-hooks"
 )]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
