@@ -50,7 +50,7 @@ fn the_same_work_is_that_of_the_session_that_did_it_last() {
     let work = changed(&[(3, "the very same")]);
     desk.turn("a", &[("f", &work)]);
     desk.sh("git checkout -q .");
-    desk.turn("b", &[("f", &work)]);
+    desk.turn_with_tool("b", "f", &work);
     desk.commit_all();
     assert_eq!(desk.recorded("HEAD"), parts(&[("f", "b")]));
     desk.finish();

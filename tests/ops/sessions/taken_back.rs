@@ -289,7 +289,7 @@ fn work_that_is_done_anew_is_whose_it_is_now() {
     desk.turn("a", &[("f", &changed(&[(3, "a better line than before")]))]);
     desk.commit_all();
     desk.git(&["reset", "-q", "--hard", "HEAD~"]);
-    desk.turn("b", &[("f", &changed(&[(3, "a better line than before")]))]);
+    desk.turn_with_tool("b", "f", &changed(&[(3, "a better line than before")]));
     desk.commit_all();
     let sessions: Vec<String> =
         desk.records("HEAD").iter().flat_map(|record| record.sessions.iter().map(|part| part.id.clone())).collect();

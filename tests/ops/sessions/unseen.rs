@@ -221,7 +221,7 @@ fn a_persons_earlier_commit_stays_theirs_if_an_agent_makes_the_same() {
     desk.write("n", "one\ntwo\nthree\n");
     desk.commit_all();
     desk.go("linked");
-    desk.turn("a", &[("n", "one\ntwo\nthree\n")]);
+    desk.turn_with_tool("a", "n", "one\ntwo\nthree\n");
     desk.commit_all();
     desk.go("repo");
     desk.json(&["save"]);
