@@ -39,6 +39,12 @@ pub(super) fn count(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Returns the line about the `sessions` whose work was set aside and has come back; none if there are none.
+pub(super) fn taken_up(sessions: &[String]) -> Option<String> {
+    let names = sessions.iter().map(printable).collect::<Vec<_>>();
+    (!names.is_empty()).then(|| format!("taken up again: {}", names.join(", ")))
+}
+
 /// Returns `name` in at most `columns`: the end of it, from a `/` on if possible.
 pub(super) fn shortened(name: &str, columns: usize) -> String {
     if layout::width(name) <= columns {

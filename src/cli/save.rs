@@ -154,6 +154,9 @@ pub(super) fn warn_of_skipped(skipped: &[SkippedPath], call: &mut Call) {
 fn print(saved: &Saved, has_message: bool, is_marked: bool, call: &mut Call) -> Result<()> {
     warn_of_skipped(&saved.skipped, call);
     warn_of_filters(&saved.unfiltered, call);
+    if let Some(line) = phrase::taken_up(&saved.taken_up) {
+        call.out.note(&line)?;
+    }
     match &saved.id {
         Some(id) if saved.created => {
             let id = call.out.paint(phrase::ID, &call.names.id(id));

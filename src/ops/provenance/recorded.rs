@@ -141,7 +141,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     let mut found = Again { certain: records_found_at(place, repo, head_tree_id, all, asked)?, perhaps: Vec::new() };
     if matches!(place, Place::In(_)) {
         let others = ids.0.iter().filter(|(id, _)| !found.certain.contains(id));
-        let asked = others.map(|(id, evidence)| (*id, evidence.least_for_doubt()));
+        let asked = others.filter_map(|(id, evidence)| Some((*id, evidence.least_for_doubt()?)));
         found.perhaps = records_found_at(place, repo, head_tree_id, all, asked)?;
     }
     // A commit that a reset removed may have made the same change independently of the record. Then the work comes from that
@@ -173,16 +173,15 @@ impl Evidence {
     fn least(self) -> Least {
         match self {
             Self::Content => Least::Half,
-            Self::Removed => Least::Any,
-            Self::Named => Least::Line,
+            Self::Removed | Self::Named => Least::Any,
         }
     }
 
-    /// Returns how much of the work makes the author of its lines doubtful.
-    fn least_for_doubt(self) -> Least {
+    /// Returns how much of the work makes the author of its lines doubtful; none: a person may have typed the same.
+    fn least_for_doubt(self) -> Option<Least> {
         match self {
-            Self::Content => Least::Any,
-            Self::Removed | Self::Named => Least::Line,
+            Self::Content => None,
+            Self::Removed | Self::Named => Some(Least::Line),
         }
     }
 }
