@@ -1,7 +1,8 @@
 //! Lines that several authors type, such as `return None`: who may have typed the one that a file has now?
 //!
 //! A file of a branch has such a line from those who typed it there, or git has brought it from another branch or a stash. So
-//! each branch has its own list, and steps that let git bring lines join them. A line is only wrong if its author is not in the list.
+//! each branch has its own list, and steps that let git bring lines join them. A line is only wrong if its author is not in the
+//! list.
 
 use std::collections::{BTreeMap, BTreeSet};
 

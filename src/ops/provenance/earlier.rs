@@ -11,9 +11,9 @@ use gix::ObjectId;
 use super::super::records::Log;
 use crate::{
     error::Result,
-    git::{Repo, line_edits::is_binary},
+    git::Repo,
     model::{
-        change::{Change, Leaf, Mode},
+        change::{Change, Leaf},
         record::RecordId,
     },
 };
@@ -126,9 +126,7 @@ fn lines_of(repo: &Repo, leaf: Option<Leaf>) -> Result<HashSet<Vec<u8>>> {
 
 /// Returns the content of a text file; nothing for other files, and if the blob is missing.
 fn text_of(repo: &Repo, leaf: Option<Leaf>) -> Result<Vec<u8>> {
-    let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable) && repo.has_object(leaf.id);
-    let text = leaf.filter(is_file).map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
-    Ok(if is_binary(&text) { Vec::new() } else { text })
+    Ok(repo.text_of(leaf.filter(|leaf| repo.has_object(leaf.id)))?.unwrap_or_default())
 }
 
 /// Returns the trimmed lines of `text`. Leaves out lines without letters and digits, such as `}`: they are no evidence.
