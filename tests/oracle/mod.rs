@@ -14,20 +14,23 @@ use std::time::Duration;
 use search::Search;
 use step::{Choice, parse};
 
-/// The steps after which no line is wrong today, and none unknown: agents edit and commit what they edit, people run git.
-const SURE: &str = "edit,commit,amend,stash,worktree,branch,merge,squash,rebase,fixup,reorder,pick,pick-bare,revert,restore,\
-     reset,checkout-path,together";
+/// The steps after which no line is unknown: agents edit and commit what they edit, people run git.
+const SURE: &str = "edit,format,common,commit,amend,stash,worktree,branch,merge,squash,rebase,fixup,reorder,pick,pick-bare,am,\
+     revert,restore,reset,rename,checkout-path,together";
 
 /// The same if git runs no hooks, except what they alone can know: what one command of an agent changes and commits, and
 /// what happens in a new worktree before we look at it.
-const SURE_WITHOUT_HOOKS: &str = "edit,commit,amend,stash,branch,merge,squash,rebase,fixup,reorder,pick,revert,restore,\
-     together,without-hooks,-edit-and-commit";
+const SURE_WITHOUT_HOOKS: &str = "edit,format,common,commit,amend,stash,branch,merge,squash,rebase,fixup,reorder,pick,am,\
+     revert,restore,together,without-hooks,-edit-and-commit";
 
+/// In each set, 50 histories; no line may have another author, and in those of the first two, none may be unknown.
 #[rstest::rstest]
-#[case::hooks(SURE)]
-#[case::no_hooks(SURE_WITHOUT_HOOKS)]
-fn lines_are_whose_they_are(#[case] steps: &str, #[values(0, 50)] first: usize) {
-    let found = in_ci(steps, true).run(first);
+#[case::hooks(SURE, true)]
+#[case::no_hooks(SURE_WITHOUT_HOOKS, true)]
+#[case::agents_run_git("all", false)]
+#[case::agents_run_git_without_hooks("all,without-hooks", false)]
+fn lines_are_whose_they_are(#[case] steps: &str, #[case] is_strict: bool, #[values(0, 25)] first: usize) {
+    let found = in_ci(steps, is_strict).run(first);
     assert!(found.sorts.is_empty(), "{found}");
 }
 
@@ -211,8 +214,9 @@ fn in_ci(steps: &str, is_strict: bool) -> Search {
     Search {
         choice: Choice::parse(steps).expect("known names"),
         seed: 1,
-        histories: 50,
-        lengths: 8..=12,
+        histories: 25,
+        lengths: 8..=30,
+        is_brief: true,
         jobs: 1,
         is_strict,
         asks_at_each_commit: false,
@@ -236,6 +240,7 @@ fn at_length() {
         seed: number("ORACLE_SEED", 1) as u64,
         histories: number("ORACLE_HISTORIES", 100),
         lengths: 8..=number("ORACLE_LENGTH", 30).max(8),
+        is_brief: number("ORACLE_BRIEF", 0) > 0,
         jobs: number("ORACLE_JOBS", 1),
         is_strict: number("ORACLE_STRICT", 0) > 0,
         asks_at_each_commit: number("ORACLE_EACH", 0) > 0,

@@ -36,6 +36,11 @@ impl Step {
         self.how & (1 << n) != 0
     }
 
+    /// Returns true if what git has prepared is thrown away, but not its message.
+    fn is_given_up(self) -> bool {
+        self.is(2) && self.is(3)
+    }
+
     fn ends_turn(self) -> bool {
         self.is(0)
     }
@@ -184,6 +189,7 @@ fn beside(recorder: &mut Recorder, step: Step) {
     let branch = recorder.branch();
     match step.kind {
         Kind::Branch | Kind::Fixup | Kind::Reorder | Kind::Revert => {}
+        Kind::PickBare if step.is_given_up() => {}
         Kind::Checkout if recorder.is_dirty() => recorder.typed.bring(&branch, other),
         Kind::Checkout => {}
         _ => recorder.typed.bring(other, &branch),
@@ -226,7 +232,10 @@ fn beside(recorder: &mut Recorder, step: Step) {
             again(recorder, arguments, &[]);
         }
         Kind::PickBare => {
-            if !recorder.git(&["cherry-pick", "-n", other]) {
+            let is_picked = recorder.git(&["cherry-pick", "-n", other]);
+            if step.is_given_up() {
+                recorder.git(&["restore", "-SW", "."]);
+            } else if !is_picked {
                 settle(recorder);
             }
         }

@@ -14,12 +14,18 @@ use crate::{
     git::Repo,
     model::{
         change::{Change, Leaf},
-        record::RecordId,
+        record::{RecordFile, RecordId},
     },
 };
 
 /// How many commits back from HEAD we look for earlier versions of files, and for the commit where removed commits branch off.
-pub(super) const MOST_KEPT: usize = 32;
+const MOST_KEPT: usize = 32;
+/// How many of the last moves of HEAD we search for commits that it has left.
+pub(super) const MOST_MOVES: usize = 32;
+/// How many commits that HEAD does not have we look at.
+const MOST_BEYOND: usize = 100;
+/// How many commits we read to find them.
+const MOST_COMMITS: usize = 256;
 /// If a commit changes more files than this, we look for no earlier versions.
 const MOST_RESTORED: usize = 64;
 /// How many bytes of earlier versions we read, so that a commit does not take noticeably longer.
@@ -137,7 +143,7 @@ fn telling_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Returns up to `most` commits, from `start` back along first parents, and the time of the last one. Stops at a commit that
 /// this repository does not have, or that `accepts` refuses by its id and time.
-pub(super) fn first_parents(
+fn first_parents(
     repo: &Repo,
     start: Option<ObjectId>,
     most: usize,
@@ -153,4 +159,59 @@ pub(super) fn first_parents(
         (next, oldest) = (parent, seconds);
     }
     Ok((line, oldest))
+}
+
+/// Returns the commits `starts` and their ancestors, without those that `head` has.
+pub(super) fn beyond(repo: &Repo, head: Option<ObjectId>, mut starts: Vec<ObjectId>) -> Result<Vec<ObjectId>> {
+    starts.retain(|start| Some(*start) != head);
+    if starts.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Usually, `head` contains all of them.
+    let (kept, _) = first_parents(repo, head, MOST_KEPT, |commit, _| {
+        starts.retain(|start| *start != commit);
+        !starts.is_empty()
+    })?;
+    if starts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut left = repo.commits_beyond(&starts, &kept, MOST_COMMITS)?;
+    left.truncate(MOST_BEYOND);
+    Ok(left)
+}
+
+/// Returns the records of commits that HEAD does not have, but was on lately, or that are on another branch, whose work may be in
+/// `changes`: one of them left a file exactly as a change does. Git may have brought it without our hooks, or a `git checkout`
+/// has removed the message that git prepared with it. Looks only for content that is older than `head`, except in a commit that
+/// `is_quiet`: no hook of ours has reported it.
+pub(super) fn of_same_files(
+    repo: &Repo,
+    log: &Log<'_>,
+    head: Option<ObjectId>,
+    changes: &[Change],
+    is_quiet: bool,
+) -> Result<Vec<RecordId>> {
+    let is_old = |change: &&Change| {
+        change.after.zip(head).is_some_and(|(after, head)| is_quiet || repo.was_stored_before(after.id, head))
+    };
+    let mut old: Vec<&Change> = changes.iter().filter(is_old).collect();
+    if old.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut starts: Vec<ObjectId> = repo.left_lately(MOST_MOVES).into_iter().map(|(id, _)| id).collect();
+    starts.extend(repo.refs_below("refs/heads/")?.into_iter().map(|(_, id)| id));
+    let mut files = Vec::new();
+    for commit in beyond(repo, head, starts)? {
+        for id in log.of_commit(commit)? {
+            // Skips damaged records.
+            let record = log.find(&id).ok().flatten().into_iter().flat_map(|record| record.files);
+            files.extend(record.filter(|file| !file.sessions.is_empty()).map(|file| (id, file)));
+        }
+    }
+    let is_same =
+        |file: &RecordFile, change: &Change| change.path == file.path && change.after.map(|leaf| leaf.id) == file.after;
+    // Git may have brought the work of several commits in the file.
+    old.retain(|change| files.iter().any(|(_, file)| is_same(file, change)));
+    files.retain(|(_, file)| old.iter().any(|change| change.path == file.path));
+    Ok(files.into_iter().map(|(id, _)| id).collect())
 }

@@ -16,7 +16,7 @@ use super::{
         share::Least,
     },
     amended::{Amended, is_undone},
-    earlier::{MOST_KEPT, first_parents, of_earlier_versions},
+    earlier::{MOST_MOVES, beyond, of_earlier_versions, of_same_files},
     place::{Place, records_found_at},
 };
 use crate::{
@@ -26,17 +26,11 @@ use crate::{
         change::Change,
         copied::Copied,
         head_move::MoveKind,
-        record::{Record, RecordFile, RecordId, ids_in_message},
+        record::{Record, RecordId, ids_in_message},
         refname,
     },
 };
 
-/// How many of the last moves of HEAD we search for resets.
-const MOST_MOVES: usize = 32;
-/// How many commits removed by resets we look at.
-const MOST_RESET_COMMITS: usize = 100;
-/// How many commits we read to find them.
-const MOST_READ: usize = 256;
 /// How many commits that touch the files of a cherry-pick or revert we look at.
 const MOST_TOUCHING: usize = 100;
 
@@ -49,7 +43,7 @@ const SHORTEST_ID: usize = 4;
 pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
     let place = Place::Staged;
     let changes = place.changes(&context.repo, head_tree(&context.repo, head)?)?;
-    Ok(again(&context.repo, head, place, &changes)?.certain)
+    Ok(again(&context.repo, head, place, &changes, false)?.certain)
 }
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to the worktree. The worktree has the
@@ -60,7 +54,7 @@ pub(crate) fn records_again_in_worktree(
     tree_id: ObjectId,
     changes: &[Change],
 ) -> Result<Vec<RecordId>> {
-    Ok(again(repo, head, Place::Worktree(tree_id), changes)?.certain)
+    Ok(again(repo, head, Place::Worktree(tree_id), changes, false)?.certain)
 }
 
 /// The records of other commits whose work a commit contains again.
@@ -72,12 +66,18 @@ pub(crate) struct Again {
 }
 
 /// Returns the records of other commits whose work `commit` contains again. `head` is its parent, or the commit that it amends.
-pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Again> {
+/// The commit `is_quiet` if no hook of ours has reported it.
+pub(crate) fn records_again_in(
+    context: &Context,
+    head: Option<ObjectId>,
+    commit: ObjectId,
+    is_quiet: bool,
+) -> Result<Again> {
     let repo = &context.repo;
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
-    let mut again = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
+    let mut again = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?, is_quiet)?;
     // A commit repeats only work that was recorded before. If a record is of the same second, we know that it is older only if it
     // is of this worktree.
     let was_earlier = |record: Record| {
@@ -91,7 +91,7 @@ pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`. Looks only in commits for
 /// those of which there may be too little.
-fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) -> Result<Again> {
+fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], is_quiet: bool) -> Result<Again> {
     let Some(log) = Log::open(repo)? else { return Ok(Again::default()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids = Candidates::default();
@@ -102,8 +102,8 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
             ids.add(log.of_commit(commit)?, Evidence::Content);
         }
     }
-    if matches!(place, Place::Worktree(_)) {
-        ids.add(of_same_files(repo, &log, head, changes)?, Evidence::Content);
+    if !matches!(place, Place::Staged) {
+        ids.add(of_same_files(repo, &log, head, changes, is_quiet)?, Evidence::Content);
     }
     let left = left_behind(repo, head)?;
     // What an amend has removed may be committed again as well: for example, a file that was renamed and not staged yet.
@@ -274,21 +274,7 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(Option<MoveKind>)
     // `ORIG_HEAD` may be from an old operation.
     let is_recent = |id: &ObjectId| lately.is_empty() || lately.iter().any(|(left, _)| left == id);
     starts.extend(repo.find_ref("ORIG_HEAD")?.filter(is_recent));
-    starts.retain(|start| Some(*start) != head);
-    if starts.is_empty() {
-        return Ok(Vec::new());
-    }
-    // Usually, `head` contains all of them.
-    let (kept, _) = first_parents(repo, head, MOST_KEPT, |commit, _| {
-        starts.retain(|start| *start != commit);
-        !starts.is_empty()
-    })?;
-    if starts.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut left = repo.commits_beyond(&starts, &kept, MOST_READ)?;
-    left.truncate(MOST_RESET_COMMITS);
-    Ok(left)
+    beyond(repo, head, starts)
 }
 
 /// Returns true if the index may have a line that the records of `commits` attribute to a session. One line is enough: git says
@@ -334,27 +320,6 @@ fn of_commits_touching(repo: &Repo, changes: &[Change], picked: Option<Vec<&[u8]
                 None => false,
             };
             ids.extend(records.into_iter().map(|id| (id, is_picked)));
-        }
-    }
-    Ok(ids)
-}
-
-/// Returns the records of commits that HEAD was on lately which left a file exactly as one of `changes` does, although the content is
-/// older than `head`: `git cherry-pick -n` may have brought it, and a later `git checkout` has removed the message that it prepared.
-fn of_same_files(repo: &Repo, log: &Log<'_>, head: Option<ObjectId>, changes: &[Change]) -> Result<Vec<RecordId>> {
-    let is_old =
-        |change: &&Change| change.after.zip(head).is_some_and(|(after, head)| repo.was_stored_before(after.id, head));
-    let old: Vec<&Change> = changes.iter().filter(is_old).collect();
-    let is_same = |file: &RecordFile| {
-        let mut here = old.iter().filter(|change| change.path == file.path);
-        here.any(|change| change.after.map(|leaf| leaf.id) == file.after)
-    };
-    let mut ids = Vec::new();
-    for commit in if old.is_empty() { Vec::new() } else { left_lately(repo, head, |_| true)? } {
-        for id in log.of_commit(commit)? {
-            // Skips damaged records.
-            let files = log.find(&id).ok().flatten().into_iter().flat_map(|record| record.files);
-            ids.extend(files.filter(|file| !file.sessions.is_empty()).any(|file| is_same(&file)).then_some(id));
         }
     }
     Ok(ids)
