@@ -84,7 +84,8 @@ pub(super) fn who(origin: &Origin) -> String {
     who
 }
 
-/// Returns the id of a session for a list on a terminal of `columns`: the beginning of it, which names it too, where they are few.
+/// Returns the id of a session for a list on a terminal of `columns`. If they are few, returns only the beginning, which names
+/// the session, too.
 pub(super) fn session_id(id: &str, columns: Option<usize>) -> String {
     let id = printable(id);
     if layout::is_narrow(columns) { id.chars().take(SHOWN_OF_ID).collect() } else { id }

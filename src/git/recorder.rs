@@ -1,4 +1,4 @@
-//! What the operation log will tell of the operation under way.
+//! What the operation log will record about the operation under way.
 
 use std::cell::RefCell;
 
@@ -25,9 +25,9 @@ pub(super) struct Recorder(pub(super) RefCell<State>);
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) limits: PartLimits,
-    /// The command, and what it does on the way; the last is what is being done now.
+    /// The command and the operations within it; the last one is under way.
     pub(super) running: Vec<Running>,
-    /// What a program that uses the library does.
+    /// The kind of operation that a program does through the library.
     pub(super) named: String,
     /// True if all is done by one command line.
     pub(super) is_described: bool,

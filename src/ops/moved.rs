@@ -74,7 +74,7 @@ pub(crate) fn any_call(worktree: &Worktree<'_>) -> Option<OpenCall> {
     worktree.turns().entries.iter().find_map(|entry| call_of(worktree, &entry.id))
 }
 
-/// Returns the turn of `session` as one call: a tool call that it did not report may have run git, or a person.
+/// Returns the turn of `session` as one call: a person, or a tool call that the session did not report, may have run git.
 pub(crate) fn turn_as_call(worktree: &Worktree<'_>, session: &str) -> Option<OpenCall> {
     let started = worktree.turns().turn_of(session)?.started;
     Some(OpenCall { session: session.to_owned(), call: Call { started, ..Call::default() } })

@@ -150,7 +150,7 @@ fn a_save_is_not_taken_back_by_name() {
     assert_eq!(refs(&world), before);
 }
 
-/// An edit since the restore was saved, so that the undo has nothing to do: the next one is still that of this restore.
+/// An edit since the restore was saved, so the undo restores nothing. The next undo is still that of this restore.
 #[test]
 fn an_undo_that_keeps_every_path_leaves_the_restore_to_be_undone() {
     let world = World::with_commit();
@@ -329,7 +329,7 @@ fn what_a_person_had_not_saved_is_unsaved_again_after_undo() {
     assert_eq!((refs(&world), text(&world, "f").as_deref()), (restored, Some("one\n")));
     world.done(&["undo"]);
     assert_eq!((refs(&world), text(&world, "f").as_deref()), (before, Some("unsaved\n")));
-    // The reset before it, too: nothing has moved since.
+    // The reset before the restore can be undone, too, because nothing has moved since.
     world.done(&["undo"]);
     assert_eq!(text(&world, "f").as_deref(), Some("unsaved\n"));
     assert_eq!(refs(&world).into_values().collect::<Vec<_>>(), [first]);

@@ -1,4 +1,4 @@
-//! The operation log of a worktree: reads it, lists it, shows an entry, picks what is to be taken back.
+//! The operation log of a worktree: reads it, lists it, shows an entry, and picks the operation to take back.
 //!
 //! `git::operation_log` writes the log, with each move of our refs; `model::operation_stack` decides what can be taken back;
 //! `undo` takes it back.
