@@ -204,6 +204,16 @@ fn lines_are_whose_they_are(#[case] steps: &str, #[case] is_strict: bool, #[valu
      pick-bare person 0 255 1 1; worktree person 0 255 1 1; worktree person 0 255 1 1; branch person 0 255 1 1",
     "all,without-hooks"
 )]
+#[case::a_common_line_that_a_session_has_on_another_branch(
+    "branch person 0 255 1 1; insert s1 0 252 1 49; commit person 0 255 1 1; checkout person 0 255 1 1; \
+     insert person 0 252 1 49; commit person 0 255 1 1",
+    "all"
+)]
+#[case::a_common_line_after_a_pick_that_was_given_up(
+    "branch person 0 255 1 1; insert s1 0 248 3 49; commit person 0 255 1 1; checkout person 0 255 1 1; \
+     pick-bare person 0 255 1 13; insert person 0 248 4 49; commit person 0 255 1 1",
+    "all"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);

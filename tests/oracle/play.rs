@@ -70,9 +70,10 @@ fn edit_in(recorder: &mut Recorder, step: Step, path: &str) {
     let text = recorder.read(path);
     if step.kind == Kind::Format {
         // Git knows no renamed file in one that is formatted as a whole.
-        return if recorder.committed().contains_key(path) {
-            recorder.write(path, &formatted(&text))
-        };
+        if recorder.committed().contains_key(path) {
+            recorder.write(path, &formatted(&text));
+        }
+        return;
     }
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     let start = usize::from(step.at) * (lines.len() + 1) / 256;
@@ -187,12 +188,15 @@ fn beside(recorder: &mut Recorder, step: Step) {
     let others = recorder.other_branches();
     let other = step.pick(&others).map_or("main", String::as_str);
     let branch = recorder.branch();
-    match step.kind {
-        Kind::Branch | Kind::Fixup | Kind::Reorder | Kind::Revert => {}
-        Kind::PickBare if step.is_given_up() => {}
-        Kind::Checkout if recorder.is_dirty() => recorder.typed.bring(&branch, other),
-        Kind::Checkout => {}
-        _ => recorder.typed.bring(other, &branch),
+    let brings = match step.kind {
+        Kind::Branch | Kind::Checkout | Kind::Fixup | Kind::Reorder | Kind::Revert => false,
+        Kind::PickBare => !step.is_given_up(),
+        _ => true,
+    };
+    if brings {
+        recorder.typed.bring(other, &branch);
+    } else if step.kind == Kind::Checkout && recorder.is_dirty() {
+        recorder.typed.bring(&branch, other);
     }
     match step.kind {
         Kind::Branch => {

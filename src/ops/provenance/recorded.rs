@@ -94,8 +94,9 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     let Some(log) = Log::open(repo)? else { return Ok(Again::default()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids = Candidates::default();
-    ids.add(records::of_parent(repo, head.unwrap_or(root))?, Evidence::Content);
-    if matches!(place, Place::In(_)) {
+    let siblings = records::of_parent(repo, head.unwrap_or(root))?;
+    ids.add(if is_quiet { siblings } else { on_no_branch(repo, &log, siblings)? }, Evidence::Content);
+    if matches!(place, Place::In(_)) && is_quiet {
         // Without our hooks, git may have merged or picked commits of a branch that HEAD was on before.
         for commit in left_lately(repo, head, |_| true)? {
             ids.add(log.of_commit(commit)?, Evidence::Content);
@@ -152,6 +153,23 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
         *found = kept;
     }
     Ok(found)
+}
+
+/// Returns those of the records `ids` whose commit is on no branch here: a reset may have removed it from HEAD. If another branch
+/// has it, our hooks see when git takes the work from there.
+fn on_no_branch(repo: &Repo, log: &Log<'_>, ids: Vec<RecordId>) -> Result<Vec<RecordId>> {
+    if ids.is_empty() {
+        return Ok(ids);
+    }
+    let tips: Vec<ObjectId> = repo.refs_below("refs/heads/")?.into_iter().map(|(_, id)| id).collect();
+    let mut kept = Vec::with_capacity(ids.len());
+    for id in ids {
+        // Skips damaged records.
+        let Some(record) = log.find(&id).ok().flatten() else { continue };
+        let is_on_branch = repo.is_commit(record.commit)? && repo.reaches(tips.clone(), record.commit, 0)?;
+        kept.extend((!is_on_branch).then_some(id));
+    }
+    Ok(kept)
 }
 
 /// What shows that the work of a record may be here again, the weakest first.
