@@ -17,6 +17,7 @@ use gix::{
 
 use super::{
     Repo,
+    line_edits::is_binary,
     loose::{self, Found},
     threads,
 };
@@ -73,6 +74,15 @@ impl Repo {
     /// Returns the content of the blob `id`.
     pub fn read_blob(&self, id: ObjectId) -> Result<Vec<u8>> {
         read_blob(&self.inner, id)
+    }
+
+    /// Returns the content of a text file, empty for a file that does not exist; none for other files.
+    pub(crate) fn text_of(&self, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
+        let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
+        if !matches!(leaf.mode, Mode::File | Mode::Executable) {
+            return Ok(None);
+        }
+        Ok(Some(self.read_blob(leaf.id)?).filter(|text| !is_binary(text)))
     }
 
     /// Returns the content of the blobs `ids`, in order; if possible, other threads read a few blobs ahead.

@@ -133,6 +133,11 @@ pub(crate) fn has_left_command(context: &Context, session: &str) -> bool {
     context.turns().find(session).is_some_and(is_left_behind)
 }
 
+/// Returns true if an ended turn of any session has left a command in the background here.
+pub(crate) fn has_any_left_command(context: &Context) -> bool {
+    context.turns().entries.iter().any(is_left_behind)
+}
+
 /// Returns the open turns and tool calls of this worktree, without calls that began before [`oldest`].
 pub(crate) fn turns_without_stale_calls(context: &Context) -> Turns {
     let mut turns = context.turns();

@@ -59,17 +59,6 @@ const THEIRS: u8 = 3;
 pub(crate) struct OpenCall {
     session: String,
     call: Call,
-    evidence: Evidence,
-}
-
-/// What shows that git has brought lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Evidence {
-    /// Any commit, stash entry or shadow that has a file as it is now, and git's own files.
-    Any,
-    /// Only a stash entry that has a file as it is now, or that was popped meanwhile. A session may make a change again that a
-    /// commit has.
-    Stash,
 }
 
 /// Returns the open tool call of `session` that may have run git. Of several, the oldest in the foreground, else the oldest.
@@ -77,7 +66,7 @@ pub(crate) fn call_of(worktree: &Worktree<'_>, session: &str) -> Option<OpenCall
     let turns = worktree.turns();
     let mut calls = turns.find(session)?.calls.iter().filter(|call| call.paths.is_none());
     let call = calls.clone().find(|call| !call.is_background).or_else(|| calls.next())?.clone();
-    Some(OpenCall { session: session.to_owned(), call, evidence: Evidence::Any })
+    Some(OpenCall { session: session.to_owned(), call })
 }
 
 /// Returns a tool call of any session that may have run git, as [`call_of`] does.
@@ -86,9 +75,9 @@ pub(crate) fn any_call(worktree: &Worktree<'_>) -> Option<OpenCall> {
 }
 
 /// Returns the turn of `session` as one call: a person, or a tool call that the session did not report, may have run git.
-pub(crate) fn turn_as_call(worktree: &Worktree<'_>, session: &str, evidence: Evidence) -> Option<OpenCall> {
+pub(crate) fn turn_as_call(worktree: &Worktree<'_>, session: &str) -> Option<OpenCall> {
     let started = worktree.turns().turn_of(session)?.started;
-    Some(OpenCall { session: session.to_owned(), call: Call { started, ..Call::default() }, evidence })
+    Some(OpenCall { session: session.to_owned(), call: Call { started, ..Call::default() } })
 }
 
 /// Returns the attribution, as text, of the lines in `seen` that git brought while `call` was open; none if there are no such
@@ -142,8 +131,7 @@ impl<'s> Search<'s> {
         let mut changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
         let may_be = |leaf: Option<Leaf>| leaf.is_none_or(|leaf| leaf.mode != Mode::Gitlink);
         changes.retain(|change| may_be(change.before) && may_be(change.after));
-        let only_stash = open.evidence == Evidence::Stash;
-        if changes.is_empty() || only_stash && !Aside::has_entries(worktree) {
+        if changes.is_empty() {
             return Ok(search);
         }
         let staged = search.newly_staged(seen)?;
@@ -171,9 +159,6 @@ impl<'s> Search<'s> {
         // An unmerged file may come from a stash entry that is still there: git keeps it if `git stash pop` has a conflict.
         let are_wanted = !wanted.is_empty() || changes.iter().any(|change| unmerged.contains(&change.path));
         let aside = Aside::read(worktree, &open.call, shadow, are_wanted)?;
-        if only_stash {
-            wanted.retain(|version| aside.has_in_entry(version));
-        }
         let mut found = aside.find(&mut wanted);
         let stashed = aside.commits();
         let undecided = if wanted.len() > MOST_FILES { std::mem::take(&mut wanted) } else { Vec::new() };
@@ -191,8 +176,7 @@ impl<'s> Search<'s> {
             }
         }
         let is_by_git = |change: &Change| staged.contains_key(&change.path) || unmerged.contains(&change.path);
-        let noted =
-            if !only_stash && changes.iter().any(is_by_git) { noted(worktree, shadow, &staged)? } else { Vec::new() };
+        let noted = if changes.iter().any(is_by_git) { noted(worktree, shadow, &staged)? } else { Vec::new() };
         for change in changes {
             let mut sources: Vec<Source> = found.extract_if(.., |source| source.path == change.path).collect();
             for commit in noted.iter().filter(|_| is_by_git(&change)) {
@@ -204,9 +188,7 @@ impl<'s> Search<'s> {
             if is_unmerged && worktree.repo.is_applying() {
                 sources.extend(patched(seen, &change.path));
             }
-            if !only_stash || aside.has_popped() {
-                sources.extend(aside.sources(&change.path, is_conflict)?);
-            }
+            sources.extend(aside.sources(&change.path, is_conflict)?);
             if sources.iter().any(|source| matches!(source.place, Place::Entry(_))) {
                 sources.splice(0..0, aside.before_entries(&change.path)?);
             }

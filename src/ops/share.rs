@@ -11,14 +11,13 @@ use crate::{
     error::Result,
     git::{
         Repo,
-        line_edits::{Algorithm, edits, is_binary},
+        line_edits::{Algorithm, edits},
     },
-    model::change::{Change, Leaf, Mode},
+    model::{
+        attribution::TELLING_LETTERS,
+        change::{Change, Leaf},
+    },
 };
-
-/// With this many letters and digits, lines are evidence though they are not most of the work: one common line such as
-/// `return None` is none.
-const TELLING: usize = 20;
 
 /// How many of the lines that a work added are in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,7 +54,7 @@ impl Share {
 
     /// Returns true if the file contains some of the work: enough evidence if git says that the work may be there.
     pub(crate) fn is_any(self) -> bool {
-        self.is_exact || self.held * 2 > self.total || self.letters >= TELLING
+        self.is_exact || self.held * 2 > self.total || self.letters >= TELLING_LETTERS
     }
 
     /// Returns true if the file contains half of the work or more: enough evidence if there is only the content to go by.
@@ -88,20 +87,11 @@ pub(crate) fn share_of(
     if work.after.is_none() || now.is_none() {
         return Ok(Share::default());
     }
-    let [before, after, head, now] = [work.before, work.after, head, now].map(|leaf| text(repo, leaf));
+    let [before, after, head, now] = [work.before, work.after, head, now].map(|leaf| repo.text_of(leaf));
     let (Some(before), Some(after), Some(head), Some(now)) = (before?, after?, head?, now?) else {
         return Ok(Share::default());
     };
     Ok(of_texts(Work { before: &before, after: &after, own }, &head, &now))
-}
-
-/// Returns the content of a text file, empty for a file that does not exist; none for other files.
-fn text(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
-    let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
-    if !matches!(leaf.mode, Mode::File | Mode::Executable) {
-        return Ok(None);
-    }
-    Ok(Some(repo.read_blob(leaf.id)?).filter(|data| !is_binary(data)))
 }
 
 /// What a work did to a text.

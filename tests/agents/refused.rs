@@ -324,7 +324,9 @@ fn what_is_there_long_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_autho
 
 /// Its author is unknown while it runs, and from its end until a save or the next event sees that it has ended.
 #[rstest::rstest]
-fn a_command_in_the_background_outlives_its_turn(#[values("save", "commit", "prompt", "end")] then: &str) {
+fn a_command_in_the_background_outlives_its_turn(
+    #[values("save", "commit", "quiet commit", "prompt", "end")] then: &str,
+) {
     let world = World::with_lines();
     let mut agent = Agent::new(&world);
     agent.tell(&world, &in_background(&world, "PreToolUse"));
@@ -343,13 +345,18 @@ fn a_command_in_the_background_outlives_its_turn(#[values("save", "commit", "pro
             world.commit();
             assert_eq!(world.owners(), ["f unknown 1", "g unknown 1"]);
         }
+        "quiet commit" => {
+            world.sh("git add -A; git -c core.hooksPath=/dev/null commit -qm quiet");
+            world.done(&["save", "-q"]);
+            assert_eq!(world.owners(), ["f unknown 1", "g unknown 1"]);
+        }
         "prompt" => {
             agent.event(&world, "UserPromptSubmit", "");
             agent.event(&world, "Stop", "");
         }
         _ => agent.event(&world, "SessionEnd", ""),
     }
-    if then != "commit" {
+    if !then.ends_with("commit") {
         assert_eq!(world.chain(), ["unknown f", "unknown g"]);
     }
     world.add("h", "of a person");

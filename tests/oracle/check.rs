@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::recorder::Recorder;
+use super::{
+    common::{is_bracket, is_common},
+    recorder::Recorder,
+};
 
 /// A line whose author is not the one that the program names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +54,8 @@ impl Wrong {
     /// Returns what is wrong with it, apart from where it is.
     pub(super) fn sort(&self) -> String {
         let plain = |name: &str| if name.starts_with('s') { "agent".to_owned() } else { name.to_owned() };
-        let (typed, said) = (plain(self.author()), plain(&self.said));
+        let typed = if is_common(&self.text) { "another".to_owned() } else { plain(self.author()) };
+        let said = plain(&self.said);
         if (typed.as_str(), said.as_str()) == ("agent", "agent") {
             return "agent's is another agent's".to_owned();
         }
@@ -61,7 +65,23 @@ impl Wrong {
 
 /// Returns whose the line `text` is: the words say it.
 fn author(text: &str) -> &str {
-    text.split_once('x').map_or("nobody", |(name, _)| name)
+    text.trim_start().split_once('x').map_or("nobody", |(name, _)| name)
+}
+
+/// Returns the authors who may have typed line `at` (from 0) of `lines`, a file at `path`; none if any may have.
+fn authors<'l>(recorder: &'l Recorder, path: &str, lines: &[&'l str], at: usize) -> BTreeSet<&'l str> {
+    let branch = recorder.branch();
+    let of_line = |text: &'l str| {
+        if is_common(text) { recorder.typed.authors(&branch, path, text) } else { BTreeSet::from([author(text)]) }
+    };
+    let Some(text) = lines.get(at) else { return BTreeSet::new() };
+    let mut authors = of_line(text);
+    if is_bracket(text) && !authors.is_empty() {
+        let above = lines[..at].iter().rev().find(|line| !is_bracket(line));
+        let below = lines[at..].iter().find(|line| !is_bracket(line));
+        authors.extend([above, below].into_iter().flatten().flat_map(|line| of_line(line)));
+    }
+    authors
 }
 
 /// Asks about all lines of HEAD and of the worktree, in each worktree.
@@ -92,7 +112,7 @@ fn check_commit(recorder: &Recorder, verdict: &mut Verdict) -> BTreeMap<String, 
     let kept = recorder.committed();
     let mut lines = BTreeSet::new();
     let all = kept.values().flat_map(|text| text.lines());
-    verdict.copied = all.filter(|line| !lines.insert(*line)).map(str::to_owned).collect();
+    verdict.copied = all.map(str::trim).filter(|line| !lines.insert(*line)).map(str::to_owned).collect();
     for path in kept.keys() {
         blame(recorder, "HEAD", path, &kept, verdict);
     }
@@ -128,7 +148,7 @@ fn blame(recorder: &Recorder, view: &'static str, path: &str, texts: &BTreeMap<S
         return;
     };
     let blame: Value = serde_json::from_str(&printed).expect("it is JSON");
-    judge(&blame["lines"], (view, path), texts, verdict);
+    judge(recorder, &blame["lines"], (view, path), texts, verdict);
 }
 
 /// Judges `git checkpoint attribution` of `view`, where the files are `texts`.
@@ -142,31 +162,40 @@ fn attribution(recorder: &Recorder, view: &'static str, texts: &BTreeMap<String,
     for file in report["files"].as_array().into_iter().flatten() {
         let path = file["path"].as_str().unwrap_or_default();
         let view = if view == "HEAD" { "attribution of HEAD" } else { "attribution of the worktree" };
-        judge(&file["owners"], (view, path), texts, verdict);
+        judge(recorder, &file["owners"], (view, path), texts, verdict);
     }
 }
 
 /// Judges `spans` of the lines of the file at `path`, where the files are `texts`.
-fn judge(spans: &Value, (view, path): (&'static str, &str), texts: &BTreeMap<String, String>, verdict: &mut Verdict) {
+fn judge(
+    recorder: &Recorder,
+    spans: &Value,
+    (view, path): (&'static str, &str),
+    texts: &BTreeMap<String, String>,
+    verdict: &mut Verdict,
+) {
     let lines: Vec<&str> = texts.get(path).into_iter().flat_map(|text| text.lines()).collect();
-    let others = || texts.iter().filter(|(other, _)| *other != path).flat_map(|(_, text)| text.lines());
+    let others = || texts.iter().filter(|(other, _)| *other != path).flat_map(|(_, text)| text.lines()).map(str::trim);
     for span in spans.as_array().into_iter().flatten() {
         let number = |key: &str| usize::try_from(span[key].as_u64().unwrap_or_default()).unwrap_or_default();
         let owner = span["owner"].as_str().unwrap_or_default();
+        let said = if owner == "agent" { span["session"].as_str().unwrap_or("agent") } else { owner };
         for at in number("start")..=number("end") {
             let text = lines.get(at.saturating_sub(1)).copied().unwrap_or_default();
+            let authors = authors(recorder, path, &lines, at.saturating_sub(1));
             let is_right = match owner {
-                "agent" => span["session"].as_str() == Some(author(text)),
-                "human" => author(text) == "person",
+                "agent" => authors.contains(said),
+                "human" => authors.contains("person"),
                 "base" | "moved" => view.starts_with("attribution"),
-                _ => false,
+                _ => authors.len() > 1,
             };
             verdict.lines += 1;
             verdict.unknown += usize::from(owner == "unknown");
             // Git may put back a file that was renamed. That looks like a copy, whose author is the one who made it, also after
             // the first file has gone again.
-            if !is_right && !verdict.copied.contains(text) && !others().any(|line| line == text) {
-                let said = if owner == "agent" { span["session"].as_str().unwrap_or("agent") } else { owner };
+            let is_copied = verdict.copied.contains(text.trim()) || others().any(|line| line == text.trim());
+            let may_be_copied = is_copied && (owner != "agent" || !is_common(text));
+            if !is_right && !authors.is_empty() && !may_be_copied {
                 verdict.wrong.push(Wrong {
                     view,
                     place: format!("{path}:{at}"),

@@ -34,6 +34,19 @@ impl Recorder {
         others.map(|branch| branch.name().shorten().to_string()).collect()
     }
 
+    /// Returns the branch that is checked out here.
+    pub(super) fn branch(&self) -> String {
+        let head = self.repository().head_name().expect("HEAD is readable");
+        head.map_or_else(|| "HEAD".to_owned(), |name| name.shorten().to_string())
+    }
+
+    /// Returns true if a file here is not as HEAD has it.
+    pub(super) fn is_dirty(&self) -> bool {
+        let now: BTreeMap<String, String> =
+            self.files().into_iter().map(|path| (path.clone(), self.read(&path))).collect();
+        now != self.committed()
+    }
+
     /// Returns the paths in conflict.
     pub(super) fn unmerged(&self) -> Vec<String> {
         let index = self.repository().index_or_empty().expect("it is readable");

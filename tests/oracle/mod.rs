@@ -2,6 +2,7 @@
 //! whom the program must report at the end.
 
 mod check;
+mod common;
 mod glance;
 mod play;
 mod recorder;
@@ -13,20 +14,23 @@ use std::time::Duration;
 use search::Search;
 use step::{Choice, parse};
 
-/// The steps after which no line is wrong today, and none unknown: agents edit and commit what they edit, people run git.
-const SURE: &str = "edit,commit,amend,stash,worktree,branch,merge,squash,rebase,fixup,reorder,pick,pick-bare,revert,restore,\
-     reset,checkout-path,together";
+/// The steps after which no line is unknown: agents edit and commit what they edit, people run git.
+const SURE: &str = "edit,format,common,commit,amend,stash,worktree,branch,merge,squash,rebase,fixup,reorder,pick,pick-bare,am,\
+     revert,restore,reset,rename,checkout-path,together";
 
 /// The same if git runs no hooks, except what they alone can know: what one command of an agent changes and commits, and
 /// what happens in a new worktree before we look at it.
-const SURE_WITHOUT_HOOKS: &str = "edit,commit,amend,stash,branch,merge,squash,rebase,fixup,reorder,pick,revert,restore,\
-     together,without-hooks,-edit-and-commit";
+const SURE_WITHOUT_HOOKS: &str = "edit,format,common,commit,amend,stash,branch,merge,squash,rebase,fixup,reorder,pick,am,\
+     revert,restore,together,without-hooks,-edit-and-commit";
 
+/// In each set, 50 histories; no line may have another author, and in those of the first two, none may be unknown.
 #[rstest::rstest]
-#[case::hooks(SURE)]
-#[case::no_hooks(SURE_WITHOUT_HOOKS)]
-fn lines_are_whose_they_are(#[case] steps: &str, #[values(0, 50)] first: usize) {
-    let found = in_ci(steps, true).run(first);
+#[case::hooks(SURE, true)]
+#[case::no_hooks(SURE_WITHOUT_HOOKS, true)]
+#[case::agents_run_git("all", false)]
+#[case::agents_run_git_without_hooks("all,without-hooks", false)]
+fn lines_are_whose_they_are(#[case] steps: &str, #[case] is_strict: bool, #[values(0, 25)] first: usize) {
+    let found = in_ci(steps, is_strict).run(first);
     assert!(found.sorts.is_empty(), "{found}");
 }
 
@@ -186,6 +190,30 @@ fn lines_are_whose_they_are(#[case] steps: &str, #[values(0, 50)] first: usize) 
      insert person 0 255 1 1; reset-mixed person 0 255 1 1; commit person 0 255 1 1",
     "all,without-hooks"
 )]
+#[case::a_line_that_its_turn_replaced_is_restored(
+    "insert s2 155 138 2 158; change s2 182 149 1 1; restore person 129 255 1 1",
+    "all"
+)]
+#[case::a_renamed_and_edited_file_in_two_commits(
+    "git-mv person 0 255 1 1; insert s1 0 255 1 1; stash-push person 0 255 1 1; insert s1 0 255 1 1; \
+     amend person 0 255 1 239; mv person 0 255 1 1; edit-and-commit person 0 255 1 1; commit person 0 255 1 1",
+    "all"
+)]
+#[case::a_pick_in_conflict_after_a_revert_of_the_first_commit(
+    "insert s1 0 255 1 1; edit-and-commit person 0 255 1 1; branch person 0 255 1 38; revert person 0 255 1 1; \
+     pick-bare person 0 255 1 1; worktree person 0 255 1 1; worktree person 0 255 1 1; branch person 0 255 1 1",
+    "all,without-hooks"
+)]
+#[case::a_common_line_that_a_session_has_on_another_branch(
+    "branch person 0 255 1 1; insert s1 0 252 1 49; commit person 0 255 1 1; checkout person 0 255 1 1; \
+     insert person 0 252 1 49; commit person 0 255 1 1",
+    "all"
+)]
+#[case::a_common_line_after_a_pick_that_was_given_up(
+    "branch person 0 255 1 1; insert s1 0 248 3 49; commit person 0 255 1 1; checkout person 0 255 1 1; \
+     pick-bare person 0 255 1 13; insert person 0 248 4 49; commit person 0 255 1 1",
+    "all"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);
@@ -196,8 +224,9 @@ fn in_ci(steps: &str, is_strict: bool) -> Search {
     Search {
         choice: Choice::parse(steps).expect("known names"),
         seed: 1,
-        histories: 50,
-        lengths: 8..=12,
+        histories: 25,
+        lengths: 8..=30,
+        is_brief: true,
         jobs: 1,
         is_strict,
         asks_at_each_commit: false,
@@ -221,6 +250,7 @@ fn at_length() {
         seed: number("ORACLE_SEED", 1) as u64,
         histories: number("ORACLE_HISTORIES", 100),
         lengths: 8..=number("ORACLE_LENGTH", 30).max(8),
+        is_brief: number("ORACLE_BRIEF", 0) > 0,
         jobs: number("ORACLE_JOBS", 1),
         is_strict: number("ORACLE_STRICT", 0) > 0,
         asks_at_each_commit: number("ORACLE_EACH", 0) > 0,

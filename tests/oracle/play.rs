@@ -1,6 +1,7 @@
 //! What each step does.
 
 use super::{
+    common::COMMON,
     recorder::Recorder,
     step::{Choice, Kind, Step, Who},
 };
@@ -35,6 +36,11 @@ impl Step {
         self.how & (1 << n) != 0
     }
 
+    /// Returns true if what git has prepared is thrown away, but not its message.
+    fn is_given_up(self) -> bool {
+        self.is(2) && self.is(3)
+    }
+
     fn ends_turn(self) -> bool {
         self.is(0)
     }
@@ -62,15 +68,41 @@ fn edit_in(recorder: &mut Recorder, step: Step, path: &str) {
         return recorder.remove(path);
     }
     let text = recorder.read(path);
+    if step.kind == Kind::Format {
+        // Git knows no renamed file in one that is formatted as a whole.
+        if recorder.committed().contains_key(path) {
+            recorder.write(path, &formatted(&text));
+        }
+        return;
+    }
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     let start = usize::from(step.at) * (lines.len() + 1) / 256;
     let size = usize::from(step.size) + if step.kind == Kind::Create { 4 } else { 0 };
     let gone = if matches!(step.kind, Kind::Change | Kind::Delete) { size } else { 0 };
     let end = (start + gone).min(lines.len());
     let new = if step.kind == Kind::Delete { 0 } else { size };
-    let new: Vec<String> = (0..new).map(|_| recorder.line(step.who)).collect();
+    let mut new: Vec<String> = (0..new).map(|_| recorder.line(step.who)).collect();
+    if step.has_common_line() && !new.is_empty() {
+        if step.is(3) {
+            new.clear();
+        }
+        let text = COMMON[usize::from(step.which ^ step.at) % COMMON.len()];
+        let line = recorder.common_line(step.who, path, text);
+        new.insert(usize::from(step.how >> 6) % (new.len() + 1), line);
+    }
     lines.splice(start..end, new);
     recorder.write(path, &lines.concat());
+}
+
+/// Returns `text` with four blanks more before each line, or without the ones that it begins with.
+fn formatted(text: &str) -> String {
+    let is_indented = text.starts_with("        ");
+    let line = |line: &str| match line.strip_prefix("    ") {
+        _ if line.trim().is_empty() => line.to_owned(),
+        Some(rest) if is_indented => rest.to_owned(),
+        _ => format!("    {line}"),
+    };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 /// Steps that run a command.
@@ -116,19 +148,25 @@ fn command(recorder: &mut Recorder, step: Step) {
         Kind::ResetMixed => drop(recorder.git(&["reset", "-q", "--mixed", "HEAD~1"])),
         Kind::ResetHard => drop(recorder.git(&["reset", "-q", "--hard", "HEAD~1"])),
         Kind::StashPush => {
+            recorder.typed.stash(&recorder.branch());
             let arguments: &[&str] = if step.is(2) { &["stash", "push", "-q", "-u"] } else { &["stash", "push", "-q"] };
             recorder.git(arguments);
         }
         Kind::StashPop => {
+            recorder.typed.unstash(&recorder.branch());
             if !recorder.git(&["stash", "pop", "-q"]) && settle(recorder) {
                 recorder.git(&["stash", "drop", "-q"]);
             }
         }
         Kind::Restore => {
             let target = format!("@{{{}}}", step.which % 4);
+            recorder.typed.bring_all(&recorder.branch());
             recorder.checkpoint(&["restore", "-q", &target]);
         }
-        Kind::Undo => drop(recorder.checkpoint(&["undo", "-q"])),
+        Kind::Undo => {
+            recorder.typed.bring_all(&recorder.branch());
+            recorder.checkpoint(&["undo", "-q"]);
+        }
         Kind::GitMv | Kind::Mv => rename(recorder, step),
         Kind::CheckoutPath => {
             if let Some(path) = step.pick(&recorder.files()) {
@@ -149,10 +187,22 @@ fn command(recorder: &mut Recorder, step: Step) {
 fn beside(recorder: &mut Recorder, step: Step) {
     let others = recorder.other_branches();
     let other = step.pick(&others).map_or("main", String::as_str);
+    let branch = recorder.branch();
+    let brings = match step.kind {
+        Kind::Branch | Kind::Checkout | Kind::Fixup | Kind::Reorder | Kind::Revert => false,
+        Kind::PickBare => !step.is_given_up(),
+        _ => true,
+    };
+    if brings {
+        recorder.typed.bring(other, &branch);
+    } else if step.kind == Kind::Checkout && recorder.is_dirty() {
+        recorder.typed.bring(&branch, other);
+    }
     match step.kind {
         Kind::Branch => {
             let name = format!("b{}", others.len() + 1);
             let start = ["HEAD", "HEAD~1"][usize::from(step.is(2))];
+            recorder.typed.bring(&branch, &name);
             recorder.git(&["checkout", "-q", "-b", &name, start]);
         }
         Kind::Checkout => drop(recorder.git(&["checkout", "-q", other])),
@@ -186,7 +236,16 @@ fn beside(recorder: &mut Recorder, step: Step) {
             again(recorder, arguments, &[]);
         }
         Kind::PickBare => {
-            if !recorder.git(&["cherry-pick", "-n", other]) {
+            let is_picked = recorder.git(&["cherry-pick", "-n", other]);
+            if step.is_given_up() {
+                recorder.git(&["restore", "-SW", "."]);
+            } else if !is_picked {
+                settle(recorder);
+            }
+        }
+        Kind::Am => {
+            let patch = recorder.ask(&["format-patch", "-1", "--stdout", other]).unwrap_or_default();
+            if !patch.is_empty() && !recorder.git_with(&["am", "-q", "-3"], &[], &patch) {
                 settle(recorder);
             }
         }
@@ -216,8 +275,9 @@ fn commit_part(recorder: &mut Recorder, step: Step) {
 fn rename(recorder: &mut Recorder, step: Step) {
     let files = recorder.files();
     let Some(path) = step.pick(&files) else { return };
-    let new = format!("{path}r");
-    if files.contains(&new) {
+    let (new, text) = (format!("{path}r"), recorder.read(path));
+    let is_formatted = |before: &String| !before.lines().any(|before| text.lines().any(|line| line == before));
+    if files.contains(&new) || recorder.committed().get(path).is_some_and(is_formatted) {
         return;
     }
     if step.kind == Kind::GitMv {
@@ -248,6 +308,7 @@ fn worktree(recorder: &mut Recorder) {
     let (main, side) = (recorder.world.repo(), recorder.world.root().join("side"));
     recorder.act(Who::Person, &[], true, |recorder| {
         if !side.exists() {
+            recorder.typed.bring(&recorder.branch(), "side");
             recorder.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
         }
         recorder.go_to(if recorder.place == main { side } else { main });
@@ -261,6 +322,8 @@ fn settle(recorder: &mut Recorder) -> bool {
         is_settled |= resolve(recorder);
         let (go_on, skip): (&[&str], &[&str]) = if recorder.has_in_git_dir("rebase-merge") {
             (&["rebase", "--continue"], &["rebase", "--skip"])
+        } else if recorder.has_in_git_dir("rebase-apply") {
+            (&["am", "--continue"], &["am", "--skip"])
         } else if recorder.has_in_git_dir("CHERRY_PICK_HEAD") {
             (&["cherry-pick", "--continue"], &["cherry-pick", "--skip"])
         } else if recorder.has_in_git_dir("REVERT_HEAD") {

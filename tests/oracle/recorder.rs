@@ -8,7 +8,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::step::{Choice, Who};
+use super::{
+    common::Typed,
+    step::{Choice, Who},
+};
 use crate::support::{World, template::Template};
 
 /// The script up to the first step.
@@ -68,6 +71,8 @@ pub(super) struct Recorder {
     /// Git runs no hooks.
     pub(super) is_without_hooks: bool,
     script: String,
+    /// Who typed the lines that do not name their authors.
+    pub(super) typed: Typed,
     lines: u32,
     calls: u32,
     /// What our program said that it must not say.
@@ -87,6 +92,7 @@ impl Recorder {
             is_together: choice.together,
             is_without_hooks: choice.without_hooks,
             script,
+            typed: Typed::default(),
             lines: LINES,
             calls: 0,
             trouble: Vec::new(),
@@ -168,6 +174,14 @@ impl Recorder {
         self.lines += 1;
         let (name, number) = (if who == Who::Person { who.name() } else { self.session(who) }, self.lines);
         ["a", "b", "c"].map(|letter| format!("{name}x{number:04}{letter}")).join(" ") + "\n"
+    }
+
+    /// Returns the line `text`, which `who` types in the file at `path` and others may type, too.
+    pub(super) fn common_line(&mut self, who: Who, path: &str, text: &str) -> String {
+        let author = if who == Who::Person { who.name() } else { self.session(who) };
+        let branch = self.branch();
+        self.typed.add(branch, path, text, author);
+        format!("{text}\n")
     }
 
     /// Returns the names of the files here, sorted.

@@ -18,6 +18,7 @@ pub(super) enum Kind {
     Delete,
     Create,
     Remove,
+    Format,
     Save,
     Commit,
     CommitPath,
@@ -40,6 +41,7 @@ pub(super) enum Kind {
     Reorder,
     Pick,
     PickBare,
+    Am,
     Revert,
     GitMv,
     Mv,
@@ -55,6 +57,7 @@ pub(super) const KINDS: &[(Kind, &str, &str, u32)] = &[
     (Kind::Delete, "delete", "edit", 2),
     (Kind::Create, "create", "edit", 1),
     (Kind::Remove, "remove", "edit", 1),
+    (Kind::Format, "format", "format", 1),
     (Kind::Save, "save", "edit", 1),
     (Kind::Commit, "commit", "commit", 3),
     (Kind::CommitPath, "commit-path", "commit", 1),
@@ -77,6 +80,7 @@ pub(super) const KINDS: &[(Kind, &str, &str, u32)] = &[
     (Kind::Reorder, "reorder", "reorder", 2),
     (Kind::Pick, "pick", "pick", 2),
     (Kind::PickBare, "pick-bare", "pick-bare", 2),
+    (Kind::Am, "am", "am", 2),
     (Kind::Revert, "revert", "revert", 2),
     (Kind::GitMv, "git-mv", "rename", 2),
     (Kind::Mv, "mv", "rename", 2),
@@ -84,6 +88,9 @@ pub(super) const KINDS: &[(Kind, &str, &str, u32)] = &[
     (Kind::Restore, "restore", "restore", 2),
     (Kind::Undo, "undo", "restore", 1),
 ];
+
+/// The bits of [`Step::how`] that are set if an edit types a line that others type, too.
+const COMMON: u8 = 0b11_0000;
 
 /// One step. What its numbers mean depends on the kind and on the repository; a step that does not fit does nothing, so
 /// that any step may be left out.
@@ -111,16 +118,24 @@ pub(super) struct Choice {
     pub(super) amid: bool,
     /// Two sessions have turns at the same time.
     pub(super) together: bool,
+    /// All type lines that others type, too.
+    pub(super) common: bool,
     /// Git runs no hooks.
     pub(super) without_hooks: bool,
 }
 
 impl Choice {
-    /// Returns what `text` names: sets and kinds, `agents-run-git`, `amid`, `together`, `without-hooks`, or `all` (with hooks);
-    /// `-` before a name takes it out again.
+    /// Returns what `text` names: sets and kinds, `agents-run-git`, `amid`, `together`, `common`, `without-hooks`, or `all` (with
+    /// hooks); `-` before a name takes it out again.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let mut choice =
-            Self { kinds: Vec::new(), agents_run_git: false, amid: false, together: false, without_hooks: false };
+        let mut choice = Self {
+            kinds: Vec::new(),
+            agents_run_git: false,
+            amid: false,
+            together: false,
+            common: false,
+            without_hooks: false,
+        };
         for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
             let (name, is_in) = word.strip_prefix('-').map_or((word, true), |name| (name, false));
             let named = |(_, kind, set, _): &&(Kind, &str, &str, u32)| name == "all" || *kind == name || *set == name;
@@ -129,12 +144,13 @@ impl Choice {
                 "agents-run-git" => choice.agents_run_git = is_in,
                 "amid" => choice.amid = is_in,
                 "together" => choice.together = is_in,
+                "common" => choice.common = is_in,
                 "without-hooks" => choice.without_hooks = is_in,
                 _ if kinds.is_empty() => return None,
                 _ => {}
             }
             if name == "all" {
-                (choice.agents_run_git, choice.amid, choice.together) = (is_in, is_in, is_in);
+                (choice.agents_run_git, choice.amid, choice.together, choice.common) = (is_in, is_in, is_in, is_in);
             }
             choice.kinds.retain(|kind| !kinds.contains(kind));
             choice.kinds.extend(kinds.into_iter().filter(|_| is_in));
@@ -152,20 +168,28 @@ impl Choice {
         let kinds: Vec<Kind> = weighted.flat_map(|it| std::iter::repeat_n(it.0, it.3 as usize)).collect();
         let who =
             sample::select(vec![Who::Person, Who::Person, Who::Person, Who::Agent(1), Who::Agent(1), Who::Agent(2)]);
-        let agents_run_git = self.agents_run_git;
+        let (agents_run_git, common) = (self.agents_run_git, self.common);
         (sample::select(kinds), who, any::<u8>(), any::<u8>(), 1..=4_u8, any::<u8>()).prop_map(
             move |(kind, who, which, at, size, how)| {
                 let who = if agents_run_git || kind.is_edit() { who } else { Who::Person };
+                let how = if common || !kind.is_edit() { how } else { how & !COMMON };
                 Step { kind, who, which, at, size, how }
             },
         )
     }
 }
 
+impl Step {
+    /// Returns true if a line is typed that others type, too.
+    pub(super) fn has_common_line(self) -> bool {
+        self.how & COMMON == COMMON
+    }
+}
+
 impl Kind {
     /// Returns true if git has no part in it.
     pub(super) fn is_edit(self) -> bool {
-        self.entry().2 == "edit" || self == Self::EditAndCommit
+        ["edit", "format"].contains(&self.entry().2) || self == Self::EditAndCommit
     }
 
     fn entry(self) -> &'static (Self, &'static str, &'static str, u32) {

@@ -26,6 +26,10 @@ mod work;
 
 pub use replay::Replay;
 
+/// With this many letters and digits, a line is evidence of where it comes from, though it stands alone: one common line such as
+/// `return None` is none. git-blame(1) has the same minimum for a move.
+pub(crate) const TELLING_LETTERS: usize = 20;
+
 /// Who made a step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Author {

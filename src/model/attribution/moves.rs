@@ -3,6 +3,7 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use super::{
+    TELLING_LETTERS,
     align::{is_letter_or_digit, is_telling, key},
     work::Work,
 };
@@ -11,9 +12,6 @@ use super::{
 const LEAST_LINES: usize = 3;
 /// At least this many of its lines contain a letter or a digit: braces and blank lines are everywhere.
 const LEAST_TELLING: usize = 2;
-/// A single line with this many letters and digits is a block, too, if no equal line was deleted: if a block moves past
-/// a line, the diff shows that the line moved past the block. git-blame(1) has the same minimum for a move.
-const LEAST_LETTERS: usize = 20;
 /// If a block was deleted several times, only this many places are candidates.
 const MOST_CANDIDATES: usize = 16;
 
@@ -52,7 +50,7 @@ fn lone(works: &[Work<'_>]) -> Vec<(Place, Place)> {
         to: Option<Place>,
         is_several: bool,
     }
-    let tells = |line: &[u8]| line.iter().filter(|byte| is_letter_or_digit(**byte)).count() >= LEAST_LETTERS;
+    let tells = |line: &[u8]| line.iter().filter(|byte| is_letter_or_digit(**byte)).count() >= TELLING_LETTERS;
     let whole = || works.iter().enumerate().filter(|(_, work)| !work.is_cut_off);
     let mut lines: HashMap<Cow<'_, [u8]>, Lone> = HashMap::new();
     for (file, work) in whole().filter(|(_, work)| work.lives.contains(&false)) {

@@ -21,7 +21,7 @@ pub(super) const NOBODY: AuthorId = AuthorId::MAX;
 ///
 /// Steps in a row by one author are one step: a checkpoint more or less between them changes nothing. But a step that takes a
 /// file back to an earlier content or deletes it, as a stash does, is one of its own: the lines that it deletes may come back. So
-/// is a step that has lines from elsewhere.
+/// is a step that has lines from elsewhere, and one that the caller keeps apart.
 pub struct Replay<'d> {
     pub(super) differ: Differ<'d>,
     pub(super) limits: Limits,
@@ -116,6 +116,12 @@ impl<'d> Replay<'d> {
         if has_moved {
             self.flush();
         }
+    }
+
+    /// Keeps the last step apart from the next one, though they have one author. The caller knows that a later step, for example a
+    /// restore, brings back content that the last step left. Lines of that content must be known then.
+    pub fn keep_apart(&mut self) {
+        self.flush();
     }
 
     /// Returns true if `change` undoes what the pending steps have done to its file, or all that was done to it, or deletes it.

@@ -180,7 +180,7 @@ impl Reader<'_> {
         let mut keeps_base = true;
         let human = self.authors.plain(Contributor::Human);
         for (at, view) in views.iter().enumerate() {
-            keeps_base &= !self.records.is_squashed(view.record, commit)?;
+            keeps_base &= !view.record.is_amend() && !self.records.is_squashed(view.record, commit)?;
             let Some(mut spans) = self.carried(commit, view, change, text)? else { continue };
             let mut is_blind = otherwise != human;
             for older in &views[at + 1..] {

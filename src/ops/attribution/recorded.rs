@@ -44,6 +44,11 @@ impl Recorded {
         }
     }
 
+    /// Returns true if the commit amends another one: base lines of the record are those that the amended commit has.
+    pub(super) fn is_amend(&self) -> bool {
+        self.base != self.parent
+    }
+
     /// Returns the files that the commit changes.
     pub(super) fn files(&self) -> &[File] {
         &self.files

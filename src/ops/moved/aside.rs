@@ -55,26 +55,6 @@ impl<'r> Aside<'r> {
         Ok(Self { repo, entries: entries.into_iter().collect(), popped, others })
     }
 
-    /// Returns true if there are stash entries that may have come back.
-    pub(super) fn has_entries(worktree: &Worktree<'_>) -> bool {
-        let turns = worktree.turns();
-        !turns.stashes.is_empty() || !turns.stashed.is_empty()
-    }
-
-    /// Returns true if the stash does not have all of these entries any more.
-    pub(super) fn has_popped(&self) -> bool {
-        !self.popped.is_empty()
-    }
-
-    /// Returns true if a stash entry has `version`.
-    pub(super) fn has_in_entry(&self, version: &Version) -> bool {
-        let has = |commit: ObjectId| {
-            let leaf = self.repo.find_leaf(self.repo.tree_of_commit(commit).ok()?, version.path.as_bstr()).ok()??;
-            Some(leaf.id == version.leaf.id)
-        };
-        self.commits().into_iter().any(|commit| has(commit) == Some(true))
-    }
-
     /// Returns the commits that hold the files of the stash entries.
     pub(super) fn commits(&self) -> Vec<ObjectId> {
         self.entries.iter().flat_map(|entry| commits_of(self.repo, *entry)).collect()

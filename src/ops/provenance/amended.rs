@@ -12,10 +12,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::{
-        Repo,
-        line_edits::{is_binary, step_edits},
-    },
+    git::{Repo, line_edits::step_edits},
     model::{
         attribution::{
             Author, AuthorId, Differ, Owner,
@@ -123,15 +120,12 @@ fn holds_any(
     let (Some(now), Some(after)) = (now, file.after) else { return Ok(false) };
     let (Some(recorded), true) = (recorded, repo.has_object(after)) else { return Ok(true) };
     let is_agent = |id: AuthorId| authors.get(id as usize).is_some_and(|it| it.contributor == Contributor::Agent);
-    let is_text = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable) && repo.has_object(leaf.id);
-    if !is_text(&now) {
+    if !repo.has_object(now.id) {
         return Ok(true);
     }
-    let (after, now) = (repo.read_blob(after)?, repo.read_blob(now.id)?);
-    if is_binary(&after) || is_binary(&now) {
-        return Ok(true);
-    }
-    let before = before.filter(is_text).map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
+    let [after, now] = [Leaf { id: after, mode: Mode::File }, now].map(|leaf| repo.text_of(Some(leaf)));
+    let (Some(after), Some(now)) = (after?, now?) else { return Ok(true) };
+    let before = repo.text_of(before.filter(|leaf| repo.has_object(leaf.id)))?.unwrap_or_default();
     let (deleted, added): (Vec<_>, Vec<_>) = step_edits(&before, &now).into_iter().unzip();
     // The record does not say which lines the agent deleted. This may be the same deletion.
     if deleted.iter().any(|lines| !lines.is_empty()) && recorded.ownership.removed.iter().any(|(id, _)| is_agent(*id)) {

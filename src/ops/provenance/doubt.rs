@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use super::super::records;
 use crate::{
     error::Result,
-    git::{
-        Repo,
-        line_edits::{is_binary, step_edits},
-    },
+    git::{Repo, line_edits::step_edits},
     model::{
         attribution::{
             Author, AuthorId, FileOwnership, Owner, Span,
@@ -22,8 +19,8 @@ use crate::{
     },
 };
 
-/// Returns the attribution of the lines that `changes` add and that the records `ids` give to no person: their author is unknown.
-/// None if there are no such lines.
+/// Returns the attribution of the lines that `changes` add and that the records `ids` give to no person: their author is
+/// unknown. None if there are no such lines.
 pub(crate) fn doubtful_lines(repo: &Repo, changes: &[Change], ids: &[RecordId]) -> Result<Option<Attribution>> {
     let mut stored = Vec::new();
     for id in ids {
@@ -34,15 +31,19 @@ pub(crate) fn doubtful_lines(repo: &Repo, changes: &[Change], ids: &[RecordId]) 
     let unknown = Owner::Author(AuthorId::default());
     let mut files = Vec::new();
     for change in changes {
-        let Some(after) = text_of(repo, change.after)?.filter(|_| change.after.is_some()) else { continue };
-        let Some(before) = text_of(repo, change.before)? else { continue };
+        // A partial clone may lack the content.
+        if change.after.is_none() || [change.before, change.after].iter().flatten().any(|it| !repo.has_object(it.id)) {
+            continue;
+        }
+        let [before, after] = [change.before, change.after].map(|leaf| repo.text_of(leaf));
+        let (Some(before), Some(after)) = (before?, after?) else { continue };
         let added = step_edits(&before, &after);
         let mut lines: BTreeSet<u32> = BTreeSet::new();
         for Attribution { authors, files } in &stored {
             let is_here = |file: &&File| file.ownership.path == change.path;
             let Some(File { blob: Some(blob), ownership }) = files.iter().find(is_here) else { continue };
-            let recorded = text_of(repo, Some(Leaf { id: *blob, mode: Mode::File }))?;
-            let Some(recorded) = recorded.filter(|_| repo.has_object(*blob)) else { continue };
+            let leaf = Some(Leaf { id: *blob, mode: Mode::File }).filter(|leaf| repo.has_object(leaf.id));
+            let Some(recorded) = leaf.map_or(Ok(None), |leaf| repo.text_of(Some(leaf)))? else { continue };
             let mut moved = Moved::new(&after, &added);
             moved.look_in(0, &step_edits(&recorded, &after));
             let is_of_person = |line: u32| matches!(kind_of(ownership.owner(line), authors), Kind::Human | Kind::Base);
@@ -57,13 +58,4 @@ pub(crate) fn doubtful_lines(repo: &Repo, changes: &[Change], ids: &[RecordId]) 
     }
     let authors = vec![Author::plain(Contributor::Unknown)];
     Ok((!files.is_empty()).then_some(Attribution { authors, files }))
-}
-
-/// Returns the content of a text file, empty for a file that does not exist; none for other files, and if the blob is missing.
-fn text_of(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
-    let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
-    if !matches!(leaf.mode, Mode::File | Mode::Executable) || !repo.has_object(leaf.id) {
-        return Ok(None);
-    }
-    Ok(Some(repo.read_blob(leaf.id)?).filter(|text| !is_binary(text)))
 }

@@ -11,22 +11,28 @@ use gix::ObjectId;
 use super::super::records::Log;
 use crate::{
     error::Result,
-    git::{Repo, line_edits::is_binary},
+    git::Repo,
     model::{
-        change::{Change, Leaf, Mode},
-        record::RecordId,
+        change::{Change, Leaf},
+        record::{RecordFile, RecordId},
     },
 };
 
 /// How many commits back from HEAD we look for earlier versions of files, and for the commit where removed commits branch off.
-pub(super) const MOST_KEPT: usize = 32;
+const MOST_KEPT: usize = 32;
+/// How many of the last moves of HEAD we search for commits that it has left.
+pub(super) const MOST_MOVES: usize = 32;
+/// How many commits that HEAD does not have we look at.
+const MOST_BEYOND: usize = 100;
+/// How many commits we read to find them.
+const MOST_COMMITS: usize = 256;
 /// If a commit changes more files than this, we look for no earlier versions.
 const MOST_RESTORED: usize = 64;
 /// How many bytes of earlier versions we read, so that a commit does not take noticeably longer.
 const MOST_READ: usize = 8 << 20;
 
 /// Returns the records of recent commits with lines that `head` no longer has and that come back in `changes`. The flag of a
-/// record is true if a whole file is as in an earlier commit: git has brought it, or it was renamed.
+/// record is true if a whole file is as in an earlier commit, since git has brought it, or if it was renamed.
 pub(super) fn of_earlier_versions(
     repo: &Repo,
     log: &Log<'_>,
@@ -38,12 +44,16 @@ pub(super) fn of_earlier_versions(
         _ => false,
     };
     let changed: Vec<&Change> = changes.iter().filter(is_changed).collect();
+    let changed = if changed.len() > MOST_RESTORED { Vec::new() } else { changed };
+    let renamed = renamed_from_gone(repo, head, &changed)?;
     let (mut ids, mut files) = (Vec::new(), Vec::new());
-    for change in if changed.len() > MOST_RESTORED { Vec::new() } else { changed } {
+    for change in changed {
         let (before, mut lines) = (lines_of(repo, change.before)?, lines_of(repo, change.after)?);
         lines.retain(|line| !before.contains(line));
-        let is_old = change.after.is_some_and(|after| repo.was_stored_before(after.id, head));
-        files.extend((!lines.is_empty()).then_some((change, change.before, lines, is_old)));
+        let former = renamed.iter().find(|it| it.path == change.path).and_then(|it| it.old_path.as_ref());
+        let is_old = former.is_some() || change.after.is_some_and(|after| repo.was_stored_before(after.id, head));
+        let path = former.unwrap_or(&change.path);
+        files.extend((!lines.is_empty()).then_some((change, path, change.before, lines, is_old)));
     }
     if files.is_empty() {
         return Ok(ids);
@@ -54,12 +64,16 @@ pub(super) fn of_earlier_versions(
     let head_tree_id = repo.tree_of_commit(head)?;
     let (line, _) = first_parents(repo, Some(head), MOST_KEPT, |_, _| true)?;
     let mut left_to_read = MOST_READ;
-    for pair in line.windows(2) {
-        let tree_id = repo.tree_of_commit(pair[1])?;
-        let records = log.of_commit(pair[0])?;
+    for (at, commit) in line.iter().enumerate() {
+        let tree_id = match line.get(at + 1) {
+            Some(parent) => repo.tree_of_commit(*parent)?,
+            None if repo.parents_of(*commit)?.is_empty() => repo.empty_tree_id(),
+            None => break,
+        };
+        let records = log.of_commit(*commit)?;
         let (mut has_some, mut is_by_git) = (false, false);
-        for (change, leaf, lines, is_old) in &mut files {
-            let before = repo.find_leaf(tree_id, change.path.as_bstr())?;
+        for (change, path, leaf, lines, is_old) in &mut files {
+            let before = repo.find_leaf(tree_id, path.as_bstr())?;
             let version = leaf.filter(|leaf| Some(*leaf) != before && Some(*leaf) != change.before);
             // Read the blob only if it may still change the answer for this commit.
             if version.is_some() && !records.is_empty() && !(has_some && (is_by_git || !*is_old)) {
@@ -89,6 +103,28 @@ pub(super) fn of_earlier_versions(
     Ok(ids)
 }
 
+/// Returns those of `changed` that are new names of files which the commit `head` has deleted: a person renamed them, and
+/// `git commit -a` took the deletions only.
+fn renamed_from_gone(repo: &Repo, head: ObjectId, changed: &[&Change]) -> Result<Vec<Change>> {
+    let new: Vec<&&Change> = changed.iter().filter(|change| change.before.is_none()).collect();
+    let parent = if new.is_empty() { None } else { repo.parent_and_time(head)?.and_then(|(parent, _)| parent) };
+    let Some(parent) = parent else { return Ok(Vec::new()) };
+    // A shallow clone lacks the parent.
+    if !repo.is_commit(parent)? {
+        return Ok(Vec::new());
+    }
+    let mut ends = repo.diff_trees(repo.tree_of_commit(parent)?, repo.tree_of_commit(head)?)?;
+    ends.retain(|change| change.after.is_none());
+    if ends.is_empty() || ends.len() > MOST_RESTORED {
+        return Ok(Vec::new());
+    }
+    ends.extend(new.into_iter().map(|change| Change { old_path: None, ..(*change).clone() }));
+    ends.sort_by(|one, other| one.path.cmp(&other.path));
+    let mut renamed = repo.detect_renames(ends)?;
+    renamed.retain(|change| change.old_path.is_some());
+    Ok(renamed)
+}
+
 /// Returns the lines of a text file that [`telling_lines`] accepts.
 fn lines_of(repo: &Repo, leaf: Option<Leaf>) -> Result<HashSet<Vec<u8>>> {
     Ok(telling_lines(&text_of(repo, leaf)?).map(<[u8]>::to_vec).collect())
@@ -96,9 +132,7 @@ fn lines_of(repo: &Repo, leaf: Option<Leaf>) -> Result<HashSet<Vec<u8>>> {
 
 /// Returns the content of a text file; nothing for other files, and if the blob is missing.
 fn text_of(repo: &Repo, leaf: Option<Leaf>) -> Result<Vec<u8>> {
-    let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable) && repo.has_object(leaf.id);
-    let text = leaf.filter(is_file).map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
-    Ok(if is_binary(&text) { Vec::new() } else { text })
+    Ok(repo.text_of(leaf.filter(|leaf| repo.has_object(leaf.id)))?.unwrap_or_default())
 }
 
 /// Returns the trimmed lines of `text`. Leaves out lines without letters and digits, such as `}`: they are no evidence.
@@ -109,7 +143,7 @@ fn telling_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Returns up to `most` commits, from `start` back along first parents, and the time of the last one. Stops at a commit that
 /// this repository does not have, or that `accepts` refuses by its id and time.
-pub(super) fn first_parents(
+fn first_parents(
     repo: &Repo,
     start: Option<ObjectId>,
     most: usize,
@@ -125,4 +159,59 @@ pub(super) fn first_parents(
         (next, oldest) = (parent, seconds);
     }
     Ok((line, oldest))
+}
+
+/// Returns the commits `starts` and their ancestors, without those that `head` has.
+pub(super) fn beyond(repo: &Repo, head: Option<ObjectId>, mut starts: Vec<ObjectId>) -> Result<Vec<ObjectId>> {
+    starts.retain(|start| Some(*start) != head);
+    if starts.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Usually, `head` contains all of them.
+    let (kept, _) = first_parents(repo, head, MOST_KEPT, |commit, _| {
+        starts.retain(|start| *start != commit);
+        !starts.is_empty()
+    })?;
+    if starts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut left = repo.commits_beyond(&starts, &kept, MOST_COMMITS)?;
+    left.truncate(MOST_BEYOND);
+    Ok(left)
+}
+
+/// Returns the records of commits that HEAD does not have, but was on lately, or that are on another branch, whose work may be in
+/// `changes`: one of them left a file exactly as a change does. Git may have brought it without our hooks, or a `git checkout`
+/// has removed the message that git prepared with it. Looks only for content that is older than `head`, except in a commit that
+/// `is_quiet`: no hook of ours has reported it.
+pub(super) fn of_same_files(
+    repo: &Repo,
+    log: &Log<'_>,
+    head: Option<ObjectId>,
+    changes: &[Change],
+    is_quiet: bool,
+) -> Result<Vec<RecordId>> {
+    let is_old = |change: &&Change| {
+        change.after.zip(head).is_some_and(|(after, head)| is_quiet || repo.was_stored_before(after.id, head))
+    };
+    let mut old: Vec<&Change> = changes.iter().filter(is_old).collect();
+    if old.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut starts: Vec<ObjectId> = repo.left_lately(MOST_MOVES).into_iter().map(|(id, _)| id).collect();
+    starts.extend(repo.refs_below("refs/heads/")?.into_iter().map(|(_, id)| id));
+    let mut files = Vec::new();
+    for commit in beyond(repo, head, starts)? {
+        for id in log.of_commit(commit)? {
+            // Skips damaged records.
+            let record = log.find(&id).ok().flatten().into_iter().flat_map(|record| record.files);
+            files.extend(record.filter(|file| !file.sessions.is_empty()).map(|file| (id, file)));
+        }
+    }
+    let is_same =
+        |file: &RecordFile, change: &Change| change.path == file.path && change.after.map(|leaf| leaf.id) == file.after;
+    // Git may have brought the work of several commits in the file.
+    old.retain(|change| files.iter().any(|(_, file)| is_same(file, change)));
+    files.retain(|(_, file)| old.iter().any(|change| change.path == file.path));
+    Ok(files.into_iter().map(|(id, _)| id).collect())
 }

@@ -107,8 +107,8 @@ pub(super) struct LeftOut {
 }
 
 impl LeftOut {
-    /// Returns the file of a record if a place has it as `now` and not as `after`, as the work or a later commit left it: it may have
-    /// another name there. Git may have put the earlier content back, or another file may have the name.
+    /// Returns the file of a record if a place has it as `now` and not as `after`, as the work or a later commit left it: it may
+    /// have another name there. Git may have put the earlier content back, or another file may have the name.
     pub(super) fn of(repo: &Repo, file: &RecordFile, after: Option<ObjectId>, now: Option<Leaf>) -> Option<Self> {
         let after = after.filter(|after| now.map(|leaf| leaf.id) != Some(*after) && repo.has_object(*after))?;
         let is_replaced = now.is_some_and(|leaf| Some(leaf.id) != file.before);
@@ -119,8 +119,8 @@ impl LeftOut {
 /// The content of files that have other names now, by their former names.
 pub(super) type Renamed = BTreeMap<BString, Vec<Leaf>>;
 
-/// Returns the content of those files of `left_out` that have other names in `changes`, by their former names. These are new files,
-/// and files that had the same content before. One search for all files reads `changes` once.
+/// Returns the content of those files of `left_out` that have other names in `changes`, by their former names. These are new
+/// files, and files that had the same content before. One search for all files reads `changes` once.
 pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: Vec<Change>) -> Result<Renamed> {
     let now: HashMap<BString, Leaf> = changes.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
     let changed = changes.iter().filter(|it| left_out.iter().all(|left| left.path != it.path));

@@ -16,7 +16,7 @@ use super::{
         share::Least,
     },
     amended::{Amended, is_undone},
-    earlier::{MOST_KEPT, first_parents, of_earlier_versions},
+    earlier::{MOST_MOVES, beyond, of_earlier_versions, of_same_files},
     place::{Place, records_found_at},
 };
 use crate::{
@@ -31,12 +31,6 @@ use crate::{
     },
 };
 
-/// How many of the last moves of HEAD we search for resets.
-const MOST_MOVES: usize = 32;
-/// How many commits removed by resets we look at.
-const MOST_RESET_COMMITS: usize = 100;
-/// How many commits we read to find them.
-const MOST_READ: usize = 256;
 /// How many commits that touch the files of a cherry-pick or revert we look at.
 const MOST_TOUCHING: usize = 100;
 
@@ -49,7 +43,7 @@ const SHORTEST_ID: usize = 4;
 pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Again> {
     let place = Place::Staged;
     let changes = place.changes(&context.repo, head_tree(&context.repo, head)?)?;
-    again(&context.repo, head, place, &changes)
+    again(&context.repo, head, place, &changes, false)
 }
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to the worktree. The worktree has the
@@ -60,7 +54,7 @@ pub(crate) fn records_again_in_worktree(
     tree_id: ObjectId,
     changes: &[Change],
 ) -> Result<Again> {
-    again(repo, head, Place::Worktree(tree_id), changes)
+    again(repo, head, Place::Worktree(tree_id), changes, false)
 }
 
 /// The records of other commits whose work a commit, the index or the worktree contains again.
@@ -72,12 +66,18 @@ pub(crate) struct Again {
 }
 
 /// Returns the records of other commits whose work `commit` contains again. `head` is its parent, or the commit that it amends.
-pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Again> {
+/// The commit `is_quiet` if no hook of ours has reported it.
+pub(crate) fn records_again_in(
+    context: &Context,
+    head: Option<ObjectId>,
+    commit: ObjectId,
+    is_quiet: bool,
+) -> Result<Again> {
     let repo = &context.repo;
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
-    let mut again = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
+    let mut again = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?, is_quiet)?;
     // A commit repeats only work that was recorded before. If a record is of the same second, we know that it is older only if it
     // is of this worktree.
     let was_earlier = |record: Record| {
@@ -90,16 +90,20 @@ pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit
 }
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`.
-fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) -> Result<Again> {
+fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], is_quiet: bool) -> Result<Again> {
     let Some(log) = Log::open(repo)? else { return Ok(Again::default()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids = Candidates::default();
-    ids.add(records::of_parent(repo, head.unwrap_or(root))?, Evidence::Content);
-    if matches!(place, Place::In(_)) {
+    let siblings = records::of_parent(repo, head.unwrap_or(root))?;
+    ids.add(if is_quiet { siblings } else { on_no_branch(repo, &log, siblings)? }, Evidence::Content);
+    if matches!(place, Place::In(_)) && is_quiet {
         // Without our hooks, git may have merged or picked commits of a branch that HEAD was on before.
         for commit in left_lately(repo, head, |_| true)? {
             ids.add(log.of_commit(commit)?, Evidence::Content);
         }
+    }
+    if !matches!(place, Place::Staged) {
+        ids.add(of_same_files(repo, &log, head, changes, is_quiet)?, Evidence::Content);
     }
     let left = left_behind(repo, head)?;
     // What an amend has removed may be committed again as well: for example, a file that was renamed and not staged yet.
@@ -149,6 +153,23 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
         *found = kept;
     }
     Ok(found)
+}
+
+/// Returns those of the records `ids` whose commit is on no branch here: a reset may have removed it from HEAD. If another branch
+/// has it, our hooks see when git takes the work from there.
+fn on_no_branch(repo: &Repo, log: &Log<'_>, ids: Vec<RecordId>) -> Result<Vec<RecordId>> {
+    if ids.is_empty() {
+        return Ok(ids);
+    }
+    let tips: Vec<ObjectId> = repo.refs_below("refs/heads/")?.into_iter().map(|(_, id)| id).collect();
+    let mut kept = Vec::with_capacity(ids.len());
+    for id in ids {
+        // Skips damaged records.
+        let Some(record) = log.find(&id).ok().flatten() else { continue };
+        let is_on_branch = repo.is_commit(record.commit)? && repo.reaches(tips.clone(), record.commit, 0)?;
+        kept.extend((!is_on_branch).then_some(id));
+    }
+    Ok(kept)
 }
 
 /// What shows that the work of a record may be here again, the weakest first.
@@ -268,21 +289,7 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(Option<MoveKind>)
     // `ORIG_HEAD` may be from an old operation.
     let is_recent = |id: &ObjectId| lately.is_empty() || lately.iter().any(|(left, _)| left == id);
     starts.extend(repo.find_ref("ORIG_HEAD")?.filter(is_recent));
-    starts.retain(|start| Some(*start) != head);
-    if starts.is_empty() {
-        return Ok(Vec::new());
-    }
-    // Usually, `head` contains all of them.
-    let (kept, _) = first_parents(repo, head, MOST_KEPT, |commit, _| {
-        starts.retain(|start| *start != commit);
-        !starts.is_empty()
-    })?;
-    if starts.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut left = repo.commits_beyond(&starts, &kept, MOST_READ)?;
-    left.truncate(MOST_RESET_COMMITS);
-    Ok(left)
+    beyond(repo, head, starts)
 }
 
 /// Returns true if the index may have a line that the records of `commits` attribute to a session. One line is enough: git says

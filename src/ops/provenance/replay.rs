@@ -159,7 +159,8 @@ impl Work {
         }
         let mut left: HashMap<&BString, Option<Leaf>> = HashMap::new();
         let mut renamed: HashMap<&BString, &BString> = HashMap::new();
-        for step in steps {
+        let come_back = come_back(steps, committed);
+        for (at, step) in steps.iter().enumerate() {
             let mut id_of = |author: &Author| {
                 *ids.entry(author.clone()).or_insert_with(|| {
                     authors.push(author.clone());
@@ -207,6 +208,9 @@ impl Work {
                 changes.push(attribution::Change { path, from, before, after, moved });
             }
             replay.step(id, changes);
+            if come_back.contains(&at) {
+                replay.keep_apart();
+            }
         }
         let mut finals = Vec::with_capacity(committed.len());
         for change in committed {
@@ -243,6 +247,24 @@ impl Work {
     pub(crate) fn all_sessions(&self) -> BTreeSet<&str> {
         self.sessions.values().flatten().map(String::as_str).collect()
     }
+}
+
+/// Returns which of `steps` left content that the next step at its path replaces, and that a later step or the commit has again.
+fn come_back(steps: &[Step], committed: &[Change]) -> HashSet<usize> {
+    let mut later: HashSet<Leaf> = committed.iter().filter_map(|change| change.after).collect();
+    let (mut replaced, mut found) = (HashSet::new(), HashSet::new());
+    for (at, step) in steps.iter().enumerate().rev() {
+        let is_back = |change: &Change| {
+            replaced.contains(&change.path) && change.after.is_some_and(|after| later.contains(&after))
+        };
+        if step.changes.iter().any(is_back) {
+            found.insert(at);
+        }
+        later.extend(step.changes.iter().filter_map(|change| change.after));
+        replaced
+            .extend(step.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]).flatten());
+    }
+    found
 }
 
 /// Returns the changes from the content of a commit's parent to the content that `steps` begin with, for files in which the two

@@ -1,9 +1,9 @@
 //! Finds shadows that were set aside and whose work comes back, for example by `git stash pop` or `git reset HEAD~1`.
 //!
 //! [`waiting`] and [`taken_back`] return the shadows that may be meant. [`take_up`] compares them with the worktree, before a
-//! turn begins, after a reset during one, and when a person saves. It carries the work that is here forward to the live shadow, so that it keeps its
-//! authors. Only the content decides: a file is as a checkpoint left it, or contains at least half of the lines that the shadow
-//! added.
+//! turn begins, after a reset during one, and when a person saves. It carries the work that is here forward to the live shadow,
+//! so that it keeps its authors. Only the content decides: a file is as a checkpoint left it, or contains at least half of the
+//! lines that the shadow added.
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
@@ -75,18 +75,20 @@ pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     }
     // The work was based on the parent of its commit: another removed commit, or HEAD. After an amend or a rebase, only the
     // record still names the base. Skips damaged records.
-    let (mut bases, is_reset) = (Vec::new(), !left.is_empty());
+    let mut bases = Vec::new();
     for commit in left {
         bases.push(Base::Commit(commit));
         let ids = records::of_commit(repo, commit)?.into_iter();
         bases.extend(ids.filter_map(|id| records::find(repo, &id).ok().flatten()).map(|record| record.base));
     }
+    // A commit that has HEAD as its parent may be on another branch, without a reset.
+    let removed = bases.len();
     bases.push(base);
     let place = |it: &Waiting| bases.iter().position(|base| *base == it.checkpoint.base);
     let mut found = newest_first(repo, newest_archived(repo, refname::is_settled)?);
     found.retain(|it| place(it).is_some());
     for waiting in &mut found {
-        waiting.is_reset = is_reset;
+        waiting.is_reset = place(waiting).is_some_and(|at| at < removed);
     }
     // Several checkpoints may have the same time.
     found.sort_by_key(|it| (std::cmp::Reverse(it.checkpoint.seconds), place(it)));

@@ -25,7 +25,7 @@ use crate::{
             milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
             stashed::look_at_stashed, store_cache, take, write_again,
         },
-        moved::{self, Evidence, OpenCall, moved_lines},
+        moved::{self, OpenCall, moved_lines},
         named,
         provenance::set_aside,
         stats,
@@ -182,11 +182,8 @@ fn call_that_may_have_run_git(worktree: &Worktree<'_>, scope: &Scope, origin: &O
         return moved::any_call(worktree);
     }
     let session = origin.session.as_deref().filter(|_| origin.contributor == Contributor::Agent)?;
-    // Some agents report no tool calls: then the whole turn counts as the call. While one of them is committing or rebasing, any
-    // commit may be where lines are from.
-    let is_in_commit = matches!(scope, Scope::Staged(_)) || repo.has_prepared_commit() || repo.is_rebasing();
-    let evidence = if is_in_commit { Evidence::Any } else { Evidence::Stash };
-    moved::call_of(worktree, session).or_else(|| moved::turn_as_call(worktree, session, evidence))
+    // Some agents report no tool calls: then the whole turn counts as the call.
+    moved::call_of(worktree, session).or_else(|| moved::turn_as_call(worktree, session))
 }
 
 /// Decides at which paths the save looks. Staged changes become their paths, or all files if these paths are not enough.

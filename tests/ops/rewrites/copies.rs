@@ -246,12 +246,12 @@ static IN_TURN: Template = Template::new(|world| {
     super::BASE.make(world);
     world.git(&["checkout", "-q", "-b", "work"]);
     for session in ["a", "b", "c"] {
-        world.agent(session, "one", "a line that comes and goes\nanother\n");
+        world.agent_with_tool(session, "one", "a line that comes and goes\nanother\n");
         world.commit_all(session);
         world.write("one", "another\n");
         world.commit_all("by hand");
     }
-    world.agent("d", "one", "a line that comes and goes\nanother\n");
+    world.agent_with_tool("d", "one", "a line that comes and goes\nanother\n");
     world.commit_all("d");
 });
 

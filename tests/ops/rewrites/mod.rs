@@ -78,6 +78,20 @@ impl World {
         self.turn(session, || self.write(path, content));
     }
 
+    /// The same by a tool that names the file: git did not write it.
+    fn agent_with_tool(&self, session: &str, path: &str, content: &str) {
+        let event = |event: &str, rest: &str| {
+            let payload = format!(r#"{{"event":"{event}","session":"{session}","agent":"tester"{rest}}}"#);
+            self.sh(&format!("printf '%s' '{payload}' | git checkpoint hook --agent generic"));
+        };
+        let tool = format!(r#","tool":{{"name":"write","id":"1","paths":["{path}"]}}"#);
+        event("prompt", r#","prompt":"do it""#);
+        event("pre-tool", &tool);
+        self.write(path, content);
+        event("post-tool", &tool);
+        event("stop", "");
+    }
+
     fn turn(&self, session: &str, work: impl FnOnce()) {
         let message = format!("do what {session} does");
         self.done(&["session", "prompt", session, "--agent", "claude-code", "-m", &message]);

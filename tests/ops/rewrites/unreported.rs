@@ -274,7 +274,7 @@ fn the_same_change_by_a_person_before() {
     world.sh("now=$(date +%s); export GIT_COMMITTER_DATE=\"@$((now - 10)) +0000\"; git commit -qm 'by hand'");
     let person = world.commit_id("HEAD");
     world.git(&["revert", "--no-edit", "HEAD"]);
-    world.agent("one", "a", &lines("a", 4));
+    world.agent_with_tool("one", "a", &lines("a", 4));
     world.git(&["add", "-A"]);
     world.git(&["commit", "-qm", "again"]);
     assert_eq!(sessions_of_lines(&world, "a"), ["one"; 4]);
@@ -327,7 +327,7 @@ fn the_same_change_by_a_person_elsewhere(
     let added = lines("added", 4);
     world.sh(&format!("printf '{added}' >>../side/f"));
     commit(hers, "cd ../side; git commit -qam hers");
-    world.agent("one", "f", &(lines("base", 9) + &added));
+    world.agent_with_tool("one", "f", &(lines("base", 9) + &added));
     commit(now, "git commit -qam his");
     let script = script.replace("git commit", &format!("git {how} commit"));
     world.next_second();

@@ -200,6 +200,26 @@ impl Desk {
         reason
     }
 
+    /// A whole turn of a session whose tool names the file that it writes: git did not write it.
+    pub(super) fn turn_with_tool(&self, session: &str, path: &str, content: &str) {
+        let tell = |event: &str, rest: &str| {
+            let place = self.folder();
+            let payload = format!(
+                r#"{{"session_id":"{session}","cwd":"{}","hook_event_name":"{event}"{rest}}}"#,
+                place.display()
+            );
+            self.hear(&payload);
+        };
+        let tool = format!(
+            r#","tool_name":"Write","tool_input":{{"file_path":"{path}"}},"tool_response":{{}},"tool_use_id":"t""#
+        );
+        tell("UserPromptSubmit", r#","prompt":"do it""#);
+        tell("PreToolUse", &tool);
+        self.write(path, content);
+        tell("PostToolUse", &tool);
+        tell("Stop", "");
+    }
+
     /// A whole turn that only answers questions.
     pub(super) fn question(&self, session: &str) -> String {
         let reason = self.prompt(session);

@@ -1,6 +1,9 @@
 //! What a user could lose, or find in the wrong name, and does not.
 
-use super::desk::{Desk, changed, parts};
+use super::{
+    desk::{Desk, changed, parts},
+    moved::blamed,
+};
 use crate::support::program;
 
 #[test]
@@ -50,9 +53,22 @@ fn the_same_work_is_that_of_the_session_that_did_it_last() {
     let work = changed(&[(3, "the very same")]);
     desk.turn("a", &[("f", &work)]);
     desk.sh("git checkout -q .");
-    desk.turn("b", &[("f", &work)]);
+    desk.turn_with_tool("b", "f", &work);
     desk.commit_all();
     assert_eq!(desk.recorded("HEAD"), parts(&[("f", "b")]));
+    desk.finish();
+}
+
+/// A person formats lines of the commit that a session's work is amended into.
+#[test]
+fn formatted_lines_of_an_amended_commit_stay_a_persons() {
+    let desk = Desk::new();
+    desk.write("n", "human one\nhuman two\n");
+    desk.commit_all();
+    desk.write("n", "    human one\n    human two\n");
+    desk.turn("a", &[("n", "    human one\n    human two\na three\n")]);
+    desk.git(&["commit", "-qa", "--amend", "--no-edit"]);
+    assert_eq!(blamed(&desk, "n"), ["    human one: human", "    human two: human", "a three: a"]);
     desk.finish();
 }
 

@@ -115,6 +115,39 @@ fn lines_that_a_command_brings_keep_their_authors(#[case] script: &str, #[case] 
     desk.finish();
 }
 
+/// A session that reports no tools.
+#[rstest::rstest]
+#[case::checkout("git checkout -q topic -- f k")]
+#[case::restore("git restore -s topic f k")]
+#[case::show("git show topic:f >f; git show topic:k >k")]
+#[case::pick("git cherry-pick -n main..topic")]
+#[case::squash("git merge -q --squash topic")]
+#[case::old_version("git checkout -q HEAD~1 -- f; git checkout -q topic~1 -- k")]
+#[case::checkout_and_own_file("git checkout -q topic -- f k; echo 'a own' >own")]
+fn lines_that_a_turn_without_tools_brings_keep_their_authors(
+    #[case] script: &str,
+    #[values(false, true)] is_saved: bool,
+) {
+    let desk = with_topic();
+    desk.prompt("a");
+    desk.sh(script);
+    if is_saved {
+        desk.json(&["save", "--session", "a"]);
+    }
+    desk.stop("a");
+    for path in ["f", "k"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.commit_all();
+    for path in ["f", "k"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    if script.contains("own") {
+        assert_eq!(blamed(&desk, "own"), ["a own: a"]);
+    }
+    desk.finish();
+}
+
 /// What is staged still is what git brought.
 #[test]
 fn lines_that_a_command_brings_and_edits_keep_their_authors() {

@@ -450,6 +450,11 @@ fn uncommitted_lines_in_a_file_that_git_renames_stay_the_agents(
 )]
 #[case::committed("mv f r0; git commit -qam gone; git add -A; git commit -qm x", false)]
 #[case::committed_without_hooks("mv f r0; git commit -qam gone; git add -A; git commit -qm x", true)]
+#[case::committed_with_a_line("mv f r0; echo human >>r0; git commit -qam gone; git add -A; git commit -qm x", false)]
+#[case::committed_with_a_line_without_hooks(
+    "mv f r0; echo human >>r0; git commit -qam gone; git add -A; git commit -qm x",
+    true
+)]
 fn a_sessions_lines_in_a_file_that_is_renamed_over_two_commits_stay_its_own(
     #[case] script: &str,
     #[case] are_hooks_off: bool,

@@ -1,6 +1,9 @@
 //! After `restore` has removed everything that an agent did, what a person writes and commits is the person's alone.
 
-use super::desk::{Desk, changed};
+use super::{
+    desk::{Desk, changed},
+    moved::blamed,
+};
 
 /// Returns all authors that `attribution` names for HEAD, and `blame` for the files at `paths`.
 fn authors(desk: &Desk, paths: &[&str]) -> Vec<String> {
@@ -50,5 +53,24 @@ fn commits_after_a_full_rewind_are_a_persons(
     let paths: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
     assert_eq!(authors(&desk, &paths), ["human"]);
     assert!(desk.trailers("HEAD").is_empty() && desk.records("HEAD").is_empty());
+    desk.finish();
+}
+
+/// A turn with two checkpoints: the second one changes or deletes what the first one has added, and a person restores the first.
+#[rstest::rstest]
+#[case::changed(&[(3, "a"), (4, "a again")])]
+#[case::deleted(&[(3, "a")])]
+fn lines_that_a_turn_replaced_are_the_sessions_when_they_are_back(#[case] later: &[(u32, &str)]) {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.work("a", &[("f", &changed(&[(3, "a"), (4, "a")]))]);
+    desk.work("a", &[("f", &changed(later))]);
+    desk.stop("a");
+    desk.git(&["checkpoint", "restore", "-q", "@{1}"]);
+    assert_eq!(desk.read("f"), changed(&[(3, "a"), (4, "a")]));
+    let expected = ["the 3th line is of a: a", "the 4th line is of a: a"];
+    assert_eq!(blamed(&desk, "f"), expected);
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "f"), expected);
     desk.finish();
 }

@@ -289,11 +289,31 @@ fn work_that_is_done_anew_is_whose_it_is_now() {
     desk.turn("a", &[("f", &changed(&[(3, "a better line than before")]))]);
     desk.commit_all();
     desk.git(&["reset", "-q", "--hard", "HEAD~"]);
-    desk.turn("b", &[("f", &changed(&[(3, "a better line than before")]))]);
+    desk.turn_with_tool("b", "f", &changed(&[(3, "a better line than before")]));
     desk.commit_all();
     let sessions: Vec<String> =
         desk.records("HEAD").iter().flat_map(|record| record.sessions.iter().map(|part| part.id.clone())).collect();
     assert!(sessions.contains(&"b".to_owned()), "{sessions:?}");
+    desk.finish();
+}
+
+/// A person types a line that the session's commit on another branch has, after a reset of a commit of the person's own.
+#[test]
+fn a_reset_of_another_commit_takes_no_work_back() {
+    let desk = Desk::new();
+    desk.git(&["checkout", "-q", "-b", "other"]);
+    let line = "a line that is long enough to tell";
+    desk.turn("a", &[("f", &changed(&[(3, line), (4, "a four"), (5, "a five"), (6, "a six")]))]);
+    desk.commit_all();
+    desk.git(&["checkout", "-q", "main"]);
+    desk.write("g", "human\n");
+    desk.commit_all();
+    desk.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    desk.write("f", changed(&[(3, line), (11, "human"), (12, "human"), (13, "human")]));
+    desk.commit_all();
+    let told = &desk.json(&["attribution", "HEAD"])["summary"];
+    assert_eq!((told["agent_lines"].as_u64(), told["mixed"].as_u64()), (Some(0), Some(0)), "{told}");
+    assert_eq!(desk.records("HEAD").len(), 0);
     desk.finish();
 }
 

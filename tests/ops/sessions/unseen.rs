@@ -4,7 +4,7 @@ use super::{
     desk::{Desk, changed, parts, words},
     moved::{self, blamed, expected},
 };
-use crate::support::{World, template::Template};
+use crate::support::{START, World, template::Template};
 
 /// Commits what is staged, without hooks.
 const QUIET: [&str; 5] = ["-c", "core.hooksPath=/dev/null", "commit", "-qm", "quiet"];
@@ -221,7 +221,7 @@ fn a_persons_earlier_commit_stays_theirs_if_an_agent_makes_the_same() {
     desk.write("n", "one\ntwo\nthree\n");
     desk.commit_all();
     desk.go("linked");
-    desk.turn("a", &[("n", "one\ntwo\nthree\n")]);
+    desk.turn_with_tool("a", "n", "one\ntwo\nthree\n");
     desk.commit_all();
     desk.go("repo");
     desk.json(&["save"]);
@@ -580,5 +580,36 @@ fn readers_leave_open_whose_the_lines_of_a_rewritten_commit_are(#[case] before: 
     assert!(!at_once.iter().any(|line| line.starts_with("a ") && line.ends_with("human")), "{at_once:?}");
     desk.json(&["save"]);
     assert_eq!(blamed(&desk, "n"), expected(&desk, "n"));
+    desk.finish();
+}
+
+/// A session commits on a branch in another worktree. A person takes its work here, beside a line of their own, and nothing of
+/// git's says so once it is committed.
+#[rstest::rstest]
+#[case::pick("git cherry-pick -n topic", 1)]
+#[case::squash("git merge -q --squash topic", 1)]
+#[case::squash_of_two("git merge -q --squash topic", 2)]
+#[case::checkout("git checkout -q topic -- f", 2)]
+fn work_of_another_worktree_in_a_quiet_commit(#[case] script: &str, #[case] commits: u32) {
+    let desk = Desk::new();
+    desk.json(&["save"]);
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "topic"]);
+    desk.go("linked");
+    let work = [(3, "a one"), (4, "a two"), (12, "a more")];
+    for count in [2, 3].into_iter().take(commits as usize) {
+        desk.turn("a", &[("f", &changed(&work[..count]))]);
+        desk.commit_all();
+    }
+    desk.go("repo");
+    desk.write("h", "human\n");
+    desk.sh(script);
+    desk.sh("git add -A");
+    // A record of the same second in another worktree may be a later one.
+    let date = START + 1_000_000;
+    desk.sh(&format!("GIT_COMMITTER_DATE='@{date} +0000' git -c core.hooksPath=/dev/null commit -qm quiet"));
+    desk.json(&["save"]);
+    let lines = blamed(&desk, "f");
+    assert!(lines.len() > 1 && lines.iter().all(|line| line.ends_with(": a")), "{lines:?}");
+    assert_eq!(blamed(&desk, "h"), ["human: human"]);
     desk.finish();
 }
