@@ -177,7 +177,7 @@ pub use crate::{
         restore::{
             ChosenHunks, NotOffered, RestoreOptions, Restored, UndoOptions, choose::choose_hunks, restore, undo,
         },
-        save::{Author, SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath, save},
+        save::{Author, SaveOptions, Saved, SavedPath, SavedSubmodule, SkippedPath, UnfilteredPath, save},
         verify::{Verified, verify},
     },
 };

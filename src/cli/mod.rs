@@ -35,6 +35,7 @@ mod output;
 mod phrase;
 mod progress;
 mod prune;
+mod recurse;
 mod reset;
 mod restore;
 mod save;

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use bstr::BString;
+
 use super::{
     Exit,
     call::{Call, with_target_hint},
@@ -223,9 +225,16 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     left.extend(restored.skipped.iter().map(|skipped| {
         format!("skipped  {}", phrase::skipped(&call.names.path(&skipped.path), skipped.reason.as_str(), skipped.size))
     }));
-    left.extend(
-        restored.kept.iter().map(|left| format!("kept     {} ({})", call.names.path(&left.path), why(&left.why, call))),
-    );
+    let is_inside = |path: &BString| {
+        restored.submodules.iter().any(|submodule| submodule.path == *path) || restored.nested.contains(path)
+    };
+    // A repository inside the worktree is listed once, with its changes.
+    let kept = restored.kept.iter().filter(|left| !is_inside(&left.path));
+    left.extend(kept.map(|left| format!("kept     {} ({})", call.names.path(&left.path), why(&left.why, call))));
+    left.extend(restored.submodules.iter().map(|submodule| {
+        format!("kept     {} (a submodule: {})", call.names.path(&submodule.path), submodule.words())
+    }));
+    left.extend(restored.nested.iter().map(|path| format!("kept     {} (a nested repository)", call.names.path(path))));
     print_listed(&left, false, call)?;
     for left in &restored.conflicts {
         let word = call.out.paint(phrase::OLD, "conflict");

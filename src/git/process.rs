@@ -14,6 +14,7 @@ use bstr::{BString, ByteSlice as _};
 
 use super::{
     Repo,
+    environment::Heeded,
     interrupt::Interrupt,
     subprocess::{Subprocess, output_of},
     threads,
@@ -166,7 +167,7 @@ impl Repo {
     pub(super) fn git_in_any_language(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
         let mut command = Command::new("git");
-        if !self.honours_environment {
+        if self.heeds != Heeded::All {
             for name in REDIRECTIONS {
                 command.env_remove(name);
             }

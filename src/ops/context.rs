@@ -6,6 +6,8 @@ use std::{
     sync::{Arc, Weak, atomic::AtomicBool},
 };
 
+use bstr::BStr;
+
 use super::locked::Locked;
 use crate::{
     config::Settings,
@@ -53,6 +55,15 @@ impl Context {
             seconds: days.map(|days| days.saturating_mul(DAY)),
         });
         Self { repo, settings, subscribers: Vec::new(), broken: RefCell::default(), locked: RefCell::default() }
+    }
+
+    /// Returns the repository in the directory `path` of this worktree with the same settings; none if none is there in which to
+    /// work.
+    ///
+    /// # Errors
+    /// As [`Repo::repository_in`].
+    pub(crate) fn below(&self, path: &BStr) -> Result<Option<Self>> {
+        Ok(self.repo.repository_in(path)?.map(|repo| Self::new(repo, self.settings.clone())))
     }
 
     /// Calls `subscriber` after every operation from now on.

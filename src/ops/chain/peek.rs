@@ -23,6 +23,8 @@ pub(crate) struct Worktree {
     pub(crate) tree_id: ObjectId,
     /// What the tree cannot say.
     pub(crate) manifest: Manifest,
+    /// The state of each path.
+    pub(crate) cache: StatCache,
 }
 
 /// Looks at the worktree as a save would, and writes nothing.
@@ -38,5 +40,5 @@ pub(crate) fn worktree_tree(context: &Context) -> Result<Worktree> {
         Err(error) if error.kind() == Kind::Corrupt && had_cache => full_pass(&repo, &limits, None, Keep::InMemory)?,
         other => other?,
     };
-    Ok(Worktree { tree_id: snapshot.tree_id, manifest: snapshot.manifest, repo })
+    Ok(Worktree { tree_id: snapshot.tree_id, manifest: snapshot.manifest, cache: snapshot.cache, repo })
 }

@@ -30,7 +30,7 @@ use crate::{
         step::Step,
         verdict::{Left, Why},
     },
-    ops::Context,
+    ops::{Context, inside::LeftOut},
     state::{
         failpoint,
         journal::{Journal, Progress},
@@ -115,6 +115,8 @@ pub(super) struct RestoreRun<'a> {
     /// Paths where the temporary file of an interrupted restore held another program's version. That file has been kept under a
     /// new name, which the result reports.
     pub(super) rescued: &'a [Left],
+    /// The repositories inside the worktree whose changes the result reports as left alone.
+    pub(super) inside: LeftOut,
     pub(super) start: Instant,
 }
 
@@ -307,6 +309,8 @@ impl<'a> RestoreRun<'a> {
             kept: all(&self.planned.plan.kept, &applied.kept, false),
             conflicts: all(&self.planned.plan.conflicts, &[self.rescued, &applied.conflicts].concat(), true),
             skipped: self.from.manifest.skipped.clone(),
+            submodules: self.inside.submodules.clone(),
+            nested: self.inside.nested.clone(),
             committed: self.planned.committed.clone(),
             other_base: self.other_base,
             inexact: self.to.manifest.lacks(&[Part::Raw]) && !applied.written.is_empty(),

@@ -30,7 +30,7 @@ use bstr::BString;
 use crate::{
     error::{Error, Result},
     model::{manifest::Part, operation::Role, plan},
-    ops::{Context, lookup, restored_target},
+    ops::{Context, inside::LeftOut, lookup, restored_target},
     state::failpoint,
 };
 use before::{Before, BeforeOptions, Sight};
@@ -118,6 +118,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         saved: None,
         role: Role::Plain,
         rescued: &before.rescued,
+        inside: left_out(context, options, before.sight()),
         start,
     };
     if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)
@@ -134,6 +135,15 @@ fn read_target(context: &Context, options: &RestoreOptions) -> Result<(Snapshot,
     refuse_lost(&target, options)?;
     scope::refuse_unknown(&context.repo, &target, &options.pathspecs)?;
     Ok((target, session.filter(|_| !takes_all(options))))
+}
+
+/// Returns which repositories inside the worktree have changes that a restore of the whole worktree leaves alone.
+fn left_out(context: &Context, options: &RestoreOptions, sight: Sight<'_>) -> LeftOut {
+    if options.pathspecs.is_empty() && options.chosen.is_none() {
+        LeftOut::find(context, sight.cache, &sight.snapshot.manifest.nested)
+    } else {
+        LeftOut::default()
+    }
 }
 
 /// Returns true if it does not matter who has changed a path since.

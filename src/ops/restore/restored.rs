@@ -9,6 +9,7 @@ use crate::model::{
     manifest::{Reason, Skipped},
     path_text,
     refname::Base,
+    submodule::Submodule,
     verdict::Left,
 };
 
@@ -42,6 +43,11 @@ pub struct Restored {
     /// Paths that are in no checkpoint, and were not looked at.
     #[serde(serialize_with = "serialize_skipped")]
     pub skipped: Vec<Skipped>,
+    /// Submodules with changes of their own, left alone.
+    pub submodules: Vec<Submodule>,
+    /// Repositories that are no submodules, with changes of their own, left alone.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub nested: Vec<BString>,
     /// Paths left alone because only commits have changed them since.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub committed: Vec<BString>,

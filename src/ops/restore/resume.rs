@@ -12,7 +12,7 @@ use super::{
 use crate::{
     error::Result,
     model::{operation::Role, plan, verdict::Verdict},
-    ops::{Context, operations},
+    ops::{Context, inside::LeftOut, operations},
 };
 
 /// Takes the steps that are left. What was edited since the crash is a conflict, and stays.
@@ -47,6 +47,7 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
         saved: None,
         role,
         rescued: &before.rescued,
+        inside: LeftOut::default(),
         start,
     };
     if dry_run {

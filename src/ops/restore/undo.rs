@@ -26,6 +26,7 @@ use crate::{
     },
     ops::{
         Context,
+        inside::LeftOut,
         operations::{Picked, Which, pick},
         restored_target, save,
     },
@@ -197,6 +198,7 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
         saved: saved.map(|(update, _)| update),
         role: picked.role,
         rescued: &before.rescued,
+        inside: LeftOut::default(),
         start,
     };
     if extent == Extent::DryRun {
