@@ -1,8 +1,8 @@
-# Completes git-checkpoint, and 'git checkpoint' where git's own completion is loaded: that calls _git_checkpoint.
-# The program knows the candidates; a line is a candidate, a tab, and what it is about.
+# Completes git-checkpoint, and 'git checkpoint' where git's own completion is loaded, which calls _git_checkpoint.
+# The program prints the candidates, each on a line with a tab and its description.
 
 _git_checkpoint() {
-	# Bash splits words at each of $COMP_WORDBREAKS, as '@' and '='; together they are what was typed.
+	# Bash splits words at the characters of $COMP_WORDBREAKS, such as '@' and '='. Join them again as they were typed.
 	local rest=${COMP_LINE:0:COMP_POINT} words=() count=0 at piece
 	for ((at = 0; at <= COMP_CWORD; at++)); do
 		piece=${rest#"${rest%%[![:space:]]*}"}
@@ -14,7 +14,7 @@ _git_checkpoint() {
 		words[count - 1]+=$piece
 		rest=${rest#"$piece"}
 	done
-	# Readline replaces what follows the last of them, and keeps the rest; it takes '@' with what follows.
+	# Readline replaces only what follows the last of these characters; if that is '@', it replaces the '@', too.
 	local word=${words[count - 1]} last kept
 	last=${word##*["$COMP_WORDBREAKS"]}
 	if [[ $word == *"@$last" && $last != "$word" ]]; then
@@ -33,13 +33,13 @@ _git_checkpoint() {
 		values+=("$value") abouts+=("$about")
 	done < <(command git-checkpoint completions bash -- "${words[@]}" 2>/dev/null)
 	COMPREPLY=("${values[@]}")
-	# Git's own completion adds the blanks by itself, and asks readline for none; Bash 3 has no such command.
+	# Git's own completion adds blanks itself and keeps readline from doing so; undo that. Bash 3 has no compopt.
 	if [[ $files ]]; then
 		compopt +o nospace -o default -o filenames 2>/dev/null
 	else
 		compopt +o nospace +o default +o bashdefault -o nosort 2>/dev/null
 	fi
-	# What candidates are about is shown where they are listed, never inserted: of several, only what all begin with is.
+	# Descriptions are shown only where candidates are listed: of several candidates, bash inserts only what all begin with.
 	if ((${#values[@]} > 1)) && [[ $COMP_TYPE != 37 && $COMP_TYPE != 42 ]]; then
 		for at in "${!values[@]}"; do
 			if [[ ${abouts[at]} ]]; then

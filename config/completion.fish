@@ -1,6 +1,6 @@
-# Completes git-checkpoint and 'git checkpoint'. It belongs into a directory conf.d: fish reads what is in completions only for the
-# command of the file's name, and its completion of git has to know of this, too.
-# The program knows the candidates; a line is a candidate, a tab, and what it is about.
+# Completes git-checkpoint and 'git checkpoint'. Put this file into a directory conf.d: fish reads a file in completions only for
+# the command in its name, but 'git checkpoint' needs this one, too.
+# The program prints the candidates, each on a line with a tab and its description.
 
 function __git_checkpoint_candidates
     for line in (command git-checkpoint completions fish -- (commandline -opc) (commandline -ct) 2>/dev/null)

@@ -2,12 +2,12 @@
 #description save the whole worktree at any moment, and get any such moment back
 
 # Completes git-checkpoint; zsh's completion of git calls this function for 'git checkpoint'.
-# The program knows the candidates; a line is a candidate, a tab, and what it is about.
+# The program prints the candidates, each on a line with a tab and its description.
 
 _git-checkpoint() {
 	local line value about files
 	local -a directory candidates
-	# Git's option, which is no longer among the words.
+	# Zsh's completion of git has taken the option -C out of the words.
 	[[ -n ${opt_args[-C]-} ]] && directory=(-C ${(Q)opt_args[-C]})
 	for line in ${(f)"$(command git-checkpoint $directory completions zsh -- "${(@Q)words[1,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)"}; do
 		value=${line%%$'\t'*} about=${${line#*$'\t'}//\\/\\\\}

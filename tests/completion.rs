@@ -6,7 +6,7 @@ use std::fs;
 
 use crate::support::{World, processes::described, terminal::Terminal};
 
-/// What is typed before the Tab key, and the arguments that git, or the program, then gets.
+/// What the user types before the Tab key, and the arguments that git, or the program, then gets.
 const TYPED: &[(&str, &str)] = &[
     ("git checkp", "[checkpoint]"),
     ("git checkpoint resto", "[checkpoint][restore]"),
@@ -33,7 +33,7 @@ const TYPED: &[(&str, &str)] = &[
     ("git-checkpoint -C ../repo list --session s", "[-C][../repo][list][--session][s-1]"),
 ];
 
-/// Writes down what git, or the program, is called with by somebody who types; both are functions of the shell then.
+/// Shell functions in the place of git and of the program: they write down the arguments that the user typed.
 const WRITES_DOWN: &str = r#"
 git() { case " $* " in *' checkpoint '*) git-checkpoint "$@" ;; *) command git "$@" ;; esac; }
 git-checkpoint() { printf '[%s]' "$@" >~/typed; echo 'written down'; }
@@ -41,7 +41,7 @@ PS1='ready> '
 stty cols 160 rows 50
 "#;
 
-/// Loads what git has for bash, and the script.
+/// Loads git's own completion for bash, and the script.
 const BASH: &str = r#"
 . "$GIT_IN_BASH"
 eval "$(command git-checkpoint completions bash)"
@@ -72,14 +72,14 @@ fn is_there(world: &World, program: &str) -> bool {
     let is_there = is_there.is_ok_and(|output| output.status.success());
     assert!(is_there || std::env::var_os("CI").is_none(), "there is no '{program}'");
     if !is_there {
-        // Not by the macro, whose words are only seen when the test fails.
+        // Not by eprintln!, whose output is shown only if the test fails.
         let word = format!("SKIPPED: there is no '{program}' to complete command lines in\n");
         drop(std::io::Write::write_all(&mut std::io::stderr(), word.as_bytes()));
     }
     is_there
 }
 
-/// A repository with two checkpoints, two sessions, a tag, and names that nobody may run or print as they are. Returns the
+/// A repository with two checkpoints, two sessions, a tag, and names that must not be run, or printed unescaped. Returns the
 /// abbreviated id of the latest checkpoint, too.
 fn prepare() -> (World, String) {
     let world = World::new().with_clock();
@@ -117,7 +117,7 @@ fn start(world: &World, shell: &str, rc: &str) -> Option<Terminal> {
     Some(terminal)
 }
 
-/// Types `keys` into a command line and runs it; returns the arguments that came of it.
+/// Types `keys` into a command line and runs it; returns the arguments that the command got.
 fn typed(world: &World, terminal: &mut Terminal, keys: &str) -> String {
     let file = world.root().join("home/typed");
     terminal.press(&format!("{keys}\t\r"));
@@ -198,7 +198,7 @@ fn fish_completes() {
     assert!(fish(&world, "git checkpoint prompts ").contains(r"a\u{1b}[31mred"));
 }
 
-/// The script is asked in the middle of a command line: there is nothing to print but candidates, and nothing to change.
+/// The script runs the program in the middle of a command line, so the program must print only candidates and change nothing.
 #[test]
 fn whatever_is_wrong_there_are_fewer_candidates() {
     let (world, _) = prepare();

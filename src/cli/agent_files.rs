@@ -63,7 +63,7 @@ pub(super) struct Enabled {
 impl Places {
     pub(super) fn new(context: &Context) -> Result<Self> {
         let worktree = context.repo.worktree_root().to_owned();
-        // As git, which does not look for another one if it is not set.
+        // Git, too, looks for no other home directory if HOME is not set.
         let home = environment::variable("HOME").map(PathBuf::from).filter(|path| path.is_absolute());
         // The XDG base directory specification: a relative path is to be ignored.
         let state = environment::variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());

@@ -88,7 +88,7 @@ fn print(found: &Blame, hash: gix::hash::Kind, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-/// Returns the commit abbreviated; zeros for lines that none has.
+/// Returns the abbreviated id of the commit; zeros for uncommitted lines.
 fn id(lines: &BlamedLines, hash: gix::hash::Kind, call: &Call) -> String {
     lines.commit.map_or_else(|| "0".repeat(call.names.digits(hash)), |commit| call.names.id(&commit))
 }

@@ -30,7 +30,7 @@ use crate::{
 pub(super) struct Call {
     pub(super) out: Output,
     pub(super) interrupt: Interrupt,
-    /// How paths are printed for people.
+    /// How paths and ids are printed for people.
     pub(super) names: Names,
     globals: Globals,
     operation: CommandLine,
@@ -183,8 +183,8 @@ impl Call {
     }
 }
 
-/// Returns `error` of `git checkpoint <command> <target>`; if the target names no checkpoint but a file, or is a range, then with a
-/// hint at what to type instead.
+/// Returns the `error` of `git checkpoint <command> <target>`, with a hint at what to type instead if the target is a path or a
+/// range.
 pub(super) fn with_target_hint(error: Error, command: &str, target: &str) -> Error {
     // A range whose end is a turn is read as a turn of a session with a long name.
     let is_unknown = error.kind() == Kind::User
@@ -197,7 +197,7 @@ pub(super) fn with_target_hint(error: Error, command: &str, target: &str) -> Err
     }
 }
 
-/// Returns what to type for `target`, which names no checkpoint; none if nothing is known of it.
+/// Returns a hint at what to type instead of `target`, which names no checkpoint; none if it is neither a path nor a range.
 fn hint_at_target(command: &str, target: &str, is_path: impl Fn() -> bool) -> Option<String> {
     if is_path() {
         return Some(format!("'{target}' is a path; use 'git checkpoint {command} <checkpoint> -- {target}'"));

@@ -72,7 +72,7 @@ impl CommandLine {
         let quoted = |word: &String| if is_plain(word) { word.clone() } else { path_text::shell_word(word) };
         let words: Vec<String> = self.0.iter().map(quoted).collect();
         let text = format!("git checkpoint {}", words.join(" "));
-        // The patterns take a while to be read, and hooks are called with names alone.
+        // Compiling the patterns of secrets takes time, and the command lines of hooks consist of names alone.
         let text = if self.0.iter().all(|word| is_plain(word)) {
             text
         } else {

@@ -72,7 +72,7 @@ pub(super) fn edit(editor: &OsStr, file: &Path) -> Result<ExitStatus> {
         .context(Kind::User, || format!("cannot start the editor '{}'", editor.display()))
 }
 
-/// What a program of the user's may know of the user and the terminal, and that names no file of git's or an agent's.
+/// Environment variables that describe the user and the terminal, and that name no file of git or of an agent.
 const HARMLESS: &[&str] = &[
     "COLORTERM",
     "COLUMNS",
@@ -91,8 +91,8 @@ const HARMLESS: &[&str] = &[
     "VISUAL",
 ];
 
-/// Runs `line` by the shell in `directory` with `variables`, and of the user's only with those that are [`HARMLESS`]; returns
-/// its exit status. The user sees the output if it is shown, and may type what the command reads.
+/// Runs `line` with the shell in `directory`, and returns its exit status. The environment has `variables` and, of the user's
+/// variables, those in [`HARMLESS`]. If `is_shown`, the user sees the output, and may type input in a terminal.
 pub(super) fn run_apart(
     line: &str,
     directory: &Path,
@@ -139,7 +139,7 @@ pub(super) fn ask(line: &str, input: &str, directory: &Path, limit: Duration) ->
     Ok(Some(Answer { status, stderr: String::from_utf8_lossy(&stderr).trim().to_owned() }))
 }
 
-/// Takes from `child` all variables of the user's but those that `is_kept` accepts.
+/// Gives `child` only those of the user's environment variables that `is_kept` accepts.
 fn keep_only(child: &mut Command, is_kept: impl Fn(&str) -> bool) -> &mut Command {
     let is_kept = |name: &OsStr| name.to_str().is_some_and(&is_kept);
     child.env_clear().envs(environment::all().filter(|(name, value)| !value.is_empty() && is_kept(name)))

@@ -57,7 +57,8 @@ impl Interrupt {
 
     /// Until the result is dropped, each signal only raises the flag: for commands that wait for the user.
     ///
-    /// Git passes Ctrl-C on to `git checkpoint`, to which the terminal sends it, too: the second would end the process at once.
+    /// Git passes Ctrl-C on to `git checkpoint`, to which the terminal sends it, too. The second signal would otherwise end the
+    /// process at once.
     pub(super) fn listen_only(&self) -> Result<Listening> {
         let mut listening = Listening { ids: Vec::new(), ends: Arc::default() };
         let own = [SIGINT, SIGTERM, SIGHUP].map(|signal| (signal, &self.0));
@@ -68,7 +69,7 @@ impl Interrupt {
         Ok(listening)
     }
 
-    /// Forgets the signals that came: the user meant another program.
+    /// Lowers the flag: the signals were meant for another program.
     pub(super) fn lower(&self) {
         self.0.store(false, Ordering::Relaxed);
     }

@@ -1,8 +1,8 @@
-//! Text in columns of a terminal: how wide it is there, cut to fit, and wrapped between words.
+//! Measures, cuts and wraps text for the columns of a terminal.
 
 use textwrap::{Options, WordSplitter, core::display_width};
 
-/// What stands for the rest of a text that is cut.
+/// Stands for the part of a text that was cut off.
 const ELLIPSIS: &str = "...";
 /// Columns of a tab at the beginning of a line.
 pub(super) const TAB: usize = 8;
@@ -54,7 +54,7 @@ pub(super) fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
     textwrap::wrap(text, options).into_iter().map(String::from).collect()
 }
 
-/// Returns `text` in lines of at most `columns`, broken between words only; all of them are indented as the first, by blanks or tabs.
+/// Returns `text` in lines of at most `columns`, broken between words only and all indented like the first, by blanks or tabs.
 pub(super) fn prose(text: &str, columns: usize) -> Vec<String> {
     let blanks = text.len() - text.trim_start_matches(' ').len();
     let (tabs, rest) = text.split_at(text.len() - text.trim_start_matches('\t').len());

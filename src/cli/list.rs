@@ -161,10 +161,10 @@ fn line(entry: &Entry, now: i64, call: &Call) -> String {
     format!("{number}{id}  {date}  {who}  {subject}{}", call.out.paint(phrase::MARK, &marks))
 }
 
-/// Columns of who took a checkpoint, where there is room.
+/// Columns for the author of a checkpoint, if there is room.
 const WHO: usize = 20;
 
-/// Returns the columns for who took a checkpoint on a terminal of `columns`.
+/// Returns the columns for the author of a checkpoint on a terminal of `columns`.
 fn who_columns(columns: usize) -> usize {
     if layout::is_narrow(Some(columns)) { (columns / 5).clamp(8, WHO) } else { WHO }
 }
@@ -172,7 +172,8 @@ fn who_columns(columns: usize) -> usize {
 /// Columns of the mark that matters most, ` [verified]`.
 const MARK: usize = 11;
 
-/// Cuts `subject` and the `marks` after it to `room` columns together: marks may have half of it, and what the subject leaves.
+/// Cuts `subject` and the `marks` after it to `room` columns together: the marks get half of them, and those that the subject
+/// does not need.
 fn share(subject: &str, marks: &str, room: usize) -> (String, String) {
     let of_marks = room.saturating_sub(layout::width(subject)).max(room / 2).max(MARK.min(room));
     let marks = layout::cut(marks, of_marks);

@@ -93,7 +93,7 @@ pub(super) fn show(name: &str) -> bool {
     std::fs::write(&path, text).is_ok() && external::show_manual(&path)
 }
 
-/// Returns what `git checkpoint man` takes, each with what the page is about: commands, and pages that are of none.
+/// Returns the names that `git checkpoint man` accepts, commands and other pages, each with the description of its page.
 pub(super) fn pages() -> Vec<(String, String)> {
     let about = |file: &str| {
         let text = PAGES.iter().find(|(name, _)| *name == file).map_or("", |(_, text)| text);

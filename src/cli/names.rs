@@ -1,5 +1,4 @@
-//! How people read the names of things in the repository: paths from where they are, ids abbreviated, as
-//! git's settings have it.
+//! Prints paths and ids for people as git's settings say: paths relative to the current directory, and ids abbreviated.
 
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use crate::{
     model::path_text,
 };
 
-/// How this run of a command prints names for people; JSON and what ends with NUL have them whole, from the root.
+/// How a command prints paths and ids for people. In JSON and with `-z`, paths begin at the root, and ids are whole.
 #[derive(Default)]
 pub(super) struct Names {
     /// The directory that paths are relative to, with final `/`; empty for the root.
@@ -22,7 +21,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Returns how the settings of `repo` want names in the current directory.
+    /// Returns how to print paths and ids in the current directory, by the settings of `repo`.
     pub(super) fn new(repo: &Repo) -> Self {
         let is_relative = repo.config_bool("status.relativePaths").unwrap_or(true);
         let prefix = if is_relative { repo.prefix(Path::new(".")) } else { BString::default() };

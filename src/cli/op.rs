@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Show the operations of this worktree, and take them back
+/// Show the operations of this worktree and take them back
 ///
 /// Each command that moves a ref of checkpoints or changes files is an operation. An operation is named by its id, or by
 /// @{<n>}: the latest is @{0}.
@@ -34,13 +34,13 @@ enum Action {
     Log(Log),
     /// Show what an operation did to refs and files
     Show(Show),
-    /// Take one operation back, if nothing that it moved has moved since
+    /// Take one operation back, also one before the last
     Undo(TakeBack),
 }
 
 #[derive(clap::Args, Debug)]
 struct Log {
-    /// At most so many
+    /// At most this many
     #[arg(short = 'n', long, value_name = "number")]
     max_count: Option<usize>,
     /// Print the result as JSON
@@ -103,7 +103,7 @@ impl Op {
     }
 }
 
-/// Prints at most `count` operations of the log; with `undoable`, only those that `undo` and `redo` come to.
+/// Prints at most `count` operations of the log; with `undoable`, only those that `undo` and `redo` can take back.
 pub(super) fn print_log(
     context: &Context,
     json: bool,
@@ -147,7 +147,7 @@ fn line(number: usize, operation: &Listed, now: i64, call: &Call) -> String {
     };
     let date = call.out.paint(phrase::DIM, &date);
     let mut words = printable(&operation.command);
-    // What was done on the way has the command line of the command.
+    // What a command did before its own task has the command line of the command.
     if ["save", "follow", "repair"].contains(&operation.kind.as_str())
         && !operation.command.starts_with(&format!("git checkpoint {}", operation.kind))
     {

@@ -85,12 +85,13 @@ impl Output {
         columns_of(&io::stdout())
     }
 
-    /// Returns the columns that tables must fit in; none if no terminal shows them, and all is printed.
+    /// Returns the columns that tables must fit; none if the output is no terminal, where nothing is cut.
     pub(super) fn columns(&self) -> Option<usize> {
         self.is_terminal.then(Self::width)
     }
 
-    /// Returns `text`, which has no colours, in what is left of a line after `used` columns; whole where nothing is cut.
+    /// Returns `text`, which has no colours, cut to what is left of a line after `used` columns; whole if the output is no
+    /// terminal.
     pub(super) fn fit(&self, text: &str, used: usize) -> String {
         self.columns().map_or_else(|| text.to_owned(), |columns| layout::cut(text, columns.saturating_sub(used)))
     }
@@ -157,7 +158,7 @@ impl Output {
         layout::wrap(&line, columns, layout::width(field) + 1).iter().try_for_each(|line| self.line(line))
     }
 
-    /// Prints `line`, which has a name that no blank may be taken from, unless the user asked for quiet.
+    /// Prints `line` unless the user asked for quiet. Does not wrap it: wrapping could remove a blank of a name in it.
     pub(super) fn row(&mut self, line: &str) -> Result<()> {
         if self.is_quiet { Ok(()) } else { self.line(line) }
     }
@@ -292,7 +293,7 @@ fn prefixed(prefix: &str, text: &str) -> String {
     out
 }
 
-/// Returns the columns of standard error, in which messages are wrapped: as many as they need where it is no terminal.
+/// Returns the columns of standard error, to which messages are wrapped; no limit if it is no terminal.
 pub(super) fn stderr_columns() -> usize {
     let stderr = io::stderr();
     if stderr.is_terminal() { columns_of(&stderr) } else { usize::MAX }

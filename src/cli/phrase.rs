@@ -39,6 +39,12 @@ pub(super) fn count(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Returns the line about the `sessions` whose work was set aside and has come back; none if there are none.
+pub(super) fn taken_up(sessions: &[String]) -> Option<String> {
+    let names = sessions.iter().map(printable).collect::<Vec<_>>();
+    (!names.is_empty()).then(|| format!("taken up again: {}", names.join(", ")))
+}
+
 /// Returns `name` in at most `columns`: the end of it, from a `/` on if possible.
 pub(super) fn shortened(name: &str, columns: usize) -> String {
     if layout::width(name) <= columns {
@@ -78,7 +84,8 @@ pub(super) fn who(origin: &Origin) -> String {
     who
 }
 
-/// Returns the id of a session for a list on a terminal of `columns`: the beginning of it, which names it too, where they are few.
+/// Returns the id of a session for a list on a terminal of `columns`. If they are few, returns only the beginning, which names
+/// the session, too.
 pub(super) fn session_id(id: &str, columns: Option<usize>) -> String {
     let id = printable(id);
     if layout::is_narrow(columns) { id.chars().take(SHOWN_OF_ID).collect() } else { id }

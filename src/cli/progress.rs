@@ -1,4 +1,4 @@
-//! How far an operation is, on the terminal while it takes long.
+//! Shows on the terminal how far a long operation is.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -18,14 +18,14 @@ use crate::git::{
 
 /// Work that is done by then is not worth a word.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often what is shown is updated.
+/// How often the display is updated.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Shows the current operation, and how far it is, until it is dropped.
 pub(super) struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Progress {
-    /// Begins to show `what` and what `counter` has counted of it, unless `is_quiet`, or standard error is no terminal.
+    /// Begins to show `what` with the counts of `counter`, unless `is_quiet`, or standard error is no terminal.
     pub(super) fn start(what: &'static str, counter: Arc<Counter>, is_quiet: bool) -> Self {
         if is_quiet || !io::stderr().is_terminal() {
             return Self(None);
@@ -59,7 +59,7 @@ impl Drop for Progress {
     }
 }
 
-/// Returns what is shown while `what` is being done: as git's counts if files are counted, else for how long it has been.
+/// Returns the line that is shown while `what` is being done: counts like git's if files are counted, else the elapsed time.
 fn line(what: &str, counted: Option<(Phase, usize, usize)>, elapsed: Duration) -> String {
     let (first, rest) = what.split_at(what.chars().next().map_or(0, char::len_utf8));
     let what = first.to_uppercase() + rest;

@@ -15,7 +15,7 @@ use crate::{
 /// touched, and nothing is lost.
 #[derive(clap::Args, Debug)]
 pub(super) struct Reset {
-    /// Give up the claim of this session only, named by its whole id
+    /// Give up only what the turn of this session was about to do; takes the whole id
     #[arg(long, value_name = "session", conflicts_with_all = ["list", "restore_archived"])]
     session: Option<String>,
     /// Even while a session is active

@@ -39,7 +39,7 @@ pub(super) struct Restore {
     /// Restore what was staged too
     #[arg(long)]
     staged: bool,
-    /// Choose among all hunks that differ, as in `git reset --patch`
+    /// Choose which hunks to restore, as in `git reset --patch`
     #[arg(short, long, conflicts_with_all = ["json", "nul", "staged", "dry_run"])]
     patch: bool,
     /// Say what would be done, and do nothing
@@ -133,7 +133,7 @@ fn print_not_offered(chosen: &ChosenHunks, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-/// Says why nothing was restored. The name that the user typed may be another checkpoint's by now, since the worktree was saved.
+/// Says why nothing was restored. The name that the user typed may select another checkpoint now, because the worktree was saved.
 fn print_nothing(chosen: &ChosenHunks, call: &mut Call) -> Result<Exit> {
     let id = call.names.id(&chosen.target());
     if chosen.is_asked() {
@@ -147,7 +147,7 @@ fn print_nothing(chosen: &ChosenHunks, call: &mut Call) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns `error`, if the hunks that were chosen cannot be restored, with what to type next: `id` is the checkpoint's.
+/// Returns `error`, with a hint at what to type next if the chosen hunks cannot be restored; `id` is that of the checkpoint.
 fn with_patch_hint(error: Error, id: &str) -> Error {
     let is_ours = matches!(error.kind(), Kind::Race | Kind::Refused) && error.hint().is_none();
     if !is_ours {

@@ -195,6 +195,9 @@ fn print(saved: &Saved, has_message: bool, is_marked: bool, call: &mut Call) -> 
     warn_of_inside(saved, call);
     warn_of_filters(&saved.unfiltered, call);
     print_submodules(saved, &BString::default(), call)?;
+    if let Some(line) = phrase::taken_up(&saved.taken_up) {
+        call.out.note(&line)?;
+    }
     match &saved.id {
         Some(id) if saved.created => {
             let id = call.out.paint(phrase::ID, &call.names.id(id));

@@ -11,14 +11,15 @@ use crate::{error::Result, ops::undo};
 
 /// Take the last operation back
 ///
-/// The last of restore, reset, verify, prune, session adopt and session forget that is not undone yet; a second undo goes
-/// further back. What save and agents' hooks did is left alone. The paths that a restore wrote or deleted become what they were
-/// before it; one that was edited since is kept and listed, unless --all is given. If a ref has moved since, nothing is done.
+/// The last of restore, reset, verify, prune, session adopt and session forget that is not undone yet; a second undo goes further
+/// back. What save and agents' hooks did is left alone. The paths that a restore wrote or deleted become what they were before
+/// it; one that was edited since is kept and listed, unless --all is given. For other operations, nothing is done if a ref has
+/// moved since.
 #[derive(clap::Args, Debug)]
 pub(super) struct Undo {
     #[command(flatten)]
     how: How,
-    /// List the operations that undo and redo come to
+    /// List the operations that undo and redo can take back
     #[arg(long, conflicts_with_all = ["all", "dry_run"])]
     list: bool,
     #[command(flatten)]

@@ -14,7 +14,7 @@ use crate::{
 /// How to take an operation back.
 #[derive(clap::Args, Debug)]
 pub(super) struct How {
-    /// Also paths that were edited since
+    /// Also restore paths that were edited since
     #[arg(long)]
     all: bool,
     /// Say what would be done, and do nothing
@@ -28,7 +28,7 @@ impl How {
     }
 }
 
-/// Prints what was taken back; `verb` is what that is called.
+/// Prints what was taken back; `verb` is the word for it.
 pub(super) fn print(undone: &Undone, format: &Format, verb: &str, call: &mut Call) -> Result<Exit> {
     if let Some(restored) = &undone.restored {
         return format.print(restored, undone, verb, call);

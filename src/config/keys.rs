@@ -128,7 +128,7 @@ fn all_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Key {
-    /// Returns the values that it can have, if there are only some; else nothing.
+    /// Returns the values that the setting accepts if they can be listed; else nothing.
     pub(crate) fn choices(&self) -> &'static [&'static str] {
         match self.kind {
             Bool => &["true", "false"],

@@ -89,7 +89,7 @@ pub struct Archive {
     pub max_size: Option<u64>,
 }
 
-/// How much the operation log keeps at least.
+/// When a part of the operation log is full. The log has two parts.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! Ids as people read them: as few digits as `core.abbrev` wants, and as many as it takes to tell objects apart.
+//! Abbreviates ids for people: to as many digits as `core.abbrev` says, or more if another object begins with the same digits.
 
 use std::cell::OnceCell;
 
@@ -7,7 +7,7 @@ use gix::{ObjectId, odb::store::prefix::disambiguate::Candidate};
 
 use super::Repo;
 
-/// Git's least length, and its least length where none is set.
+/// The shortest length that git accepts, and the shortest that it chooses if none is set.
 const LEAST: usize = 4;
 const LEAST_BY_ITSELF: usize = 7;
 
@@ -28,14 +28,14 @@ impl Repo {
         }
     }
 
-    /// Returns `id` as people read it.
+    /// Returns `id`, abbreviated for people.
     pub(crate) fn short_id(&self, id: &ObjectId) -> String {
         self.abbreviation().of(id)
     }
 }
 
 impl Abbreviation {
-    /// Returns `id` in as many digits as git would take; one that no object here has, in as many as are usual here.
+    /// Returns `id` with as many digits as git would print. If no object here has this id, returns the usual number of digits.
     pub(crate) fn of(&self, id: &ObjectId) -> String {
         let digits = self.digits(id.kind());
         let found = Candidate::new(*id, digits).ok().and_then(|id| self.objects.disambiguate_prefix(id).ok().flatten());
@@ -51,9 +51,10 @@ impl Abbreviation {
     }
 }
 
-/// Returns the length for the value `setting` of `core.abbrev` (git-config(1)), with as many objects in packs as `packed` says.
+/// Returns the length for the value `setting` of `core.abbrev` (git-config(1)), in a repository with `packed` objects in packs.
 ///
-/// Git fails if a number is out of range or none; here, the nearest, or none, is in its place.
+/// Git fails if the value is no number or out of range. This ignores a value that is no number, and takes the nearest valid
+/// length.
 fn digits(setting: Option<&[u8]>, packed: impl Fn() -> u64, full: usize) -> usize {
     let by_itself = || {
         // As many as make it unlikely that two of the objects share them: git's `repo_find_unique_abbrev_r`.

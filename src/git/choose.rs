@@ -16,17 +16,18 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::Repo;
 use crate::error::{Context as _, Error, Kind, Result};
 
-/// How often the wait for git looks whether git is to end.
+/// How often the wait for git checks whether to end it.
 const TICK: Duration = Duration::from_millis(50);
 
 impl Repo {
     /// Shows the hunks that lead from the tree `from` to the tree `to`, and returns `from` with those that the user chooses.
     ///
-    /// Git asks as in `git reset --patch`, for an index of its own; what the user has staged stays as it is. Git's exit code says
-    /// whether it was interrupted: it, or the user's editor, may go on after Ctrl-C. Once `ends` is raised, git is ended.
+    /// Git asks as in `git reset --patch`, for an index of its own; what the user has staged stays as it is. After Ctrl-C, git or
+    /// the user's editor may go on, so only git's exit code shows whether the command was interrupted. Once `ends` is raised,
+    /// this ends git.
     ///
     /// # Errors
-    /// If git cannot be run, or does not end well, as after Ctrl-C.
+    /// If git cannot be run or fails, for example after Ctrl-C.
     pub(crate) fn choose_hunks(&self, from: ObjectId, to: ObjectId, ends: &AtomicBool) -> Result<ObjectId> {
         let what = || "cannot let git ask for hunks".to_owned();
         let directory = tempfile::tempdir().context(Kind::Internal, what)?;
@@ -59,7 +60,7 @@ impl Repo {
         ObjectId::from_hex(tree.trim_ascii()).context(Kind::Internal, what)
     }
 
-    /// Returns the paths between whose contents in the trees `from` and `to` git shows no hunks, as they are binary.
+    /// Returns the paths that differ between the trees `from` and `to`, but of which git shows no hunks because they are binary.
     pub(crate) fn binary_paths(&self, from: ObjectId, to: ObjectId) -> Result<BTreeSet<BString>> {
         let (from, to) = (from.to_string(), to.to_string());
         let arguments = ["diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", &from, &to, "--"];
@@ -68,7 +69,7 @@ impl Repo {
     }
 }
 
-/// Runs `command` and returns how it ends; once `ends` is raised, it is asked to end.
+/// Runs `command` and returns its exit status; once `ends` is raised, asks it to end.
 fn status_of(command: &mut Command, ends: &AtomicBool) -> io::Result<ExitStatus> {
     let mut child = command.spawn()?;
     let mut is_asked = false;

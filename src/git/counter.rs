@@ -1,4 +1,4 @@
-//! How far the current operation is, in files: long loops count, and a person may see it.
+//! Counts the files that the current operation has done, so that a terminal can show how far it is.
 
 use std::sync::{
     Mutex,

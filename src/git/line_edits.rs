@@ -50,8 +50,8 @@ impl Repo {
         Shown { algorithm: self.diff_algorithm(), has_indent_heuristic: self.has_indent_heuristic() }
     }
 
-    /// Returns false if `diff.indentHeuristic` turns off that hunks are moved to where the text is indented least: `git diff` and
-    /// `git blame` then name other ones of equal lines as new.
+    /// Returns false if `diff.indentHeuristic` is off: then `git diff` and `git blame` do not slide hunks to the least indented
+    /// position, and so may show another one of several equal lines as new.
     pub(super) fn has_indent_heuristic(&self) -> bool {
         self.config_bool("diff.indentHeuristic").unwrap_or(true)
     }

@@ -1,11 +1,11 @@
-//! The operation log: a chain of commits, each of which tells which refs of ours one command has moved.
+//! Writes the operation log: a chain of commits, each of which records which of our refs one command has moved.
 //!
-//! [`Repo::update_refs`](super::Repo::update_refs) moves the ref of the log in the same transaction as the refs that the entry
-//! tells of. Several transactions of one command are one entry: the later ones replace it. The parents of an entry are the
+//! [`Repo::update_refs`](super::Repo::update_refs) moves the ref of the log in the same transaction as the refs whose moves the
+//! entry records. If a command needs several transactions, the later ones replace its entry. The parents of an entry are the
 //! entry before it and all commits that refs pointed to before the operation, so that git keeps what an undo needs.
 //!
-//! When a part of the log is full, it becomes the older part in the place of the one before, and a new part begins. So git can
-//! collect what only old entries hold, and no entry is ever written anew.
+//! When a part of the log is full, it becomes the older part and replaces the previous one, and a new part begins. So git can
+//! collect what only old entries hold, without a rewrite of the newer ones.
 
 use gix::ObjectId;
 
@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// How often a transaction is tried again because another process has added an entry meanwhile.
+/// How often a transaction is tried if other processes add entries meanwhile.
 const ATTEMPTS: u32 = 10;
 
 /// What a transaction changes in the log.
@@ -38,7 +38,7 @@ pub(super) struct LogChange<'r> {
     written: Option<Written<'r>>,
 }
 
-/// Ends what [`Repo::on_the_way`] has begun.
+/// Ends the operation that [`Repo::on_the_way`] has begun when it is dropped.
 pub(crate) struct OnTheWay<'r>(&'r Repo);
 
 impl Drop for OnTheWay<'_> {
@@ -53,14 +53,14 @@ impl Repo {
         self.recorder.0.borrow_mut().limits = limits;
     }
 
-    /// Lets all that this process does from now on be one operation: the `command`, of the given kind.
+    /// Records all that this process does from now on as one operation: the command line `command`, of the given kind.
     pub(crate) fn describe_operation(&self, command: String, kind: String) {
         let mut state = self.recorder.0.borrow_mut();
         state.running = vec![Running { command, kind, ..Running::default() }];
         state.is_described = true;
     }
 
-    /// Begins another operation, unless all that this process does is one.
+    /// Begins another operation, unless [`describe_operation`](Self::describe_operation) has made all that this process does one.
     pub(crate) fn next_operation(&self) {
         let mut state = self.recorder.0.borrow_mut();
         if !state.is_described {
@@ -68,7 +68,7 @@ impl Repo {
         }
     }
 
-    /// Lets what is done until the result is dropped be an operation of its own, of the given kind.
+    /// Records what is done until the result is dropped as an operation of its own, of the given kind.
     pub(crate) fn on_the_way(&self, kind: &str) -> OnTheWay<'_> {
         self.edit_operation(|_| ());
         let mut state = self.recorder.0.borrow_mut();
@@ -77,7 +77,7 @@ impl Repo {
         OnTheWay(self)
     }
 
-    /// Notes what the operation under way has to do with an earlier one.
+    /// Notes how the operation under way relates to an earlier one.
     pub(crate) fn note_role(&self, role: Role) {
         self.edit_operation(|running| running.role = role);
     }
@@ -105,11 +105,6 @@ impl Repo {
         self.edit_operation(|running| running.files = files);
     }
 
-    /// Lets the rest of the command under way leave no entry.
-    pub(crate) fn stop_recording(&self) {
-        self.recorder.0.borrow_mut().is_off = true;
-    }
-
     /// Names the operation that a program does through the library.
     pub(crate) fn name_operation(&self, kind: &str) {
         let mut state = self.recorder.0.borrow_mut();
@@ -130,16 +125,33 @@ impl Repo {
     }
 
     /// Carries out `updates` and, in the same transaction, what records them in the log.
+    ///
+    /// If the log cannot be written, an operation that could be undone fails. All others go on without an entry: without a save,
+    /// the user's work would be in no checkpoint.
     pub(super) fn update_and_record(&self, updates: &[RefUpdate]) -> Result<()> {
+        let Err(error) = self.update_with_log(updates) else { return Ok(()) };
+        let is_needed =
+            self.recorder.0.borrow().running.last().is_none_or(|running| operation::is_undoable(&running.kind));
+        if is_needed || updates.is_empty() {
+            return Err(error);
+        }
+        // If another process has moved one of these refs, this fails, too.
+        self.move_refs(updates)?;
+        tracing::warn!(%error, "the operation log cannot be written; 'git checkpoint doctor' shows why");
+        Ok(())
+    }
+
+    fn update_with_log(&self, updates: &[RefUpdate]) -> Result<()> {
         for attempt in 1.. {
             let Some(change) = self.log_change(updates)? else { return self.move_refs(updates) };
-            // A process that is killed may leave only the first of them. An entry of moves that were not made is harmless.
+            // The log comes first: if the process is killed between two of them, an entry of moves that were not made is
+            // harmless.
             let all: Vec<RefUpdate> = change.updates.iter().chain(updates).cloned().collect();
             match self.move_refs(&all) {
                 Ok(()) => {
                     self.edit_operation(|running| running.written = change.entry);
                     if let Some(Err(error)) = change.written.map(Written::check_and_release) {
-                        // The refs have moved, and lead to what they should.
+                        // The refs have moved, and their own objects are not affected.
                         tracing::warn!(%error, "the entry of the operation log is lost");
                     }
                     return Ok(());
@@ -156,11 +168,8 @@ impl Repo {
         unreachable!("the last attempt returns")
     }
 
-    /// Returns what records `updates`; none if they change nothing that the log tells of.
+    /// Returns the change of the log that records `updates`; none if there is nothing to record.
     fn log_change(&self, updates: &[RefUpdate]) -> Result<Option<LogChange<'_>>> {
-        if self.recorder.0.borrow().is_off {
-            return Ok(None);
-        }
         let is_recorded = |update: &&RefUpdate| update.old != update.new && refname::is_recorded(&update.name);
         let moved = |update: &RefUpdate| Move { name: update.name.clone(), old: update.old, new: update.new };
         let moves: Vec<Move> = updates.iter().filter(is_recorded).map(moved).collect();
@@ -251,9 +260,9 @@ impl Repo {
         files: Option<&FilesChanged>,
         objects: &mut NewObjects<'_>,
     ) -> Result<ObjectId> {
-        // What cannot be read must not be held: git would find the log broken.
+        // A repair moves refs away from objects that cannot be read. If the entry held these, git would report the log as broken.
         let is_held = operation.kind != operation::REPAIR;
-        // The logs of records only grow: they hold what they held before.
+        // The logs of records only grow, so they still hold their earlier commits.
         let moves = operation.moves.iter().filter(|moved| is_held && !refname::is_log(&moved.name));
         let of_moves = moves.filter_map(|moved| moved.old);
         let of_files = files.into_iter().flat_map(|files| files.held.iter().copied());

@@ -37,7 +37,7 @@ impl Repo {
         Ok(Operations { repo: self, next, older: Some(refname::older_operations_ref(worktree)) })
     }
 
-    /// Returns the entry `id` of an operation log; none if the commit is none.
+    /// Returns the entry `id` of an operation log; none if the commit is no entry.
     pub(crate) fn operation(&self, id: ObjectId) -> Result<Option<Recorded>> {
         self.with_commit(id, |commit| {
             let operation = Operation::parse(commit.message)?;
@@ -58,7 +58,7 @@ impl Repo {
 }
 
 impl Repo {
-    /// Returns the refs below our prefix without the operation logs, which lead to what other refs have left.
+    /// Returns the refs below our prefix, except the operation logs, which hold what other refs pointed to before.
     pub(crate) fn refs_of_checkpoints(&self) -> Result<Vec<(String, ObjectId)>> {
         let mut refs = self.refs_below(refname::PREFIX)?;
         refs.retain(|(name, _)| refname::is_recorded(name));

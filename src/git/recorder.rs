@@ -1,4 +1,4 @@
-//! What the operation log will tell of the operation under way.
+//! What the operation log will record about the operation under way.
 
 use std::cell::RefCell;
 
@@ -34,19 +34,17 @@ impl Recorder {
         };
         let running = command.map(of).into_iter().collect();
         let (named, is_described) = (state.named.clone(), state.is_described);
-        Self(RefCell::new(State { limits: state.limits, running, named, is_off: false, is_described }))
+        Self(RefCell::new(State { limits: state.limits, running, named, is_described }))
     }
 }
 
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) limits: PartLimits,
-    /// The command, and what it does on the way; the last is what is being done now.
+    /// The command and the operations within it; the last one is under way.
     pub(super) running: Vec<Running>,
-    /// What a program that uses the library does.
+    /// The kind of operation that a program does through the library.
     pub(super) named: String,
-    /// True if nothing is recorded.
-    pub(super) is_off: bool,
     /// True if all is done by one command line.
     pub(super) is_described: bool,
 }

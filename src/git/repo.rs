@@ -52,7 +52,7 @@ pub struct Repo {
     pub(super) skipped_refs: SkippedRefs,
     /// What HEAD was when the current operation first read it.
     pub(super) seen_head: std::cell::RefCell<Weak<SeenHead>>,
-    /// What the operation log will tell of the current operation.
+    /// What the operation log will record about the current operation.
     pub(super) recorder: Recorder,
     /// Interrupts the current operation.
     pub(super) interrupt: Interrupt,

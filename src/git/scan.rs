@@ -289,7 +289,7 @@ impl Queue<'_> {
         for child in children.iter().filter(|child| !child.is_seen) {
             found.remove(cache, child);
         }
-        // What is below a directory that is there is counted there.
+        // Files below an existing directory are counted when that directory is read.
         let counted = children.iter().filter(|child| !(child.is_directory && child.is_seen));
         self.counter.add(counted.map(|child| child.range.len()).sum());
     }

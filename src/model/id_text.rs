@@ -3,7 +3,7 @@
 use gix::ObjectId;
 use serde::{Serialize as _, Serializer};
 
-/// How many digits of an id stand in text that is stored, as in subjects: it may not depend on a setting of the day.
+/// How many digits of an id stored text has, for example a subject. It must not depend on a setting, which may change.
 const STORED: usize = 10;
 
 /// Returns `id` abbreviated for text that is stored.

@@ -5,11 +5,16 @@ use gix::ObjectId;
 
 use super::trailer;
 
-/// The kinds of operations that a person asks for by name, and that `undo` without an argument takes back.
+/// The kinds of operations that a person asks for by name, and that can be undone or redone.
 ///
 /// All other operations only save, or follow what git or an agent did: `save`, hooks, the events of sessions.
 const UNDOABLE: [&str; 10] =
     ["restore", "undo", "redo", "op undo", "reset", "verify", "prune", "drop", "session adopt", "session forget"];
+
+/// Returns true if `undo` without an argument takes operations of this `kind` back.
+pub(crate) fn is_undoable(kind: &str) -> bool {
+    UNDOABLE.contains(&kind)
+}
 
 /// The kind of operations that bring the checkpoints up to date with HEAD.
 pub(crate) const FOLLOW: &str = "follow";
@@ -36,7 +41,7 @@ impl Move {
     }
 }
 
-/// What an operation has to do with an earlier one.
+/// How an operation relates to an earlier one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Nothing.
@@ -55,11 +60,11 @@ pub(crate) enum Role {
 pub(crate) struct Operation {
     /// The command line, without secrets and texts.
     pub(crate) command: String,
-    /// The command's name, or what was done on the way.
+    /// The command's name, or what it did before its own task.
     pub(crate) kind: String,
     /// The session that it is about.
     pub(crate) session: Option<String>,
-    /// What it has to do with an earlier operation.
+    /// How it relates to an earlier operation.
     pub(crate) role: Role,
     /// The refs that it moved, each once, in their order.
     pub(crate) moves: Vec<Move>,
@@ -91,9 +96,9 @@ const LOST: &str = "Operation-Lost";
 const NOTHING: &str = "-";
 
 impl Operation {
-    /// Returns true if `undo` without an argument takes operations of this kind back.
+    /// Returns true if operations of this kind can be taken back.
     pub(crate) fn is_undoable(&self) -> bool {
-        UNDOABLE.contains(&self.kind.as_str())
+        is_undoable(&self.kind)
     }
 
     /// Returns true if the operation has changed nothing, and takes no other one back.
@@ -161,7 +166,7 @@ impl Operation {
                     let (old, new) = (end(words.next()?)?, end(words.next()?)?);
                     operation.moves.push(Move { name: words.next()?.to_owned(), old, new });
                 }
-                // A later version may say more.
+                // A later version may add trailers.
                 _ => {}
             }
         }

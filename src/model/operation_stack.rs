@@ -20,10 +20,10 @@ pub(crate) struct Stack {
     pub(crate) undone: HashMap<ObjectId, ObjectId>,
 }
 
-/// Returns the stack after all operations of `log`, which are in the order of time.
+/// Returns the stack after all operations of `log`, the oldest first.
 ///
 /// An undo moves the operation that it takes back to the other stack, and a redo moves it back. A new operation of a person
-/// clears what could be redone. What only saves, and what git and agents do, changes nothing.
+/// clears what could be redone. Operations that only save, or that git and agents cause, change nothing.
 pub(crate) fn stack<'o>(log: impl IntoIterator<Item = (ObjectId, &'o Operation)>) -> Stack {
     let mut stack = Stack::default();
     let remove = |list: &mut Vec<ObjectId>, id: ObjectId| list.retain(|known| *known != id);
@@ -108,7 +108,7 @@ pub(crate) fn reversal(
             reversal.moves.push(moved.reversed());
         }
     }
-    // A ref that begins to hold something comes before the one that ends to hold it.
+    // Deletions come last, so that at any time some ref holds the objects.
     reversal.moves.sort_by_key(|moved| moved.new.is_none());
     reversal
 }

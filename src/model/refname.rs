@@ -17,7 +17,7 @@ pub const VERIFIED: &str = "refs/checkpoints/verified/";
 pub const TAGS: &str = "refs/checkpoints/tags/";
 /// The namespace of refs that were fetched from remotes.
 pub const FETCHED: &str = "refs/checkpoints-remote/";
-/// The namespace of the operation logs. They are of this repository alone: no other clone can undo what they tell of.
+/// The namespace of the operation logs. They are of this repository alone: no other clone can undo what they record.
 pub const OPERATIONS: &str = "refs/checkpoints/operations/";
 /// The log of records.
 pub const HISTORY: &str = "refs/checkpoints/history";

@@ -88,7 +88,7 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
             let amended = head.filter(|_| ancestors::is_amending().unwrap_or(is_amend));
             let ids = promise(context, head, amended, source, promised, &mut note)?;
             drop_copied_trailers(context, message_file, head, amended, &ids)?;
-            is_new = amended.is_none() && ids.is_empty() && note.is_plain();
+            is_new = amended.is_none() && ids.is_empty() && note.is_plain() && note.doubtful.is_empty();
             ids
         }
     };
@@ -221,8 +221,9 @@ fn promise(
         note.squashed = squashed.iter().map(ToString::to_string).collect();
         if squashed.is_empty() {
             let again = recorded::records_again(context, head)?;
-            note.reused = again.iter().map(ToString::to_string).collect();
-            others.extend(again);
+            note.reused = again.certain.iter().map(ToString::to_string).collect();
+            note.doubtful = again.perhaps.iter().map(ToString::to_string).collect();
+            others.extend(again.certain);
         }
     }
     if condense::holds_work(context, Base::of_head(head), &others)? {

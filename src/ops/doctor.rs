@@ -77,6 +77,7 @@ pub fn in_the_way(context: &Context) -> Option<Diagnosis> {
 pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     let repo = &context.repo;
     let mut diagnosis = Diagnosis { version: 1, ..Diagnosis::default() };
+    diagnosis.problems.extend(checks::operation_log(repo));
     diagnosis.problems.extend(checks::unwritable(repo));
     diagnosis.problems.extend(chains::chains(context, options.fix)?);
     diagnosis.problems.extend(objects::head(context, options.fix)?);

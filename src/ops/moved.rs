@@ -67,7 +67,8 @@ pub(crate) struct OpenCall {
 pub(crate) enum Evidence {
     /// Any commit, stash entry or shadow that has a file as it is now, and git's own files.
     Any,
-    /// Only a stash entry that has a file as it is now, or that was popped meanwhile. A session may do again what a commit has.
+    /// Only a stash entry that has a file as it is now, or that was popped meanwhile. A session may make a change again that a
+    /// commit has.
     Stash,
 }
 
@@ -84,7 +85,7 @@ pub(crate) fn any_call(worktree: &Worktree<'_>) -> Option<OpenCall> {
     worktree.turns().entries.iter().find_map(|entry| call_of(worktree, &entry.id))
 }
 
-/// Returns the turn of `session` as one call: a tool call that it did not report may have run git, or a person.
+/// Returns the turn of `session` as one call: a person, or a tool call that the session did not report, may have run git.
 pub(crate) fn turn_as_call(worktree: &Worktree<'_>, session: &str, evidence: Evidence) -> Option<OpenCall> {
     let started = worktree.turns().turn_of(session)?.started;
     Some(OpenCall { session: session.to_owned(), call: Call { started, ..Call::default() }, evidence })

@@ -251,7 +251,7 @@ fn emit_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
 /// Returns the entry of `commit.toml` that a hook wrote for the commit of `moved`. If there is none, returns a new entry. Unless
 /// the commit is a merge, the new entry lists the records whose work the commit repeats.
 ///
-/// Also returns the records of which the commit has too little to be sure.
+/// Also returns the records of whose work the commit has too little to be sure.
 fn note_of(
     worktree: &Worktree<'_>,
     made: &Made,
@@ -271,7 +271,7 @@ fn note_of(
     let prepared = prepared.commits.iter().find(is_named).or_else(on_head);
     let mut note =
         prepared.cloned().unwrap_or_else(|| CommitNote { head: moved.from.to_string(), ..CommitNote::default() });
-    let mut perhaps = Vec::new();
+    let mut perhaps: Vec<RecordId> = note.doubtful.iter().filter_map(|id| RecordId::parse(id)).collect();
     // A hook that has found work does not leave any doubt.
     if note.is_plain() && repo.parents_of(made.commit)?.len() < 2 {
         let again = recorded::records_again_in(worktree, made.base.commit_id(), made.commit);
@@ -279,7 +279,7 @@ fn note_of(
             if prepared.is_none() {
                 note.reused = again.certain.iter().map(ToString::to_string).collect();
             }
-            perhaps = again.perhaps;
+            perhaps.extend(again.perhaps);
         });
         emit_if_damaged(worktree, noted)?;
     }

@@ -31,10 +31,11 @@ pub(crate) struct Share {
     is_exact: bool,
 }
 
-/// How much of a work has to be in a file.
+/// How much of the work has to be in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Least {
-    /// One line, however common: enough for a doubt, if git says that the work may be there.
+    /// One line, however common: enough if git names the commit that the work comes from. If git only says that the work may be
+    /// there, it makes the author doubtful.
     Line,
     /// As [`Share::is_any`].
     Any,
@@ -43,7 +44,7 @@ pub(crate) enum Least {
 }
 
 impl Share {
-    /// Returns true if the file contains so much of the work.
+    /// Returns true if the file contains at least `least` of the work.
     pub(crate) fn is(self, least: Least) -> bool {
         match least {
             Least::Line => self.is_exact || self.held > 0,

@@ -38,15 +38,16 @@ pub struct Undone {
     pub command: Option<String>,
     /// The refs that were moved back, if it had changed no files.
     pub moved: Vec<ListedMove>,
-    /// True if all this was only looked at.
+    /// True for a dry run, which changes nothing.
     #[serde(skip_serializing_if = "Option::is_none", rename = "dry_run")]
     pub only_looked: Option<bool>,
 }
 
-/// Takes the last operation of a person back, in this worktree. Another undo goes further back.
+/// Takes back the last operation of a person in this worktree. Another undo goes further back.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused), with all that has moved since, if a ref is not where the operation left it.
+/// [`Kind::Refused`](crate::error::Kind::Refused), with all that has moved since, if the operation changed no files and a ref is
+/// not where it left it.
 pub fn undo_last(context: &Context, options: &UndoOptions) -> Result<Undone> {
     context.repo.name_operation("undo");
     context.emit_failure("undo", take_back(context, options, &Which::Last))
@@ -61,7 +62,7 @@ pub fn redo(context: &Context, options: &UndoOptions) -> Result<Undone> {
     context.emit_failure("redo", take_back(context, options, &Which::LastUndo))
 }
 
-/// Takes the operation that `name` names back.
+/// Takes back the operation that `name` names.
 ///
 /// # Errors
 /// As [`undo_last`].
@@ -70,8 +71,8 @@ pub fn undo_named(context: &Context, options: &UndoOptions, name: &str) -> Resul
     context.emit_failure("op undo", take_back(context, options, &Which::Named(name.to_owned())))
 }
 
-/// Carries `reversal` out if the lock is held, and lets the next checkpoint of a person become verified if the operation found that
-/// so. Returns the moves.
+/// Carries out `reversal` if `worktree` is given, which holds the lock, and sets again whether the next checkpoint of a person
+/// becomes verified, as `marker` says. Returns the moves.
 fn move_back(
     context: &Context,
     reversal: Reversal,
@@ -105,13 +106,13 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
         return Ok(Undone { version: None, restored, operation, command, moved: Vec::new(), only_looked: None });
     }
     let worktree = if options.dry_run { None } else { Some(lock_and_follow(context)?) };
-    // Another command may have gone before.
+    // Another command may have run before this one got the lock.
     let (picked, log) = (pick(context, which)?, Log::read(context)?);
     let Some(entry) = picked.entry.filter(|entry| Some(entry.id) == operation) else {
         return Err(Error::race("another operation was recorded meanwhile"));
     };
     let reversal = plan(&context.repo, &entry.operation)?;
-    refuse(&log, &reversal, "it")?;
+    refuse(&log, &reversal)?;
     if worktree.is_some() {
         context.repo.note_role(picked.role);
     }
@@ -128,7 +129,7 @@ fn plan(repo: &Repo, operation: &Operation) -> Result<Reversal> {
 }
 
 /// Returns an error that names all obstacles, if there are some.
-fn refuse(log: &Log, reversal: &Reversal, what: &str) -> Result<()> {
+fn refuse(log: &Log, reversal: &Reversal) -> Result<()> {
     const MOST_NAMED: usize = 5;
     if reversal.obstacles.is_empty() {
         return Ok(());
@@ -153,7 +154,7 @@ fn refuse(log: &Log, reversal: &Reversal, what: &str) -> Result<()> {
     let mut causes = causes.into_iter();
     let first = causes.next().unwrap_or_default();
     let rest = causes.fold(String::new(), |text, cause| format!("{text}\n{cause}"));
-    Err(Error::refused(format!("cannot take {what} back: {first}{rest}")).with_hint(
+    Err(Error::refused(format!("cannot take it back: {first}{rest}")).with_hint(
         "'git checkpoint op log' shows the operations; 'git checkpoint op undo <op>' takes a later one back first",
     ))
 }

@@ -38,6 +38,9 @@ pub(crate) struct CommitNote {
     /// Existing records whose work it commits again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reused: Vec<String>,
+    /// Existing records of which it may have a few lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub doubtful: Vec<String>,
     /// Commits that are squashed into it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub squashed: Vec<String>,
@@ -59,9 +62,10 @@ impl CommitNote {
         self.reserved.as_deref().and_then(RecordId::parse)
     }
 
-    /// Returns true if it holds nothing but `head`.
+    /// Returns true if it holds no work: nothing but `head`, and records of which the commit may have a few lines.
     pub(crate) fn is_plain(&self) -> bool {
-        *self == Self { head: self.head.clone(), ..Self::default() }
+        let Self { head, doubtful, .. } = self.clone();
+        *self == Self { head, doubtful, ..Self::default() }
     }
 }
 

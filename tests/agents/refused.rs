@@ -40,7 +40,7 @@ impl Agent {
     /// An agent that has reported nothing yet.
     fn silent(world: &World) -> Self {
         world.git(&["config", "checkpoint.agents.preToolScan", "0"]);
-        // A shell with a name of its own: our program takes no process that is called `sh` for an agent.
+        // A shell with a name of its own: our program never takes a process called `sh` for an agent.
         world.sh("ln -s \"$(command -v sh)\" ../agent");
         let mut command = world.command(world.root().join("agent").to_str().expect("in UTF-8"));
         let child =

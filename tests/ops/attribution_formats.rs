@@ -189,7 +189,7 @@ fn records_of_others_do_no_harm() {
     assert_eq!(found["summary"]["total_committed"], 5);
 }
 
-/// In a clone, git has fetched the commit whose message names a record, and not the record.
+/// A clone has the commit whose message names a record, but not the record.
 #[test]
 fn records_that_are_not_here_leave_the_authors_unknown() {
     let work = world();
@@ -224,7 +224,7 @@ fn records_that_are_not_here_leave_the_authors_unknown() {
         Some(0),
         "from before the first record"
     );
-    // Somebody has dropped the trailer; the commit before it still tells that git-checkpoint was in use.
+    // The trailer was dropped; the commit before it still shows that git-checkpoint was in use.
     run("sh", &["-c", "seq 9 >by-whom && git add by-whom && git commit -qm 'no trailer'"]);
     let without = checkpoint(&["attribution", "--check"]);
     assert_eq!(without.status.code(), Some(1), "{}", described(&without));

@@ -43,8 +43,8 @@ pub(super) fn shadow(world: &World) -> String {
     refs(world, "shadow").pop().expect("there is one")
 }
 
-/// How an object is lost. What is found then is decided in one place, whatever the object is for: the table of `git::loose` has all
-/// of these for each kind of object, and the cases below have each once or twice.
+/// How an object is lost. One place decides what is found then, for all kinds of objects: the table of `git::loose` has all of
+/// these for each kind of object, and the cases below have each once or twice.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Loss {
     Gone,

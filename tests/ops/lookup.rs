@@ -198,7 +198,7 @@ fn a_prefix_finds_only_checkpoints_of_any_worktree_and_the_archive() {
     let shared = (0..600).find(|at| is_shared(at, 4)).expect("600 ids share four digits somewhere");
     let error = git_checkpoint::resolve(&context, &hex[shared][..4]).expect_err("ambiguous");
     assert_eq!(error.message(), format!("'{}' is ambiguous: 2 checkpoints match", &hex[shared][..4]));
-    // Opened without the settings of the test's user, the repository has the least digits of git.
+    // Opened without the settings of the test's user, the repository abbreviates ids to git's shortest length.
     assert!(error.hint().is_some_and(|hint| hint.contains(&format!("\n  {} save", &hex[shared][..7]))), "{error:?}");
 
     let unique = (0..600).find(|at| !is_shared(at, 4)).expect("most are unique");
@@ -253,7 +253,8 @@ fn a_session_is_shown_by_what_is_known_of_it(#[case] name: &str) {
     assert_eq!(explained["session"], "nightly-build");
 }
 
-/// What changes a session takes its whole id: a script that runs twice must not take another session, whose id begins so.
+/// Commands that change a session take its whole id: a script that runs twice must not find another session, whose id begins like
+/// it.
 #[test]
 fn what_changes_a_session_takes_its_whole_id() {
     let world = with_sessions();

@@ -150,7 +150,7 @@ fn a_save_is_not_taken_back_by_name() {
     assert_eq!(refs(&world), before);
 }
 
-/// An edit since the restore was saved, so that the undo has nothing to do: the next one is still that of this restore.
+/// An edit since the restore was saved, so the undo restores nothing. The next undo is still that of this restore.
 #[test]
 fn an_undo_that_keeps_every_path_leaves_the_restore_to_be_undone() {
     let world = World::with_commit();
@@ -219,6 +219,26 @@ fn a_log_that_cannot_be_written_stops_the_command_before_anything_is_moved() {
     world.done(&["reset"]);
 }
 
+/// Saves of people and agents go on where the log cannot be written, in each of these ways, and `doctor` names it.
+#[rstest::rstest]
+#[case::directory("rm main; mkdir main; cp ../../heads/main main/x", "a directory is in the place of its file")]
+#[case::symbolic("echo 'ref: refs/heads/main' >main", "it is a symbolic ref")]
+#[case::file_for_all("cd ..; rm -r operations; echo junk >operations", "operations")]
+fn a_log_that_cannot_be_written_stops_no_save(#[case] damage: &str, #[case] named: &str) {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.sh(&format!("cd .git/refs/checkpoints/operations; {damage}"));
+    save(&world, "two\n");
+    world.done(&["session", "start", "s1", "--agent", "claude-code"]);
+    world.done(&["session", "prompt", "s1", "-m", "ask"]);
+    world.write("f", "three\n");
+    world.done(&["session", "stop", "s1"]);
+    assert_eq!(world.done(&["list", "--json"]).matches("\"id\"").count(), 3);
+    let doctor = world.checkpoint(&["doctor"]);
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(said.contains(named), "{said}");
+}
+
 #[test]
 fn old_entries_leave_the_log_with_their_objects() {
     let world = World::with_commit();
@@ -270,21 +290,6 @@ fn another_worktree_has_a_log_of_its_own() {
     assert!(!logs().contains("/side"), "it goes with its worktree");
 }
 
-#[test]
-fn forgotten_operations_hold_nothing() {
-    let world = World::with_commit();
-    save(&world, "a secret\n");
-    world.done(&["reset"]);
-    world.done(&["prune", "--keep", "0"]);
-    let context = git_checkpoint::Context::open(&world.repo()).expect("a repository");
-    assert_eq!(git_checkpoint::testing::ops::operations::forget_all(&context).expect("forgotten"), 1);
-    git_checkpoint::testing::ops::verify::reset(&context).expect("no mark");
-    assert_eq!(log(&world), [] as [Value; 0], "what follows leaves no entry either");
-    world.git(&["gc", "-q", "--prune=now"]);
-    let blob = "$(echo a secret | git hash-object --stdin)";
-    assert!(!world.sh(&format!("git cat-file -e {blob} 2>/dev/null && echo there || true")).contains("there"));
-}
-
 #[rstest::rstest]
 #[case::the_latest_entry(0)]
 #[case::one_before(1)]
@@ -324,7 +329,7 @@ fn what_a_person_had_not_saved_is_unsaved_again_after_undo() {
     assert_eq!((refs(&world), text(&world, "f").as_deref()), (restored, Some("one\n")));
     world.done(&["undo"]);
     assert_eq!((refs(&world), text(&world, "f").as_deref()), (before, Some("unsaved\n")));
-    // The reset before it, too: nothing has moved since.
+    // The reset before the restore can be undone, too, because nothing has moved since.
     world.done(&["undo"]);
     assert_eq!(text(&world, "f").as_deref(), Some("unsaved\n"));
     assert_eq!(refs(&world).into_values().collect::<Vec<_>>(), [first]);

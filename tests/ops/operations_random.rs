@@ -1,5 +1,5 @@
-//! Random commands are undone one after the other back to the first state, and redone to the last: refs and files, byte for byte. A
-//! command that is killed leaves the state before it or the one after it.
+//! Random commands are undone one after the other back to the first state, and redone to the last: refs and files, byte for byte.
+//! A command that is killed leaves the state before it or the one after it.
 
 use std::{collections::BTreeMap, fs};
 
@@ -115,10 +115,10 @@ fn a_killed_command_leaves_either(#[case] line: &[&str], #[case] point: &str) {
     assert!(!died.expect("it runs").status.success());
     let shadows: Vec<String> = state(&world).0.into_values().collect();
     assert!(!shadows.is_empty(), "the chain is held at all times");
-    // What was left is either not done, or can be undone: twice at most leads to the state before the command.
+    // The killed command is either not done, or can be undone: at most two commands restore the state before it.
     let is_done = state(&world) != before;
     if line == ["undo"] {
-        // The log says that it is undone, whether its refs have moved or not; both ways can be gone.
+        // The log may say that the operation is undone before its refs have moved. Redo and undo work in both cases.
         if is_done || point == "refs:after-change" {
             world.done(&["redo"]);
         }

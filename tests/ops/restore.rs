@@ -309,7 +309,7 @@ fn undo_deletes_what_the_restore_wrote_though_it_is_ignored_again() {
 fn undo_without_a_restore_is_an_error() {
     let stage = Stage::new();
     let (kind, message) = kind_of(undo(&stage.context, &UndoOptions::default()));
-    assert_eq!((kind, message.as_str()), (Kind::User, "nothing was restored in this worktree yet"));
+    assert_eq!((kind, message.as_str()), (Kind::User, "nothing to undo in this worktree yet"));
 }
 
 #[test]

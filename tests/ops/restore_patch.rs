@@ -116,7 +116,7 @@ fn said(output: &Output) -> String {
     format!("{:?} {}", output.status.code(), String::from_utf8_lossy(&output.stderr))
 }
 
-/// A file whose line ends git would not write, of which two places and the mode have changed since the last checkpoint.
+/// A file with line endings that git would not write, of which two places and the mode have changed since the last checkpoint.
 fn exact_bytes() -> World {
     let world = World::new();
     world.sh("git init -q -b main .; git config core.autocrlf input; seq 30 | sed 's/$/\\r/' >f; git add f 2>/dev/null
@@ -193,7 +193,7 @@ fn what_git_cannot_show_is_named() {
     assert!(output.status.success(), "{}", said(&output));
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
-        "not offered  bin (binary)\nnot offered  lf (only bytes differ that git does not show, as line endings)\n\
+        "not offered  bin (binary)\nnot offered  lf (differs only in bytes that git does not show, such as line endings)\n\
          there is no hunk to choose: nothing was restored\n"
     );
     world.sh("git checkpoint restore -q --all '@{1}'");

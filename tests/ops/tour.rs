@@ -21,7 +21,7 @@ fn play_with(world: &World, typed: &str, variables: &[(&str, &std::path::Path)])
         command.args(["checkpoint", "tour"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = child.spawn().expect("git runs");
     let mut stdin = child.stdin.take().expect("piped");
-    // Of a tour that ends, the rest is not read.
+    // A tour that has ended does not read the rest.
     let _ = stdin.write_all(typed.as_bytes());
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");

@@ -150,7 +150,7 @@ impl World {
         std::thread::sleep(std::time::Duration::from_millis(30));
     }
 
-    /// Waits until the clock shows another second: dates of git have no smaller unit.
+    /// Waits until the clock shows another second, since git dates have no smaller unit.
     #[expect(clippy::unused_self, reason = "the clock is that of the world's commits")]
     pub(crate) fn next_second(&self) {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");

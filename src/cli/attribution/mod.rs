@@ -143,10 +143,10 @@ fn print_notes(notes: &[(gix::ObjectId, String)], call: &mut Call) -> Result<()>
     Ok(())
 }
 
-/// What lines of unknown authors are called.
+/// The word for lines of unknown authors.
 const UNKNOWN: &str = "unknown";
 
-/// How to get records that are elsewhere.
+/// The hint for records that are not here.
 pub(super) const FETCH: &str =
     "if a remote has them, 'git fetch <remote> refs/checkpoints/history:refs/checkpoints/history' gets them";
 
@@ -163,8 +163,8 @@ fn judge(found: &Attribution, policy: &Policy, call: &mut Call) -> Exit {
     if exceeded.is_empty() { Exit::Done } else { Exit::No }
 }
 
-/// Returns which limits are exceeded: what of, how much there is of it, and the limit. `unknown` lines are judged as such;
-/// others of unknown authors were committed before there were records.
+/// Returns the limits that are exceeded: the kind of lines, their percentage, and the limit. Of the lines of unknown authors,
+/// `unknown` count; the others were committed before git-checkpoint was in use.
 fn excess(figures: &Figures, unknown: u32, policy: &Policy) -> Vec<(&'static str, f64, u64)> {
     let found = [
         ("agent", figures.agent_percentage.unwrap_or_default(), policy.max_agent_percentage),

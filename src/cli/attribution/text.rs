@@ -104,7 +104,7 @@ fn print_title(found: &Attribution, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-/// Says which records that commits name cannot be read here; none if there are none.
+/// Returns a line about the records that commits name but that are not here or cannot be read; none if there are none.
 pub(super) fn missing(found: &Attribution) -> Option<String> {
     let what = if found.troubles.is_empty() { "not here" } else { "cannot be read" };
     match found.missing_records.as_slice() {
@@ -125,7 +125,7 @@ pub(super) fn share(figures: &Figures) -> String {
     }
 }
 
-/// Returns the agents' percentage of a file's lines without a word; `-` if there are none, and `?` if their authors are unknown.
+/// Returns the agents' percentage of a file's lines; `-` if the file has none, and `?` if their authors are unknown.
 pub(super) fn share_of_file(figures: &Figures, unit: &str) -> String {
     match figures.agent_percentage {
         _ if figures.total_committed == 0 => "-".to_owned(),

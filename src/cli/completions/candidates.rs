@@ -1,6 +1,6 @@
 //! Candidates of each kind, as the repository, the settings and the manual have them.
 //!
-//! Nothing is written, and no lock is taken. What cannot be read has no candidates.
+//! Writes nothing, and takes no lock. A source that cannot be read has no candidates.
 
 use std::{collections::HashSet, path::Path};
 
@@ -16,18 +16,18 @@ use crate::{
     },
 };
 
-/// How many candidates one source has at most: what is there, newest first, or in order of the names.
+/// The most candidates of one source: the newest, or the first by name.
 const MOST: usize = 50;
-/// The same where several sources are offered together: bash asks before it lists more than a hundred.
+/// The most candidates of each source if several are offered together: bash asks before it lists more than a hundred.
 const MOST_OF_SEVERAL: usize = 20;
-/// How many checkpoints are looked at for those that begin as typed.
+/// The most checkpoints that are searched for candidates.
 const SEARCHED: usize = 2_000;
 
 /// One candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) value: String,
-    /// What people choose it by; printable.
+    /// The description, printable.
     pub(super) about: String,
 }
 
@@ -37,7 +37,7 @@ impl Candidate {
     }
 }
 
-/// Returns the repository of the current directory, whatever is wrong with the settings.
+/// Returns the context of the repository of the current directory, even if settings are invalid.
 fn context() -> Option<Context> {
     let repo = Repo::open_from_environment(Path::new(".")).ok()?;
     let settings = config::load_lenient(&settings::sources(Some(&repo))).settings;
@@ -47,14 +47,14 @@ fn context() -> Option<Context> {
 /// Calls `each` with the checkpoints of this worktree, newest first, until it returns false.
 fn walk(context: &Context, options: &ListOptions, mut each: impl FnMut(&Entry) -> bool) {
     let mut left = SEARCHED;
-    // A chain that is broken has candidates up to where it is.
+    // A broken chain has candidates down to the gap.
     let _ = history::list(context, options, &mut |entry| {
         left -= 1;
         Ok(each(&entry) && left > 0)
     });
 }
 
-/// Returns the id of the checkpoint if it begins with `typed`: as people see it, or whole where more is typed.
+/// Returns the id of the checkpoint if it begins with `typed`: abbreviated, or whole if `typed` is longer than that.
 fn id(entry: &Entry, typed: &str, abbreviation: &Abbreviation) -> Option<String> {
     let id = entry.checkpoint.id.to_string();
     let short = id.starts_with(typed).then(|| abbreviation.of(&entry.checkpoint.id))?;
@@ -66,7 +66,7 @@ fn about(entry: &Entry, now: i64) -> String {
     format!("{}  {}", date::relative(checkpoint.seconds, now), checkpoint.subject)
 }
 
-/// Returns what names a state of the worktree and begins with `typed`: after `@`, the numbers of checkpoints; else words,
+/// Returns the names of states of the worktree that begin with `typed`: after `@`, the numbers of checkpoints; else keywords,
 /// ids, turns, tags and revisions.
 pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
     let Some(context) = context() else { return Vec::new() };
@@ -83,7 +83,7 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
         return ids;
     }
     let (mut turns, mut tags, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
-    // Where something is typed, a checkpoint within a turn can be meant, too.
+    // What the user has typed may also begin the id of a checkpoint within a turn.
     walk(&context, &ListOptions { all: !typed.is_empty(), ..ListOptions::default() }, |entry| {
         let mut add = |list: &mut Vec<Candidate>, value: String| {
             if list.len() < MOST_OF_SEVERAL && value.starts_with(typed) && seen.insert(value.clone()) {
@@ -142,7 +142,7 @@ fn revisions_of(repo: &Repo, typed: &str, most: usize) -> Vec<Candidate> {
     found
 }
 
-/// Returns the sessions, the last seen first, with what they were asked last.
+/// Returns the sessions, the last seen first, with their last prompts.
 pub(super) fn sessions(typed: &str) -> Vec<Candidate> {
     let Some(context) = context() else { return Vec::new() };
     let now = date::now();
@@ -177,7 +177,7 @@ pub(super) fn settings(typed: &str) -> Vec<Candidate> {
         .collect()
 }
 
-/// Returns the values that the setting `key` can have, if there are only some; else the one in force.
+/// Returns the values that the setting `key` accepts if they can be listed; else the value in force.
 pub(super) fn values(key: &str, typed: &str) -> Vec<Candidate> {
     let Some(key) = keys::find(key) else { return Vec::new() };
     let loaded = config::load_lenient(&sources());
@@ -192,7 +192,7 @@ fn sources() -> config::Sources {
     settings::sources(Repo::open_from_environment(Path::new(".")).ok().as_ref())
 }
 
-/// Returns what `git checkpoint man` takes.
+/// Returns the names that `git checkpoint man` accepts.
 pub(super) fn pages(typed: &str) -> Vec<Candidate> {
     man::pages()
         .into_iter()

@@ -1,6 +1,6 @@
-//! The table of what each argument is completed with.
+//! The table of arguments, each with the kind of its candidates.
 //!
-//! The command line is only furnished with it when a shell asks: other commands start without.
+//! The program adds it to its command line only when a shell asks for candidates: other commands start faster without it.
 
 use std::{ffi::OsStr, sync::Arc};
 
@@ -12,17 +12,17 @@ use super::{
     line::Line,
 };
 
-/// Marks that files can come here, which the shell itself completes.
+/// Asks the shell to complete names of files.
 pub(super) const FILES: &str = "files";
 
-/// What can come in the place of an argument.
+/// What an argument stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Whatever names a state of the worktree.
+    /// A state of the worktree: a checkpoint, a turn, a tag or a revision.
     Checkpoint,
     /// The latest checkpoint of an archived shadow.
     Archived,
-    /// A revision of git's.
+    /// A git revision.
     Revision,
     /// A revision, or a session.
     Explained,
@@ -34,11 +34,11 @@ enum Kind {
     /// A page of the manual.
     Page,
     File,
-    /// What nobody can foresee, or clap has the list of.
+    /// A value that cannot be known, such as a number, or one of a list that clap completes.
     Free,
 }
 
-/// Option, or name of a value in help texts -> what can come there. The option's row is the one that counts.
+/// The kind of each argument, by its option or by the name of its value in help texts. The option's row takes precedence.
 const KINDS: &[(&str, Kind)] = &[
     ("--agent", Kind::Agent),
     ("--session", Kind::Session),
@@ -97,14 +97,14 @@ impl Kind {
     }
 }
 
-/// Returns what can come in the place of `argument`; none if the table does not have it.
+/// Returns the kind of `argument`; none if the table does not have it.
 fn kind(argument: &Arg) -> Option<Kind> {
     let option = argument.get_long().map(|long| format!("--{long}"));
     let value = argument.get_value_names().and_then(|names| names.first()).map(|name| name.to_lowercase());
     [option, value].into_iter().flatten().find_map(|name| Some(KINDS.iter().find(|(key, _)| *key == name)?.1))
 }
 
-/// Returns `command`, whose arguments, and those of its subcommands, know their candidates.
+/// Returns `command` with candidates for its arguments and for those of its subcommands.
 pub(super) fn with_candidates(command: Command, line: &Arc<Line>) -> Command {
     let command = command.mut_args(|argument| match kind(&argument) {
         Some(kind) if kind != Kind::Free && argument.get_action().takes_values() => {

@@ -1,4 +1,4 @@
-//! The command line that is being completed, up to the cursor; and which candidates may come into it.
+//! The command line that is being completed, up to the cursor, and which candidates a shell may insert into it.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -7,23 +7,23 @@ use std::{
 
 use clap_complete::Shell;
 
-/// Options of git with a word of their own as value.
+/// Options of git whose value is the next word.
 const WITH_VALUE: &[&str] = &["-c", "--config-env", "--namespace", "--super-prefix", "--attr-source"];
-/// Options of git that name a repository, of which nothing is known here.
+/// Options of git that name another repository, for which there are no candidates.
 const ELSEWHERE: &[&str] = &["--git-dir", "--work-tree"];
 
 /// A command line of ours.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// Where the options `-C` go, one after the other.
+    /// The directories of the options `-C`, in order.
     directories: Vec<OsString>,
     /// The words, with the program's name first; the last one is being typed, and may be empty.
     pub(super) words: Vec<OsString>,
 }
 
 impl Line {
-    /// Reads the words of `git-checkpoint ...` or `git ... checkpoint ...`; none if they are for another repository than the
-    /// one that is found from the current directory.
+    /// Reads the words of `git-checkpoint ...` or `git ... checkpoint ...`; none if the command is still missing, or if git is
+    /// given another repository than that of the current directory.
     pub(super) fn read(words: &[OsString]) -> Option<Self> {
         let mut directories = Vec::new();
         let mut rest = words.iter();
@@ -50,7 +50,7 @@ impl Line {
         (own.len() > 1).then_some(Self { directories, words: own })
     }
 
-    /// Returns the word that is being typed, as far as it is text.
+    /// Returns the word that is being typed; empty if it is not UTF-8.
     pub(super) fn current(&self) -> &str {
         self.words.last().and_then(|word| word.to_str()).unwrap_or_default()
     }
@@ -62,20 +62,20 @@ impl Line {
         before_cursor[at + 1..].iter().filter_map(|it| it.to_str()).find(|it| !it.starts_with('-'))
     }
 
-    /// Goes where the options `-C` say; returns false if one of the directories is not there.
+    /// Changes to the directories of the options `-C`; returns false if one of them does not exist.
     pub(super) fn enter(&self) -> bool {
         self.directories.iter().all(|directory| std::env::set_current_dir(directory).is_ok())
     }
 }
 
-/// Returns whether `shell` may insert `value`, which may come from anybody's branch or session.
+/// Returns true if `shell` may insert `value`, for example the name of a branch that another person chose.
 ///
-/// Bash inserts it as it is: what has a meaning in a command line would get it. The other shells quote what they insert.
+/// Bash inserts values without quoting them, so special characters would take effect. The other shells quote what they insert.
 pub(super) fn may_insert(shell: Shell, value: &str) -> bool {
     !value.is_empty() && super::printable(value) == value && (shell != Shell::Bash || is_plain(value))
 }
 
-/// Returns true if nothing in `value` means something to bash: no home directory, and no braces but those of `@{1}`.
+/// Returns true if bash expands nothing in `value`, such as a home directory or braces. Braces as in `@{1}` are safe.
 fn is_plain(value: &str) -> bool {
     let is_plain = |text: &str| text.chars().all(|c| c.is_alphanumeric() || "-_./@^~+:,=%".contains(c));
     let is_counted = |rest: &str| {

@@ -1,8 +1,8 @@
-//! `git checkpoint completions`: what a shell needs to complete our command line, and the candidates that it asks for.
+//! `git checkpoint completions`: prints the completion script of a shell, and the candidates that the script asks for.
 //!
-//! - `line`: which command line is completed, and what of the answer a shell may insert.
-//! - `kinds`: which argument is completed with what.
-//! - `candidates`: what the repository, the settings and the manual have of each kind.
+//! - `line`: the command line that is being completed, and which candidates a shell may insert.
+//! - `kinds`: the kind of candidates of each argument.
+//! - `candidates`: the candidates of each kind, from the repository, the settings and the manual.
 
 mod candidates;
 mod kinds;
@@ -16,7 +16,7 @@ use self::{kinds::FILES, line::Line};
 use super::{Exit, call::Call, output::printable};
 use crate::error::Result;
 
-/// What is printed instead of candidates where the shell itself knows them: names of files.
+/// The line that asks the shell to complete names of files itself.
 const COMPLETE_FILES: &str = "\tfiles\n";
 
 /// Print the completion script of a shell
@@ -56,16 +56,16 @@ impl Completions {
     }
 }
 
-/// Returns the candidates for the last of `words`, each on a line with what it is about, after a tab.
+/// Returns the candidates for the last of `words`, each on a line with a tab and its description.
 ///
-/// Whatever fails leads to fewer candidates: an error would be printed into the command line that somebody is typing.
+/// Errors are not reported, but lead to fewer candidates: a message would appear in the command line that the user is typing.
 fn answer(shell: Shell, words: &[OsString], command: clap::Command) -> String {
     let Some(line) = Line::read(words).filter(Line::enter) else { return String::new() };
     let line = Arc::new(line);
     let mut command = kinds::with_candidates(command, &line);
     let found = engine::complete(&mut command, line.words.clone(), line.words.len() - 1, None).unwrap_or_default();
     let has_files = found.iter().any(|candidate| candidate.get_id().is_some_and(|id| id == FILES));
-    // A tag may have the name of a branch: bash would take two such lines for one word that goes on after the name.
+    // A tag may have the name of a branch. Of two such lines, bash would insert the name and the beginning of the descriptions.
     let mut seen = HashSet::new();
     let named: Vec<_> = found
         .iter()
@@ -73,7 +73,7 @@ fn answer(shell: Shell, words: &[OsString], command: clap::Command) -> String {
         .filter_map(|candidate| Some((candidate.get_value().to_str()?, candidate.get_help())))
         .filter(|(value, _)| line::may_insert(shell, value) && seen.insert(*value))
         .collect();
-    // Options are only listed where nothing else can come, or where a dash asks for them.
+    // Options are listed only if there is no other candidate, or if the word begins with a dash.
     let is_wanted = |value: &str| line.current().starts_with('-') || !value.starts_with('-');
     let has_wanted = has_files || named.iter().any(|(value, _)| is_wanted(value));
     let mut text = String::new();

@@ -214,9 +214,8 @@ fn print_prompted(prompted: &Prompted, call: &mut Call) -> Result<()> {
         Reason::Unreadable => "the shadow was broken, and was set aside: the next checkpoint begins afresh".to_owned(),
     };
     call.out.note(&format!("turn {}: {what}", prompted.session.turn))?;
-    if !prompted.taken_up.is_empty() {
-        let names = prompted.taken_up.iter().map(printable).collect::<Vec<_>>();
-        call.out.note(&format!("taken up again: {}", names.join(", ")))?;
+    if let Some(line) = phrase::taken_up(&prompted.taken_up) {
+        call.out.note(&line)?;
     }
     for note in prompted.notes() {
         call.out.note(&printable(note))?;

@@ -12,9 +12,9 @@ use steps::{REPOSITORY, STEPS, Step};
 
 /// Try the program in five minutes, in a repository that is deleted afterwards
 ///
-/// Each command of the tour is shown. Enter runs it; any other line is run instead by a shell in the repository of the
-/// tour, and the command is shown again. q, or the end of the input, ends the tour. Nothing outside of the temporary
-/// directory of the tour is written.
+/// Each command of the tour is shown. Enter runs it; any other line is run instead by a shell in the repository of the tour, and
+/// the command is shown again. q, or the end of the input, ends the tour. The tour writes nothing outside of its temporary
+/// directory.
 #[derive(clap::Args, Debug)]
 pub(super) struct Tour {}
 
@@ -70,7 +70,7 @@ fn offer(command: &str, number: &str, shell: &Shell, call: &mut Call) -> Result<
         call.out.flush()?;
         let typed = if call.interrupt.is_raised() { None } else { shell::read_line(&call.interrupt)? };
         if !std::io::stdin().is_terminal() {
-            // Nobody has typed a line break that shows.
+            // Outside a terminal, what is typed does not end the line of the prompt.
             call.out.text("\n")?;
             call.out.flush()?;
         }
@@ -87,7 +87,7 @@ fn offer(command: &str, number: &str, shell: &Shell, call: &mut Call) -> Result<
     }
 }
 
-/// Returns what the user means who types `typed` where `command` is shown.
+/// Returns what `typed` means where `command` is shown.
 fn answer<'line>(typed: &'line str, command: &str) -> Answer<'line> {
     match typed.trim() {
         "" => Answer::Go,

@@ -5,10 +5,10 @@ use std::{ffi::OsString, os::unix::process::ExitStatusExt as _, path::PathBuf, p
 use super::super::{environment, external, interrupt::Interrupt};
 use crate::error::{Context as _, Error, Kind, Result};
 
-/// Git's settings of the user of the tour: theirs could sign commits, or run hooks of their own.
+/// The tour's own git settings: those of the user could sign commits, or run other hooks.
 const SETTINGS: &str = "[user]\n\tname = You\n\temail = you@example.com\n[advice]\n\tdetachedHead = false\n";
 
-/// Runs commands in a temporary directory, which goes when the value is dropped.
+/// Runs commands in a temporary directory, which is deleted when the value is dropped.
 pub(super) struct Shell {
     directory: tempfile::TempDir,
     variables: Vec<(&'static str, OsString)>,
@@ -28,7 +28,7 @@ impl Shell {
         let old = environment::variable("PATH").unwrap_or_default();
         let directories = program.parent().map(PathBuf::from).into_iter().chain(std::env::split_paths(&old));
         let path = std::env::join_paths(directories).context(Kind::Internal, || "cannot set PATH".into())?;
-        // If its repository is gone, git must not find the one that the directory is in; nor from the directory itself.
+        // If a typed command deletes the tour's repository, git must not find one that contains the directory instead.
         let place = std::fs::canonicalize(directory.path()).context(Kind::User, what)?;
         let ceilings = std::env::join_paths(place.ancestors().take(2)).unwrap_or_default();
         let variables = vec![
@@ -41,12 +41,12 @@ impl Shell {
         Ok(Self { directory, variables })
     }
 
-    /// Runs a command line as the user sees it, and its output; that it fails is the user's to see, too. Ctrl-C ends the
-    /// command, not the tour.
+    /// Runs a command line and shows its output. The tour goes on even if the command fails. Ctrl-C ends the command, not the
+    /// tour.
     pub(super) fn run(&self, line: &str, interrupt: &Interrupt) -> Result<()> {
         let status = self.start(line, true)?;
         if interrupt.is_raised() && is_interrupted(status) {
-            // Git has started us, and passes Ctrl-C on, to which the terminal has sent it, too.
+            // Git may have started this process. Then it passes on its own Ctrl-C, after the one that the terminal has sent.
             std::thread::sleep(Duration::from_millis(200));
             interrupt.lower();
         }
@@ -76,16 +76,16 @@ fn is_interrupted(status: ExitStatus) -> bool {
     status.signal() == Some(SIGINT) || status.code() == Some(128 + SIGINT)
 }
 
-/// Returns the line that the user types; none at the end of the input, or if the user asks to end.
+/// Returns the line that the user types; none at the end of the input, or after a signal.
 pub(super) fn read_line(interrupt: &Interrupt) -> Result<Option<String>> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    /// How long Ctrl-C may take.
+    /// How long Ctrl-C may take to end the tour.
     const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
     let stdin = std::io::stdin();
     let mut line = Vec::new();
-    // Byte by byte, past the buffer of the standard library: poll() does not see what is in it.
+    // Reads byte by byte, without the buffer of the standard library: poll() does not see what is in that.
     while !line.ends_with(b"\n") {
-        // To read goes on after a signal.
+        // A signal does not end a read, so wait with poll() first.
         while poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&PAUSE)).unwrap_or(0) == 0 {
             if interrupt.is_raised() {
                 return Ok(None);

@@ -7,7 +7,7 @@ pub(super) enum Step {
     Chapter(&'static str),
     /// An explanation, in lines of at most 60 columns.
     Say(&'static str),
-    /// Somebody other than the user acts: the line says what they do, the script does it.
+    /// Something happens in the story: `what` describes it, `script` does it.
     Happens { what: &'static str, script: &'static str },
     /// The user runs this command.
     Run(&'static str),
@@ -81,7 +81,7 @@ printf '\\nprint(total([1, 2]))\\n' >>shop.py
     },
     Run("git commit -a -m 'A discount'"),
     Say("The commit has the agent's work, so it got a trailer that
-names a record: sessions, prompts, and whose line is whose."),
+names a record: sessions, prompts, and who wrote each line."),
     Run("git log -1 --format=%B"),
     Run("git checkpoint blame shop.py"),
     Run("git checkpoint why shop.py:5"),
@@ -116,7 +116,7 @@ and work as always. Later:
   git checkpoint prompts     what was asked, turn by turn
   git checkpoint restore     back to any of these moments
   git checkpoint undo        reverse that
-  git checkpoint blame       whose line is whose
+  git checkpoint blame       who wrote each line
   git checkpoint disable     take all hooks out again
 
 'git checkpoint man gitcheckpoint-workflows' shows more.

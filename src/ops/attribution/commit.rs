@@ -46,9 +46,9 @@ pub(crate) struct OfCommit {
     /// The committer's name and address.
     pub(crate) committer: String,
     pub(crate) records: Vec<RecordId>,
-    /// The records that are named for it, and are not here or cannot be read.
+    /// The records that its message or the log names, and that are not here or cannot be read.
     pub(crate) missing: Vec<RecordId>,
-    /// True if nothing of it is recorded anywhere because it was made before git-checkpoint was in use.
+    /// True if it has no record because it was made before git-checkpoint was in use.
     pub(crate) is_earlier: bool,
     /// Agents named by its message but by no record.
     pub(crate) inferred: Vec<String>,
@@ -62,12 +62,12 @@ pub(crate) struct OfFile {
     pub(crate) ownership: FileOwnership,
 }
 
-/// What the records say of a commit.
+/// What the records say about a commit.
 pub(super) struct Known {
     pub(super) records: Vec<Rc<Recorded>>,
     missing: Vec<RecordId>,
     is_earlier: bool,
-    /// The author of the lines of which the records say nothing.
+    /// The author of lines that no record covers.
     pub(super) otherwise: AuthorId,
 }
 
@@ -219,7 +219,7 @@ impl<'r> Reader<'r> {
         })
     }
 
-    /// Returns what is known of `commit`, made at `seconds`.
+    /// Returns what the records say about `commit`, made at `seconds`.
     pub(super) fn known(&mut self, commit: ObjectId, seconds: i64) -> Result<Known> {
         let found = self.records.of(commit, &mut self.authors)?;
         // A missing or damaged record might cover the other lines; so might one that is still to be made. The message of an amended

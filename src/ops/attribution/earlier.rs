@@ -1,4 +1,4 @@
-//! Whether a commit was made before git-checkpoint was in use, where there is no history of records that says so.
+//! Decides whether a commit was made before git-checkpoint was in use if the history of records is not here.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ impl<'r> Ancestors<'r> {
         Ok(Self { repo, has_history, silent: HashSet::new() })
     }
 
-    /// Takes back that `commit` is earlier if an ancestor's message names a record, as in a clone that has not fetched it.
+    /// Clears `is_earlier` of `commit` if an ancestor's message names a record, as in a clone without the records.
     pub(super) fn correct(&mut self, commit: &mut OfCommit) {
         if commit.is_earlier && !self.has_history {
             commit.is_earlier = !self.name_a_record(commit.id);

@@ -1,4 +1,4 @@
-//! Commits that no command which writes has seen yet.
+//! Finds commits that no writing command of git-checkpoint has seen yet.
 
 use std::collections::HashSet;
 
@@ -24,8 +24,8 @@ use crate::{
 /// How many of the last commits that were made here we compare with records.
 const MOST_COMPARED: usize = 16;
 
-/// Returns the commits since we last looked at HEAD to which the next command that writes may link records: those that were made on
-/// uncommitted work of a session, and those that have work of other commits again.
+/// Returns the commits since we last looked at HEAD to which the next command that writes may link records: those that were made
+/// on uncommitted work of a session, and those that repeat work of other commits.
 pub(super) fn unseen_commits(context: &Context) -> Result<HashSet<ObjectId>> {
     let head = context.repo.head()?.id;
     let Some(known) = known_head(context).filter(|(known, _)| *known != Base::of_head(head)) else {

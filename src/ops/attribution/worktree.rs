@@ -16,7 +16,8 @@ use super::{
         condense::{renamed_since, steps_aside},
         known_base::known_base,
         provenance::{
-            recorded::records_again_in_worktree,
+            doubt::doubtful_lines,
+            recorded::{Again, records_again_in_worktree},
             replay::{Work, steps},
             step::Step,
         },
@@ -42,10 +43,11 @@ use crate::{
     },
     model::{
         attribution::{
-            Author, FileOwnership, Owner,
+            Author, FileOwnership, Owner, Span,
             carry::restrict,
             combine::{Beside, combine},
             kind::agent_of,
+            text::{Attribution, File},
         },
         change::{Change, Leaf},
         contributor::Contributor,
@@ -188,19 +190,23 @@ fn part_renames(changes: &mut [Change], wanted: &mut dyn FnMut(&BString) -> bool
 struct Next {
     id: ObjectId,
     records: Vec<Rc<Recorded>>,
+    /// The lines that may come from other records, of which there are too few to be sure.
+    doubtful: Option<Attribution>,
 }
 
 impl Next {
     /// Returns the next commit, which has the tree `tree_id` and is only in memory, with the records of the work in `changes`.
     fn of(context: &Context, reader: &mut Reader<'_>, tree_id: ObjectId, changes: &[Change]) -> Result<Option<Self>> {
         let (repo, head) = (reader.repo, context.repo.head()?.id);
-        let ids = repeated(context, repo, tree_id, changes).or_else(|error| {
+        let Again { certain: ids, perhaps } = repeated(context, repo, tree_id, changes).or_else(|error| {
             repo.check_interrupt()?;
             // Git reports its own damaged files.
             tracing::warn!(%error, "cannot read which commits git has prepared the next one from");
-            Ok(BTreeSet::new())
+            Ok(Again::default())
         })?;
-        if ids.is_empty() {
+        let ids: BTreeSet<RecordId> = ids.into_iter().collect();
+        let doubtful = doubtful_lines(repo, changes, &perhaps)?;
+        if ids.is_empty() && doubtful.is_none() {
             return Ok(None);
         }
         let trailers: Vec<(&str, String)> = ids.iter().map(|id| (TRAILER, id.to_string())).collect();
@@ -209,11 +215,11 @@ impl Next {
         let new = NewCommit { tree_id, parents, author: who.clone(), committer: who, time, message: &message };
         let id = Repo::write_commit(&new, &mut NewObjects::new(repo, Target::Memory))?;
         let records = reader.records.of(id, &mut reader.authors)?.records;
-        Ok(Some(Self { id, records }))
+        Ok(Some(Self { id, records, doubtful }))
     }
 
     /// Gives the lines that are people's in `ownership`, since no checkpoint has another author, to the agents that the records
-    /// name.
+    /// name. The author of doubtful lines is unknown.
     fn add_authors(&self, reader: &mut Reader<'_>, change: &Change, ownership: &mut FileOwnership) -> Result<()> {
         let human = reader.authors.plain(Contributor::Human);
         let (mut recorded, _) = reader.file(self.id, change, &self.records, human)?;
@@ -222,7 +228,12 @@ impl Next {
         if ownership.whole == Some(Owner::Author(human)) && recorded.whole.is_some_and(is_agent) {
             ownership.whole = recorded.whole;
         }
-        if recorded.spans.is_empty() {
+        let unknown = Owner::Author(reader.authors.plain(Contributor::Unknown));
+        let is_here = |file: &&File| file.ownership.path == change.path;
+        let doubtful = self.doubtful.as_ref().and_then(|doubtful| doubtful.files.iter().find(is_here));
+        let doubtful = doubtful.map_or_else(Vec::new, |file| file.ownership.spans.clone());
+        let doubtful: Vec<_> = doubtful.into_iter().map(|span| Span { owner: unknown, ..span }).collect();
+        if recorded.spans.is_empty() && doubtful.is_empty() {
             return Ok(());
         }
         let added: Vec<_> = ownership.spans.iter().map(|span| span.start as usize - 1..span.end as usize).collect();
@@ -230,28 +241,30 @@ impl Next {
         own.retain(|span| span.owner != Owner::Author(human));
         let unclaimed = Owner::Author(human);
         let beside = Beside { carrier: CARRIER, author: human, unclaimed, keeps_base: true };
-        ownership.spans = combine(&[own, recorded.spans], &added, beside);
+        ownership.spans = combine(&[own, recorded.spans, doubtful], &added, beside);
         Ok(())
     }
 }
 
 /// Returns the records of the commits that git has prepared the next one from, or of those whose work has come back.
-fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change]) -> Result<BTreeSet<RecordId>> {
-    let mut ids = BTreeSet::new();
+fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change]) -> Result<Again> {
+    let mut found = Again::default();
     let mut commits = squashed_commits(context)?;
     let is_prepared = repo.prepared_message().is_some();
     for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"].iter().filter(|_| is_prepared) {
         commits.extend(repo.find_ref(name)?);
     }
     for commit in &commits {
-        ids.extend(records::of_commit(repo, *commit)?);
+        found.certain.extend(records::of_commit(repo, *commit)?);
     }
     // What `git merge` has not committed is blamed on the commits that it merges.
     if commits.is_empty() && !repo.is_merging() {
         let head = repo.head()?.id;
-        ids.extend(records_again_in_worktree(repo, head, tree_id, changes)?);
+        let again = records_again_in_worktree(repo, head, tree_id, changes)?;
+        found.certain.extend(again.certain);
+        found.perhaps.extend(again.perhaps);
     }
-    Ok(ids)
+    Ok(found)
 }
 
 /// Returns the files of HEAD that new files of `changes` come from by the renames in `steps`. Git has put those files back since.

@@ -13,7 +13,7 @@ mod work;
 
 pub(crate) use self::{
     checkpoint::{bring, carries, origin_of, put_on_top},
-    work::{Destination, base_tree, carry, merge},
+    work::{Carried, Destination, base_tree, carry, merge},
 };
 use super::{
     archive::{archive_name, to_archive},

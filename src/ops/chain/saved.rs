@@ -142,6 +142,9 @@ pub struct Saved {
     /// Broken shadows that were archived before the save, as far as they can be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<SetAside>,
+    /// The sessions whose work was set aside and was in the worktree again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub taken_up: Vec<String>,
     /// How long it took.
     pub duration_ms: u64,
 }

@@ -115,6 +115,7 @@ pub(crate) fn take(
         verified: request.verify,
         reset: shadow.sets_aside,
         broken: worktree.broken(),
+        taken_up: Vec::new(),
         duration_ms: milliseconds(start.elapsed()),
     })
 }

@@ -171,10 +171,10 @@ fn record_work(
 }
 
 /// Makes a record of a person's commit, which takes no work of a session, in two cases:
-/// - Commands like `blame` would otherwise take the commit for a copy of a commit with a record. They would if an agent and a person
-///   make the same change, and the person commits it again after a reset or by an amend: by its dates, the new commit may be a copy
-///   of the agent's commit.
-/// - It has some lines of the records `perhaps`, too few to tell that they come from there: their author is unknown.
+/// - Commands like `blame` would otherwise take the commit for a copy of a commit with a record. They would if an agent and a
+///   person make the same change, and the person commits it again after a reset or by an amend: by its dates, the new commit may
+///   be a copy of the agent's commit.
+/// - It has some lines of the records `perhaps`, too few to be sure that they come from there: their author is unknown.
 pub(crate) fn record_of_person(worktree: &Worktree<'_>, made: &Made, perhaps: &[RecordId]) -> Result<()> {
     let repo = &worktree.repo;
     let is_mistakable = recorded::is_mistakable(worktree, made.base.commit_id(), made.commit, made.amended())?;

@@ -150,6 +150,21 @@ pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool, missing: &[ObjectI
     }
 }
 
+/// A log of this worktree's operations that cannot be written, though what it leads to can be read.
+pub(super) fn operation_log(repo: &Repo) -> Vec<Problem> {
+    let name = refname::operations_ref(repo.worktree_id());
+    let file = repo.common_dir().join(&name);
+    let is_symbolic = || std::fs::read(&file).is_ok_and(|text| text.starts_with(b"ref:"));
+    let why = match file.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => "a directory is in the place of its file",
+        Ok(_) if is_symbolic() => "it is a symbolic ref",
+        _ => return Vec::new(),
+    };
+    let message = format!("{why}: saves leave no entry in the operation log, and restore, reset and undo fail");
+    let hint = format!("move {} away; the log begins anew then", shell_word(&file.display().to_string()));
+    vec![Problem::new("ref-broken", name, message).hint(hint)]
+}
+
 /// Directories that cannot be written to. A hook that fails there cannot even note that.
 pub(super) fn unwritable(repo: &Repo) -> Vec<Problem> {
     let (own, common) = (state::directory(repo.git_dir()), state::directory(repo.common_dir()));
@@ -161,6 +176,7 @@ pub(super) fn unwritable(repo: &Repo) -> Vec<Problem> {
         common,
         shared.join("objects"),
         shared.join(refname::PREFIX.trim_end_matches('/')),
+        shared.join(refname::OPERATIONS.trim_end_matches('/')),
     ];
     // We create a missing directory below its first existing parent.
     for directory in &mut directories {
@@ -170,7 +186,12 @@ pub(super) fn unwritable(repo: &Repo) -> Vec<Problem> {
     directories.dedup();
     let problem = |directory: PathBuf| {
         let error = state::temporary::probe(&directory).err()?;
-        let message = format!("it cannot be written to, so that no checkpoint is taken: {error}");
+        let effect = if directory.ends_with(refname::OPERATIONS) {
+            "saves leave no entry in the operation log, and restore, reset and undo fail"
+        } else {
+            "no checkpoint is taken"
+        };
+        let message = format!("it cannot be written to, so that {effect}: {error}");
         let hint = "see to its owner, its permissions and the room on the disk";
         Some(Problem::new("directory-unwritable", directory.display().to_string(), message).hint(hint))
     };

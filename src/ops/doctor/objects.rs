@@ -39,7 +39,7 @@ pub(super) fn objects(repo: &Repo) -> Result<Vec<Problem>> {
             Problem::new("objects-unknown", refname::PREFIX, message).hint("'git fsck' says what is wrong"),
         ]);
     }
-    // An operation log leads to what the other refs led to before.
+    // An operation log holds what other refs pointed to before.
     let (tips, logs): (Vec<_>, Vec<_>) = tips.into_iter().partition(|(name, _)| refname::is_recorded(name));
     let mut damaged = Vec::new();
     find(repo, &tips, &mut damaged)?;

@@ -50,7 +50,7 @@ pub(super) fn relink(context: &Context, survey: &Survey) -> Result<Vec<Relinked>
         context.check_interrupt()?;
         if !lost.is_empty() {
             for relinked in search(context, survey, &lost)? {
-                // Somebody may have made the same change before.
+                // The same change may have been made before.
                 let is_older = records::is_older(repo, relinked.commit, &survey.records[&relinked.record])?;
                 found.extend((!is_older).then_some(relinked));
             }

@@ -6,28 +6,15 @@ use crate::{
     error::Result,
     git::{Repo, refs::RefUpdate},
     model::refname,
-    ops::Context,
 };
 
 /// Forgets the operations of worktrees that no longer exist. Returns how many logs are gone.
 pub(crate) fn forget_removed(repo: &Repo) -> Result<usize> {
-    forget(repo, |name| {
+    let mut logs = repo.sound_refs(refname::OPERATIONS)?;
+    logs.retain(|(name, _)| {
         let worktree = refname::worktree_of_operations(name);
         worktree.is_some_and(|id| id != "main" && !repo.git_dir_of(id.as_bstr()).exists())
-    })
-}
-
-/// Forgets the operations of all worktrees, and lets the command under way leave no entry either: what it removes must not be
-/// undone. Returns how many logs are gone.
-#[cfg_attr(not(feature = "failpoints"), expect(dead_code, reason = "for commands that remove content for good"))]
-pub fn forget_all(context: &Context) -> Result<usize> {
-    context.repo.stop_recording();
-    forget(&context.repo, |_| true)
-}
-
-fn forget(repo: &Repo, is_forgotten: impl Fn(&str) -> bool) -> Result<usize> {
-    let mut logs = repo.sound_refs(refname::OPERATIONS)?;
-    logs.retain(|(name, _)| is_forgotten(name));
+    });
     let delete = |(name, id)| RefUpdate { name, old: Some(id), new: None };
     let updates: Vec<RefUpdate> = logs.into_iter().map(delete).collect();
     if !updates.is_empty() {

@@ -24,7 +24,7 @@ pub struct Listed {
     /// The same in Unix seconds.
     #[serde(skip)]
     pub seconds: i64,
-    /// The command's name, or what was done on the way: `save`, `follow` or `repair`.
+    /// The command's name, or what it did before its own task: `save`, `follow` or `repair`.
     pub kind: String,
     /// The command line, without secrets and texts.
     pub command: String,
@@ -41,9 +41,9 @@ pub struct Listed {
     /// The operation that has taken it back.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub undone_by: Option<ObjectId>,
-    /// True if `undo` can come to it.
+    /// True if `undo` can take it back.
     pub undoable: bool,
-    /// True if the next `redo` takes it back, or a later one.
+    /// True if `redo` can take it back.
     pub redoable: bool,
     /// The refs that it moved.
     pub moved: Vec<ListedMove>,

@@ -43,8 +43,8 @@ impl Log {
         entries.find(|entry| !has_files || entry.operation.has_files)
     }
 
-    /// Returns the command line of the operation that `recorded` takes back, at the end of a row of undos and redos; its own if it
-    /// takes none back.
+    /// Follows a row of undos and redos: returns the command line of the operation that `recorded` takes back in the end; its own
+    /// if it takes none back.
     pub(crate) fn command_behind<'l>(&'l self, recorded: &'l Recorded) -> &'l str {
         let mut last = recorded;
         // An entry names earlier ones only.

@@ -1,4 +1,4 @@
-//! The operation log of a worktree: reads it, lists it, shows an entry, picks what is to be taken back.
+//! The operation log of a worktree: reads it, lists it, shows an entry, and picks the operation to take back.
 //!
 //! `git::operation_log` writes the log, with each move of our refs; `model::operation_stack` decides what can be taken back;
 //! `undo` takes it back.
@@ -8,11 +8,6 @@ mod listing;
 mod log;
 mod pick;
 
-#[cfg_attr(
-    not(feature = "failpoints"),
-    expect(unused_imports, reason = "for commands that remove content for good")
-)]
-pub use forget::forget_all;
 pub(crate) use forget::forget_removed;
 pub use listing::{Listed, ListedMove, list, show};
 pub(crate) use log::Log;

@@ -32,7 +32,7 @@ pub(crate) enum Which {
 pub(crate) struct Picked {
     /// The operation; none: a restore that the log does not have.
     pub(crate) entry: Option<Recorded>,
-    /// What the new operation has to do with it.
+    /// How the new operation relates to it.
     pub(crate) role: Role,
     /// The files that it changed.
     pub(crate) journal: Option<Journal>,
@@ -57,7 +57,7 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
     let entry = match which {
         Which::Last | Which::LastOfFiles => match log.last(*which == Which::LastOfFiles) {
             Some(entry) => entry,
-            // A restore of an earlier version, or the log was lost.
+            // An earlier version made the restore, or the log was lost.
             None => match live.filter(|live| entry_of(context, &log, live).is_none()) {
                 Some(live) => return Ok(Picked { entry: None, role: Role::Plain, journal: Some(live) }),
                 None => return Err(nothing_to_undo(&log)),
@@ -85,7 +85,7 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
     let is_undo = log.stack.redo.contains(&entry.id);
     let role = if is_undo { Role::Redo(entry.id) } else { Role::Undo(entry.id) };
     let of_entry = journal(context, entry)?;
-    // Where broken checkpoints were copied, the live one names the copies.
+    // If broken checkpoints were copied, the live journal names the copies.
     let journal = of_entry.map(|it| live.filter(|live| live.nonce == it.nonce).unwrap_or(it));
     Ok(Picked { entry: Some(entry.clone()), role, journal })
 }
@@ -113,8 +113,8 @@ pub(crate) fn entry_of<'l>(context: &Context, log: &'l Log, live: &Journal) -> O
     with_files.into_iter().find(is_of)
 }
 
-/// Returns the error if `entry` only took checkpoints, or followed what git or an agent did: without these checkpoints, nothing
-/// would know whose their lines are.
+/// Returns the error if `entry` only took checkpoints, or followed what git or an agent did: these checkpoints record who wrote
+/// which lines.
 fn not_undoable(entry: &Recorded) -> Error {
     let what = format!("the operation '{}' only took checkpoints or followed commits", short(entry.id));
     Error::refused(what).with_hint(
@@ -125,7 +125,7 @@ fn not_undoable(entry: &Recorded) -> Error {
 /// Returns the error if there is nothing to take back.
 fn nothing_to_undo(log: &Log) -> Error {
     if log.stack.redo.is_empty() {
-        Error::user("nothing was restored in this worktree yet").with_hint(
+        Error::user("nothing to undo in this worktree yet").with_hint(
             "'git checkpoint list' shows the checkpoints, 'git checkpoint restore <checkpoint>' puts one back",
         )
     } else {

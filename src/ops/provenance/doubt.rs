@@ -1,4 +1,4 @@
-//! Lines of a commit that a record has, too, where too few are left to tell that they come from there.
+//! Finds lines of a commit that a record has, too, but that are too few to be sure that they come from there.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Returns the attribution of those lines that `changes` add and that the records `ids` give to no person: their author is unknown.
+/// Returns the attribution of the lines that `changes` add and that the records `ids` give to no person: their author is unknown.
 /// None if there are no such lines.
 pub(crate) fn doubtful_lines(repo: &Repo, changes: &[Change], ids: &[RecordId]) -> Result<Option<Attribution>> {
     let mut stored = Vec::new();

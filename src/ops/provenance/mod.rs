@@ -4,11 +4,12 @@
 //! - `recorded` finds records whose work is here again; `earlier` helps with lines of earlier versions of a file.
 //! - `amended` decides whether an amend has removed all work of a record.
 //! - `covered` leaves out of a commit what earlier records have.
-//! - `doubt` finds lines that may be of a record, where too few are left to tell.
+//! - `doubt` finds lines that may come from a record, but are too few to be sure.
 //! - `replay` finds the author of each line, and `former_names` follows a file through renames for it.
 //!
 //! How much of the work must be here? Only `ops::share` has thresholds. Callers ask it for:
-//! - one line, for a doubt, if git says where the work went and no more is left: the author of these lines is unknown.
+//! - one line, if git names the commit that it prepared the new one from. If git only says where the work may have gone, one line
+//!   makes its author unknown.
 //! - any part, if git says where the work went: for example, a reset removed its commit from HEAD.
 //! - half of the work, if only the content shows that it is here again.
 //! - all of the work, before an archived shadow is marked as committed.

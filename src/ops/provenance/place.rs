@@ -59,7 +59,8 @@ impl Place {
     }
 }
 
-/// Returns those of the records `ids` of whose work on one of its files as much is at `place` as each id asks for. `changes` are all changes from `head_tree_id` to `place`; none if the caller does not have them.
+/// Returns those of the records `ids` whose work is at `place`: in one file, at least as much as the id is paired with. `changes`
+/// are all changes from `head_tree_id` to `place`; none if the caller does not have them.
 pub(super) fn records_found_at(
     place: Place,
     repo: &Repo,
@@ -176,8 +177,9 @@ impl RecordedWork {
         self.files.iter().filter_map(|file| LeftOut::of(repo, file, file.after, now(file))).collect()
     }
 
-    /// Returns true if the place has so much of the work in one file. `moved_to` has the content of the files that have other names now, by their names in the record. `former` has what HEAD has under the old
-    /// name of a file that the commit renames to a name in the record.
+    /// Returns true if the place has at least `least` of the work in one file. `moved_to` has the content of the files that have
+    /// other names now, by their names in the record. `former` has what HEAD has under the old name of a file that the commit
+    /// renames to a name in the record.
     fn is_there(
         &self,
         repo: &Repo,
@@ -200,7 +202,7 @@ impl RecordedWork {
         Ok(false)
     }
 
-    /// Returns true if the change from `before` to `now` has so much of the work in `file`.
+    /// Returns true if the change from `before` to `now` has at least `least` of the work in `file`.
     fn is_in(
         &self,
         repo: &Repo,

@@ -46,10 +46,10 @@ const REVERTS: &str = "This reverts commit ";
 const SHORTEST_ID: usize = 4;
 
 /// Returns the records of other commits whose work is staged on `head`.
-pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
+pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Again> {
     let place = Place::Staged;
     let changes = place.changes(&context.repo, head_tree(&context.repo, head)?)?;
-    Ok(again(&context.repo, head, place, &changes)?.certain)
+    again(&context.repo, head, place, &changes)
 }
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to the worktree. The worktree has the
@@ -59,15 +59,15 @@ pub(crate) fn records_again_in_worktree(
     head: Option<ObjectId>,
     tree_id: ObjectId,
     changes: &[Change],
-) -> Result<Vec<RecordId>> {
-    Ok(again(repo, head, Place::Worktree(tree_id), changes)?.certain)
+) -> Result<Again> {
+    again(repo, head, Place::Worktree(tree_id), changes)
 }
 
-/// The records of other commits whose work a commit contains again.
+/// The records of other commits whose work a commit, the index or the worktree contains again.
 #[derive(Debug, Default)]
 pub(crate) struct Again {
     pub(crate) certain: Vec<RecordId>,
-    /// Those of which the commit has too little to be sure.
+    /// Those of which it has too little to be sure, although git says that the work may be there.
     pub(crate) perhaps: Vec<RecordId>,
 }
 
@@ -89,8 +89,7 @@ pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit
     Ok(again)
 }
 
-/// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`. Looks only in commits for
-/// those of which there may be too little.
+/// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`.
 fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) -> Result<Again> {
     let Some(log) = Log::open(repo)? else { return Ok(Again::default()) };
     let root = ObjectId::null(repo.object_hash());
@@ -135,12 +134,10 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
     let head_tree_id = head_tree(repo, head)?;
     let asked = ids.0.iter().map(|(id, evidence)| (*id, evidence.least()));
-    let mut found = Again { certain: records_found_at(place, repo, head_tree_id, all, asked)?, perhaps: Vec::new() };
-    if matches!(place, Place::In(_)) {
-        let others = ids.0.iter().filter(|(id, _)| !found.certain.contains(id));
-        let asked = others.map(|(id, evidence)| (*id, evidence.least_for_doubt()));
-        found.perhaps = records_found_at(place, repo, head_tree_id, all, asked)?;
-    }
+    let certain = records_found_at(place, repo, head_tree_id, all, asked)?;
+    let others = ids.0.iter().filter(|(id, _)| !certain.contains(id));
+    let asked = others.filter_map(|(id, evidence)| Some((*id, evidence.least_for_doubt()?)));
+    let mut found = Again { perhaps: records_found_at(place, repo, head_tree_id, all, asked)?, certain };
     // A commit that a reset removed may have made the same change independently of the record. Then the work comes from that
     // commit, not from the record.
     for found in [&mut found.certain, &mut found.perhaps] {
@@ -170,16 +167,15 @@ impl Evidence {
     fn least(self) -> Least {
         match self {
             Self::Content => Least::Half,
-            Self::Removed => Least::Any,
-            Self::Named => Least::Line,
+            Self::Removed | Self::Named => Least::Any,
         }
     }
 
-    /// Returns how much of the work makes the author of its lines doubtful.
-    fn least_for_doubt(self) -> Least {
+    /// Returns how much of the work makes the author of its lines doubtful; none: a person may have typed the same.
+    fn least_for_doubt(self) -> Option<Least> {
         match self {
-            Self::Content => Least::Any,
-            Self::Removed | Self::Named => Least::Line,
+            Self::Content => None,
+            Self::Removed | Self::Named => Some(Least::Line),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Finds shadows that were set aside and whose work comes back, for example by `git stash pop` or `git reset HEAD~1`.
 //!
 //! [`waiting`] and [`taken_back`] return the shadows that may be meant. [`take_up`] compares them with the worktree, before a
-//! turn begins or after a reset during one. It carries the work that is here forward to the live shadow, so that it keeps its
+//! turn begins, after a reset during one, and when a person saves. It carries the work that is here forward to the live shadow, so that it keeps its
 //! authors. Only the content decides: a file is as a checkpoint left it, or contains at least half of the lines that the shadow
 //! added.
 
@@ -16,7 +16,7 @@ use super::{
         chain::{
             Seen, Shadow,
             carriers::Carriers,
-            carry_forward::{Destination, base_tree, carry, origin_of, put_on_top},
+            carry_forward::{Carried, Destination, base_tree, carry, origin_of, put_on_top},
             stashed::Stashes,
             timeline::{Tip, live_tips},
         },
@@ -27,7 +27,7 @@ use super::{
     replay::{Work, steps},
 };
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::{
         Repo,
         counting::Counting,
@@ -35,7 +35,7 @@ use crate::{
         refs::RefUpdate,
     },
     model::{
-        checkpoint::Checkpoint,
+        checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
         refname::{self, Base, Settled, ShadowName},
     },
@@ -125,15 +125,47 @@ pub(crate) fn may_come_back(repo: &Repo, name: &ShadowName, paths: &BTreeSet<BSt
     if paths.is_empty() {
         return Ok(false);
     }
-    let found = waiting(repo, name)?.into_iter().chain(taken_back(repo, name.base)?);
-    for Waiting { checkpoint, .. } in found {
+    for Waiting { checkpoint, .. } in candidates(repo, name)? {
         // A broken shadow is no reason to refuse a save; `doctor` reports it.
-        let changes = base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id));
-        if changes.is_ok_and(|changes| changes.iter().any(|change| paths.contains(&change.path))) {
+        if base_tree(repo, &checkpoint).is_ok_and(|base| differ_at(repo, (base, checkpoint.tree_id), paths)) {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Returns true if the two trees differ at one of `paths`, as far as they can be read.
+fn differ_at(repo: &Repo, (before, after): (ObjectId, ObjectId), paths: &BTreeSet<BString>) -> bool {
+    /// For so many paths, it is cheaper to look each up than to compare the trees.
+    const FEW: usize = 16;
+    if paths.len() <= FEW {
+        let leaf = |tree, path: &BString| repo.find_leaf(tree, path.as_bstr());
+        return paths
+            .iter()
+            .any(|path| matches!((leaf(before, path), leaf(after, path)), (Ok(before), Ok(after)) if before != after));
+    }
+    let changes = repo.diff_trees(before, after).unwrap_or_default();
+    changes.iter().any(|change| paths.contains(&change.path))
+}
+
+/// Returns the shadows whose work may come back to the live shadow `name`.
+fn candidates(repo: &Repo, name: &ShadowName) -> Result<Vec<Waiting>> {
+    let mut found = waiting(repo, name)?;
+    // A damaged record is no reason to refuse a save or a prompt; `doctor` reports it.
+    found.extend(unless_damaged(repo, taken_back(repo, name.base))?.unwrap_or_default());
+    Ok(found)
+}
+
+/// Returns none in the place of an error about what is stored. A race or an interrupt stays an error.
+fn unless_damaged<T>(repo: &Repo, looked: Result<T>) -> Result<Option<T>> {
+    match looked {
+        Err(error) if error.kind() != Kind::Race => {
+            repo.check_interrupt()?;
+            tracing::warn!(%error, "work that was set aside cannot be looked for");
+            Ok(None)
+        }
+        looked => looked.map(Some),
+    }
 }
 
 /// Finds work of [`waiting`] and [`taken_back`] shadows in the files `dirty` of the worktree, and carries it forward to
@@ -156,51 +188,18 @@ pub(crate) fn take_up(
     }
     // A chain may be long. It is read only if needed, and again only after the shadow has got a new checkpoint.
     let mut carriers = OnceCell::new();
-    let found = waiting(repo, &shadow.name)?.into_iter().chain(taken_back(repo, shadow.name.base)?);
     let is_left = |tip: &Tip| {
         ShadowName::from_ref(&tip.name)
             .is_some_and(|name| Some(name.base) == left && name.worktree == *repo.worktree_id())
     };
-    for Waiting { tip, checkpoint, .. } in found.filter(|it| !is_left(&it.tip)) {
-        let mut wanted = BTreeSet::new();
-        // A broken shadow is no reason to refuse a prompt; `doctor` reports it.
-        let Ok(changes) = base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id))
-        else {
+    for Waiting { tip, checkpoint, .. } in candidates(repo, &shadow.name)?.into_iter().filter(|it| !is_left(&it.tip)) {
+        let mut new = NewObjects::new(repo, Target::Loose);
+        // A broken shadow is no reason to refuse a save or a prompt; `doctor` reports it.
+        let found = find_work(context, shadow, seen, dirty, &checkpoint, &mut carriers, &mut new);
+        let Some(Returned { origin, carried, sessions: of_work }) = unless_damaged(repo, found)?.flatten() else {
             continue;
         };
-        for change in changes {
-            let path = change.path.as_bstr();
-            if !dirty.contains(path) {
-                continue;
-            }
-            let now = repo.find_leaf(seen.tree_id, path)?;
-            let head = repo.find_leaf(shadow.head_tree_id, path)?;
-            let last = repo.find_leaf(shadow.last_tree_id(), path)?;
-            let is_known = last == now
-                || shadow.tip.as_ref().is_some_and(|tip| {
-                    let carriers = carriers.get_or_init(|| Carriers::read(repo, tip.id));
-                    carriers.has(repo, checkpoint.id, &change.path)
-                });
-            // What the last checkpoint has of it has its authors there, and may have changed since.
-            if !is_known && share(repo, &change, head, now)?.is_half() && share(repo, &change, last, now)?.is_any() {
-                wanted.insert(change.path);
-            }
-        }
-        if wanted.is_empty() {
-            continue;
-        }
-        let origin = origin_of(context, &checkpoint)?;
-        if origin.contributor != Contributor::Agent {
-            continue;
-        }
-        let (head_tree_id, last_tree_id, now_tree_id) = (shadow.head_tree_id, shadow.last_tree_id(), seen.tree_id);
-        let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted: Some(wanted), is_now_seen: true };
-        let mut new = NewObjects::new(repo, Target::Loose);
-        let carried = carry(repo, &checkpoint, &to, &mut new)?;
-        if carried.paths.is_empty() {
-            continue;
-        }
-        sessions.extend(sessions_of(repo, &checkpoint, &carried.paths)?);
+        sessions.extend(of_work);
         put_on_top(context, shadow, &checkpoint, origin, carried.tree_id, &mut new)?;
         carriers = OnceCell::new();
         let written = new.write()?;
@@ -222,6 +221,61 @@ pub(crate) fn take_up(
     sessions.sort();
     sessions.dedup();
     Ok(sessions)
+}
+
+/// Work of a shadow that is in the worktree again.
+struct Returned {
+    origin: Origin,
+    carried: Carried,
+    sessions: BTreeSet<String>,
+}
+
+/// Returns the work of the chain `checkpoint` that is in the files `dirty` and that `shadow` does not have yet; none if there is
+/// none of an agent. `carriers` are those of `shadow`. Adds its trees to `new`.
+fn find_work(
+    context: &Context,
+    shadow: &Shadow,
+    seen: &Seen,
+    dirty: &BTreeSet<BString>,
+    checkpoint: &Checkpoint,
+    carriers: &mut OnceCell<Carriers>,
+    new: &mut NewObjects<'_>,
+) -> Result<Option<Returned>> {
+    let repo = &context.repo;
+    let mut wanted = BTreeSet::new();
+    for change in repo.diff_trees(base_tree(repo, checkpoint)?, checkpoint.tree_id)? {
+        let path = change.path.as_bstr();
+        if !dirty.contains(path) {
+            continue;
+        }
+        let now = repo.find_leaf(seen.tree_id, path)?;
+        let head = repo.find_leaf(shadow.head_tree_id, path)?;
+        let last = repo.find_leaf(shadow.last_tree_id(), path)?;
+        let is_known = last == now
+            || shadow.tip.as_ref().is_some_and(|tip| {
+                let carriers = carriers.get_or_init(|| Carriers::read(repo, tip.id));
+                carriers.has(repo, checkpoint.id, &change.path)
+            });
+        // What the last checkpoint has of it has its authors there, and may have changed since.
+        if !is_known && share(repo, &change, head, now)?.is_half() && share(repo, &change, last, now)?.is_any() {
+            wanted.insert(change.path);
+        }
+    }
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let origin = origin_of(context, checkpoint)?;
+    if origin.contributor != Contributor::Agent {
+        return Ok(None);
+    }
+    let (head_tree_id, last_tree_id, now_tree_id) = (shadow.head_tree_id, shadow.last_tree_id(), seen.tree_id);
+    let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted: Some(wanted), is_now_seen: true };
+    let carried = carry(repo, checkpoint, &to, new)?;
+    if carried.paths.is_empty() {
+        return Ok(None);
+    }
+    let sessions = sessions_of(repo, checkpoint, &carried.paths)?;
+    Ok(Some(Returned { origin, carried, sessions }))
 }
 
 /// Returns the sessions that contributed to the uncommitted work at `paths` in the chain that ends with `tip`.

@@ -51,8 +51,7 @@ pub(super) struct BeforeOptions {
     pub(super) force: bool,
     /// Even if an earlier restore was interrupted.
     pub(super) after_crash: bool,
-    /// A redo: the checkpoint that the worktree was saved in before the restore that is redone, and its ref. The undo has taken it
-    /// off the shadow.
+    /// For a redo: puts the checkpoint from before the redone restore back on the shadow, from which the undo has removed it.
     pub(super) saved: Option<(RefUpdate, Role)>,
 }
 

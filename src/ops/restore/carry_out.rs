@@ -107,7 +107,7 @@ pub(super) struct RestoreRun<'a> {
     pub(super) other_base: Option<Base>,
     /// True if the run continues an interrupted restore: some steps may be done already.
     pub(super) is_resumed: bool,
-    /// The operation that it takes back, and what it has to do with that or another one.
+    /// The operation that the run takes back; `role` says how the run relates to that or another operation.
     pub(super) reverses: Option<&'a Operation>,
     pub(super) role: Role,
     /// How the ref of that operation was moved before the worktree was saved.
@@ -221,11 +221,11 @@ impl<'a> RestoreRun<'a> {
         let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
         last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
         failpoint::hit("restore:after-done");
-        // What has changed nothing leaves no entry, unless it shows that the operation is taken back.
+        // A run that changes nothing leaves no entry, unless the entry marks the reversed operation as taken back.
         let is_all = applied.kept.is_empty() && applied.conflicts.is_empty() && !self.leaves_paths();
         let files = if is_idle && !(is_all && self.reverses.is_some()) { None } else { Some(files_of(&journal)) };
         if is_idle && !is_all {
-            // All that it would take back is as it was left: the operation is not taken back.
+            // All that was to be taken back was left alone, so the operation is not taken back.
             self.repo.note_role(Role::Plain);
         }
         self.repo.note_files(files);
@@ -262,8 +262,8 @@ impl<'a> RestoreRun<'a> {
         is_left || !plan.kept.is_empty() || !plan.conflicts.is_empty() || !self.rescued.is_empty()
     }
 
-    /// Moves the refs back that the reversed operation has moved: then the worktree is as in the checkpoint from before it. Returns
-    /// false and leaves them alone if that is not so: something was saved since, or an open turn counts from where they are.
+    /// Moves back the refs that the reversed operation moved, because the worktree is again as in the checkpoint from before it.
+    /// Returns false and leaves them alone if something was saved since, or if an open turn began at their values of now.
     fn move_refs_back(&self) -> Result<bool> {
         let Some(operation) = self.reverses.filter(|_| self.context.turns().entries.is_empty()) else {
             return Ok(false);

@@ -27,8 +27,8 @@ use crate::{
 
 /// Shows the user what a restore with `options` would change, hunk by hunk, and returns what the user chooses.
 ///
-/// The worktree is saved before, so that the hunks are those of a checkpoint. Once `ends` is raised, git is ended while it asks;
-/// the interrupt of `context` counts then only if git does not go on.
+/// Saves the worktree first, so that the hunks are those of a checkpoint. Once `ends` is raised, ends git. While git asks, the
+/// interrupt of `context` counts only if git ends, too.
 ///
 /// # Errors
 /// As [`restore`](super::restore()), and if git cannot ask.
@@ -61,7 +61,7 @@ fn offer(context: &Context, options: &RestoreOptions, ends: &AtomicBool) -> Resu
     let not_offered = not_offered(plan, &binary);
     let is_asked = from != to && binary.len() < context.repo.diff_trees(from, to)?.len();
     tracing::debug!(took = ?start.elapsed(), paths = edits.len(), "hunks: offered");
-    // Others may work while the user thinks.
+    // Other commands may run while the user chooses.
     drop(before);
     let to = if is_asked { context.repo.choose_hunks(from, to, ends)? } else { from };
     Ok(ChosenHunks { target, from, to, is_asked, not_offered })
@@ -73,7 +73,7 @@ fn has_parts(group: &Group) -> bool {
     group.clears.is_empty() || group.writes.is_empty()
 }
 
-/// Returns what of `plan` is not offered, with the reasons; git shows no hunks of the paths `binary`.
+/// Returns the paths of `plan` that are not offered, with the reasons; git shows no hunks of the paths `binary`.
 fn not_offered(plan: &Plan, binary: &BTreeSet<BString>) -> Vec<NotOffered> {
     let mut found: Vec<NotOffered> = Vec::new();
     for group in &plan.groups {
@@ -83,7 +83,7 @@ fn not_offered(plan: &Plan, binary: &BTreeSet<BString>) -> Vec<NotOffered> {
                 Some(other) if !has_parts(group) => format!("only together with '{}'", other.path),
                 _ if binary.contains(&step.path) => "binary".to_owned(),
                 _ if differs_in_bytes_only(step) => {
-                    "only bytes differ that git does not show, as line endings".to_owned()
+                    "differs only in bytes that git does not show, such as line endings".to_owned()
                 }
                 _ => continue,
             };

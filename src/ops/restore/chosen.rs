@@ -15,9 +15,9 @@ use crate::{
 /// The hunks of a restore that the user has chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenHunks {
-    /// The checkpoint that is restored. Its name may be another's by now, since the worktree was saved.
+    /// The checkpoint that is restored. Its number may have changed, because the worktree was saved.
     pub(super) target: ObjectId,
-    /// The worktree as it was when the user was asked, and the same with the hunks.
+    /// The tree of the worktree when the user was asked, and the same with the chosen hunks.
     pub(super) from: ObjectId,
     pub(super) to: ObjectId,
     /// True if git had something to ask.
@@ -25,7 +25,7 @@ pub struct ChosenHunks {
     pub(super) not_offered: Vec<NotOffered>,
 }
 
-/// A path that differs, and of which the user was offered nothing.
+/// A path that differs, but of which the user was offered nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotOffered {
     /// The path, relative to the worktree's root.
@@ -92,12 +92,12 @@ fn chosen_content(step: &Step, leaf: Leaf) -> Result<Content> {
     if let Some(side) = sides().find(|side| side.leaf.id == leaf.id && side.leaf.mode.same_type(leaf.mode)) {
         return Ok(Content { leaf, raw: side.raw });
     }
-    // No state had these bytes. Git would make them of the blob, and so change lines that were not chosen.
+    // Neither state has these bytes. Git would convert the whole file, and so change lines that were not chosen.
     if sides().any(|side| side.raw.is_some()) {
         let path = &step.path;
         return Err(Error::refused(format!(
-            "'{path}' has bytes that git would not write, as line endings, and is restored as a whole or not at all: a part of \
-             it was chosen; nothing was changed"
+            "'{path}' has bytes that git would not write, such as line endings, and is restored as a whole or not at all, but \
+             only a part of it was chosen; nothing was changed"
         )));
     }
     Ok(Content { leaf, raw: None })

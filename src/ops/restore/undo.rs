@@ -1,4 +1,4 @@
-//! Takes the last restore back: only the paths that it changed, and only as far as they have not changed since.
+//! Takes a restore back: only the paths that it changed, and only as far as they have not changed since.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -49,13 +49,13 @@ pub struct UndoOptions {
 /// operations that changed no files are left alone.
 ///
 /// # Errors
-/// If nothing was restored yet, and as [`restore`](super::restore).
+/// If there is nothing to undo, and as [`restore`](super::restore).
 pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
     context.repo.name_operation("undo");
     context.emit_failure("undo", undo_files(context, options, &Which::LastOfFiles))
 }
 
-/// Takes the operation that `which` asks for back, which changed files.
+/// Takes back the operation that `which` asks for, which must have changed files.
 ///
 /// # Errors
 /// As [`undo`]; [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
@@ -92,7 +92,7 @@ struct Target<'t> {
 impl Target<'_> {
     /// Returns what is to be taken back, under the lock.
     fn pick_again(&self, context: &Context) -> Result<Picked> {
-        // Then the log has the redo already, and the ref was as expected.
+        // If the redo has put a checkpoint back, the log has the redo already.
         if self.saved.is_some() {
             return Ok(self.picked.clone());
         }
@@ -105,7 +105,7 @@ impl Target<'_> {
     }
 }
 
-/// Notes in the operation log that the operation `id` is taken back, though nothing was left to do for that.
+/// Notes in the operation log that the operation `id` is taken back, if no file had to change for that.
 fn note_taken_back(context: &Context, which: &Which, id: Option<ObjectId>) -> Result<()> {
     let _worktree = save::lock(context)?;
     let picked = pick(context, which)?;
@@ -139,8 +139,8 @@ fn with_save(repo: &Repo, entry: &Recorded) -> Operation {
     Operation { moves: whole.moves, ..operation.clone() }
 }
 
-/// Returns what puts the checkpoint back on the shadow that a restore took first, for a redo of that restore, if the undo has taken
-/// it off and nothing has moved since.
+/// For a redo of a restore: returns the update that puts the checkpoint that the restore took first back on the shadow. None if
+/// the undo has not removed it, or if something has moved since.
 fn saved_before(context: &Context, picked: &Picked) -> Result<Option<(RefUpdate, Role)>> {
     let (Role::Redo(_), Some(entry), Some(journal)) = (picked.role, &picked.entry, &picked.journal) else {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! Mends operation logs: they must not lead to what cannot be read, as git would find the repository broken.
+//! Mends operation logs that lead to objects that cannot be read: git would report the repository as broken.
 //!
-//! An entry that cannot be read ends its part of the log. The others are written anew without the parents that lead to something
-//! damaged: what they tell of can be shown, and no longer be undone.
+//! An entry that cannot be read ends its part of the log. The others are rewritten without the parents that lead to something
+//! damaged: these operations can still be shown, but no longer undone.
 
 use std::collections::HashMap;
 
@@ -97,7 +97,7 @@ fn mend_log(repo: &Repo, survey: &mut Survey<'_>, name: String, tip: ObjectId) -
     Ok(Some(MendedLog { name, entries, is_cut }))
 }
 
-/// Adds an entry to `objects`, after the entry `before`; entries before it that it names are `ids` now.
+/// Adds an entry to `objects`, after the entry `before`. `ids` has the new ids of the earlier entries that it may name.
 fn write_anew(
     repo: &Repo,
     number: u64,

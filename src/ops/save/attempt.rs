@@ -119,9 +119,10 @@ pub(super) fn try_save(
                 write_tip_anew(repo, tip);
                 repair_before_next(worktree, &shadow);
             }
-            let (objects, returned) = take_up_returned(worktree, request, &origin, &mut shadow, &seen, objects)?;
-            let saved = take(worktree, request, &origin, &shadow, &seen, objects, start)?;
-            if let Some(Err(error)) = returned.map(Written::check_and_release)
+            let (objects, written, taken_up) =
+                take_up_returned(worktree, request, &origin, &mut shadow, &seen, objects)?;
+            let saved = Saved { taken_up, ..take(worktree, request, &origin, &shadow, &seen, objects, start)? };
+            if let Some(Err(error)) = written.map(Written::check_and_release)
                 && write_again(worktree)? != seen.tree_id
             {
                 return Err(error);
@@ -138,9 +139,7 @@ pub(super) fn try_save(
         ToDo::Publish => {
             repair_unchanged(worktree, &shadow, objects)?;
             publish(worktree, &mut shadow)?;
-            for turn in turns {
-                turn.took_checkpoint(worktree);
-            }
+            turns.into_iter().for_each(|turn| turn.took_checkpoint(worktree));
             let saved = without_checkpoint(worktree, request.verify, origin, &shadow, &seen, start)?;
             let saved = Saved { reset: shadow.sets_aside, ..saved };
             emit_events(worktree, &saved, had_shadow, new_baseline.as_ref());
@@ -227,7 +226,8 @@ fn note_moved_lines(
 
 /// Takes up work that was set aside and that the save finds in the worktree again, for example after `git stash pop`, as a prompt
 /// does: from then on, the shadow knows its lines, however few of them a commit takes. Returns the objects that are still to be
-/// written and, if it took up work, those that it has written for that: the caller checks them when a ref leads to them.
+/// written and, if it took up work, those that it has written for that and the sessions of the work. The caller checks the
+/// written ones when a ref leads to them.
 ///
 /// Does nothing during the turn of a session: [`note_moved_lines`] looks for what git brings then.
 fn take_up_returned<'w>(
@@ -237,21 +237,21 @@ fn take_up_returned<'w>(
     shadow: &mut Shadow,
     seen: &Seen,
     objects: NewObjects<'w>,
-) -> Result<(NewObjects<'w>, Option<Written<'w>>)> {
+) -> Result<(NewObjects<'w>, Option<Written<'w>>, Vec<String>)> {
     let repo = &worktree.repo;
     let is_of_worktree = request.author == Author::Infer && origin.session.is_none() && !shadow.sets_aside;
     if !is_of_worktree || matches!(request.scope, Scope::OwnSteps(_) | Scope::Stashed(_)) {
-        return Ok((objects, None));
+        return Ok((objects, None, Vec::new()));
     }
     let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
     let changed = changes.into_iter().map(|change| change.path).collect();
     if !set_aside::may_come_back(repo, &shadow.name, &changed)? {
-        return Ok((objects, None));
+        return Ok((objects, None, Vec::new()));
     }
     let target = objects.target();
     let written = objects.write()?;
-    set_aside::take_up(worktree, shadow, seen, &changed, None)?;
-    Ok((NewObjects::new(repo, target), Some(written)))
+    let sessions = set_aside::take_up(worktree, shadow, seen, &changed, None)?;
+    Ok((NewObjects::new(repo, target), Some(written), sessions))
 }
 
 /// What a save does after it has looked at the worktree.
@@ -351,6 +351,7 @@ fn without_checkpoint(
         verified: id.is_some() && verified_id == id,
         reset: false,
         broken: context.broken(),
+        taken_up: Vec::new(),
         duration_ms: milliseconds(start.elapsed()),
     })
 }

@@ -51,8 +51,8 @@ pub(crate) fn named(context: &Context, text: &str) -> Result<String> {
     Ok(find(context, text)?.unwrap_or_else(|| text.to_owned()))
 }
 
-/// Returns `text` if it is not only the beginning of an id, or the name of an agent: what changes a session takes its whole id. The
-/// id of a session that was forgotten may begin the id of another one.
+/// Returns `text`, unless it is only the beginning of an id, or the name of an agent: commands that change a session take its
+/// whole id. The id of a session that was forgotten may begin the id of another one.
 ///
 /// # Errors
 /// If `text` cannot be an id, or names a session in another way; the hint has its id.

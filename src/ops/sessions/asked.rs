@@ -1,4 +1,4 @@
-//! The sessions as people recognize them: by what they asked.
+//! Lists sessions with their last prompts, by which people recognize them.
 
 use super::super::Context;
 use crate::{error::Result, model::session::Session, state::sessions};
@@ -12,13 +12,13 @@ pub(crate) struct Asked {
     pub(crate) agent: Option<String>,
     /// When it was last seen, in Unix seconds.
     pub(crate) last_seen: i64,
-    /// What it was asked last, if prompts are stored.
+    /// Its last prompt, if prompts are stored.
     pub(crate) prompt: Option<String>,
 }
 
 /// Returns the sessions of all worktrees whose ids begin with `prefix`, latest first, at most `most`.
 ///
-/// Only their files are read, no checkpoints: a shell asks for them while somebody types.
+/// Reads only the files of sessions, no checkpoints: a shell asks for the sessions while the user types.
 pub(crate) fn asked(context: &Context, prefix: &str, most: usize) -> Result<Vec<Asked>> {
     let common_dir = context.repo.common_dir();
     let known = sessions::all(common_dir)?.into_iter().filter(|session| session.id.starts_with(prefix));

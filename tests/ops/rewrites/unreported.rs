@@ -46,8 +46,8 @@ const EDIT_STOP: &str = "GIT_SEQUENCE_EDITOR='sed -i 1s/^pick/edit/' git rebase 
 const SQUASH: &str = "git switch -qc other HEAD~3; git merge -q --squash main >/dev/null; git commit -qm all";
 const MERGE: &str = "git switch -qc other HEAD~3; echo x >x; git add x; git commit -qm x; git merge -q -m both main";
 
-/// After these commits, `script` runs without any hook. `model::reconcile` has the plan of these moves known at once, and known one
-/// by one, as where hooks run; that of a rebase only at once, because a hook reports all of its moves together.
+/// After these commits, `script` runs without any hook. `model::reconcile` has the plan of these moves known at once, and known
+/// one by one, as where hooks run; that of a rebase only at once, because a hook reports all of its moves together.
 #[rstest]
 #[case::nothing("true")]
 #[case::reword_by_plumbing("git update-ref HEAD $(git commit-tree HEAD^{tree} -p HEAD^ -m other)")]

@@ -37,7 +37,7 @@ const THEIR_FILE: &str = "git checkout -q --theirs f";
 /// Commits of a person and of the session `b` meet a commit that changes the same line. The session resolves the conflict and
 /// continues in one command, or in several.
 #[rstest::rstest]
-// Of each operation: each resolution, each number of calls, with and without hooks.
+// For each operation: each resolution, each number of calls, with and without hooks.
 #[case::pick_at_once("cherry-pick", RESOLVE, 1, true)]
 #[case::pick("cherry-pick", RESOLVE, 2, false)]
 #[case::pick_of_their_lines("cherry-pick", THEIRS, 3, false)]
@@ -50,7 +50,7 @@ const THEIR_FILE: &str = "git checkout -q --theirs f";
 #[case::rebase("rebase", RESOLVE, 2, false)]
 #[case::rebase_of_their_lines("rebase", THEIRS, 3, false)]
 #[case::rebase_of_their_file("rebase", THEIR_FILE, 3, true)]
-// Am runs no hook of ours, and its reflog does not say that there was a conflict: at once, it would be unknown whose it is.
+// `git am` runs no hook of ours, and its reflog does not say that there was a conflict: at once, the author would be unknown.
 #[case::am("am", RESOLVE, 3, true)]
 #[case::am_without_hooks("am", RESOLVE, 2, false)]
 #[case::am_of_their_lines("am", THEIRS, 2, true)]

@@ -1,7 +1,7 @@
 //! Work of commits that a reset has taken back: committed again, in parts, amended in, in a turn or before one.
 
 use super::{
-    desk::{Desk, changed, numbered, parts},
+    desk::{Desk, changed, numbered, parts, words},
     moved::{self, blamed},
 };
 use crate::support::World;
@@ -542,5 +542,50 @@ fn a_persons_commit_that_a_mid_turn_reset_removes_is_not_the_turns_beside_an_old
     let agents: Vec<&str> = lines.lines().filter(|line| line.contains(" agent ")).collect();
     assert_eq!(agents.len(), usize::from(agent_works), "{lines}");
     assert!(agents.iter().all(|line| line.contains(" 6)")), "{lines}");
+    desk.finish();
+}
+
+/// The work that a reset has set aside is in the worktree again, but an object of its chain or the history is damaged.
+#[rstest::rstest]
+#[case::the_file("rev-parse $tip:n", "rm -f $object")]
+#[case::an_empty_file("rev-parse $tip:n", "chmod +w $object; : >$object")]
+#[case::the_parent("rev-parse $tip^", "rm -f $object")]
+#[case::the_parents_tree("rev-parse $tip^^{tree}", "rm -f $object")]
+#[case::the_records("rev-parse refs/checkpoints/history", "rm -f $object")]
+#[case::the_tree_of_the_records("rev-parse refs/checkpoints/history^{tree}", "rm -f $object")]
+fn a_save_goes_on_where_work_that_was_set_aside_is_damaged(#[case] object: &str, #[case] damage: &str) {
+    let desk = Desk::new();
+    desk.turn("a", &[("m", "a\n")]);
+    desk.commit_all();
+    desk.prompt("a");
+    desk.work("a", &[("n", &words("a", 1..=6))]);
+    desk.work("a", &[("n", &words("a", 1..=7))]);
+    desk.stop("a");
+    let tip = desk.git(&["rev-parse", &desk.shadow().expect("a checkpoint")]);
+    assert!(desk.ours(&["reset"]).status.success());
+    desk.sh(&format!(
+        "tip={tip}; id=$(git {object}); object=.git/objects/$(echo $id | cut -c1-2)/$(echo $id | cut -c3-); test -f $object; {damage}"
+    ));
+    let content = format!("{}human line\n", words("a", 1..=7));
+    desk.write("n", &content);
+    let saved = desk.json(&["save"]);
+    assert_eq!(saved["created"], true);
+    assert_eq!(desk.saved("n"), Some(content));
+}
+
+#[test]
+fn a_save_names_the_sessions_whose_work_it_takes_up() {
+    let desk = Desk::new();
+    desk.turn("a", &[("n", &words("a", 1..=6))]);
+    assert!(desk.ours(&["reset"]).status.success());
+    let again = desk.json(&["save"]);
+    assert_eq!(again["taken_up"], serde_json::json!(["a"]));
+    assert!(desk.ours(&["reset"]).status.success());
+    desk.write("n", format!("{}human\n", words("a", 1..=6)));
+    let output = desk.ours(&["save"]);
+    let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(printed.contains("taken up again: a"), "{printed}");
+    desk.write("n", "human\n");
+    assert_eq!(desk.json(&["save"])["taken_up"], serde_json::Value::Null);
     desk.finish();
 }

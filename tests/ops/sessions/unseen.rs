@@ -548,8 +548,8 @@ fn an_unseen_commit_without_a_sessions_work_is_a_persons() {
     desk.finish();
 }
 
-/// All is saved, and then git makes a commit from recorded ones without our hooks: readers do not call the session's lines a person's
-/// until the next command that writes finds out whose they are.
+/// Everything is saved, and then git makes a commit from recorded ones without our hooks: readers do not call the session's lines
+/// a person's until the next command that writes finds out whose they are.
 #[rstest::rstest]
 #[case::amend("", "echo 'human line' >>n; git commit -qa --amend --no-edit")]
 #[case::fixup("", "echo 'human line' >>n; git commit -qam 'fixup! a commit'; git rebase -qi --autosquash HEAD~2")]

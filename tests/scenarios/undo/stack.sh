@@ -9,7 +9,7 @@ printf 'two\n' >src/numbers.txt
 run git checkpoint save
 run git checkpoint restore @{1}
 run git checkpoint reset
-note 'the operations, and those that undo comes to'
+note 'all operations, and those that can be taken back'
 sh_run 'git checkpoint op log | hide_ids'
 sh_run 'git checkpoint undo --list | hide_ids'
 note 'undo goes further back each time'
@@ -19,21 +19,21 @@ run git checkpoint undo
 run cat src/numbers.txt
 run git checkpoint undo
 run git checkpoint verify --show
-note 'and redo forward'
+note 'redo goes forward'
 run git checkpoint redo
 run git checkpoint redo
 run cat src/numbers.txt
 sh_run 'git checkpoint undo --list | hide_ids'
-note 'a new operation ends that'
+note 'a new operation leaves nothing to redo'
 run git checkpoint verify --reset
 run git checkpoint redo
-note 'one operation'
+note 'show one operation'
 sh_run 'git checkpoint op show | hide_ids'
 sh_run 'git checkpoint op show @{4} | hide_ids'
-note 'one in the middle'
+note 'take back one before the last'
 run git checkpoint op undo @{1}
 sh_run 'git checkpoint op undo @{2} 2>&1 | hide_ids'
-note 'what has moved since stays'
+note 'a ref that has moved since stays'
 run git checkpoint reset
 printf 'three\n' >src/numbers.txt
 run git checkpoint save

@@ -1,5 +1,5 @@
 repository
-note 'a message that is not used is not dropped in silence'
+note 'save says that it does not use the message'
 run git checkpoint save -m 'nothing yet'
 printf 'new\n' >README
 run git checkpoint save -m 'first'
@@ -8,12 +8,12 @@ note 'one checkpoint, not a range'
 run git checkpoint diff '@{0}..HEAD'
 run git checkpoint show '..@{0}'
 run git checkpoint restore 'HEAD..@{0}'
-note 'as git says it'
+note 'the message is that of git'
 run git checkpoint blame src
 run git blame src
 note 'git looks for no other home'
 run env -u HOME git checkpoint enable --user --agent codex
-note 'an entry of the stash has no untracked files'
+note 'the commit of a stash entry has no untracked files'
 printf 'new\n' >untracked
 git stash -q -u
 remember
