@@ -1,5 +1,7 @@
 //! `git checkpoint restore`: puts a checkpoint back, and says what that did. `undo` prints the same.
 
+mod submodules;
+
 use std::ffi::OsString;
 
 use bstr::BString;
@@ -9,12 +11,13 @@ use super::{
     call::{Call, with_target_hint},
     output::printable,
     phrase,
+    recurse::Recurse,
 };
 use crate::{
     error::{Error, Kind, Result},
     git::Repo,
     model::verdict::Why,
-    ops::restore::{self, ChosenHunks, NotOffered, Restored},
+    ops::restore::{self, ChosenHunks, NotOffered, Restored, RestoredSubmodule},
 };
 
 /// Put back what a checkpoint holds
@@ -40,7 +43,7 @@ pub(super) struct Restore {
     #[arg(long)]
     staged: bool,
     /// Choose which hunks to restore, as in `git reset --patch`
-    #[arg(short, long, conflicts_with_all = ["json", "nul", "staged", "dry_run"])]
+    #[arg(short, long, conflicts_with_all = ["json", "nul", "staged", "dry_run", "recurse_submodules"])]
     patch: bool,
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long)]
@@ -48,6 +51,8 @@ pub(super) struct Restore {
     /// Finish a restore that was interrupted
     #[arg(long = "continue", conflicts_with_all = ["target", "pathspecs", "before", "all", "staged", "patch", "dry_run"])]
     resume: bool,
+    #[command(flatten)]
+    recurse: Recurse,
     /// Restore even in a worktree that is refused, such as the home directory
     #[arg(long)]
     force: bool,
@@ -91,6 +96,7 @@ impl Restore {
             dry_run: self.dry_run,
             resume: self.resume,
             force: self.force,
+            recurse_submodules: !self.patch && self.recurse.is_asked(&context.repo),
         };
         if let Some(asking) = asking {
             let chosen = restore::choose::choose_hunks(&context, &options, asking.ends());
@@ -178,14 +184,18 @@ impl Format {
         verb: &str,
         call: &mut Call,
     ) -> Result<Exit> {
+        let all = restored.with_submodules();
         if self.json {
             call.out.json(json)?;
         } else if self.nul {
-            print_letters(restored, call)?;
+            print_letters(&all, call)?;
         } else {
-            print_text(restored, verb, call)?;
+            print_lists(&all, call)?;
+            print_sum(restored, verb, call)?;
         }
-        let is_refused = !restored.conflicts.is_empty() || is_all_left(restored);
+        let is_refused = !all.conflicts.is_empty()
+            || is_all_left(restored)
+            || restored.restored_submodules.iter().any(RestoredSubmodule::is_refused);
         Ok(if is_refused { Exit::No } else { Exit::Done })
     }
 }
@@ -207,7 +217,8 @@ fn print_letters(restored: &Restored, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
+/// Prints what happened to each path.
+fn print_lists(restored: &Restored, call: &mut Call) -> Result<()> {
     let changes = (restored.written.iter().map(|path| (path, "written", "would write", phrase::NEW)))
         .chain(restored.deleted.iter().map(|path| (path, "deleted", "would delete", phrase::OLD)))
         .chain(restored.staged.iter().map(|path| (path, "staged ", "would stage", phrase::NEW)));
@@ -240,7 +251,7 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         let word = call.out.paint(phrase::OLD, "conflict");
         call.out.line(&format!("{word} {} ({})", call.names.path(&left.path), why(&left.why, call)))?;
     }
-    print_sum(restored, verb, call)
+    Ok(())
 }
 
 /// Prints `lines`: on a terminal the first ones and how many more there are, unless the user asked for all. If they are not
@@ -277,10 +288,12 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let id = call.names.id(&restored.target);
     let target = call.out.paint(phrase::ID, &id);
     let is_idle = restored.is_idle();
-    if is_idle && [restored.kept.len(), restored.conflicts.len(), restored.committed.len()] == [0; 3] {
+    submodules::print(restored, verb, call)?;
+    if is_idle && restored.is_complete() && restored.committed.is_empty() {
         return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
     }
-    if !(restored.dry_run || is_all_left(restored)) {
+    let is_only_below = !is_idle && restored.is_idle_here();
+    if !(restored.dry_run || is_all_left(restored) || is_only_below) {
         let staged = match restored.staged.len() {
             0 => String::new(),
             count => format!(", and {} in the index,", phrase::count(count, "path")),
@@ -299,6 +312,9 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         call.out.hint(&format!("{id} was taken on {base}: what is different there from HEAD {tense} restored too"));
     }
     print_left(restored, verb, call);
+    if verb == RESTORED {
+        submodules::print_left_out(restored, &id, call);
+    }
     let conflicts = &restored.conflicts;
     // With another reason among them, "in the way" may be a consequence of that.
     if !conflicts.is_empty() && conflicts.iter().all(|left| left.why == Why::InTheWay) {

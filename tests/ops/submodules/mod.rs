@@ -1,5 +1,6 @@
 //! Submodules, and repositories that are none, inside the worktree: what is said of their changes, and checkpoints in them.
 
+mod restored;
 mod saved;
 mod told;
 
