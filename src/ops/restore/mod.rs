@@ -28,7 +28,7 @@ use std::time::Instant;
 use bstr::{BString, ByteSlice as _};
 
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Error, Result},
     model::{
         manifest::Part,
         operation::Role,
@@ -113,7 +113,7 @@ pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
 /// Takes the operation that `which` asks for back, which changed files.
 ///
 /// # Errors
-/// As [`undo`]; [`Kind::Refused`] if the operation changed no files.
+/// As [`undo`]; [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
 pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which) -> Result<Restored> {
     undo::undo_files(context, options, which, Depth { nonce: None, run_below })
 }
@@ -271,10 +271,9 @@ fn run_below(context: &Context, step: &StepBelow, is_dry: bool) -> Result<Restor
         Ok(None) => left("no repository is there".into()),
         Err(error) => {
             context.check_interrupt()?;
-            let may_be_left = matches!(error.kind(), Kind::User | Kind::Refused);
             match step.action {
-                ActionBelow::TakeBack { .. } if may_be_left => left(error.to_string()),
-                ActionBelow::TakeBack { .. } => Err(inside::failed("undo", &step.path, error)),
+                // Otherwise, a submodule that is damaged by now would keep the rest from being taken back.
+                ActionBelow::TakeBack { .. } => left(error.to_string()),
                 ActionBelow::Restore { .. } => Err(inside::failed("restore", &step.path, error)),
             }
         }

@@ -95,8 +95,7 @@ pub(super) fn try_save(
     if let Some(call) = call {
         note_moved_lines(worktree, &call, &shadow, &mut seen, &mut objects)?;
     }
-    let (took, skipped) = (start.elapsed(), seen.skipped.len());
-    tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: worktree scanned");
+    tracing::debug!(took = ?start.elapsed(), tree = %seen.tree_id, skipped = seen.skipped.len(), "walk: worktree scanned");
     if fails_if_named_changed && named::has_changed(worktree, &shadow, &seen, &objects)? {
         return Err(Error::race("an open tool call changed one of its files during the save"));
     }
@@ -139,7 +138,9 @@ pub(super) fn try_save(
         ToDo::Publish => {
             repair_unchanged(worktree, &shadow, objects)?;
             publish(worktree, &mut shadow)?;
-            turns.into_iter().for_each(|turn| turn.took_checkpoint(worktree));
+            for turn in turns {
+                turn.took_checkpoint(worktree);
+            }
             let saved = without_checkpoint(worktree, request.verify, origin, &shadow, &seen, start)?;
             let saved = Saved { reset: shadow.sets_aside, ..saved };
             emit_events(worktree, &saved, had_shadow, new_baseline.as_ref());

@@ -193,8 +193,9 @@ fn a_nested_repository_is_restored_too() {
 /// An undo takes back what has not changed since, and names the rest.
 #[rstest::rstest]
 #[case::edited("echo 3 >>sub/l", "sub/l")]
-#[case::not_populated("git submodule --quiet deinit -f sub", "no repository is there")]
-#[case::damaged("echo nonsense >sub/.git", "sub")]
+#[case::not_populated("git submodule --quiet deinit -f sub", "left alone submodule sub: no repository is there")]
+#[case::damaged("echo nonsense >sub/.git", "left alone submodule sub")]
+#[case::lost_log("git -C sub update-ref -d refs/checkpoints/operations/main", "does not have the operation")]
 #[case::another_restore("git -C sub checkpoint restore --all base; echo 4 >sub/l", "sub/l")]
 fn an_undo_names_what_has_moved(#[case] script: &str, #[case] named: &str) {
     let (world, id) = changed();

@@ -147,6 +147,20 @@ fn one_that_cannot_be_saved_is_named(#[case] script: &str, #[case] named: &str) 
     assert_eq!(world.json(&["save", "--json"])["created"], true, "without submodules");
 }
 
+/// What git would not open for its owner is not opened.
+#[test]
+fn a_submodule_of_another_user_is_named() {
+    let world = superproject();
+    if run(&world, "id -u").trim() != "0" {
+        return; // only root can give files away
+    }
+    run(&world, "chown -R 12345 sub .git/modules/sub; echo 2 >>sub/l");
+    let output = world.checkpoint(&["save", "--recurse-submodules"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("'sub'") && said.contains("dubious ownership"), "{said}");
+    assert!(said.contains("safe.directory"), "{said}");
+}
+
 /// `git checkpoint` may run in an environment that is about the superproject.
 #[test]
 fn variables_about_the_superproject_do_not_reach_submodules() {
