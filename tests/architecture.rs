@@ -31,10 +31,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const ONLY_IN: &[(&str, &[&str])] = &[
     // The one way in: takes the lock of a worktree's checkpoints, and brings them up to date with HEAD.
     ("with_lock(", &["ops/enter.rs", "ops/worktree.rs"]),
-    // The others take locks of other files.
+    // `purge` takes the locks of all worktrees. The others take locks of other files.
     (
         "Lock::acquire(",
-        &["ops/enter.rs", "ops/agent_hooks/mod.rs", "ops/hooks/mod.rs", "ops/records/append.rs", "state"],
+        &[
+            "ops/enter.rs",
+            "ops/agent_hooks/mod.rs",
+            "ops/hooks/mod.rs",
+            "ops/purge/locks.rs",
+            "ops/records/append.rs",
+            "state",
+        ],
     ),
     // Each file that leaves the second half for later, and may do that: `ops::enter::Purpose` says why.
     ("catch_up(", &["ops/enter.rs", "ops/agents/tool.rs", "ops/commit.rs", "ops/guard/crashed.rs"]),

@@ -6,7 +6,8 @@ use super::{
     date, layout, list,
     output::printable,
     phrase,
-    restore::{Format, RESTORED, UNDONE},
+    phrase::{RESTORED, UNDONE},
+    restore::Format,
     undone::{How, print},
 };
 use crate::{

@@ -24,6 +24,13 @@ pub(super) const BOLD: Style = Style::new().bold();
 /// The style of what matters less.
 pub(super) const DIM: Style = Style::new().dimmed();
 
+/// What a restore says it has done.
+pub(super) const RESTORED: &str = "restored";
+/// What an undo says it has done.
+pub(super) const UNDONE: &str = "undone: restored";
+/// What a redo says it has done.
+pub(super) const REDONE: &str = "redone: restored";
+
 /// Returns the state of a session, whose agent's process has the state `life`, in words.
 pub(super) fn session_state(phase: Phase, life: Option<Life>) -> &'static str {
     match phase {

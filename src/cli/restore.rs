@@ -1,5 +1,6 @@
 //! `git checkpoint restore`: puts a checkpoint back, and says what that did. `undo` prints the same.
 
+mod left;
 mod submodules;
 
 use std::ffi::OsString;
@@ -75,13 +76,6 @@ pub(super) struct Format {
     nul: bool,
 }
 
-/// What a restore says it has done.
-pub(super) const RESTORED: &str = "restored";
-/// What an undo says it has done.
-pub(super) const UNDONE: &str = "undone: restored";
-/// What a redo says it has done.
-pub(super) const REDONE: &str = "redone: restored";
-
 impl Restore {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let (context, asking) = if self.patch {
@@ -121,7 +115,7 @@ impl Restore {
             None => with_hint(error, &context, &options, &typed),
         })?;
         drop(progress);
-        let exit = self.format.print(&restored, &restored, RESTORED, call)?;
+        let exit = self.format.print(&restored, &restored, phrase::RESTORED, call)?;
         let entry = &options.target;
         if is_stash_entry(entry) && has_untracked(&context.repo, entry)? {
             call.out.hint(&format!("'git stash apply {entry}' also brings back the untracked files that were stashed"));
@@ -330,8 +324,8 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         let tense = if restored.dry_run { "is" } else { "was" };
         call.out.hint(&format!("{id} was taken on {base}: what is different there from HEAD {tense} restored too"));
     }
-    print_left(restored, verb, call);
-    if verb == RESTORED {
+    left::print(restored, verb, call);
+    if verb == phrase::RESTORED {
         submodules::print_left_out(restored, &id, call);
     }
     let conflicts = &restored.conflicts;
@@ -344,50 +338,12 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     }
     match &restored.pre_restore {
         Some(id) if !is_idle && !restored.dry_run => {
-            let command = if verb == UNDONE { "redo" } else { "undo" };
+            let command = if verb == phrase::UNDONE { "redo" } else { "undo" };
             call.out.hint(&format!("'git checkpoint {command}' goes back to {}", call.names.id(id)));
         }
         _ => {}
     }
     Ok(())
-}
-
-/// What the restore left alone because of who has changed it, and how to restore that, too.
-fn print_left(restored: &Restored, verb: &str, call: &mut Call) {
-    let kept = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
-    let kept_for_commits = restored.kept.iter().filter(|left| left.why == Why::Committed).count();
-    let committed = restored.committed.len();
-    if kept + committed == 0 {
-        return;
-    }
-    let is_idle = restored.is_idle();
-    if is_idle {
-        let (by_others, by_commits) = (kept - kept_for_commits, kept_for_commits + committed);
-        let who = match (by_others, by_commits) {
-            (_, 0) => "others have changed",
-            (0, _) => "only commits have changed",
-            _ => "others and commits have changed",
-        };
-        let paths = phrase::count(kept + committed, "path");
-        call.out.warning(&match verb {
-            UNDONE | REDONE => format!("nothing restored: {paths} changed since the restore"),
-            _ => format!("nothing restored: {who} {paths} since the checkpoint"),
-        });
-    }
-    let id = call.names.id(&restored.target);
-    let command = match verb {
-        UNDONE if is_idle || restored.dry_run => "undo --all".to_owned(),
-        REDONE if is_idle || restored.dry_run => "redo --all".to_owned(),
-        // The next undo goes further back.
-        UNDONE | REDONE => format!("restore --all {id} -- <path>..."),
-        _ => format!("restore --all {id}"),
-    };
-    let what = match (kept, committed) {
-        (_, 0) => "overwrites the kept paths too".to_owned(),
-        (0, _) => format!("restores {} too, which only commits have changed", phrase::count(committed, "path")),
-        _ => format!("overwrites the kept paths too, and {} in commits", phrase::count(committed, "path")),
-    };
-    call.out.hint(&format!("'git checkpoint {command}' {what}"));
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use super::{
     Exit,
     call::Call,
     op::print_log,
-    restore::{Format, REDONE, UNDONE},
+    phrase::{REDONE, UNDONE},
+    restore::Format,
     undone::{How, print},
 };
 use crate::{error::Result, ops::undo};

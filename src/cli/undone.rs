@@ -1,11 +1,6 @@
 //! What the commands that take operations back have in common.
 
-use super::{
-    Exit,
-    call::Call,
-    output::printable,
-    restore::{Format, REDONE},
-};
+use super::{Exit, call::Call, output::printable, phrase::REDONE, restore::Format};
 use crate::{
     error::Result,
     ops::{restore::UndoOptions, undo::Undone},

@@ -94,8 +94,17 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     let Some(log) = Log::open(repo)? else { return Ok(Again::default()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids = Candidates::default();
+    let (prepared, searches_by_path) = match place {
+        Place::Staged | Place::Worktree(_) => {
+            let prepared = repo.prepared_message();
+            (prepared.clone(), prepared.is_some())
+        }
+        Place::In(commit) => (None, names_reverted(repo, &repo.message_of(commit)?)?),
+    };
     let siblings = records::of_parent(repo, head.unwrap_or(root))?;
-    ids.add(if is_quiet { siblings } else { on_no_branch(repo, &log, siblings)? }, Evidence::Content);
+    // Git's message names only the last of several commits that it has picked.
+    let may_be_picked = is_quiet || prepared.is_some();
+    ids.add(if may_be_picked { siblings } else { on_no_branch(repo, &log, siblings)? }, Evidence::Content);
     if matches!(place, Place::In(_)) && is_quiet {
         // Without our hooks, git may have merged or picked commits of a branch that HEAD was on before.
         for commit in left_lately(repo, head, |_| true)? {
@@ -115,13 +124,6 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
         // An earlier reset may have removed other children of this commit.
         ids.add(records::of_parent(repo, *commit)?, Evidence::Content);
     }
-    let (prepared, searches_by_path) = match place {
-        Place::Staged | Place::Worktree(_) => {
-            let prepared = repo.prepared_message();
-            (prepared.clone(), prepared.is_some())
-        }
-        Place::In(commit) => (None, names_reverted(repo, &repo.message_of(commit)?)?),
-    };
     // Git has prepared the message of the commit that `git cherry-pick -n` picked last.
     ids.add(prepared.iter().flat_map(|message| ids_in_message(message)), Evidence::Named);
     if searches_by_path {

@@ -2,10 +2,9 @@
 
 use std::time::Instant;
 
-use bstr::ByteSlice as _;
-
 use super::{
     RestoreOptions,
+    back::{refuse_left, refuse_open_turns},
     before::{Before, BeforeOptions, Consider, Sight},
     carry_out::{Extent, RestoreRun, attempt_if_needed, expect_result},
     left_out, plan_of, refuse_lost,
@@ -14,15 +13,9 @@ use super::{
     snapshot::Snapshot,
 };
 use crate::{
-    error::{Error, Result},
-    git::{Repo, refs::RefUpdate},
-    model::{
-        operation::{Move, Role},
-        operation_back::Back,
-        path_text,
-        verdict::{Left, Why},
-    },
-    ops::{Context, holding::archive_name, operations::Point, restored_target, verified_mark},
+    error::Result,
+    model::operation::{Move, Role},
+    ops::{Context, operations::Point, restored_target},
     state::failpoint,
 };
 
@@ -86,61 +79,4 @@ fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Re
         start,
     };
     if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)
-}
-
-/// Refuses while a turn is under way: it counts from the checkpoints as they are.
-pub(super) fn refuse_open_turns(context: &Context, what: &str) -> Result<()> {
-    let turns = context.turns();
-    if context.are_turns_known() && turns.entries.iter().all(|entry| entry.turn.is_none()) {
-        return Ok(());
-    }
-    Err(Error::refused(format!("{what}: a session has a turn under way"))
-        .with_hint("'git checkpoint session list' shows it, 'git checkpoint session stop <session>' ends it"))
-}
-
-/// Refuses if the files cannot all become what they were.
-pub(super) fn refuse_left(looked: &Restored, what: &str) -> Result<()> {
-    const MOST_NAMED: usize = 5;
-    let left: Vec<&Left> = looked.kept.iter().chain(&looked.conflicts).collect();
-    if left.is_empty() {
-        return Ok(());
-    }
-    let cause = |left: &&Left| format!("'{}' ({})", path_text::escape(left.path.as_bstr()), left.why);
-    let mut causes: Vec<String> = left.iter().take(MOST_NAMED).map(cause).collect();
-    if left.len() > MOST_NAMED {
-        causes.push(format!("and {} more", left.len() - MOST_NAMED));
-    }
-    let error = Error::refused(format!("{what}: these paths would stay as they are: {}", causes.join(", ")));
-    let has_edits = left.iter().any(|left| left.why == Why::Since);
-    Err(if has_edits { error.with_hint("'--all' saves them and takes them back, too") } else { error })
-}
-
-impl Back {
-    /// Returns true if it changes something.
-    pub(super) fn has_work(&self) -> bool {
-        !self.moves.is_empty() || self.marker.is_some()
-    }
-
-    /// Returns its moves, and first those by which the archive holds what would be left.
-    fn with_archive(&self, repo: &Repo) -> Result<Vec<Move>> {
-        let hold = |id| Ok(Move { name: archive_name(repo, id)?, old: None, new: Some(id) });
-        let held = self.left.iter().map(|id| hold(*id)).collect::<Result<Vec<Move>>>()?;
-        Ok(held.into_iter().chain(self.moves.iter().cloned()).collect())
-    }
-
-    /// Moves the refs, all in one transaction. Returns false if there is nothing to move.
-    pub(super) fn carry_out(&self, context: &Context) -> Result<bool> {
-        if let Some((now, then)) = self.marker
-            && verified_mark::wants_verification(context)? == now
-        {
-            verified_mark::set_marker(context, then)?;
-        }
-        let moves = self.with_archive(&context.repo)?;
-        let update = |moved: Move| RefUpdate { name: moved.name, old: moved.old, new: moved.new };
-        let updates: Vec<RefUpdate> = moves.into_iter().map(update).collect();
-        failpoint::hit("undo:before-refs");
-        context.repo.update_refs(&updates)?;
-        failpoint::hit("undo:after-refs");
-        Ok(!updates.is_empty())
-    }
 }

@@ -7,6 +7,7 @@
 //! It changes a path only if the path still is as in that checkpoint. So it never deletes or overwrites what no checkpoint has.
 
 mod apply;
+mod back;
 mod before;
 mod carry_out;
 pub(crate) mod choose;

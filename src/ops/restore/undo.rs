@@ -6,9 +6,9 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
+    back::{refuse_left, refuse_open_turns},
     before::{Before, BeforeOptions, Consider, Sight},
     carry_out::{Depth, Extent, Planned, RestoreRun, attempt_if_needed, expect_result, files_of},
-    go_back::{refuse_left, refuse_open_turns},
     restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
@@ -153,7 +153,8 @@ fn with_save(repo: &Repo, entry: &Recorded) -> Operation {
 }
 
 /// For a redo of a restore: returns the update that puts the checkpoint that the restore took first back on the shadow. None if
-/// the undo has not removed it, if something has moved since, or if the shadow would lose a checkpoint.
+/// something has moved since, or if the undo has not removed it, but added another checkpoint: the shadow would lose what was saved
+/// between the restore and the undo.
 fn saved_before(context: &Context, picked: &Picked) -> Result<Option<(RefUpdate, Role)>> {
     let (Role::Redo(_), Some(entry), Some(journal)) = (picked.role, &picked.entry, &picked.journal) else {
         return Ok(None);
@@ -168,9 +169,9 @@ fn saved_before(context: &Context, picked: &Picked) -> Result<Option<(RefUpdate,
     if !is_its || !is_free {
         return Ok(None);
     }
-    let only_adds = moved.new.map_or(Ok(true), |now| repo.reaches(vec![saved.id], now, 0))?;
+    let was_removed = moved.new.map_or(Ok(true), |now| repo.reaches(moved.old.into_iter().collect(), now, 0))?;
     let update = RefUpdate { name: moved.name.clone(), old: moved.new, new: Some(saved.id) };
-    Ok(only_adds.then_some((update, picked.role)))
+    Ok(was_removed.then_some((update, picked.role)))
 }
 
 fn journal_of(picked: &Picked) -> Result<&Journal> {

@@ -1,0 +1,45 @@
+//! What a restore says of paths that it left alone.
+
+use crate::{
+    cli::{call::Call, phrase},
+    model::verdict::Why,
+    ops::restore::Restored,
+};
+
+/// Prints what the restore left alone because of who has changed it, and how to restore that, too.
+pub(super) fn print(restored: &Restored, verb: &str, call: &mut Call) {
+    let kept = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
+    let kept_for_commits = restored.kept.iter().filter(|left| left.why == Why::Committed).count();
+    let committed = restored.committed.len();
+    if kept + committed == 0 {
+        return;
+    }
+    let is_idle = restored.is_idle();
+    if is_idle {
+        let (by_others, by_commits) = (kept - kept_for_commits, kept_for_commits + committed);
+        let who = match (by_others, by_commits) {
+            (_, 0) => "others have changed",
+            (0, _) => "only commits have changed",
+            _ => "others and commits have changed",
+        };
+        let paths = phrase::count(kept + committed, "path");
+        call.out.warning(&match verb {
+            phrase::UNDONE | phrase::REDONE => format!("nothing restored: {paths} changed since the restore"),
+            _ => format!("nothing restored: {who} {paths} since the checkpoint"),
+        });
+    }
+    let id = call.names.id(&restored.target);
+    let command = match verb {
+        phrase::UNDONE if is_idle || restored.dry_run => "undo --all".to_owned(),
+        phrase::REDONE if is_idle || restored.dry_run => "redo --all".to_owned(),
+        // The next undo goes further back.
+        phrase::UNDONE | phrase::REDONE => format!("restore --all {id} -- <path>..."),
+        _ => format!("restore --all {id}"),
+    };
+    let what = match (kept, committed) {
+        (_, 0) => "overwrites the kept paths too".to_owned(),
+        (0, _) => format!("restores {} too, which only commits have changed", phrase::count(committed, "path")),
+        _ => format!("overwrites the kept paths too, and {} in commits", phrase::count(committed, "path")),
+    };
+    call.out.hint(&format!("'git checkpoint {command}' {what}"));
+}
