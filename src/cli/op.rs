@@ -5,8 +5,7 @@ use super::{
     call::Call,
     date, layout, list,
     output::printable,
-    phrase,
-    phrase::{RESTORED, UNDONE},
+    phrase::{self, RESTORED, UNDONE},
     restore::Format,
     undone::{How, print},
 };
