@@ -518,3 +518,20 @@ fn play(seed: u64) {
     assert!(done > 0, "seed {seed}: some were not refused");
     world.assert_sound(&format!("seed {seed}"));
 }
+
+/// The undo has removed the only checkpoint, because it holds what was not saved before.
+#[test]
+fn an_undo_that_leaves_nothing_saved_is_gone_back_to() {
+    let world = World::with_commit();
+    world.write("f", "unsaved\n");
+    world.write("new", "unsaved\n");
+    world.done(&["restore", "--all", "HEAD"]);
+    world.done(&["undo"]);
+    let undo = world.json(&["op", "log", "--json"])["operations"][0]["id"].as_str().expect("an id").to_owned();
+    world.write("f", "later\n");
+    world.done(&["save"]);
+    world.done(&["op", "restore", &undo]);
+    let read = |name: &str| std::fs::read_to_string(world.repo().join(name)).unwrap_or_default();
+    assert_eq!((read("f").as_str(), read("new").as_str()), ("unsaved\n", "unsaved\n"));
+    world.assert_sound("after op restore");
+}

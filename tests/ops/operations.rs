@@ -507,3 +507,21 @@ fn migrated_settings_are_in_the_log_and_not_undone() {
     world.done(&["config", "migrate"]);
     assert_eq!(log(&world).len(), entries, "nothing was left to migrate");
 }
+
+/// Before its own checkpoint, the save that a restore begins with puts work of an agent back on the shadow.
+#[test]
+fn an_undo_leaves_work_on_the_shadow_that_the_save_before_the_restore_took_up() {
+    let world = World::with_commit();
+    world.done(&["session", "prompt", "s1", "-m", "go"]);
+    world.write("g", "the first line of the agent\nthe second line of the agent\n");
+    world.done(&["save", "--session", "s1"]);
+    world.done(&["session", "stop", "s1"]);
+    world.done(&["reset"]);
+    world.write("f", "of a person\n");
+    world.done(&["restore", "--all", "HEAD"]);
+    world.done(&["undo"]);
+    assert_eq!(text(&world, "f").as_deref(), Some("of a person\n"));
+    world.done(&["prune", "--keep", "0"]);
+    let authors = world.git(&["log", "--format=%an", "--glob=refs/checkpoints/shadow/*"]);
+    assert!(authors.lines().any(|line| line == "s1" || line == "agent"), "{authors}");
+}

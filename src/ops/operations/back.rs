@@ -93,7 +93,9 @@ impl Point {
         // Such an undo has left what it put back unsaved.
         let put_back = journal(context, entries[number])?.map(|journal| journal.target).filter(|id| *id != tip.id);
         let follows = |id: &ObjectId| repo.chain(*id).map_while(Result::ok).any(|it| it.id == tip.id);
-        Ok(put_back.filter(follows).unwrap_or(tip.id))
+        // If it removed the shadow, `tip` is what it took back.
+        let is_gone = entries[number].operation.moves.iter().all(|moved| moved.new != Some(tip.id));
+        Ok(put_back.filter(|id| is_gone || follows(id)).unwrap_or(tip.id))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     git::{Repo, exact::Exact, read_operations::Recorded, refs::RefUpdate},
     model::{
         contributor::Contributor,
-        operation::{self, Operation, Role},
+        operation::{self, Move, Operation, Role},
         plan::{self, is_below},
         refname::ShadowName,
         step::{Content, Step},
@@ -137,13 +137,17 @@ fn note_taken_back(context: &Context, which: &Which, id: Option<ObjectId>) -> Re
 fn with_save(repo: &Repo, entry: &Recorded) -> Operation {
     let operation = &entry.operation;
     let save = entry.before.and_then(|id| repo.operation(id).ok().flatten()).map(|entry| entry.operation);
-    let is_of_person = |id: Option<ObjectId>| {
-        let checkpoint = id.and_then(|id| repo.find_checkpoint(id).ok().flatten());
-        checkpoint.is_some_and(|checkpoint| checkpoint.origin.contributor == Contributor::Human)
+    // Before its own checkpoint, a save may have put an agent's work back on the shadow that had been set aside.
+    let is_of_person = |moved: &Move| {
+        let chain =
+            moved.new.map(|id| repo.chain(id).take_while(|it| !it.as_ref().is_ok_and(|it| Some(it.id) == moved.old)));
+        chain.is_some_and(|mut chain| {
+            chain.all(|it| it.is_ok_and(|checkpoint| checkpoint.origin.contributor == Contributor::Human))
+        })
     };
     let is_its = |save: &Operation| {
         let is_kind = save.kind == operation::SAVE && save.command == operation.command && save.marker.is_none();
-        is_kind && operation.kind != operation::SAVE && save.moves.iter().all(|moved| is_of_person(moved.new))
+        is_kind && operation.kind != operation::SAVE && save.moves.iter().all(is_of_person)
     };
     let Some(mut whole) = save.filter(is_its) else { return operation.clone() };
     for moved in &operation.moves {
