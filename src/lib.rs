@@ -175,10 +175,9 @@ pub use crate::{
         history::{Entry, ListOptions, list},
         lookup::resolve,
         restore::{
-            ChosenHunks, NotOffered, RestoreOptions, Restored, RestoredSubmodule, UndoOptions, choose::choose_hunks,
-            restore, undo,
+            ChosenHunks, NotOffered, RestoreOptions, Restored, UndoOptions, choose::choose_hunks, restore, undo,
         },
-        save::{Author, SaveOptions, Saved, SavedPath, SavedSubmodule, SkippedPath, UnfilteredPath, save},
+        save::{Author, SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath, save},
         verify::{Verified, verify},
     },
 };

@@ -39,7 +39,6 @@ mod progress;
 mod prune;
 mod purge;
 mod question;
-mod recurse;
 mod reset;
 mod restore;
 mod save;

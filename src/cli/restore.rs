@@ -1,11 +1,8 @@
 //! `git checkpoint restore`: puts a checkpoint back, and says what that did. `undo` prints the same.
 
 mod left;
-mod submodules;
 
 use std::ffi::OsString;
-
-use bstr::BString;
 
 use super::{
     Exit,
@@ -13,7 +10,6 @@ use super::{
     from_root::{self, Form},
     output::printable,
     phrase,
-    recurse::Recurse,
 };
 use crate::{
     error::{Error, Kind, Result},
@@ -21,7 +17,7 @@ use crate::{
     model::verdict::Why,
     ops::{
         Context,
-        restore::{self, ChosenHunks, NotOffered, Restored, RestoredSubmodule},
+        restore::{self, ChosenHunks, NotOffered, Restored},
     },
 };
 
@@ -48,7 +44,7 @@ pub(super) struct Restore {
     #[arg(long)]
     staged: bool,
     /// Choose which hunks to restore, as in `git reset --patch`
-    #[arg(short, long, conflicts_with_all = ["json", "nul", "staged", "dry_run", "recurse_submodules"])]
+    #[arg(short, long, conflicts_with_all = ["json", "nul", "staged", "dry_run"])]
     patch: bool,
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long)]
@@ -56,8 +52,6 @@ pub(super) struct Restore {
     /// Finish a restore that was interrupted
     #[arg(long = "continue", conflicts_with_all = ["target", "pathspecs", "before", "all", "staged", "patch", "dry_run"])]
     resume: bool,
-    #[command(flatten)]
-    recurse: Recurse,
     /// Restore even in a worktree that is refused, such as the home directory
     #[arg(long)]
     force: bool,
@@ -95,7 +89,6 @@ impl Restore {
             dry_run: self.dry_run,
             resume: self.resume,
             force: self.force,
-            recurse_submodules: !self.patch && self.recurse.is_asked(&context.repo),
         };
         if let Some(asking) = asking {
             let chosen = restore::choose::choose_hunks(&context, &options, asking.ends());
@@ -197,18 +190,14 @@ impl Format {
         verb: &str,
         call: &mut Call,
     ) -> Result<Exit> {
-        let all = restored.with_submodules();
         if self.json {
             call.out.json(json)?;
         } else if self.nul {
-            print_letters(&all, call)?;
+            print_letters(restored, call)?;
         } else {
-            print_lists(&all, call)?;
-            print_sum(restored, verb, call)?;
+            print_text(restored, verb, call)?;
         }
-        let is_refused = !all.conflicts.is_empty()
-            || is_all_left(restored)
-            || restored.restored_submodules.iter().any(RestoredSubmodule::is_refused);
+        let is_refused = !restored.conflicts.is_empty() || is_all_left(restored);
         Ok(if is_refused { Exit::No } else { Exit::Done })
     }
 }
@@ -230,8 +219,7 @@ fn print_letters(restored: &Restored, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-/// Prints what happened to each path.
-fn print_lists(restored: &Restored, call: &mut Call) -> Result<()> {
+fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let changes = (restored.written.iter().map(|path| (path, "written", "would write", phrase::NEW)))
         .chain(restored.deleted.iter().map(|path| (path, "deleted", "would delete", phrase::OLD)))
         .chain(restored.staged.iter().map(|path| (path, "staged ", "would stage", phrase::NEW)));
@@ -249,22 +237,15 @@ fn print_lists(restored: &Restored, call: &mut Call) -> Result<()> {
     left.extend(restored.skipped.iter().map(|skipped| {
         format!("skipped  {}", phrase::skipped(&call.names.path(&skipped.path), skipped.reason.as_str(), skipped.size))
     }));
-    let is_inside = |path: &BString| {
-        restored.submodules.iter().any(|submodule| submodule.path == *path) || restored.nested.contains(path)
-    };
-    // A repository inside the worktree is listed once, with its changes.
-    let kept = restored.kept.iter().filter(|left| !is_inside(&left.path));
-    left.extend(kept.map(|left| format!("kept     {} ({})", call.names.path(&left.path), why(&left.why, call))));
-    left.extend(restored.submodules.iter().map(|submodule| {
-        format!("kept     {} (a submodule: {})", call.names.path(&submodule.path), submodule.words())
-    }));
-    left.extend(restored.nested.iter().map(|path| format!("kept     {} (a nested repository)", call.names.path(path))));
+    left.extend(
+        restored.kept.iter().map(|left| format!("kept     {} ({})", call.names.path(&left.path), why(&left.why, call))),
+    );
     print_listed(&left, false, call)?;
     for left in &restored.conflicts {
         let word = call.out.paint(phrase::OLD, "conflict");
         call.out.line(&format!("{word} {} ({})", call.names.path(&left.path), why(&left.why, call)))?;
     }
-    Ok(())
+    print_sum(restored, verb, call)
 }
 
 /// Prints `lines`: on a terminal the first ones and how many more there are, unless the user asked for all. If they are not
@@ -301,12 +282,10 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let id = call.names.id(&restored.target);
     let target = call.out.paint(phrase::ID, &id);
     let is_idle = restored.is_idle();
-    submodules::print(restored, verb, call)?;
-    if is_idle && restored.is_complete() && restored.committed.is_empty() {
+    if is_idle && [restored.kept.len(), restored.conflicts.len(), restored.committed.len()] == [0; 3] {
         return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
     }
-    let is_only_below = !is_idle && restored.is_idle_here();
-    if !(restored.dry_run || is_all_left(restored) || is_only_below) {
+    if !(restored.dry_run || is_all_left(restored)) {
         let staged = match restored.staged.len() {
             0 => String::new(),
             count => format!(", and {} in the index,", phrase::count(count, "path")),
@@ -325,9 +304,6 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         call.out.hint(&format!("{id} was taken on {base}: what is different there from HEAD {tense} restored too"));
     }
     left::print(restored, verb, call);
-    if verb == phrase::RESTORED {
-        submodules::print_left_out(restored, &id, call);
-    }
     let conflicts = &restored.conflicts;
     // With another reason among them, "in the way" may be a consequence of that.
     if !conflicts.is_empty() && conflicts.iter().all(|left| left.why == Why::InTheWay) {

@@ -308,7 +308,7 @@ pub(crate) struct ForThread {
     root: std::path::PathBuf,
     worktree_id: bstr::BString,
     ref_store: super::ref_store::RefStore,
-    heeds: super::environment::Heeded,
+    honours_environment: bool,
     interrupt: super::interrupt::Interrupt,
     counter: Arc<Counter>,
     distrusts_objects: bool,
@@ -316,13 +316,13 @@ pub(crate) struct ForThread {
 
 impl ForThread {
     fn open(self, shared: &gix::ThreadSafeRepository) -> Repo {
-        let Self { root, worktree_id, ref_store, heeds, interrupt, counter, distrusts_objects } = self;
+        let Self { root, worktree_id, ref_store, honours_environment, interrupt, counter, distrusts_objects } = self;
         Repo {
             inner: shared.to_thread_local(),
             root,
             worktree_id,
             ref_store,
-            heeds,
+            honours_environment,
             interrupt,
             counter,
             packs: std::cell::OnceCell::new(),
@@ -344,7 +344,7 @@ impl Repo {
             root: self.root.clone(),
             worktree_id: self.worktree_id.clone(),
             ref_store: self.ref_store,
-            heeds: self.heeds,
+            honours_environment: self.honours_environment,
             interrupt: self.interrupt.clone(),
             counter: Arc::clone(&self.counter),
             distrusts_objects: self.distrusts_objects.get(),

@@ -239,7 +239,7 @@ impl Repo {
             worktree_id: self.worktree_id.clone(),
             own_directories: self.own_directories.clone(),
             ref_store: self.ref_store,
-            heeds: self.heeds,
+            honours_environment: self.honours_environment,
             seen_head: self.seen_head.clone(),
             recorder: super::recorder::Recorder::default(),
             interrupt: self.interrupt.clone(),

@@ -16,8 +16,7 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    Repo,
-    environment::{self, Heeded},
+    Repo, environment,
     interrupt::Interrupt,
     subprocess::{Subprocess, output_of},
     threads,
@@ -170,7 +169,7 @@ impl Repo {
     pub(super) fn git_in_any_language(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
         let mut command = Command::new("git");
-        if self.heeds != Heeded::All {
+        if !self.honours_environment {
             for name in REDIRECTIONS {
                 command.env_remove(name);
             }
@@ -224,7 +223,7 @@ impl Repo {
     /// Lets git `command` see the objects in the directory `beside`, too.
     fn add_objects(&self, command: &mut Command, beside: &Path) {
         const OTHERS: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES";
-        let others = environment::variable(OTHERS).filter(|_| self.heeds == Heeded::All);
+        let others = environment::variable(OTHERS).filter(|_| self.honours_environment);
         // Git unquotes what begins with a quotation mark; else, a colon would end the path.
         let mut directories = b"\"".to_vec();
         for byte in beside.as_os_str().as_bytes() {

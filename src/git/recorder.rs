@@ -26,22 +26,6 @@ pub(crate) struct PartLimits {
 #[derive(Debug, Default)]
 pub(super) struct Recorder(pub(super) RefCell<State>);
 
-impl Recorder {
-    /// Returns a recorder for another repository, in which the same command works.
-    pub(super) fn of_command(&self) -> Self {
-        let state = self.0.borrow();
-        let command = state.running.first().filter(|_| state.is_described);
-        let of = |running: &Running| Running {
-            command: running.command.clone(),
-            kind: running.kind.clone(),
-            ..Running::default()
-        };
-        let running = command.map(of).into_iter().collect();
-        let (named, is_described) = (state.named.clone(), state.is_described);
-        Self(RefCell::new(State { limits: state.limits, running, named, is_described, ..State::default() }))
-    }
-}
-
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) limits: PartLimits,

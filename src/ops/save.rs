@@ -9,28 +9,26 @@
 mod attempt;
 
 use self::attempt::{author_of, try_save};
-use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
     Context, Worktree,
     chain::stashed,
     enter::Purpose,
-    inside::{self, LeftOut},
     named::{self, Trigger},
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
     turn,
 };
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Kind, Result},
     git::new_objects::NewObjects,
-    model::{checkpoint::Origin, contributor::Contributor, manifest::Tied, operation},
+    model::contributor::Contributor,
     state::sessions::Found,
 };
 
 pub(crate) use self::attempt::{Consider, SavedAndSeen, Unsaved};
-pub use super::chain::{Author, SaveOptions, Saved, SavedPath, SavedSubmodule, SkippedPath, UnfilteredPath};
+pub use super::chain::{Author, SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use super::chain::{
     Hold, OwnSteps, Request, Scope, Seen, Shadow, is_changed, limits, look_at_all, side_commit, store_cache,
     write_again,
@@ -54,12 +52,9 @@ pub fn save(context: &Context, options: &SaveOptions) -> Result<Saved> {
         if let Some(session) = session {
             note_alive(&worktree, session);
         }
-        let found = LeftOut::find(context, taken.cache.as_ref(), &taken.side.manifest.nested);
-        let is_saved = |path: &BString| taken.saved.saved_submodules.iter().any(|saved| saved.path == *path);
-        let LeftOut { submodules, nested } = found.without(is_saved);
-        Ok(Saved { submodules, nested, ..taken.saved })
+        Ok(taken)
     });
-    context.emit_failure("save", taken)
+    context.emit_failure("save", taken).map(|taken| taken.saved)
 }
 
 /// Notes that the session `id` was seen now: it has asked for this save.
@@ -190,46 +185,6 @@ pub(crate) fn look_after_saving_named<'w>(
     Ok(looked)
 }
 
-/// If `request` asks for it, takes a checkpoint in each repository inside the worktree, with the message and the author of `request`, and adds them to the
-/// manifest in `seen`. The outer checkpoint comes last, so that each id it names exists; one that nothing names is harmless.
-///
-/// # Errors
-/// If one of them cannot be saved: the outer checkpoint, which would lack it, is not taken then.
-fn save_below(
-    worktree: &Worktree<'_>,
-    request: &Request,
-    origin: &Origin,
-    seen: &mut Seen,
-) -> Result<Vec<SavedSubmodule>> {
-    let mut saved = Vec::new();
-    let Some((cache, _)) = seen.cache.as_ref().filter(|_| request.recurse) else { return Ok(saved) };
-    for path in inside::repositories(cache, &seen.side.manifest.nested) {
-        worktree.check_interrupt()?;
-        let result = worktree.below(path.as_bstr()).and_then(|below| {
-            let save = |below: Context| {
-                // Who works there is known there; what an agent of this worktree may have changed is not a person's.
-                let is_inferred = origin.contributor == Contributor::Human || !below.turns().entries.is_empty();
-                let author = if is_inferred { Author::Infer } else { Author::Is(origin.clone()) };
-                let (message, hold) = (request.message.clone(), Hold::ForRestore { index: false });
-                let request = Request { author, message, hold, recurse: true, ..Request::default() };
-                let inner = Worktree::enter(&below, Purpose::Change)?;
-                let _way = below.repo.on_the_way(operation::SAVE);
-                save_and_write_turns(&inner, &request).map(|taken| taken.saved)
-            };
-            below.map(save).transpose()
-        });
-        if let Some(taken) = result.map_err(|error| inside::failed("save", &path, error))? {
-            saved.push(SavedSubmodule { path, saved: taken });
-        }
-    }
-    let tied = saved.iter().map(|submodule| {
-        let id = submodule.saved.id.ok_or_else(|| Error::internal("a submodule was not saved"))?;
-        Ok(Tied { path: submodule.path.clone(), checkpoint: id })
-    });
-    seen.side.manifest.submodules = tied.collect::<Result<_>>()?;
-    Ok(saved)
-}
-
 /// Tries to save, and tries once more if objects are missing or after a race. With `fails_if_named_changed`, returns a race as
 /// an error: the caller first has to save the files that open tool calls name.
 fn try_twice(
@@ -238,17 +193,16 @@ fn try_twice(
     fails_if_named_changed: bool,
     consider: Option<Consider<'_>>,
 ) -> Result<SavedAndSeen> {
-    match try_save(worktree, request, fails_if_named_changed, consider, save_below) {
+    match try_save(worktree, request, fails_if_named_changed, consider) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
                 // No chain needs the missing object. The stat cache or the index may count it as stored: stop trusting both.
                 worktree.repo.distrust_objects();
             }
-            try_save(worktree, request, fails_if_named_changed, consider, save_below)
-                .map_err(|again| again.with_cause(error))
+            try_save(worktree, request, fails_if_named_changed, consider).map_err(|again| again.with_cause(error))
         }
         Err(error) if error.kind() == Kind::Race && !fails_if_named_changed => {
-            try_save(worktree, request, false, consider, save_below)
+            try_save(worktree, request, false, consider)
         }
         taken => taken,
     }

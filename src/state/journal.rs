@@ -16,7 +16,6 @@ use crate::{
         path_text::{StoredPath, shell_word},
         slot::{Slot, SlotChange},
         step::{Content, Step},
-        step_below::{ActionBelow, StepBelow},
     },
 };
 
@@ -47,8 +46,6 @@ pub struct Journal {
     pub directories: Vec<BString>,
     /// The entries of the index.
     pub index: Vec<SlotChange>,
-    /// What is done in repositories inside the worktree, after all else.
-    pub below: Vec<StepBelow>,
 }
 
 const VERSION: u32 = 1;
@@ -96,23 +93,6 @@ struct StoredSlotChange {
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredBelow {
-    #[serde(flatten)]
-    path: StoredPath,
-    nonce: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    restore: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    take_back: Option<String>,
-    #[serde(default)]
-    staged: bool,
-    #[serde(default)]
-    begun: bool,
-    #[serde(default)]
-    all: bool,
-}
-
-#[derive(Serialize, Deserialize)]
 struct Stored {
     version: u32,
     state: Progress,
@@ -123,8 +103,6 @@ struct Stored {
     directories: Vec<StoredPath>,
     #[serde(default)]
     index: Vec<StoredSlotChange>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    submodules: Vec<StoredBelow>,
 }
 
 /// Returns where the journal of the worktree with git directory `git_dir` is.
@@ -233,29 +211,6 @@ fn parse_slot(path: &BString, slot: &StoredSlot) -> Result<Slot, String> {
     })
 }
 
-fn store_below(step: &StepBelow) -> StoredBelow {
-    let (restore, take_back, staged, begun) = match &step.action {
-        ActionBelow::Restore { checkpoint, staged } => (Some(checkpoint.to_string()), None, *staged, false),
-        ActionBelow::TakeBack { nonce, has_begun } => (None, Some(nonce.clone()), false, *has_begun),
-    };
-    let (path, nonce, all) = ((&step.path).into(), step.nonce.clone(), step.all);
-    StoredBelow { path, nonce, restore, take_back, staged, begun, all }
-}
-
-fn parse_below(stored: &StoredBelow) -> Result<StepBelow, String> {
-    let nonce = |nonce: &String| check_nonce(nonce).map(|()| nonce.clone());
-    let action = match (&stored.restore, &stored.take_back) {
-        (Some(id), None) => ActionBelow::Restore { checkpoint: parse_id(id)?, staged: stored.staged },
-        (None, Some(of)) => ActionBelow::TakeBack { nonce: nonce(of)?, has_begun: stored.begun },
-        _ => return Err("it does not say what to do in a submodule".into()),
-    };
-    Ok(StepBelow { path: stored.path.decode()?, nonce: nonce(&stored.nonce)?, action, all: stored.all })
-}
-
-fn check_nonce(nonce: &str) -> Result<(), String> {
-    if super::temporary::is_nonce(nonce) { Ok(()) } else { Err(format!("'{}' is not a nonce", nonce.escape_debug())) }
-}
-
 impl From<&Journal> for Stored {
     fn from(journal: &Journal) -> Self {
         let step = |step: &Step| StoredStep {
@@ -277,7 +232,6 @@ impl From<&Journal> for Stored {
             entries: journal.steps.iter().map(step).collect(),
             directories: journal.directories.iter().map(Into::into).collect(),
             index: journal.index.iter().map(slot).collect(),
-            submodules: journal.below.iter().map(store_below).collect(),
         }
     }
 }
@@ -300,7 +254,9 @@ impl TryFrom<Stored> for Journal {
         if stored.version != VERSION {
             return Err(format!("version {} is not known", stored.version));
         }
-        check_nonce(&stored.nonce)?;
+        if !super::temporary::is_nonce(&stored.nonce) {
+            return Err(format!("'{}' is not a nonce", stored.nonce.escape_debug()));
+        }
         let step = |step: &StoredStep| {
             Ok(Step {
                 path: step.path.decode()?,
@@ -321,7 +277,6 @@ impl TryFrom<Stored> for Journal {
             steps: stored.entries.iter().map(step).collect::<Result<_, String>>()?,
             directories: stored.directories.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
             index: stored.index.iter().map(slot).collect::<Result<_, String>>()?,
-            below: stored.submodules.iter().map(parse_below).collect::<Result<_, String>>()?,
         })
     }
 }
@@ -351,12 +306,6 @@ mod tests {
                     after: Slot::Unmerged(vec![Unmerged { path: "u".into(), stage: 2, mode: 0o100_644, id }]),
                 },
             ],
-            below: vec![StepBelow {
-                path: "sub".into(),
-                nonce: "fedcba9876543210".into(),
-                action: ActionBelow::Restore { checkpoint: id, staged: true },
-                all: true,
-            }],
         }
     }
 

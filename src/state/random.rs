@@ -13,7 +13,6 @@ use crate::model::{
     change::{Leaf, Mode},
     slot::{Slot, SlotChange},
     step::{Content, Step},
-    step_below::{ActionBelow, StepBelow},
 };
 
 fn id() -> impl Strategy<Value = ObjectId> {
@@ -39,19 +38,8 @@ fn journal() -> impl Strategy<Value = Journal> {
     let index = index.prop_map(|slots| {
         slots.into_iter().map(|(path, before, after)| SlotChange { path, before, after }).collect::<Vec<_>>()
     });
-    let action = prop_oneof![
-        (id(), prop::bool::ANY).prop_map(|(checkpoint, staged)| ActionBelow::Restore { checkpoint, staged }),
-        ("[0-9a-f]{16}", prop::bool::ANY).prop_map(|(nonce, has_begun)| ActionBelow::TakeBack { nonce, has_begun }),
-    ];
-    let below = (name(), "[0-9a-f]{16}", action, prop::bool::ANY).prop_map(|(path, nonce, action, all)| StepBelow {
-        path,
-        nonce,
-        action,
-        all,
-    });
-    let below = prop::collection::vec(below, 0..3);
-    (progress, id(), id(), "[0-9a-f]{16}", steps, names(), index, below).prop_map(
-        |(progress, target, pre_restore, nonce, steps, directories, index, below)| Journal {
+    (progress, id(), id(), "[0-9a-f]{16}", steps, names(), index).prop_map(
+        |(progress, target, pre_restore, nonce, steps, directories, index)| Journal {
             progress,
             target,
             pre_restore,
@@ -59,7 +47,6 @@ fn journal() -> impl Strategy<Value = Journal> {
             steps,
             directories,
             index,
-            below,
         },
     )
 }

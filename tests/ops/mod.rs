@@ -54,7 +54,6 @@ mod rewrite;
 mod rewrites;
 mod save;
 mod sessions;
-mod submodules;
 mod terminal;
 mod tour;
 mod trees;

@@ -6,21 +6,14 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::{look::Seen, request::Request};
-use crate::{
-    error::Result,
-    model::{
-        change::Status,
-        checkpoint::Origin,
-        contributor::Contributor,
-        id_text,
-        manifest::{Skipped, Unfiltered},
-        path_text,
-        refname::Base,
-        set_aside::SetAside,
-        submodule::Submodule,
-    },
-    ops::Worktree,
+use crate::model::{
+    change::Status,
+    contributor::Contributor,
+    id_text,
+    manifest::{Skipped, Unfiltered},
+    path_text,
+    refname::Base,
+    set_aside::SetAside,
 };
 
 /// A path that a checkpoint changes.
@@ -83,17 +76,6 @@ impl UnfilteredPath {
     }
 }
 
-/// A checkpoint in a repository inside the worktree that was taken, or found, with the one of the worktree.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct SavedSubmodule {
-    /// The directory of the repository.
-    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
-    pub path: BString,
-    /// What was saved there; paths are relative to that directory.
-    pub saved: Saved,
-}
-
 /// The result of a save.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
@@ -127,14 +109,6 @@ pub struct Saved {
     pub skipped: Vec<SkippedPath>,
     /// Files that were saved unfiltered, because their filters failed.
     pub unfiltered: Vec<UnfilteredPath>,
-    /// Submodules with changes of their own that the checkpoint leaves out.
-    pub submodules: Vec<Submodule>,
-    /// Repositories that are no submodules, with changes of their own that the checkpoint leaves out.
-    #[serde(serialize_with = "path_text::serialize_list")]
-    pub nested: Vec<BString>,
-    /// The checkpoints in submodules and nested repositories that the checkpoint names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub saved_submodules: Vec<SavedSubmodule>,
     /// True if it is the verified checkpoint.
     pub verified: bool,
     /// True if this save archived a shadow.
@@ -148,9 +122,6 @@ pub struct Saved {
     /// How long it took.
     pub duration_ms: u64,
 }
-
-/// Takes a checkpoint in each repository inside the worktree as seen, and ties them to the one that is about to be taken.
-pub(crate) type SaveBelow = fn(&Worktree<'_>, &Request, &Origin, &mut Seen) -> Result<Vec<SavedSubmodule>>;
 
 pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)

@@ -112,22 +112,9 @@ fn pick_interrupted(context: &Context, which: &Which, live: &Journal, log: &Log)
 
 /// Returns the entry of the restore with this journal.
 pub(crate) fn entry_of<'l>(context: &Context, log: &'l Log, live: &Journal) -> Option<&'l Recorded> {
-    entry_with(context, log, &live.nonce, MOST_SEARCHED).map(|(entry, _)| entry)
-}
-
-/// Returns the entry of the restore whose journal has this `nonce`, with that journal, if it is among the last `most` ones that
-/// changed files.
-pub(crate) fn entry_with<'l>(
-    context: &Context,
-    log: &'l Log,
-    nonce: &str,
-    most: usize,
-) -> Option<(&'l Recorded, Journal)> {
-    let mut with_files = log.entries.iter().filter(|entry| entry.operation.has_files).take(most);
-    with_files.find_map(|entry| {
-        let journal = journal(context, entry).ok().flatten()?;
-        (journal.nonce == nonce).then_some((entry, journal))
-    })
+    let with_files = log.entries.iter().filter(|entry| entry.operation.has_files).take(MOST_SEARCHED);
+    let is_of = |entry: &&Recorded| journal(context, entry).is_ok_and(|it| it.is_some_and(|it| it.nonce == live.nonce));
+    with_files.into_iter().find(is_of)
 }
 
 /// Returns the error if `entry` only took checkpoints, or followed what git or an agent did: these checkpoints record who wrote

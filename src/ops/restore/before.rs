@@ -52,8 +52,6 @@ pub(super) struct BeforeOptions {
     pub(super) force: bool,
     /// Even if an earlier restore was interrupted.
     pub(super) after_crash: bool,
-    /// Save what is in repositories inside the worktree, too.
-    pub(super) recurse: bool,
     /// For a redo: puts the checkpoint from before the redone restore back on the shadow, from which the undo has removed it.
     pub(super) saved: Option<(RefUpdate, Role)>,
 }
@@ -126,7 +124,6 @@ impl<'c> Before<'c> {
             author: Author::Infer,
             message: Some(options.subject.clone()),
             hold: Hold::ForRestore { index: options.keeps_index },
-            recurse: options.recurse,
             ..save::Request::default()
         };
         let _way = context.repo.on_the_way(operation::SAVE);

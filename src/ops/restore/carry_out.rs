@@ -13,7 +13,7 @@ use super::{
     apply::{Applied, Applier},
     before::Before,
     look::Site,
-    restored::{Restored, RestoredSubmodule},
+    restored::Restored,
     snapshot::{self, Snapshot},
     staged::Staging,
 };
@@ -29,10 +29,9 @@ use crate::{
         plan::{self, Plan},
         refname::Base,
         step::Step,
-        step_below::StepBelow,
         verdict::{Left, Why},
     },
-    ops::{Context, inside::LeftOut},
+    ops::Context,
     state::{
         failpoint,
         journal::{Journal, Progress},
@@ -69,16 +68,6 @@ pub(super) fn attempt_if_needed(attempt: impl Fn(Extent) -> Result<Option<Restor
 /// Returns the result of an attempt that always returns one.
 pub(super) fn expect_result(restored: Option<Restored>) -> Result<Restored> {
     restored.ok_or_else(|| Error::internal("the worktree was not saved"))
-}
-
-/// Does what the step says in a repository inside the worktree, or only looks at what it would do.
-pub(super) type RunBelow = fn(&Context, &StepBelow, bool) -> Result<RestoredSubmodule>;
-
-/// What is known of a restore that is a part of one in the worktree above, and how to go on in the repositories below.
-#[derive(Clone, Copy)]
-pub(super) struct Depth<'a> {
-    pub(super) nonce: Option<&'a str>,
-    pub(super) run_below: RunBelow,
 }
 
 /// What a restore is to do.
@@ -129,13 +118,6 @@ pub(super) struct RestoreRun<'a> {
     /// Paths where the temporary file of an interrupted restore held another program's version. That file has been kept under a
     /// new name, which the result reports.
     pub(super) rescued: &'a [Left],
-    /// The repositories inside the worktree whose changes the result reports as left alone.
-    pub(super) inside: LeftOut,
-    /// What is done in repositories inside the worktree, and by what.
-    pub(super) below: Vec<StepBelow>,
-    pub(super) run_below: RunBelow,
-    /// The nonce of the journal, if the restore is a part of one in the worktree above.
-    pub(super) nonce: Option<&'a str>,
     pub(super) start: Instant,
 }
 
@@ -176,19 +158,7 @@ impl<'a> RestoreRun<'a> {
         snapshot::verify_there(self.repo, self.to.id, &self.planned.plan)?;
         let applied =
             self.applier(&temporary::random(), &steps)?.preview(&self.planned.plan, &self.planned.directories)?;
-        Ok(self.restored(&applied, self.below(true)?, true))
-    }
-
-    /// Does in the repositories inside the worktree what is to be done there, or only looks at it.
-    fn below(&self, is_dry: bool) -> Result<Vec<RestoredSubmodule>> {
-        let step = |step| {
-            self.context.check_interrupt()?;
-            if !is_dry {
-                failpoint::hit("restore:before-submodule");
-            }
-            (self.run_below)(self.context, step, is_dry)
-        };
-        self.below.iter().map(step).collect()
+        Ok(self.restored(&applied, true))
     }
 
     /// Makes sure that all content can be read, writes the journal, and carries the plan out.
@@ -206,11 +176,10 @@ impl<'a> RestoreRun<'a> {
             progress: Progress::Applying,
             target: self.to.id,
             pre_restore,
-            nonce: self.nonce.map_or_else(temporary::random, ToOwned::to_owned),
+            nonce: temporary::random(),
             steps: self.steps(),
             directories: self.planned.directories.clone(),
             index: self.staging().map(|staging| staging.changes.clone()).unwrap_or_default(),
-            below: self.below.clone(),
         };
         let ahead = std::thread::scope(|scope| {
             // Read the content while the system writes the new objects to the disk.
@@ -242,26 +211,19 @@ impl<'a> RestoreRun<'a> {
             before.check_index(self.repo).and_then(|()| staging.apply(self.repo)).map_err(half_way)?;
             failpoint::hit("restore:after-staged");
         }
-        let below = self.below(false).map_err(half_way)?;
-        let has_changed: BTreeSet<_> = below.iter().filter(|it| it.has_changed).map(|it| it.path.clone()).collect();
-        failpoint::hit("restore:after-submodules");
         journal.progress = Progress::Done;
-        journal.below.retain(|step| has_changed.contains(&step.path));
         journal.steps.clone_from(&applied.steps);
         journal.directories.clone_from(&applied.directories);
         journal.index = self.staging().map(|staging| staging.changes.clone()).unwrap_or_default();
         failpoint::hit("restore:before-done");
         // The next undo reverses the last restore that changed something. If this one changed nothing, put back the journal of
         // the one before.
-        let is_idle = applied.is_idle() && self.staging().is_none_or(Staging::is_empty) && has_changed.is_empty();
+        let is_idle = applied.is_idle() && self.staging().is_none_or(Staging::is_empty);
         let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
         last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
         failpoint::hit("restore:after-done");
         // A run that changes nothing leaves no entry, unless the entry marks the reversed operation as taken back.
-        let is_all = below.iter().all(RestoredSubmodule::is_complete)
-            && applied.kept.is_empty()
-            && applied.conflicts.is_empty()
-            && !self.leaves_paths();
+        let is_all = applied.kept.is_empty() && applied.conflicts.is_empty() && !self.leaves_paths();
         let files = if is_idle && !(is_all && self.reverses.is_some()) { None } else { Some(files_of(&journal)) };
         if is_idle && !is_all {
             // All that was to be taken back was left alone, so the operation is not taken back.
@@ -279,7 +241,7 @@ impl<'a> RestoreRun<'a> {
             tracing::warn!(%error, "the operation log says that the restore was not finished");
         }
         failpoint::hit("restore:after-checkpoint");
-        let restored = self.restored(&applied, below, false);
+        let restored = self.restored(&applied, false);
         self.context.emit(&Event::Restore {
             to: restored.target.to_string(),
             written: restored.written.len(),
@@ -328,8 +290,7 @@ impl<'a> RestoreRun<'a> {
         Ok(true)
     }
 
-    fn restored(&self, applied: &Applied, mut below: Vec<RestoredSubmodule>, dry_run: bool) -> Restored {
-        below.retain(RestoredSubmodule::is_worth_a_word);
+    fn restored(&self, applied: &Applied, dry_run: bool) -> Restored {
         let sorted = |mut paths: Vec<BString>| {
             paths.sort();
             paths
@@ -353,14 +314,10 @@ impl<'a> RestoreRun<'a> {
             kept: all(&self.planned.plan.kept, &applied.kept, false),
             conflicts: all(&self.planned.plan.conflicts, &[self.rescued, &applied.conflicts].concat(), true),
             skipped: self.from.manifest.skipped.clone(),
-            submodules: self.inside.submodules.clone(),
-            nested: self.inside.nested.clone(),
-            restored_submodules: below,
             committed: self.planned.committed.clone(),
             other_base: self.other_base,
             inexact: self.to.manifest.lacks(&[Part::Raw]) && !applied.written.is_empty(),
             dry_run,
-            leaves_submodules: self.below.is_empty() && !self.to.manifest.submodules.is_empty(),
         }
     }
 }

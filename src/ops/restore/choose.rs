@@ -40,7 +40,6 @@ fn offer(context: &Context, options: &RestoreOptions, ends: &AtomicBool) -> Resu
     let start = Instant::now();
     let (target, session) = read_target(context, options)?;
     let before_options = BeforeOptions {
-        recurse: false,
         subject: restored_target::subject_before(Some(target.id)),
         is_dry: false,
         keeps_index: false,

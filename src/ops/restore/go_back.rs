@@ -7,9 +7,8 @@ use super::{
     back::{refuse_left, refuse_open_turns},
     before::{Before, BeforeOptions, Consider, Sight},
     carry_out::{Extent, RestoreRun, attempt_if_needed, expect_result},
-    left_out, plan_of, refuse_lost,
+    plan_of, refuse_lost,
     restored::Restored,
-    run_below,
     snapshot::Snapshot,
 };
 use crate::{
@@ -50,7 +49,6 @@ fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Re
         keeps_index: false,
         force: false,
         after_crash: false,
-        recurse: false,
         saved: None,
     };
     let consider = (extent == Extent::IfChanged).then_some(&consider as Consider<'_>);
@@ -72,10 +70,6 @@ fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Re
         saved: None,
         role: Role::Plain,
         rescued: &before.rescued,
-        inside: left_out(context, &options, before.sight()),
-        below: Vec::new(),
-        run_below,
-        nonce: None,
         start,
     };
     if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)

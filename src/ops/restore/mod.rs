@@ -28,32 +28,16 @@ mod undo;
 
 use std::time::Instant;
 
-use bstr::{BString, ByteSlice as _};
+use bstr::BString;
 
 use crate::{
     error::{Error, Result},
-    model::{
-        manifest::Part,
-        operation::Role,
-        plan,
-        refname::Base,
-        step_below::{ActionBelow, StepBelow},
-    },
-    ops::{
-        Context,
-        inside::{self, LeftOut},
-        lookup,
-        operations::{Log, Which, entry_with},
-        restored_target,
-    },
-    state::{
-        failpoint,
-        journal::{Journal, Progress},
-        temporary,
-    },
+    model::{manifest::Part, operation::Role, plan},
+    ops::{Context, lookup, restored_target},
+    state::failpoint,
 };
 use before::{Before, BeforeOptions, Sight};
-use carry_out::{Depth, Extent, Planned, RestoreRun, attempt_if_needed, expect_result};
+use carry_out::{Extent, Planned, RestoreRun, attempt_if_needed, expect_result};
 use moved::{Moved, moved};
 use scope::Scene;
 use snapshot::Snapshot;
@@ -61,8 +45,9 @@ use staged::Staging;
 
 pub use chosen::{ChosenHunks, NotOffered};
 pub(crate) use go_back::go_back;
-pub use restored::{Restored, RestoredSubmodule};
-pub use undo::UndoOptions;
+pub use restored::Restored;
+pub(crate) use undo::undo_files;
+pub use undo::{UndoOptions, undo};
 
 /// What to restore, and how.
 #[derive(Clone, Debug, Default)]
@@ -85,8 +70,6 @@ pub struct RestoreOptions {
     pub resume: bool,
     /// Restores even in a protected directory.
     pub force: bool,
-    /// Restores the checkpoints in submodules and nested repositories, too, that were taken with this one; not with `chosen`.
-    pub recurse_submodules: bool,
 }
 
 /// Puts the checkpoint that `options` name back into the worktree.
@@ -96,63 +79,31 @@ pub struct RestoreOptions {
 /// has changed then. If the operating system fails half-way, `resume` finishes the restore and [`undo()`] reverses it.
 pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> {
     context.repo.name_operation("restore");
-    let done = if options.resume {
-        resume::resume(context, options.dry_run, run_below)
-    } else {
-        restore_target(context, options, None)
-    };
+    let done = if options.resume { resume::resume(context, options.dry_run) } else { restore_target(context, options) };
     context.emit_failure("restore", done)
 }
 
-/// Brings the paths that the last restore changed back to what they were before it. A second undo goes further back, and
-/// operations that changed no files are left alone.
-///
-/// # Errors
-/// If there is nothing to undo, and as [`restore`].
-pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
-    context.repo.name_operation("undo");
-    context.emit_failure("undo", undo_files(context, options, &Which::LastOfFiles))
-}
-
-/// Takes the operation that `which` asks for back, which changed files.
-///
-/// # Errors
-/// As [`undo`]; [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
-pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which) -> Result<Restored> {
-    undo::undo_files(context, options, which, Depth { nonce: None, run_below })
-}
-
-fn restore_target(context: &Context, options: &RestoreOptions, nonce: Option<&str>) -> Result<Restored> {
-    let attempt_to = |extent| attempt(context, options, extent, nonce);
+fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restored> {
+    let attempt_to = |extent| attempt(context, options, extent);
     if options.dry_run { expect_result(attempt_to(Extent::DryRun)?) } else { attempt_if_needed(attempt_to) }
 }
 
 /// Restores as far as `extent` says. Returns none only for [`Extent::IfChanged`].
-fn attempt(
-    context: &Context,
-    options: &RestoreOptions,
-    extent: Extent,
-    nonce: Option<&str>,
-) -> Result<Option<Restored>> {
+fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
     let (target, session) = read_target(context, options)?;
     let takes_tree = options.all && options.pathspecs.is_empty() && options.chosen.is_none();
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session.as_deref());
     let consider = |sight: Sight<'_>| planned(sight)?.has_work(sight.repo);
-    let below = steps_below(context, options, &target)?;
-    // Nothing is changed before it is known that all of them can be restored.
-    let looked: Vec<_> = below.iter().map(|step| run_below(context, step, true)).collect::<Result<_>>()?;
-    let has_work_below = looked.iter().any(|submodule| submodule.has_changed);
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(Some(target.id)),
         is_dry: extent == Extent::DryRun,
         keeps_index: options.staged,
         force: options.force,
         after_crash: false,
-        recurse: !below.is_empty(),
         saved: None,
     };
-    let consider = (extent == Extent::IfChanged && !has_work_below).then_some(&consider as before::Consider<'_>);
+    let consider = (extent == Extent::IfChanged).then_some(&consider as before::Consider<'_>);
     let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };
     failpoint::hit("restore:after-save");
     let planned = planned(before.sight())?;
@@ -172,10 +123,6 @@ fn attempt(
         saved: None,
         role: Role::Plain,
         rescued: &before.rescued,
-        inside: left_out(context, options, before.sight()).without(|path| below.iter().any(|step| step.path == *path)),
-        below,
-        run_below,
-        nonce,
         start,
     };
     if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)
@@ -192,15 +139,6 @@ fn read_target(context: &Context, options: &RestoreOptions) -> Result<(Snapshot,
     refuse_lost(&target, options)?;
     scope::refuse_unknown(&context.repo, &target, &options.pathspecs)?;
     Ok((target, session.filter(|_| !takes_all(options))))
-}
-
-/// Returns which repositories inside the worktree have changes that a restore of the whole worktree leaves alone.
-fn left_out(context: &Context, options: &RestoreOptions, sight: Sight<'_>) -> LeftOut {
-    if options.pathspecs.is_empty() && options.chosen.is_none() {
-        LeftOut::find(context, sight.cache, &sight.snapshot.manifest.nested)
-    } else {
-        LeftOut::default()
-    }
 }
 
 /// Returns true if it does not matter who has changed a path since.
@@ -240,89 +178,4 @@ fn refuse_lost(target: &Snapshot, options: &RestoreOptions) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// Returns what a restore of `target` does in the repositories inside the worktree, as far as `options` ask for it.
-fn steps_below(context: &Context, options: &RestoreOptions, target: &Snapshot) -> Result<Vec<StepBelow>> {
-    if !options.recurse_submodules || options.chosen.is_some() {
-        return Ok(Vec::new());
-    }
-    let mut search = context.repo.pathspec(&options.pathspecs)?;
-    let mut steps = Vec::new();
-    for tied in &target.manifest.submodules {
-        if options.pathspecs.is_empty() || search.matches(tied.path.as_bstr()) {
-            let action = ActionBelow::Restore { checkpoint: tied.checkpoint, staged: options.staged };
-            let (path, nonce, all) = (tied.path.clone(), temporary::random(), takes_all(options));
-            steps.push(StepBelow { path, nonce, action, all });
-        }
-    }
-    Ok(steps)
-}
-
-/// Does what `step` says in the repository inside the worktree, unless that was done before an interruption; with `is_dry`, only
-/// looks at it. What cannot be taken back any more is left alone, and the result says why.
-///
-/// # Errors
-/// If it cannot be restored.
-fn run_below(context: &Context, step: &StepBelow, is_dry: bool) -> Result<RestoredSubmodule> {
-    let left = |why: String| {
-        Ok(RestoredSubmodule { path: step.path.clone(), restored: None, why: Some(why), has_changed: false })
-    };
-    let below = context.below(step.path.as_bstr());
-    match below.and_then(|below| below.map(|below| run_in(&below, step, is_dry)).transpose()) {
-        Ok(Some((restored, has_changed))) => {
-            Ok(RestoredSubmodule { path: step.path.clone(), restored, why: None, has_changed })
-        }
-        Ok(None) => left("no repository is there".into()),
-        Err(error) => {
-            context.check_interrupt()?;
-            match step.action {
-                // Otherwise, a submodule that is damaged by now would keep the rest from being taken back.
-                ActionBelow::TakeBack { .. } => left(error.to_string()),
-                ActionBelow::Restore { .. } => Err(inside::failed("restore", &step.path, error)),
-            }
-        }
-    }
-}
-
-/// Does what `step` says in its repository, `below`. Returns what was done now, and whether anything was changed, now or before.
-fn run_in(below: &Context, step: &StepBelow, is_dry: bool) -> Result<(Option<Restored>, bool)> {
-    let live = Journal::read(below.repo.git_dir())?.filter(|live| live.nonce == step.nonce);
-    if live.as_ref().is_some_and(|live| live.progress == Progress::Applying) {
-        return resume::resume(below, is_dry, run_below).map(|restored| (Some(restored), true));
-    }
-    let log = Log::read(below)?;
-    let find = |nonce: &str| entry_with(below, &log, nonce, usize::MAX);
-    // An entry that says otherwise was written just before an interruption, and nothing was changed then.
-    let is_done = |(_, journal): (_, Journal)| journal.progress == Progress::Done;
-    if live.is_some() || find(&step.nonce).is_some_and(is_done) {
-        return Ok((None, true));
-    }
-    let restored = match &step.action {
-        ActionBelow::Restore { checkpoint, staged } => {
-            let target = lookup::checkpoint(below, *checkpoint)?;
-            // HEAD stays where it is. So what commits have changed since is restored, too.
-            let is_elsewhere = target.base != Base::of_head(below.repo.head()?.id);
-            let options = RestoreOptions {
-                target: checkpoint.to_string(),
-                all: step.all || is_elsewhere,
-                staged: *staged,
-                dry_run: is_dry,
-                force: true,
-                recurse_submodules: true,
-                ..RestoreOptions::default()
-            };
-            restore_target(below, &options, Some(&step.nonce))?
-        }
-        ActionBelow::TakeBack { nonce, has_begun } => {
-            let Some((entry, _)) = find(nonce) else {
-                let lost = || Error::refused("its operation log does not have the operation any more");
-                return if *has_begun { Err(lost()) } else { Ok((None, false)) };
-            };
-            let (options, which) = (UndoOptions { dry_run: is_dry, all: step.all }, Which::Named(entry.id.to_string()));
-            undo::undo_files(below, &options, &which, Depth { nonce: Some(&step.nonce), run_below })?
-        }
-    };
-    let has_changed = !restored.is_idle();
-    Ok((Some(restored), has_changed))
 }

@@ -162,7 +162,6 @@ fn carry_out(order: &Value) -> git_checkpoint::Result<Saved> {
         verify: order["verify"] == true,
         allow_empty: order["allow_empty"] == true,
         force: order["force"] == true,
-        recurse_submodules: false,
     };
     git_checkpoint::save(&context, &options)
 }
