@@ -15,7 +15,7 @@ use super::{
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::Repo,
-    model::overlap::Reason,
+    model::{overlap::Reason, path_text::shell_word},
     ops::{
         Context,
         sessions::{self, Elsewhere, OnMultisession, Prompted, SessionInfo},
@@ -164,8 +164,9 @@ impl Prompt {
         };
         let info = self.about.info(self.on_multisession)?;
         let context = call.writing_context()?;
-        let id = sessions::named(&context, &self.id)?;
-        let prompted = sessions::prompt(&context, &id, message.as_deref(), &info, &mut |question| ask(question, call))?;
+        let known = sessions::asked(&context, &self.id, 1)?.pop();
+        let prompted =
+            sessions::prompt(&context, &self.id, message.as_deref(), &info, &mut |question| ask(question, call))?;
         if let Some(elsewhere) = &prompted.elsewhere {
             warn_of(elsewhere, call);
         }
@@ -174,7 +175,14 @@ impl Prompt {
         } else {
             save::warn_of_skipped(&prompted.skipped, call);
             save::warn_of_filters(&prompted.unfiltered, call);
-            say_which(&prompted, &self.id, call)?;
+            if prompted.begins {
+                call.out.note(&format!("session {} begins", printable(&self.id)))?;
+                // A script may give ids that begin alike, so this cannot be an error.
+                if let Some(known) = known.filter(|known| known.id != self.id) {
+                    let known = shell_word(&known.id);
+                    call.out.hint(&format!("to go on with another session, type its whole id: {known}"));
+                }
+            }
             print_prompted(&prompted, call)?;
         }
         Ok(Exit::Done)
@@ -201,17 +209,6 @@ fn read_message(file: &OsString) -> Result<String> {
         file.take(LONGEST_PROMPT).read_to_end(&mut bytes).context(Kind::User, what)?;
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Says which session has the prompt if that is not plain from what the user `typed`: a new one, or one by another name.
-fn say_which(prompted: &Prompted, typed: &str, call: &mut Call) -> Result<()> {
-    let id = &prompted.session.id;
-    if prompted.begins {
-        call.out.note(&format!("session {} begins", printable(id)))?;
-    } else if id != typed {
-        call.out.note(&format!("session {}", printable(id)))?;
-    }
-    Ok(())
 }
 
 fn print_prompted(prompted: &Prompted, call: &mut Call) -> Result<()> {

@@ -317,7 +317,7 @@ fn a_forged_path_leads_nowhere(#[case] path: &str) {
     let target = forged(&world, &id, path, lib.trim());
     run(&world, "echo 9 >>../lib/l; git -C ../lib for-each-ref >../before");
     let output = world.checkpoint(&["restore", "--recurse-submodules", &target]);
-    assert_eq!(output.status.success(), false, "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(run(&world, "cat ../lib/l; git -C ../lib for-each-ref | diff ../before -"), "1\n9\n");
     assert_eq!(content(&world)[1..], both().1[1..]);
 }
