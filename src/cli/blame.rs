@@ -41,6 +41,12 @@ impl BlameCommand {
         let path = Call::paths(&context.repo, &[self.file])?.pop().unwrap_or_default();
         let options = blame::Options { path, rev: self.rev, ranges: self.ranges, ignores_whitespace: self.whitespace };
         let found = blame::blame(&context, &options)?;
+        for trouble in &found.troubles {
+            call.out.warning(&format!("{}: lines of unknown authors may be in them", printable(trouble)));
+        }
+        if !found.troubles.is_empty() {
+            call.out.hint("'git checkpoint doctor' says what can be done");
+        }
         if self.json {
             call.out.json(&found)?;
         } else if self.porcelain {

@@ -133,12 +133,25 @@ impl Repo {
         let is_needed =
             self.recorder.0.borrow().running.last().is_none_or(|running| operation::is_undoable(&running.kind));
         if is_needed || updates.is_empty() {
-            return Err(error);
+            let is_of_log = error.kind() != Kind::Race || self.why_no_operation_log().is_some();
+            let has_way = !is_of_log || error.hint().is_some();
+            return Err(if has_way { error } else { error.with_hint("'git checkpoint doctor' says what can be done") });
         }
         // If another process has moved one of these refs, this fails, too.
         self.move_refs(updates)?;
         tracing::warn!(%error, "the operation log cannot be written; 'git checkpoint doctor' shows why");
         Ok(())
+    }
+
+    /// Returns why the operation log of this worktree cannot be written, though what its ref leads to can be read; none if it can.
+    pub(crate) fn why_no_operation_log(&self) -> Option<&'static str> {
+        let file = self.common_dir().join(refname::operations_ref(self.worktree_id()));
+        let is_symbolic = || std::fs::read(&file).is_ok_and(|text| text.starts_with(b"ref:"));
+        match file.symlink_metadata() {
+            Ok(metadata) if metadata.is_dir() => Some("a directory is in the place of its file"),
+            Ok(_) if is_symbolic() => Some("it is a symbolic ref"),
+            _ => None,
+        }
     }
 
     fn update_with_log(&self, updates: &[RefUpdate]) -> Result<()> {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    model::head_move::LogEnd,
+    model::{head_move::LogEnd, path_text::shell_word},
 };
 
 /// How many bytes of objects are cached after reading.
@@ -116,8 +116,7 @@ impl Repo {
             let root = inner.workdir().unwrap_or_else(|| inner.git_dir());
             // Git compares with the full path.
             let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()).display().to_string();
-            let is_plain = root.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
-            let word = if is_plain { root.clone() } else { format!("\"{root}\"") };
+            let word = shell_word(&root);
             return Err(Error::user(format!("detected dubious ownership in repository at '{root}'"))
                 .with_hint(format!("'git config --global --add safe.directory {word}' trusts it")));
         }

@@ -8,7 +8,9 @@ use std::{
 use gix::ObjectId;
 
 use super::{
-    Context, Worktree, agents, condense,
+    Context, Worktree, agents,
+    chain::lost,
+    condense,
     follow::follow_head,
     known_base::{is_head_followable, known_base},
     provenance::{
@@ -16,11 +18,11 @@ use super::{
         recorded,
     },
     reconcile::{before_commit, commit_made},
-    records, rewrite, save, session_info,
+    records, rewrite, salvage, save, session_info,
 };
 use crate::{
     config::Link,
-    error::{Context as _, Kind, Result},
+    error::{Context as _, Error, Kind, Result},
     git::{Repo, ancestors, message, sequence::GitOperation},
     model::{
         record::{RecordId, ids_in_message},
@@ -36,6 +38,16 @@ use crate::{
 /// If this file exists, `config/hook.sh` starts us to check a commit message.
 const CHECK_NOTE: &str = "check-message";
 
+/// Returns what the user is to know when a commit is prepared: data that cannot be read leaves the authors of its lines unknown.
+/// `failure` is the error of [`prepare`].
+pub(crate) fn damage(context: &Context, failure: Option<&Error>) -> Option<String> {
+    let shadow = context.broken().into_iter().next().map(|aside| aside.shadow);
+    let lost = shadow.or_else(|| lost::unreadable_archived(&context.repo).ok()?.into_iter().next());
+    let failure = failure.filter(|error| error.kind() == Kind::Corrupt).map(ToString::to_string);
+    let what = failure.or_else(|| lost.map(|name| format!("checkpoints of '{name}' cannot be read")))?;
+    Some(format!("{what}: the authors of lines in this commit may be unknown"))
+}
+
 /// Prepares the message in `message_file` in git's prepare-commit-msg hook, whose other arguments are `source` and
 /// `object`.
 ///
@@ -49,11 +61,20 @@ pub(crate) fn prepare(
 ) -> Result<()> {
     commit_note::set_followed_later(context.repo.git_dir(), false)?;
     keep_template(context, message_file, source)?;
-    let prepared = promise_and_link(context, message_file, source, object);
+    let mut prepared = promise_and_link(context, message_file, source, object);
+    if prepared.as_ref().is_err_and(|error| error.kind() == Kind::Corrupt) && set_all_broken_aside(context)? {
+        prepared = promise_and_link(context, message_file, source, object);
+    }
     if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {
         note_check(context)?;
     }
     prepared
+}
+
+/// Sets aside the shadows of which any checkpoint cannot be read. Returns true if there are some.
+fn set_all_broken_aside(context: &Context) -> Result<bool> {
+    let Some(worktree) = save::lock_soon(context)? else { return Ok(false) };
+    Ok(!salvage::set_broken_aside(&worktree, salvage::Look::AtAll)?.is_empty())
 }
 
 fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {

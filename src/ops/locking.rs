@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{
     Context, Worktree,
+    inherited::set_inherited_aside,
     salvage::{Look, set_broken_aside},
 };
 use crate::{
@@ -20,7 +21,7 @@ pub(crate) fn lock_to_write(context: &Context) -> Result<Worktree<'_>> {
 }
 
 /// Takes the lock of this worktree's checkpoints, and removes the leftovers of processes that were killed while they held a lock.
-/// Leaves all refs alone, broken shadows included.
+/// Leaves the refs alone, broken shadows included, except what a removed worktree of the same name has left.
 ///
 /// # Errors
 /// [`Kind::Race`] if another process holds it for longer than the setting `lock-timeout`.
@@ -34,7 +35,9 @@ pub fn lock(context: &Context) -> Result<Worktree<'_>> {
         lock.forget_dead();
     }
     context.repo.remove_dead_locks();
-    Worktree::new(context, lock)
+    let worktree = Worktree::new(context, lock)?;
+    set_inherited_aside(&worktree)?;
+    Ok(worktree)
 }
 
 /// Takes the lock and sets broken shadows aside as [`lock_to_write`] does. Returns none if the lock is not free within two
@@ -48,6 +51,7 @@ pub(crate) fn lock_soon(context: &Context) -> Result<Option<Worktree<'_>>> {
         taken => taken?,
     };
     let worktree = Worktree::new(context, lock)?;
+    set_inherited_aside(&worktree)?;
     set_broken_aside(&worktree, Look::AtTip)?;
     Ok(Some(worktree))
 }

@@ -4,7 +4,8 @@
 //! - `locked`, `context`, `worktree`, `known_base`, `verified_mark`, `share`, `protected`, `restored_target`: used by all others.
 //! - `chain`: a shadow; looks at the worktree, takes the next checkpoint, carries work forward, archives it.
 //! - `start`, `lookup`, `history`, `session_info`, `author`, `turn`: what is known of checkpoints, sessions and open turns.
-//! - `salvage`, `locking`: the lock that writing commands take, and the repair of broken shadows that comes first.
+//! - `salvage`, `inherited`, `locking`: the lock that writing commands take, the repair of broken shadows that comes first, and
+//!   what a removed worktree of the same name has left.
 //! - `records`, `provenance`, `rewrite`: whose work a commit contains, and where it went.
 //! - `condense`, `reconcile`, `follow`: the effect of commits and other moves of HEAD on records and shadows.
 //! - `named`: the files that open tool calls name.
@@ -45,6 +46,7 @@ mod condense;
 mod context;
 mod disk_usage;
 mod holding;
+mod inherited;
 mod known_base;
 mod locked;
 mod locking;

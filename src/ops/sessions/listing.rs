@@ -24,7 +24,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     model::{
-        path_text,
+        path_text::{self, shell_word},
         process::Life,
         session::{Phase, Session},
     },
@@ -194,7 +194,10 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     }
     if is_elsewhere(context, &session) && !force {
         return Err(Error::refused(format!("the session '{id}' has a turn under way in '{}'", session.worktree_path))
-            .with_hint(format!("'git checkpoint session stop {id}' there ends it; '--force' takes it all the same")));
+            .with_hint(format!(
+                "'git checkpoint session stop {}' there ends it; '--force' takes it all the same",
+                shell_word(id)
+            )));
     }
     if !(is_here && session.phase == Phase::Active) {
         turn::end(&worktree, &mut session, EndReason::Adopted, None)?;
@@ -220,8 +223,10 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     worktree.check_turns()?;
     let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(id)) };
     if session.phase == Phase::Active && !force {
-        return Err(Error::refused(format!("the session '{id}' has a turn under way"))
-            .with_hint(format!("'git checkpoint session stop {id}' ends it; '--force' forgets it all the same")));
+        return Err(Error::refused(format!("the session '{id}' has a turn under way")).with_hint(format!(
+            "'git checkpoint session stop {}' ends it; '--force' forgets it all the same",
+            shell_word(id)
+        )));
     }
     if session.is_in(context.repo.worktree_id()) && session.phase == Phase::Active {
         // Once the session is forgotten, nothing shows that its tools may have made the unsaved changes: save them first.
