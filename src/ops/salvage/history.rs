@@ -31,8 +31,8 @@ pub(crate) enum HistoryDamage {
 pub(crate) fn history_damage(repo: &Repo, tip: ObjectId) -> Result<Option<HistoryDamage>> {
     let mut next = Some(tip);
     while let Some(id) = next {
-        match parent(repo, id)? {
-            Some(before) => next = before,
+        match sound(repo, id)? {
+            Some(sound) => next = sound.before,
             None if id == tip => return Ok(Some(HistoryDamage::Newest(id))),
             // Not all commits need to have been fetched.
             None => {
@@ -44,8 +44,14 @@ pub(crate) fn history_damage(repo: &Repo, tip: ObjectId) -> Result<Option<Histor
     Ok(None)
 }
 
-/// Returns the parent of `id`, a commit of the log; none if the commit or its tree is damaged.
-fn parent(repo: &Repo, id: ObjectId) -> Result<Option<Option<ObjectId>>> {
+/// A commit of the log that can be read, with its tree.
+struct Sound {
+    /// Its parent; none: the log begins with it.
+    before: Option<ObjectId>,
+}
+
+/// Reads `id`, a commit of the log; none if the commit or its tree is damaged.
+fn sound(repo: &Repo, id: ObjectId) -> Result<Option<Sound>> {
     let read = records::root_tree(repo, id).and_then(|_| repo.with_commit(id, |commit| commit.parents().next()));
     match read {
         Err(error) if error.kind() == Kind::Corrupt => {
@@ -53,7 +59,7 @@ fn parent(repo: &Repo, id: ObjectId) -> Result<Option<Option<ObjectId>>> {
             repo.is_whole(id)?;
             Ok(None)
         }
-        read => read.map(Some),
+        read => read.map(|before| Some(Sound { before })),
     }
 }
 
@@ -72,16 +78,12 @@ pub(crate) fn mend_history(repo: &Repo) -> Result<Option<String>> {
     };
     let (mut chain, mut next, mut is_cut) = (Vec::new(), Some(newest), false);
     while let Some(id) = next {
-        match parent(repo, id)? {
-            Some(before) => {
-                chain.push(id);
-                next = before;
-            }
-            None => {
-                is_cut = true;
-                break;
-            }
-        }
+        let Some(sound) = sound(repo, id)? else {
+            is_cut = true;
+            break;
+        };
+        chain.push(id);
+        next = sound.before;
     }
     let _way = repo.on_the_way(operation::REPAIR);
     let (mut objects, mut last) = (NewObjects::new(repo, Target::Loose), None);
@@ -106,7 +108,7 @@ pub(crate) fn mend_history(repo: &Repo) -> Result<Option<String>> {
 fn newest_readable(repo: &Repo, tip: ObjectId) -> Result<Option<ObjectId>> {
     if let Ok(mut next) = repo.with_commit(tip, |commit| commit.parents().next()) {
         while let Some(id) = next {
-            if parent(repo, id)?.is_some() {
+            if sound(repo, id)?.is_some() {
                 return Ok(Some(id));
             }
             next = repo.with_commit(id, |commit| commit.parents().next()).unwrap_or_default();
