@@ -204,7 +204,7 @@ fn hint_at_target(command: &str, target: &str, is_path: impl Fn() -> bool) -> Op
         return Some(format!("'{target}' is a path; use 'git checkpoint {command} <checkpoint> -- {path}'"));
     }
     let (from, to) = target.split_once("..").map(|(from, to)| (from, to.trim_start_matches('.')))?;
-    let or_latest = |side: &'static str, name: &str| if name.is_empty() { side.to_owned() } else { shell_word(name) };
+    let or_latest = |side: &'static str, name: &str| if name.is_empty() { side.to_owned() } else { name.to_owned() };
     let (from, to) = (or_latest("base", from), or_latest("@", to));
     Some(match command {
         "restore" => {
