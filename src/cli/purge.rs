@@ -22,7 +22,7 @@ const LISTED: usize = 20;
 
 /// Remove a secret from all checkpoints, records and transcripts
 ///
-/// The text is replaced by [purged], and the old objects are deleted. Says first where the text is, and asks. What
+/// The text is replaced by a mark, and the old objects are deleted. Says first where the text is, and asks. What
 /// branches, tags, the index or the worktree have is named and stays.
 #[derive(clap::Args, Debug)]
 pub(super) struct Purge {

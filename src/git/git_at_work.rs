@@ -35,7 +35,7 @@ impl Repo {
     /// Waits until no command of git works on an index or on the objects, and keeps our own commands from repacking.
     ///
     /// # Errors
-    /// [`Kind::Race`] if one still works after a while, or repacks.
+    /// [`Kind::Race`](crate::error::Kind::Race) if one still works after a while, or repacks.
     pub(crate) fn lock_to_remove(&self) -> Result<Removing<'_>> {
         let start = Instant::now();
         loop {
@@ -67,7 +67,7 @@ impl Repo {
     /// Returns once no command of git is about to change an index or the objects.
     ///
     /// # Errors
-    /// [`Kind::Race`] if one still is after a while.
+    /// [`Kind::Race`](crate::error::Kind::Race) if one still is after a while.
     pub(super) fn wait_for_git(&self) -> Result<()> {
         let start = Instant::now();
         while let Some(path) = self.git_at_work()? {
