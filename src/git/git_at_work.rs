@@ -16,8 +16,8 @@ const LONGEST: Duration = Duration::from_secs(2);
 /// How often we look whether it is.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The right to remove objects: nobody of ours repacks. While it exists, the files of objects that we rely on get no later time
-/// than its own.
+/// Permission to remove objects: no other command of git-checkpoint repacks meanwhile. As long as it exists, our own commands give
+/// the files of objects that they rely on no later time than `since`.
 pub(crate) struct Removing<'r> {
     repo: &'r Repo,
     /// What got a later time is used by others.

@@ -254,7 +254,8 @@ impl Repo {
             let mut command = self.git(second);
             self.add_objects(&mut command, &std::path::absolute(self.objects_path())?);
             let child = command.env("GIT_OBJECT_DIRECTORY", directory).stdin(between).spawn()?;
-            // It has our end of the pipe: if the second one dies, the first one must see that nobody reads.
+            // `command` holds our copy of the pipe's reading end. As long as a copy is open, the first process gets no error
+            // when it writes after the second one has died, and waits for ever.
             drop(command);
             let reader = Subprocess::new(child, false, Interrupt::default())?;
             // What the second one prints is short.

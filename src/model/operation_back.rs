@@ -174,8 +174,9 @@ fn marker(later: &[Later<'_>]) -> Option<(bool, bool)> {
     (then != now).then_some((now, then))
 }
 
-/// Returns which of `operations`, newest first, tells what the files of `worktree` were after the first of them, and the
-/// checkpoints of which the latest has that; none if no operation tells.
+/// Returns the number of the first of `operations`, newest first, that moved a shadow of `worktree`, and the checkpoints that it
+/// moved the shadows to, or from if it deleted them. The latest of these has the files as last saved by then. None if no operation
+/// moved a shadow.
 pub(crate) fn last_saved<'o>(
     operations: impl Iterator<Item = &'o Operation>,
     worktree: &BStr,

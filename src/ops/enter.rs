@@ -42,8 +42,8 @@ use crate::{
 /// | `DryRun`, `Repair` | `lock-timeout` | yes | no | no | no |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To change something: most commands. During a rebase, the records of its commits wait for its end: until then, nobody knows
-    /// which of them will be left.
+    /// To change something: most commands. During a rebase, the records of its commits wait for its end, because the rebase may
+    /// still drop or rewrite these commits.
     Change,
     /// An agent reports an event. The commits since the last one are judged even during a rebase, as long as it is known which
     /// tools are in use.

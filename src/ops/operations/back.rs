@@ -1,4 +1,4 @@
-//! Brings a worktree back to what it was after an operation: what the log says about refs and files.
+//! Finds in the log what brings the refs and files of a worktree back to what they were after an operation.
 
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ impl Point {
     pub(crate) fn files(&self, context: &Context) -> Result<ObjectId> {
         let (log, repo) = (Log::read(context)?, &context.repo);
         let hint = "'git checkpoint list' shows the checkpoints, 'git checkpoint restore <checkpoint>' puts files back";
-        let unknown = || Error::refused(format!("{CANNOT}: no checkpoint tells what the files were")).with_hint(hint);
+        let unknown = || Error::refused(format!("{CANNOT}: no checkpoint has the files as they were")).with_hint(hint);
         let entries: Vec<&Recorded> = log.entries.iter().skip_while(|entry| entry.id != self.id).collect();
         let (number, ids) =
             last_saved(entries.iter().map(|entry| &entry.operation), repo.worktree_id()).ok_or_else(unknown)?;
@@ -90,7 +90,7 @@ impl Point {
             return Err(Error::refused(what)
                 .with_hint(format!("'git checkpoint restore --all {id}' puts the files back, and leaves all refs")));
         }
-        // Such an undo has left what it put back unsaved.
+        // An undo may leave the files that it puts back without a checkpoint of their own: then its target has them.
         let put_back = journal(context, entries[number])?.map(|journal| journal.target).filter(|id| *id != tip.id);
         let follows = |id: &ObjectId| repo.chain(*id).map_while(Result::ok).any(|it| it.id == tip.id);
         // If it removed the shadow, `tip` is what it took back.

@@ -176,7 +176,7 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     context.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
     let has_text = |id: &ObjectId| scan.found.contains(id) || scan.at_paths.contains(id) || having.contains(id);
     let back: HashSet<ObjectId> = removal.held.iter().copied().filter(has_text).collect();
-    // What the user holds stays, whoever else leads to it.
+    // An object that the user's own refs, index or worktrees hold stays, also if one of our refs leads to it.
     let is_back = !back.is_empty()
         && repo.held(&back, &Commits::read(repo)?.all(), Some(refname::PREFIX), None)?.len() < back.len();
     // A worktree that was made meanwhile may have saved the text, too.
