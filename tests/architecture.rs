@@ -47,6 +47,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("catch_up(", &["ops/enter.rs", "ops/agents/tool.rs", "ops/commit.rs", "ops/guard/crashed.rs"]),
     ("clap::", &["cli"]),
     ("clap_complete::", &["cli"]),
+    ("figment::", &["config"]),
     ("gix::Repository", &["git"]),
     ("process::Command", &["git/process.rs", "cli/external.rs"]),
     ("refs/checkpoints/", &["model/refname.rs", "cli"]),

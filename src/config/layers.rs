@@ -1,14 +1,16 @@
-//! The composition of the layers: what the project's file may set, who wins.
+//! The composition of the layers: what the project's file may set, who wins. The only place that names figment.
 //!
 //! What each layer says is gathered and checked in `gathering`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use serde::Deserialize as _;
+use figment::value::{Dict, Map};
+use figment::{Figment, Metadata, Profile, Provider};
 
 use super::gathering::{Found, Gathering};
 use super::keys::KEYS;
-use super::value::Tree;
+use super::value::Value;
 use super::{Jj, Layer, Loaded, Origin, Settings, Sources, Warning};
 use crate::error::{Error, Result};
 
@@ -49,8 +51,10 @@ fn compose(sources: &Sources) -> Loaded {
 }
 
 fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &Sources) -> Loaded {
+    let mut figment = Figment::new();
     let mut origins: BTreeMap<&'static str, Origin> = BTreeMap::new();
     for (layer, settings) in layers {
+        let mut accepted = Vec::new();
         for found in settings {
             // One bad value invalidates its key in every layer: the default is used.
             if layer > Layer::Default && gathering.bad_keys.contains(found.key.name) {
@@ -59,14 +63,15 @@ fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &S
             let below = origins.get(found.key.name).map(|origin| &origin.value);
             let is_allowed = layer != Layer::Project
                 || below.is_some_and(|below| found.key.is_allowed_in_project(&found.value, below));
-            if is_allowed {
-                origins.insert(found.key.name, found.into_origin(layer));
-            } else {
-                gathering.warn_untrusted(found.key.name, &found.place);
-            }
+            if is_allowed { accepted.push(found) } else { gathering.warn_untrusted(found.key.name, &found.place) }
         }
+        if accepted.is_empty() {
+            continue;
+        }
+        figment = figment.merge(FigmentLayer { layer, path: sources.file(layer), settings: &accepted });
+        origins.extend(accepted.into_iter().map(|found| (found.key.name, found.into_origin(layer))));
     }
-    let mut settings = match Settings::deserialize(Tree::of(origins.values().map(|found| (found.key, &found.value)))) {
+    let mut settings: Settings = match figment.extract() {
         Ok(settings) => settings,
         Err(error) => {
             gathering.errors.push(Error::internal("the settings do not fit together").with_cause(error));
@@ -85,7 +90,52 @@ fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &S
 }
 
 fn defaults() -> Settings {
-    let defaults = Found::defaults();
-    Settings::deserialize(Tree::of(defaults.iter().map(|found| (found.key.name, &found.value))))
-        .expect("a test reads the defaults")
+    Figment::new()
+        .merge(FigmentLayer { layer: Layer::Default, path: None, settings: &Found::defaults() })
+        .extract()
+        .expect("a test extracts the defaults")
+}
+
+/// One layer as figment takes it.
+struct FigmentLayer<'a> {
+    layer: Layer,
+    path: Option<&'a Path>,
+    settings: &'a [Found],
+}
+
+impl Provider for FigmentLayer<'_> {
+    fn metadata(&self) -> Metadata {
+        let metadata = Metadata::named(self.layer.name());
+        match self.path {
+            Some(path) => metadata.source(path),
+            None => metadata,
+        }
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
+        let mut root = Dict::new();
+        for Found { key, value, .. } in self.settings {
+            match key.name.split_once('.') {
+                None => {
+                    root.insert(key.name.to_owned(), figment_value(value));
+                }
+                Some((table, name)) => {
+                    let table = root.entry(table.to_owned()).or_insert_with(|| Dict::new().into());
+                    if let figment::value::Value::Dict(_, table) = table {
+                        table.insert(name.to_owned(), figment_value(value));
+                    }
+                }
+            }
+        }
+        Ok(Profile::Default.collect(root))
+    }
+}
+
+fn figment_value(value: &Value) -> figment::value::Value {
+    match value {
+        Value::Bool(value) => (*value).into(),
+        Value::Integer(value) => (*value).into(),
+        Value::Text(value) => value.as_str().into(),
+        Value::List(items) => items.clone().into(),
+    }
 }

@@ -1,11 +1,10 @@
-//! Values of settings: sizes, durations, and how the types of the settings are made of them.
+//! Values of settings: sizes, durations, and how they are read from figment.
 
 use std::fmt;
 use std::time::Duration;
 
-use serde::de::value::{Error, MapDeserializer, SeqDeserializer};
-use serde::de::{self, Deserializer, IntoDeserializer, Visitor};
-use serde::{Deserialize, Serialize, forward_to_deserialize_any};
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize};
 
 /// A value as a layer has it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -62,75 +61,6 @@ impl Value {
             Self::Text(text) => text.parse().ok().map(ByteSize::bytes),
             Self::Bool(_) | Self::List(_) => None,
         }
-    }
-}
-
-/// The values of all keys, those of a table below its name, as serde reads them.
-pub(super) enum Tree<'v> {
-    /// The value of a key.
-    Value(&'v Value),
-    /// A table.
-    Table(Vec<(&'v str, Tree<'v>)>),
-}
-
-impl<'v> Tree<'v> {
-    /// Returns the tree of `values`, each with its key's name, in which those of a table follow each other.
-    pub(super) fn of(values: impl Iterator<Item = (&'v str, &'v Value)>) -> Self {
-        let mut root: Vec<(&str, Tree<'_>)> = Vec::new();
-        for (name, value) in values {
-            let Some((table, name)) = name.split_once('.') else {
-                root.push((name, Tree::Value(value)));
-                continue;
-            };
-            match root.last_mut() {
-                Some((last, Tree::Table(entries))) if *last == table => entries.push((name, Tree::Value(value))),
-                _ => root.push((table, Tree::Table(vec![(name, Tree::Value(value))]))),
-            }
-        }
-        Tree::Table(root)
-    }
-}
-
-impl<'de> IntoDeserializer<'de> for Tree<'de> {
-    type Deserializer = Self;
-
-    fn into_deserializer(self) -> Self {
-        self
-    }
-}
-
-impl<'de> Deserializer<'de> for Tree<'de> {
-    type Error = Error;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self {
-            Tree::Value(Value::Bool(value)) => visitor.visit_bool(*value),
-            Tree::Value(Value::Integer(value)) => visitor.visit_i64(*value),
-            Tree::Value(Value::Text(value)) => visitor.visit_borrowed_str(value),
-            Tree::Value(Value::List(items)) => {
-                visitor.visit_seq(SeqDeserializer::new(items.iter().map(String::as_str)))
-            }
-            Tree::Table(entries) => visitor.visit_map(MapDeserializer::new(entries.into_iter())),
-        }
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Error> {
-        match self {
-            Tree::Value(Value::Text(value)) => {
-                value.as_str().into_deserializer().deserialize_enum(name, variants, visitor)
-            }
-            other => other.deserialize_any(visitor),
-        }
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct identifier ignored_any
     }
 }
 
