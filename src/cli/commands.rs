@@ -7,7 +7,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use super::{
     attribution, blame, call::Call, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
     globals::Globals, hook, list, man, op, prune, purge, reset, restore, save, session, show, status, tour, undo,
-    verify, why,
+    verify, why, worktree,
 };
 use crate::error::Result;
 
@@ -78,6 +78,7 @@ pub(super) enum Command {
     Reset(reset::Reset),
     Drop(drop::Drop),
     Session(session::Session),
+    Worktree(worktree::Worktree),
     Prompts(session::Prompts),
     Verify(verify::Verify),
     Events(events::Events),
@@ -112,6 +113,7 @@ impl Command {
             Self::Reset(command) => command.run(call),
             Self::Drop(command) => command.run(call),
             Self::Session(command) => command.run(call),
+            Self::Worktree(command) => command.run(call),
             Self::Prompts(command) => command.run(call),
             Self::Verify(command) => command.run(call),
             Self::Events(command) => command.run(call),

@@ -12,7 +12,7 @@ use std::{
 use super::environment;
 use crate::{
     error::{Context as _, Kind, Result},
-    git::threads,
+    git::{process::REDIRECTIONS, threads},
 };
 
 /// A pager that is running; dropping it closes its input and waits until the user leaves it.
@@ -70,6 +70,18 @@ pub(super) fn edit(editor: &OsStr, file: &Path) -> Result<ExitStatus> {
         .arg(file)
         .status()
         .context(Kind::User, || format!("cannot start the editor '{}'", editor.display()))
+}
+
+/// Returns the command that runs `program` in `directory`, another worktree: without the variables that name a repository, an index
+/// or objects for git, which hooks and aliases of git set.
+pub(super) fn elsewhere(program: &OsStr, directory: &Path) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "git's own processes are started by git::process, the others here")]
+    let mut child = Command::new(program);
+    for name in REDIRECTIONS {
+        child.env_remove(name);
+    }
+    child.current_dir(directory);
+    child
 }
 
 /// Environment variables that describe the user and the terminal, and that name no file of git or of an agent.

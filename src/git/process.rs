@@ -24,7 +24,7 @@ use super::{
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Variables that redirect git to another repository or index.
-const REDIRECTIONS: [&str; 8] = [
+pub(crate) const REDIRECTIONS: [&str; 8] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
