@@ -72,16 +72,27 @@ pub(super) fn edit(editor: &OsStr, file: &Path) -> Result<ExitStatus> {
         .context(Kind::User, || format!("cannot start the editor '{}'", editor.display()))
 }
 
-/// Returns the command that runs `program` in `directory`, another worktree: without the variables that name a repository, an index
-/// or objects for git, which hooks and aliases of git set.
-pub(super) fn elsewhere(program: &OsStr, directory: &Path) -> Command {
+/// Lets `program` with `arguments` take the place of this process, in `directory`, another worktree: without the variables that name a
+/// repository, an index or objects for git, which hooks and aliases of git set, and with `variables` (none: without that one).
+/// Returns only if that fails.
+pub(super) fn become_program(
+    program: &OsStr,
+    arguments: &[OsString],
+    directory: &Path,
+    variables: &[(&str, Option<&OsStr>)],
+) -> io::Error {
+    use std::os::unix::process::CommandExt as _;
     #[expect(clippy::disallowed_methods, reason = "git's own processes are started by git::process, the others here")]
-    let mut child = Command::new(program);
-    for name in REDIRECTIONS {
-        child.env_remove(name);
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(directory);
+    let removed = REDIRECTIONS.into_iter().map(|name| (name, None));
+    for (name, value) in removed.chain(variables.iter().copied()) {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
     }
-    child.current_dir(directory);
-    child
+    command.exec()
 }
 
 /// Environment variables that describe the user and the terminal, and that name no file of git or of an agent.

@@ -1,11 +1,11 @@
 //! Makes a linked worktree, by git.
 
-use std::{ffi::OsStr, path::Path, process::Stdio};
+use std::{ffi::OsStr, path::Path};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Repo, process::REDIRECTIONS, subprocess::output_of};
+use super::{Repo, process::run_plain_git};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// What a new worktree checks out.
@@ -31,7 +31,8 @@ impl Repo {
     /// If git refuses it; then it has left no worktree there.
     pub(crate) fn add_worktree(&self, from: &Path, path: &Path, head: &NewHead) -> Result<()> {
         let id;
-        let mut words: Vec<&OsStr> = ["worktree", "add", "--quiet", "--no-track"].map(OsStr::new).to_vec();
+        let mut words = vec![OsStr::new("--git-dir"), self.common_dir().as_os_str()];
+        words.extend(["worktree", "add", "--quiet", "--no-track"].map(OsStr::new));
         match head {
             NewHead::Branch(name) => {
                 // Only with a new branch.
@@ -43,15 +44,7 @@ impl Repo {
                 words.extend([OsStr::new("-b"), OsStr::new(name), OsStr::new("--"), path.as_os_str(), OsStr::new(&id)]);
             }
         }
-        #[expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
-        let mut command = std::process::Command::new("git");
-        for name in REDIRECTIONS {
-            command.env_remove(name);
-        }
-        command.arg("--git-dir").arg(self.common_dir()).args(&words).current_dir(from).env("LC_ALL", "C");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let output = command.spawn().and_then(output_of);
-        let output = output.context(Kind::Internal, || "cannot run 'git worktree add'".into())?;
+        let output = run_plain_git(from, &words).context(Kind::Internal, || "cannot run 'git worktree add'".into())?;
         if output.status.success() {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! `worktree exec`: runs a program in another worktree.
 
-use std::{ffi::OsString, os::unix::process::CommandExt as _};
+use std::ffi::{OsStr, OsString};
 
 use super::super::{Exit, call::Call, environment, external};
 use crate::{
@@ -17,8 +17,8 @@ pub(super) struct Exec {
     #[arg(long, value_name = "session")]
     session: Option<String>,
     /// The program with its arguments (default: your shell)
-    #[arg(last = true, value_name = "command")]
-    command: Vec<OsString>,
+    #[arg(last = true, value_name = "program")]
+    program: Vec<OsString>,
 }
 
 impl Exec {
@@ -27,17 +27,17 @@ impl Exec {
         let found = worktrees::find(&context, Some(&self.name))?;
         let session = self.session.as_deref().map(|name| sessions::named(&context, name)).transpose()?;
         let shell = || environment::variable("SHELL").unwrap_or_else(|| "/bin/sh".into());
-        let mut words = self.command.into_iter();
-        let program = words.next().unwrap_or_else(shell);
-        call.out.flush()?;
-        let mut command = external::elsewhere(&program, &found.path);
-        command.args(words).env("GIT_CHECKPOINT_WORKTREE", &found.path);
-        match session {
-            Some(session) => command.env("GIT_CHECKPOINT_SESSION", session),
-            None => command.env_remove("GIT_CHECKPOINT_SESSION"),
+        let (program, arguments) = match self.program.split_first() {
+            Some((program, arguments)) => (program.clone(), arguments),
+            None => (shell(), &[][..]),
         };
-        // It takes the place of this process, so that signals, the terminal and the exit status are its own.
-        let cause = command.exec();
+        call.out.flush()?;
+        let variables = [
+            ("GIT_CHECKPOINT_WORKTREE", Some(found.path.as_os_str())),
+            ("GIT_CHECKPOINT_SESSION", session.as_deref().map(OsStr::new)),
+        ];
+        // Signals, the terminal and the exit status are its own.
+        let cause = external::become_program(&program, arguments, &found.path, &variables);
         Err(cause)
             .context(Kind::User, || format!("cannot run '{}'", program.display()))
             .map_err(|error: Error| error.with_hint("the program is searched for in the directories of 'PATH'"))
