@@ -287,11 +287,14 @@ fn a_worktree_is_named_by_branch_directory_or_path() {
         let output = world.checkpoint(&["worktree", "path", name]);
         assert_eq!(String::from_utf8_lossy(&output.stdout), shown, "{name}: {}", said(&output));
     }
-    for (name, words) in
-        [("gone", "is gone"), ("taken", "is no longer the worktree"), ("other", "no worktree"), ("", "no worktree")]
-    {
+    for (name, status, words) in [
+        ("gone", 1, "is gone"),
+        ("taken", 1, "is no longer the worktree"),
+        ("other", 128, "names no worktree"),
+        ("", 128, "names no worktree"),
+    ] {
         let output = world.checkpoint(&["worktree", "path", name]);
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{name}: {}", said(&output));
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(status), 0), "{name}: {}", said(&output));
         assert!(said(&output).contains(words), "{name}: {}", said(&output));
     }
 }
@@ -332,4 +335,35 @@ fn the_list_says_who_works_where() {
     world.git(&["-C", path.to_str().expect("plain"), "commit", "-q", "--allow-empty", "-m", "more"]);
     let shown = json_of(&world, &["worktree", "show", "side", "--json"]);
     assert_eq!((&shown["worktree"]["merged"], &shown["worktree"]["id"]), (&json!(false), &json!("repo-wt-side")));
+}
+
+/// `--worktree` takes the name of a worktree, also from a subdirectory and from outside; nothing else is taken in its place.
+#[test]
+fn a_session_begins_in_the_worktree_that_is_named() {
+    let world = faulty();
+    fs::create_dir(world.repo().join("below")).expect("a directory can be made");
+    let path = world.root().join("sound");
+    let path = path.to_str().expect("plain");
+    for (number, (directory, name)) in
+        [(world.repo(), "sound"), (world.repo().join("below"), "../../sound"), (world.root(), path)]
+            .into_iter()
+            .enumerate()
+    {
+        let id = format!("s{number}");
+        let output = run_in(&world, &directory, &["session", "start", &id, "--worktree", name]);
+        assert!(output.status.success(), "{name}: {}", said(&output));
+        let output = world.checkpoint(&["session", "cwd", &id]);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{path}\n"), "{}", said(&output));
+    }
+    for (name, status) in
+        [("sound/sub", 128), ("../sound/sub", 128), ("../other", 128), ("../taken", 1), ("gone", 1), ("taken", 1)]
+    {
+        let output = world.checkpoint(&["session", "start", "x", "--worktree", name]);
+        assert_eq!(output.status.code(), Some(status), "{name}: {}", said(&output));
+    }
+    assert_eq!(world.checkpoint(&["session", "cwd", "x"]).status.code(), Some(128));
+    fs::remove_dir_all(path).expect("it can be removed");
+    let output = world.checkpoint(&["session", "cwd", "s0"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{}", said(&output));
+    assert!(said(&output).contains("is gone") && said(&output).contains("session adopt s0"), "{}", said(&output));
 }

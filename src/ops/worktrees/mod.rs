@@ -11,7 +11,7 @@ use bstr::BStr;
 
 pub(crate) use add::{AddOptions, add};
 pub(crate) use listing::{Listed, list, show};
-pub(crate) use named::find;
+pub(crate) use named::{by_id, find};
 pub(crate) use validate::{Code, validate};
 
 use crate::{

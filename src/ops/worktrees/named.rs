@@ -1,6 +1,8 @@
 //! Finds the worktree that a person names on the command line.
 
-use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _};
+
+use bstr::BStr;
 
 use super::{super::Context, validate::decide};
 use crate::{
@@ -25,8 +27,8 @@ fn matching<'a>(all: &'a [Registration], name: &OsStr) -> Vec<&'a Registration> 
 /// of it; without `name`, the one of this process. The result is what git has registered, never the path as it was typed.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if there is none, or `name` stands for several, or the worktree is gone, or
-/// something else is in its place.
+/// [`Kind::User`](crate::error::Kind::User) if there is none, or `name` stands for several;
+/// [`Kind::Refused`](crate::error::Kind::Refused) if the worktree is gone, or something else is in its place.
 pub(crate) fn find(context: &Context, name: Option<&OsStr>) -> Result<Registration> {
     let all = context.repo.registrations()?;
     let found = match name {
@@ -43,17 +45,30 @@ pub(crate) fn find(context: &Context, name: Option<&OsStr>) -> Result<Registrati
     let found = match found[..] {
         [Some(found)] => found,
         [None] | [] => {
-            return Err(Error::refused(format!("no worktree of this repository is '{}'", name())).with_hint(hint));
+            return Err(Error::user(format!("'{}' names no worktree of this repository", name())).with_hint(hint));
         }
         [..] => {
-            return Err(Error::refused(format!("'{}' stands for {} worktrees", name(), found.len()))
+            return Err(Error::user(format!("'{}' stands for {} worktrees", name(), found.len()))
                 .with_hint(format!("give the path of its root: {hint}")));
         }
     };
+    // A caller may want to know of a bare repository.
+    if found.place == Place::Bare { Ok(found.clone()) } else { checked(context, found) }
+}
+
+/// Returns the worktree with git's `id`; none if git has registered none, or its directory is gone.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if something else is in its place.
+pub(crate) fn by_id(context: &Context, id: &BStr) -> Result<Option<Registration>> {
+    let all = context.repo.registrations()?;
+    let found = all.iter().find(|it| it.id == id && it.place != Place::Nothing);
+    found.map(|found| checked(context, found)).transpose()
+}
+
+/// Returns `found` if its root is what git has registered.
+fn checked(context: &Context, found: &Registration) -> Result<Registration> {
     let real = fs::canonicalize(&found.path).ok();
-    match decide(&found.path, real.as_deref(), std::slice::from_ref(found), &context.settings.worktree.roots) {
-        // A caller may want to know of it.
-        Err(_) if found.place == Place::Bare => Ok(found.clone()),
-        decided => decided.cloned().map_err(|code| code.error(Path::new(&found.path))),
-    }
+    let decided = decide(&found.path, real.as_deref(), std::slice::from_ref(found), &context.settings.worktree.roots);
+    decided.cloned().map_err(|code| code.error(&found.path))
 }
