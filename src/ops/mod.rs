@@ -40,6 +40,7 @@ pub mod status;
 pub mod undo;
 pub mod verify;
 pub(crate) mod why;
+pub(crate) mod worktrees;
 
 mod author;
 mod called;

@@ -58,3 +58,4 @@ mod terminal;
 mod tour;
 mod trees;
 mod verify;
+mod worktrees;

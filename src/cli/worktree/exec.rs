@@ -1,0 +1,45 @@
+//! `worktree exec`: runs a program in another worktree.
+
+use std::ffi::{OsStr, OsString};
+
+use super::super::{Exit, call::Call, environment, external};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    ops::{sessions, worktrees},
+};
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Exec {
+    /// The worktree
+    #[arg(value_name = "worktree")]
+    name: OsString,
+    /// The session that the program belongs to
+    #[arg(long, value_name = "session")]
+    session: Option<String>,
+    /// The program with its arguments (default: your shell)
+    #[arg(last = true, value_name = "program")]
+    program: Vec<OsString>,
+}
+
+impl Exec {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let found = worktrees::find(&context, Some(&self.name))?;
+        let session = self.session.as_deref().map(|name| sessions::named(&context, name)).transpose()?;
+        let shell = || environment::variable("SHELL").unwrap_or_else(|| "/bin/sh".into());
+        let (program, arguments) = match self.program.split_first() {
+            Some((program, arguments)) => (program.clone(), arguments),
+            None => (shell(), &[][..]),
+        };
+        call.out.flush()?;
+        let variables = [
+            ("GIT_CHECKPOINT_WORKTREE", Some(found.path.as_os_str())),
+            ("GIT_CHECKPOINT_SESSION", session.as_deref().map(OsStr::new)),
+        ];
+        // Signals, the terminal and the exit status are its own.
+        let cause = external::become_program(&program, arguments, &found.path, &variables);
+        Err(cause)
+            .context(Kind::User, || format!("cannot run '{}'", program.display()))
+            .map_err(|error: Error| error.with_hint("the program is searched for in the directories of 'PATH'"))
+    }
+}
