@@ -111,6 +111,7 @@ impl Command {
             "reset" => alone("reset", Self::Reset),
             "drop" => alone("drop", Self::Drop),
             "session" => alone("session", Self::Session),
+            "worktree" => alone("worktree", Self::Worktree),
             "prompts" => alone("prompts", Self::Prompts),
             "verify" => alone("verify", Self::Verify),
             "events" => alone("events", Self::Events),
