@@ -130,6 +130,12 @@ impl Repo {
         self.edit_operation(|running| running.files = files);
     }
 
+    /// Notes what the journal of the restore under way is known by; none: the restore is finished. The next update of refs writes
+    /// that.
+    pub(crate) fn note_unfinished(&self, nonce: Option<String>) {
+        self.edit_operation(|running| running.unfinished = nonce);
+    }
+
     /// Notes the file of a session that the operation under way has changed. The next update of refs writes that.
     pub(crate) fn note_session_file(&self, file: SessionFile) {
         self.edit_operation(|running| running.session_file = Some(file));
@@ -253,13 +259,10 @@ impl Repo {
             Some(entry) => (entry.operation, entry.before),
             None => (Operation::default(), tip),
         };
-        let Running { command, kind, session, role, marker, files, session_file, not_undone, moves: noted, written: _ } =
-            running;
-        let (has_files, session_of_file) = (files.is_some(), session_file.as_ref().map(|file| file.id.clone()));
-        operation =
-            Operation { command, kind, session, role, has_files, session_of_file, not_undone, marker, ..operation };
+        let (files, session_file) = (running.files.clone(), running.session_file.clone());
+        operation = running.describe(operation);
         if is_new {
-            operation.moves = noted;
+            operation.moves = running.moves;
         }
         for moved in moves {
             operation.add(moved);

@@ -76,11 +76,31 @@ pub(super) struct Running {
     pub(super) role: Role,
     pub(super) marker: Option<(bool, bool)>,
     pub(super) files: Option<FilesChanged>,
+    pub(super) unfinished: Option<String>,
     pub(super) session_file: Option<SessionFile>,
     pub(super) not_undone: Option<String>,
     /// Moves of refs that belong to it, done already or not.
     pub(super) moves: Vec<Move>,
     pub(super) written: Option<Entry>,
+}
+
+impl Running {
+    /// Returns `operation` with all that is known by now, except its moves.
+    pub(super) fn describe(&self, operation: Operation) -> Operation {
+        let running = self.clone();
+        Operation {
+            command: running.command,
+            kind: running.kind,
+            session: running.session,
+            role: running.role,
+            has_files: running.files.is_some(),
+            unfinished: running.unfinished,
+            session_of_file: running.session_file.map(|file| file.id),
+            not_undone: running.not_undone,
+            marker: running.marker,
+            ..operation
+        }
+    }
 }
 
 /// The file of a session that an operation changes; none: there is no file.

@@ -86,6 +86,9 @@ pub(crate) struct Operation {
     pub(crate) moves: Vec<Move>,
     /// True if it changed files of the worktree: its tree says which.
     pub(crate) has_files: bool,
+    /// What the names of the temporary files contain of the restore that is under way, or was killed; none: it is finished. Until
+    /// a journal has it, no file is changed.
+    pub(crate) unfinished: Option<String>,
     /// The session whose file it changed: its tree has that.
     pub(crate) session_of_file: Option<String>,
     /// What to do instead, if it cannot be undone.
@@ -107,6 +110,7 @@ const REDOES: &str = "Operation-Redoes";
 const CONTINUES: &str = "Operation-Continues";
 const MOVED: &str = "Operation-Moved";
 const FILES: &str = "Operation-Files";
+const UNFINISHED: &str = "Operation-Unfinished";
 const SESSION_FILE: &str = "Operation-Session-File";
 const NOT_UNDONE: &str = "Operation-Not-Undone";
 const MARKER: &str = "Operation-Verify-Next";
@@ -164,6 +168,7 @@ impl Operation {
             Role::Continues(id) => Some((CONTINUES, id.to_string())),
         });
         trailers.extend(self.has_files.then(|| (FILES, "restore.json".to_owned())));
+        trailers.extend(self.unfinished.clone().map(|nonce| (UNFINISHED, nonce)));
         trailers.extend(self.session_of_file.clone().map(|session| (SESSION_FILE, session)));
         trailers.extend(self.not_undone.clone().map(|instead| (NOT_UNDONE, instead)));
         trailers.extend(self.marker.map(|(before, after)| (MARKER, format!("{before} {after}"))));
@@ -188,6 +193,7 @@ impl Operation {
                 REDOES => operation.role = Role::Redo(id(value)?),
                 CONTINUES => operation.role = Role::Continues(id(value)?),
                 FILES => operation.has_files = true,
+                UNFINISHED => operation.unfinished = Some(value.to_owned()),
                 SESSION_FILE => operation.session_of_file = Some(value.to_owned()).filter(|id| is_valid_id(id)),
                 NOT_UNDONE => operation.not_undone = Some(value.to_owned()),
                 MARKER => {
@@ -240,6 +246,7 @@ mod tests {
                 moved(&refname::tag_ref("b c"), Some('2'), None),
             ],
             has_files: true,
+            unfinished: Some("0123456789abcdef".into()),
             session_of_file: Some("7f3a".into()),
             not_undone: Some("the file from before is 'x'".into()),
             marker: Some((false, true)),

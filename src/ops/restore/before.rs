@@ -37,6 +37,7 @@ use crate::{
     state::{
         self,
         journal::{Journal, Progress},
+        temporary,
     },
 };
 
@@ -117,6 +118,8 @@ impl<'c> Before<'c> {
         let rescued = sweep(context, journal.as_ref())?;
         if let Some((update, role)) = options.saved.clone() {
             context.repo.note_role(role);
+            // It counts once it has a journal.
+            context.repo.note_unfinished(Some(temporary::random()));
             context.repo.update_refs(&[update])?;
         }
         let index = context.repo.user_index_identity();

@@ -216,29 +216,20 @@ impl<'a> RestoreRun<'a> {
         journal.directories.clone_from(&applied.directories);
         journal.index = self.staging().map(|staging| staging.changes.clone()).unwrap_or_default();
         failpoint::hit("restore:before-done");
+        self.record_end(&journal, &applied);
         // The next undo reverses the last restore that changed something. If this one changed nothing, put back the journal of
         // the one before.
-        let is_idle = applied.is_idle() && self.staging().is_none_or(Staging::is_empty);
+        let is_idle = self.is_idle(&applied);
         let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
         last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
         failpoint::hit("restore:after-done");
-        // A run that changes nothing leaves no entry, unless the entry marks the reversed operation as taken back.
-        let is_all = applied.kept.is_empty() && applied.conflicts.is_empty() && !self.leaves_paths();
-        let files = if is_idle && !(is_all && self.reverses.is_some()) { None } else { Some(files_of(&journal)) };
-        if is_idle && !is_all {
-            // All that was to be taken back was left alone, so the operation is not taken back.
-            self.repo.note_role(Role::Plain);
-        }
-        self.repo.note_files(files);
+        let is_all = self.takes_all(&applied);
         let has_moved = match self.back {
             Some(back) => is_all && back.carry_out(self.context)?,
             None => is_all && self.move_refs_back()?,
         };
         if !has_moved {
             before.save_after(&journal, self.to);
-        }
-        if let Err(error) = self.repo.update_refs(&[]) {
-            tracing::warn!(%error, "the operation log says that the restore was not finished");
         }
         failpoint::hit("restore:after-checkpoint");
         let restored = self.restored(&applied, false);
@@ -257,7 +248,35 @@ impl<'a> RestoreRun<'a> {
     pub(super) fn record(&self, journal: &Journal) -> Result<()> {
         self.repo.note_role(self.role);
         self.repo.note_files(Some(files_of(journal)));
+        self.repo.note_unfinished(Some(journal.nonce.clone()));
         self.repo.update_refs(&[])
+    }
+
+    /// Writes into the entry that all is done. Only then may the journal say so: the next restore replaces the journal, and an entry
+    /// that is not finished counts only as long as it has one.
+    fn record_end(&self, journal: &Journal, applied: &Applied) {
+        // A run that changes nothing leaves no entry, unless the entry marks the reversed operation as taken back.
+        let (is_idle, is_all) = (self.is_idle(applied), self.takes_all(applied));
+        let files = if is_idle && !(is_all && self.reverses.is_some()) { None } else { Some(files_of(journal)) };
+        if is_idle && !is_all {
+            // All that was to be taken back was left alone, so the operation is not taken back.
+            self.repo.note_role(Role::Plain);
+        }
+        self.repo.note_files(files);
+        self.repo.note_unfinished(None);
+        if let Err(error) = self.repo.update_refs(&[]) {
+            tracing::warn!(%error, "the operation log says that the restore was not finished");
+        }
+    }
+
+    /// Returns true if the run has changed nothing.
+    fn is_idle(&self, applied: &Applied) -> bool {
+        applied.is_idle() && self.staging().is_none_or(Staging::is_empty)
+    }
+
+    /// Returns true if the run has left nothing of what it was to do.
+    fn takes_all(&self, applied: &Applied) -> bool {
+        applied.kept.is_empty() && applied.conflicts.is_empty() && !self.leaves_paths()
     }
 
     /// Returns true if the plan leaves some paths as they are though they differ.
