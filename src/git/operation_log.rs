@@ -130,10 +130,14 @@ impl Repo {
         self.edit_operation(|running| running.files = files);
     }
 
-    /// Notes what the journal of the restore under way is known by; none: the restore is finished. The next update of refs writes
-    /// that.
-    pub(crate) fn note_unfinished(&self, nonce: Option<String>) {
-        self.edit_operation(|running| running.unfinished = nonce);
+    /// Notes that a restore is under way whose journal is known by `nonce`. The next update of refs writes that.
+    pub(crate) fn note_begin(&self, nonce: &str) {
+        self.edit_operation(|running| (running.nonce, running.is_unfinished) = (Some(nonce.to_owned()), true));
+    }
+
+    /// Notes that the restore under way has changed all files. The next update of refs writes that.
+    pub(crate) fn note_end(&self) {
+        self.edit_operation(|running| running.is_unfinished = false);
     }
 
     /// Notes the file of a session that the operation under way has changed. The next update of refs writes that.

@@ -16,8 +16,9 @@ pub(crate) struct Stack {
     pub(crate) undo: Vec<ObjectId>,
     /// For `redo`: undos.
     pub(crate) redo: Vec<ObjectId>,
-    /// Operations that were killed before they changed a file.
-    pub(crate) not_begun: HashSet<ObjectId>,
+    /// Operations that do not count: they were killed before they changed a file, or are undos and redos that were killed half-way
+    /// and taken back, which is as if they had not been.
+    pub(crate) void: HashSet<ObjectId>,
     /// The last operation that took an operation back, or finished it; true if it took it back.
     next: HashMap<ObjectId, (ObjectId, bool)>,
 }
@@ -38,8 +39,8 @@ impl Stack {
 /// Returns true if the operation has begun to do what its entry says, or had no file to change.
 ///
 /// The entry of a restore, an undo or a redo is written first, then the journal, then the files. An entry of which the journal was
-/// not written does not count. If it is `live`, the journal of this worktree is that of the entry; if it is `taken_up`, a later
-/// entry finishes it or takes it back, for which its journal had to be there.
+/// not written does not count. If it is live, the journal of this worktree is that of the entry; if it is taken up, a later entry
+/// finishes it or takes it back, for which its journal had to be there.
 fn has_begun(is_finished: bool, is_live: bool, is_taken_up: bool) -> bool {
     is_finished || is_live || is_taken_up
 }
@@ -50,18 +51,20 @@ fn has_begun(is_finished: bool, is_live: bool, is_taken_up: bool) -> bool {
 /// clears what could be redone. Operations that only save, or that git and agents cause, change nothing.
 pub(crate) fn stack<'o>(log: impl IntoIterator<Item = (ObjectId, &'o Operation)>, live: Option<&str>) -> Stack {
     let log: Vec<(ObjectId, &Operation)> = log.into_iter().collect();
+    // One that is tried again in a submodule has the nonce of the first try.
+    let live = log.iter().rfind(|(_, it)| live.is_some() && it.nonce.as_deref() == live).map(|(id, _)| *id);
     let (mut stack, mut taken_up) = (Stack::default(), HashSet::new());
     for (id, operation) in log.iter().rev() {
-        let nonce = operation.unfinished.as_deref();
-        if !has_begun(nonce.is_none(), nonce == live, taken_up.contains(id)) {
-            stack.not_begun.insert(*id);
+        if !has_begun(!operation.is_unfinished, live == Some(*id), taken_up.contains(id)) {
+            stack.void.insert(*id);
         } else if let Role::Undo(of) | Role::Redo(of) | Role::Continues(of) = operation.role {
             taken_up.insert(of);
         }
     }
+    annul(&log, &mut stack.void);
     let remove = |list: &mut Vec<ObjectId>, id: ObjectId| list.retain(|known| *known != id);
     for (id, operation) in log {
-        if stack.not_begun.contains(&id) {
+        if stack.void.contains(&id) {
             continue;
         }
         match operation.role {
@@ -90,6 +93,25 @@ pub(crate) fn stack<'o>(log: impl IntoIterator<Item = (ObjectId, &'o Operation)>
         }
     }
     stack
+}
+
+/// Adds to `void` the undos and redos that were killed half-way and taken back, and what took them back.
+fn annul(log: &[(ObjectId, &Operation)], void: &mut HashSet<ObjectId>) {
+    let known: HashMap<ObjectId, &Operation> = log.iter().copied().collect();
+    for (id, operation) in log {
+        let (Role::Undo(of) | Role::Redo(of)) = operation.role else { continue };
+        let mut row = vec![*id, of];
+        let mut killed = known.get(&of).filter(|it| it.is_unfinished);
+        // It may have been continued before, and killed again.
+        while let Some(Role::Continues(earlier)) = killed.map(|it| it.role) {
+            row.push(earlier);
+            killed = known.get(&earlier);
+        }
+        let is_undo = killed.is_some_and(|it| matches!(it.role, Role::Undo(_) | Role::Redo(_)));
+        if is_undo && !void.contains(id) && !void.contains(&of) {
+            void.extend(row);
+        }
+    }
 }
 
 /// Why an operation cannot be taken back.
@@ -166,10 +188,11 @@ mod tests {
     }
 
     /// Returns the operation that `text` describes: its kind, or `undo <n>`, `redo <n>` or `continue <n>`, from 0. With `?`, it
-    /// is not finished, and the journal of now is its own; with `!`, that is another one.
+    /// is not finished, and the journal of now is its own; with `!`, that is another one; with `=`, it is finished, and has the
+    /// journal of now.
     fn operation(text: &str) -> Operation {
         let role = match text
-            .trim_end_matches(['?', '!'])
+            .trim_end_matches(['?', '!', '='])
             .split_once(' ')
             .and_then(|(word, number)| Some((word, id(number.parse().ok()?))))
         {
@@ -180,10 +203,11 @@ mod tests {
         };
         // With an asterisk, it has the file of a session.
         let session_of_file = text.ends_with('*').then(|| "7f3a".to_owned());
-        let unfinished = [('?', "live"), ('!', "gone")].into_iter().find(|(mark, _)| text.ends_with(*mark));
-        let unfinished = unfinished.map(|(_, nonce)| nonce.to_owned());
-        let kind = text.trim_end_matches(['*', '?', '!']).to_owned();
-        Operation { kind, role, unfinished, session_of_file, ..Operation::default() }
+        let nonces = [("?", "live"), ("!", "gone"), ("=", "live")];
+        let nonce = nonces.into_iter().find(|(mark, _)| text.ends_with(*mark)).map(|(_, nonce)| nonce.to_owned());
+        let is_unfinished = text.ends_with(['?', '!']);
+        let kind = text.trim_end_matches(['*', '?', '!', '=']).to_owned();
+        Operation { kind, role, nonce, is_unfinished, session_of_file, ..Operation::default() }
     }
 
     #[rstest::rstest]
@@ -210,6 +234,8 @@ mod tests {
     #[case::undo_killed(&["restore", "undo 0!"], &[0], &[])]
     #[case::undo_under_way(&["restore", "undo 0?"], &[], &[1])]
     #[case::undo_killed_and_repeated(&["restore", "undo 0!", "undo 0"], &[], &[2])]
+    #[case::undo_repeated_under_its_nonce(&["restore", "undo 0?", "undo 0="], &[], &[2])]
+    #[case::undo_killed_twice_under_its_nonce(&["restore", "undo 0?", "undo 0?"], &[], &[2])]
     #[case::redo_killed(&["restore", "undo 0", "redo 1!"], &[], &[1])]
     #[case::redo_killed_and_repeated(&["restore", "undo 0", "redo 1!", "redo 1"], &[3], &[])]
     #[case::undone_half_way(&["restore!", "undo 0"], &[], &[1])]
@@ -217,7 +243,10 @@ mod tests {
     #[case::finished(&["restore!", "continue 0"], &[1], &[])]
     #[case::finished_half(&["restore!", "continue 0?"], &[1], &[])]
     #[case::undo_finished(&["restore", "undo 0!", "continue 1"], &[], &[2])]
-    #[case::undo_taken_back_half_way(&["restore", "undo 0!", "redo 1"], &[2], &[])]
+    #[case::undo_taken_back_half_way(&["restore", "undo 0!", "redo 1"], &[0], &[])]
+    #[case::redo_taken_back_half_way(&["restore", "undo 0", "redo 1!", "undo 2"], &[], &[1])]
+    #[case::undo_taken_back_half_way_and_killed(&["restore", "undo 0?", "redo 1!"], &[], &[1])]
+    #[case::undo_continued_and_taken_back(&["restore", "undo 0!", "continue 1!", "redo 2"], &[0], &[])]
     fn stacks(#[case] log: &[&str], #[case] undo: &[usize], #[case] redo: &[usize]) {
         let log: Vec<Operation> = log.iter().map(|text| operation(text)).collect();
         let stack = stack(log.iter().enumerate().map(|(number, operation)| (id(number), operation)), Some("live"));

@@ -55,6 +55,7 @@ mod rewrite;
 mod rewrites;
 mod save;
 mod sessions;
+mod submodules;
 mod terminal;
 mod tour;
 mod trees;

@@ -82,6 +82,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("value", Kind::Value),
     ("what", Kind::Free),
     ("when", Kind::Free),
+    ("whether", Kind::Free),
     ("who", Kind::Free),
     ("words", Kind::Free),
 ];

@@ -79,9 +79,9 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
             if !entry.operation.is_undoable() {
                 return Err(not_undoable(entry));
             }
-            if log.stack.not_begun.contains(&entry.id) {
+            if log.stack.void.contains(&entry.id) {
                 return Err(Error::refused(format!(
-                    "the operation '{}' was killed before it changed a file",
+                    "the operation '{}' was killed, and has changed nothing",
                     short(entry.id)
                 ))
                 .with_hint("'git checkpoint undo --list' shows what can be undone and redone"));
@@ -124,9 +124,23 @@ fn pick_interrupted(context: &Context, which: &Which, live: &Journal, log: &Log)
 
 /// Returns the entry of the restore with this journal.
 pub(crate) fn entry_of<'l>(context: &Context, log: &'l Log, live: &Journal) -> Option<&'l Recorded> {
-    let with_files = log.entries.iter().filter(|entry| entry.operation.has_files).take(MOST_SEARCHED);
-    let is_of = |entry: &&Recorded| journal(context, entry).is_ok_and(|it| it.is_some_and(|it| it.nonce == live.nonce));
-    with_files.into_iter().find(is_of)
+    entry_with(context, log, &live.nonce, MOST_SEARCHED).map(|(entry, _)| entry)
+}
+
+/// Returns the entry of the restore whose journal has this `nonce`, with that journal, if it is among the last `most` ones that
+/// changed files.
+pub(crate) fn entry_with<'l>(
+    context: &Context,
+    log: &'l Log,
+    nonce: &str,
+    most: usize,
+) -> Option<(&'l Recorded, Journal)> {
+    let may_be_it = |entry: &Recorded| entry.operation.nonce.as_deref().is_none_or(|it| it == nonce);
+    let mut with_files = log.entries.iter().filter(|entry| entry.operation.has_files).take(most);
+    with_files.find_map(|entry| {
+        let journal = Some(entry).filter(|it| may_be_it(it)).and_then(|it| journal(context, it).ok().flatten())?;
+        (journal.nonce == nonce).then_some((entry, journal))
+    })
 }
 
 /// Returns the error if `entry` only took checkpoints, or followed what git or an agent did: these checkpoints record who wrote
