@@ -39,6 +39,7 @@ mod progress;
 mod prune;
 mod purge;
 mod question;
+mod recurse;
 mod reset;
 mod restore;
 mod save;

@@ -144,8 +144,26 @@ fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> 
     }
     let unfiltered: Vec<_> = status.unfiltered.iter().map(|file| file.path.clone()).collect();
     print_paths("Saved unfiltered, because a filter fails:", &unfiltered, call)?;
-    print_paths("Nested repositories, whose content is not saved:", &status.nested, call)?;
-    Ok(())
+    print_inside(status, call)
+}
+
+/// Prints which repositories inside the worktree have changes that a save leaves out.
+fn print_inside(status: &Status, call: &mut Call) -> Result<()> {
+    if !status.submodules.is_empty() {
+        print_heading("Submodules with changes of their own, which a save leaves out:", call)?;
+        for submodule in &status.submodules {
+            call.out.line(&format!("\t{} ({})", call.names.path(&submodule.path), submodule.words()))?;
+        }
+    }
+    print_paths(
+        "Nested repositories with changes of their own, which a save leaves out:",
+        &status.changed_nested,
+        call,
+    )?;
+    if status.submodules.is_empty() && status.changed_nested.is_empty() {
+        return Ok(());
+    }
+    call.out.note("  (use \"git checkpoint save --recurse-submodules\" to save them, too)")
 }
 
 fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {

@@ -96,6 +96,7 @@ mod staged;
 mod stash;
 pub(crate) mod stat_cache;
 mod strays;
+mod submodules;
 mod subprocess;
 mod sweep;
 pub(crate) mod temporary_file;

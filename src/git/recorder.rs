@@ -26,6 +26,22 @@ pub(crate) struct PartLimits {
 #[derive(Debug, Default)]
 pub(super) struct Recorder(pub(super) RefCell<State>);
 
+impl Recorder {
+    /// Returns a recorder for another repository, in which the same command works.
+    pub(super) fn of_command(&self) -> Self {
+        let state = self.0.borrow();
+        let command = state.running.first().filter(|_| state.is_described);
+        let of = |running: &Running| Running {
+            command: running.command.clone(),
+            kind: running.kind.clone(),
+            ..Running::default()
+        };
+        let running = command.map(of).into_iter().collect();
+        let (named, is_described) = (state.named.clone(), state.is_described);
+        Self(RefCell::new(State { limits: state.limits, running, named, is_described, ..State::default() }))
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) limits: PartLimits,
@@ -76,11 +92,33 @@ pub(super) struct Running {
     pub(super) role: Role,
     pub(super) marker: Option<(bool, bool)>,
     pub(super) files: Option<FilesChanged>,
+    pub(super) nonce: Option<String>,
+    pub(super) is_unfinished: bool,
     pub(super) session_file: Option<SessionFile>,
     pub(super) not_undone: Option<String>,
     /// Moves of refs that belong to it, done already or not.
     pub(super) moves: Vec<Move>,
     pub(super) written: Option<Entry>,
+}
+
+impl Running {
+    /// Returns `operation` with all that is known by now, except its moves.
+    pub(super) fn describe(&self, operation: Operation) -> Operation {
+        let running = self.clone();
+        Operation {
+            command: running.command,
+            kind: running.kind,
+            session: running.session,
+            role: running.role,
+            has_files: running.files.is_some(),
+            nonce: running.nonce,
+            is_unfinished: running.is_unfinished,
+            session_of_file: running.session_file.map(|file| file.id),
+            not_undone: running.not_undone,
+            marker: running.marker,
+            ..operation
+        }
+    }
 }
 
 /// The file of a session that an operation changes; none: there is no file.

@@ -8,6 +8,7 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
+use super::journal_below::{StoredBelow, check_nonce, parse_below, parse_id, store_below};
 use crate::{
     error::{Error, Kind, Result},
     model::{
@@ -16,6 +17,7 @@ use crate::{
         path_text::{StoredPath, shell_word},
         slot::{Slot, SlotChange},
         step::{Content, Step},
+        step_below::StepBelow,
     },
 };
 
@@ -46,6 +48,8 @@ pub struct Journal {
     pub directories: Vec<BString>,
     /// The entries of the index.
     pub index: Vec<SlotChange>,
+    /// What is done in repositories inside the worktree, after all else.
+    pub below: Vec<StepBelow>,
 }
 
 const VERSION: u32 = 1;
@@ -103,6 +107,8 @@ struct Stored {
     directories: Vec<StoredPath>,
     #[serde(default)]
     index: Vec<StoredSlotChange>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    submodules: Vec<StoredBelow>,
 }
 
 /// Returns where the journal of the worktree with git directory `git_dir` is.
@@ -232,12 +238,9 @@ impl From<&Journal> for Stored {
             entries: journal.steps.iter().map(step).collect(),
             directories: journal.directories.iter().map(Into::into).collect(),
             index: journal.index.iter().map(slot).collect(),
+            submodules: journal.below.iter().map(store_below).collect(),
         }
     }
-}
-
-fn parse_id(text: &str) -> Result<ObjectId, String> {
-    ObjectId::from_hex(text.as_bytes()).map_err(|_| format!("'{text}' is not an object id"))
 }
 
 fn parse(content: &StoredContent) -> Result<Content, String> {
@@ -254,9 +257,7 @@ impl TryFrom<Stored> for Journal {
         if stored.version != VERSION {
             return Err(format!("version {} is not known", stored.version));
         }
-        if !super::temporary::is_nonce(&stored.nonce) {
-            return Err(format!("'{}' is not a nonce", stored.nonce.escape_debug()));
-        }
+        check_nonce(&stored.nonce)?;
         let step = |step: &StoredStep| {
             Ok(Step {
                 path: step.path.decode()?,
@@ -277,6 +278,7 @@ impl TryFrom<Stored> for Journal {
             steps: stored.entries.iter().map(step).collect::<Result<_, String>>()?,
             directories: stored.directories.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
             index: stored.index.iter().map(slot).collect::<Result<_, String>>()?,
+            below: stored.submodules.iter().map(parse_below).collect::<Result<_, String>>()?,
         })
     }
 }
@@ -284,6 +286,7 @@ impl TryFrom<Stored> for Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::step_below::ActionBelow;
 
     fn journal() -> Journal {
         let id = ObjectId::from_hex(b"0123456789012345678901234567890123456789").expect("40 digits");
@@ -306,6 +309,14 @@ mod tests {
                     after: Slot::Unmerged(vec![Unmerged { path: "u".into(), stage: 2, mode: 0o100_644, id }]),
                 },
             ],
+            below: vec![StepBelow {
+                path: "sub".into(),
+                nonce: "fedcba9876543210".into(),
+                action: ActionBelow::Restore { checkpoint: id, staged: true },
+                all: true,
+                session: Some("7f3a".into()),
+                only_submodules: true,
+            }],
         }
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod failpoint;
 pub(crate) mod hooks;
 pub(crate) mod installed;
 pub mod journal;
+mod journal_below;
 pub(crate) mod kept;
 pub(crate) mod lock;
 pub(crate) mod lock_note;

@@ -86,6 +86,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("value", Kind::Value),
     ("what", Kind::Free),
     ("when", Kind::Free),
+    ("whether", Kind::Free),
     ("who", Kind::Free),
     ("words", Kind::Free),
     ("worktree", Kind::Worktree),

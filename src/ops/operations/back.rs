@@ -91,7 +91,9 @@ impl Point {
                 .with_hint(format!("'git checkpoint restore --all {id}' puts the files back, and leaves all refs")));
         }
         // An undo may leave the files that it puts back without a checkpoint of their own: then its target has them.
-        let put_back = journal(context, entries[number])?.map(|journal| journal.target).filter(|id| *id != tip.id);
+        let has_begun = !log.stack.void.contains(&entries[number].id);
+        let put_back = if has_begun { journal(context, entries[number])? } else { None };
+        let put_back = put_back.map(|journal| journal.target).filter(|id| *id != tip.id);
         let follows = |id: &ObjectId| repo.chain(*id).map_while(Result::ok).any(|it| it.id == tip.id);
         // If it removed the shadow, `tip` is what it took back.
         let is_gone = entries[number].operation.moves.iter().all(|moved| moved.new != Some(tip.id));
