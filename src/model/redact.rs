@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use bstr::ByteSlice as _;
 use regex::bytes::Regex;
-use rules::{ENTROPY, PATTERNS, Pattern};
+use rules::{ENTROPY, Entropy, PATTERNS, Pattern};
 
 static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| PATTERNS.iter().map(Rule::from).collect());
 
@@ -57,16 +57,6 @@ struct Rule {
     compiled: LazyLock<Regex, Box<dyn FnOnce() -> Regex + Send>>,
 }
 
-struct Entropy {
-    name: &'static str,
-    min_length: usize,
-    max_length: usize,
-    min_bits: f64,
-    min_changes: f64,
-    spare_prefixes: &'static [&'static str],
-    spare_after: &'static [&'static str],
-}
-
 impl From<&'static Pattern> for Rule {
     fn from(pattern: &'static Pattern) -> Self {
         // To make all of them ready takes longer than the rest of a hook.
@@ -81,7 +71,9 @@ struct Bytes([bool; 256]);
 impl Bytes {
     fn of(text: &[u8]) -> Self {
         let mut has = [false; 256];
-        text.iter().for_each(|byte| has[usize::from(*byte)] = true);
+        for byte in text {
+            has[usize::from(*byte)] = true;
+        }
         Self(has)
     }
 

@@ -2,8 +2,6 @@
 //!
 //! Texts are JSON as often as not: a quote may be escaped, and a line break may be the letters `\n`.
 
-use super::Entropy;
-
 /// One kind of secret.
 pub(super) struct Pattern {
     /// What stands in the place of such a secret.
@@ -15,6 +13,17 @@ pub(super) struct Pattern {
     pub(super) needs_digit: bool,
     /// In the syntax of the crate regex, on bytes. What its group `secret` matches (without one: all of it) is replaced.
     pub(super) expression: &'static str,
+}
+
+/// What makes a word look random.
+pub(super) struct Entropy {
+    pub(super) name: &'static str,
+    pub(super) min_length: usize,
+    pub(super) max_length: usize,
+    pub(super) min_bits: f64,
+    pub(super) min_changes: f64,
+    pub(super) spare_prefixes: &'static [&'static str],
+    pub(super) spare_after: &'static [&'static str],
 }
 
 /// All of them.
