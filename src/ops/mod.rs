@@ -42,7 +42,7 @@ pub mod verify;
 pub(crate) mod why;
 
 mod author;
-mod called;
+pub(crate) mod called;
 mod chain;
 mod closing;
 mod condense;

@@ -10,7 +10,7 @@ use std::{ffi::OsString, path::Path};
 use clap::ValueEnum;
 
 pub(super) use patch::visible;
-pub(super) use text::style;
+pub(super) use text::{letter, style};
 
 use super::{
     Exit,

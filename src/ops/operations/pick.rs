@@ -73,18 +73,21 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
         Which::Named(text) => {
             let entry = log.find(text)?;
             if let Some(instead) = &entry.operation.not_undone {
-                return Err(Error::refused(format!("the operation '{}' cannot be undone", short(entry.id)))
-                    .with_hint(instead.clone()));
+                return Err(Error::refused(format!(
+                    "the operation '{}' cannot be undone",
+                    context.repo.short_id(&entry.id)
+                ))
+                .with_hint(instead.clone()));
             }
             if !entry.operation.is_undoable() {
-                return Err(not_undoable(entry));
+                return Err(not_undoable(context, entry));
             }
             entry
         }
     };
     if let Some(by) = log.stack.undone.get(&entry.id) {
-        return Err(Error::refused(format!("the operation '{}' is undone already", short(entry.id)))
-            .with_hint(format!("'git checkpoint op undo {}' takes the undo back", short(*by))));
+        return Err(Error::refused(format!("the operation '{}' is undone already", context.repo.short_id(&entry.id)))
+            .with_hint(format!("'git checkpoint op undo {}' takes the undo back", context.repo.short_id(by))));
     }
     let is_undo = log.stack.redo.contains(&entry.id);
     let role = if is_undo { Role::Redo(entry.id) } else { Role::Undo(entry.id) };
@@ -119,8 +122,9 @@ pub(crate) fn entry_of<'l>(context: &Context, log: &'l Log, live: &Journal) -> O
 
 /// Returns the error if `entry` only took checkpoints, or followed what git or an agent did: these checkpoints record who wrote
 /// which lines.
-fn not_undoable(entry: &Recorded) -> Error {
-    let what = format!("the operation '{}' only took checkpoints or followed commits", short(entry.id));
+fn not_undoable(context: &Context, entry: &Recorded) -> Error {
+    let what =
+        format!("the operation '{}' only took checkpoints or followed commits", context.repo.short_id(&entry.id));
     Error::refused(what).with_hint(
         "'git checkpoint undo --list' shows what can be undone, 'git checkpoint restore <checkpoint>' puts files back",
     )
@@ -136,8 +140,4 @@ fn nothing_to_undo(log: &Log) -> Error {
         Error::user("nothing is left to undo in this worktree")
             .with_hint("'git checkpoint redo' takes the last undo back, 'git checkpoint op log' shows all operations")
     }
-}
-
-fn short(id: ObjectId) -> String {
-    id.to_hex_with_len(8).to_string()
 }
