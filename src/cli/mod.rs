@@ -44,6 +44,7 @@ mod reset;
 mod restore;
 mod save;
 mod session;
+mod sessions_in_table;
 mod settings;
 mod show;
 mod status;

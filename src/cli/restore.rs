@@ -31,6 +31,9 @@ use crate::{
 /// HEAD, the index, branches and the stash stay. What others than the checkpoint's session have changed since is
 /// kept and listed, unless --all or a pathspec includes it.
 #[derive(clap::Args, Debug)]
+#[command(
+    override_usage = "git checkpoint restore [<option>...] <checkpoint> [<pathspec>...]\n       git checkpoint restore --continue"
+)]
 pub(super) struct Restore {
     /// The checkpoint: an id, @{<n>}, <session>@<turn>, verified, base, a tag or a revision
     #[arg(value_name = "checkpoint", required_unless_present = "resume")]
@@ -98,6 +101,7 @@ impl Restore {
             recurse_submodules: if self.patch { submodule::Recurse::No } else { self.recurse.extent(&context.repo) },
         };
         if let Some(asking) = asking {
+            call.out.aside("git's questions name an index, but what you choose changes the worktree only");
             let chosen = restore::choose::choose_hunks(&context, &options, asking.ends());
             let chosen = chosen.map_err(|error| with_hint(error, &context, &options, &typed))?;
             call.interrupt.listen()?;
@@ -274,7 +278,7 @@ fn print_listed(lines: &[String], wanted: bool, call: &mut Call) -> Result<()> {
     let shown = call.listed(lines.len());
     let mut shown: Vec<String> = lines[..shown].to_vec();
     if shown.len() < lines.len() {
-        shown.push(format!("and {} more (-v lists all)", lines.len() - shown.len()));
+        shown.push(phrase::and_more(lines.len() - shown.len()));
     }
     for line in shown {
         if wanted { call.out.line(&line)? } else { call.out.row(&line)? }

@@ -4,7 +4,10 @@ use std::cell::RefCell;
 
 use gix::ObjectId;
 
-use crate::model::operation::{self, Move, Operation, Role};
+use crate::model::{
+    id_text,
+    operation::{self, Move, Operation, Role},
+};
 
 /// The files in the tree of an entry that have the file of a session before and after the operation.
 pub(crate) const SESSION_BEFORE: &str = "session/before";
@@ -66,7 +69,7 @@ impl State {
     pub(super) fn detail(&self) -> String {
         const MOST_NAMED: usize = 3;
         let mut detail = self.turn.map(|turn| format!(" of turn {turn}")).unwrap_or_default();
-        let named = self.recorded.iter().take(MOST_NAMED).map(|id| id.to_hex_with_len(8).to_string());
+        let named = self.recorded.iter().take(MOST_NAMED).map(id_text::stored);
         let mut named: Vec<String> = named.collect();
         if self.recorded.len() > MOST_NAMED {
             named.push(format!("and {} more", self.recorded.len() - MOST_NAMED));

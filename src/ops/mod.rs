@@ -44,7 +44,7 @@ pub(crate) mod why;
 pub(crate) mod worktrees;
 
 mod author;
-mod called;
+pub(crate) mod called;
 mod chain;
 mod closing;
 mod condense;

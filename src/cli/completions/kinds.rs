@@ -41,6 +41,8 @@ enum Kind {
     Setting,
     /// A value of the setting that is named before it.
     Value,
+    /// An operation of this worktree.
+    Operation,
     /// A page of the manual.
     Page,
     File,
@@ -71,7 +73,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("n", Kind::Free),
     ("name", Kind::Free),
     ("number", Kind::Free),
-    ("op", Kind::Free),
+    ("op", Kind::Operation),
     ("path", Kind::File),
     ("pathspec", Kind::File),
     ("program", Kind::File),
@@ -105,6 +107,7 @@ impl Kind {
             Self::Agent => candidates::agents(typed),
             Self::Setting => candidates::settings(typed),
             Self::Value => line.after("set").map(|key| candidates::values(key, typed)).unwrap_or_default(),
+            Self::Operation => candidates::operations(typed, line.after("op") == Some("undo")),
             Self::Page => candidates::pages(typed),
             Self::File | Self::Free => Vec::new(),
         }

@@ -73,23 +73,29 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
         Which::Named(text) => {
             let entry = log.find(text)?;
             if let Some(instead) = &entry.operation.not_undone {
-                return Err(Error::refused(format!("the operation '{}' cannot be undone", short(entry.id)))
-                    .with_hint(instead.clone()));
+                return Err(Error::refused(format!(
+                    "the operation '{}' cannot be undone",
+                    context.repo.short_id(&entry.id)
+                ))
+                .with_hint(instead.clone()));
             }
             if !entry.operation.is_undoable() {
-                return Err(not_undoable(entry));
+                return Err(not_undoable(context, entry));
             }
             if log.stack.void.contains(&entry.id) {
                 return Err(Error::refused(format!(
                     "the operation '{}' was killed, and has changed nothing",
-                    short(entry.id)
+                    context.repo.short_id(&entry.id)
                 ))
                 .with_hint("'git checkpoint undo --list' shows what can be undone and redone"));
             }
             let (end, is_undone) = log.stack.end(entry.id);
             if is_undone {
-                return Err(Error::refused(format!("the operation '{}' is undone already", short(entry.id)))
-                    .with_hint(format!("'git checkpoint op undo {}' takes the undo back", short(end))));
+                return Err(Error::refused(format!(
+                    "the operation '{}' is undone already",
+                    context.repo.short_id(&entry.id)
+                ))
+                .with_hint(format!("'git checkpoint op undo {}' takes the undo back", context.repo.short_id(&end))));
             }
             log.entry(end)?
         }
@@ -145,8 +151,9 @@ pub(crate) fn entry_with<'l>(
 
 /// Returns the error if `entry` only took checkpoints, or followed what git or an agent did: these checkpoints record who wrote
 /// which lines.
-fn not_undoable(entry: &Recorded) -> Error {
-    let what = format!("the operation '{}' only took checkpoints or followed commits", short(entry.id));
+fn not_undoable(context: &Context, entry: &Recorded) -> Error {
+    let what =
+        format!("the operation '{}' only took checkpoints or followed commits", context.repo.short_id(&entry.id));
     Error::refused(what).with_hint(
         "'git checkpoint undo --list' shows what can be undone, 'git checkpoint restore <checkpoint>' puts files back",
     )
@@ -162,8 +169,4 @@ fn nothing_to_undo(log: &Log) -> Error {
         Error::user("nothing is left to undo in this worktree")
             .with_hint("'git checkpoint redo' takes the last undo back, 'git checkpoint op log' shows all operations")
     }
-}
-
-fn short(id: ObjectId) -> String {
-    id.to_hex_with_len(8).to_string()
 }
