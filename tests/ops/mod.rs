@@ -35,6 +35,7 @@ mod operations_random;
 mod own_directories;
 mod prune;
 mod purge;
+mod purge_git_keeps;
 mod purge_in_use;
 mod purge_keeps;
 mod purge_meanwhile;
