@@ -46,6 +46,9 @@ pub struct Journal {
     pub directories: Vec<BString>,
     /// The entries of the index.
     pub index: Vec<SlotChange>,
+    /// The permissions of files that are gone, where they were narrower than those of an ordinary new file, by path: a file that
+    /// comes back has no wider ones.
+    pub permissions: Vec<(BString, u32)>,
 }
 
 const VERSION: u32 = 1;
@@ -93,6 +96,13 @@ struct StoredSlotChange {
 }
 
 #[derive(Serialize, Deserialize)]
+struct StoredPermissions {
+    #[serde(flatten)]
+    path: StoredPath,
+    mode: String,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Stored {
     version: u32,
     state: Progress,
@@ -103,6 +113,8 @@ struct Stored {
     directories: Vec<StoredPath>,
     #[serde(default)]
     index: Vec<StoredSlotChange>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    permissions: Vec<StoredPermissions>,
 }
 
 /// Returns where the journal of the worktree with git directory `git_dir` is.
@@ -223,6 +235,8 @@ impl From<&Journal> for Stored {
             before: store_slot(&change.before),
             after: store_slot(&change.after),
         };
+        let permissions =
+            |(path, mode): &(BString, u32)| StoredPermissions { path: path.into(), mode: format!("{mode:o}") };
         Self {
             version: VERSION,
             state: journal.progress,
@@ -232,6 +246,7 @@ impl From<&Journal> for Stored {
             entries: journal.steps.iter().map(step).collect(),
             directories: journal.directories.iter().map(Into::into).collect(),
             index: journal.index.iter().map(slot).collect(),
+            permissions: journal.permissions.iter().map(permissions).collect(),
         }
     }
 }
@@ -269,6 +284,10 @@ impl TryFrom<Stored> for Journal {
             let (before, after) = (parse_slot(&path, &stored.before)?, parse_slot(&path, &stored.after)?);
             Ok(SlotChange { path, before, after })
         };
+        let permissions = |stored: &StoredPermissions| {
+            let mode = u32::from_str_radix(&stored.mode, 8).ok().filter(|mode| *mode <= 0o777);
+            Ok((stored.path.decode()?, mode.ok_or_else(|| format!("'{}' is not a mode", stored.mode))?))
+        };
         Ok(Self {
             progress: stored.state,
             target: parse_id(&stored.target)?,
@@ -277,6 +296,7 @@ impl TryFrom<Stored> for Journal {
             steps: stored.entries.iter().map(step).collect::<Result<_, String>>()?,
             directories: stored.directories.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
             index: stored.index.iter().map(slot).collect::<Result<_, String>>()?,
+            permissions: stored.permissions.iter().map(permissions).collect::<Result<_, String>>()?,
         })
     }
 }
@@ -306,6 +326,7 @@ mod tests {
                     after: Slot::Unmerged(vec![Unmerged { path: "u".into(), stage: 2, mode: 0o100_644, id }]),
                 },
             ],
+            permissions: vec![(b"s\xff".into(), 0o600)],
         }
     }
 

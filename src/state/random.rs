@@ -38,8 +38,9 @@ fn journal() -> impl Strategy<Value = Journal> {
     let index = index.prop_map(|slots| {
         slots.into_iter().map(|(path, before, after)| SlotChange { path, before, after }).collect::<Vec<_>>()
     });
-    (progress, id(), id(), "[0-9a-f]{16}", steps, names(), index).prop_map(
-        |(progress, target, pre_restore, nonce, steps, directories, index)| Journal {
+    let permissions = prop::collection::vec((name(), 0..=0o777_u32), 0..3);
+    (progress, id(), id(), "[0-9a-f]{16}", steps, names(), index, permissions).prop_map(
+        |(progress, target, pre_restore, nonce, steps, directories, index, permissions)| Journal {
             progress,
             target,
             pre_restore,
@@ -47,6 +48,7 @@ fn journal() -> impl Strategy<Value = Journal> {
             steps,
             directories,
             index,
+            permissions,
         },
     )
 }

@@ -33,6 +33,7 @@ mod op_restore;
 mod operations;
 mod operations_random;
 mod own_directories;
+mod permissions;
 mod prune;
 mod purge;
 mod purge_git_keeps;
