@@ -135,9 +135,10 @@ pub(super) fn quoted(path: &BString) -> String {
 
 /// Returns which path was left out of a checkpoint and why: `big.bin (too large, 12.0 MiB)`; `path` is printable.
 pub(super) fn skipped(path: &str, reason: &str, size: u64) -> String {
-    let amount = if reason == Reason::TooManyFiles.as_str() {
-        format!(", {size} files")
-    } else if reason == Reason::TooLarge.as_str() || reason == Reason::LowDiskSpace.as_str() {
+    if reason == Reason::TooManyFiles.as_str() {
+        return format!("{path} (more than {} new files)", size.saturating_sub(1));
+    }
+    let amount = if reason == Reason::TooLarge.as_str() || reason == Reason::LowDiskSpace.as_str() {
         format!(", {}", self::size(size))
     } else {
         String::new()

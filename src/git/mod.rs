@@ -62,6 +62,7 @@ pub(crate) mod own_directories;
 mod pack;
 pub(crate) mod patch_id;
 pub(crate) mod pathspec;
+pub(crate) mod place;
 mod plain_patch;
 mod prepared;
 mod presence;

@@ -274,6 +274,11 @@ impl Repo {
             Ok::<_, std::io::Error>((writer.output(input)?, reader.output(b"")?))
         };
         let (written, read) = start().context(Kind::Internal, || format!("cannot run 'git {}'", joined(second)))?;
+        // If the second one dies, the first one has a closed pipe and dies, too, without a word: the second one says why.
+        if !written.status.success() && written.stderr.is_empty() {
+            printed(second, read)?;
+            return printed(first, written);
+        }
         printed(first, written)?;
         printed(second, read)
     }

@@ -28,6 +28,17 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Returns the setting whose limit keeps new work of the user or of an agent out of checkpoints; none for what no checkpoint
+    /// can hold.
+    pub(crate) fn setting(self) -> Option<&'static str> {
+        match self {
+            Self::TooLarge => Some("save.max-file-size"),
+            Self::TooManyFiles => Some("save.max-untracked-files"),
+            Self::LowDiskSpace => Some("save.min-free-space"),
+            Self::SpecialFile | Self::Unreadable | Self::InvalidName | Self::SkipWorktree => None,
+        }
+    }
+
     /// Returns the reason in words.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -76,7 +87,7 @@ pub struct Skipped {
     pub path: BString,
     /// Why.
     pub reason: Reason,
-    /// Bytes of a file; the number of new files of a directory.
+    /// Bytes of a file; of a directory with too many new files, one more than the limit, as nobody counts further.
     pub size: u64,
 }
 

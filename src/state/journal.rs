@@ -50,6 +50,9 @@ pub struct Journal {
     pub index: Vec<SlotChange>,
     /// What is done in repositories inside the worktree, after all else.
     pub below: Vec<StepBelow>,
+    /// The permissions of files that are gone, where they were narrower than those of an ordinary new file, by path: a file that
+    /// comes back has no wider ones.
+    pub permissions: Vec<(BString, u32)>,
 }
 
 const VERSION: u32 = 1;
@@ -97,6 +100,13 @@ struct StoredSlotChange {
 }
 
 #[derive(Serialize, Deserialize)]
+struct StoredPermissions {
+    #[serde(flatten)]
+    path: StoredPath,
+    mode: String,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Stored {
     version: u32,
     state: Progress,
@@ -109,6 +119,7 @@ struct Stored {
     index: Vec<StoredSlotChange>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     submodules: Vec<StoredBelow>,
+    permissions: Vec<StoredPermissions>,
 }
 
 /// Returns where the journal of the worktree with git directory `git_dir` is.
@@ -229,6 +240,8 @@ impl From<&Journal> for Stored {
             before: store_slot(&change.before),
             after: store_slot(&change.after),
         };
+        let permissions =
+            |(path, mode): &(BString, u32)| StoredPermissions { path: path.into(), mode: format!("{mode:o}") };
         Self {
             version: VERSION,
             state: journal.progress,
@@ -239,6 +252,7 @@ impl From<&Journal> for Stored {
             directories: journal.directories.iter().map(Into::into).collect(),
             index: journal.index.iter().map(slot).collect(),
             submodules: journal.below.iter().map(store_below).collect(),
+            permissions: journal.permissions.iter().map(permissions).collect(),
         }
     }
 }
@@ -270,6 +284,10 @@ impl TryFrom<Stored> for Journal {
             let (before, after) = (parse_slot(&path, &stored.before)?, parse_slot(&path, &stored.after)?);
             Ok(SlotChange { path, before, after })
         };
+        let permissions = |stored: &StoredPermissions| {
+            let mode = u32::from_str_radix(&stored.mode, 8).ok().filter(|mode| *mode <= 0o777);
+            Ok((stored.path.decode()?, mode.ok_or_else(|| format!("'{}' is not a mode", stored.mode))?))
+        };
         Ok(Self {
             progress: stored.state,
             target: parse_id(&stored.target)?,
@@ -279,6 +297,7 @@ impl TryFrom<Stored> for Journal {
             directories: stored.directories.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
             index: stored.index.iter().map(slot).collect::<Result<_, String>>()?,
             below: stored.submodules.iter().map(parse_below).collect::<Result<_, String>>()?,
+            permissions: stored.permissions.iter().map(permissions).collect::<Result<_, String>>()?,
         })
     }
 }
@@ -317,6 +336,7 @@ mod tests {
                 session: Some("7f3a".into()),
                 only_submodules: true,
             }],
+            permissions: vec![(b"s\xff".into(), 0o600)],
         }
     }
 

@@ -54,8 +54,9 @@ fn journal() -> impl Strategy<Value = Journal> {
         only_submodules,
     });
     let below = prop::collection::vec(below, 0..3);
-    (progress, id(), id(), "[0-9a-f]{16}", steps, names(), index, below).prop_map(
-        |(progress, target, pre_restore, nonce, steps, directories, index, below)| Journal {
+    let permissions = prop::collection::vec((name(), 0..=0o777_u32), 0..3);
+    (progress, id(), id(), "[0-9a-f]{16}", steps, names(), index, below, permissions).prop_map(
+        |(progress, target, pre_restore, nonce, steps, directories, index, below, permissions)| Journal {
             progress,
             target,
             pre_restore,
@@ -64,6 +65,7 @@ fn journal() -> impl Strategy<Value = Journal> {
             directories,
             index,
             below,
+            permissions,
         },
     )
 }

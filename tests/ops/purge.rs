@@ -201,10 +201,13 @@ fn what_the_user_holds_stays_and_is_named() {
     let facts = world.facts();
     let output = purge(&world, &[], SECRET);
     assert!(described(&output).contains("--force"), "without a terminal, nobody can agree: {}", described(&output));
-    let done = purged(&world, SECRET);
+    let output = purge(&world, &["--force", "--json"], SECRET);
+    assert_eq!(output.status.code(), Some(1), "git's objects stay: {}", described(&output));
+    let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let kept: Vec<&str> =
         done["kept"].as_array().expect("a list").iter().filter_map(|it| it["path"].as_str()).collect();
-    assert_eq!((kept, &done["paths"]), (vec!["kept.env", "lost.env"], &json!(["ours.env", "staged.env"])), "{done:#}");
+    let paths = json!(["kept.env", "lost.env", "ours.env", "staged.env"]);
+    assert_eq!((kept, &done["paths"]), (vec!["kept.env", "lost.env"], &paths), "{done:#}");
     assert_eq!((done["kept"][0]["ref"].as_str(), done["kept"][1]["ref"].as_str()), (Some("main"), None));
     assert_eq!(world.facts(), facts);
     world.assert_sound("after the purge");

@@ -11,6 +11,7 @@ mod file;
 mod former_names;
 mod left;
 mod moves;
+mod of_enable;
 mod options;
 mod patch;
 mod present;

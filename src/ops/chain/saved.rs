@@ -14,7 +14,7 @@ use crate::{
         checkpoint::Origin,
         contributor::Contributor,
         id_text,
-        manifest::{Skipped, Unfiltered},
+        manifest::{Reason, Skipped, Unfiltered},
         path_text,
         refname::Base,
         set_aside::SetAside,
@@ -43,13 +43,24 @@ pub struct SkippedPath {
     pub path: BString,
     /// Why.
     pub reason: &'static str,
-    /// Bytes, or the number of files of a directory.
+    /// Bytes; of a directory with too many new files, one more than the limit.
     pub size: u64,
+    /// The setting that has the limit, if there is one.
+    #[serde(skip)]
+    pub setting: Option<&'static str>,
+}
+
+impl SkippedPath {
+    /// Returns true for a directory with too many new files.
+    pub(crate) fn is_too_many(&self) -> bool {
+        self.reason == Reason::TooManyFiles.as_str()
+    }
 }
 
 impl From<&Skipped> for SkippedPath {
     fn from(skipped: &Skipped) -> Self {
-        Self { path: skipped.path.clone(), reason: skipped.reason.as_str(), size: skipped.size }
+        let (reason, setting) = (skipped.reason.as_str(), skipped.reason.setting());
+        Self { path: skipped.path.clone(), reason, size: skipped.size, setting }
     }
 }
 

@@ -13,6 +13,7 @@ use super::{
     apply::{Applied, Applier},
     before::Before,
     look::Site,
+    permissions,
     restored::{Restored, RestoredSubmodule},
     snapshot::{self, Snapshot},
     staged::Staging,
@@ -202,12 +203,15 @@ impl<'a> RestoreRun<'a> {
             before.write_again()?;
             snapshot::verify_before(self.repo, pre_restore, &self.planned.plan)?;
         }
+        let steps = self.steps();
+        let permissions = permissions::of_files_gone(self.repo, &steps, before.journal.as_ref())?;
         let journal = Journal {
             progress: Progress::Applying,
             target: self.to.id,
             pre_restore,
             nonce: self.nonce.map_or_else(temporary::random, ToOwned::to_owned),
-            steps: self.steps(),
+            steps,
+            permissions,
             directories: self.planned.directories.clone(),
             index: self.staging().map(|staging| staging.changes.clone()).unwrap_or_default(),
             below: self.below.clone(),
@@ -235,6 +239,7 @@ impl<'a> RestoreRun<'a> {
         let mut applier = self.applier(&journal.nonce, &journal.steps)?;
         let phase = Instant::now();
         applier.site.ahead = ahead;
+        applier.site.checkout.permissions = journal.permissions.iter().cloned().collect();
         let applied = applier.run(&self.planned.plan, &self.planned.directories).map_err(half_way)?;
         let (written, deleted) = (applied.written.len(), applied.deleted.len());
         tracing::debug!(took = ?phase.elapsed(), written, deleted, "files: restored");

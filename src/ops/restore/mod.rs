@@ -19,6 +19,7 @@ mod leftover;
 mod look;
 mod moved;
 mod owners;
+mod permissions;
 mod restored;
 mod resume;
 mod scope;
