@@ -197,21 +197,19 @@ impl<'a> RestoreRun<'a> {
         if let Some(staging) = self.staging() {
             staging.verify(self.repo)?;
         }
-        let pre_restore =
-            self.pre_restore.ok_or_else(|| Error::internal("there is no checkpoint of the state before"))?;
+        let pre_restore = self.pre_restore.ok_or_else(|| Error::internal("no checkpoint of the state before"))?;
         if snapshot::verify_before(self.repo, pre_restore, &self.planned.plan).is_err() {
             before.write_again()?;
             snapshot::verify_before(self.repo, pre_restore, &self.planned.plan)?;
         }
         let steps = self.steps();
-        let permissions = permissions::of_files_gone(self.repo, &steps, before.journal.as_ref())?;
         let journal = Journal {
             progress: Progress::Applying,
             target: self.to.id,
             pre_restore,
             nonce: self.nonce.map_or_else(temporary::random, ToOwned::to_owned),
+            permissions: permissions::of_files_gone(self.repo, &steps, before.journal.as_ref())?,
             steps,
-            permissions,
             directories: self.planned.directories.clone(),
             index: self.staging().map(|staging| staging.changes.clone()).unwrap_or_default(),
             below: self.below.clone(),
@@ -241,8 +239,7 @@ impl<'a> RestoreRun<'a> {
         applier.site.ahead = ahead;
         applier.site.checkout.permissions = journal.permissions.iter().cloned().collect();
         let applied = applier.run(&self.planned.plan, &self.planned.directories).map_err(half_way)?;
-        let (written, deleted) = (applied.written.len(), applied.deleted.len());
-        tracing::debug!(took = ?phase.elapsed(), written, deleted, "files: restored");
+        tracing::debug!(took = ?phase.elapsed(), written = applied.written.len(), "files: restored");
         if let Some(staging) = self.staging().filter(|staging| !staging.is_empty()) {
             before.check_index(self.repo).and_then(|()| staging.apply(self.repo)).map_err(half_way)?;
             failpoint::hit("restore:after-staged");
