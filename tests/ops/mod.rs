@@ -62,4 +62,3 @@ mod terminal;
 mod tour;
 mod trees;
 mod verify;
-mod worktrees;
