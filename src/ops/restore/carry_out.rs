@@ -1,8 +1,7 @@
 //! Carries out the plan of a restore, an undo, or an interrupted restore that is continued.
 //!
-//! [`RestoreRun`] first writes the journal (`restore.json`), then the files, then the staged tree, and at last marks the
-//! journal as done. After a crash, the journal thus names all that may have changed: `restore --continue` finishes it, `undo`
-//! reverses it.
+//! [`RestoreRun`] writes the journal (`restore.json`), then the files, then the staged tree, and at last marks the journal as done.
+//! After a crash, the journal thus names all that may have changed: `restore --continue` finishes it, `undo` reverses it.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -239,7 +238,8 @@ impl<'a> RestoreRun<'a> {
         applier.site.ahead = ahead;
         applier.site.checkout.permissions = journal.permissions.iter().cloned().collect();
         let applied = applier.run(&self.planned.plan, &self.planned.directories).map_err(half_way)?;
-        tracing::debug!(took = ?phase.elapsed(), written = applied.written.len(), "files: restored");
+        let (written, deleted) = (applied.written.len(), applied.deleted.len());
+        tracing::debug!(took = ?phase.elapsed(), written, deleted, "files: restored");
         if let Some(staging) = self.staging().filter(|staging| !staging.is_empty()) {
             before.check_index(self.repo).and_then(|()| staging.apply(self.repo)).map_err(half_way)?;
             failpoint::hit("restore:after-staged");
