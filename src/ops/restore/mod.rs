@@ -120,7 +120,7 @@ pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
 /// Takes the operation that `which` asks for back, which changed files.
 ///
 /// # Errors
-/// As [`undo`]; [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
+/// As [`undo`](undo()); [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
 pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which) -> Result<Restored> {
     undo::undo_files(context, options, which, Depth { nonce: None, run_below })
 }
