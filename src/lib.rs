@@ -167,6 +167,7 @@ pub use crate::{
         manifest::{Reason, Skipped},
         refname::Base,
         set_aside::SetAside,
+        submodule::{Recurse, Submodule},
         verdict::{Left, Why},
     },
     ops::{
@@ -175,9 +176,12 @@ pub use crate::{
         history::{Entry, ListOptions, list},
         lookup::resolve,
         restore::{
-            ChosenHunks, NotOffered, RestoreOptions, Restored, UndoOptions, choose::choose_hunks, restore, undo,
+            ChosenHunks, NotOffered, RestoreOptions, Restored, RestoredSubmodule, UndoOptions, choose::choose_hunks,
+            restore, undo,
         },
-        save::{Author, SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath, save},
+        save::{
+            Author, FailedSubmodule, SaveOptions, Saved, SavedPath, SavedSubmodule, SkippedPath, UnfilteredPath, save,
+        },
         verify::{Verified, verify},
     },
 };

@@ -14,6 +14,7 @@ const TYPED: &[(&str, &str)] = &[
     ("git checkpoint restore veri", "[checkpoint][restore][verified]"),
     ("git checkpoint restore ID", "[checkpoint][restore][WHOLE]"),
     ("git checkpoint restore @{1", "[checkpoint][restore][@{1}]"),
+    ("git checkpoint op show @{0", "[checkpoint][op][show][@{0}]"),
     ("git checkpoint restore s-1@", "[checkpoint][restore][s-1@1]"),
     ("git checkpoint diff goo", "[checkpoint][diff][good]"),
     ("git checkpoint diff base topic/o", "[checkpoint][diff][base][topic/one]"),

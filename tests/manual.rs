@@ -243,6 +243,19 @@ fn every_agent_is_in_the_manual() {
 }
 
 #[test]
+fn the_event_of_claude_code_is_taken() {
+    let page = page("gitcheckpoint-agents.7").replace("\\-", "-");
+    let (command, event) = page.split_once(" <<'END'\n").expect("an event");
+    let command = command.rsplit_once("$ git checkpoint ").expect("a command").1;
+    let event = event.split("END").next().unwrap_or_default();
+    let world = World::with_commit();
+    let repository = world.repo().to_str().expect("temporary paths are plain").to_owned();
+    world.write("../event", event.replace("/home/dev/src/app", &repository));
+    world.sh(&format!("git checkpoint {command} <../event"));
+    assert!(world.done(&["prompts"]).contains("rename the module"));
+}
+
+#[test]
 fn mandoc_finds_nothing() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
     let output = Command::new("mandoc").arg("-Tlint").args(page_names()).current_dir(folder).output();

@@ -9,6 +9,7 @@ use super::{
     layout,
     output::printable,
     phrase,
+    sessions_in_table::Sessions,
 };
 use crate::{
     error::Result,
@@ -24,6 +25,7 @@ use crate::{
 #[command(name = "blame")]
 pub(super) struct BlameCommand {
     /// The file
+    #[arg(value_name = "file")]
     file: OsString,
     /// Only these lines, as git-blame(1) takes them; may be given more than once
     #[arg(short = 'L', value_name = "range")]
@@ -67,14 +69,19 @@ impl BlameCommand {
     }
 }
 
-/// The least columns of a name.
+/// The least columns of a name, and of a part of a line of the file.
 const LEAST_NAME: usize = 12;
+const LEAST_TEXT: usize = 16;
 
 fn print(found: &Blame, hash: gix::hash::Kind, call: &mut Call) -> Result<()> {
     let columns = call.out.columns();
-    // The lines themselves are never cut, as in git.
-    let most = columns.map_or(usize::MAX, |columns| (columns / 4).max(LEAST_NAME));
-    let names: Vec<String> = found.lines.iter().map(|lines| name(lines, most)).collect();
+    let is_narrow = layout::is_narrow(columns);
+    let sessions = Sessions::new(found.lines.iter().filter_map(|lines| lines.who.session.as_deref()));
+    let most = columns.map_or(usize::MAX, |columns| {
+        let least = found.lines.iter().map(|lines| least_name(lines, &sessions)).max().unwrap_or(0);
+        (columns / 4).max(LEAST_NAME).max(least.min(columns / 2))
+    });
+    let names: Vec<String> = found.lines.iter().map(|lines| name(lines, &sessions, most)).collect();
     let width = names.iter().map(|name| layout::width(name)).max().unwrap_or(0);
     let digits = found.lines.last().map_or(1, |last| last.end.to_string().len());
     let ids: Vec<String> = found.lines.iter().map(|lines| id(lines, hash, call)).collect();
@@ -83,13 +90,21 @@ fn print(found: &Blame, hash: gix::hash::Kind, call: &mut Call) -> Result<()> {
         let id = call.out.paint(phrase::ID, &format!("{id:<longest$}"));
         let padding = " ".repeat(width - layout::width(&name));
         let kind = lines.who.owner;
-        let who = call.out.paint(attribution::style(kind), &format!("{:<7} {name}", kind.as_str()));
+        let owner = if is_narrow { attribution::letter(kind).to_string() } else { format!("{:<7}", kind.as_str()) };
+        let who = call.out.paint(attribution::style(kind), &format!("{owner} {name}"));
         let time = moment::iso(lines.authored, 0);
         let day = if lines.commit.is_some() { time.split('T').next().unwrap_or_default() } else { "now" };
-        let day = if layout::is_narrow(columns) { String::new() } else { format!("{day:<10} ") };
+        let day = if is_narrow { String::new() } else { format!("{day:<10} ") };
         for (number, content) in (lines.start..).zip(&lines.contents) {
+            let before = format!("{id} {who}{padding} {day}{number:>digits$}) ");
             let text = attribution::visible(content);
-            call.out.line(format!("{id} {who}{padding} {day}{number:>digits$}) {text}").trim_end())?;
+            let indent = layout::width(&before);
+            // Nothing of the line is cut: what does not fit stands below.
+            let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(indent).max(LEAST_TEXT));
+            for (at, part) in layout::fold(&text, room).into_iter().enumerate() {
+                let before = if at == 0 { before.clone() } else { " ".repeat(indent) };
+                call.out.line(format!("{before}{part}").trim_end())?;
+            }
         }
     }
     Ok(())
@@ -100,26 +115,25 @@ fn id(lines: &BlamedLines, hash: gix::hash::Kind, call: &Call) -> String {
     lines.commit.map_or_else(|| "0".repeat(call.names.digits(hash)), |commit| call.names.id(&commit))
 }
 
-/// Returns the agent with session and turn, or the commit's author, in at most `columns`.
-fn name(lines: &BlamedLines, columns: usize) -> String {
-    let Who { owner, session, turn, agent, .. } = &lines.who;
-    if !matches!(owner, Kind::Agent | Kind::Mixed) {
-        return layout::cut(&printable(&lines.author), columns);
-    }
-    let agent = printable(agent.as_deref().unwrap_or("agent"));
+/// Returns the agent and the turn of `lines`; none if they are a person's.
+fn agent(lines: &BlamedLines) -> Option<(String, String)> {
+    let Who { owner, turn, agent, .. } = &lines.who;
     let turn = turn.map_or_else(String::new, |turn| format!(" t{turn}"));
-    let session = session.as_deref().map_or_else(String::new, |session| format!(" {}", printable(session)));
-    agent_name(&agent, &session, &turn, columns)
+    let is_agents = matches!(owner, Kind::Agent | Kind::Mixed);
+    is_agents.then(|| (printable(agent.as_deref().unwrap_or("agent")), turn))
 }
 
-/// The least columns of the id of a session, with the blank before it: fewer say nothing.
-const LEAST_ID: usize = 8;
+/// Returns the least columns in which the session of `lines` differs from the others.
+fn least_name(lines: &BlamedLines, sessions: &Sessions) -> usize {
+    agent(lines).map_or(0, |(agent, turn)| sessions.least(&agent, lines.who.session.as_deref(), &turn))
+}
 
-/// Returns the three parts in at most `columns`: the id of the session gives way first, as a turn and an agent say more.
-fn agent_name(agent: &str, session: &str, turn: &str, columns: usize) -> String {
-    let room = columns.saturating_sub(layout::width(agent) + layout::width(turn));
-    let session = if layout::width(session) > room && room < LEAST_ID { "" } else { session };
-    layout::cut(&format!("{agent}{}{turn}", layout::cut(session, room)), columns)
+/// Returns the agent with session and turn, or the commit's author, in at most `columns`.
+fn name(lines: &BlamedLines, sessions: &Sessions, columns: usize) -> String {
+    match agent(lines) {
+        Some((agent, turn)) => sessions.name(&agent, lines.who.session.as_deref(), &turn, columns),
+        None => layout::cut(&printable(&lines.author), columns),
+    }
 }
 
 /// In the style of git's porcelain format: a header for each group, its fields, and the lines after tabs.
@@ -152,18 +166,4 @@ fn print_porcelain(lines: &BlamedLines, no_commit: &str, call: &mut Call) -> Res
         call.out.text("\n")?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[rstest::rstest]
-    #[case::all_fits(40, "claude-code 0196b1f2-aaaa t12")]
-    #[case::the_id_gives_way(26, "claude-code 0196b1f... t12")]
-    #[case::no_room_for_an_id(20, "claude-code t12")]
-    #[case::no_room(12, "claude-co...")]
-    fn names_fit_their_column(#[case] columns: usize, #[case] expected: &str) {
-        assert_eq!(agent_name("claude-code", " 0196b1f2-aaaa", " t12", columns), expected);
-    }
 }

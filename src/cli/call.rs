@@ -101,6 +101,13 @@ impl Call {
         if is_cut { LISTED } else { count }
     }
 
+    /// Returns the columns for a name after `used` columns; none if the output is no terminal or the user asked for more (`-v`):
+    /// then names are whole.
+    pub(super) fn room(&self, used: usize) -> Option<usize> {
+        let columns = self.out.columns().filter(|_| self.globals.verbose == 0)?;
+        Some(columns.saturating_sub(used))
+    }
+
     /// Goes where the `-C` options say, one after the other, as git does.
     pub(super) fn enter_directory(&self) -> Result<()> {
         for directory in &self.globals.directory {

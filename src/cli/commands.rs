@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
     attribution, blame, call::Call, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
@@ -30,34 +30,31 @@ pub(super) struct Cli {
     pub(super) command: Command,
 }
 
-/// The command line of a hook.
-#[derive(Debug, Parser)]
-#[command(name = "git-checkpoint", bin_name = "git checkpoint")]
-struct HookLine {
-    #[command(flatten)]
-    globals: Globals,
-    #[command(subcommand)]
-    command: OnlyHook,
-}
-
-#[derive(Debug, Subcommand)]
-enum OnlyHook {
-    Hook(hook::HookCommand),
-}
-
 impl Cli {
     /// Parses `arguments`, with the program's name first.
-    ///
-    /// Hooks start us often, and to describe all commands takes longer than most of what they do.
     pub(super) fn read(arguments: &[OsString]) -> std::result::Result<Self, clap::Error> {
-        if arguments.get(1).is_some_and(|word| word == "hook")
-            && let Ok(HookLine { globals, command: OnlyHook::Hook(hook) }) = HookLine::try_parse_from(arguments)
-        {
-            return Ok(Self { globals, command: Command::Hook(hook) });
-        }
-        Self::try_parse_from(arguments)
+        let of_hook = hook::HookCommand::from_plain(arguments)
+            .map(|hook| Self { globals: Globals::default(), command: Command::Hook(hook) });
+        of_hook.or_else(|| Self::read_alone(arguments)).map_or_else(|| Self::try_parse_from(arguments), Ok)
+    }
+
+    /// The same if the first argument names a command and all are sound; else none, and a description of all commands has to
+    /// say what is wrong or asked for.
+    ///
+    /// Hooks and agents start us often, and to describe all commands takes longer than most of what they do.
+    fn read_alone(arguments: &[OsString]) -> Option<Self> {
+        let name = arguments.get(1)?.to_str()?;
+        let (command, finish) = Command::alone(name)?;
+        let all = Globals::augment_args(clap::Command::new("git-checkpoint").bin_name("git checkpoint"));
+        let mut matches = all.subcommand(command).try_get_matches_from(arguments).ok()?;
+        let globals = Globals::from_arg_matches_mut(&mut matches).ok()?;
+        let (_, mut matches) = matches.remove_subcommand()?;
+        Some(Self { globals, command: finish(&mut matches).ok()? })
     }
 }
+
+/// Makes a command of what was parsed.
+type Finish = Box<dyn Fn(&mut ArgMatches) -> std::result::Result<Command, clap::Error>>;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
@@ -94,6 +91,42 @@ pub(super) enum Command {
 }
 
 impl Command {
+    /// Returns the description of the command called `name` without that of any other, and what makes the command of matches.
+    fn alone(name: &str) -> Option<(clap::Command, Finish)> {
+        Some(match name {
+            "save" => alone("save", Self::Save),
+            "status" => alone("status", Self::Status),
+            "list" => alone("list", Self::List),
+            "show" => alone("show", Self::Show),
+            "explain" => alone("explain", Self::Explain),
+            "attribution" => alone("attribution", Self::Attribution),
+            "blame" => alone("blame", Self::Blame),
+            "why" => alone("why", Self::Why),
+            "diff" => alone("diff", Self::Diff),
+            "restore" => alone("restore", Self::Restore),
+            "undo" => alone("undo", Self::Undo),
+            "redo" => alone("redo", Self::Redo),
+            "op" => alone("op", Self::Op),
+            "reset" => alone("reset", Self::Reset),
+            "drop" => alone("drop", Self::Drop),
+            "session" => alone("session", Self::Session),
+            "prompts" => alone("prompts", Self::Prompts),
+            "verify" => alone("verify", Self::Verify),
+            "events" => alone("events", Self::Events),
+            "prune" => alone("prune", Self::Prune),
+            "purge" => alone("purge", Self::Purge),
+            "doctor" => alone("doctor", Self::Doctor),
+            "tour" => alone("tour", Self::Tour),
+            "config" => alone("config", Self::Config),
+            "enable" => alone("enable", Self::Enable),
+            "disable" => alone("disable", Self::Disable),
+            "hook" => alone("hook", Self::Hook),
+            "completions" => alone("completions", Self::Completions),
+            "man" => alone("man", Self::Man),
+            _ => return None,
+        })
+    }
+
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         match self {
             Self::Save(command) => command.run(call),
@@ -129,6 +162,11 @@ impl Command {
     }
 }
 
+fn alone<T: Args + 'static>(name: &'static str, command: fn(T) -> Command) -> (clap::Command, Finish) {
+    let finish = move |matches: &mut ArgMatches| T::from_arg_matches_mut(matches).map(command);
+    (T::augment_args(clap::Command::new(name)), Box::new(finish))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,5 +174,62 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn each_command_can_be_parsed_without_the_others() {
+        for of_all in Cli::command().get_subcommands() {
+            let name = of_all.get_name();
+            let (alone, _) = Command::alone(name).unwrap_or_else(|| panic!("{name} is not in the table"));
+            let arguments = |command: &clap::Command| format!("{:?}", command.get_arguments().collect::<Vec<_>>());
+            assert_eq!(arguments(&alone), arguments(of_all), "{name}");
+            let commands = |command: &clap::Command| format!("{:?}", command.get_subcommands().collect::<Vec<_>>());
+            assert_eq!(commands(&alone), commands(of_all), "{name}");
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::plain(&["save", "-m", "x"], true)]
+    #[case::global_option(&["save", "-q", "--no-pager", "-C", "x"], true)]
+    #[case::of_git(&["hook", "prepare-commit-msg", "x", "-y"], true)]
+    #[case::of_an_agent(&["hook", "--agent", "x"], true)]
+    #[case::action(&["session", "prompt", "s1"], true)]
+    #[case::alias(&["log"], false)]
+    #[case::global_option_first(&["-q", "save"], false)]
+    #[case::help(&["save", "--help"], false)]
+    #[case::version(&["--version"], false)]
+    #[case::mistake(&["save", "--no-such-option"], false)]
+    #[case::nothing(&[], false)]
+    fn what_is_read_alone_is_what_all_commands_read(#[case] words: &[&str], #[case] is_alone: bool) {
+        let arguments: Vec<OsString> = ["git-checkpoint"].iter().chain(words).map(OsString::from).collect();
+        let alone = Cli::read_alone(&arguments).map(|cli| format!("{cli:?}"));
+        assert_eq!(alone.is_some(), is_alone);
+        if is_alone {
+            assert_eq!(alone, Cli::try_parse_from(&arguments).ok().map(|cli| format!("{cli:?}")));
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::of_git(&["hook", "prepare-commit-msg", ".git/COMMIT_EDITMSG", "commit", "HEAD"], true)]
+    #[case::without_arguments(&["hook", "post-commit"], true)]
+    #[case::of_an_agent(&["hook", "--agent", "codex"], true)]
+    #[case::unknown_agent(&["hook", "--agent", "x y"], true)]
+    #[case::answered(&["hook", "--agent", "codex", "--on-multisession", "cancel"], false)]
+    #[case::one_word(&["hook", "--agent=codex"], false)]
+    #[case::no_agent(&["hook", "--agent", "--help"], false)]
+    #[case::unknown_hook(&["hook", "update", "x"], false)]
+    #[case::option(&["hook", "post-merge", "-q"], false)]
+    #[case::empty(&["hook", "prepare-commit-msg", ""], false)]
+    #[case::another_command(&["save", "--agent", "x"], false)]
+    #[case::nothing(&["hook"], false)]
+    fn plain_calls_of_hooks_are_read_as_all_commands_read_them(#[case] words: &[&str], #[case] is_plain: bool) {
+        let arguments: Vec<OsString> = ["git-checkpoint"].iter().chain(words).map(OsString::from).collect();
+        let plain = hook::HookCommand::from_plain(&arguments);
+        assert_eq!(plain.is_some(), is_plain);
+        if let Some(hook) = plain {
+            let read = Cli::try_parse_from(&arguments).expect("clap reads it as well");
+            let plain = Cli { globals: Globals::default(), command: Command::Hook(hook) };
+            assert_eq!(format!("{plain:?}"), format!("{read:?}"));
+        }
     }
 }

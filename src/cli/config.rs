@@ -121,8 +121,7 @@ struct Row {
 impl From<Origin> for Row {
     fn from(origin: Origin) -> Self {
         let Origin { key, value, layer, source, line } = origin;
-        // The defaults have lines, but no file that the user could open.
-        Self { key: key.to_owned(), value, layer, line: line.filter(|_| !source.is_empty()), source }
+        Self { key: key.to_owned(), value, layer, source, line }
     }
 }
 

@@ -43,7 +43,7 @@ impl Events {
             Ok(!call.interrupt.is_raised() && !call.out.is_closed())
         });
         if found == 0 && !self.json && !self.follow && read.is_ok() {
-            call.out.note(if since.is_some() { "no event since then" } else { "no event yet" })?;
+            call.out.aside(if since.is_some() { "no event since then" } else { "no event yet" });
         }
         // A reader that has seen enough raises the flag of the interrupt too.
         if call.out.is_closed() { Ok(Exit::Done) } else { read.map(|()| Exit::Done) }

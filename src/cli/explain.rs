@@ -41,12 +41,12 @@ impl Explain {
             return Ok(exit);
         }
         if exit == Exit::No {
-            call.out.note(&match (&explained.commit, &explained.session) {
+            call.out.aside(&match (&explained.commit, &explained.session) {
                 (Some(commit), _) if !explained.missing_records.is_empty() => missing(&explained, commit, call),
                 (Some(commit), _) => format!("commit {} has no record", call.names.id(commit)),
                 (_, Some(session)) => format!("session {} has no record yet", printable(session)),
                 _ => "no record".to_owned(),
-            })?;
+            });
             hint_at_missing(&explained, call);
             return Ok(exit);
         }
@@ -117,7 +117,8 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
     if !record.files.is_empty() {
         call.out.line("")?;
     }
-    for file in &record.files {
+    let listed = call.listed(record.files.len());
+    for file in &record.files[..listed] {
         let who = match file.sessions.as_slice() {
             [] if file.unknown > 0 => {
                 format!(" ({} of an unknown author)", phrase::count(file.unknown as usize, "line"))
@@ -130,6 +131,9 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
         let path = call.names.path(&file.path);
         let room = width(call).saturating_sub(layout::width(&who) + 3).max(LEAST_PATH);
         call.out.line(&format!("{letter}  {}{who}", phrase::shortened(&path, room)))?;
+    }
+    if listed < record.files.len() {
+        call.out.line(&phrase::and_more(record.files.len() - listed))?;
     }
     Ok(())
 }

@@ -46,7 +46,9 @@ pub(super) fn hint(context: &Context, typed: &[OsString], target: Option<&str>, 
         Form::Pathspec => format!(":/{typed}"),
         Form::Path => path_text::relative(typed.as_bytes().as_bstr(), prefix.as_bstr()).to_string(),
     };
-    Some(format!("'{}' begins at the root: type '{}'", printable(typed), printable(instead)))
+    let is_plain = instead.bytes().all(|byte| byte.is_ascii_alphanumeric() || b":/._-+".contains(&byte));
+    let word = if is_plain { format!("'{instead}'") } else { path_text::shell_word(&instead) };
+    Some(format!("'{}' begins at the root: type {}", printable(typed), printable(word)))
 }
 
 /// Returns `error`, with that hint if it is about a path of the user's and has no better hint.

@@ -5,7 +5,7 @@ use clap::Args;
 use super::color::When;
 
 /// Options that every command takes.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Global options")]
 pub(super) struct Globals {
     /// Run as if started in <path>

@@ -17,6 +17,24 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         &["delete", "remove", "rm", "clear"],
         "'git checkpoint drop' drops single checkpoints, 'git checkpoint reset' sets all of this worktree aside",
     ),
+    (
+        "",
+        &["init", "install", "setup"],
+        "'git checkpoint enable' lets git's hooks, and with '--agent <name>' an agent, call it here",
+    ),
+    ("save", &["-a", "-am", "--amend"], "a save takes all files into a new checkpoint; a message follows -m"),
+    ("status", &["-s", "--short", "--porcelain"], "it has one form for people; '--json' is for programs"),
+    (
+        "show",
+        &["--name-only", "--name-status"],
+        "'git checkpoint show <checkpoint>' lists the paths; '-p' adds the lines",
+    ),
+    (
+        "reset",
+        &["--hard", "--soft", "--mixed", "--keep", "--merge"],
+        "it touches no file: 'git checkpoint restore base' puts the files of the last commit back",
+    ),
+    ("verify", &["--clear", "--delete", "-d", "--unset"], "'git checkpoint verify --reset' takes the mark away"),
     ("list", &["--oneline"], "each checkpoint has one line already"),
     ("list", &["-p", "--patch"], "'git checkpoint show -p <checkpoint>' shows the lines that one has changed"),
     (
@@ -37,7 +55,7 @@ const HABITS: &[(&str, &[&str], &str)] = &[
 pub(super) fn hint(command: &str, typed: &str) -> Option<String> {
     let is_count =
         typed.strip_prefix('-').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
-    if command == "list" && is_count {
+    if ["list", "op"].contains(&command) && is_count {
         return Some(format!("use '-n {}'", &typed[1..]));
     }
     if let Some(hint) = value_hint(command, typed) {
@@ -53,6 +71,7 @@ fn value_hint(command: &str, typed: &str) -> Option<String> {
     match command {
         _ if typed.starts_with('-') => None,
         "save" => Some(format!("a message follows -m: 'git checkpoint save -m {}'", shell_word(typed))),
+        "reset" => Some("it sets all checkpoints aside; 'git checkpoint restore <checkpoint>' goes to one".to_owned()),
         "why" if is_number => Some(format!("the line follows the file after a colon: '<file>:{typed}'")),
         "undo" | "redo" => Some(format!(
             "it takes back the last operation; 'git checkpoint restore {}' goes to a checkpoint",
@@ -71,6 +90,10 @@ mod tests {
     #[case::option("restore", "--source", Some("the checkpoint comes first"))]
     #[case::of_another_command("list", "--source", None)]
     #[case::count("list", "-3", Some("use '-n 3'"))]
+    #[case::count_of_operations("op", "-3", Some("use '-n 3'"))]
+    #[case::init("", "init", Some("'git checkpoint enable'"))]
+    #[case::files("reset", "--hard", Some("it touches no file"))]
+    #[case::checkpoint_of_reset("reset", "@{0}", Some("it sets all checkpoints aside; 'git checkpoint restore"))]
     #[case::message("save", "a b", Some("a message follows -m: 'git checkpoint save -m 'a b''"))]
     #[case::option_of_save("save", "--frobnicate", None)]
     #[case::line("why", "3", Some("the line follows the file after a colon: '<file>:3'"))]

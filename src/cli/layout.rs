@@ -54,6 +54,22 @@ pub(super) fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
     textwrap::wrap(text, options).into_iter().map(String::from).collect()
 }
 
+/// Returns `text`, which has no colours, in lines of at most `columns`, broken anywhere.
+pub(super) fn fold(text: &str, columns: usize) -> Vec<String> {
+    let (mut lines, mut line, mut used) = (Vec::new(), String::new(), 0);
+    for c in text.chars() {
+        let wide = width(c.encode_utf8(&mut [0; 4]));
+        if used + wide > columns && !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+            used = 0;
+        }
+        line.push(c);
+        used += wide;
+    }
+    lines.push(line);
+    lines
+}
+
 /// Returns `text` in lines of at most `columns`, broken between words only and all indented like the first, by blanks or tabs.
 pub(super) fn prose(text: &str, columns: usize) -> Vec<String> {
     let blanks = text.len() - text.trim_start_matches(' ').len();
@@ -101,6 +117,16 @@ mod tests {
     #[case::none("use it or not", &["use it or", "not"])]
     fn prose_keeps_its_indentation(#[case] text: &str, #[case] expected: &[&str]) {
         assert_eq!(prose(text, 11), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::fits("abc", &["abc"])]
+    #[case::empty("", &[""])]
+    #[case::two_lines("abcdef", &["abcd", "ef"])]
+    #[case::wide("abc\u{4f60}d", &["abc", "\u{4f60}d"])]
+    #[case::accents_stay_with_their_letter("abcde\u{301}f", &["abcd", "e\u{301}f"])]
+    fn long_lines_are_folded(#[case] text: &str, #[case] expected: &[&str]) {
+        assert_eq!(fold(text, 4), expected);
     }
 
     #[test]

@@ -10,10 +10,11 @@ use super::{
     layout,
     output::printable,
     phrase,
+    sessions_in_table::Sessions,
 };
 use crate::{
     error::{Error, Result},
-    model::moment,
+    model::{checkpoint::Origin, contributor::Contributor, moment},
     ops::{
         Context,
         history::{self, Commit, Entry, ListOptions},
@@ -26,6 +27,8 @@ const MOST_COMMITS: usize = 6;
 /// What is said where there is nothing to list, and the next step.
 const NOTHING: (&str, &str) = ("no checkpoint in this worktree yet", "'git checkpoint save' takes one");
 const NO_LIVE: (&str, &str) = ("no uncommitted checkpoint in this worktree", "'git checkpoint list' shows all");
+const NO_ARCHIVED: (&str, &str) =
+    ("no checkpoint of this worktree is in the archive", "'git checkpoint list' shows those that are not");
 const NO_MATCH: (&str, &str) = ("no checkpoint matches", "'git checkpoint list' shows all");
 
 /// List checkpoints, newest first
@@ -87,22 +90,25 @@ impl List {
             || options.since.is_some()
             || options.until.is_some()
             || !options.paths.is_empty();
-        let nothing = if options.live { NO_LIVE } else { NOTHING };
+        let nothing = match (options.live, options.archived) {
+            (true, _) => NO_LIVE,
+            (_, true) => NO_ARCHIVED,
+            _ => NOTHING,
+        };
         let wants_none = options.limit == Some(0);
         call.start_pager(&context)?;
-        let now = date::now();
+        let mut table = Table::default();
         let mut found = 0;
         let broken = history::list(&context, &options, &mut |entry| {
             found += 1;
             if is_json {
                 call.out.json(&entry)?;
             } else {
-                print_commits(&entry.commits, call)?;
-                let line = line(&entry, now, call);
-                call.out.line(&line)?;
+                table.add(entry, call)?;
             }
             Ok(!call.interrupt.is_raised() && !call.out.is_closed())
         })?;
+        table.finish(call)?;
         for error in &broken {
             call.out.warning(&format!("not all can be shown: {error}"));
         }
@@ -111,7 +117,7 @@ impl List {
         }
         if found == 0 && broken.is_empty() && !is_json && !wants_none {
             let (what, hint) = if is_filtered { NO_MATCH } else { nothing };
-            call.out.note(what)?;
+            call.out.aside(what);
             let from_root = from_root::hint(&context, &typed, None, Form::Pathspec);
             call.out.hint(from_root.as_deref().unwrap_or(hint));
         }
@@ -147,34 +153,98 @@ pub(super) fn moment_of(text: &str) -> Result<i64> {
     })
 }
 
-fn line(entry: &Entry, now: i64, call: &Call) -> String {
+/// The rows of the list. On a terminal, the first rows decide how wide the column of the authors is.
+#[derive(Default)]
+struct Table {
+    waiting: Vec<Entry>,
+    authors: Option<Authors>,
+}
+
+/// How authors are named in their column.
+struct Authors {
+    sessions: Sessions,
+    /// The columns that they take.
+    columns: usize,
+}
+
+impl Table {
+    /// How many rows wait for each other.
+    const MOST_WAITING: usize = 100;
+
+    fn add(&mut self, entry: Entry, call: &mut Call) -> Result<()> {
+        if let Some(authors) = &self.authors {
+            return print_row(&entry, authors, call);
+        }
+        self.waiting.push(entry);
+        let is_enough = call.out.columns().is_none() || self.waiting.len() >= Self::MOST_WAITING;
+        if is_enough { self.finish(call) } else { Ok(()) }
+    }
+
+    /// Prints the rows that wait.
+    fn finish(&mut self, call: &mut Call) -> Result<()> {
+        let rows = std::mem::take(&mut self.waiting);
+        let authors = self.authors.get_or_insert_with(|| Authors::of(&rows, call.out.columns()));
+        rows.iter().try_for_each(|row| print_row(row, authors, call))
+    }
+}
+
+impl Authors {
+    fn of(rows: &[Entry], columns: Option<usize>) -> Self {
+        let origins = || rows.iter().filter(|row| row.restored.is_none()).map(|row| &row.checkpoint.origin);
+        let sessions = Sessions::new(origins().filter_map(|origin| origin.session.as_deref()));
+        let columns = columns.map_or(WHO, |columns| {
+            let needed = origins().map(|origin| sessions.least(&agent(origin), origin.session.as_deref(), "")).max();
+            let least = layout::width(Contributor::Human.as_str());
+            needed.unwrap_or(least).clamp(least, most_of_authors(columns))
+        });
+        Self { sessions, columns }
+    }
+}
+
+/// Returns who is named before the session.
+fn agent(origin: &Origin) -> String {
+    printable(origin.agent.as_deref().unwrap_or(origin.contributor.as_str()))
+}
+
+/// Columns for the author of a checkpoint where the output is no terminal.
+const WHO: usize = 20;
+
+/// Returns the most columns for authors on a terminal of `columns`: two thirds of what number, id and date leave.
+fn most_of_authors(columns: usize) -> usize {
+    const OTHERS: usize = 24;
+    (columns.saturating_sub(OTHERS) * 2 / 3).clamp(8, 2 * WHO)
+}
+
+fn print_row(entry: &Entry, authors: &Authors, call: &mut Call) -> Result<()> {
+    print_commits(&entry.commits, call)?;
+    let line = line(entry, authors, date::now(), call);
+    call.out.line(&line)
+}
+
+fn line(entry: &Entry, authors: &Authors, now: i64, call: &Call) -> String {
     let checkpoint = &entry.checkpoint;
+    let columns = call.out.columns();
     let date = date_column((checkpoint.seconds, checkpoint.offset), now, call);
     let id = call.names.id(&checkpoint.id);
     let folded = if entry.restored.is_some() { 0 } else { entry.folded };
-    let marks = marks(entry.start, entry.verified, &entry.tags, folded);
+    let mut marks = marks(entry.start, entry.verified, &entry.tags, 0);
+    marks.extend((folded > 0).then(|| more_in_turn(folded, layout::is_narrow(columns))));
     let marks = if marks.is_empty() { String::new() } else { format!(" [{}]", marks.join(", ")) };
-    let who = if entry.restored.is_some() { "you".to_owned() } else { phrase::who(&checkpoint.origin) };
+    let origin = &checkpoint.origin;
+    let room = columns.map_or(usize::MAX, |_| authors.columns);
+    let who = match entry.restored {
+        // A restore is a person's, whatever it has put back.
+        Some(_) => layout::cut(Contributor::Human.as_str(), room),
+        None => authors.sessions.name(&agent(origin), origin.session.as_deref(), "", room),
+    };
+    let who = layout::padded(&who, authors.columns);
     let subject = printable(&entry.called);
     let number = entry.number.map_or_else(String::new, |number| format!("{:<6} ", format!("@{{{number}}}")));
-    let columns = call.out.columns();
-    let who = match columns.map(who_columns) {
-        Some(columns) => layout::padded(&layout::cut(&who, columns), columns),
-        None => layout::padded(&who, WHO),
-    };
     let used = layout::width(&number) + id.len() + layout::width(&date) + layout::width(&who) + 6;
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(used));
     let (subject, marks) = share(&subject, &marks, room);
     let (id, date) = (call.out.paint(phrase::ID, &id), call.out.paint(phrase::DIM, &date));
     format!("{number}{id}  {date}  {who}  {subject}{}", call.out.paint(phrase::MARK, &marks))
-}
-
-/// Columns for the author of a checkpoint, if there is room.
-const WHO: usize = 20;
-
-/// Returns the columns for the author of a checkpoint on a terminal of `columns`.
-fn who_columns(columns: usize) -> usize {
-    if layout::is_narrow(Some(columns)) { (columns / 5).clamp(8, WHO) } else { WHO }
 }
 
 /// Columns of the mark that matters most, ` [verified]`.
@@ -208,7 +278,7 @@ fn print_commits(commits: &[Commit], call: &mut Call) -> Result<()> {
             }
             continue;
         }
-        let line = format!("-- commit {} '{}'", call.names.id(&commit.id), printable(&commit.subject));
+        let line = format!("-- committed as {} '{}'", call.names.id(&commit.id), printable(&commit.subject));
         let line = call.out.fit(&line, 0);
         call.out.line(&call.out.paint(phrase::DIM, &line))?;
     }
@@ -226,9 +296,14 @@ pub(super) fn marks(is_start: bool, is_verified: bool, tags: &[String], folded: 
     }
     marks.extend(tags.iter().map(|tag| format!("tag: {}", printable(tag))));
     if folded > 0 {
-        marks.push(format!("{folded} more in this turn"));
+        marks.push(more_in_turn(folded, false));
     }
     marks
+}
+
+/// Says how many checkpoints a row stands for besides its own.
+fn more_in_turn(folded: usize, is_narrow: bool) -> String {
+    format!("{folded} more{}", if is_narrow { "" } else { " in this turn" })
 }
 
 #[cfg(test)]
@@ -252,11 +327,11 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case(200, 20)]
-    #[case(80, 20)]
-    #[case(60, 12)]
+    #[case(200, 40)]
+    #[case(80, 37)]
+    #[case(60, 24)]
     #[case(30, 8)]
     fn narrow_terminals_have_less_room_for_names(#[case] columns: usize, #[case] expected: usize) {
-        assert_eq!(who_columns(columns), expected);
+        assert_eq!(most_of_authors(columns), expected);
     }
 }

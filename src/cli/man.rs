@@ -1,6 +1,6 @@
 //! `git checkpoint man`: the manual, which is compiled in, shown or installed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{Exit, call::Call, environment, external};
 use crate::error::{Context as _, Error, Kind, Result};
@@ -57,7 +57,8 @@ pub(super) struct Man {
     /// Write all pages where man(1) and git-help(1) find them
     #[arg(long)]
     install: bool,
-    /// Install below <dir>/man1, <dir>/man5, <dir>/man7 (default: ../share/man beside the program's directory)
+    /// Install below <dir>/man1, <dir>/man5, <dir>/man7 (default: share/man beside the program's bin, or
+    /// ~/.local/share/man if you may not write there)
     #[arg(long = "directory", id = "manual", value_name = "dir", requires = "install")]
     directory: Option<PathBuf>,
 }
@@ -134,13 +135,49 @@ fn install(directory: Option<PathBuf>, call: &mut Call) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// `man` looks into `X/share/man` for each `X/bin` of `PATH`; the program is in one of those.
 fn default_directory() -> Result<PathBuf> {
     let program = std::env::current_exe().context(Kind::Internal, || "cannot tell where the program is".into())?;
-    match program.parent().and_then(std::path::Path::parent) {
-        Some(prefix) if program.parent().is_some_and(|bin| bin.ends_with("bin")) => Ok(prefix.join("share/man")),
-        _ => environment::variable("HOME").map(|home| PathBuf::from(home).join(".local/share/man")).ok_or_else(|| {
-            Error::user("no place for the manual is known").with_hint("name one with '--directory <dir>'")
-        }),
+    let home = environment::variable("HOME").map(PathBuf::from);
+    place(&program, home.as_deref(), may_write)
+        .ok_or_else(|| Error::user("no place for the manual is known").with_hint("name one with '--directory <dir>'"))
+}
+
+/// Returns where the manual goes: `man` looks into `X/share/man` for each `X/bin` of `PATH`, and the program is in one of those.
+/// If it is not, or the user may not write there, the manual goes below `home`.
+fn place(program: &Path, home: Option<&Path>, may_write: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let bin = program.parent().filter(|bin| bin.ends_with("bin"));
+    let beside = bin.and_then(Path::parent).map(|prefix| prefix.join("share/man"));
+    let own = || Some(home?.join(".local/share/man"));
+    beside.filter(|directory| may_write(directory)).or_else(own)
+}
+
+/// Returns true if the user may make or write `directory`.
+fn may_write(directory: &Path) -> bool {
+    let nearest = directory.ancestors().find(|ancestor| ancestor.exists());
+    nearest.is_some_and(|found| rustix::fs::access(found, rustix::fs::Access::WRITE_OK).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::beside(
+        "/usr/local/bin/git-checkpoint",
+        Some("/home/a"),
+        "/usr/local/share/man",
+        Some("/usr/local/share/man")
+    )]
+    #[case::read_only("/usr/bin/git-checkpoint", Some("/home/a"), "", Some("/home/a/.local/share/man"))]
+    #[case::no_prefix("/src/target/debug/git-checkpoint", Some("/home/a"), "/src", Some("/home/a/.local/share/man"))]
+    #[case::nowhere("/usr/bin/git-checkpoint", None, "", None)]
+    fn the_manual_goes_where_man_finds_it(
+        #[case] program: &str,
+        #[case] home: Option<&str>,
+        #[case] writable: &str,
+        #[case] expected: Option<&str>,
+    ) {
+        let found = place(Path::new(program), home.map(Path::new), |path| path == Path::new(writable));
+        assert_eq!(found.as_deref(), expected.map(Path::new));
     }
 }

@@ -38,6 +38,12 @@ impl Names {
         self.abbreviation.as_ref().map_or_else(|| id.to_string(), |abbreviation| abbreviation.of(id))
     }
 
+    /// Returns the name of a ref with the ids in it abbreviated, for where the whole name has no room.
+    pub(super) fn in_ref(&self, name: &str) -> String {
+        let part = |part: &str| ObjectId::from_hex(part.as_bytes()).map_or_else(|_| part.to_owned(), |id| self.id(&id));
+        name.split('/').map(part).collect::<Vec<_>>().join("/")
+    }
+
     /// Returns how many digits most ids of `kind` have.
     pub(super) fn digits(&self, kind: gix::hash::Kind) -> usize {
         self.abbreviation.as_ref().map_or_else(|| kind.len_in_hex(), |abbreviation| abbreviation.digits(kind))

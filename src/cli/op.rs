@@ -13,6 +13,7 @@ use crate::{
     error::Result,
     ops::{
         Context,
+        called::with_short_ids,
         operations::{self, Listed},
         undo,
     },
@@ -138,11 +139,11 @@ pub(super) fn print_log(
     } else {
         call.start_pager(context)?;
         if wanted.is_empty() {
-            call.out.note(if undoable { "nothing to undo or redo" } else { "no operation yet" })?;
+            call.out.aside(if undoable { "nothing to undo or redo" } else { "no operation yet" });
         }
         let now = date::now();
         for (number, operation) in &wanted {
-            let line = line(*number, operation, now, call);
+            let line = line(context, *number, operation, now, call);
             call.out.line(&line)?;
         }
     }
@@ -154,14 +155,14 @@ pub(super) fn print_log(
 }
 
 /// Returns the line of an operation: `@{0}  0a1b2c3d  2 minutes ago  git checkpoint reset`.
-fn line(number: usize, operation: &Listed, now: i64, call: &Call) -> String {
+fn line(context: &Context, number: usize, operation: &Listed, now: i64, call: &Call) -> String {
     let number = format!("{:<6}", format!("@{{{number}}}"));
     let id = call.names.id(&operation.id);
     let date = match call.out.columns() {
         Some(_) => list::date_column((operation.seconds, 0), now, call),
         None => operation.time.clone(),
     };
-    let mut words = printable(&operation.command);
+    let mut words = printable(with_short_ids(&context.repo, &operation.command));
     // What a command did before its own task has the command line of the command.
     if ["save", "follow", "repair"].contains(&operation.kind.as_str())
         && !operation.command.starts_with(&format!("git checkpoint {}", operation.kind))
@@ -200,7 +201,7 @@ impl Show {
         let id = call.out.paint(phrase::ID, &format!("operation {}", operation.id));
         call.out.line(&id)?;
         call.out.line(&format!("Date:    {}", operation.time))?;
-        call.out.line(&format!("Command: {}", printable(&operation.command)))?;
+        call.out.field("Command:", &printable(with_short_ids(&context.repo, &operation.command)))?;
         call.out.line(&format!("Kind:    {}", printable(&operation.kind)))?;
         let about = [
             ("Of", operation.of.as_deref().map(printable)),
@@ -211,7 +212,7 @@ impl Show {
         ];
         for (name, value) in about {
             if let Some(value) = value {
-                call.out.line(&format!("{:<8} {value}", format!("{name}:")))?;
+                call.out.field(&format!("{:<8}", format!("{name}:")), &value)?;
             }
         }
         if !operation.moved.is_empty() {
@@ -219,18 +220,25 @@ impl Show {
         }
         for moved in &operation.moved {
             let end = |id: &Option<gix::ObjectId>| id.as_ref().map_or_else(|| "-".to_owned(), |id| call.names.id(id));
-            let line = format!("    {:<8} {:<8} {}", end(&moved.old), end(&moved.new), printable(&moved.r#ref));
-            call.out.line(&line)?;
+            let ends = format!("    {:<8} {:<8} ", end(&moved.old), end(&moved.new));
+            let name = printable(&moved.r#ref);
+            let name = match call.room(ends.len()).filter(|room| layout::width(&name) > *room) {
+                Some(room) => phrase::shortened(&call.names.in_ref(&name), room),
+                None => name,
+            };
+            call.out.line(&format!("{ends}{name}"))?;
         }
         if !operation.files.is_empty() {
             call.out.line("")?;
         }
         let listed = call.listed(operation.files.len());
         for path in operation.files.iter().take(listed) {
-            call.out.line(&format!("    {}", call.names.path(path)))?;
+            let path = call.names.path(path);
+            let path = call.room(4).map_or_else(|| path.clone(), |room| phrase::shortened(&path, room));
+            call.out.line(&format!("    {path}"))?;
         }
         if listed < operation.files.len() {
-            call.out.line(&format!("    and {} more", operation.files.len() - listed))?;
+            call.out.line(&format!("    {}", phrase::and_more(operation.files.len() - listed)))?;
         }
         Ok(Exit::Done)
     }

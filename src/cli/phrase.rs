@@ -5,7 +5,7 @@ use bstr::BString;
 
 use super::{layout, output::printable};
 use crate::model::{
-    checkpoint::{Checkpoint, Origin},
+    checkpoint::Checkpoint,
     manifest::Reason,
     process::Life,
     session::{Phase, SHOWN_OF_ID},
@@ -46,10 +46,15 @@ pub(super) fn count(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Says how many lines of a list that was cut are left out, and how to see them.
+pub(super) fn and_more(left_out: usize) -> String {
+    format!("and {left_out} more (-v lists all)")
+}
+
 /// Returns the line about the `sessions` whose work was set aside and has come back; none if there are none.
 pub(super) fn taken_up(sessions: &[String]) -> Option<String> {
     let names = sessions.iter().map(printable).collect::<Vec<_>>();
-    (!names.is_empty()).then(|| format!("taken up again: {}", names.join(", ")))
+    (!names.is_empty()).then(|| format!("uncommitted work has come back, of {}", names.join(", ")))
 }
 
 /// Returns `name` in at most `columns`: the end of it, from a `/` on if possible.
@@ -79,15 +84,6 @@ pub(super) fn wrapped(start: &str, parts: &[String], indent: usize, columns: usi
     }
     lines.push(line);
     lines
-}
-
-/// Returns who took a checkpoint, for a column of a list: `human`, or the agent and its session.
-pub(super) fn who(origin: &Origin) -> String {
-    let mut who = printable(origin.agent.as_deref().unwrap_or(origin.contributor.as_str()));
-    if let Some(session) = &origin.session {
-        who.push_str(&format!(" {}", printable(session)));
-    }
-    who
 }
 
 /// Returns the id of a session for a table, cut to a line of `columns` of which `used` are taken; whole if this is no terminal.
@@ -139,9 +135,10 @@ pub(super) fn quoted(path: &BString) -> String {
 
 /// Returns which path was left out of a checkpoint and why: `big.bin (too large, 12.0 MiB)`; `path` is printable.
 pub(super) fn skipped(path: &str, reason: &str, size: u64) -> String {
-    let amount = if reason == Reason::TooManyFiles.as_str() {
-        format!(", {size} files")
-    } else if reason == Reason::TooLarge.as_str() || reason == Reason::LowDiskSpace.as_str() {
+    if reason == Reason::TooManyFiles.as_str() {
+        return format!("{path} (more than {} new files)", size.saturating_sub(1));
+    }
+    let amount = if reason == Reason::TooLarge.as_str() || reason == Reason::LowDiskSpace.as_str() {
         format!(", {}", self::size(size))
     } else {
         String::new()
@@ -201,13 +198,6 @@ mod tests {
     #[case::reordering("a\u{202e}b", r#""a\342\200\256b""#)]
     fn names_are_quoted_as_git_does(#[case] path: &str, #[case] expected: &str) {
         assert_eq!(quoted(&path.into()), expected);
-    }
-
-    #[test]
-    fn a_session_is_never_raw() {
-        let session = Some("0196b1f2-aaaa-7bbb-8ccc-0123456789ab".into());
-        let origin = Origin { agent: Some("a\x1b[31m".into()), session, ..Origin::default() };
-        assert_eq!(who(&origin), "a\\u{1b}[31m 0196b1f2-aaaa-7bbb-8ccc-0123456789ab");
     }
 
     #[test]

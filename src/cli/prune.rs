@@ -7,16 +7,16 @@ use crate::{
     ops::prune::{self, NeededFor, Pruned, Why},
 };
 
-/// Drop shadows in the archive that are old or too many
+/// Drop old checkpoints from the archive
 ///
-/// Live shadows and verified checkpoints are never dropped. Without an option, the settings archive.keep-days,
-/// archive.keep-count and archive.max-size decide.
+/// Checkpoints that were set aside together, a chain, go together. Those that are not in the archive, and the verified one, are
+/// never dropped. Without an option, the settings archive.keep-days, archive.keep-count and archive.max-size decide.
 #[derive(clap::Args, Debug)]
 pub(super) struct Prune {
     /// Drop what was set aside longer ago, for example 30d or '2 weeks'
     #[arg(long, value_name = "span")]
     older_than: Option<String>,
-    /// Keep at most this many, the newest
+    /// Keep at most this many chains, the newest
     #[arg(long, value_name = "number")]
     keep: Option<usize>,
     /// Drop the oldest until the rest takes at most this much, for example '500 MiB'
@@ -88,6 +88,6 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
         Some(bytes) if bytes > 0 => format!(", which held {}", phrase::size(bytes)),
         _ => String::new(),
     };
-    let count = phrase::count(pruned.dropped.len(), "shadow");
+    let count = format!("{} of checkpoints", phrase::count(pruned.dropped.len(), "chain"));
     call.out.note(&format!("{verb} {count}{held}; {} stay in the archive", pruned.kept))
 }

@@ -13,7 +13,7 @@ use crate::{
     error::{Context as _, Error, Kind, Result},
     ops::{
         Context,
-        purge::{self, Purged},
+        purge::{self, By, Kept, Purged},
     },
 };
 
@@ -132,30 +132,73 @@ fn found(plan: &Purged, names: &Names) -> Vec<String> {
     lines
 }
 
+/// Says what of the user's has the text.
+fn kept_line(kept: &Kept, names: &Names) -> String {
+    let path = names.path(&kept.path);
+    let commit = kept.commit.map(|id| names.id(&id));
+    let name = kept.r#ref.as_ref().map(printable).unwrap_or_default();
+    match (commit, kept.by) {
+        (Some(id), By::Ref) if kept.path.is_empty() => {
+            format!("the checkpoint {id} has it, and stays, because '{name}' leads to it")
+        }
+        (Some(id), _) if kept.path.is_empty() => {
+            let what = "a reflog, another worktree or a lost commit";
+            format!("the checkpoint {id} has it, and stays, because {what} leads to it")
+        }
+        (Some(commit), By::Ref) => format!("{path} also has it in commit {commit} on {name}, which stays"),
+        (Some(commit), By::Base) => {
+            format!("{path} also has it in commit {commit}, which stays, because checkpoints are based on it")
+        }
+        (Some(commit), By::Reflog) => format!("{path} also has it in commit {commit} of a reflog, which stays"),
+        (Some(commit), By::Nothing) => {
+            format!("{path} also has it in commit {commit}, to which no ref leads, and which stays")
+        }
+        (None, _) | (_, By::Worktree) => {
+            format!("{path} is also staged with it, or held by another worktree, and stays")
+        }
+    }
+}
+
+/// Returns the commands that remove what stays.
+fn kept_hints(kept: &[Kept], names: &Names) -> Vec<String> {
+    let is_any = |by: By| kept.iter().any(|kept| kept.by == by);
+    let mut lines = Vec::new();
+    if let Some(kept) = kept.iter().find(|kept| kept.by == By::Ref && kept.is_stored) {
+        let name = kept.r#ref.as_ref().map(printable).unwrap_or_default();
+        lines.push(if name == "stash" {
+            "hint: 'git stash drop' drops the stash entry; then 'git gc --prune=now' removes what it had".into()
+        } else {
+            format!(
+                "hint: once no commit of '{name}' has it, 'git reflog expire --expire-unreachable=now HEAD <branch>' and \
+                 'git gc --prune=now' remove it"
+            )
+        });
+    }
+    if let Some(id) = kept.iter().find(|kept| kept.by == By::Base).and_then(|kept| kept.commit) {
+        lines.push(format!(
+            "hint: 'git checkpoint purge --checkpoint <checkpoint>...' drops checkpoints ('git checkpoint list --archived' shows \
+             those that were set aside); once none is based on {}, 'git gc --prune=now' removes it",
+            names.id(&id)
+        ));
+    }
+    if is_any(By::Reflog) {
+        lines.push(
+            "hint: 'git reflog expire --expire-unreachable=now HEAD <branch>', then 'git gc --prune=now', removes what \
+             only reflogs have"
+                .into(),
+        );
+    } else if is_any(By::Nothing) {
+        lines.push("hint: 'git gc --prune=now' removes commits to which no ref leads".into());
+    }
+    lines
+}
+
 /// Returns what has the text and stays, in words.
 fn stays(plan: &Purged, names: &Names) -> Vec<String> {
     let mut lines = Vec::new();
-    for kept in plan.kept.iter().take(LISTED) {
-        let path = names.path(&kept.path);
-        let commit = kept.commit.map(|id| names.id(&id));
-        lines.push(match (&commit, &kept.r#ref) {
-            (Some(id), name) if kept.path.is_empty() => {
-                let name = name.as_ref().map_or_else(
-                    || "a reflog, another worktree or a lost commit".into(),
-                    |name| format!("'{}'", printable(name)),
-                );
-                format!("warning: the checkpoint {id} has it, and stays, because {name} leads to it")
-            }
-            (Some(commit), Some(name)) => {
-                format!("warning: {path} also has it in commit {commit} on {}, which stays", printable(name))
-            }
-            (Some(commit), None) => format!("warning: {path} also has it in commit {commit} of a reflog, which stays"),
-            _ => {
-                format!("warning: {path} is also staged with it, or in a lost commit or another worktree, which stays")
-            }
-        });
-    }
+    lines.extend(plan.kept.iter().take(LISTED).map(|kept| format!("warning: {}", kept_line(kept, names))));
     lines.extend(plan.kept.len().checked_sub(LISTED + 1).map(|more| format!("warning: and {} more", more + 1)));
+    lines.extend(kept_hints(&plan.kept, names));
     let files = listed("warning: still in the worktree: ", plan.worktree.iter().map(printable));
     let are_files = !files.is_empty();
     lines.extend(files);
@@ -201,11 +244,16 @@ fn print(done: &Purged, is_of_text: bool, names: &Names, out: &mut Output) -> Re
         }
         return Ok(());
     }
-    if done.dry_run && done.objects == 0 {
-        return Ok(());
+    if let Some(refused) = &done.refused {
+        out.warning(&format!("it would be refused: {refused}"));
+        done.advice.iter().for_each(|advice| out.hint(advice));
     }
     if done.dry_run {
-        return out.note(&format!("would remove {}", phrase::count(done.objects, "object")));
+        return if done.objects == 0 {
+            Ok(())
+        } else {
+            out.note(&format!("would remove {}", phrase::count(done.objects, "object")))
+        };
     }
     out.note(&format!("purged; removed {}", phrase::count(done.objects, "object")))?;
     for id in done.stay.iter().take(LISTED) {

@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// Set the shadow aside and begin afresh
+/// Set the checkpoints since the last commit aside and begin afresh
 ///
 /// Moves the checkpoints of this worktree on HEAD to the archive; the next save begins anew at the base. No file is
 /// touched, and nothing is lost.
@@ -24,10 +24,10 @@ pub(super) struct Reset {
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long, conflicts_with_all = ["list", "restore_archived"])]
     dry_run: bool,
-    /// List the shadows in the archive
+    /// List what is in the archive
     #[arg(long, conflicts_with = "restore_archived")]
     list: bool,
-    /// Make the archived shadow that holds <id> live again
+    /// Take the archived checkpoints that hold <id> out of the archive again
     #[arg(long, value_name = "id")]
     restore_archived: Option<String>,
     /// Print the result as JSON
@@ -62,7 +62,7 @@ impl Reset {
                 call.out.note(&format!("{verb} what the turn of {} was about to do", printable(&done.session.id)))?;
                 if done.archive.is_some() {
                     let verb = if done.dry_run { "would set aside" } else { "set aside" };
-                    call.out.note(&format!("{verb} its own shadow"))?;
+                    call.out.note(&format!("{verb} its checkpoints"))?;
                 }
             }
             return Ok(Exit::Done);
@@ -100,7 +100,7 @@ impl Reset {
         call.start_pager(context)?;
         let now = date::now();
         if archived.is_empty() {
-            call.out.note("the archive is empty")?;
+            call.out.aside("the archive is empty");
         }
         for shadow in archived {
             let date = match call.out.columns() {

@@ -1,8 +1,11 @@
 //! `git checkpoint restore`: puts a checkpoint back, and says what that did. `undo` prints the same.
 
 mod left;
+mod submodules;
 
 use std::ffi::OsString;
+
+use bstr::BString;
 
 use super::{
     Exit,
@@ -10,11 +13,12 @@ use super::{
     from_root::{self, Form},
     output::printable,
     phrase,
+    recurse::Recurse,
 };
 use crate::{
     error::{Error, Kind, Result},
     git::Repo,
-    model::verdict::Why,
+    model::{submodule, verdict::Why},
     ops::{
         Context,
         restore::{self, ChosenHunks, NotOffered, Restored},
@@ -27,6 +31,9 @@ use crate::{
 /// HEAD, the index, branches and the stash stay. What others than the checkpoint's session have changed since is
 /// kept and listed, unless --all or a pathspec includes it.
 #[derive(clap::Args, Debug)]
+#[command(
+    override_usage = "git checkpoint restore [<option>...] <checkpoint> [<pathspec>...]\n       git checkpoint restore --continue"
+)]
 pub(super) struct Restore {
     /// The checkpoint: an id, @{<n>}, <session>@<turn>, verified, base, a tag or a revision
     #[arg(value_name = "checkpoint", required_unless_present = "resume")]
@@ -44,7 +51,7 @@ pub(super) struct Restore {
     #[arg(long)]
     staged: bool,
     /// Choose which hunks to restore, as in `git reset --patch`
-    #[arg(short, long, conflicts_with_all = ["json", "nul", "staged", "dry_run"])]
+    #[arg(short, long, conflicts_with_all = ["json", "nul", "staged", "dry_run", "recurse_submodules"])]
     patch: bool,
     /// Say what would be done, and do nothing
     #[arg(short = 'n', long)]
@@ -52,6 +59,8 @@ pub(super) struct Restore {
     /// Finish a restore that was interrupted
     #[arg(long = "continue", conflicts_with_all = ["target", "pathspecs", "before", "all", "staged", "patch", "dry_run"])]
     resume: bool,
+    #[command(flatten)]
+    recurse: Recurse,
     /// Restore even in a worktree that is refused, such as the home directory
     #[arg(long)]
     force: bool,
@@ -89,8 +98,10 @@ impl Restore {
             dry_run: self.dry_run,
             resume: self.resume,
             force: self.force,
+            recurse_submodules: if self.patch { submodule::Recurse::No } else { self.recurse.extent(&context.repo) },
         };
         if let Some(asking) = asking {
+            call.out.aside("git's questions name an index, but what you choose changes the worktree only");
             let chosen = restore::choose::choose_hunks(&context, &options, asking.ends());
             let chosen = chosen.map_err(|error| with_hint(error, &context, &options, &typed))?;
             call.interrupt.listen()?;
@@ -190,14 +201,17 @@ impl Format {
         verb: &str,
         call: &mut Call,
     ) -> Result<Exit> {
+        let all = restored.with_submodules();
         if self.json {
             call.out.json(json)?;
         } else if self.nul {
-            print_letters(restored, call)?;
+            print_letters(&all, call)?;
         } else {
-            print_text(restored, verb, call)?;
+            print_lists(&all, call)?;
+            print_sum(restored, verb, call)?;
         }
-        let is_refused = !restored.conflicts.is_empty() || is_all_left(restored);
+        let is_refused =
+            !all.conflicts.is_empty() || is_all_left(restored) || is_left_below(restored, verb != phrase::RESTORED);
         Ok(if is_refused { Exit::No } else { Exit::Done })
     }
 }
@@ -219,7 +233,8 @@ fn print_letters(restored: &Restored, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
+/// Prints what happened to each path.
+fn print_lists(restored: &Restored, call: &mut Call) -> Result<()> {
     let changes = (restored.written.iter().map(|path| (path, "written", "would write", phrase::NEW)))
         .chain(restored.deleted.iter().map(|path| (path, "deleted", "would delete", phrase::OLD)))
         .chain(restored.staged.iter().map(|path| (path, "staged ", "would stage", phrase::NEW)));
@@ -237,15 +252,24 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     left.extend(restored.skipped.iter().map(|skipped| {
         format!("skipped  {}", phrase::skipped(&call.names.path(&skipped.path), skipped.reason.as_str(), skipped.size))
     }));
-    left.extend(
-        restored.kept.iter().map(|left| format!("kept     {} ({})", call.names.path(&left.path), why(&left.why, call))),
-    );
+    let is_inside = |path: &BString| {
+        restored.submodules.iter().any(|submodule| submodule.path == *path)
+            || restored.nested.contains(path)
+            || restored.restored_submodules.iter().any(|submodule| submodule.path == *path)
+    };
+    // A repository inside the worktree is listed once, with its changes.
+    let kept = restored.kept.iter().filter(|left| !is_inside(&left.path));
+    left.extend(kept.map(|left| format!("kept     {} ({})", call.names.path(&left.path), why(&left.why, call))));
+    left.extend(restored.submodules.iter().map(|submodule| {
+        format!("kept     {} (a submodule: {})", call.names.path(&submodule.path), submodule.words())
+    }));
+    left.extend(restored.nested.iter().map(|path| format!("kept     {} (a nested repository)", call.names.path(path))));
     print_listed(&left, false, call)?;
     for left in &restored.conflicts {
         let word = call.out.paint(phrase::OLD, "conflict");
         call.out.line(&format!("{word} {} ({})", call.names.path(&left.path), why(&left.why, call)))?;
     }
-    print_sum(restored, verb, call)
+    Ok(())
 }
 
 /// Prints `lines`: on a terminal the first ones and how many more there are, unless the user asked for all. If they are not
@@ -254,7 +278,7 @@ fn print_listed(lines: &[String], wanted: bool, call: &mut Call) -> Result<()> {
     let shown = call.listed(lines.len());
     let mut shown: Vec<String> = lines[..shown].to_vec();
     if shown.len() < lines.len() {
-        shown.push(format!("and {} more (-v lists all)", lines.len() - shown.len()));
+        shown.push(phrase::and_more(lines.len() - shown.len()));
     }
     for line in shown {
         if wanted { call.out.line(&line)? } else { call.out.row(&line)? }
@@ -266,6 +290,15 @@ fn print_listed(lines: &[String], wanted: bool, call: &mut Call) -> Result<()> {
 fn is_all_left(restored: &Restored) -> bool {
     let is_left = !restored.committed.is_empty() || restored.kept.iter().any(|left| left.why.yields_to_all());
     restored.is_idle() && is_left
+}
+
+/// Returns true if a submodule was left alone, or if that counts like a path that is: as in the worktree if nothing was changed
+/// there; with `is_undo`, always.
+fn is_left_below(restored: &Restored, is_undo: bool) -> bool {
+    restored.restored_submodules.iter().any(|it| {
+        let is_left = |inside: &Restored| is_all_left(inside) || is_left_below(inside, is_undo);
+        it.is_refused() || (is_undo && !it.is_complete()) || it.restored.as_ref().is_some_and(is_left)
+    })
 }
 
 /// Returns why a path was left.
@@ -281,11 +314,13 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let changed = restored.written.len() + restored.deleted.len();
     let id = call.names.id(&restored.target);
     let target = call.out.paint(phrase::ID, &id);
-    let is_idle = restored.is_idle();
-    if is_idle && [restored.kept.len(), restored.conflicts.len(), restored.committed.len()] == [0; 3] {
+    let (is_idle, all) = (restored.is_idle(), restored.with_submodules());
+    submodules::print(restored, verb, call)?;
+    if is_idle && restored.is_complete() && restored.committed.is_empty() {
         return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
     }
-    if !(restored.dry_run || is_all_left(restored)) {
+    let is_only_below = !is_idle && restored.is_idle_here();
+    if !(restored.dry_run || is_all_left(&all) || is_only_below) {
         let staged = match restored.staged.len() {
             0 => String::new(),
             count => format!(", and {} in the index,", phrase::count(count, "path")),
@@ -303,11 +338,21 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         let tense = if restored.dry_run { "is" } else { "was" };
         call.out.hint(&format!("{id} was taken on {base}: what is different there from HEAD {tense} restored too"));
     }
-    left::print(restored, verb, call);
+    left::print(&all, verb, call);
+    if verb == phrase::RESTORED {
+        submodules::print_left_out(restored, &id, call);
+    }
     let conflicts = &restored.conflicts;
     // With another reason among them, "in the way" may be a consequence of that.
     if !conflicts.is_empty() && conflicts.iter().all(|left| left.why == Why::InTheWay) {
-        call.out.hint("no checkpoint holds what is in the way: move it elsewhere, and run the command again");
+        let next = match verb {
+            // The operation is taken back: the next undo goes further back.
+            phrase::UNDONE | phrase::REDONE if !is_idle && !restored.dry_run => {
+                format!("; 'git checkpoint restore --all {id} -- <path>...' restores these paths then")
+            }
+            _ => ", and run the command again".to_owned(),
+        };
+        call.out.hint(&format!("no checkpoint holds what is in the way: move it elsewhere{next}"));
     }
     if restored.kept.iter().any(|left| left.why == Why::Sparse) {
         call.out.hint("'git sparse-checkout add <directory>' makes room for the files outside the sparse checkout");

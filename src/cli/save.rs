@@ -14,12 +14,13 @@ use super::{
     from_root::{self, Form},
     output::printable,
     phrase,
+    recurse::Recurse,
 };
 use crate::{
     error::{Context as _, Kind, Result},
     git::Repo,
     model::{checkpoint::Origin, contributor::Contributor, refname::Base},
-    ops::save::{self, Author, Saved, SkippedPath, UnfilteredPath},
+    ops::save::{self, Author, Saved, SavedSubmodule, SkippedPath, UnfilteredPath},
 };
 
 /// Take a checkpoint of the whole worktree
@@ -44,10 +45,10 @@ pub(super) struct Save {
     #[arg(long, value_name = "who", value_parser = ["human", "agent"], hide_possible_values = true)]
     contributor: Option<String>,
     /// Look at these paths only; nothing else has changed
-    #[arg(long, value_name = "path", num_args = 1..)]
+    #[arg(long, value_name = "path", num_args = 1.., conflicts_with = "recurse_submodules")]
     paths: Option<Vec<OsString>>,
     /// The same with one path a line in <file> (default: standard input)
-    #[arg(long, value_name = "file", num_args = 0..=1, default_missing_value = "-", conflicts_with = "paths")]
+    #[arg(long, value_name = "file", num_args = 0..=1, default_missing_value = "-", conflicts_with_all = ["paths", "recurse_submodules"])]
     paths_from_file: Option<OsString>,
     /// The paths in <file> end with NUL
     #[arg(short = 'z', requires = "paths_from_file")]
@@ -58,6 +59,8 @@ pub(super) struct Save {
     /// Take a checkpoint even if nothing has changed
     #[arg(long)]
     allow_empty: bool,
+    #[command(flatten)]
+    recurse: Recurse,
     /// Save even a worktree that is refused, such as the home directory
     #[arg(long)]
     force: bool,
@@ -77,6 +80,7 @@ impl Save {
             verify: self.verify,
             allow_empty: self.allow_empty,
             force: self.force,
+            recurse_submodules: self.recurse.extent(&context.repo),
         };
         let progress = call.progress("saving");
         let saved = save::save(&context, &options).map_err(|error| match &self.paths {
@@ -160,9 +164,51 @@ pub(super) fn warn_of_skipped(skipped: &[SkippedPath], call: &mut Call) {
     }
 }
 
+/// Names the repositories inside the worktree whose changes a save has left out.
+fn warn_of_inside(saved: &Saved, call: &mut Call) {
+    for failed in &saved.failed_submodules {
+        let path = call.names.path(&failed.path);
+        call.out.warning(&format!("could not save submodule {path}: {}", printable(&failed.why)));
+    }
+    for submodule in &saved.submodules {
+        let (path, words) = (call.names.path(&submodule.path), submodule.words());
+        call.out.warning(&format!("left out submodule {path} ({words})"));
+    }
+    for path in &saved.nested {
+        let path = call.names.path(path);
+        call.out.warning(&format!("left out nested repository {path}"));
+    }
+    if !(saved.submodules.is_empty() && saved.nested.is_empty()) {
+        call.out.hint("'git checkpoint save --recurse-submodules' saves what is in them, too");
+    }
+}
+
+/// Prints the checkpoints that were taken in submodules, whose paths are below the directory `above`.
+fn print_submodules(saved: &Saved, above: &BString, call: &mut Call) -> Result<()> {
+    for SavedSubmodule { path, saved, .. } in &saved.saved_submodules {
+        let path: BString = [above.as_slice(), path.as_slice()].concat().into();
+        let below = BString::from([path.as_slice(), b"/"].concat());
+        let full = |path: &BString| BString::from([below.as_slice(), path.as_slice()].concat());
+        let skipped: Vec<_> =
+            saved.skipped.iter().map(|it| SkippedPath { path: full(&it.path), ..it.clone() }).collect();
+        warn_of_skipped(&skipped, call);
+        let unfiltered = saved.unfiltered.iter().map(|it| UnfilteredPath { path: full(&it.path), ..it.clone() });
+        warn_of_filters(&unfiltered.collect::<Vec<_>>(), call);
+        print_submodules(saved, &below, call)?;
+        if let Some(id) = saved.id.filter(|_| saved.created) {
+            let id = call.out.paint(phrase::ID, &call.names.id(&id));
+            let (path, paths) = (call.names.path(&path), phrase::count(saved.paths.len(), "path"));
+            call.out.note(&format!("saved {id} in {path} ({paths})"))?;
+        }
+    }
+    Ok(())
+}
+
 fn print(saved: &Saved, has_message: bool, is_marked: bool, call: &mut Call) -> Result<()> {
     warn_of_skipped(&saved.skipped, call);
+    warn_of_inside(saved, call);
     warn_of_filters(&saved.unfiltered, call);
+    print_submodules(saved, &BString::default(), call)?;
     if let Some(line) = phrase::taken_up(&saved.taken_up) {
         call.out.note(&line)?;
     }

@@ -191,6 +191,13 @@ fn print_manifest(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
         let dirty = if nested.dirty == Some(true) { ", with changes" } else { "" };
         call.out.line(&format!("    {} ({head}{dirty})", call.names.path(&nested.path)))?;
     }
+    if !manifest.submodules.is_empty() {
+        call.out.line("\nCheckpoints in submodules:")?;
+    }
+    for tied in &manifest.submodules {
+        let id = call.out.paint(phrase::ID, &call.names.id(&tied.checkpoint));
+        call.out.line(&format!("    {} {id}", printable(&tied.path)))?;
+    }
     let mut unmerged: Vec<_> = manifest.unmerged.iter().map(|entry| &entry.path).collect();
     unmerged.dedup();
     if !unmerged.is_empty() {

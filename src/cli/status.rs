@@ -27,7 +27,7 @@ use crate::{
 /// From this size on, `status` mentions the objects that git will repack.
 const NOTEWORTHY_BYTES: u64 = 1 << 20;
 
-/// Show where the worktree stands: shadow, changes, skipped paths
+/// Show where the worktree stands: checkpoints, changes, skipped paths
 #[derive(clap::Args, Debug)]
 pub(super) struct StatusCommand {
     /// Print the status as JSON
@@ -77,8 +77,8 @@ fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut
     }
     print_shadow(status, call)?;
     print_problems(status, elsewhere, call)?;
-    let since = if status.shadow.is_some() { "since the latest checkpoint" } else { "and not in any checkpoint" };
-    print_paths(&format!("Changed {since}:"), &status.unsaved, call)?;
+    let since = if status.shadow.is_some() { "the latest checkpoint" } else { "the base, and not saved on it yet" };
+    print_paths(&format!("Changed since {since}:"), &status.unsaved, call)?;
     if !status.unsaved.is_empty() {
         call.out.note("  (use \"git checkpoint save\" to save them)")?;
     }
@@ -118,7 +118,7 @@ fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> 
         call.out.note(if status.hidden {
             "  (see to owner and permissions of its files, and whether their disk is mounted; nothing is given up until then)"
         } else {
-            "  (\"git checkpoint save\" sets the shadow aside if it cannot continue it, \"git checkpoint doctor --fix\" always does)"
+            "  (\"git checkpoint save\" sets the chain aside if it cannot continue it, \"git checkpoint doctor --fix\" always does)"
         })?;
     }
     if let Some(error) = &status.last_error {
@@ -144,8 +144,26 @@ fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> 
     }
     let unfiltered: Vec<_> = status.unfiltered.iter().map(|file| file.path.clone()).collect();
     print_paths("Saved unfiltered, because a filter fails:", &unfiltered, call)?;
-    print_paths("Nested repositories, whose content is not saved:", &status.nested, call)?;
-    Ok(())
+    print_inside(status, call)
+}
+
+/// Prints which repositories inside the worktree have changes that a save leaves out.
+fn print_inside(status: &Status, call: &mut Call) -> Result<()> {
+    if !status.submodules.is_empty() {
+        print_heading("Submodules with changes of their own, which a save leaves out:", call)?;
+        for submodule in &status.submodules {
+            call.out.line(&format!("\t{} ({})", call.names.path(&submodule.path), submodule.words()))?;
+        }
+    }
+    print_paths(
+        "Nested repositories with changes of their own, which a save leaves out:",
+        &status.changed_nested,
+        call,
+    )?;
+    if status.submodules.is_empty() && status.changed_nested.is_empty() {
+        return Ok(());
+    }
+    call.out.note("  (use \"git checkpoint save --recurse-submodules\" to save them, too)")
 }
 
 fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {
@@ -168,10 +186,10 @@ fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {
     call.out.prose(&parts.join("; "))?;
     let mut held = Vec::new();
     if status.archived > 0 {
-        held.push(format!("{} in the archive", phrase::count(status.archived, "shadow")));
+        held.push(format!("{} of checkpoints in the archive", phrase::count(status.archived, "chain")));
     }
     if status.bytes >= NOTEWORTHY_BYTES {
-        held.push(format!("{} not repacked yet", phrase::size(status.bytes)));
+        held.push(format!("{} of new objects, which the next 'git gc' packs", phrase::size(status.bytes)));
     }
     if held.is_empty() { Ok(()) } else { call.out.prose(&held.join(", ")) }
 }
@@ -192,7 +210,7 @@ fn print_sessions(sessions: &[SessionStatus], call: &mut Call) -> Result<()> {
         parts.extend(session.turn.map(|turn| format!("turn {turn}")));
         parts.push(phrase::count(session.checkpoints, "checkpoint"));
         if session.should_reset_shadow {
-            parts.push("sets the shadow aside first".to_owned());
+            parts.push("sets the checkpoints aside first".to_owned());
         } else if !session.touched.is_empty() {
             parts.push(phrase::count(session.touched.len(), "file"));
         }
@@ -241,6 +259,6 @@ fn print_paths(heading: &str, paths: &[BString], call: &mut Call) -> Result<()> 
     }
     match paths.len() - shown {
         0 => Ok(()),
-        more => call.out.line(&format!("\tand {more} more (-v lists all)")),
+        more => call.out.line(&format!("\t{}", phrase::and_more(more))),
     }
 }

@@ -31,14 +31,15 @@ pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Out
             out.stderr(&with_spelled_usage(&error.render().to_string(), stderr_columns()));
             Exit::Usage
         }
-        kind => {
+        _ => {
             let mut report = error.render().to_string();
             let habit = habit(error, arguments);
-            // Clap would show the usage with what cannot be, or with an option that only looks similar.
-            if (kind == ErrorKind::ArgumentConflict || habit.is_some())
-                && let Some(at) = report.find("Usage: ")
-            {
+            // Clap would show the usage with what was typed, or with an option that only looks similar.
+            if let Some(at) = report.find("Usage: ") {
                 report.replace_range(at.., &usage_of(arguments));
+            }
+            if !is_close(error) {
+                report = report.lines().filter(|line| !is_tip(line)).map(|line| format!("{line}\n")).collect();
             }
             out.stderr(&in_gits_words(&with_spelled_usage(&report, stderr_columns()), habit.as_deref()));
             Exit::Usage
@@ -94,6 +95,36 @@ fn usage_of(arguments: &[OsString]) -> String {
         command = command.find_subcommand(name).unwrap_or(command);
     }
     command.clone().render_usage().to_string()
+}
+
+/// Returns true if `line` of clap's report suggests another word.
+fn is_tip(line: &str) -> bool {
+    line.trim_start().starts_with("tip: ")
+}
+
+/// Returns true if what clap suggests instead of what was typed is close enough to be meant; clap suggests more.
+fn is_close(error: &clap::Error) -> bool {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.as_str()],
+        Some(ContextValue::Strings(texts)) => texts.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let pairs = [
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+    ];
+    pairs.into_iter().all(|(typed, suggested)| {
+        let suggested = text(suggested);
+        suggested.is_empty() || text(typed).iter().any(|typed| suggested.iter().any(|word| is_meant(typed, word)))
+    })
+}
+
+/// Returns true if `typed` may be `word` with a slip or two, or is its beginning.
+fn is_meant(typed: &str, word: &str) -> bool {
+    let (typed, word) = (typed.trim_start_matches('-'), word.trim_start_matches('-'));
+    let typed = typed.split('=').next().unwrap_or(typed);
+    (typed.len() > 1 && word.starts_with(typed)) || strsim::osa_distance(typed, word) <= (typed.len() / 3).clamp(1, 2)
 }
 
 /// Returns the manual page of the command that `arguments` name.
@@ -174,6 +205,34 @@ mod tests {
     #[case::option("       x <--all|name>", "       x <--all|name>")]
     fn usages_are_spelled_as_gits(#[case] clap: &str, #[case] git: &str) {
         assert_eq!(spelled(clap), git);
+    }
+
+    #[rstest::rstest]
+    #[case::a_slip("lsit", "list", true)]
+    #[case::two_slips("atribtuion", "attribution", true)]
+    #[case::the_beginning("--arch", "--archived", true)]
+    #[case::with_a_value("--jso=1", "--json", true)]
+    #[case::another_word("foo", "hook", false)]
+    #[case::another_option("--amend", "--agent", false)]
+    #[case::as_long("--clear", "--color", false)]
+    fn only_close_words_are_suggested(#[case] typed: &str, #[case] word: &str, #[case] expected: bool) {
+        assert_eq!(is_meant(typed, word), expected);
+    }
+
+    /// Help and errors print names of values as they are.
+    #[test]
+    fn names_of_values_are_in_lower_case() {
+        fn check(command: &clap::Command) {
+            for argument in command.get_arguments().filter(|it| it.is_positional() || it.get_action().takes_values()) {
+                for name in argument.get_value_names().unwrap_or_default() {
+                    assert_eq!(name.as_str(), name.to_lowercase(), "{} {}", command.get_name(), argument.get_id());
+                }
+            }
+            command.get_subcommands().for_each(check);
+        }
+        let mut cli = Cli::command();
+        cli.build();
+        check(&cli);
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl Verify {
                     Ok(Exit::No)
                 }
                 None => {
-                    call.out.note("no checkpoint is verified, and there is no start")?;
+                    call.out.aside("no checkpoint is verified, and there is no start");
                     call.out.hint("'git checkpoint verify' marks the latest checkpoint");
                     Ok(Exit::No)
                 }

@@ -37,6 +37,14 @@ pub(super) struct Place {
 }
 
 impl Found {
+    /// Returns what is compiled in, in the order of [`keys::KEYS`].
+    pub(super) fn defaults() -> Vec<Self> {
+        let place = || Place { layer: Layer::Default, source: String::new(), line: None };
+        let default =
+            |key: &'static Key| Self { key, value: key.default.value(), place: place(), is_inverted: false, order: 0 };
+        keys::KEYS.iter().map(default).collect()
+    }
+
     pub(super) fn into_origin(self, layer: Layer) -> Origin {
         Origin { key: self.key.name, value: self.value, layer, source: self.place.source, line: self.place.line }
     }

@@ -1,6 +1,7 @@
-//! The known keys as data: name, type, and what the project's committed file may do to each.
+//! The known keys as data: name, type, default, and what the project's committed file may do to each.
 //!
-//! Defaults and comments are in `config/default.toml`; tests hold both and the man page together.
+//! `config/default.toml` is what people read, with a comment on each key. It has the same defaults, but the program starts too
+//! often to parse it each time. Tests hold both and the man page together.
 
 use super::{kind::Kind, value::Value};
 
@@ -11,8 +12,25 @@ pub(crate) struct Key {
     pub name: &'static str,
     /// What its values look like.
     pub(super) kind: Kind,
+    /// What it is where no layer says anything.
+    pub(super) default: Fixed,
     /// What the project's file may do to it.
     pub(super) trust: Trust,
+}
+
+/// A [`Value`] as a constant.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fixed {
+    /// `true`.
+    Yes,
+    /// `false`.
+    No,
+    /// A whole number.
+    Number(i64),
+    /// A string: text, a choice, a size or a duration.
+    Words(&'static str),
+    /// A list of strings.
+    Several(&'static [&'static str]),
 }
 
 /// What the project's file may do: anyone who can commit writes it, so it must not run commands, weaken
@@ -32,46 +50,52 @@ pub(super) enum Trust {
     Never,
 }
 
+use Fixed::{No, Number, Several, Words, Yes};
 use Kind::{Bool, Choice, Count, Duration, List, Size, Text};
 use Trust::{Free, Higher, Lower, Never, Stricter};
 
 /// Every known key, in the order of `config/default.toml`.
 pub(crate) const KEYS: &[Key] = &[
-    key("enabled", Bool, Free),
-    key("enable-multisession-warning", Bool, Free),
-    key("storage", Choice(&["worktree", "session"]), Free),
-    key("link", Choice(&["trailer", "none"]), Free),
-    key("concurrency", Choice(&["refuse", "strict", "warn", "off"]), Free),
-    key("stale-after", Duration, Free),
-    key("lock-timeout", Duration, Free),
-    key("jj", Choice(&["detect", "manage", "off"]), Stricter(&["off", "detect", "manage"])),
-    key("save.max-file-size", Size, Higher),
-    key("save.max-untracked-files", Count, Higher),
-    key("save.min-free-space", Size, Lower),
-    key("save.exclude", List, Never),
-    key("save.protected-paths", List, Never),
-    key("archive.keep-days", Count, Never),
-    key("archive.keep-count", Count, Never),
-    key("archive.max-size", Size, Never),
-    key("operations.keep-days", Count, Never),
-    key("operations.keep-count", Count, Never),
-    key("transcript.store", Choice(&["full", "prompts", "none"]), Stricter(&["none", "prompts", "full"])),
-    key("transcript.redact", Bool, Stricter(&["true", "false"])),
-    key("transcript.max-size", Size, Free),
-    key("attribution.max-agent-percentage", Count, Lower),
-    key("attribution.max-unknown-percentage", Count, Lower),
-    key("push.auto", Bool, Stricter(&["false", "true"])),
-    key("push.remote", Text, Never),
-    key("push.transcripts", Bool, Stricter(&["false", "true"])),
-    key("agents.pre-tool-scan", Duration, Free),
-    key("agents.transcript-dirs", List, Never),
-    key("worktree.dir", Text, Never),
-    key("worktree.name-template", Text, Free),
-    key("worktree.max", Count, Free),
-    key("worktree.roots", List, Never),
-    key("worktree.cache-ttl", Duration, Free),
-    key("ui.color", Choice(&["auto", "always", "never"]), Free),
-    key("ui.pager", Text, Never),
+    key("enabled", Bool, Yes, Free),
+    key("enable-multisession-warning", Bool, No, Free),
+    key("storage", Choice(&["worktree", "session"]), Words("worktree"), Free),
+    key("link", Choice(&["trailer", "none"]), Words("trailer"), Free),
+    key("concurrency", Choice(&["refuse", "strict", "warn", "off"]), Words("refuse"), Free),
+    key("stale-after", Duration, Words("30m"), Free),
+    key("lock-timeout", Duration, Words("10s"), Free),
+    key("jj", Choice(&["detect", "manage", "off"]), Words("detect"), Stricter(&["off", "detect", "manage"])),
+    key("save.max-file-size", Size, Words("10 MiB"), Higher),
+    key("save.max-untracked-files", Count, Number(5000), Higher),
+    key("save.min-free-space", Size, Words("512 MiB"), Lower),
+    key("save.exclude", List, Several(&[]), Never),
+    key("save.protected-paths", List, Several(&["/", "~", "~/Desktop", "~/Documents", "~/Downloads"]), Never),
+    key("archive.keep-days", Count, Number(30), Never),
+    key("archive.keep-count", Count, Number(0), Never),
+    key("archive.max-size", Size, Number(0), Never),
+    key("operations.keep-days", Count, Number(30), Never),
+    key("operations.keep-count", Count, Number(1000), Never),
+    key(
+        "transcript.store",
+        Choice(&["full", "prompts", "none"]),
+        Words("full"),
+        Stricter(&["none", "prompts", "full"]),
+    ),
+    key("transcript.redact", Bool, Yes, Stricter(&["true", "false"])),
+    key("transcript.max-size", Size, Words("50 MiB"), Free),
+    key("attribution.max-agent-percentage", Count, Number(100), Lower),
+    key("attribution.max-unknown-percentage", Count, Number(0), Lower),
+    key("push.auto", Bool, No, Stricter(&["false", "true"])),
+    key("push.remote", Text, Words(""), Never),
+    key("push.transcripts", Bool, No, Stricter(&["false", "true"])),
+    key("agents.pre-tool-scan", Duration, Words("0s"), Free),
+    key("agents.transcript-dirs", List, Several(&[]), Never),
+    key("worktree.dir", Text, Words(".."), Never),
+    key("worktree.name-template", Text, Words("{repo}-wt-{name}"), Free),
+    key("worktree.max", Count, Number(32), Free),
+    key("worktree.roots", List, Several(&[]), Never),
+    key("worktree.cache-ttl", Duration, Words("30s"), Free),
+    key("ui.color", Choice(&["auto", "always", "never"]), Words("auto"), Free),
+    key("ui.pager", Text, Words(""), Never),
 ];
 
 /// The old name of `enable-multisession-warning`, with the opposite meaning.
@@ -83,8 +107,8 @@ pub(super) const INVERTED_NOW: &str = "enable-multisession-warning";
 /// What follows `GIT_CHECKPOINT_` in variables that are no settings.
 pub(super) const RESERVED_VARIABLES: &[&str] = &["WORKTREE", "SESSION", "LOG"];
 
-const fn key(name: &'static str, kind: Kind, trust: Trust) -> Key {
-    Key { name, kind, trust }
+const fn key(name: &'static str, kind: Kind, default: Fixed, trust: Trust) -> Key {
+    Key { name, kind, default, trust }
 }
 
 /// Returns the key called `name`.
@@ -125,6 +149,19 @@ pub(crate) fn suggest(name: &str) -> Option<&'static str> {
 
 fn all_names() -> impl Iterator<Item = &'static str> {
     KEYS.iter().map(|key| key.name).chain([INVERTED])
+}
+
+impl Fixed {
+    /// Returns the value.
+    pub(super) fn value(self) -> Value {
+        match self {
+            Yes => Value::Bool(true),
+            No => Value::Bool(false),
+            Number(number) => Value::Integer(number),
+            Words(text) => Value::Text(text.to_owned()),
+            Several(items) => Value::List(items.iter().map(|item| (*item).to_owned()).collect()),
+        }
+    }
 }
 
 impl Key {

@@ -11,7 +11,7 @@ use figment::{Figment, Metadata, Profile, Provider};
 use super::gathering::{Found, Gathering};
 use super::keys::KEYS;
 use super::value::Value;
-use super::{DEFAULTS, Jj, Layer, Loaded, Origin, Settings, Sources, Warning};
+use super::{Jj, Layer, Loaded, Origin, Settings, Sources, Warning};
 use crate::error::{Error, Result};
 
 /// Returns the settings that `sources` give.
@@ -38,7 +38,7 @@ impl Default for Settings {
 /// Returns the settings of all layers, with every error and warning met on the way.
 fn compose(sources: &Sources) -> Loaded {
     let mut gathering = Gathering::default();
-    let mut layers = vec![(Layer::Default, gathering.text(Layer::Default, DEFAULTS, ""))];
+    let mut layers = vec![(Layer::Default, Found::defaults())];
     for layer in [Layer::System, Layer::User, Layer::Project, Layer::Local] {
         if let Some(path) = sources.file(layer) {
             layers.push((layer, gathering.file(layer, path)));
@@ -90,9 +90,8 @@ fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &S
 }
 
 fn defaults() -> Settings {
-    let settings = Gathering::default().text(Layer::Default, DEFAULTS, "");
     Figment::new()
-        .merge(FigmentLayer { layer: Layer::Default, path: None, settings: &settings })
+        .merge(FigmentLayer { layer: Layer::Default, path: None, settings: &Found::defaults() })
         .extract()
         .expect("a test extracts the defaults")
 }

@@ -8,7 +8,7 @@
 //! - `toml_file`: one TOML file as a list of keys with lines.
 //! - [`Sources`]: the layers as they come from outside.
 //! - `gathering`: what each says, checked.
-//! - `layers`: their composition by [`load`]; the only place that names figment.
+//! - `layers`: their composition by [`load`].
 //! - [`Loaded`]: what that gives.
 //! - [`edit`], `replace`: changes one file and keeps its comments and order.
 //! - [`migrate`]: from the old name of a setting to the new one.
@@ -33,5 +33,5 @@ pub(crate) use layers::{load, load_lenient};
 pub(crate) use loaded::{Loaded, Origin, Warning};
 pub(crate) use replace::leftovers;
 pub(crate) use settings::{Color, Concurrency, Jj, Link, Policy, Settings, Storage, Store, Transcript};
-pub(crate) use sources::{DEFAULTS, GitEntry, Layer, Sources};
+pub(crate) use sources::{GitEntry, Layer, Sources};
 pub(crate) use value::{ByteSize, Value, parse_duration};

@@ -308,7 +308,7 @@ pub(crate) struct ForThread {
     root: std::path::PathBuf,
     worktree_id: bstr::BString,
     ref_store: super::ref_store::RefStore,
-    honours_environment: bool,
+    heeds: super::environment::Heeded,
     interrupt: super::interrupt::Interrupt,
     counter: Arc<Counter>,
     distrusts_objects: bool,
@@ -316,13 +316,14 @@ pub(crate) struct ForThread {
 
 impl ForThread {
     fn open(self, shared: &gix::ThreadSafeRepository) -> Repo {
-        let Self { root, worktree_id, ref_store, honours_environment, interrupt, counter, distrusts_objects } = self;
+        let Self { root, worktree_id, ref_store, heeds, interrupt, counter, distrusts_objects } = self;
         Repo {
             inner: shared.to_thread_local(),
             root,
             worktree_id,
             ref_store,
-            honours_environment,
+            heeds,
+            above: Vec::new(),
             interrupt,
             counter,
             packs: std::cell::OnceCell::new(),
@@ -344,7 +345,7 @@ impl Repo {
             root: self.root.clone(),
             worktree_id: self.worktree_id.clone(),
             ref_store: self.ref_store,
-            honours_environment: self.honours_environment,
+            heeds: self.heeds,
             interrupt: self.interrupt.clone(),
             counter: Arc::clone(&self.counter),
             distrusts_objects: self.distrusts_objects.get(),

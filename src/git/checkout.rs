@@ -5,7 +5,10 @@
 //!
 //! The caller decides what to change, and whether existing content may be deleted; this module knows no trees.
 
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::{
+    collections::HashMap,
+    os::fd::{AsFd as _, BorrowedFd, OwnedFd},
+};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use rustix::{
@@ -42,6 +45,8 @@ pub(crate) struct Checkout {
     /// The open directories that lead to the last path, from the root's child on.
     stack: Vec<(BString, OwnedFd)>,
     pub(super) nonce: String,
+    /// What a file at a path may at most allow that is written where there is none.
+    pub(crate) permissions: HashMap<BString, u32>,
     /// Device and inode of the current directory. As in git, it is never removed: a shell may be in it.
     current: Option<(u64, u64)>,
 }
@@ -53,7 +58,7 @@ impl Checkout {
         let root = rustix::fs::open(root, flags, Mode::empty())
             .context(Kind::Internal, || format!("cannot open the worktree '{}'", root.display()))?;
         let current = rustix::fs::stat(".").ok().map(|stat| (stat.st_dev, stat.st_ino));
-        Ok(Self { root, stack: Vec::new(), nonce: nonce.to_owned(), current })
+        Ok(Self { root, stack: Vec::new(), nonce: nonce.to_owned(), permissions: HashMap::new(), current })
     }
 
     /// Opens the directory of `path`, and returns it with the file's name; none if a directory is missing and `creates`

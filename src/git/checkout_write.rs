@@ -56,6 +56,7 @@ impl Checkout {
     ) -> Outcome<()> {
         let [temporary, _] = self.temporary_names(number);
         let what = || format!("cannot write '{path}'");
+        let most = self.permissions.get(path).copied();
         let Some((parent, _)) = self.parent(path, true)? else { return Err(Stop::Left(Why::UnderWay)) };
         match put {
             Put::Link(target) => {
@@ -65,11 +66,13 @@ impl Checkout {
                 let existing = existing
                     .filter(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
                     .map(|stat| with_executable(stat.st_mode, *is_executable));
-                // If there is no file whose permissions to copy, the umask decides, as for any new file.
-                let mode = match (existing, is_executable) {
+                // If there is no file whose permissions to copy, the umask decides, as for any new file; but one that was there
+                // before had narrower ones.
+                let all = if *is_executable { 0o777 } else { 0o666 };
+                let mode = match (existing, most) {
                     (Some(_), _) => Mode::RUSR | Mode::WUSR,
-                    (None, true) => Mode::from_raw_mode(0o777),
-                    (None, false) => Mode::from_raw_mode(0o666),
+                    (None, Some(most)) => Mode::from_raw_mode(all) & with_executable(most, *is_executable),
+                    (None, None) => Mode::from_raw_mode(all),
                 };
                 let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let fd = rustix::fs::openat(parent, temporary.as_bytes(), flags, mode).map_err(|e| stop(e, what))?;

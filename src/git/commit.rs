@@ -6,7 +6,11 @@ use gix::{
     objs::{Commit, Kind as ObjectKind, WriteTo as _},
 };
 
-use super::{Repo, environment, new_objects::NewObjects};
+use super::{
+    Repo,
+    environment::{self, Heeded},
+    new_objects::NewObjects,
+};
 use crate::error::{Context as _, Kind, Result};
 
 /// A name and an address.
@@ -66,7 +70,7 @@ impl Repo {
     /// Returns the user's identity from environment and settings, as git does, or the fallback.
     pub(crate) fn identity(&self) -> Identity {
         let find = |variable: &str, keys: [&str; 2]| {
-            let from_environment = self.honours_environment.then(|| environment::variable(variable)).flatten();
+            let from_environment = (self.heeds != Heeded::Nothing).then(|| environment::variable(variable)).flatten();
             let from_settings = keys.iter().filter_map(|key| self.config_value(key));
             from_environment.into_iter().chain(from_settings).map(|value| plain(&value)).find(|value| !value.is_empty())
         };
@@ -81,7 +85,7 @@ impl Repo {
 
     /// Returns the current time with the local offset, or `GIT_COMMITTER_DATE`.
     pub(crate) fn now(&self) -> Moment {
-        let fixed = self.honours_environment.then(|| environment::variable("GIT_COMMITTER_DATE")).flatten();
+        let fixed = (self.heeds != Heeded::Nothing).then(|| environment::variable("GIT_COMMITTER_DATE")).flatten();
         let fixed = fixed.and_then(|text| gix::date::parse(text.to_str().ok()?, Some(jiff::Zoned::now())).ok());
         if let Some(time) = fixed {
             return Moment { seconds: time.seconds, offset: time.offset };

@@ -15,7 +15,10 @@ thread_local! {
 /// Returns `parts`, one after the other, as one zlib stream.
 pub(super) fn deflate(parts: &[&[u8]]) -> Vec<u8> {
     COMPRESS.with_borrow_mut(|compress| {
-        compress.reset();
+        // That writes a quarter of a megabyte, which a new one has done.
+        if compress.total_out() > 0 {
+            compress.reset();
+        }
         let length: usize = parts.iter().map(|part| part.len()).sum();
         let mut out = Vec::with_capacity(length / 2 + 64);
         for part in parts {

@@ -11,6 +11,17 @@ use crate::error::{Error, Result};
 /// The rules of a time zone are some kilobytes; what is larger is none, such as a device.
 const MAX_ZONE_BYTES: u64 = 1 << 20;
 
+/// Which of git's variables count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heeded {
+    /// None.
+    Nothing,
+    /// The user's name and the dates: the others are about the repository that this one is inside of.
+    Identity,
+    /// All.
+    All,
+}
+
 /// Extensions of `core.repositoryFormatVersion = 1` that we support (or that make no difference to us).
 const EXTENSIONS: [&str; 9] = [
     "noop",

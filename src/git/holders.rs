@@ -16,9 +16,6 @@ use crate::{
     state::journal,
 };
 
-/// How many commits that add or remove an object we look at.
-const MOST_COMMITS: &str = "-10";
-
 /// Lets git go on where an object is missing: in a partial clone, or where a damaged checkpoint was set aside.
 const MAY_MISS: &str = "--missing=allow-any";
 
@@ -27,17 +24,6 @@ const AUTO_MERGE: &str = "AUTO_MERGE";
 
 /// What to do about a worktree whose files of git are damaged.
 const DAMAGED: &str = "'git worktree list' shows the worktrees; repair its HEAD, or remove the worktree";
-
-/// Where the user keeps an object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// A commit that brings the object.
-    pub(crate) commit: ObjectId,
-    /// The path that it has there.
-    pub(crate) path: BString,
-    /// A ref that leads to the commit; none if only a reflog or another lost commit does.
-    pub(crate) name: Option<BString>,
-}
 
 impl Repo {
     /// Returns all commits that are stored, reachable or not.
@@ -57,13 +43,13 @@ impl Repo {
         Ok(listed.lines().filter_map(|line| ObjectId::from_hex(line.strip_suffix(kind)?).ok()).collect())
     }
 
-    /// Returns the objects behind the commits `tips`, these included, each with a path of it; that of a commit is empty. Leaves
-    /// out many that a ref outside of `ours` (a prefix) leads to, but not all.
-    pub(crate) fn objects_behind(&self, tips: &[ObjectId], ours: &str) -> Result<HashMap<ObjectId, BString>> {
+    /// Returns the objects behind the commits `tips`, these included, each with a path of it; that of a commit is empty. With
+    /// `ours` (a prefix), leaves out many that another ref leads to, but not all.
+    pub(crate) fn objects_behind(&self, tips: &[ObjectId], ours: Option<&str>) -> Result<HashMap<ObjectId, BString>> {
         let input = lines(tips.iter());
-        let exclude = format!("--exclude={ours}*");
+        let exclude = ours.map(|ours| format!("--exclude={ours}*"));
         let mut arguments = vec!["rev-list", "--objects", "--ignore-missing", MAY_MISS, "--stdin"];
-        arguments.extend(["--not", &exclude, "--all"]);
+        arguments.extend(exclude.iter().flat_map(|exclude| ["--not", exclude.as_str(), "--all"]));
         let listed = self.run_git(&arguments, Some(input.as_bytes()))?;
         let object = |line: &[u8]| {
             let (id, path) = line.split_once_str(" ").unwrap_or((line, b""));
@@ -205,35 +191,6 @@ impl Repo {
             }
         }
         Ok(ids)
-    }
-
-    /// Returns a commit of the user that brings the object `id`, and a ref that leads to it.
-    pub(crate) fn place_of(&self, id: ObjectId, ours: &str) -> Result<Option<Place>> {
-        let (find, exclude) = (format!("--find-object={id}"), format!("--exclude={ours}*"));
-        let arguments = ["log", MOST_COMMITS, "--format=%H", &find, "-m", "--root", &exclude, "--all", "--reflog"];
-        let found = self.try_git(&arguments, None)?;
-        // Git also names the commit that takes the object away.
-        let mut place = None;
-        for commit in found.stdout.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()) {
-            let tree = self.run_git(&["ls-tree", "-r", "-z", &commit.to_string()], None)?;
-            let entry = format!(" {id}");
-            let mut entries = tree.split_str("\0").filter_map(|line| line.split_once_str("\t"));
-            if let Some((_, path)) = entries.find(|(about, _)| about.ends_with(entry.as_bytes())) {
-                place = Some((commit, BString::from(path)));
-                break;
-            }
-        }
-        let Some((commit, path)) = place else { return Ok(None) };
-        Ok(Some(Place { commit, path, name: self.name_leading_to(commit, ours)? }))
-    }
-
-    /// Returns a ref that leads to `commit`, except those whose names begin with `ours`.
-    pub(crate) fn name_leading_to(&self, commit: ObjectId, ours: &str) -> Result<Option<BString>> {
-        let contains = format!("--contains={commit}");
-        let listed = self.try_git(&["for-each-ref", "--format=%(refname:short)%00%(refname)", &contains], None)?;
-        let mut names = listed.stdout.lines().filter_map(|line| line.split_once_str("\0"));
-        let name = names.find(|(_, full)| !full.starts_with_str(ours));
-        Ok(name.map(|(short, _)| short.as_bstr().to_owned()))
     }
 
     /// Removes the reflogs of refs that begin with `ours`: they have the ids of what the refs led to.

@@ -1,6 +1,8 @@
 //! Repositories inside the worktree: their HEAD, and whether they are dirty, without running any of their commands.
 
-use bstr::BStr;
+use std::io::Read as _;
+
+use bstr::{BStr, ByteSlice as _};
 use gix::{
     ObjectId,
     index::{
@@ -8,18 +10,18 @@ use gix::{
         entry::{Flags, Mode as IndexMode, Stage},
     },
 };
+use rustix::fs::OFlags;
 
 use super::{
-    Repo,
-    limits::Limits,
-    modes::Modes,
+    Repo, beneath,
+    limits::{Limits, open_root},
     scan::{Candidate, Scan, scan},
     stat_cache::{Entry, Known, Stat, StatCache},
     untracked::collect,
 };
 use crate::{
     error::{Context as _, Kind, Result},
-    model::{change::Mode, manifest::Reason},
+    model::{change::Mode, manifest::Reason, submodule::Inside},
 };
 
 impl Repo {
@@ -32,30 +34,57 @@ impl Repo {
     }
 
     /// Returns true if the repository in `path` of this worktree has uncommitted changes; none if that is unknown.
-    ///
-    /// Only the stats in its index are compared: reading the files could run the filters that it configures.
-    /// Repositories inside it are skipped.
     pub(crate) fn nested_is_dirty(&self, path: &BStr, limits: &Limits) -> Option<bool> {
         let directory = self.worktree_root().join(gix::path::from_bstr(path).ok()?);
         let nested = Self::open_nested(directory)?;
-        let head_tree_id = nested.tree_of_commit(nested.head().ok()?.id?).ok()?;
-        let Some(index) = nested.user_index().ok()? else { return Some(head_tree_id != nested.empty_tree_id()) };
-        if nested.is_staged(head_tree_id, &index)? {
-            return Some(true);
+        nested.head().ok()?.id?;
+        Some(nested.changes_inside(limits, true)?.is_any())
+    }
+
+    /// Returns what has changed in this worktree since the commit at HEAD; none if that is unknown. If any change will do
+    /// (`is_one_enough`), does not look for further ones.
+    ///
+    /// Only the stats in its index are compared: reading the files could run the filters that it configures.
+    pub(super) fn changes_inside(&self, limits: &Limits, is_one_enough: bool) -> Option<Inside> {
+        const MODIFIED: Inside = Inside { modified: true, untracked: false };
+        let head_tree_id = match self.head().ok()?.id {
+            Some(id) => self.tree_of_commit(id).ok()?,
+            None => self.empty_tree_id(),
+        };
+        let index = self.user_index().ok()?;
+        let modified = match &index {
+            Some(index) => self.is_staged(head_tree_id, index)?,
+            None => head_tree_id != self.empty_tree_id(),
+        };
+        let mut inside = Inside { modified, untracked: false };
+        if inside.is_any() && is_one_enough {
+            return Some(inside);
         }
-        let cache = stat_cache_of(&index);
-        let found = scan(&nested, &cache, nested.modes()).ok()?;
-        if is_changed(&cache, &found, nested.modes()) {
-            return Some(true);
+        let cache = index.map(|index| stat_cache_of(&index)).unwrap_or_default();
+        let found = scan(self, &cache, self.modes()).ok()?;
+        if !inside.modified && self.is_changed(&cache, &found) {
+            inside = MODIFIED;
         }
-        let untracked = collect(&nested, &cache, None, &found, limits).ok()?;
-        // Git cannot store these paths either, so they do not count.
+        if inside.is_any() && is_one_enough {
+            return Some(inside);
+        }
+        for entry in found.gitlinks.iter().map(|at| &cache.entries()[*at]).filter(|entry| !entry.skips_worktree) {
+            let Some(submodule) = self.populated(cache.path(entry)) else { continue };
+            if submodule.head().ok().and_then(|head| head.id).is_some_and(|id| id != entry.id) {
+                inside = inside.and(MODIFIED);
+            }
+            inside = inside.and(submodule.changes_inside(limits, is_one_enough).unwrap_or_default());
+        }
+        if inside.is_any() && is_one_enough || inside.untracked {
+            return Some(inside);
+        }
+        let untracked = collect(self, &cache, None, &found, limits).ok()?;
+        // Git cannot store other paths either, so they do not count.
         let is_new = |reason: Reason| matches!(reason, Reason::TooLarge | Reason::TooManyFiles | Reason::LowDiskSpace);
-        Some(
-            !untracked.candidates.is_empty()
-                || !untracked.nested.is_empty()
-                || untracked.skipped.iter().any(|skipped| is_new(skipped.reason)),
-        )
+        inside.untracked = !untracked.candidates.is_empty()
+            || !untracked.nested.is_empty()
+            || untracked.skipped.iter().any(|skipped| is_new(skipped.reason));
+        Some(inside)
     }
 
     /// Returns true if `index` differs from the tree `head_tree_id`; none if that is unknown.
@@ -76,6 +105,38 @@ impl Repo {
         };
         let has_all = head.entries().len() == index.entries().len();
         Some(!has_all || !head.entries().iter().zip(index.entries()).all(is_same))
+    }
+
+    /// Returns true if a tracked file was deleted or changed. Inodes and ctimes do not count: copying a repository changes
+    /// them. A file with another time, but the size and the very bytes of its blob, was only touched.
+    fn is_changed(&self, cache: &StatCache, found: &Scan) -> bool {
+        let is_other = |entry: &Entry, candidate: &Candidate| {
+            let nanoseconds = if entry.stat.mtime.1 == 0 { 0 } else { candidate.stat.mtime.1 };
+            candidate.stat.size != entry.stat.size
+                || self.modes().stored(candidate.mode, Some(entry.mode)) != entry.mode
+                || (candidate.stat.mtime.0, nanoseconds) != (entry.stat.mtime.0, entry.stat.mtime.1)
+                    && !self.has_bytes(candidate, entry.id)
+        };
+        let is_other = |candidate: &Candidate| {
+            candidate
+                .position
+                .map(|at| &cache.entries()[at])
+                .is_some_and(|entry| !entry.skips_worktree && is_other(entry, candidate))
+        };
+        !found.removed.is_empty() || !found.special.is_empty() || found.candidates.iter().any(is_other)
+    }
+
+    /// Returns true if the file of `candidate` has the bytes of the blob `id`, without any conversion.
+    fn has_bytes(&self, candidate: &Candidate, id: ObjectId) -> bool {
+        let read = || {
+            let root = open_root(self.worktree_root()).ok()?;
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+            let mut file = std::fs::File::from(beneath::open(&root, candidate.path.as_bstr(), flags).ok()?);
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).ok()?;
+            gix::objs::compute_hash(self.object_hash(), gix::objs::Kind::Blob, &bytes).ok()
+        };
+        matches!(candidate.mode, Mode::File | Mode::Executable) && read() == Some(id)
     }
 }
 
@@ -100,22 +161,4 @@ fn stat_cache_of(index: &State) -> StatCache {
         cache.push(entry.path(index), known);
     }
     cache
-}
-
-/// Returns true if a tracked file was deleted or changed. Inodes and ctimes do not count: copying a repository changes
-/// them.
-fn is_changed(cache: &StatCache, found: &Scan, modes: Modes) -> bool {
-    let is_other = |entry: &Entry, candidate: &Candidate| {
-        let nanoseconds = if entry.stat.mtime.1 == 0 { 0 } else { candidate.stat.mtime.1 };
-        (candidate.stat.mtime.0, nanoseconds, candidate.stat.size)
-            != (entry.stat.mtime.0, entry.stat.mtime.1, entry.stat.size)
-            || modes.stored(candidate.mode, Some(entry.mode)) != entry.mode
-    };
-    let is_other = |candidate: &Candidate| {
-        candidate
-            .position
-            .map(|at| &cache.entries()[at])
-            .is_some_and(|entry| !entry.skips_worktree && is_other(entry, candidate))
-    };
-    !found.removed.is_empty() || !found.special.is_empty() || found.candidates.iter().any(is_other)
 }

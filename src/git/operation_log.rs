@@ -130,6 +130,16 @@ impl Repo {
         self.edit_operation(|running| running.files = files);
     }
 
+    /// Notes that a restore is under way whose journal is known by `nonce`. The next update of refs writes that.
+    pub(crate) fn note_begin(&self, nonce: &str) {
+        self.edit_operation(|running| (running.nonce, running.is_unfinished) = (Some(nonce.to_owned()), true));
+    }
+
+    /// Notes that the restore under way has changed all files. The next update of refs writes that.
+    pub(crate) fn note_end(&self) {
+        self.edit_operation(|running| running.is_unfinished = false);
+    }
+
     /// Notes the file of a session that the operation under way has changed. The next update of refs writes that.
     pub(crate) fn note_session_file(&self, file: SessionFile) {
         self.edit_operation(|running| running.session_file = Some(file));
@@ -253,13 +263,10 @@ impl Repo {
             Some(entry) => (entry.operation, entry.before),
             None => (Operation::default(), tip),
         };
-        let Running { command, kind, session, role, marker, files, session_file, not_undone, moves: noted, written: _ } =
-            running;
-        let (has_files, session_of_file) = (files.is_some(), session_file.as_ref().map(|file| file.id.clone()));
-        operation =
-            Operation { command, kind, session, role, has_files, session_of_file, not_undone, marker, ..operation };
+        let (files, session_file) = (running.files.clone(), running.session_file.clone());
+        operation = running.describe(operation);
         if is_new {
-            operation.moves = noted;
+            operation.moves = running.moves;
         }
         for moved in moves {
             operation.add(moved);

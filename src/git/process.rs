@@ -16,7 +16,8 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    Repo, environment,
+    Repo,
+    environment::{self, Heeded},
     interrupt::Interrupt,
     subprocess::{Subprocess, output_of},
     threads,
@@ -169,7 +170,7 @@ impl Repo {
     pub(super) fn git_in_any_language(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
         let mut command = Command::new("git");
-        if !self.honours_environment {
+        if self.heeds != Heeded::All {
             for name in REDIRECTIONS {
                 command.env_remove(name);
             }
@@ -223,7 +224,7 @@ impl Repo {
     /// Lets git `command` see the objects in the directory `beside`, too.
     fn add_objects(&self, command: &mut Command, beside: &Path) {
         const OTHERS: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES";
-        let others = environment::variable(OTHERS).filter(|_| self.honours_environment);
+        let others = environment::variable(OTHERS).filter(|_| self.heeds == Heeded::All);
         // Git unquotes what begins with a quotation mark; else, a colon would end the path.
         let mut directories = b"\"".to_vec();
         for byte in beside.as_os_str().as_bytes() {
@@ -262,6 +263,11 @@ impl Repo {
             Ok::<_, std::io::Error>((writer.output(input)?, reader.output(b"")?))
         };
         let (written, read) = start().context(Kind::Internal, || format!("cannot run 'git {}'", joined(second)))?;
+        // If the second one dies, the first one has a closed pipe and dies, too, without a word: the second one says why.
+        if !written.status.success() && written.stderr.is_empty() {
+            printed(second, read)?;
+            return printed(first, written);
+        }
         printed(first, written)?;
         printed(second, read)
     }

@@ -4,11 +4,17 @@ use std::cell::RefCell;
 
 use gix::ObjectId;
 
-use crate::model::operation::{self, Move, Operation, Role};
+use crate::model::{
+    id_text,
+    operation::{self, Move, Operation, Role},
+};
 
 /// The files in the tree of an entry that have the file of a session before and after the operation.
 pub(crate) const SESSION_BEFORE: &str = "session/before";
 pub(crate) const SESSION_AFTER: &str = "session/after";
+
+/// The directory in which they are.
+pub(crate) const SESSION: &str = "session";
 
 /// The file in the tree of an entry that says which files of the worktree the operation changed.
 pub(crate) const FILES: &str = "restore.json";
@@ -25,6 +31,22 @@ pub(crate) struct PartLimits {
 /// What is being recorded.
 #[derive(Debug, Default)]
 pub(super) struct Recorder(pub(super) RefCell<State>);
+
+impl Recorder {
+    /// Returns a recorder for another repository, in which the same command works.
+    pub(super) fn of_command(&self) -> Self {
+        let state = self.0.borrow();
+        let command = state.running.first().filter(|_| state.is_described);
+        let of = |running: &Running| Running {
+            command: running.command.clone(),
+            kind: running.kind.clone(),
+            ..Running::default()
+        };
+        let running = command.map(of).into_iter().collect();
+        let (named, is_described) = (state.named.clone(), state.is_described);
+        Self(RefCell::new(State { limits: state.limits, running, named, is_described, ..State::default() }))
+    }
+}
 
 #[derive(Debug, Default)]
 pub(super) struct State {
@@ -50,7 +72,7 @@ impl State {
     pub(super) fn detail(&self) -> String {
         const MOST_NAMED: usize = 3;
         let mut detail = self.turn.map(|turn| format!(" of turn {turn}")).unwrap_or_default();
-        let named = self.recorded.iter().take(MOST_NAMED).map(|id| id.to_hex_with_len(8).to_string());
+        let named = self.recorded.iter().take(MOST_NAMED).map(id_text::stored);
         let mut named: Vec<String> = named.collect();
         if self.recorded.len() > MOST_NAMED {
             named.push(format!("and {} more", self.recorded.len() - MOST_NAMED));
@@ -76,11 +98,33 @@ pub(super) struct Running {
     pub(super) role: Role,
     pub(super) marker: Option<(bool, bool)>,
     pub(super) files: Option<FilesChanged>,
+    pub(super) nonce: Option<String>,
+    pub(super) is_unfinished: bool,
     pub(super) session_file: Option<SessionFile>,
     pub(super) not_undone: Option<String>,
     /// Moves of refs that belong to it, done already or not.
     pub(super) moves: Vec<Move>,
     pub(super) written: Option<Entry>,
+}
+
+impl Running {
+    /// Returns `operation` with all that is known by now, except its moves.
+    pub(super) fn describe(&self, operation: Operation) -> Operation {
+        let running = self.clone();
+        Operation {
+            command: running.command,
+            kind: running.kind,
+            session: running.session,
+            role: running.role,
+            has_files: running.files.is_some(),
+            nonce: running.nonce,
+            is_unfinished: running.is_unfinished,
+            session_of_file: running.session_file.map(|file| file.id),
+            not_undone: running.not_undone,
+            marker: running.marker,
+            ..operation
+        }
+    }
 }
 
 /// The file of a session that an operation changes; none: there is no file.

@@ -11,8 +11,15 @@ use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 
 use super::{
-    counter::Counter, environment, found_lock::FoundLock, interrupt::Interrupt, own_directories::OwnDirectories,
-    presence::may_exist, recorder::Recorder, ref_store::RefStore, settled_packs::SettledPack,
+    counter::Counter,
+    environment::{self, Heeded},
+    found_lock::FoundLock,
+    interrupt::Interrupt,
+    own_directories::OwnDirectories,
+    presence::may_exist,
+    recorder::Recorder,
+    ref_store::RefStore,
+    settled_packs::SettledPack,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -33,8 +40,10 @@ pub struct Repo {
     /// Where in the worktree git keeps this repository, except in `.git`.
     pub(crate) own_directories: OwnDirectories,
     pub(super) ref_store: RefStore,
-    /// False if the caller's `GIT_*` variables must not affect the git that we run.
-    pub(super) honours_environment: bool,
+    /// Which of the caller's `GIT_*` variables affect us, and the git that we run.
+    pub(super) heeds: Heeded,
+    /// The common directories of the repositories in whose worktrees this one is.
+    pub(super) above: Vec<PathBuf>,
     /// The packs that git may collect object by object, listed when first needed.
     pub(super) packs: std::cell::OnceCell<Vec<SettledPack>>,
     /// True once stored objects were found to be damaged.
@@ -80,9 +89,9 @@ impl Repo {
         let found = gix::ThreadSafeRepository::discover_opts(
             dir,
             gix::discover::upwards::Options::default(),
-            trust_map(&[], false),
+            trust_map(&[], Heeded::Nothing),
         );
-        Self::check(found, dir, false)
+        Self::check(found, dir, Heeded::Nothing)
     }
 
     /// Opens the repository that `dir` is in, or that `GIT_DIR` and related variables name, as git does.
@@ -94,13 +103,13 @@ impl Repo {
         let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
             dir,
             gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
-            trust_map(&environment::config_parameters()?, true),
+            trust_map(&environment::config_parameters()?, Heeded::All),
         );
         environment::refuse_redirected_objects(found.as_ref().ok().map(gix::ThreadSafeRepository::objects_dir))?;
-        Self::check(found, dir, true)
+        Self::check(found, dir, Heeded::All)
     }
 
-    fn check(found: gix::Result<gix::ThreadSafeRepository>, dir: &Path, honours_environment: bool) -> Result<Self> {
+    fn check(found: gix::Result<gix::ThreadSafeRepository>, dir: &Path, heeds: Heeded) -> Result<Self> {
         let inner = match found {
             Ok(repo) => {
                 let mut repo = repo.to_thread_local();
@@ -145,7 +154,8 @@ impl Repo {
             worktree_id,
             own_directories,
             ref_store,
-            honours_environment,
+            heeds,
+            above: Vec::new(),
             packs: std::cell::OnceCell::new(),
             distrusts_objects: std::cell::Cell::new(false),
             touch_time: std::cell::Cell::default(),
@@ -158,9 +168,34 @@ impl Repo {
         })
     }
 
+    /// Opens the repository whose worktree is exactly `dir`, a directory inside this worktree, to work in it: git has to trust it,
+    /// and of the `GIT_*` variables only the user's name and the dates count.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); if git would take another directory for its worktree.
+    pub(super) fn open_below(&self, dir: &Path) -> Result<Self> {
+        let heeds = if self.heeds == Heeded::Nothing { Heeded::Nothing } else { Heeded::Identity };
+        let options = gix::discover::upwards::Options::default();
+        let found = gix::ThreadSafeRepository::discover_opts(dir, options, trust_map(&[], heeds));
+        let mut below = Self::check(found, dir, heeds)?;
+        // `dir` is not resolved: a symbolic link that took its place meanwhile leads elsewhere.
+        if dir != below.root {
+            let cause = if below.root == self.root {
+                "its '.git' is damaged".to_owned()
+            } else {
+                format!("its worktree would be '{}'", below.root.display())
+            };
+            return Err(Error::user("git cannot open it").with_cause(cause));
+        }
+        below.above = self.above.iter().cloned().chain(std::fs::canonicalize(self.common_dir())).collect();
+        below.interrupt = self.interrupt.clone();
+        below.recorder = self.recorder.of_command();
+        Ok(below)
+    }
+
     /// Opens the repository whose worktree is exactly `path`, to read its HEAD.
     pub(super) fn open_nested(path: PathBuf) -> Option<Self> {
-        let inner = gix::open_opts(&path, options(gix::sec::Trust::Full, false)).ok()?;
+        let inner = gix::open_opts(&path, options(gix::sec::Trust::Full, Heeded::Nothing)).ok()?;
         let ref_store = RefStore::of(&inner);
         Some(Self {
             inner,
@@ -169,7 +204,8 @@ impl Repo {
             // Only its HEAD is read.
             own_directories: OwnDirectories::default(),
             ref_store,
-            honours_environment: false,
+            heeds: Heeded::Nothing,
+            above: Vec::new(),
             packs: std::cell::OnceCell::new(),
             distrusts_objects: std::cell::Cell::new(false),
             touch_time: std::cell::Cell::default(),
@@ -309,15 +345,15 @@ fn absolute(dir: &Path) -> Result<PathBuf> {
 }
 
 /// Returns the options for opening a repository at each level of trust.
-fn trust_map(parameters: &[BString], honours_environment: bool) -> gix::sec::trust::Mapping<gix::open::Options> {
-    let options = |trust| options(trust, honours_environment).cli_overrides(parameters.to_vec());
+fn trust_map(parameters: &[BString], heeds: Heeded) -> gix::sec::trust::Mapping<gix::open::Options> {
+    let options = |trust| options(trust, heeds).cli_overrides(parameters.to_vec());
     gix::sec::trust::Mapping { full: options(gix::sec::Trust::Full), reduced: options(gix::sec::Trust::Reduced) }
 }
 
-fn options(trust: gix::sec::Trust, honours_environment: bool) -> gix::open::Options {
+fn options(trust: gix::sec::Trust, heeds: Heeded) -> gix::open::Options {
     use gix::sec::trust::DefaultForLevel as _;
     let mut permissions = gix::open::Permissions::default_for_level(trust);
-    if !honours_environment {
+    if heeds != Heeded::All {
         permissions.env.git_prefix = gix::sec::Permission::Deny;
         permissions.env.identity = gix::sec::Permission::Deny;
         permissions.env.objects = gix::sec::Permission::Deny;

@@ -43,7 +43,9 @@ pub(crate) struct Side {
 impl Side {
     /// Returns the same for the next checkpoint, to be edited: it has no lines from elsewhere yet.
     pub(crate) fn for_next(&self) -> Self {
-        Self { moved_id: None, ..self.clone() }
+        // What is in submodules by then is not known.
+        let manifest = Manifest { submodules: Vec::new(), ..self.manifest.clone() };
+        Self { moved_id: None, manifest, ..self.clone() }
     }
 }
 
@@ -99,6 +101,7 @@ impl Repo {
 fn check(manifest: &Manifest) -> std::result::Result<(), String> {
     let special = manifest.unmerged.iter().map(|entry| &entry.path).chain(&manifest.intent_to_add);
     let directories = manifest.nested.iter().map(|nested| &nested.path).chain(&manifest.empty_directories);
+    let directories = directories.chain(manifest.submodules.iter().map(|tied| &tied.path));
     if let Some(path) = special.chain(directories).find(|path| !is_git_path(path.as_bstr())) {
         return Err(format!("'{}' is not a path of a repository", path_text::printable(path.as_bstr())));
     }

@@ -17,7 +17,8 @@ use gix::{
 };
 
 use super::{
-    Repo, environment,
+    Repo,
+    environment::{self, Heeded},
     index_tree::tree_of_index,
     new_objects::{NewObjects, Target},
     presence::may_exist,
@@ -68,7 +69,7 @@ impl Repo {
     }
 
     pub(super) fn index_to_commit(&self) -> PathBuf {
-        match environment::variable("GIT_INDEX_FILE").filter(|_| self.honours_environment) {
+        match environment::variable("GIT_INDEX_FILE").filter(|_| self.heeds == Heeded::All) {
             // The name is relative to the directory that hooks run in: the root of the worktree.
             Some(name) => self.worktree_root().join(name.to_path_lossy()),
             None => self.inner.index_path(),

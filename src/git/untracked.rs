@@ -129,6 +129,11 @@ impl Collector<'_, '_> {
         self.found.skipped.push(Skipped { path, reason, size });
     }
 
+    /// Nobody counts further than to the limit.
+    fn skip_too_many(&mut self, directory: BString) {
+        self.skip(directory, Reason::TooManyFiles, self.limits.max_untracked_files.saturating_add(1));
+    }
+
     /// A directory that was captured as files and became a repository: a boundary, unless git tracks files in it.
     fn nested_among_known(&mut self, cache: &StatCache, directory: &BStr) {
         let mut prefix = directory.to_owned();
@@ -165,7 +170,7 @@ impl Collector<'_, '_> {
         let mut contents = Contents::default();
         self.visit(unknown.path.clone(), unknown.kind, &mut contents)?;
         if contents.count > self.limits.max_untracked_files {
-            self.skip(unknown.path.clone(), Reason::TooManyFiles, contents.count);
+            self.skip_too_many(unknown.path.clone());
             return self.keep_captured(unknown.path.as_bstr());
         }
         self.found.candidates.append(&mut contents.candidates);
@@ -211,8 +216,8 @@ impl Collector<'_, '_> {
             !(self.is_new(path) && directory.is_some_and(|directory| new.contains_key(directory)))
         });
         self.found.candidates = candidates;
-        for (path, count) in new {
-            self.skip(path, Reason::TooManyFiles, count);
+        for path in new.into_keys() {
+            self.skip_too_many(path);
         }
     }
 

@@ -28,6 +28,17 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// Returns the setting whose limit keeps new work of the user or of an agent out of checkpoints; none for what no checkpoint
+    /// can hold.
+    pub(crate) fn setting(self) -> Option<&'static str> {
+        match self {
+            Self::TooLarge => Some("save.max-file-size"),
+            Self::TooManyFiles => Some("save.max-untracked-files"),
+            Self::LowDiskSpace => Some("save.min-free-space"),
+            Self::SpecialFile | Self::Unreadable | Self::InvalidName | Self::SkipWorktree => None,
+        }
+    }
+
     /// Returns the reason in words.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -76,7 +87,7 @@ pub struct Skipped {
     pub path: BString,
     /// Why.
     pub reason: Reason,
-    /// Bytes of a file; the number of new files of a directory.
+    /// Bytes of a file; of a directory with too many new files, one more than the limit, as nobody counts further.
     pub size: u64,
 }
 
@@ -89,6 +100,15 @@ pub struct Nested {
     pub head: Option<ObjectId>,
     /// True if it has uncommitted changes; none if that is unknown.
     pub dirty: Option<bool>,
+}
+
+/// The checkpoint of a repository inside the worktree that was taken with this one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Tied {
+    /// The directory of the repository.
+    pub path: BString,
+    /// Its checkpoint, which is in that repository.
+    pub checkpoint: ObjectId,
 }
 
 /// One stage of an unmerged path of the index.
@@ -131,6 +151,8 @@ pub struct Manifest {
     pub skipped: Vec<Skipped>,
     /// Repositories inside the worktree.
     pub nested: Vec<Nested>,
+    /// Checkpoints in submodules, and in nested repositories, that were taken with this one.
+    pub submodules: Vec<Tied>,
     /// Directories without any file, which a tree cannot hold.
     pub empty_directories: Vec<BString>,
     /// Unmerged entries of the index.
@@ -176,6 +198,7 @@ impl Manifest {
         sorted.lost.sort();
         sorted.skipped.sort();
         sorted.nested.sort();
+        sorted.submodules.sort();
         sorted.empty_directories.sort();
         sorted.unmerged.sort();
         sorted.intent_to_add.sort();
@@ -215,6 +238,13 @@ struct StoredNested {
 }
 
 #[derive(Serialize, Deserialize)]
+struct StoredTied {
+    #[serde(flatten)]
+    path: StoredPath,
+    checkpoint: String,
+}
+
+#[derive(Serialize, Deserialize)]
 struct StoredUnmerged {
     #[serde(flatten)]
     path: StoredPath,
@@ -243,6 +273,8 @@ struct Stored {
     skipped: Vec<StoredSkipped>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     nested: Vec<StoredNested>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "submodule")]
+    submodules: Vec<StoredTied>,
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "empty-directory")]
     empty_directories: Vec<StoredPath>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -261,6 +293,7 @@ impl From<&Manifest> for Stored {
             head: it.head.map(|id| id.to_string()),
             dirty: it.dirty,
         };
+        let tied = |it: &Tied| StoredTied { path: (&it.path).into(), checkpoint: it.checkpoint.to_string() };
         let unmerged = |it: &Unmerged| StoredUnmerged {
             path: (&it.path).into(),
             stage: it.stage,
@@ -277,6 +310,7 @@ impl From<&Manifest> for Stored {
             lost: manifest.lost.clone(),
             skipped: manifest.skipped.iter().map(skipped).collect(),
             nested: manifest.nested.iter().map(nested).collect(),
+            submodules: manifest.submodules.iter().map(tied).collect(),
             empty_directories: manifest.empty_directories.iter().map(Into::into).collect(),
             unmerged: manifest.unmerged.iter().map(unmerged).collect(),
             intent_to_add: manifest.intent_to_add.iter().map(Into::into).collect(),
@@ -295,6 +329,7 @@ impl TryFrom<Stored> for Manifest {
         let nested = |it: StoredNested| {
             Ok(Nested { path: it.path.decode()?, head: it.head.as_deref().map(id).transpose()?, dirty: it.dirty })
         };
+        let tied = |it: StoredTied| Ok(Tied { path: it.path.decode()?, checkpoint: id(&it.checkpoint)? });
         let unmerged = |it: StoredUnmerged| {
             let mode = u32::from_str_radix(&it.mode, 8).map_err(|_| format!("'{}' is not a mode", it.mode))?;
             if !(1..=3).contains(&it.stage) {
@@ -309,6 +344,7 @@ impl TryFrom<Stored> for Manifest {
             lost: stored.lost,
             skipped: stored.skipped.into_iter().map(skipped).collect::<Result<_, String>>()?,
             nested: stored.nested.into_iter().map(nested).collect::<Result<_, String>>()?,
+            submodules: stored.submodules.into_iter().map(tied).collect::<Result<_, String>>()?,
             empty_directories: stored.empty_directories.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
             unmerged: stored.unmerged.into_iter().map(unmerged).collect::<Result<_, String>>()?,
             intent_to_add: stored.intent_to_add.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
@@ -329,6 +365,7 @@ mod tests {
             lost: vec![Part::Tree, Part::Manifest],
             skipped: vec![Skipped { path: b"big\n\xff".into(), reason: Reason::TooLarge, size: 12 }],
             nested: vec![Nested { path: "lib".into(), head: Some(id), dirty: Some(true) }],
+            submodules: vec![Tied { path: "sub".into(), checkpoint: id }],
             empty_directories: vec!["empty".into()],
             unmerged: vec![Unmerged { path: "f".into(), stage: 2, mode: 0o100_644, id }],
             intent_to_add: vec!["new".into()],

@@ -37,6 +37,8 @@ pub mod session;
 pub(crate) mod set_aside;
 pub(crate) mod slot;
 pub(crate) mod step;
+pub(crate) mod step_below;
+pub(crate) mod submodule;
 pub(crate) mod trailer;
 pub mod turns;
 pub(crate) mod uncommitted;

@@ -86,6 +86,10 @@ pub(crate) struct Operation {
     pub(crate) moves: Vec<Move>,
     /// True if it changed files of the worktree: its tree says which.
     pub(crate) has_files: bool,
+    /// What the journal of the restore is known by.
+    pub(crate) nonce: Option<String>,
+    /// True while the restore is under way, or if it was killed. Until its journal is there, it changes no file.
+    pub(crate) is_unfinished: bool,
     /// The session whose file it changed: its tree has that.
     pub(crate) session_of_file: Option<String>,
     /// What to do instead, if it cannot be undone.
@@ -107,6 +111,8 @@ const REDOES: &str = "Operation-Redoes";
 const CONTINUES: &str = "Operation-Continues";
 const MOVED: &str = "Operation-Moved";
 const FILES: &str = "Operation-Files";
+const NONCE: &str = "Operation-Nonce";
+const UNFINISHED: &str = "Operation-Unfinished";
 const SESSION_FILE: &str = "Operation-Session-File";
 const NOT_UNDONE: &str = "Operation-Not-Undone";
 const MARKER: &str = "Operation-Verify-Next";
@@ -164,6 +170,8 @@ impl Operation {
             Role::Continues(id) => Some((CONTINUES, id.to_string())),
         });
         trailers.extend(self.has_files.then(|| (FILES, "restore.json".to_owned())));
+        trailers.extend(self.nonce.clone().map(|nonce| (NONCE, nonce)));
+        trailers.extend(self.is_unfinished.then(|| (UNFINISHED, "true".to_owned())));
         trailers.extend(self.session_of_file.clone().map(|session| (SESSION_FILE, session)));
         trailers.extend(self.not_undone.clone().map(|instead| (NOT_UNDONE, instead)));
         trailers.extend(self.marker.map(|(before, after)| (MARKER, format!("{before} {after}"))));
@@ -188,6 +196,8 @@ impl Operation {
                 REDOES => operation.role = Role::Redo(id(value)?),
                 CONTINUES => operation.role = Role::Continues(id(value)?),
                 FILES => operation.has_files = true,
+                NONCE => operation.nonce = Some(value.to_owned()),
+                UNFINISHED => operation.is_unfinished = true,
                 SESSION_FILE => operation.session_of_file = Some(value.to_owned()).filter(|id| is_valid_id(id)),
                 NOT_UNDONE => operation.not_undone = Some(value.to_owned()),
                 MARKER => {
@@ -240,6 +250,8 @@ mod tests {
                 moved(&refname::tag_ref("b c"), Some('2'), None),
             ],
             has_files: true,
+            nonce: Some("0123456789abcdef".into()),
+            is_unfinished: true,
             session_of_file: Some("7f3a".into()),
             not_undone: Some("the file from before is 'x'".into()),
             marker: Some((false, true)),

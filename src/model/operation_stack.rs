@@ -1,6 +1,6 @@
 //! What can be undone and redone: a pure function of the operation log.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use gix::ObjectId;
 
@@ -16,33 +16,74 @@ pub(crate) struct Stack {
     pub(crate) undo: Vec<ObjectId>,
     /// For `redo`: undos.
     pub(crate) redo: Vec<ObjectId>,
-    /// Which operation was undone by which.
-    pub(crate) undone: HashMap<ObjectId, ObjectId>,
+    /// Operations that do not count: they were killed before they changed a file, or are undos and redos that were killed half-way
+    /// and taken back, which is as if they had not been.
+    pub(crate) void: HashSet<ObjectId>,
+    /// The last operation that took an operation back, or finished it; true if it took it back.
+    next: HashMap<ObjectId, (ObjectId, bool)>,
 }
 
-/// Returns the stack after all operations of `log`, the oldest first.
+impl Stack {
+    /// Follows a row of undos and redos from the operation `id` to its end. Returns the last one, and true if `id` is taken back
+    /// after all of them.
+    pub(crate) fn end(&self, id: ObjectId) -> (ObjectId, bool) {
+        let (mut last, mut is_undone) = (id, false);
+        // An entry names earlier ones only.
+        while let Some((next, takes_back)) = self.next.get(&last) {
+            (last, is_undone) = (*next, is_undone != *takes_back);
+        }
+        (last, is_undone)
+    }
+}
+
+/// Returns true if the operation has begun to do what its entry says, or had no file to change.
+///
+/// The entry of a restore, an undo or a redo is written first, then the journal, then the files. An entry of which the journal was
+/// not written does not count. If it is live, the journal of this worktree is that of the entry; if it is taken up, a later entry
+/// finishes it or takes it back, for which its journal had to be there.
+fn has_begun(is_finished: bool, is_live: bool, is_taken_up: bool) -> bool {
+    is_finished || is_live || is_taken_up
+}
+
+/// Returns the stack after all operations of `log`, the oldest first; `live` is the nonce of the worktree's journal.
 ///
 /// An undo moves the operation that it takes back to the other stack, and a redo moves it back. A new operation of a person
 /// clears what could be redone. Operations that only save, or that git and agents cause, change nothing.
-pub(crate) fn stack<'o>(log: impl IntoIterator<Item = (ObjectId, &'o Operation)>) -> Stack {
-    let mut stack = Stack::default();
+pub(crate) fn stack<'o>(log: impl IntoIterator<Item = (ObjectId, &'o Operation)>, live: Option<&str>) -> Stack {
+    let log: Vec<(ObjectId, &Operation)> = log.into_iter().collect();
+    // One that is tried again in a submodule has the nonce of the first try.
+    let live = log.iter().rfind(|(_, it)| live.is_some() && it.nonce.as_deref() == live).map(|(id, _)| *id);
+    let (mut stack, mut taken_up) = (Stack::default(), HashSet::new());
+    for (id, operation) in log.iter().rev() {
+        if !has_begun(!operation.is_unfinished, live == Some(*id), taken_up.contains(id)) {
+            stack.void.insert(*id);
+        } else if let Role::Undo(of) | Role::Redo(of) | Role::Continues(of) = operation.role {
+            taken_up.insert(of);
+        }
+    }
+    annul(&log, &mut stack.void);
     let remove = |list: &mut Vec<ObjectId>, id: ObjectId| list.retain(|known| *known != id);
     for (id, operation) in log {
+        if stack.void.contains(&id) {
+            continue;
+        }
         match operation.role {
             Role::Undo(of) => {
                 remove(&mut stack.undo, of);
                 stack.redo.push(id);
-                stack.undone.insert(of, id);
+                stack.next.insert(of, (id, true));
             }
             Role::Redo(of) => {
                 remove(&mut stack.redo, of);
                 stack.undo.push(id);
-                stack.undone.retain(|_, undo| *undo != of);
-                stack.undone.insert(of, id);
+                stack.next.insert(of, (id, true));
             }
             Role::Continues(of) => {
-                remove(&mut stack.undo, of);
-                stack.undo.push(id);
+                let is_undo = stack.redo.contains(&of);
+                let list = if is_undo { &mut stack.redo } else { &mut stack.undo };
+                remove(list, of);
+                list.push(id);
+                stack.next.insert(of, (id, false));
             }
             Role::Plain if operation.is_undoable() => {
                 stack.undo.push(id);
@@ -52,6 +93,25 @@ pub(crate) fn stack<'o>(log: impl IntoIterator<Item = (ObjectId, &'o Operation)>
         }
     }
     stack
+}
+
+/// Adds to `void` the undos and redos that were killed half-way and taken back, and what took them back.
+fn annul(log: &[(ObjectId, &Operation)], void: &mut HashSet<ObjectId>) {
+    let known: HashMap<ObjectId, &Operation> = log.iter().copied().collect();
+    for (id, operation) in log {
+        let (Role::Undo(of) | Role::Redo(of)) = operation.role else { continue };
+        let mut row = vec![*id, of];
+        let mut killed = known.get(&of).filter(|it| it.is_unfinished);
+        // It may have been continued before, and killed again.
+        while let Some(Role::Continues(earlier)) = killed.map(|it| it.role) {
+            row.push(earlier);
+            killed = known.get(&earlier);
+        }
+        let is_undo = killed.is_some_and(|it| matches!(it.role, Role::Undo(_) | Role::Redo(_)));
+        if is_undo && !void.contains(id) && !void.contains(&of) {
+            void.extend(row);
+        }
+    }
 }
 
 /// Why an operation cannot be taken back.
@@ -127,9 +187,15 @@ mod tests {
         ObjectId::from_hex(format!("{number:040x}").as_bytes()).expect("40 digits")
     }
 
-    /// Returns the operation that `text` describes: its kind, or `undo <n>`, `redo <n>` or `continue <n>`, from 0.
+    /// Returns the operation that `text` describes: its kind, or `undo <n>`, `redo <n>` or `continue <n>`, from 0. With `?`, it
+    /// is not finished, and the journal of now is its own; with `!`, that is another one; with `=`, it is finished, and has the
+    /// journal of now.
     fn operation(text: &str) -> Operation {
-        let role = match text.split_once(' ').and_then(|(word, number)| Some((word, id(number.parse().ok()?)))) {
+        let role = match text
+            .trim_end_matches(['?', '!', '='])
+            .split_once(' ')
+            .and_then(|(word, number)| Some((word, id(number.parse().ok()?))))
+        {
             Some(("undo", of)) => Role::Undo(of),
             Some(("redo", of)) => Role::Redo(of),
             Some(("continue", of)) => Role::Continues(of),
@@ -137,7 +203,11 @@ mod tests {
         };
         // With an asterisk, it has the file of a session.
         let session_of_file = text.ends_with('*').then(|| "7f3a".to_owned());
-        Operation { kind: text.trim_end_matches('*').to_owned(), role, session_of_file, ..Operation::default() }
+        let nonces = [("?", "live"), ("!", "gone"), ("=", "live")];
+        let nonce = nonces.into_iter().find(|(mark, _)| text.ends_with(*mark)).map(|(_, nonce)| nonce.to_owned());
+        let is_unfinished = text.ends_with(['?', '!']);
+        let kind = text.trim_end_matches(['*', '?', '!', '=']).to_owned();
+        Operation { kind, role, nonce, is_unfinished, session_of_file, ..Operation::default() }
     }
 
     #[rstest::rstest]
@@ -158,11 +228,55 @@ mod tests {
     #[case::sessions(&["session adopt*", "session forget*"], &[0, 1], &[])]
     #[case::sessions_that_were_left(&["restore", "session adopt"], &[0], &[])]
     #[case::gone_back(&["restore", "op restore", "undo 1"], &[0], &[2])]
+    #[case::under_way(&["restore?"], &[0], &[])]
+    #[case::killed(&["restore!"], &[], &[])]
+    #[case::killed_ends_no_redo(&["restore", "undo 0", "restore!"], &[], &[1])]
+    #[case::undo_killed(&["restore", "undo 0!"], &[0], &[])]
+    #[case::undo_under_way(&["restore", "undo 0?"], &[], &[1])]
+    #[case::undo_killed_and_repeated(&["restore", "undo 0!", "undo 0"], &[], &[2])]
+    #[case::undo_repeated_under_its_nonce(&["restore", "undo 0?", "undo 0="], &[], &[2])]
+    #[case::undo_killed_twice_under_its_nonce(&["restore", "undo 0?", "undo 0?"], &[], &[2])]
+    #[case::redo_killed(&["restore", "undo 0", "redo 1!"], &[], &[1])]
+    #[case::redo_killed_and_repeated(&["restore", "undo 0", "redo 1!", "redo 1"], &[3], &[])]
+    #[case::undone_half_way(&["restore!", "undo 0"], &[], &[1])]
+    #[case::undone_half_way_and_killed(&["restore?", "undo 0!"], &[0], &[])]
+    #[case::finished(&["restore!", "continue 0"], &[1], &[])]
+    #[case::finished_half(&["restore!", "continue 0?"], &[1], &[])]
+    #[case::undo_finished(&["restore", "undo 0!", "continue 1"], &[], &[2])]
+    #[case::undo_taken_back_half_way(&["restore", "undo 0!", "redo 1"], &[0], &[])]
+    #[case::redo_taken_back_half_way(&["restore", "undo 0", "redo 1!", "undo 2"], &[], &[1])]
+    #[case::undo_taken_back_half_way_and_killed(&["restore", "undo 0?", "redo 1!"], &[], &[1])]
+    #[case::undo_continued_and_taken_back(&["restore", "undo 0!", "continue 1!", "redo 2"], &[0], &[])]
     fn stacks(#[case] log: &[&str], #[case] undo: &[usize], #[case] redo: &[usize]) {
         let log: Vec<Operation> = log.iter().map(|text| operation(text)).collect();
-        let stack = stack(log.iter().enumerate().map(|(number, operation)| (id(number), operation)));
+        let stack = stack(log.iter().enumerate().map(|(number, operation)| (id(number), operation)), Some("live"));
         let ids = |numbers: &[usize]| numbers.iter().map(|number| id(*number)).collect::<Vec<_>>();
         assert_eq!((stack.undo, stack.redo), (ids(undo), ids(redo)));
+    }
+
+    #[rstest::rstest]
+    #[case::standing(&["restore"], (0, false))]
+    #[case::undone(&["restore", "undo 0"], (1, true))]
+    #[case::redone(&["restore", "undo 0", "redo 1"], (2, false))]
+    #[case::undone_again(&["restore", "undo 0", "redo 1", "undo 2"], (3, true))]
+    #[case::redone_again(&["restore", "undo 0", "redo 1", "undo 2", "redo 3"], (4, false))]
+    #[case::finished(&["restore!", "continue 0"], (1, false))]
+    #[case::finished_and_undone(&["restore!", "continue 0", "undo 1"], (2, true))]
+    #[case::undo_finished(&["restore", "undo 0!", "continue 1"], (2, true))]
+    #[case::undo_killed(&["restore", "undo 0!"], (0, false))]
+    fn ends(#[case] log: &[&str], #[case] expected: (usize, bool)) {
+        let log: Vec<Operation> = log.iter().map(|text| operation(text)).collect();
+        let stack = stack(log.iter().enumerate().map(|(number, operation)| (id(number), operation)), Some("live"));
+        assert_eq!(stack.end(id(0)), (id(expected.0), expected.1));
+    }
+
+    #[rstest::rstest]
+    #[case::finished(true, false, false, true)]
+    #[case::under_way(false, true, false, true)]
+    #[case::finished_by_a_later_one(false, false, true, true)]
+    #[case::killed_before_its_journal(false, false, false, false)]
+    fn begun(#[case] is_finished: bool, #[case] is_live: bool, #[case] is_taken_up: bool, #[case] expected: bool) {
+        assert_eq!(has_begun(is_finished, is_live, is_taken_up), expected);
     }
 
     #[rstest::rstest]

@@ -7,7 +7,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_assert, 
 use super::{
     checkpoint::{self, Checkpoint, Origin},
     contributor::Contributor,
-    manifest::{Manifest, Nested, Part, Reason, Skipped, Unfiltered, Unmerged},
+    manifest::{Manifest, Nested, Part, Reason, Skipped, Tied, Unfiltered, Unmerged},
     path_text,
     refname::{self, Base, ShadowName},
     selector::Selector,
@@ -96,6 +96,7 @@ fn manifest() -> impl Strategy<Value = Manifest> {
     });
     let unmerged =
         (path(), 1..=3u8, any::<u32>(), id()).prop_map(|(path, stage, mode, id)| Unmerged { path, stage, mode, id });
+    let tied = (path(), id()).prop_map(|(path, checkpoint)| Tied { path, checkpoint });
     let unfiltered = (path(), hostile(), hostile()).prop_map(|(path, filter, reason)| Unfiltered {
         path,
         filter: filter.into(),
@@ -107,24 +108,37 @@ fn manifest() -> impl Strategy<Value = Manifest> {
         lost,
         prop::collection::vec(skipped, few.clone()),
         prop::collection::vec(nested, few.clone()),
+        prop::collection::vec(tied, few.clone()),
         prop::collection::vec(path(), few.clone()),
         prop::collection::vec(unmerged, few.clone()),
         prop::collection::vec(path(), few.clone()),
         prop::collection::vec(unfiltered, few.clone()),
         prop::collection::vec(hostile(), few),
     )
-        .prop_map(|(lost, skipped, nested, empty_directories, unmerged, intent_to_add, unfiltered, filters)| {
-            let mut manifest =
-                Manifest { lost, skipped, nested, empty_directories, unmerged, intent_to_add, unfiltered, filters };
-            manifest.filters.sort();
-            manifest.unfiltered.sort();
-            manifest.skipped.sort();
-            manifest.nested.sort();
-            manifest.empty_directories.sort();
-            manifest.unmerged.sort();
-            manifest.intent_to_add.sort();
-            manifest
-        })
+        .prop_map(
+            |(lost, skipped, nested, submodules, empty_directories, unmerged, intent_to_add, unfiltered, filters)| {
+                let mut manifest = Manifest {
+                    lost,
+                    skipped,
+                    nested,
+                    submodules,
+                    empty_directories,
+                    unmerged,
+                    intent_to_add,
+                    unfiltered,
+                    filters,
+                };
+                manifest.filters.sort();
+                manifest.unfiltered.sort();
+                manifest.skipped.sort();
+                manifest.nested.sort();
+                manifest.submodules.sort();
+                manifest.empty_directories.sort();
+                manifest.unmerged.sort();
+                manifest.intent_to_add.sort();
+                manifest
+            },
+        )
 }
 
 /// Text that gets past the first line of a manifest.

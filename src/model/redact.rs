@@ -1,15 +1,17 @@
 //! Replaces secrets in texts before they are stored: prompts and transcripts.
 //!
-//! The patterns are data, in `config/redaction.toml`. This module has what patterns cannot express: key blocks, and
-//! text that looks random. The time is linear in the length of the text.
+//! The patterns are data, in `rules`. This module has what patterns cannot express: key blocks, and text that looks
+//! random. The time is linear in the length of the text.
+
+mod rules;
 
 use std::sync::LazyLock;
 
 use bstr::ByteSlice as _;
 use regex::bytes::Regex;
-use serde::Deserialize;
+use rules::{ENTROPY, Entropy, PATTERNS, Pattern};
 
-static RULES: LazyLock<Rules> = LazyLock::new(Rules::compiled);
+static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| PATTERNS.iter().map(Rule::from).collect());
 
 /// A longer block is no key; a block without an end is replaced up to this length.
 const LONGEST_KEY: usize = 64 << 10;
@@ -19,8 +21,9 @@ pub(crate) fn redact(text: Vec<u8>) -> Vec<u8> {
     let mut found = Vec::new();
     find_key_blocks(&text, &mut found);
     let lower = text.to_ascii_lowercase();
-    RULES.rules.iter().filter(|rule| rule.may_find(&lower)).for_each(|rule| rule.find(&text, &mut found));
-    RULES.entropy.find(&text, &mut found);
+    let bytes = Bytes::of(&lower);
+    RULES.iter().filter(|rule| rule.may_find(&lower, &bytes)).for_each(|rule| rule.find(&text, &mut found));
+    ENTROPY.find(&text, &mut found);
     if found.is_empty() {
         return text;
     }
@@ -43,87 +46,60 @@ pub(crate) fn redact(text: Vec<u8>) -> Vec<u8> {
 }
 
 /// A place in the text.
-struct Secret<'r> {
+struct Secret {
     start: usize,
     end: usize,
-    name: &'r str,
-}
-
-struct Rules {
-    rules: Vec<Rule>,
-    entropy: Entropy,
+    name: &'static str,
 }
 
 struct Rule {
-    name: String,
-    holds: Vec<String>,
-    needs_digit: bool,
-    pattern: LazyLock<Regex, Box<dyn FnOnce() -> Regex + Send>>,
+    pattern: &'static Pattern,
+    compiled: LazyLock<Regex, Box<dyn FnOnce() -> Regex + Send>>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Entropy {
-    name: String,
-    min_length: usize,
-    max_length: usize,
-    min_bits: f64,
-    min_changes: f64,
-    spare_prefixes: Vec<String>,
-    spare_after: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct StoredRule {
-    name: String,
-    holds: Vec<String>,
-    pattern: String,
-    #[serde(default)]
-    needs_digit: bool,
-}
-
-#[derive(Deserialize)]
-struct Stored {
-    #[serde(rename = "rule")]
-    rules: Vec<StoredRule>,
-    entropy: Entropy,
-}
-
-impl Rules {
-    fn compiled() -> Self {
-        let stored: Stored = toml::from_str(include_str!("../../config/redaction.toml"))
-            .expect("our own file is sound, a test reads it");
-        Self { rules: stored.rules.into_iter().map(Rule::from).collect(), entropy: stored.entropy }
+impl From<&'static Pattern> for Rule {
+    fn from(pattern: &'static Pattern) -> Self {
+        // To make all of them ready takes longer than the rest of a hook.
+        let compile = || Regex::new(&format!("(?-u){}", pattern.expression)).expect("a test compiles our own patterns");
+        Self { pattern, compiled: LazyLock::new(Box::new(compile)) }
     }
 }
 
-impl From<StoredRule> for Rule {
-    fn from(StoredRule { name, holds, pattern, needs_digit }: StoredRule) -> Self {
-        // To make all of them ready takes longer than the rest of a hook.
-        let compile =
-            move || Regex::new(&format!("(?-u){}", pattern.trim())).expect("a test compiles our own patterns");
-        Self { name, holds, needs_digit, pattern: LazyLock::new(Box::new(compile)) }
+/// Knows which bytes a text has.
+struct Bytes([bool; 256]);
+
+impl Bytes {
+    fn of(text: &[u8]) -> Self {
+        let mut has = [false; 256];
+        for byte in text {
+            has[usize::from(*byte)] = true;
+        }
+        Self(has)
+    }
+
+    /// Returns false if the text cannot contain `word`. To look for each word takes much longer if the text is short.
+    fn may_make(&self, word: &str) -> bool {
+        word.bytes().all(|byte| self.0[usize::from(byte)])
     }
 }
 
 impl Rule {
-    /// Returns false if a text, `lower` in lower case, cannot contain a match.
-    fn may_find(&self, lower: &[u8]) -> bool {
-        self.holds.iter().any(|word| lower.contains_str(word))
+    /// Returns false if a text, `lower` in lower case with these `bytes`, cannot contain a match.
+    fn may_find(&self, lower: &[u8], bytes: &Bytes) -> bool {
+        self.pattern.holds.iter().any(|word| bytes.may_make(word) && lower.contains_str(word))
     }
 
-    fn find<'r>(&'r self, text: &[u8], found: &mut Vec<Secret<'r>>) {
-        let has_group = self.pattern.captures_len() > 1;
+    fn find(&self, text: &[u8], found: &mut Vec<Secret>) {
+        let has_group = self.compiled.captures_len() > 1;
         let mut at = 0;
-        while let Some(all) = self.pattern.find_at(text, at) {
+        while let Some(all) = self.compiled.find_at(text, at) {
             let mut secret = all;
             if has_group {
-                let captures = self.pattern.captures_at(text, all.start());
+                let captures = self.compiled.captures_at(text, all.start());
                 secret = captures.and_then(|captures| captures.name("secret")).unwrap_or(all);
             }
-            if !self.needs_digit || secret.as_bytes().iter().any(u8::is_ascii_digit) {
-                found.push(Secret { start: secret.start(), end: secret.end(), name: &self.name });
+            if !self.pattern.needs_digit || secret.as_bytes().iter().any(u8::is_ascii_digit) {
+                found.push(Secret { start: secret.start(), end: secret.end(), name: self.pattern.name });
             }
             // The end of one assignment may be the beginning of the next.
             at = secret.end().max(at + 1);
@@ -132,7 +108,7 @@ impl Rule {
 }
 
 /// Finds the blocks that `-----BEGIN ... PRIVATE KEY-----` begins, with line breaks as they are or escaped.
-fn find_key_blocks(text: &[u8], found: &mut Vec<Secret<'_>>) {
+fn find_key_blocks(text: &[u8], found: &mut Vec<Secret>) {
     static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new("(?-u)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-[0-9]:")
             .expect("the pattern is constant")
@@ -163,8 +139,8 @@ fn find_key_blocks(text: &[u8], found: &mut Vec<Secret<'_>>) {
 }
 
 impl Entropy {
-    fn find<'r>(&'r self, text: &[u8], found: &mut Vec<Secret<'r>>) {
-        let name = self.name.as_str();
+    fn find(&self, text: &[u8], found: &mut Vec<Secret>) {
+        let name = self.name;
         let mut at = 0;
         while at < text.len() {
             if !is_token(text[at]) {

@@ -156,6 +156,9 @@ pub struct Turns {
     /// The stash entries that a save has seen since then. If one of them is popped, its lines keep their authors, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stashed: Vec<String>,
+    /// The paths that no checkpoint has because of a limit, of which an agent's user was warned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unprotected: Vec<String>,
     /// By session, the last warning that its agent could not show. It stays until the agent can, or until the next turn begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsaid: Vec<Unsaid>,
@@ -176,6 +179,7 @@ impl Default for Turns {
             lost: None,
             stashes: Vec::new(),
             stashed: Vec::new(),
+            unprotected: Vec::new(),
             unsaid: Vec::new(),
             entries: Vec::new(),
             handled: Vec::new(),
@@ -378,6 +382,7 @@ mod tests {
         entry.account(Some("h")).used_anything = true;
         turns.entry("without a turn");
         unsaid::keep(&mut turns.unsaid, "s", "one\ntwo".into());
+        turns.unprotected.push("a \"b".into());
         turns.handled.push(Handled { session: "s".into(), key: "k".into(), seconds: 3 });
         assert_eq!(Turns::parse(&turns.to_toml()), Some(turns.clone()));
         assert_eq!(Turns::parse(&Turns::default().to_toml()), Some(Turns::default()));

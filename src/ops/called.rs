@@ -44,6 +44,19 @@ pub(crate) fn called(repo: &Repo, checkpoint: &Checkpoint) -> String {
     }
 }
 
+/// Returns `command`, the text of an operation, with the ids of the commits that it `recorded` as short as the user wants them.
+///
+/// The operation log has these ids in a fixed length, too.
+pub(crate) fn with_short_ids(repo: &Repo, command: &str) -> String {
+    const RECORDED: &str = ": recorded ";
+    let Some((start, ids)) = command.rsplit_once(RECORDED) else { return command.to_owned() };
+    let short = |word: &str| match repo.ids_with_prefix(word).unwrap_or_default().as_slice() {
+        [id] => repo.short_id(id),
+        _ => word.to_owned(),
+    };
+    format!("{start}{RECORDED}{}", ids.split(", ").map(short).collect::<Vec<_>>().join(", "))
+}
+
 fn is_by_restore(origin: &Origin) -> bool {
     restored(origin).is_some()
 }
@@ -59,8 +72,8 @@ fn text(source: Source<'_>, is_whole: bool, id: &str) -> String {
     let parts = if is_whole { "" } else { "parts of " };
     match source {
         Source::Silent => format!("restored {parts}{id}"),
-        Source::BeforeRestore => format!("undid a restore ({id})"),
-        Source::Restore => format!("restored {parts}what a restore left ({id})"),
+        Source::BeforeRestore => format!("undid a restore: back to {id}"),
+        Source::Restore => format!("restored {parts}the result of an earlier restore ({id})"),
         Source::Message(message) => format!("restored {parts}'{message}' ({id})"),
     }
 }
@@ -72,8 +85,8 @@ mod tests {
     #[rstest::rstest]
     #[case::whole(Source::Message("add mul"), true, "restored 'add mul' (1a2b3c4)")]
     #[case::parts(Source::Message("add mul"), false, "restored parts of 'add mul' (1a2b3c4)")]
-    #[case::undo(Source::BeforeRestore, false, "undid a restore (1a2b3c4)")]
-    #[case::again(Source::Restore, true, "restored what a restore left (1a2b3c4)")]
+    #[case::undo(Source::BeforeRestore, false, "undid a restore: back to 1a2b3c4")]
+    #[case::again(Source::Restore, true, "restored the result of an earlier restore (1a2b3c4)")]
     #[case::lost(Source::Silent, true, "restored 1a2b3c4")]
     fn what_a_restore_is_called(#[case] source: Source<'_>, #[case] is_whole: bool, #[case] expected: &str) {
         assert_eq!(text(source, is_whole, "1a2b3c4"), expected);

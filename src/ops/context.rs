@@ -6,6 +6,8 @@ use std::{
     sync::{Arc, Weak, atomic::AtomicBool},
 };
 
+use bstr::BStr;
+
 use super::locked::Locked;
 use crate::{
     config::Settings,
@@ -59,6 +61,15 @@ impl Context {
     pub(crate) fn with_repo(&self, repo: Repo) -> Self {
         repo.describe_operation_like(&self.repo);
         Self::new(repo, self.settings.clone())
+    }
+
+    /// Returns the repository in the directory `path` of this worktree with the same settings; none if none is there in which to
+    /// work.
+    ///
+    /// # Errors
+    /// As [`Repo::repository_in`].
+    pub(crate) fn below(&self, path: &BStr) -> Result<Option<Self>> {
+        Ok(self.repo.repository_in(path)?.map(|repo| Self::new(repo, self.settings.clone())))
     }
 
     /// Calls `subscriber` after every operation from now on.

@@ -204,7 +204,8 @@ fn base(repo: &Repo) -> Result<ObjectId> {
     if let Some(id) = repo.head()?.id {
         return Ok(id);
     }
-    let none = || Error::user("HEAD has no commit yet").with_hint("'git checkpoint save' begins a shadow without one");
+    let none =
+        || Error::user("HEAD has no commit yet").with_hint("'git checkpoint save' takes a checkpoint without one");
     let tip = shadows::latest_on(repo, refname::Base::Unborn)?.ok_or_else(none)?;
     match repo.chain(tip.id).last().transpose()? {
         Some(first) => Ok(first.parent_id),

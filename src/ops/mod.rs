@@ -4,6 +4,7 @@
 //! - `locked`, `context`, `worktree`, `known_base`, `verified_mark`, `share`, `protected`, `restored_target`: used by all others.
 //! - `chain`: a shadow; looks at the worktree, takes the next checkpoint, carries work forward, archives it.
 //! - `start`, `lookup`, `history`, `session_info`, `author`, `turn`: what is known of checkpoints, sessions and open turns.
+//! - `inside`: the repositories inside the worktree.
 //! - `salvage`: the repair of broken shadows.
 //! - `records`, `provenance`, `rewrite`: whose work a commit contains, and where it went.
 //! - `condense`, `enter`: the one way in for commands that write: takes the lock, and brings records and shadows up to date with
@@ -42,7 +43,7 @@ pub mod verify;
 pub(crate) mod why;
 
 mod author;
-mod called;
+pub(crate) mod called;
 mod chain;
 mod closing;
 mod condense;
@@ -50,6 +51,7 @@ mod context;
 mod disk_usage;
 mod enter;
 mod holding;
+mod inside;
 mod known_base;
 mod locked;
 mod moved;

@@ -9,29 +9,33 @@
 mod attempt;
 
 use self::attempt::{author_of, try_save};
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
     Context, Worktree,
     chain::stashed,
     enter::Purpose,
+    inside::{self, LeftOut},
     named::{self, Trigger},
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
     turn,
 };
 use crate::{
-    error::{Kind, Result},
+    error::{Error, Kind, Result},
     git::new_objects::NewObjects,
-    model::contributor::Contributor,
+    model::{checkpoint::Origin, contributor::Contributor, manifest::Tied, operation, submodule::Recurse},
     state::sessions::Found,
 };
 
 pub(crate) use self::attempt::{Consider, SavedAndSeen, Unsaved};
-pub use super::chain::{Author, SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath};
+pub use super::chain::{
+    Author, FailedSubmodule, SaveOptions, Saved, SavedPath, SavedSubmodule, SkippedPath, UnfilteredPath,
+};
 pub(crate) use super::chain::{
-    Hold, OwnSteps, Request, Scope, Seen, Shadow, is_changed, limits, look_at_all, side_commit, store_cache,
-    write_again,
+    Hold, OwnSteps, Request, SavedBelow, Scope, Seen, Shadow, is_changed, limits, look_at_all, side_commit,
+    store_cache, write_again,
 };
 pub(crate) use super::protected::refuse_protected;
 
@@ -52,9 +56,12 @@ pub fn save(context: &Context, options: &SaveOptions) -> Result<Saved> {
         if let Some(session) = session {
             note_alive(&worktree, session);
         }
-        Ok(taken)
+        let found = LeftOut::find(context, taken.cache.as_ref(), &taken.side.manifest.nested);
+        let is_saved = |path: &BString| taken.saved.saved_submodules.iter().any(|saved| saved.path == *path);
+        let LeftOut { submodules, nested } = found.without(is_saved);
+        Ok(Saved { submodules, nested, ..taken.saved })
     });
-    context.emit_failure("save", taken).map(|taken| taken.saved)
+    context.emit_failure("save", taken)
 }
 
 /// Notes that the session `id` was seen now: it has asked for this save.
@@ -185,6 +192,60 @@ pub(crate) fn look_after_saving_named<'w>(
     Ok(looked)
 }
 
+/// If `request` asks for it, takes a checkpoint in each repository inside the worktree, with the message and the author of
+/// `request`, and adds them to the manifest in `seen`. The outer checkpoint comes last, so that each id it names exists; one that
+/// nothing names is harmless.
+///
+/// # Errors
+/// If one of them cannot be saved, and the user asks for all: the outer checkpoint, which would lack it, is not taken then.
+fn save_below(worktree: &Worktree<'_>, request: &Request, origin: &Origin, seen: &mut Seen) -> Result<SavedBelow> {
+    let mut done = SavedBelow::default();
+    let Some((cache, _)) = seen.cache.as_ref().filter(|_| request.recurse != Recurse::No) else { return Ok(done) };
+    for path in inside::repositories(cache, &seen.side.manifest.nested, request.recurse) {
+        worktree.check_interrupt()?;
+        let result = worktree.below(path.as_bstr()).and_then(|below| {
+            let save = |below: Context| {
+                // Who works there is known there. Without a turn there, an agent of this worktree may have changed what is
+                // unsaved, and so may a person before the agent's turn.
+                let is_known = matches!(request.author, Author::Is(_)) || worktree.turns().entries.is_empty();
+                let is_persons = origin.contributor == Contributor::Human && is_known;
+                let is_inferred = is_persons || !below.turns().entries.is_empty();
+                let unknown = || Origin { contributor: Contributor::Unknown, ..Origin::default() };
+                let author = if is_inferred { Author::Infer } else { Author::Is(unknown()) };
+                let (message, hold) = (request.message.clone(), Hold::ForRestore { index: false });
+                let request = Request { author, message, hold, recurse: request.recurse, ..Request::default() };
+                let inner = Worktree::enter(&below, Purpose::Change)?;
+                let _way = below.repo.on_the_way(operation::SAVE);
+                save_and_write_turns(&inner, &request).map(|taken| taken.saved)
+            };
+            below.map(save).transpose()
+        });
+        match result.map_err(|error| inside::failed("save", &path, error)) {
+            Ok(Some(taken)) => {
+                let inner = taken.failed_submodules.iter().map(|failed| FailedSubmodule {
+                    path: [path.as_slice(), b"/", &failed.path].concat().into(),
+                    why: failed.why.clone(),
+                });
+                done.failed.extend(inner);
+                done.saved.push(SavedSubmodule { path, saved: taken });
+            }
+            Ok(None) => {}
+            Err(error) if request.recurse == Recurse::Setting => {
+                worktree.check_interrupt()?;
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                done.failed.push(FailedSubmodule { path, why: cause.unwrap_or_else(|| error.to_string()) });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let tied = done.saved.iter().map(|submodule| {
+        let id = submodule.saved.id.ok_or_else(|| Error::internal("a submodule was not saved"))?;
+        Ok(Tied { path: submodule.path.clone(), checkpoint: id })
+    });
+    seen.side.manifest.submodules = tied.collect::<Result<_>>()?;
+    Ok(done)
+}
+
 /// Tries to save, and tries once more if objects are missing or after a race. With `fails_if_named_changed`, returns a race as
 /// an error: the caller first has to save the files that open tool calls name.
 fn try_twice(
@@ -193,16 +254,17 @@ fn try_twice(
     fails_if_named_changed: bool,
     consider: Option<Consider<'_>>,
 ) -> Result<SavedAndSeen> {
-    match try_save(worktree, request, fails_if_named_changed, consider) {
+    match try_save(worktree, request, fails_if_named_changed, consider, save_below) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
                 // No chain needs the missing object. The stat cache or the index may count it as stored: stop trusting both.
                 worktree.repo.distrust_objects();
             }
-            try_save(worktree, request, fails_if_named_changed, consider).map_err(|again| again.with_cause(error))
+            try_save(worktree, request, fails_if_named_changed, consider, save_below)
+                .map_err(|again| again.with_cause(error))
         }
         Err(error) if error.kind() == Kind::Race && !fails_if_named_changed => {
-            try_save(worktree, request, false, consider)
+            try_save(worktree, request, false, consider, save_below)
         }
         taken => taken,
     }

@@ -19,7 +19,7 @@ use crate::{
     model::{
         change::Change,
         checkpoint::Checkpoint,
-        manifest::{Manifest, Nested, Skipped, Unfiltered},
+        manifest::{Manifest, Nested, Skipped, Tied, Unfiltered},
     },
 };
 
@@ -111,6 +111,7 @@ impl Serialize for ShownCheckpoint {
         let unfiltered: Vec<_> = manifest.unfiltered.iter().map(unfiltered).collect();
         map.serialize_entry("unfiltered", &unfiltered)?;
         map.serialize_entry("nested", &manifest.nested.iter().map(nested).collect::<Vec<_>>())?;
+        map.serialize_entry("submodules", &manifest.submodules.iter().map(tied).collect::<Vec<_>>())?;
         let mut unmerged: Vec<&BString> = manifest.unmerged.iter().map(|entry| &entry.path).collect();
         unmerged.dedup();
         map.serialize_entry("unmerged", &unmerged.into_iter().map(only).collect::<Vec<_>>())?;
@@ -141,6 +142,12 @@ fn unfiltered(file: &Unfiltered) -> serde_json::Value {
     let mut map = commit::named(&file.path);
     map.insert("filter".into(), file.filter.to_string().into());
     map.insert("reason".into(), file.reason.clone().into());
+    map.into()
+}
+
+fn tied(tied: &Tied) -> serde_json::Value {
+    let mut map = commit::named(&tied.path);
+    map.insert("checkpoint".into(), tied.checkpoint.to_string().into());
     map.into()
 }
 

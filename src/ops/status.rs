@@ -10,6 +10,7 @@ use super::{
     Context,
     chain::{peek::worktree_tree, shadows},
     guard, hooks,
+    inside::LeftOut,
     salvage::{if_readable, why_unreadable},
     save::{SkippedPath, UnfilteredPath},
     session_info,
@@ -25,6 +26,7 @@ use crate::{
         process::Life,
         refname::{self, Base},
         session::Phase,
+        submodule::Submodule,
     },
     state::{
         self,
@@ -115,9 +117,14 @@ pub struct Status {
     pub skipped: Vec<SkippedPath>,
     /// Files that a save would store as they are, because filters failed for them.
     pub unfiltered: Vec<UnfilteredPath>,
-    /// Repositories inside the worktree, whose content is not saved.
+    /// Repositories inside the worktree that are no submodules.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub nested: Vec<BString>,
+    /// Those of them with changes of their own, which are not saved.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub changed_nested: Vec<BString>,
+    /// Submodules with changes of their own, which are not saved.
+    pub submodules: Vec<Submodule>,
     /// Whether git's hooks call us, by name; empty if they were never enabled.
     pub hooks: BTreeMap<String, Health>,
     /// The checkpoint that a restore was putting back when it was interrupted.
@@ -197,6 +204,7 @@ pub fn status(context: &Context) -> Result<Status> {
          what the worktree has all the same"
             .to_owned()
     }));
+    let inside = LeftOut::find(context, Some(&worktree.cache), &worktree.manifest.nested);
     Ok(Status {
         version: 1,
         worktree: repo.worktree_id().to_string(),
@@ -214,6 +222,8 @@ pub fn status(context: &Context) -> Result<Status> {
         skipped: worktree.manifest.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&worktree.manifest.unfiltered, &unfiltered_before),
         nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
+        changed_nested: inside.nested,
+        submodules: inside.submodules,
         hooks: hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect(),
         interrupted_restore: interrupted_restore(repo),
         hidden: !broken.is_empty() && is_hidden(repo, base),

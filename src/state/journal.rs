@@ -8,6 +8,7 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
+use super::journal_below::{StoredBelow, check_nonce, parse_below, parse_id, store_below};
 use crate::{
     error::{Error, Kind, Result},
     model::{
@@ -16,6 +17,7 @@ use crate::{
         path_text::{StoredPath, shell_word},
         slot::{Slot, SlotChange},
         step::{Content, Step},
+        step_below::StepBelow,
     },
 };
 
@@ -46,6 +48,11 @@ pub struct Journal {
     pub directories: Vec<BString>,
     /// The entries of the index.
     pub index: Vec<SlotChange>,
+    /// What is done in repositories inside the worktree, after all else.
+    pub below: Vec<StepBelow>,
+    /// The permissions of files that are gone, where they were narrower than those of an ordinary new file, by path: a file that
+    /// comes back has no wider ones.
+    pub permissions: Vec<(BString, u32)>,
 }
 
 const VERSION: u32 = 1;
@@ -93,6 +100,13 @@ struct StoredSlotChange {
 }
 
 #[derive(Serialize, Deserialize)]
+struct StoredPermissions {
+    #[serde(flatten)]
+    path: StoredPath,
+    mode: String,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Stored {
     version: u32,
     state: Progress,
@@ -103,6 +117,10 @@ struct Stored {
     directories: Vec<StoredPath>,
     #[serde(default)]
     index: Vec<StoredSlotChange>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    submodules: Vec<StoredBelow>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    permissions: Vec<StoredPermissions>,
 }
 
 /// Returns where the journal of the worktree with git directory `git_dir` is.
@@ -223,6 +241,8 @@ impl From<&Journal> for Stored {
             before: store_slot(&change.before),
             after: store_slot(&change.after),
         };
+        let permissions =
+            |(path, mode): &(BString, u32)| StoredPermissions { path: path.into(), mode: format!("{mode:o}") };
         Self {
             version: VERSION,
             state: journal.progress,
@@ -232,12 +252,10 @@ impl From<&Journal> for Stored {
             entries: journal.steps.iter().map(step).collect(),
             directories: journal.directories.iter().map(Into::into).collect(),
             index: journal.index.iter().map(slot).collect(),
+            submodules: journal.below.iter().map(store_below).collect(),
+            permissions: journal.permissions.iter().map(permissions).collect(),
         }
     }
-}
-
-fn parse_id(text: &str) -> Result<ObjectId, String> {
-    ObjectId::from_hex(text.as_bytes()).map_err(|_| format!("'{text}' is not an object id"))
 }
 
 fn parse(content: &StoredContent) -> Result<Content, String> {
@@ -254,9 +272,7 @@ impl TryFrom<Stored> for Journal {
         if stored.version != VERSION {
             return Err(format!("version {} is not known", stored.version));
         }
-        if !super::temporary::is_nonce(&stored.nonce) {
-            return Err(format!("'{}' is not a nonce", stored.nonce.escape_debug()));
-        }
+        check_nonce(&stored.nonce)?;
         let step = |step: &StoredStep| {
             Ok(Step {
                 path: step.path.decode()?,
@@ -269,6 +285,10 @@ impl TryFrom<Stored> for Journal {
             let (before, after) = (parse_slot(&path, &stored.before)?, parse_slot(&path, &stored.after)?);
             Ok(SlotChange { path, before, after })
         };
+        let permissions = |stored: &StoredPermissions| {
+            let mode = u32::from_str_radix(&stored.mode, 8).ok().filter(|mode| *mode <= 0o777);
+            Ok((stored.path.decode()?, mode.ok_or_else(|| format!("'{}' is not a mode", stored.mode))?))
+        };
         Ok(Self {
             progress: stored.state,
             target: parse_id(&stored.target)?,
@@ -277,6 +297,8 @@ impl TryFrom<Stored> for Journal {
             steps: stored.entries.iter().map(step).collect::<Result<_, String>>()?,
             directories: stored.directories.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
             index: stored.index.iter().map(slot).collect::<Result<_, String>>()?,
+            below: stored.submodules.iter().map(parse_below).collect::<Result<_, String>>()?,
+            permissions: stored.permissions.iter().map(permissions).collect::<Result<_, String>>()?,
         })
     }
 }
@@ -284,6 +306,7 @@ impl TryFrom<Stored> for Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::step_below::ActionBelow;
 
     fn journal() -> Journal {
         let id = ObjectId::from_hex(b"0123456789012345678901234567890123456789").expect("40 digits");
@@ -306,6 +329,15 @@ mod tests {
                     after: Slot::Unmerged(vec![Unmerged { path: "u".into(), stage: 2, mode: 0o100_644, id }]),
                 },
             ],
+            below: vec![StepBelow {
+                path: "sub".into(),
+                nonce: "fedcba9876543210".into(),
+                action: ActionBelow::Restore { checkpoint: id, staged: true },
+                all: true,
+                session: Some("7f3a".into()),
+                only_submodules: true,
+            }],
+            permissions: vec![(b"s\xff".into(), 0o600)],
         }
     }
 
@@ -315,6 +347,20 @@ mod tests {
         assert_eq!(Journal::read(dir.path()).expect("no error"), None);
         journal().write(dir.path()).expect("written");
         assert_eq!(Journal::read(dir.path()).expect("no error"), Some(journal()));
+    }
+
+    #[test]
+    fn the_journal_of_an_earlier_version_is_read() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        super::super::ensure_directory(dir.path()).expect("made");
+        let id = journal().target;
+        let text = format!(
+            "{{\"version\":1,\"state\":\"done\",\"target\":\"{id}\",\"pre_restore\":\"{id}\",\"nonce\":\"0123456789abcdef\",\
+             \"entries\":[],\"directories\":[]}}"
+        );
+        std::fs::write(path(dir.path()), text).expect("written");
+        let read = Journal::read(dir.path()).expect("no error").expect("a journal");
+        assert_eq!((read.permissions.len(), read.below.len(), read.index.len()), (0, 0, 0));
     }
 
     #[rstest::rstest]

@@ -7,6 +7,7 @@ pub(crate) mod failpoint;
 pub(crate) mod hooks;
 pub(crate) mod installed;
 pub mod journal;
+mod journal_below;
 pub(crate) mod kept;
 pub(crate) mod lock;
 pub(crate) mod lock_note;
@@ -21,7 +22,7 @@ pub(crate) mod turns;
 
 use std::{
     io::Write as _,
-    os::unix::fs::{FileExt as _, MetadataExt as _},
+    os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -110,7 +111,10 @@ fn replace(path: &Path, content: &[u8], is_durable: bool) -> Result<()> {
     failpoint::opened("write", path);
     let directory = path.parent().expect("our files are in a directory");
     let prefix = temporary::prefix(".tmp-");
-    let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(directory).context(Kind::Internal, what)?;
+    // As git's own files: the umask says who may read them.
+    let ordinary = std::fs::Permissions::from_mode(0o666);
+    let file = tempfile::Builder::new().prefix(&prefix).permissions(ordinary).tempfile_in(directory);
+    let mut file = file.context(Kind::Internal, what)?;
     file.write_all(content).context(Kind::Internal, what)?;
     if is_durable {
         file.as_file().sync_all().context(Kind::Internal, what)?;

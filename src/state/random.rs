@@ -13,6 +13,7 @@ use crate::model::{
     change::{Leaf, Mode},
     slot::{Slot, SlotChange},
     step::{Content, Step},
+    step_below::{ActionBelow, StepBelow},
 };
 
 fn id() -> impl Strategy<Value = ObjectId> {
@@ -38,8 +39,24 @@ fn journal() -> impl Strategy<Value = Journal> {
     let index = index.prop_map(|slots| {
         slots.into_iter().map(|(path, before, after)| SlotChange { path, before, after }).collect::<Vec<_>>()
     });
-    (progress, id(), id(), "[0-9a-f]{16}", steps, names(), index).prop_map(
-        |(progress, target, pre_restore, nonce, steps, directories, index)| Journal {
+    let action = prop_oneof![
+        (id(), prop::bool::ANY).prop_map(|(checkpoint, staged)| ActionBelow::Restore { checkpoint, staged }),
+        ("[0-9a-f]{16}", prop::bool::ANY).prop_map(|(nonce, has_begun)| ActionBelow::TakeBack { nonce, has_begun }),
+    ];
+    let session = prop::option::of("[0-9a-f]{4}");
+    let below = (name(), "[0-9a-f]{16}", action, prop::bool::ANY, session, prop::bool::ANY);
+    let below = below.prop_map(|(path, nonce, action, all, session, only_submodules)| StepBelow {
+        path,
+        nonce,
+        action,
+        all,
+        session,
+        only_submodules,
+    });
+    let below = prop::collection::vec(below, 0..3);
+    let permissions = prop::collection::vec((name(), 0..=0o777_u32), 0..3);
+    (progress, id(), id(), "[0-9a-f]{16}", steps, names(), index, below, permissions).prop_map(
+        |(progress, target, pre_restore, nonce, steps, directories, index, below, permissions)| Journal {
             progress,
             target,
             pre_restore,
@@ -47,6 +64,8 @@ fn journal() -> impl Strategy<Value = Journal> {
             steps,
             directories,
             index,
+            below,
+            permissions,
         },
     )
 }

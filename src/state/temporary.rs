@@ -28,6 +28,14 @@ pub(crate) fn prefix(kind: &str) -> String {
     format!("{kind}{}_", nonce())
 }
 
+/// Returns the permissions that a new file in `directory` gets.
+pub(crate) fn ordinary_permissions(directory: &Path) -> std::io::Result<u32> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let ordinary = std::fs::Permissions::from_mode(0o666);
+    let file = tempfile::Builder::new().prefix(&prefix(".tmp-")).permissions(ordinary).tempfile_in(directory)?;
+    Ok(file.as_file().metadata()?.permissions().mode() & 0o777)
+}
+
 /// Makes a file in `directory` that has no name for long, and writes into it: that shows whether others could.
 pub(crate) fn probe(directory: &Path) -> std::io::Result<()> {
     use std::io::Write as _;

@@ -18,6 +18,7 @@ mod steps;
 mod trouble;
 mod turns;
 mod twice;
+mod unprotected;
 mod warned;
 mod whose;
 mod words;

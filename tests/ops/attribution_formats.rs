@@ -219,18 +219,16 @@ fn records_that_are_not_here_leave_the_authors_unknown() {
     let check = checkpoint(&["attribution", "--check"]);
     let stderr = String::from_utf8_lossy(&check.stderr).into_owned();
     assert_eq!((check.status.code(), stderr.contains("error: 100.0 % unknown lines")), (Some(1), true), "{stderr}");
-    assert_eq!(
-        checkpoint(&["attribution", "--check", "HEAD~1"]).status.code(),
-        Some(0),
-        "from before the first record"
-    );
+    // Whether it is from before git-checkpoint was in use, only records would say.
+    let earlier = checkpoint(&["attribution", "--check", "HEAD~1"]);
+    assert_eq!(earlier.status.code(), Some(1), "{}", described(&earlier));
+    let hint = "hint: there are no records in this repository; if a remote has them, 'git fetch <remote> ";
+    assert!(described(&earlier).contains(hint), "{}", described(&earlier));
     // The trailer was dropped; the commit before it still shows that git-checkpoint was in use.
     run("sh", &["-c", "seq 9 >by-whom && git add by-whom && git commit -qm 'no trailer'"]);
     let without = checkpoint(&["attribution", "--check"]);
     assert_eq!(without.status.code(), Some(1), "{}", described(&without));
     run("git", &["reset", "-q", "--hard", "HEAD~1"]);
-    let warning = "no record is here: commits without a trailer are not checked";
-    assert!(!stderr.contains(warning), "{stderr}");
     run(
         "sh",
         &[
@@ -239,8 +237,15 @@ fn records_that_are_not_here_leave_the_authors_unknown() {
         ],
     );
     let amended = checkpoint(&["attribution", "--check"]);
+    assert_eq!(amended.status.code(), Some(1), "{}", described(&amended));
+    assert!(described(&amended).contains(hint), "{}", described(&amended));
+    // Since it is enabled, it is known what is earlier; that records are missing is said.
+    run("git", &["checkpoint", "enable"]);
+    let amended = checkpoint(&["attribution", "--check"]);
     assert_eq!(amended.status.code(), Some(0), "{}", described(&amended));
+    let warning = "no record is here: commits without a trailer are not checked";
     assert!(described(&amended).contains(warning), "{}", described(&amended));
+    run("git", &["checkpoint", "disable"]);
     run("git", &["checkout", "-q", "-"]);
     run("git", &["config", "checkpoint.attribution.max-unknown-percentage", "100"]);
     assert_eq!(checkpoint(&["attribution", "--check"]).status.code(), Some(0));

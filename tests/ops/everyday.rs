@@ -192,7 +192,7 @@ fn a_restore_has_one_name() {
     let of_parts = id("@{0}");
     world.write("g", "3\n");
     world.done(&["restore", "--all", &of_parts]);
-    assert_eq!(first("@{0}"), format!("restored what a restore left ({of_parts})"));
+    assert_eq!(first("@{0}"), format!("restored the result of an earlier restore ({of_parts})"));
     world.done(&["restore", "--all", &of_a]);
     assert_eq!(first("@{0}"), format!("restored 'A' ({of_a})"));
     world.done(&["reset", "--force"]);

@@ -259,7 +259,7 @@ fn a_restore_is_one_row_of_the_users() {
     let before = world.done(&["list"]);
     let rows: Vec<&str> = before.lines().map(|line| line.split_once("+00:00  ").expect("a date").1.trim()).collect();
     let short = &agents.to_string()[..8];
-    assert!(rows[0].starts_with("you ") && rows[0].contains(&format!("restored 'add mul' ({short})")), "{before}");
+    assert!(rows[0].starts_with("human ") && rows[0].contains(&format!("restored 'add mul' ({short})")), "{before}");
     assert!(rows[1].starts_with("mine s ") && rows[1].ends_with("add mul"), "{before}");
     assert_eq!(rows.len(), 2, "{before}");
     world.done(&["undo", "-q"]);
@@ -273,6 +273,6 @@ fn a_restore_is_one_row_of_the_users() {
     world.done(&["undo", "-q"]);
     let said = world.done(&["list"]);
     let first = said.lines().next().expect("a row");
-    assert!(first.contains(" you ") && first.contains("undid a restore"), "{said}");
+    assert!(first.contains(" human ") && first.contains("undid a restore"), "{said}");
     assert_eq!(subjects(&world, &ListOptions { session: Some("s".into()), ..Default::default() }), "add mul");
 }

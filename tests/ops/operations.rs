@@ -416,11 +416,17 @@ fn what_hooks_did_is_named_by_the_event() {
     assert!(log(&world).iter().all(|it| !it.to_string().contains("secret")));
     assert!(log(&world).iter().all(|it| !it.to_string().contains("by a program")), "{:?}", commands(&world));
     world.sh("git add -A && git commit -qm turns");
-    let commit = world.git(&["rev-parse", "--short=8", "HEAD"]);
-    let expected = format!("hook post-commit: recorded {}", commit.trim());
-    assert!(commands(&world).contains(&expected), "{expected}: {:?}", commands(&world));
+    let named = |digits| {
+        let commit = world.git(&["rev-parse", &format!("--short={digits}"), "HEAD"]);
+        format!("hook post-commit: recorded {}", commit.trim())
+    };
+    assert!(commands(&world).contains(&named(10)), "{}: {:?}", named(10), commands(&world));
+    // For people, ids are as short as they want them.
+    world.git(&["config", "core.abbrev", "6"]);
     let shown = world.done(&["op", "show", "@{0}"]);
-    assert!(shown.contains(&expected) && shown.contains("refs/checkpoints/history"), "{shown}");
+    assert!(shown.contains(&format!("{}\n", named(6))) && shown.contains("refs/checkpoints/history"), "{shown}");
+    let listed = world.done(&["op", "log", "-n", "1"]);
+    assert!(listed.contains(&format!("{}\n", named(6))), "{listed}");
     world.write("f", "else\n");
     world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     world.done(&["save"]);

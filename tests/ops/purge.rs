@@ -201,10 +201,13 @@ fn what_the_user_holds_stays_and_is_named() {
     let facts = world.facts();
     let output = purge(&world, &[], SECRET);
     assert!(described(&output).contains("--force"), "without a terminal, nobody can agree: {}", described(&output));
-    let done = purged(&world, SECRET);
+    let output = purge(&world, &["--force", "--json"], SECRET);
+    assert_eq!(output.status.code(), Some(1), "git's objects stay: {}", described(&output));
+    let done: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let kept: Vec<&str> =
         done["kept"].as_array().expect("a list").iter().filter_map(|it| it["path"].as_str()).collect();
-    assert_eq!((kept, &done["paths"]), (vec!["kept.env", "lost.env"], &json!(["ours.env", "staged.env"])), "{done:#}");
+    let paths = json!(["kept.env", "lost.env", "ours.env", "staged.env"]);
+    assert_eq!((kept, &done["paths"]), (vec!["kept.env", "lost.env"], &paths), "{done:#}");
     assert_eq!((done["kept"][0]["ref"].as_str(), done["kept"][1]["ref"].as_str()), (Some("main"), None));
     assert_eq!(world.facts(), facts);
     world.assert_sound("after the purge");
@@ -394,4 +397,19 @@ fn texts_that_cannot_be_purged_are_refused() {
         (output.status.code(), String::from_utf8_lossy(&output.stdout).contains("nothing to purge")),
         (Some(1), true)
     );
+}
+
+/// The entry of such an operation has the file of the session.
+#[test]
+fn an_operation_on_a_session_holds_nothing() {
+    let world = World::with_commit();
+    world.write("f", SECRET);
+    world.done(&["save", "-q"]);
+    world.done(&["session", "start", "s1", "--agent", "claude-code"]);
+    world.done(&["reset", "-q"]);
+    world.done(&["session", "forget", "s1"]);
+    world.git(&["checkout", "-q", "f"]);
+    let done = purge(&world, &["--force"], SECRET);
+    assert!(done.status.success(), "{}", described(&done));
+    assert_eq!(places(&world, SECRET), Vec::<String>::new(), "{}", described(&done));
 }

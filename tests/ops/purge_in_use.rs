@@ -67,6 +67,7 @@ fn after_a_full_disk_nothing_is_left() {
     let output = command.args(["-c", "ulimit -f 100; exec \"$0\" purge -f \"$1\"", program(), SECRET]).output();
     let output = output.expect("it runs");
     assert!(!output.status.success(), "{}", described(&output));
+    assert!(described(&output).contains("'git index-pack"), "it is what has failed: {}", described(&output));
     let left = world.sh("find .git/objects -name 'tmp_*' -o -name 'checkpoint-*'");
     assert_eq!(left, "", "{}", described(&output));
     world.assert_sound("after the failure");

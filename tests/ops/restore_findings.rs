@@ -9,7 +9,10 @@ use git_checkpoint::{
 };
 use gix::ObjectId;
 
-use crate::support::stage::{Meddler, Stage, picture};
+use crate::support::{
+    World,
+    stage::{Meddler, Stage, picture},
+};
 
 fn session(id: &str) -> Origin {
     Origin { session: Some(id.into()), ..Origin::default() }
@@ -188,4 +191,20 @@ fn a_foreign_session_prints_no_control_characters() {
     let listed = stage.checkpoint(&["list", "--json"]).stdout;
     let listed = String::from_utf8_lossy(&listed).into_owned();
     assert!(listed.contains(&forged.trim()[..8]) && !listed.contains("evil"), "{listed}");
+}
+
+/// The next undo would go further back.
+#[test]
+fn the_hint_after_an_undo_with_a_conflict_works() {
+    let world = World::with_commit();
+    world.write("a", "1\n");
+    world.write("u", "1\n");
+    world.done(&["save"]);
+    world.done(&["restore", "--all", "base"]);
+    world.sh("echo u >.git/info/exclude; echo mine >u");
+    let output = world.checkpoint(&["undo"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let hint = said.split('\'').find(|words| words.starts_with("git checkpoint restore --all")).expect("a hint");
+    world.sh(&format!("mv u elsewhere; {}", hint.replace("<path>...", "u")));
+    assert_eq!(world.sh("cat a u elsewhere"), "1\n1\nmine\n");
 }

@@ -24,6 +24,7 @@ fn world() -> World {
         }
     }
     world.write("f", "3\n");
+    world.write("long", format!("{WORDS}\n\u{6570}{WORDS}\n"));
     world.done(&[
         "save",
         "--verify",
@@ -68,6 +69,9 @@ fn columns(line: &str) -> usize {
 #[case::events(&["events"])]
 #[case::attribution(&["attribution"])]
 #[case::blame(&["blame", "a/directory/with/a/name/of-some-length.txt"])]
+#[case::blame_of_long_lines(&["blame", "long"])]
+#[case::an_operation(&["op", "show"])]
+#[case::the_operation_of_a_commit(&["op", "show", "@{5}"])]
 #[case::nothing_to_save(&["save", "-m", WORDS])]
 #[case::hints(&["restore", "--before", "@{1}"])]
 #[case::errors(&["restore", "main..HEAD"])]
@@ -77,6 +81,51 @@ fn what_is_printed_fits_a_narrow_terminal(#[case] arguments: &[&str]) {
     assert!(!lines.is_empty());
     let long: Vec<&String> = lines.iter().filter(|line| columns(line) > COLUMNS).collect();
     assert!(long.is_empty(), "{long:#?}\nof {lines:#?}");
+}
+
+/// With a terminal of 60 columns, too, each row shows which session it is of.
+#[test]
+fn two_sessions_of_one_agent_can_be_told_apart() {
+    let world = World::with_hooks();
+    let sessions = ["0196b1f2-aaaa-7bbb-8ccc-0123456789ab", "0196b1f2-aabb-7bbb-8ccc-0123456789ab"];
+    for (number, session) in sessions.iter().enumerate() {
+        world.done(&["session", "prompt", session, "-q", "--agent", "claude-code", "-m", WORDS]);
+        for line in 1..4 {
+            world.write(&format!("file-{number}"), format!("{line}\n").repeat(line));
+            world.done(&["save", "-q", "--session", session]);
+        }
+        world.done(&["session", "stop", session, "-q"]);
+    }
+    world.git(&["add", "-A"]);
+    let listed = shown(&world, &["list"]).join("\n");
+    assert!(listed.contains("0196b1f2-aaa") && listed.contains("0196b1f2-aab"), "{listed}");
+    assert!(listed.contains(" [2 more]"), "a mark is whole: {listed}");
+    world.git(&["commit", "-qm", WORDS]);
+    for (number, session) in sessions.iter().enumerate() {
+        let blamed = shown(&world, &["blame", &format!("file-{number}")]);
+        assert!(blamed.iter().all(|line| line.contains(&format!("claude-code {}", &session[..6]))), "{blamed:#?}");
+    }
+}
+
+#[test]
+fn a_long_list_of_files_says_how_to_see_all() {
+    let world = World::with_hooks();
+    world.done(&["session", "prompt", "s", "-q", "--agent", "mine", "-m", WORDS]);
+    for number in 0..30 {
+        world.write(&format!("file-{number}"), "1\n");
+    }
+    world.done(&["session", "stop", "s", "-q"]);
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "files"]);
+    for arguments in [&["explain"][..], &["attribution"]] {
+        let count = |lines: &[String]| lines.iter().filter(|line| line.contains("file-")).count();
+        let lines = shown(&world, arguments);
+        assert_eq!(count(&lines), 20, "{lines:#?}");
+        assert!(lines.iter().any(|line| line.trim() == "and 10 more (-v lists all)"), "{lines:#?}");
+        assert_eq!(count(&shown(&world, &[arguments, &["-v"]].concat())), 30);
+        let piped = world.done(arguments);
+        assert_eq!(piped.matches("file-").count(), 30, "{piped}");
+    }
 }
 
 #[test]

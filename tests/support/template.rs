@@ -208,8 +208,7 @@ impl Made {
 fn renew(path: &Path) {
     use gix::index::{File, decode, entry::Stat, fs::Metadata, write};
     let git_dir = path.parent().expect("it is in a git directory");
-    let worktree = git_dir.parent().expect("it is that of the main worktree");
-    assert!(git_dir.ends_with(".git"), "{} is not that of a main worktree", path.display());
+    let worktree = worktree_of(git_dir);
     let mut index =
         File::at(path, gix::hash::Kind::Sha1, false, decode::Options::default()).expect("git has written it");
     let (entries, paths) = index.entries_mut_and_pathbacking();
@@ -227,6 +226,16 @@ fn renew(path: &Path) {
     }
     let extensions = write::Extensions::Given { tree_cache: true, end_of_index_entry: false };
     index.write(write::Options { extensions, ..write::Options::default() }).expect("it is ours");
+}
+
+/// Returns the main worktree of the git directory: the directory it is in or, of a submodule, the one that it names.
+fn worktree_of(git_dir: &Path) -> PathBuf {
+    if git_dir.ends_with(".git") {
+        return git_dir.parent().expect("it is in the worktree").to_owned();
+    }
+    let config = fs::read_to_string(git_dir.join("config")).expect("readable");
+    let named = config.lines().find_map(|line| line.trim().strip_prefix("worktree = "));
+    git_dir.join(named.unwrap_or_else(|| panic!("{} is not that of a main worktree", git_dir.display())))
 }
 
 /// What was changed or staged where it was made is so in a copy, even with as many bytes as before.

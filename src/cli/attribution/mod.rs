@@ -10,7 +10,7 @@ use std::{ffi::OsString, path::Path};
 use clap::ValueEnum;
 
 pub(super) use patch::visible;
-pub(super) use text::style;
+pub(super) use text::{letter, style};
 
 use super::{
     Exit,
@@ -170,6 +170,12 @@ fn judge(found: &Attribution, policy: &Policy, call: &mut Call) -> Exit {
     let exceeded = excess(&found.summary, found.checked_unknown, policy);
     for (what, percent, limit) in &exceeded {
         call.out.error("error", &Error::refused(format!("{percent:.1} % {what} lines, of at most {limit} %")));
+    }
+    if found.lacks_records && found.missing_records.is_empty() && exceeded.iter().any(|(what, ..)| *what == UNKNOWN) {
+        call.out.hint(&format!(
+            "there are no records in this repository; {FETCH}, and \
+             'git checkpoint config set attribution.max-unknown-percentage 100' lets unknown lines pass"
+        ));
     }
     if exceeded.is_empty() { Exit::Done } else { Exit::No }
 }

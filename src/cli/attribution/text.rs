@@ -30,7 +30,7 @@ const NO_LINES: usize = 35;
 /// The least of a name and of a bar.
 const LEAST_NAME: usize = 8;
 const LEAST_BAR: usize = 5;
-/// How many files, sessions and agents people see.
+/// How many agents and models people see.
 const ROWS: usize = 20;
 
 /// Returns the colour of an owner.
@@ -174,9 +174,10 @@ fn print_sessions(found: &Attribution, call: &mut Call) -> Result<()> {
     call.out.line("")?;
     heading("Sessions (lines)", call)?;
     let most = found.sessions.iter().map(|it| it.lines + it.mixed).max().unwrap_or(0);
-    let names: Vec<String> = found.sessions.iter().take(ROWS).map(session_name).collect();
+    let listed = call.listed(found.sessions.len());
+    let names: Vec<String> = found.sessions.iter().take(listed).map(session_name).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let notes: Vec<String> = found.sessions.iter().take(ROWS).map(session_notes).collect();
+    let notes: Vec<String> = found.sessions.iter().take(listed).map(session_notes).collect();
     let longest = notes.iter().map(String::len).max().unwrap_or(0);
     let left = |name: usize| Output::width().saturating_sub(BESIDE_SESSION + name + longest);
     // Names that leave no room have a line of their own.
@@ -249,13 +250,14 @@ fn print_files(found: &Attribution, call: &mut Call) -> Result<()> {
     heading("Files (lines added, deleted, agents' %)", call)?;
     let mut files: Vec<&FileLines> = found.files.iter().collect();
     files.sort_by_key(|file| std::cmp::Reverse(file.added + file.deleted));
-    files.truncate(ROWS);
+    files.truncate(call.listed(files.len()));
     print_rows(&files, call)?;
     more(found.files.len(), call)
 }
 
 fn more(rows: usize, call: &mut Call) -> Result<()> {
-    if rows > ROWS { call.out.line(&format!("  and {} more", rows - ROWS)) } else { Ok(()) }
+    let listed = call.listed(rows);
+    if rows > listed { call.out.line(&format!("  {}", phrase::and_more(rows - listed))) } else { Ok(()) }
 }
 
 /// Prints a line for each file, and their sum.
@@ -354,7 +356,7 @@ fn bar(parts: &[(Kind, u32)], whole: u32, width: usize, call: &Call) -> String {
 }
 
 /// Returns the letter of an owner.
-pub(super) fn letter(kind: Kind) -> char {
+pub(in crate::cli) fn letter(kind: Kind) -> char {
     match kind {
         Kind::Agent => 'A',
         Kind::Human => 'H',

@@ -4,6 +4,8 @@
 
 use std::{collections::HashSet, path::Path};
 
+use gix::ObjectId;
+
 use super::super::{date, man, output::printable, settings};
 use crate::{
     agent::dialects,
@@ -11,8 +13,9 @@ use crate::{
     git::{Abbreviation, Repo},
     ops::{
         Context,
+        called::with_short_ids,
         history::{self, Entry, ListOptions},
-        sessions,
+        operations, sessions,
     },
 };
 
@@ -56,9 +59,13 @@ fn walk(context: &Context, options: &ListOptions, mut each: impl FnMut(&Entry) -
 
 /// Returns the id of the checkpoint if it begins with `typed`: abbreviated, or whole if `typed` is longer than that.
 fn id(entry: &Entry, typed: &str, abbreviation: &Abbreviation) -> Option<String> {
-    let id = entry.checkpoint.id.to_string();
-    let short = id.starts_with(typed).then(|| abbreviation.of(&entry.checkpoint.id))?;
-    Some(if short.starts_with(typed) { short } else { id })
+    short_or_whole(&entry.checkpoint.id, typed, abbreviation)
+}
+
+fn short_or_whole(id: &ObjectId, typed: &str, abbreviation: &Abbreviation) -> Option<String> {
+    let whole = id.to_string();
+    let short = whole.starts_with(typed).then(|| abbreviation.of(id))?;
+    Some(if short.starts_with(typed) { short } else { whole })
 }
 
 fn about(entry: &Entry, now: i64) -> String {
@@ -155,6 +162,25 @@ pub(super) fn sessions(typed: &str) -> Vec<Candidate> {
             Candidate::new(session.id, format!("{agent}{}  {first}", date::relative(session.last_seen, now)))
         })
         .collect()
+}
+
+/// Returns the operations of this worktree, the latest first: after `@`, their numbers, else their ids. If only those are wanted
+/// that can be taken back, only these.
+pub(super) fn operations(typed: &str, only_undoable: bool) -> Vec<Candidate> {
+    let Some(context) = context() else { return Vec::new() };
+    let (now, abbreviation) = (date::now(), context.repo.abbreviation());
+    let listed = operations::list(&context).map(|(listed, _)| listed).unwrap_or_default().into_iter().enumerate();
+    let wanted = listed.filter(|(_, it)| !only_undoable || it.undoable || it.redoable);
+    let named = wanted.filter_map(|(number, it)| {
+        let value = if typed.starts_with('@') {
+            Some(format!("@{{{number}}}")).filter(|name| name.starts_with(typed))
+        } else {
+            short_or_whole(&it.id, typed, &abbreviation)
+        }?;
+        let command = with_short_ids(&context.repo, &it.command);
+        Some(Candidate::new(value, format!("{}  {command}", date::relative(it.seconds, now))))
+    });
+    named.take(MOST).collect()
 }
 
 /// Returns the coding agents that have hooks.

@@ -39,6 +39,8 @@ enum Kind {
     Setting,
     /// A value of the setting that is named before it.
     Value,
+    /// An operation of this worktree.
+    Operation,
     /// A page of the manual.
     Page,
     File,
@@ -68,7 +70,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("n", Kind::Free),
     ("name", Kind::Free),
     ("number", Kind::Free),
-    ("op", Kind::Free),
+    ("op", Kind::Operation),
     ("path", Kind::File),
     ("pathspec", Kind::File),
     ("range", Kind::Free),
@@ -82,6 +84,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("value", Kind::Value),
     ("what", Kind::Free),
     ("when", Kind::Free),
+    ("whether", Kind::Free),
     ("who", Kind::Free),
     ("words", Kind::Free),
 ];
@@ -98,6 +101,7 @@ impl Kind {
             Self::Agent => candidates::agents(typed),
             Self::Setting => candidates::settings(typed),
             Self::Value => line.after("set").map(|key| candidates::values(key, typed)).unwrap_or_default(),
+            Self::Operation => candidates::operations(typed, line.after("op") == Some("undo")),
             Self::Page => candidates::pages(typed),
             Self::File | Self::Free => Vec::new(),
         }

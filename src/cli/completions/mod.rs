@@ -34,9 +34,10 @@ const ARE_PATHS: &str = "\tpaths\n";
 #[derive(clap::Args, Debug)]
 pub(super) struct Completions {
     /// The shell: bash, zsh, fish, elvish or powershell
+    #[arg(value_name = "shell")]
     shell: Shell,
     /// The words before the cursor: print the candidates for the last one
-    #[arg(last = true, hide = true)]
+    #[arg(value_name = "words", last = true, hide = true)]
     words: Vec<OsString>,
 }
 

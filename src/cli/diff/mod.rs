@@ -27,8 +27,10 @@ const CONTEXT_LINES: usize = 3;
 #[derive(clap::Args, Debug)]
 pub(super) struct Diff {
     /// The old side: an id, @{<n>}, <session>@<turn>, verified, base, a tag or a revision
+    #[arg(value_name = "from")]
     from: Option<String>,
     /// The new side
+    #[arg(value_name = "to")]
     to: Option<String>,
     /// Only these paths, after --
     #[arg(value_name = "path", last = true)]

@@ -164,6 +164,8 @@ impl Enable {
             agent_files::all_named(&self.choice.agents)?
         };
         if self.choice.all_agents && dialects.is_empty() {
+            // Without a home directory, nothing was looked at.
+            places.require()?;
             call.out.warning("no supported agent found");
         }
         if self.trust && !dialects.iter().any(|dialect| dialect.name == trust::AGENT) {

@@ -34,8 +34,11 @@ pub(super) fn checked(
     let mut folders = known.chain(context.settings.agents.transcript_dirs.iter().cloned());
     let real = real(&path).filter(|path| folders.any(|folder| lies_in(path, &folder)));
     let refused = || {
-        Error::user(format!("the transcript of {} is where it keeps none, and is not read", dialect.title))
-            .with_hint("'agents.transcript-dirs' names other folders")
+        Error::user(format!(
+            "the transcript is outside the folders where {} keeps its conversations, and is not read",
+            dialect.title
+        ))
+        .with_hint("'agents.transcript-dirs' names other folders")
     };
     real.and_then(|path| path.into_os_string().into_string().ok()).map(Some).ok_or_else(refused)
 }

@@ -213,14 +213,16 @@ fn read_message(file: &OsString) -> Result<String> {
 
 fn print_prompted(prompted: &Prompted, call: &mut Call) -> Result<()> {
     let what = match prompted.reason {
-        Reason::NoShadow => "the first checkpoint begins a shadow".to_owned(),
+        Reason::NoShadow => "no checkpoint on this commit yet".to_owned(),
         Reason::Overlap => {
             let count = phrase::count(prompted.overlap.len(), "path");
             format!("work continues from the latest checkpoint ({count} in common)")
         }
-        Reason::Clean => "the worktree is clean: the first checkpoint sets the shadow aside".to_owned(),
-        Reason::NoOverlap => "other paths than before: the first checkpoint sets the shadow aside".to_owned(),
-        Reason::Unreadable => "the shadow was broken, and was set aside: the next checkpoint begins afresh".to_owned(),
+        Reason::Clean => "the worktree is clean: the first checkpoint sets the earlier ones aside".to_owned(),
+        Reason::NoOverlap => "other paths than before: the first checkpoint sets the earlier ones aside".to_owned(),
+        Reason::Unreadable => {
+            "the earlier checkpoints were broken, and were set aside: the next one begins afresh".to_owned()
+        }
     };
     call.out.note(&format!("turn {}: {what}", prompted.session.turn))?;
     if let Some(line) = phrase::taken_up(&prompted.taken_up) {

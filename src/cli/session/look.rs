@@ -59,7 +59,7 @@ impl List {
             print_summary(session, call)?;
         }
         if listed.is_empty() {
-            call.out.note("no session in this repository yet")?;
+            call.out.aside("no session in this repository yet");
             call.out.hint("'git checkpoint enable --agent <name>' lets an agent report its own");
         }
         Ok(if listed.is_empty() { Exit::No } else { Exit::Done })

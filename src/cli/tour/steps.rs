@@ -39,7 +39,7 @@ the branches stay as they are."),
     Chapter("A turn of an agent"),
     Say("Once in a repository, 'enable' installs git's hooks, so that
 commits get a record. With '--agent claude-code' (or codex,
-gemini-cli, ...) your agent reports its prompts and tools, and
+gemini, ...) your agent reports its prompts and tools, and
 checkpoints are taken by themselves. In this tour, a script
 plays the agent."),
     Run("git checkpoint enable"),
@@ -126,6 +126,21 @@ The repository of this tour is deleted now."),
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::dialects;
+
+    #[test]
+    fn agents_that_are_named_can_be_enabled() {
+        let texts =
+            STEPS.iter().filter_map(|step| if let Say(text) = step { text.split_once("--agent claude") } else { None });
+        let named = texts.filter_map(|(_, rest)| Some(format!("claude{}", rest.split_once("...")?.0)));
+        let words = named.flat_map(|text| {
+            text.split(|c: char| !c.is_alphanumeric() && c != '-').map(str::to_owned).collect::<Vec<_>>()
+        });
+        let names: Vec<String> = words.filter(|word| !word.is_empty() && word != "or").collect();
+        assert_eq!(names.len(), 3, "{names:?}");
+        let is_known = |name: &String| dialects::ALL.iter().any(|dialect| dialect.name == name.as_str());
+        assert!(names.iter().all(is_known), "{names:?}");
+    }
 
     #[test]
     fn no_text_is_wider_than_a_narrow_terminal() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Bench;
 use crate::config::keys::{self, KEYS};
 use crate::config::kind::Kind;
-use crate::config::{DEFAULTS, Layer, Settings, Sources, Value, load, load_lenient};
+use crate::config::{Layer, Settings, Sources, Value, load, load_lenient, sources::DEFAULTS, toml_file};
 
 #[test]
 fn defaults_are_complete_and_sound() {
@@ -15,7 +15,6 @@ fn defaults_are_complete_and_sound() {
     let names: Vec<_> = loaded.origins.iter().map(|origin| origin.key).collect();
     let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
     assert_eq!(names, known);
-    assert!(loaded.origins.windows(2).all(|pair| pair[0].line < pair[1].line), "keys are in the file's order");
     let settings = loaded.settings;
     assert_eq!(settings, Settings::default());
     assert!(settings.enabled && !settings.enable_multisession_warning && settings.transcript.redact);
@@ -24,6 +23,20 @@ fn defaults_are_complete_and_sound() {
     assert_eq!(settings.save.protected_paths[..2], [Path::new("/"), Path::new("~")], "no home is known");
     assert_eq!((settings.archive.keep_days, settings.archive.keep_count), (Some(30), None));
     assert_eq!((settings.ui.pager, settings.push.remote), (None, None));
+}
+
+#[test]
+fn the_table_has_the_defaults_of_the_file() {
+    let entries = toml_file::parse(DEFAULTS, "default.toml").expect("it is TOML");
+    let in_file = entries.into_iter().map(|entry| match entry.content {
+        toml_file::Content::Value(value) => (entry.path.join("."), value),
+        other => panic!("line {} has {other:?}", entry.line),
+    });
+    let in_table = KEYS.iter().map(|key| (key.name.to_owned(), key.default.value()));
+    assert_eq!(in_table.collect::<Vec<_>>(), in_file.collect::<Vec<_>>());
+    for key in KEYS {
+        assert!(key.kind.accepts(&key.default.value()), "{}", key.name);
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use rstest::rstest;
 
 use super::Bench;
-use crate::config::{DEFAULTS, Layer, edit, load};
+use crate::config::{Layer, edit, load, sources::DEFAULTS};
 use crate::error::Kind;
 
 #[rstest]

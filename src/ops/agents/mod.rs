@@ -10,6 +10,7 @@ mod paths;
 mod report;
 mod sign_of_life;
 mod tool;
+mod unprotected;
 mod unsaid;
 mod visit;
 

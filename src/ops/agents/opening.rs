@@ -1,6 +1,6 @@
 //! Begins a turn, and collects notes for the user.
 
-use super::report::Report;
+use super::{report::Report, unprotected};
 use crate::{
     error::Result,
     ops::{
@@ -17,5 +17,7 @@ pub(super) fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'
     if worktree.turns().stashes == stashes {
         prompted.stashed.clear();
     }
-    Ok(prompted.notes())
+    let mut notes = prompted.notes();
+    notes.extend(unprotected::note(worktree, &prompted.skipped));
+    Ok(notes)
 }

@@ -48,7 +48,7 @@ pub(crate) struct OfCommit {
     pub(crate) records: Vec<RecordId>,
     /// The records that its message or the log names, and that are not here or cannot be read.
     pub(crate) missing: Vec<RecordId>,
-    /// True if it has no record because it was made before git-checkpoint was in use.
+    /// True if it has no record because it was made before git-checkpoint was in use; false where it was never in use.
     pub(crate) is_earlier: bool,
     /// Agents named by its message but by no record.
     pub(crate) inferred: Vec<String>,
@@ -228,7 +228,7 @@ impl<'r> Reader<'r> {
         let is_recorded = !found.records.is_empty() || self.enabled_since()?.is_some_and(|since| since <= seconds);
         let has_all = found.is_complete && is_seen && is_recorded;
         let otherwise = if has_all { Contributor::Human } else { Contributor::Unknown };
-        let is_earlier = !is_recorded && found.is_complete && is_seen;
+        let is_earlier = !is_recorded && found.is_complete && is_seen && self.enabled_since()?.is_some();
         let otherwise = self.authors.plain(otherwise);
         Ok(Known { records: found.records, missing: found.missing, is_earlier, otherwise })
     }

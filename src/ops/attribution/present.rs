@@ -160,6 +160,7 @@ impl Sum {
             missing_records: self.missing,
             checked_unknown: self.checked_unknown,
             is_unchecked: !self.has_history && self.unchecked_unknown > 0,
+            lacks_records: !self.has_history,
             inferred: self.inferred.into_iter().collect(),
             summary: self.summary,
             sessions,

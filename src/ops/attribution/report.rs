@@ -36,6 +36,9 @@ pub(crate) struct Attribution {
     /// True if there are no records here, and some lines are not in [`checked_unknown`](Self::checked_unknown).
     #[serde(skip)]
     pub is_unchecked: bool,
+    /// True if there are no records here; only known if [`Options::check`](super::Options::check) is set.
+    #[serde(skip)]
+    pub lacks_records: bool,
     /// Agents that messages of commits without record name; they are not counted.
     pub inferred: Vec<String>,
     /// The figures of all files together.

@@ -260,11 +260,15 @@ pub(crate) fn is_changed(
     if last_manifest.is_some_and(|last| last.is_less_than(&seen.side.manifest)) {
         return Ok(true);
     }
+    let tied = &seen.side.manifest.submodules;
+    if !tied.is_empty() && last_manifest.is_none_or(|last| last.submodules != *tied) {
+        return Ok(true);
+    }
     let Some(index_tree_id) = seen.index_tree_id else { return Ok(false) };
     // Before a restore changes anything, a checkpoint has to hold the manifest, too.
     if matches!(hold, Hold::ForRestore { .. }) {
-        let last = shadow.tip_side.as_ref().map(|side| side.manifest.to_toml());
-        if last.unwrap_or_else(|| Manifest::default().to_toml()) != seen.side.manifest.to_toml() {
+        let text = |manifest: &Manifest| Manifest { submodules: Vec::new(), ..manifest.clone() }.to_toml();
+        if last_manifest.map_or_else(|| Manifest::default().to_toml(), text) != text(&seen.side.manifest) {
             return Ok(true);
         }
     }

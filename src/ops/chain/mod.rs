@@ -27,7 +27,7 @@ pub(crate) use look::{
 pub(crate) use repair::{repair_before_next, repair_unchanged};
 pub use request::{Author, SaveOptions};
 pub(crate) use request::{Hold, OwnSteps, Request, Scope};
-pub(crate) use saved::milliseconds;
-pub use saved::{Saved, SavedPath, SkippedPath, UnfilteredPath};
+pub use saved::{FailedSubmodule, Saved, SavedPath, SavedSubmodule, SkippedPath, UnfilteredPath};
+pub(crate) use saved::{SaveBelow, SavedBelow, milliseconds};
 pub(crate) use shadow::Shadow;
 pub(crate) use write::{publish, side_commit, take, write_again};

@@ -25,6 +25,8 @@ pub(crate) struct Worktree {
     pub(crate) index_tree_id: ObjectId,
     /// What the tree cannot say.
     pub(crate) manifest: Manifest,
+    /// The state of each path.
+    pub(crate) cache: StatCache,
 }
 
 /// Looks at the worktree as a save would, and writes nothing.
@@ -40,6 +42,6 @@ pub(crate) fn worktree_tree(context: &Context) -> Result<Worktree> {
         Err(error) if error.kind() == Kind::Corrupt && had_cache => full_pass(&repo, &limits, None, Keep::InMemory)?,
         other => other?,
     };
-    let index_tree_id = snapshot.index_tree_id;
-    Ok(Worktree { tree_id: snapshot.tree_id, index_tree_id, manifest: snapshot.manifest, repo })
+    let (tree_id, index_tree_id) = (snapshot.tree_id, snapshot.index_tree_id);
+    Ok(Worktree { repo, tree_id, index_tree_id, manifest: snapshot.manifest, cache: snapshot.cache })
 }

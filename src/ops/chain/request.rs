@@ -5,7 +5,7 @@ use gix::ObjectId;
 
 use crate::{
     git::exact::Basis,
-    model::{change::Change, checkpoint::Origin, step::Step},
+    model::{change::Change, checkpoint::Origin, step::Step, submodule::Recurse},
 };
 
 /// How to save.
@@ -23,6 +23,8 @@ pub struct SaveOptions {
     pub allow_empty: bool,
     /// Take it even in a protected directory.
     pub force: bool,
+    /// Take one in each submodule and nested repository, too, unless `paths` are named.
+    pub recurse_submodules: Recurse,
 }
 
 /// Who made a change.
@@ -59,6 +61,8 @@ pub(crate) struct Request {
     pub(crate) verify: bool,
     /// Take it even if nothing has changed.
     pub(crate) allow_empty: bool,
+    /// Take one in each repository inside the worktree, too, if the whole worktree is looked at.
+    pub(crate) recurse: Recurse,
 }
 
 /// Where a save looks for changes.
@@ -117,9 +121,10 @@ impl Scope {
 
 impl From<&SaveOptions> for Request {
     fn from(options: &SaveOptions) -> Self {
-        let SaveOptions { message, author, paths, verify, allow_empty, force: _ } = options.clone();
+        let SaveOptions { message, author, paths, verify, allow_empty, force: _, recurse_submodules: recurse } =
+            options.clone();
         let scope = paths.map_or(Scope::All, Scope::Paths);
         let (hold, turn_of, ends_turn) = (Hold::Ref, None, false);
-        Self { scope, author, turn_of, ends_turn, message, hold, verify, allow_empty }
+        Self { scope, author, turn_of, ends_turn, message, hold, verify, allow_empty, recurse }
     }
 }

@@ -6,14 +6,21 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::Serialize;
 
-use crate::model::{
-    change::Status,
-    contributor::Contributor,
-    id_text,
-    manifest::{Skipped, Unfiltered},
-    path_text,
-    refname::Base,
-    set_aside::SetAside,
+use super::{look::Seen, request::Request};
+use crate::{
+    error::Result,
+    model::{
+        change::Status,
+        checkpoint::Origin,
+        contributor::Contributor,
+        id_text,
+        manifest::{Reason, Skipped, Unfiltered},
+        path_text,
+        refname::Base,
+        set_aside::SetAside,
+        submodule::Submodule,
+    },
+    ops::Worktree,
 };
 
 /// A path that a checkpoint changes.
@@ -36,13 +43,24 @@ pub struct SkippedPath {
     pub path: BString,
     /// Why.
     pub reason: &'static str,
-    /// Bytes, or the number of files of a directory.
+    /// Bytes; of a directory with too many new files, one more than the limit.
     pub size: u64,
+    /// The setting that has the limit, if there is one.
+    #[serde(skip)]
+    pub setting: Option<&'static str>,
+}
+
+impl SkippedPath {
+    /// Returns true for a directory with too many new files.
+    pub(crate) fn is_too_many(&self) -> bool {
+        self.reason == Reason::TooManyFiles.as_str()
+    }
 }
 
 impl From<&Skipped> for SkippedPath {
     fn from(skipped: &Skipped) -> Self {
-        Self { path: skipped.path.clone(), reason: skipped.reason.as_str(), size: skipped.size }
+        let (reason, setting) = (skipped.reason.as_str(), skipped.reason.setting());
+        Self { path: skipped.path.clone(), reason, size: skipped.size, setting }
     }
 }
 
@@ -74,6 +92,35 @@ impl UnfilteredPath {
         };
         files.iter().map(listed).collect()
     }
+}
+
+/// A checkpoint in a repository inside the worktree that was taken, or found, with the one of the worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct SavedSubmodule {
+    /// The directory of the repository.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub path: BString,
+    /// What was saved there; paths are relative to that directory.
+    pub saved: Saved,
+}
+
+/// A submodule that a checkpoint is without, because none could be taken in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct FailedSubmodule {
+    /// Where it is.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub path: BString,
+    /// Why none could be taken.
+    pub why: String,
+}
+
+/// What a save did in the repositories inside the worktree.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SavedBelow {
+    pub(crate) saved: Vec<SavedSubmodule>,
+    pub(crate) failed: Vec<FailedSubmodule>,
 }
 
 /// The result of a save.
@@ -109,6 +156,17 @@ pub struct Saved {
     pub skipped: Vec<SkippedPath>,
     /// Files that were saved unfiltered, because their filters failed.
     pub unfiltered: Vec<UnfilteredPath>,
+    /// Submodules with changes of their own that the checkpoint leaves out.
+    pub submodules: Vec<Submodule>,
+    /// Repositories that are no submodules, with changes of their own that the checkpoint leaves out.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub nested: Vec<BString>,
+    /// The checkpoints in submodules and nested repositories that the checkpoint names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub saved_submodules: Vec<SavedSubmodule>,
+    /// The submodules in which git's setting asks for a checkpoint, and none could be taken.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_submodules: Vec<FailedSubmodule>,
     /// True if it is the verified checkpoint.
     pub verified: bool,
     /// True if this save archived a shadow.
@@ -122,6 +180,9 @@ pub struct Saved {
     /// How long it took.
     pub duration_ms: u64,
 }
+
+/// Takes a checkpoint in each repository inside the worktree as seen, and ties them to the one that is about to be taken.
+pub(crate) type SaveBelow = fn(&Worktree<'_>, &Request, &Origin, &mut Seen) -> Result<SavedBelow>;
 
 pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::{
     Context, Worktree,
+    called::called,
     chain::{peek::worktree_tree, shadows},
     enter::Purpose,
     lookup,
@@ -259,13 +260,15 @@ fn loses(worktree: &Worktree<'_>, left_out: &HashSet<ObjectId>, refs: &[RefMove]
 
 fn would_mix(repo: &Repo, mixed: &authors::Mixed) -> Error {
     let path = path_text::printable(mixed.path.as_bstr());
-    let subject =
-        |id: ObjectId| repo.checkpoint(id).ok().flatten().map(|it| path_text::printable(it.subject.as_str().into()));
+    let subject = |id: ObjectId| {
+        repo.checkpoint(id).ok().flatten().map(|it| path_text::printable(called(repo, &it).as_str().into()))
+    };
     let (place, hint) = match mixed.checkpoint {
         Some(id) => (
-            format!("the checkpoint {} '{}'", id.to_hex_with_len(10), subject(id).unwrap_or_default()),
-            "drop it together with those after it, or set the shadow aside with 'git checkpoint reset' and let \
-             'git checkpoint prune' drop all of it; 'git checkpoint purge' removes a text or a file from all checkpoints",
+            format!("the checkpoint {} '{}'", repo.short_id(&id), subject(id).unwrap_or_default()),
+            "drop it together with those after it, or let 'git checkpoint prune' drop all of them from the archive, where \
+             'git checkpoint reset' puts those that are not there yet; 'git checkpoint purge' removes a text or a file from \
+             all checkpoints",
         ),
         None => ("the worktree".to_owned(), "commit them, or put an earlier state back with 'git checkpoint restore'"),
     };

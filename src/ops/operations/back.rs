@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use super::{
     log::{Log, journal},
-    refusal::refuse,
+    refusal::{refuse, short_base},
 };
 use crate::{
     error::{Error, Result},
@@ -68,7 +68,7 @@ impl Point {
         let later: Vec<Later<'_>> =
             later.map(|entry| Later { operation: &entry.operation, is_undone: false }).collect();
         let back = plan(context, &later)?;
-        refuse(&log, &back.obstacles, CANNOT)?;
+        refuse(&context.repo, &log, &back.obstacles, CANNOT)?;
         Ok(back)
     }
 
@@ -85,13 +85,15 @@ impl Point {
         let tips: Vec<Live> = ids.into_iter().map(|id| Live { name: name.clone(), id }).collect();
         let tip = shadows::latest(repo, &tips)?.ok_or_else(unknown)?;
         if tip.base != base {
-            let what = format!("{CANNOT}: HEAD was at another commit then ({})", tip.base);
-            let id = tip.id.to_hex_with_len(8);
+            let what = format!("{CANNOT}: HEAD was at another commit then ({})", short_base(repo, tip.base));
+            let id = repo.short_id(&tip.id);
             return Err(Error::refused(what)
                 .with_hint(format!("'git checkpoint restore --all {id}' puts the files back, and leaves all refs")));
         }
         // An undo may leave the files that it puts back without a checkpoint of their own: then its target has them.
-        let put_back = journal(context, entries[number])?.map(|journal| journal.target).filter(|id| *id != tip.id);
+        let has_begun = !log.stack.void.contains(&entries[number].id);
+        let put_back = if has_begun { journal(context, entries[number])? } else { None };
+        let put_back = put_back.map(|journal| journal.target).filter(|id| *id != tip.id);
         let follows = |id: &ObjectId| repo.chain(*id).map_while(Result::ok).any(|it| it.id == tip.id);
         // If it removed the shadow, `tip` is what it took back.
         let is_gone = entries[number].operation.moves.iter().all(|moved| moved.new != Some(tip.id));
@@ -110,7 +112,7 @@ pub(crate) fn back_over_own(context: &Context, entry: &Recorded, is_known: impl 
     let later: Vec<Later<'_>> =
         [Later { operation: &entry.operation, is_undone: true }].into_iter().chain(own).collect();
     let back = plan(context, &later)?;
-    refuse(&log, &back.obstacles, "cannot take it back")?;
+    refuse(&context.repo, &log, &back.obstacles, "cannot take it back")?;
     Ok(back)
 }
 

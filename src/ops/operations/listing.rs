@@ -87,7 +87,7 @@ impl Log {
             session: operation.session,
             undoes,
             redoes,
-            undone_by: self.stack.undone.get(&recorded.id).copied(),
+            undone_by: Some(self.stack.end(recorded.id)).filter(|(_, is_undone)| *is_undone).map(|(by, _)| by),
             undoable: self.stack.undo.contains(&recorded.id),
             redoable: self.stack.redo.contains(&recorded.id),
             moved: moved.map(|it| ListedMove { r#ref: it.name, old: it.old, new: it.new }).collect(),

@@ -33,7 +33,10 @@ impl Log {
                 Err(error) => broken = Some(error),
             }
         }
-        let stack = stack(entries.iter().rev().map(|recorded| (recorded.id, &recorded.operation)));
+        // Of a journal that is damaged, nothing is known: what it is of counts as killed before it began.
+        let live = Journal::read(context.repo.git_dir()).ok().flatten();
+        let operations = entries.iter().rev().map(|recorded| (recorded.id, &recorded.operation));
+        let stack = stack(operations, live.as_ref().map(|live| live.nonce.as_str()));
         Ok(Self { entries, stack, broken })
     }
 

@@ -15,5 +15,5 @@ pub use forget::forget_all;
 pub(crate) use forget::forget_removed;
 pub use listing::{Listed, ListedMove, list, show};
 pub(crate) use log::Log;
-pub(crate) use pick::{Picked, Which, entry_of, pick};
+pub(crate) use pick::{Picked, Which, entry_of, entry_with, pick};
 pub(crate) use refusal::refuse;

@@ -73,25 +73,43 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
         Which::Named(text) => {
             let entry = log.find(text)?;
             if let Some(instead) = &entry.operation.not_undone {
-                return Err(Error::refused(format!("the operation '{}' cannot be undone", short(entry.id)))
-                    .with_hint(instead.clone()));
+                return Err(Error::refused(format!(
+                    "the operation '{}' cannot be undone",
+                    context.repo.short_id(&entry.id)
+                ))
+                .with_hint(instead.clone()));
             }
             if !entry.operation.is_undoable() {
-                return Err(not_undoable(entry));
+                return Err(not_undoable(context, entry));
             }
-            entry
+            if log.stack.void.contains(&entry.id) {
+                return Err(Error::refused(format!(
+                    "the operation '{}' was killed, and has changed nothing",
+                    context.repo.short_id(&entry.id)
+                ))
+                .with_hint("'git checkpoint undo --list' shows what can be undone and redone"));
+            }
+            let (end, is_undone) = log.stack.end(entry.id);
+            if is_undone {
+                return Err(Error::refused(format!(
+                    "the operation '{}' is undone already",
+                    context.repo.short_id(&entry.id)
+                ))
+                .with_hint(format!("'git checkpoint op undo {}' takes the undo back", context.repo.short_id(&end))));
+            }
+            log.entry(end)?
         }
     };
-    if let Some(by) = log.stack.undone.get(&entry.id) {
-        return Err(Error::refused(format!("the operation '{}' is undone already", short(entry.id)))
-            .with_hint(format!("'git checkpoint op undo {}' takes the undo back", short(*by))));
-    }
-    let is_undo = log.stack.redo.contains(&entry.id);
-    let role = if is_undo { Role::Redo(entry.id) } else { Role::Undo(entry.id) };
+    let role = role_for(&log, entry);
     let of_entry = journal(context, entry)?;
     // If broken checkpoints were copied, the live journal names the copies.
     let journal = of_entry.map(|it| live.filter(|live| live.nonce == it.nonce).unwrap_or(it));
     Ok(Picked { entry: Some(entry.clone()), role, journal })
+}
+
+/// Returns how what takes `entry` back relates to it.
+fn role_for(log: &Log, entry: &Recorded) -> Role {
+    if log.stack.redo.contains(&entry.id) { Role::Redo(entry.id) } else { Role::Undo(entry.id) }
 }
 
 /// Returns the restore of `live`, which was interrupted, if that is asked for.
@@ -106,21 +124,36 @@ fn pick_interrupted(context: &Context, which: &Which, live: &Journal, log: &Log)
         return Err(Error::refused("an earlier restore was interrupted")
             .with_hint("'git checkpoint restore --continue' finishes it, 'git checkpoint undo' reverses it"));
     }
-    let role = entry.as_ref().map_or(Role::Plain, |entry| Role::Undo(entry.id));
+    let role = entry.as_ref().map_or(Role::Plain, |entry| role_for(log, entry));
     Ok(Picked { entry, role, journal: Some(live.clone()) })
 }
 
 /// Returns the entry of the restore with this journal.
 pub(crate) fn entry_of<'l>(context: &Context, log: &'l Log, live: &Journal) -> Option<&'l Recorded> {
-    let with_files = log.entries.iter().filter(|entry| entry.operation.has_files).take(MOST_SEARCHED);
-    let is_of = |entry: &&Recorded| journal(context, entry).is_ok_and(|it| it.is_some_and(|it| it.nonce == live.nonce));
-    with_files.into_iter().find(is_of)
+    entry_with(context, log, &live.nonce, MOST_SEARCHED).map(|(entry, _)| entry)
+}
+
+/// Returns the entry of the restore whose journal has this `nonce`, with that journal, if it is among the last `most` ones that
+/// changed files.
+pub(crate) fn entry_with<'l>(
+    context: &Context,
+    log: &'l Log,
+    nonce: &str,
+    most: usize,
+) -> Option<(&'l Recorded, Journal)> {
+    let may_be_it = |entry: &Recorded| entry.operation.nonce.as_deref().is_none_or(|it| it == nonce);
+    let mut with_files = log.entries.iter().filter(|entry| entry.operation.has_files).take(most);
+    with_files.find_map(|entry| {
+        let journal = Some(entry).filter(|it| may_be_it(it)).and_then(|it| journal(context, it).ok().flatten())?;
+        (journal.nonce == nonce).then_some((entry, journal))
+    })
 }
 
 /// Returns the error if `entry` only took checkpoints, or followed what git or an agent did: these checkpoints record who wrote
 /// which lines.
-fn not_undoable(entry: &Recorded) -> Error {
-    let what = format!("the operation '{}' only took checkpoints or followed commits", short(entry.id));
+fn not_undoable(context: &Context, entry: &Recorded) -> Error {
+    let what =
+        format!("the operation '{}' only took checkpoints or followed commits", context.repo.short_id(&entry.id));
     Error::refused(what).with_hint(
         "'git checkpoint undo --list' shows what can be undone, 'git checkpoint restore <checkpoint>' puts files back",
     )
@@ -136,8 +169,4 @@ fn nothing_to_undo(log: &Log) -> Error {
         Error::user("nothing is left to undo in this worktree")
             .with_hint("'git checkpoint redo' takes the last undo back, 'git checkpoint op log' shows all operations")
     }
-}
-
-fn short(id: ObjectId) -> String {
-    id.to_hex_with_len(8).to_string()
 }

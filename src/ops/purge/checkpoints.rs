@@ -110,7 +110,7 @@ fn carry_out(context: &Context, locks: Locks<'_>, plan: Plan, targets: Vec<Objec
     dropped.retain(|id| !held.contains(id));
     // What other checkpoints need that no ref leads to either stays.
     let mut own = leading_to(repo, &loose, &dropped)?;
-    let behind = repo.objects_behind(&own.iter().copied().collect::<Vec<_>>(), refname::PREFIX)?;
+    let behind = repo.objects_behind(&own.iter().copied().collect::<Vec<_>>(), Some(refname::PREFIX))?;
     own.extend(commits.sides.into_iter().filter(|id| behind.contains_key(id)));
     let mut gone: HashSet<ObjectId> = behind.into_keys().collect();
     gone.extend(objects_of(repo, &commits.operations)?);

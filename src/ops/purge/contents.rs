@@ -5,7 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
-use super::scan::{Scan, Tree, leaves_at};
+use super::{
+    leaves::{Tree, leaves_at, leaves_of},
+    scan::Scan,
+};
 use crate::{
     error::Result,
     git::{
@@ -25,7 +28,7 @@ use crate::{
         secret::Secret,
     },
     ops::{
-        chain::commit,
+        chain::{carry_forward::base_tree, commit},
         replace::{Edit, Edited},
     },
 };
@@ -49,9 +52,19 @@ impl Leaves for Blobs<'_> {
     }
 
     fn leaf(&mut self, _: &BStr, id: ObjectId, objects: &mut NewObjects<'_>) -> Result<NewLeaf> {
-        if !self.scan.found.contains(&id) {
-            return Ok(NewLeaf::Same);
-        }
+        // One that the user holds, too, may be in the base as well, where it stays: see `shared`.
+        if self.scan.is_only_ours(id) { self.without(id, objects) } else { Ok(NewLeaf::Same) }
+    }
+}
+
+impl Blobs<'_> {
+    /// Returns what stands everywhere in the place of the blob `id`; none if it stays, or if the user holds it, too.
+    fn of_ours(&self, id: ObjectId) -> Option<ObjectId> {
+        self.new.get(&id).copied().filter(|_| self.scan.is_only_ours(id))
+    }
+
+    /// Returns what stands in the place of the blob `id`, which has the text.
+    fn without(&mut self, id: ObjectId, objects: &mut NewObjects<'_>) -> Result<NewLeaf> {
         if let Some(new) = self.new.get(&id) {
             return Ok(NewLeaf::Is(*new));
         }
@@ -99,11 +112,10 @@ impl<'s> Contents<'s> {
     }
 
     /// Returns the leaves of `checkpoint` to remove, by tree, and notes the trees that lead there.
-    fn to_remove(&mut self, checkpoint: &Checkpoint) -> Result<Vec<(Tree, Change)>> {
-        let mut leaves = leaves_at(self.repo, checkpoint, &mut self.pathspec)?;
-        leaves.retain(|(_, change)| change.after.is_some_and(|leaf| self.blobs.scan.at_paths.contains(&leaf.id)));
+    fn to_remove(&mut self, checkpoint: &Checkpoint) -> Result<Vec<Changed>> {
+        let leaves = leaves_at(self.repo, checkpoint, &mut self.pathspec)?;
         if leaves.is_empty() {
-            return Ok(leaves);
+            return Ok(Vec::new());
         }
         let side = checkpoint.side_id.map_or_else(|| Ok(Side::default()), |id| self.repo.read_side(id))?;
         for (tree, change) in &leaves {
@@ -121,14 +133,41 @@ impl<'s> Contents<'s> {
             }
             self.removed.insert(tree.path_of(change));
         }
-        Ok(leaves)
+        let removed = |(tree, change): (Tree, Change)| {
+            let new = change.before.map(|leaf| (leaf.id, leaf.mode));
+            Changed { tree, change, new, is_removed: true }
+        };
+        Ok(leaves.into_iter().map(removed).collect())
     }
 
-    /// Returns the side commit of `checkpoint` without the text and without the leaves `removed`.
+    /// Returns the leaves of `checkpoint` to replace that the user holds, too. What its base has at the same path is the user's,
+    /// and stays.
+    fn shared(&mut self, checkpoint: &Checkpoint, objects: &mut NewObjects<'_>) -> Result<Vec<Changed>> {
+        let mut changes = Vec::new();
+        if self.blobs.scan.of_user.is_empty() || self.blobs.secret.is_nothing() {
+            return Ok(changes);
+        }
+        let base = base_tree(self.repo, checkpoint).ok();
+        for (tree, change) in leaves_of(self.repo, checkpoint)? {
+            let Some(leaf) = change.after.filter(|leaf| self.blobs.scan.is_shared(leaf.id)) else { continue };
+            let in_base = match base.filter(|_| matches!(tree, Tree::Raw | Tree::Unmerged)) {
+                Some(base) => self.repo.find_entry(base, tree.path_of(&change).as_bstr())?.map(|(_, id)| id),
+                None => None,
+            };
+            if in_base != Some(leaf.id)
+                && let NewLeaf::Is(new) = self.blobs.without(leaf.id, objects)?
+            {
+                changes.push(Changed { tree, change, new: Some((new, leaf.mode)), is_removed: false });
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Returns the side commit of `checkpoint` without the text and with the leaves `changed`.
     fn side(
         &mut self,
         checkpoint: &Checkpoint,
-        removed: &[(Tree, Change)],
+        changed: &[Changed],
         objects: &mut NewObjects<'_>,
     ) -> Result<Option<ObjectId>> {
         let old = checkpoint.side_id.map_or_else(|| Ok(Side::default()), |id| self.repo.read_side(id))?;
@@ -140,30 +179,35 @@ impl<'s> Contents<'s> {
         ] {
             let Some(id) = *tree_id else { continue };
             let new =
-                edit_tree(self.trees.map(self.repo, id, &mut self.blobs, objects)?, &edits(removed, tree), objects)?;
+                edit_tree(self.trees.map(self.repo, id, &mut self.blobs, objects)?, &edits(changed, tree), objects)?;
             *tree_id = Some(new).filter(|id| tree == Tree::Index || !id.is_empty_tree());
         }
-        let is_removed = |entry: &Unmerged| {
-            let is_it = |(tree, change): &(Tree, Change)| {
-                *tree == Tree::Unmerged
-                    && tree.path_of(change) == entry.path
-                    && change.after.map(|it| it.id) == Some(entry.id)
-            };
-            removed.iter().any(is_it)
+        let change_of = |entry: &Unmerged| {
+            let mut unmerged = changed.iter().filter(|it| it.tree == Tree::Unmerged);
+            unmerged.find(|it| it.tree.path_of(&it.change) == entry.path && it.old_id() == Some(entry.id))
         };
-        side.manifest.unmerged.retain(|entry| !is_removed(entry));
+        side.manifest.unmerged.retain(|entry| change_of(entry).is_none_or(|it| !it.is_removed));
         for entry in &mut side.manifest.unmerged {
-            entry.id = self.blobs.new.get(&entry.id).copied().unwrap_or(entry.id);
+            let new = match change_of(entry) {
+                Some(changed) => changed.new.map(|(id, _)| id),
+                None => self.blobs.of_ours(entry.id),
+            };
+            entry.id = new.unwrap_or(entry.id);
         }
         for file in &mut side.manifest.unfiltered {
             file.reason = self.blobs.secret.replace_in(&file.reason).unwrap_or(std::mem::take(&mut file.reason));
         }
         // What the checkpoint had there is unknown: a restore leaves it alone.
-        let files = removed.iter().filter(|(tree, _)| *tree == Tree::Files).map(|(_, change)| change.path.clone());
-        side.manifest.skip_unreadable(files.collect());
+        let files = changed.iter().filter(|it| it.tree == Tree::Files && it.is_removed);
+        side.manifest.skip_unreadable(files.map(|it| it.change.path.clone()).collect());
         if let Some(moved_id) = side.moved_id {
             let text = self.repo.read_blob(moved_id)?;
-            if let Some(text) = with_new_blobs(&text, &self.blobs.new) {
+            let in_files = |id| changed.iter().find(|it| it.tree == Tree::Files && it.old_id() == Some(id));
+            let new = |id| match in_files(id).filter(|it| !it.is_removed) {
+                Some(changed) => changed.new.map(|(id, _)| id),
+                None => self.blobs.of_ours(id),
+            };
+            if let Some(text) = with_new_blobs(&text, &new) {
                 side.moved_id = Some(objects.add(ObjectKind::Blob, &text)?);
             }
         }
@@ -185,19 +229,36 @@ impl<'s> Contents<'s> {
     }
 }
 
-/// Returns what takes `removed` out of the tree `tree`: each file gets the content that the base has there.
-fn edits(removed: &[(Tree, Change)], tree: Tree) -> Vec<(BString, EditOfPath)> {
-    let of_tree = removed.iter().filter(|(its, _)| *its == tree);
-    of_tree.map(|(_, change)| (change.path.clone(), change.before.map(|leaf| (leaf.id, leaf.mode)))).collect()
+/// A leaf of a checkpoint that becomes another one.
+struct Changed {
+    tree: Tree,
+    change: Change,
+    /// What it becomes; none: nothing.
+    new: EditOfPath,
+    /// True if it is at one of the paths to remove: it gets the content that the base has there.
+    is_removed: bool,
+}
+
+impl Changed {
+    fn old_id(&self) -> Option<ObjectId> {
+        self.change.after.map(|leaf| leaf.id)
+    }
+}
+
+/// Returns what makes the changes of the tree `tree`.
+fn edits(changed: &[Changed], tree: Tree) -> Vec<(BString, EditOfPath)> {
+    let of_tree = changed.iter().filter(|it| it.tree == tree);
+    of_tree.map(|it| (it.change.path.clone(), it.new)).collect()
 }
 
 impl Edit for Contents<'_> {
     fn edit(&mut self, checkpoint: &Checkpoint, objects: &mut NewObjects<'_>) -> Result<Option<Edited>> {
-        let removed = self.to_remove(checkpoint)?;
+        let mut changed = self.to_remove(checkpoint)?;
+        changed.extend(self.shared(checkpoint, objects)?);
         let tree_id = self.tree(checkpoint.tree_id, objects)?;
-        let tree_id = edit_tree(tree_id, &edits(&removed, Tree::Files), objects)?;
-        let side_id = if checkpoint.side_id.is_some() || !removed.is_empty() {
-            self.side(checkpoint, &removed, objects)?
+        let tree_id = edit_tree(tree_id, &edits(&changed, Tree::Files), objects)?;
+        let side_id = if checkpoint.side_id.is_some() || changed.iter().any(|it| it.is_removed) {
+            self.side(checkpoint, &changed, objects)?
         } else {
             None
         };
@@ -211,12 +272,12 @@ impl Edit for Contents<'_> {
     }
 }
 
-/// Returns an attribution in the stored format with the ids of other blobs; none if it stays.
-fn with_new_blobs(text: &[u8], new: &HashMap<ObjectId, ObjectId>) -> Option<Vec<u8>> {
+/// Returns an attribution in the stored format with the ids of the blobs that `new` returns; none if it stays.
+fn with_new_blobs(text: &[u8], new: &dyn Fn(ObjectId) -> Option<ObjectId>) -> Option<Vec<u8>> {
     let (mut out, mut is_changed) = (Vec::with_capacity(text.len()), false);
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         let rest = line.strip_prefix(b"file ").and_then(|rest| rest.split_once_str(" "));
-        let changed = rest.and_then(|(id, path)| Some((new.get(&ObjectId::from_hex(id).ok()?)?, path)));
+        let changed = rest.and_then(|(id, path)| Some((new(ObjectId::from_hex(id).ok()?)?, path)));
         match changed {
             Some((id, path)) => {
                 out.extend_from_slice(format!("file {id} ").as_bytes());

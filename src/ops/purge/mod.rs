@@ -7,6 +7,7 @@
 mod checkpoints;
 mod contents;
 mod files;
+mod leaves;
 mod locks;
 mod logs;
 mod options;
@@ -43,7 +44,7 @@ use crate::{
 };
 
 pub use options::Options;
-pub use outcome::Purged;
+pub use outcome::{By, Kept, Purged};
 
 /// What is purged, and the error that kept a later round from its end.
 pub type Outcome = (Purged, Result<()>);
@@ -120,7 +121,8 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     let work = Work::plan(repo, secret, &scan, &mut contents)?;
     let found = files::find(git_dirs, secret)?;
     let with_turns = purge_turns(worktree, git_dirs, secret, true)?;
-    let mut plan = outcome::of(context, secret, &scan, &found, &with_turns, &contents.removed)?;
+    let stored: HashSet<ObjectId> = work.stored.iter().chain(&scan.at_paths).copied().collect();
+    let mut plan = outcome::of(context, secret, &scan, &found, &with_turns, &contents.removed, &stored)?;
     plan.checkpoints = contents.checkpoints.len();
     let having: HashSet<ObjectId> = contents.checkpoints.iter().copied().collect();
     let of_user = having.intersection(&scan.held).copied().collect();
@@ -131,10 +133,15 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     plan.paths = paths_of(&scan, work.blobs.iter().chain(&scan.at_paths)).into_iter().collect();
     plan.objects = work.gone.len();
     plan.dry_run = options.dry_run;
-    if options.dry_run || plan.is_empty() {
+    if plan.is_empty() {
         return Ok(Step::Done(plan));
     }
-    refuse::if_it_would_mix(context, secret, &options.paths, !work.blobs.is_empty())?;
+    let may_purge = refuse::if_it_would_mix(context, secret, &options.paths, !work.blobs.is_empty());
+    if options.dry_run {
+        plan.note_refusal(may_purge)?;
+        return Ok(Step::Done(plan));
+    }
+    may_purge?;
     if !options.force && !agreed.is_some_and(|agreed| agreed.covers(&plan)) {
         return Ok(Step::Question(plan));
     }
@@ -172,7 +179,7 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     plan.note(&removal);
     let held_now = |ids: &BTreeSet<ObjectId>| ids.iter().copied().filter(|id| removal.held.contains(id)).collect();
     plan.note_held(repo, &held_now(&contents.checkpoints))?;
-    plan.kept.extend(outcome::kept(repo, &scan, &held_now(&work.blobs))?);
+    plan.kept.extend(outcome::kept(repo, &scan, &held_now(&work.blobs), &stored)?);
     context.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
     let has_text = |id: &ObjectId| scan.found.contains(id) || scan.at_paths.contains(id) || having.contains(id);
     let back: HashSet<ObjectId> = removal.held.iter().copied().filter(has_text).collect();
@@ -213,6 +220,8 @@ struct Work<'r> {
     objects: NewObjects<'r>,
     /// The objects that nothing needs afterwards.
     gone: HashSet<ObjectId>,
+    /// The blobs of checkpoints and records that have it.
+    stored: HashSet<ObjectId>,
     /// How many lists of prompts and pieces of transcripts have the text.
     counts: (usize, usize),
 }
@@ -232,7 +241,7 @@ impl<'r> Work<'r> {
             }
         }
         let Finished { replaced, copies, mut objects } = copier.finish();
-        let blobs = contents.blobs.new.keys().copied().collect();
+        let blobs: BTreeSet<ObjectId> = contents.blobs.new.keys().copied().collect();
         let mut gone: HashSet<ObjectId> = copies.into_keys().collect();
         for id in broken {
             let checkpoint = repo.checkpoint(id)?;
@@ -270,6 +279,9 @@ impl<'r> Work<'r> {
         gone.extend(logs.trees.changed().chain(logs.changed_blobs()));
         let noted: HashSet<ObjectId> = scan.noted.iter().copied().collect();
         gone.extend(scan.found.intersection(&noted));
-        Ok(Self { blobs, updates, replaced, copied, objects, gone, counts: logs.counts() })
+        let stored = blobs.iter().copied().chain(logs.changed_blobs()).collect();
+        // What the user holds stays; nothing of ours leads to it any more.
+        gone.retain(|id| !scan.of_user.contains(id));
+        Ok(Self { blobs, updates, replaced, copied, objects, gone, stored, counts: logs.counts() })
     }
 }

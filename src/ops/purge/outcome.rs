@@ -1,7 +1,7 @@
 //! What a purge finds, changes and leaves.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::{contents::paths_of, files::Found, scan::Scan};
 use crate::{
-    error::Result,
-    git::{Repo, remove_objects::Removal},
+    error::{Kind, Result},
+    git::{Repo, place::Holder, remove_objects::Removal},
     model::{id_text, path_text, refname, secret::Secret},
     ops::Context,
 };
@@ -26,11 +26,31 @@ pub struct Kept {
     /// The file; empty for a checkpoint.
     #[serde(serialize_with = "path_text::serialize")]
     pub path: BString,
-    /// A commit that has it so, or the checkpoint; none if it is only staged or in a lost commit.
+    /// A commit that has it so, or the checkpoint; none if it is only staged, or nothing leads to it.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub commit: Option<ObjectId>,
     /// A ref that leads to the commit.
     pub r#ref: Option<String>,
+    /// What keeps it.
+    pub by: By,
+    /// True if checkpoints or records have the object, too, from which it is taken out.
+    pub is_stored: bool,
+}
+
+/// What keeps an object of the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// A ref of the user.
+    Ref,
+    /// A ref of ours: a checkpoint is based on the commit.
+    Base,
+    /// A reflog.
+    Reflog,
+    /// Nothing but that git has not yet removed the commit.
+    Nothing,
+    /// An index, or something else that only one worktree has.
+    Worktree,
 }
 
 /// The result. Serializes to what `purge --json` prints.
@@ -72,6 +92,11 @@ pub struct Purged {
     pub stay: Vec<String>,
     /// The refs that were fetched from remotes, which have copies of checkpoints.
     pub fetched: Vec<String>,
+    /// Why nothing of it would be done without `--dry-run`.
+    pub refused: Option<String>,
+    /// What the user can do about that.
+    #[serde(skip)]
+    pub advice: Option<String>,
     /// True if nothing was done.
     pub dry_run: bool,
 }
@@ -124,22 +149,37 @@ impl Purged {
             && self.unreachable == 0
             && self.stay.is_empty()
             && self.left.is_empty()
-            && self.kept.iter().all(|kept| !kept.path.is_empty())
+            && self.refused.is_none()
+            && self.kept.iter().all(|kept| !kept.path.is_empty() && !kept.is_stored && kept.by != By::Base)
+    }
+
+    /// Notes, in a dry run, why the purge would be refused.
+    pub(super) fn note_refusal(&mut self, may_purge: Result<()>) -> Result<()> {
+        match may_purge {
+            Err(error) if error.kind() == Kind::Refused => {
+                self.advice = error.hint().map(ToOwned::to_owned);
+                self.refused = Some(error.message().to_owned());
+                Ok(())
+            }
+            may_purge => may_purge,
+        }
     }
 
     /// Notes `checkpoints` that have the text and stay, because a ref or a reflog of the user leads to them.
     pub(super) fn note_held(&mut self, repo: &Repo, checkpoints: &BTreeSet<ObjectId>) -> Result<()> {
         for id in checkpoints {
             if self.kept.iter().all(|kept| kept.commit != Some(*id)) {
-                let name = repo.name_leading_to(*id, refname::PREFIX)?.map(|name| name.to_str_lossy().into_owned());
-                self.kept.push(Kept { path: BString::default(), commit: Some(*id), r#ref: name });
+                let name = repo.name_leading_to(*id, |name| !name.starts_with(refname::PREFIX))?;
+                let name = name.map(|name| name.to_str_lossy().into_owned());
+                let by = if name.is_some() { By::Ref } else { By::Reflog };
+                self.kept.push(Kept { path: BString::default(), commit: Some(*id), r#ref: name, by, is_stored: true });
             }
         }
         Ok(())
     }
 }
 
-/// Returns what is known before the plan: what stays.
+/// Returns what is known before the plan: what stays, of which checkpoints and records have `stored`.
 pub(super) fn of(
     context: &Context,
     secret: &Secret,
@@ -147,6 +187,7 @@ pub(super) fn of(
     found: &Found,
     turns: &[PathBuf],
     removed: &BTreeSet<BString>,
+    stored: &HashSet<ObjectId>,
 ) -> Result<Purged> {
     let repo = &context.repo;
     let shown = |path: &Path| {
@@ -157,7 +198,7 @@ pub(super) fn of(
     files.extend(turns.iter().map(|git_dir| shown(&git_dir.join("checkpoint/turns.toml"))));
     files.sort();
     let left = found.left.iter().map(|path| shown(path)).collect();
-    let kept = kept(repo, scan, &scan.of_user)?;
+    let kept = kept(repo, scan, &scan.of_user, stored)?;
     let mut paths = paths_of(scan, scan.found.iter().chain(&scan.of_user));
     paths.extend(removed.iter().cloned());
     let mut roots = vec![repo.worktree_root().to_owned()];
@@ -189,16 +230,29 @@ pub(super) fn of(
     })
 }
 
-/// Returns where the user has the blobs `ids`.
-pub(super) fn kept(repo: &Repo, scan: &Scan, ids: &BTreeSet<ObjectId>) -> Result<Vec<Kept>> {
+/// Returns where the user has the blobs `ids`, some of which are `stored` by us, too.
+pub(super) fn kept(
+    repo: &Repo,
+    scan: &Scan,
+    ids: &BTreeSet<ObjectId>,
+    stored: &HashSet<ObjectId>,
+) -> Result<Vec<Kept>> {
     let mut kept = Vec::new();
     for (number, id) in ids.iter().enumerate() {
         let known = paths_of(scan, [id].into_iter()).into_iter().next();
-        let place = if number < MOST_PLACES { repo.place_of(*id, refname::PREFIX)? } else { None };
+        let place = if number < MOST_PLACES { repo.place_of(*id, &scan.own, refname::PREFIX)? } else { None };
         let of_place = place.as_ref().map(|place| place.path.clone());
-        let (commit, name) = place.map_or((None, None), |place| (Some(place.commit), place.name));
+        let commit = place.as_ref().map(|place| place.commit);
+        let (by, name) = match place.map(|place| place.holder) {
+            Some(Holder::Ref(name)) => (By::Ref, Some(name)),
+            Some(Holder::Ours(name)) => (By::Base, Some(name)),
+            Some(Holder::Reflog) => (By::Reflog, None),
+            Some(Holder::Nothing) => (By::Nothing, None),
+            None => (By::Worktree, None),
+        };
         let path = known.or(of_place).unwrap_or_else(|| id.to_string().into());
-        kept.push(Kept { path, commit, r#ref: name.map(|name| name.to_str_lossy().into_owned()) });
+        let name = name.map(|name| name.to_str_lossy().into_owned());
+        kept.push(Kept { path, commit, r#ref: name, by, is_stored: stored.contains(id) });
     }
     kept.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(kept)

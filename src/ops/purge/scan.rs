@@ -5,26 +5,23 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use bstr::{BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
+use super::leaves::{leaves_at, leaves_of};
 use crate::{
-    error::Result,
-    git::{Repo, pathspec::Pathspec, recorder::FILES, side::Side},
-    model::{
-        change::{Change, Mode},
-        checkpoint::Checkpoint,
-        operation::Operation,
-        refname,
-        secret::Secret,
+    error::{Kind, Result},
+    git::{
+        Repo,
+        recorder::{FILES, SESSION},
     },
-    ops::chain::carry_forward::base_tree,
+    model::{checkpoint::Checkpoint, operation::Operation, refname, secret::Secret},
 };
 
 /// What the objects of a repository have of a text.
 pub(super) struct Scan {
-    /// The blobs that have it and that only we hold.
+    /// The blobs that have it.
     pub(super) found: HashSet<ObjectId>,
-    /// The blobs that are at one of the paths to remove, and that only we hold.
+    /// The blobs that checkpoints have at one of the paths to remove.
     pub(super) at_paths: HashSet<ObjectId>,
-    /// The blobs that have it, or are there, and that the user holds as well.
+    /// Those of both that the user holds as well. These objects stay, but nothing of ours leads to them afterwards.
     pub(super) of_user: BTreeSet<ObjectId>,
     /// The commits of `own` that the user holds.
     pub(super) held: HashSet<ObjectId>,
@@ -117,10 +114,10 @@ fn sort_of(repo: &Repo, id: ObjectId) -> Result<Sort> {
     })
 }
 
-/// Returns true if the tree of the commit `id` has no other file than that of an operation.
+/// Returns true if the tree of the commit `id` has no other file than those of an operation.
 fn is_operation(repo: &Repo, id: ObjectId) -> Result<bool> {
     let entries = repo.tree_entries(repo.tree_of_commit(id)?)?;
-    Ok(entries.iter().all(|(name, is_tree, _)| name == FILES && !is_tree))
+    Ok(entries.iter().all(|(name, is_tree, _)| name == if *is_tree { SESSION } else { FILES }))
 }
 
 /// Returns true if commits of the logs of records and transcripts have such a subject.
@@ -153,7 +150,13 @@ impl Scan {
         let Commits { checkpoints, logs, operations, .. } = commits;
         let mut tips: Vec<ObjectId> = repo.refs_below(refname::PREFIX)?.into_iter().map(|(_, id)| id).collect();
         tips.extend(&own);
-        let mut paths = repo.objects_behind(&tips, refname::PREFIX)?;
+        let mut paths = repo.objects_behind(&tips, Some(refname::PREFIX))?;
+        // Of these, git leaves out what refs of the user lead to, too.
+        paths.extend(repo.objects_behind(&logs.iter().copied().collect::<Vec<_>>(), None)?);
+        for id in &checkpoints {
+            repo.check_interrupt()?;
+            add_leaves(repo, *id, &mut paths)?;
+        }
         let mut noted = repo.noted_objects();
         noted.retain(|id| !paths.contains_key(id) && repo.has_object(*id));
         paths.extend(noted.iter().map(|id| (*id, BString::default())));
@@ -178,12 +181,20 @@ impl Scan {
         scan.find_at(repo, paths_to_remove)?;
         let wanted = scan.found.union(&scan.at_paths).chain(&scan.own).copied().collect();
         let of_user = repo.held(&wanted, &scan.own, Some(refname::PREFIX), None)?;
-        scan.found.retain(|id| !of_user.contains(id));
-        scan.at_paths.retain(|id| !of_user.contains(id));
         let (held, of_user): (Vec<_>, Vec<_>) = of_user.into_iter().partition(|id| scan.own.contains(id));
         scan.held.extend(held);
         scan.of_user.extend(of_user);
         Ok(scan)
+    }
+
+    /// Returns true if only we hold the blob `id`, which has the text.
+    pub(super) fn is_only_ours(&self, id: ObjectId) -> bool {
+        self.found.contains(&id) && !self.of_user.contains(&id)
+    }
+
+    /// Returns true if the user holds the blob `id`, too, which has the text.
+    pub(super) fn is_shared(&self, id: ObjectId) -> bool {
+        self.found.contains(&id) && self.of_user.contains(&id)
     }
 
     fn read(&mut self, repo: &Repo, secret: &Secret) -> Result<()> {
@@ -257,64 +268,38 @@ impl Scan {
     }
 }
 
-/// Returns the leaves at `pathspec` in which `checkpoint` differs from its base: files, what is staged, exact bytes and unmerged
-/// content, each with the tree that has it.
-pub(super) fn leaves_at(
-    repo: &Repo,
-    checkpoint: &Checkpoint,
-    pathspec: &mut Pathspec<'_>,
-) -> Result<Vec<(Tree, Change)>> {
-    if pathspec.is_empty() {
-        return Ok(Vec::new());
-    }
-    let empty = repo.empty_tree_id();
-    // Git may have removed the base of what no ref leads to.
-    let base = base_tree(repo, checkpoint).unwrap_or(empty);
-    let side = checkpoint.side_id.map_or_else(|| Ok(Side::default()), |id| repo.read_side(id))?;
-    let trees = [
-        (Tree::Files, base, Some(checkpoint.tree_id)),
-        (Tree::Index, base, side.index_tree_id),
-        (Tree::Raw, empty, side.raw_tree_id),
-        (Tree::Unmerged, empty, side.unmerged_tree_id),
-    ];
-    let mut leaves = Vec::new();
-    for (tree, before, after) in trees.into_iter().filter_map(|(tree, before, after)| Some((tree, before, after?))) {
-        for change in repo.diff_trees(before, after)? {
-            let is_blob = change.after.is_some_and(|leaf| leaf.mode != Mode::Gitlink);
-            if is_blob && pathspec.matches(tree.path_of(&change).as_bstr()) {
-                leaves.push((tree, change));
-            }
+/// Adds the blobs in which the checkpoint `id` differs from its base to `paths`.
+fn add_leaves(repo: &Repo, id: ObjectId, paths: &mut HashMap<ObjectId, BString>) -> Result<()> {
+    let Some(checkpoint) = repo.checkpoint(id)? else { return Ok(()) };
+    let leaves = match leaves_of(repo, &checkpoint) {
+        // Where a tree is missing, what is left of the others is among the objects that git lists.
+        Err(error) if error.kind() == Kind::Corrupt => return Ok(()),
+        leaves => leaves?,
+    };
+    for (tree, change) in leaves {
+        if let Some(leaf) = change.after {
+            paths.entry(leaf.id).or_insert_with(|| tree.path_of(&change));
         }
     }
-    Ok(leaves)
-}
-
-/// A tree of a checkpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tree {
-    Files,
-    Index,
-    Raw,
-    Unmerged,
-}
-
-impl Tree {
-    /// Returns the path of the file in the worktree.
-    pub(super) fn path_of(self, change: &Change) -> BString {
-        match self {
-            Self::Unmerged => change.path.split_once_str("/").map_or_else(BString::default, |(_, path)| path.into()),
-            Self::Files | Self::Index | Self::Raw => change.path.clone(),
-        }
-    }
+    Ok(())
 }
 
 /// Returns the objects of the `operations`.
 pub(super) fn objects_of(repo: &Repo, operations: &BTreeSet<ObjectId>) -> Result<HashSet<ObjectId>> {
     let mut objects = HashSet::new();
     for id in operations {
-        let tree_id = repo.tree_of_commit(*id)?;
-        objects.extend([*id, tree_id]);
-        objects.extend(repo.tree_entries(tree_id)?.into_iter().map(|(_, _, id)| id));
+        objects.insert(*id);
+        let mut trees = vec![repo.tree_of_commit(*id)?];
+        while let Some(tree_id) = trees.pop() {
+            objects.insert(tree_id);
+            for (_, is_tree, id) in repo.tree_entries(tree_id)? {
+                if is_tree {
+                    trees.push(id);
+                } else {
+                    objects.insert(id);
+                }
+            }
+        }
     }
     Ok(objects)
 }

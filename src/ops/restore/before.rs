@@ -25,6 +25,7 @@ use crate::{
         id_text,
         operation::{self, Role},
         refname::Base,
+        submodule::Recurse,
         verdict::Left,
     },
     ops::{
@@ -37,6 +38,7 @@ use crate::{
     state::{
         self,
         journal::{Journal, Progress},
+        temporary,
     },
 };
 
@@ -52,6 +54,8 @@ pub(super) struct BeforeOptions {
     pub(super) force: bool,
     /// Even if an earlier restore was interrupted.
     pub(super) after_crash: bool,
+    /// Save what is in repositories inside the worktree, too.
+    pub(super) recurse: Recurse,
     /// For a redo: puts the checkpoint from before the redone restore back on the shadow, from which the undo has removed it.
     pub(super) saved: Option<(RefUpdate, Role)>,
 }
@@ -117,6 +121,8 @@ impl<'c> Before<'c> {
         let rescued = sweep(context, journal.as_ref())?;
         if let Some((update, role)) = options.saved.clone() {
             context.repo.note_role(role);
+            // It counts once it has a journal.
+            context.repo.note_begin(&temporary::random());
             context.repo.update_refs(&[update])?;
         }
         let index = context.repo.user_index_identity();
@@ -124,6 +130,7 @@ impl<'c> Before<'c> {
             author: Author::Infer,
             message: Some(options.subject.clone()),
             hold: Hold::ForRestore { index: options.keeps_index },
+            recurse: options.recurse,
             ..save::Request::default()
         };
         let _way = context.repo.on_the_way(operation::SAVE);

@@ -1,8 +1,7 @@
 //! Carries out the plan of a restore, an undo, or an interrupted restore that is continued.
 //!
-//! [`RestoreRun`] first writes the journal (`restore.json`), then the files, then the staged tree, and at last marks the
-//! journal as done. After a crash, the journal thus names all that may have changed: `restore --continue` finishes it, `undo`
-//! reverses it.
+//! [`RestoreRun`] writes the journal (`restore.json`), then the files, then the staged tree, and at last marks the journal as done.
+//! After a crash, the journal thus names all that may have changed: `restore --continue` finishes it, `undo` reverses it.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -13,7 +12,8 @@ use super::{
     apply::{Applied, Applier},
     before::Before,
     look::Site,
-    restored::Restored,
+    permissions,
+    restored::{Restored, RestoredSubmodule},
     snapshot::{self, Snapshot},
     staged::Staging,
 };
@@ -29,9 +29,10 @@ use crate::{
         plan::{self, Plan},
         refname::Base,
         step::Step,
+        step_below::StepBelow,
         verdict::{Left, Why},
     },
-    ops::Context,
+    ops::{Context, inside::LeftOut},
     state::{
         failpoint,
         journal::{Journal, Progress},
@@ -68,6 +69,16 @@ pub(super) fn attempt_if_needed(attempt: impl Fn(Extent) -> Result<Option<Restor
 /// Returns the result of an attempt that always returns one.
 pub(super) fn expect_result(restored: Option<Restored>) -> Result<Restored> {
     restored.ok_or_else(|| Error::internal("the worktree was not saved"))
+}
+
+/// Does what the step says in a repository inside the worktree, or only looks at what it would do.
+pub(super) type RunBelow = fn(&Context, &StepBelow, bool) -> Result<RestoredSubmodule>;
+
+/// What is known of a restore that is a part of one in the worktree above, and how to go on in the repositories below.
+#[derive(Clone, Copy)]
+pub(super) struct Depth<'a> {
+    pub(super) nonce: Option<&'a str>,
+    pub(super) run_below: RunBelow,
 }
 
 /// What a restore is to do.
@@ -118,6 +129,13 @@ pub(super) struct RestoreRun<'a> {
     /// Paths where the temporary file of an interrupted restore held another program's version. That file has been kept under a
     /// new name, which the result reports.
     pub(super) rescued: &'a [Left],
+    /// The repositories inside the worktree whose changes the result reports as left alone.
+    pub(super) inside: LeftOut,
+    /// What is done in repositories inside the worktree, and by what.
+    pub(super) below: Vec<StepBelow>,
+    pub(super) run_below: RunBelow,
+    /// The nonce of the journal, if the restore is a part of one in the worktree above.
+    pub(super) nonce: Option<&'a str>,
     pub(super) start: Instant,
 }
 
@@ -158,7 +176,19 @@ impl<'a> RestoreRun<'a> {
         snapshot::verify_there(self.repo, self.to.id, &self.planned.plan)?;
         let applied =
             self.applier(&temporary::random(), &steps)?.preview(&self.planned.plan, &self.planned.directories)?;
-        Ok(self.restored(&applied, true))
+        Ok(self.restored(&applied, self.below(true)?, true))
+    }
+
+    /// Does in the repositories inside the worktree what is to be done there, or only looks at it.
+    fn below(&self, is_dry: bool) -> Result<Vec<RestoredSubmodule>> {
+        let step = |step| {
+            self.context.check_interrupt()?;
+            if !is_dry {
+                failpoint::hit("restore:before-submodule");
+            }
+            (self.run_below)(self.context, step, is_dry)
+        };
+        self.below.iter().map(step).collect()
     }
 
     /// Makes sure that all content can be read, writes the journal, and carries the plan out.
@@ -166,20 +196,22 @@ impl<'a> RestoreRun<'a> {
         if let Some(staging) = self.staging() {
             staging.verify(self.repo)?;
         }
-        let pre_restore =
-            self.pre_restore.ok_or_else(|| Error::internal("there is no checkpoint of the state before"))?;
+        let pre_restore = self.pre_restore.ok_or_else(|| Error::internal("no checkpoint of the state before"))?;
         if snapshot::verify_before(self.repo, pre_restore, &self.planned.plan).is_err() {
             before.write_again()?;
             snapshot::verify_before(self.repo, pre_restore, &self.planned.plan)?;
         }
+        let steps = self.steps();
         let journal = Journal {
             progress: Progress::Applying,
             target: self.to.id,
             pre_restore,
-            nonce: temporary::random(),
-            steps: self.steps(),
+            nonce: self.nonce.map_or_else(temporary::random, ToOwned::to_owned),
+            permissions: permissions::of_files_gone(self.repo, &steps, before.journal.as_ref())?,
+            steps,
             directories: self.planned.directories.clone(),
             index: self.staging().map(|staging| staging.changes.clone()).unwrap_or_default(),
+            below: self.below.clone(),
         };
         let ahead = std::thread::scope(|scope| {
             // Read the content while the system writes the new objects to the disk.
@@ -204,6 +236,7 @@ impl<'a> RestoreRun<'a> {
         let mut applier = self.applier(&journal.nonce, &journal.steps)?;
         let phase = Instant::now();
         applier.site.ahead = ahead;
+        applier.site.checkout.permissions = journal.permissions.iter().cloned().collect();
         let applied = applier.run(&self.planned.plan, &self.planned.directories).map_err(half_way)?;
         let (written, deleted) = (applied.written.len(), applied.deleted.len());
         tracing::debug!(took = ?phase.elapsed(), written, deleted, "files: restored");
@@ -211,25 +244,23 @@ impl<'a> RestoreRun<'a> {
             before.check_index(self.repo).and_then(|()| staging.apply(self.repo)).map_err(half_way)?;
             failpoint::hit("restore:after-staged");
         }
+        let below = self.below(false).map_err(half_way)?;
+        let has_changed: BTreeSet<_> = below.iter().filter(|it| it.has_changed).map(|it| it.path.clone()).collect();
+        failpoint::hit("restore:after-submodules");
         journal.progress = Progress::Done;
+        journal.below.retain(|step| has_changed.contains(&step.path));
         journal.steps.clone_from(&applied.steps);
         journal.directories.clone_from(&applied.directories);
         journal.index = self.staging().map(|staging| staging.changes.clone()).unwrap_or_default();
         failpoint::hit("restore:before-done");
+        self.record_end(&journal, &applied, &below);
         // The next undo reverses the last restore that changed something. If this one changed nothing, put back the journal of
         // the one before.
-        let is_idle = applied.is_idle() && self.staging().is_none_or(Staging::is_empty);
+        let is_idle = self.is_idle(&applied, &below);
         let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
         last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
         failpoint::hit("restore:after-done");
-        // A run that changes nothing leaves no entry, unless the entry marks the reversed operation as taken back.
-        let is_all = applied.kept.is_empty() && applied.conflicts.is_empty() && !self.leaves_paths();
-        let files = if is_idle && !(is_all && self.reverses.is_some()) { None } else { Some(files_of(&journal)) };
-        if is_idle && !is_all {
-            // All that was to be taken back was left alone, so the operation is not taken back.
-            self.repo.note_role(Role::Plain);
-        }
-        self.repo.note_files(files);
+        let is_all = self.takes_all(&applied, &below);
         let has_moved = match self.back {
             Some(back) => is_all && back.carry_out(self.context)?,
             None => is_all && self.move_refs_back()?,
@@ -237,11 +268,8 @@ impl<'a> RestoreRun<'a> {
         if !has_moved {
             before.save_after(&journal, self.to);
         }
-        if let Err(error) = self.repo.update_refs(&[]) {
-            tracing::warn!(%error, "the operation log says that the restore was not finished");
-        }
         failpoint::hit("restore:after-checkpoint");
-        let restored = self.restored(&applied, false);
+        let restored = self.restored(&applied, below, false);
         self.context.emit(&Event::Restore {
             to: restored.target.to_string(),
             written: restored.written.len(),
@@ -257,7 +285,38 @@ impl<'a> RestoreRun<'a> {
     pub(super) fn record(&self, journal: &Journal) -> Result<()> {
         self.repo.note_role(self.role);
         self.repo.note_files(Some(files_of(journal)));
+        self.repo.note_begin(&journal.nonce);
         self.repo.update_refs(&[])
+    }
+
+    /// Writes into the entry that all is done. Only then may the journal say so: the next restore replaces the journal, and an entry
+    /// that is not finished counts only as long as it has one.
+    fn record_end(&self, journal: &Journal, applied: &Applied, below: &[RestoredSubmodule]) {
+        // A run that changes nothing leaves no entry, unless the entry marks the reversed operation as taken back.
+        let (is_idle, is_all) = (self.is_idle(applied, below), self.takes_all(applied, below));
+        let files = if is_idle && !(is_all && self.reverses.is_some()) { None } else { Some(files_of(journal)) };
+        if is_idle && !is_all {
+            // All that was to be taken back was left alone, so the operation is not taken back.
+            self.repo.note_role(Role::Plain);
+        }
+        self.repo.note_files(files);
+        self.repo.note_end();
+        if let Err(error) = self.repo.update_refs(&[]) {
+            tracing::warn!(%error, "the operation log says that the restore was not finished");
+        }
+    }
+
+    /// Returns true if the run has changed nothing.
+    fn is_idle(&self, applied: &Applied, below: &[RestoredSubmodule]) -> bool {
+        applied.is_idle() && !below.iter().any(|it| it.has_changed) && self.staging().is_none_or(Staging::is_empty)
+    }
+
+    /// Returns true if the run has left nothing of what it was to do.
+    fn takes_all(&self, applied: &Applied, below: &[RestoredSubmodule]) -> bool {
+        below.iter().all(RestoredSubmodule::is_complete)
+            && applied.kept.is_empty()
+            && applied.conflicts.is_empty()
+            && !self.leaves_paths()
     }
 
     /// Returns true if the plan leaves some paths as they are though they differ.
@@ -290,7 +349,8 @@ impl<'a> RestoreRun<'a> {
         Ok(true)
     }
 
-    fn restored(&self, applied: &Applied, dry_run: bool) -> Restored {
+    fn restored(&self, applied: &Applied, mut below: Vec<RestoredSubmodule>, dry_run: bool) -> Restored {
+        below.retain(RestoredSubmodule::is_worth_a_word);
         let sorted = |mut paths: Vec<BString>| {
             paths.sort();
             paths
@@ -314,10 +374,14 @@ impl<'a> RestoreRun<'a> {
             kept: all(&self.planned.plan.kept, &applied.kept, false),
             conflicts: all(&self.planned.plan.conflicts, &[self.rescued, &applied.conflicts].concat(), true),
             skipped: self.from.manifest.skipped.clone(),
+            submodules: self.inside.submodules.clone(),
+            nested: self.inside.nested.clone(),
+            restored_submodules: below,
             committed: self.planned.committed.clone(),
             other_base: self.other_base,
             inexact: self.to.manifest.lacks(&[Part::Raw]) && !applied.written.is_empty(),
             dry_run,
+            leaves_submodules: self.below.is_empty() && !self.to.manifest.submodules.is_empty(),
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::{
         change::Mode,
         plan::{Group, Plan},
         step::Step,
+        submodule::Recurse,
     },
     ops::{Context, restored_target},
 };
@@ -40,6 +41,7 @@ fn offer(context: &Context, options: &RestoreOptions, ends: &AtomicBool) -> Resu
     let start = Instant::now();
     let (target, session) = read_target(context, options)?;
     let before_options = BeforeOptions {
+        recurse: Recurse::No,
         subject: restored_target::subject_before(Some(target.id)),
         is_dry: false,
         keeps_index: false,

@@ -7,13 +7,17 @@ use super::{
     back::{refuse_left, refuse_open_turns},
     before::{Before, BeforeOptions, Consider, Sight},
     carry_out::{Extent, RestoreRun, attempt_if_needed, expect_result},
-    plan_of, refuse_lost,
+    left_out, plan_of, refuse_lost,
     restored::Restored,
+    run_below,
     snapshot::Snapshot,
 };
 use crate::{
     error::Result,
-    model::operation::{Move, Role},
+    model::{
+        operation::{Move, Role},
+        submodule::Recurse,
+    },
     ops::{Context, operations::Point, restored_target},
     state::failpoint,
 };
@@ -49,6 +53,7 @@ fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Re
         keeps_index: false,
         force: false,
         after_crash: false,
+        recurse: Recurse::No,
         saved: None,
     };
     let consider = (extent == Extent::IfChanged).then_some(&consider as Consider<'_>);
@@ -70,6 +75,10 @@ fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Re
         saved: None,
         role: Role::Plain,
         rescued: &before.rescued,
+        inside: left_out(context, &options, before.sight()),
+        below: Vec::new(),
+        run_below,
+        nonce: None,
         start,
     };
     if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)

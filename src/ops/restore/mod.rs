@@ -19,6 +19,7 @@ mod leftover;
 mod look;
 mod moved;
 mod owners;
+mod permissions;
 mod restored;
 mod resume;
 mod scope;
@@ -28,16 +29,34 @@ mod undo;
 
 use std::time::Instant;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 
 use crate::{
     error::{Error, Result},
-    model::{manifest::Part, operation::Role, plan},
-    ops::{Context, lookup, restored_target},
-    state::failpoint,
+    model::{
+        manifest::Part,
+        operation::Role,
+        path_text::shell_word,
+        plan,
+        refname::Base,
+        step_below::{ActionBelow, StepBelow},
+        submodule::Recurse,
+    },
+    ops::{
+        Context,
+        inside::{self, LeftOut},
+        lookup,
+        operations::{Log, Which, entry_with},
+        restored_target,
+    },
+    state::{
+        failpoint,
+        journal::{Journal, Progress},
+        temporary,
+    },
 };
 use before::{Before, BeforeOptions, Sight};
-use carry_out::{Extent, Planned, RestoreRun, attempt_if_needed, expect_result};
+use carry_out::{Depth, Extent, Planned, RestoreRun, attempt_if_needed, expect_result};
 use moved::{Moved, moved};
 use scope::Scene;
 use snapshot::Snapshot;
@@ -45,9 +64,8 @@ use staged::Staging;
 
 pub use chosen::{ChosenHunks, NotOffered};
 pub(crate) use go_back::go_back;
-pub use restored::Restored;
-pub(crate) use undo::undo_files;
-pub use undo::{UndoOptions, undo};
+pub use restored::{Restored, RestoredSubmodule};
+pub use undo::UndoOptions;
 
 /// What to restore, and how.
 #[derive(Clone, Debug, Default)]
@@ -70,6 +88,8 @@ pub struct RestoreOptions {
     pub resume: bool,
     /// Restores even in a protected directory.
     pub force: bool,
+    /// Restores the checkpoints in submodules and nested repositories, too, that were taken with this one; not with `chosen`.
+    pub recurse_submodules: Recurse,
 }
 
 /// Puts the checkpoint that `options` name back into the worktree.
@@ -79,31 +99,68 @@ pub struct RestoreOptions {
 /// has changed then. If the operating system fails half-way, `resume` finishes the restore and [`undo()`] reverses it.
 pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> {
     context.repo.name_operation("restore");
-    let done = if options.resume { resume::resume(context, options.dry_run) } else { restore_target(context, options) };
+    let done = if options.resume {
+        resume::resume(context, options.dry_run, run_below)
+    } else {
+        restore_target(context, options, Call::default())
+    };
     context.emit_failure("restore", done)
 }
 
-fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restored> {
-    let attempt_to = |extent| attempt(context, options, extent);
+/// Brings the paths that the last restore changed back to what they were before it. A second undo goes further back, and
+/// operations that changed no files are left alone.
+///
+/// # Errors
+/// If there is nothing to undo, and as [`restore`].
+pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
+    context.repo.name_operation("undo");
+    context.emit_failure("undo", undo_files(context, options, &Which::LastOfFiles))
+}
+
+/// Takes the operation that `which` asks for back, which changed files.
+///
+/// # Errors
+/// As [`undo`](undo()); [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
+pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which) -> Result<Restored> {
+    undo::undo_files(context, options, which, Depth { nonce: None, run_below })
+}
+
+/// What a restore of the worktree above has to say, of which this one is a part.
+#[derive(Clone, Copy, Debug, Default)]
+struct Call<'c> {
+    /// What the journal is to be known by.
+    nonce: Option<&'c str>,
+    /// The session whose checkpoint is restored there.
+    session: Option<&'c str>,
+}
+
+fn restore_target(context: &Context, options: &RestoreOptions, call: Call<'_>) -> Result<Restored> {
+    let attempt_to = |extent| attempt(context, options, extent, call);
     if options.dry_run { expect_result(attempt_to(Extent::DryRun)?) } else { attempt_if_needed(attempt_to) }
 }
 
 /// Restores as far as `extent` says. Returns none only for [`Extent::IfChanged`].
-fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Result<Option<Restored>> {
+fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Call<'_>) -> Result<Option<Restored>> {
     let start = Instant::now();
     let (target, session) = read_target(context, options)?;
+    let session = session.or_else(|| call.session.map(ToOwned::to_owned).filter(|_| !takes_all(options)));
     let takes_tree = options.all && options.pathspecs.is_empty() && options.chosen.is_none();
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session.as_deref());
     let consider = |sight: Sight<'_>| planned(sight)?.has_work(sight.repo);
+    let below = steps_below(context, options, &target, session.as_deref())?;
+    // Nothing is changed before it is known that all of them can be restored.
+    let looked: Vec<_> = below.iter().map(|step| run_below(context, step, true)).collect::<Result<_>>()?;
+    let has_work_below = looked.iter().any(|submodule| submodule.has_changed);
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(Some(target.id)),
         is_dry: extent == Extent::DryRun,
         keeps_index: options.staged,
         force: options.force,
         after_crash: false,
+        recurse: if below.is_empty() { Recurse::No } else { options.recurse_submodules },
         saved: None,
     };
-    let consider = (extent == Extent::IfChanged).then_some(&consider as before::Consider<'_>);
+    let consider = (extent == Extent::IfChanged && !has_work_below).then_some(&consider as before::Consider<'_>);
     let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };
     failpoint::hit("restore:after-save");
     let planned = planned(before.sight())?;
@@ -123,6 +180,10 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent) -> Resul
         saved: None,
         role: Role::Plain,
         rescued: &before.rescued,
+        inside: left_out(context, options, before.sight()).without(|path| below.iter().any(|step| step.path == *path)),
+        below,
+        run_below,
+        nonce: call.nonce,
         start,
     };
     if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)
@@ -139,6 +200,15 @@ fn read_target(context: &Context, options: &RestoreOptions) -> Result<(Snapshot,
     refuse_lost(&target, options)?;
     scope::refuse_unknown(&context.repo, &target, &options.pathspecs)?;
     Ok((target, session.filter(|_| !takes_all(options))))
+}
+
+/// Returns which repositories inside the worktree have changes that a restore of the whole worktree leaves alone.
+fn left_out(context: &Context, options: &RestoreOptions, sight: Sight<'_>) -> LeftOut {
+    if options.pathspecs.is_empty() && options.chosen.is_none() {
+        LeftOut::find(context, sight.cache, &sight.snapshot.manifest.nested)
+    } else {
+        LeftOut::default()
+    }
 }
 
 /// Returns true if it does not matter who has changed a path since.
@@ -178,4 +248,119 @@ fn refuse_lost(target: &Snapshot, options: &RestoreOptions) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Returns what a restore of `target` does in the repositories inside the worktree, as far as `options` ask for it.
+/// `session` limits it, as in the worktree.
+fn steps_below(
+    context: &Context,
+    options: &RestoreOptions,
+    target: &Snapshot,
+    session: Option<&str>,
+) -> Result<Vec<StepBelow>> {
+    if options.recurse_submodules == Recurse::No || options.chosen.is_some() {
+        return Ok(Vec::new());
+    }
+    let mut search = context.repo.pathspec(&options.pathspecs)?;
+    let mut steps = Vec::new();
+    for tied in &target.manifest.submodules {
+        // The checkpoint may be one of 'save --recurse-submodules', which has all repositories.
+        let only_submodules = options.recurse_submodules == Recurse::Setting;
+        if only_submodules && target.manifest.nested.iter().any(|nested| nested.path == tied.path) {
+            continue;
+        }
+        if options.pathspecs.is_empty() || search.matches(tied.path.as_bstr()) {
+            let action = ActionBelow::Restore { checkpoint: tied.checkpoint, staged: options.staged };
+            let (path, nonce, all) = (tied.path.clone(), temporary::random(), takes_all(options));
+            steps.push(StepBelow {
+                path,
+                nonce,
+                action,
+                all,
+                session: session.map(ToOwned::to_owned),
+                only_submodules,
+            });
+        }
+    }
+    Ok(steps)
+}
+
+/// Does what `step` says in the repository inside the worktree, unless that was done before an interruption; with `is_dry`, only
+/// looks at it. What cannot be taken back any more is left alone, and the result says why.
+///
+/// # Errors
+/// If it cannot be restored.
+fn run_below(context: &Context, step: &StepBelow, is_dry: bool) -> Result<RestoredSubmodule> {
+    let left = |why: String| {
+        Ok(RestoredSubmodule { path: step.path.clone(), restored: None, why: Some(why), has_changed: false })
+    };
+    let below = context.below(step.path.as_bstr());
+    match below.and_then(|below| below.map(|below| run_in(&below, step, is_dry)).transpose()) {
+        Ok(Some((restored, has_changed))) => {
+            Ok(RestoredSubmodule { path: step.path.clone(), restored, why: None, has_changed })
+        }
+        Ok(None) => left(match step.action {
+            ActionBelow::Restore { .. } => "no repository is there".into(),
+            ActionBelow::TakeBack { .. } => format!(
+                "no repository is there; once it is populated again, 'git -C {} checkpoint undo' takes its part back",
+                shell_word(&step.path.to_string())
+            ),
+        }),
+        Err(error) => {
+            context.check_interrupt()?;
+            match step.action {
+                // Otherwise, a submodule that is damaged by now would keep the rest from being taken back.
+                ActionBelow::TakeBack { .. } => left(error.to_string()),
+                ActionBelow::Restore { .. } => Err(inside::failed("restore", &step.path, error)),
+            }
+        }
+    }
+}
+
+/// Does what `step` says in its repository, `below`. Returns what was done now, and whether anything was changed, now or before.
+fn run_in(below: &Context, step: &StepBelow, is_dry: bool) -> Result<(Option<Restored>, bool)> {
+    let live = Journal::read(below.repo.git_dir())?.filter(|live| live.nonce == step.nonce);
+    if live.as_ref().is_some_and(|live| live.progress == Progress::Applying) {
+        return resume::resume(below, is_dry, run_below).map(|restored| (Some(restored), true));
+    }
+    let log = Log::read(below)?;
+    let find = |nonce: &str| entry_with(below, &log, nonce, usize::MAX);
+    // An entry that says otherwise was written just before an interruption: nothing was changed, and it does not count.
+    let is_done = |(_, journal): (_, Journal)| journal.progress == Progress::Done;
+    if live.is_some() || find(&step.nonce).is_some_and(is_done) {
+        return Ok((None, true));
+    }
+    let restored = match &step.action {
+        ActionBelow::Restore { checkpoint, staged } => {
+            if !below.repo.can_read(*checkpoint) {
+                return Err(Error::refused(format!("the checkpoint '{checkpoint}' is not in this repository")));
+            }
+            let target = lookup::checkpoint(below, *checkpoint)?;
+            // HEAD stays where it is. So what commits have changed since is restored, too, unless one session is asked for.
+            let is_elsewhere = step.session.is_none() && target.base != Base::of_head(below.repo.head()?.id);
+            let options = RestoreOptions {
+                target: checkpoint.to_string(),
+                all: step.all || is_elsewhere,
+                staged: *staged,
+                dry_run: is_dry,
+                force: true,
+                recurse_submodules: if step.only_submodules { Recurse::Setting } else { Recurse::All },
+                ..RestoreOptions::default()
+            };
+            restore_target(below, &options, Call { nonce: Some(&step.nonce), session: step.session.as_deref() })?
+        }
+        ActionBelow::TakeBack { nonce, has_begun } => {
+            let Some((entry, _)) = find(nonce) else {
+                let lost = || Error::refused("its operation log does not have the operation any more");
+                return if *has_begun { Err(lost()) } else { Ok((None, false)) };
+            };
+            if log.stack.void.contains(&entry.id) {
+                return Ok((None, false));
+            }
+            let (options, which) = (UndoOptions { dry_run: is_dry, all: step.all }, Which::Named(entry.id.to_string()));
+            undo::undo_files(below, &options, &which, Depth { nonce: Some(&step.nonce), run_below })?
+        }
+    };
+    let has_changed = !restored.is_idle();
+    Ok((Some(restored), has_changed))
 }

@@ -9,6 +9,7 @@ use crate::model::{
     manifest::{Reason, Skipped},
     path_text,
     refname::Base,
+    submodule::Submodule,
     verdict::Left,
 };
 
@@ -42,6 +43,14 @@ pub struct Restored {
     /// Paths that are in no checkpoint, and were not looked at.
     #[serde(serialize_with = "serialize_skipped")]
     pub skipped: Vec<Skipped>,
+    /// Submodules with changes of their own, left alone.
+    pub submodules: Vec<Submodule>,
+    /// Repositories that are no submodules, with changes of their own, left alone.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub nested: Vec<BString>,
+    /// What was done in submodules and nested repositories.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub restored_submodules: Vec<RestoredSubmodule>,
     /// Paths left alone because only commits have changed them since.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub committed: Vec<BString>,
@@ -52,12 +61,80 @@ pub struct Restored {
     pub inexact: bool,
     /// True if all this was only looked at.
     pub dry_run: bool,
+    /// True if the checkpoint names some in submodules, and they were left alone.
+    #[serde(skip)]
+    pub(crate) leaves_submodules: bool,
 }
 
 impl Restored {
     /// Returns true if nothing was, or would be, changed.
     pub(crate) fn is_idle(&self) -> bool {
+        self.is_idle_here() && self.restored_submodules.iter().all(|submodule| !submodule.has_changed)
+    }
+
+    /// Returns true if nothing was, or would be, changed but what is in submodules.
+    pub(crate) fn is_idle_here(&self) -> bool {
         self.written.is_empty() && self.deleted.is_empty() && self.staged.is_empty()
+    }
+
+    /// Returns the same with what was done in submodules added to the lists, under the paths from the root of the worktree.
+    pub(crate) fn with_submodules(&self) -> Self {
+        let mut all = self.clone();
+        for RestoredSubmodule { path, restored, .. } in &self.restored_submodules {
+            let Some(below) = restored.as_ref().map(Self::with_submodules) else { continue };
+            let full = |inner: &BString| BString::from([path.as_slice(), b"/", inner.as_slice()].concat());
+            let left = |left: &Left| Left { path: full(&left.path), ..left.clone() };
+            all.written.extend(below.written.iter().map(full));
+            all.deleted.extend(below.deleted.iter().map(full));
+            all.staged.extend(below.staged.iter().map(full));
+            all.kept.extend(below.kept.iter().map(left));
+            all.conflicts.extend(below.conflicts.iter().map(left));
+            all.skipped.extend(below.skipped.iter().map(|it| Skipped { path: full(&it.path), ..it.clone() }));
+            let submodules = below.submodules.iter().map(|it| Submodule { path: full(&it.path), ..it.clone() });
+            all.submodules.extend(submodules);
+            all.nested.extend(below.nested.iter().map(full));
+        }
+        all
+    }
+
+    /// Returns true if all that was asked for is done, here and in submodules.
+    pub(crate) fn is_complete(&self) -> bool {
+        let is_complete_below = self.restored_submodules.iter().all(RestoredSubmodule::is_complete);
+        self.kept.is_empty() && self.conflicts.is_empty() && is_complete_below
+    }
+}
+
+/// What was done in a repository inside the worktree.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct RestoredSubmodule {
+    /// The directory of the repository.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub path: BString,
+    /// What was done; paths are relative to that directory. None: nothing.
+    pub restored: Option<Restored>,
+    /// Why it was left alone, if it was.
+    pub why: Option<String>,
+    /// True if it was changed, now or before an interruption.
+    #[serde(skip)]
+    pub(crate) has_changed: bool,
+}
+
+impl RestoredSubmodule {
+    /// Returns true if something was to be done there, and was left.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.why.is_some()
+    }
+
+    /// Returns true if all that was to be done there is done.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.why.is_none() && self.restored.as_ref().is_none_or(Restored::is_complete)
+    }
+
+    /// Returns true if there is something to say of it.
+    pub(super) fn is_worth_a_word(&self) -> bool {
+        let is_it = |restored: &Restored| !(restored.is_idle() && restored.is_complete());
+        self.why.is_some() || self.restored.as_ref().is_some_and(is_it)
     }
 }
 

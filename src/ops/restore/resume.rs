@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::{
     before::Before,
-    carry_out::{Planned, READ_AHEAD, RestoreRun},
+    carry_out::{Planned, READ_AHEAD, RestoreRun, RunBelow},
     restored::Restored,
     snapshot::{self, Snapshot},
     staged::Staging,
@@ -12,11 +12,11 @@ use super::{
 use crate::{
     error::Result,
     model::{operation::Role, plan, verdict::Verdict},
-    ops::{Context, operations},
+    ops::{Context, inside::LeftOut, operations},
 };
 
 /// Takes the steps that are left. What was edited since the crash is a conflict, and stays.
-pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
+pub(super) fn resume(context: &Context, dry_run: bool, run_below: RunBelow) -> Result<Restored> {
     let start = Instant::now();
     let before = Before::interrupted(context, dry_run)?;
     let journal = before.journal.clone().expect("an interrupted restore has one");
@@ -48,6 +48,10 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
         saved: None,
         role,
         rescued: &before.rescued,
+        inside: LeftOut::default(),
+        below: journal.below.clone(),
+        run_below,
+        nonce: None,
         start,
     };
     if dry_run {

@@ -8,7 +8,7 @@ use gix::ObjectId;
 use super::{
     back::{refuse_left, refuse_open_turns},
     before::{Before, BeforeOptions, Consider, Sight},
-    carry_out::{Extent, Planned, RestoreRun, attempt_if_needed, expect_result, files_of},
+    carry_out::{Depth, Extent, Planned, RestoreRun, attempt_if_needed, expect_result, files_of},
     restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
@@ -23,11 +23,13 @@ use crate::{
         plan::{self, is_below},
         refname::ShadowName,
         step::{Content, Step},
+        submodule::Recurse,
         verdict::{Verdict, Why},
     },
     ops::{
         Context, Worktree,
         enter::Purpose,
+        inside::LeftOut,
         operations::{Picked, Which, back_over_own, pick},
         restored_target,
     },
@@ -46,21 +48,16 @@ pub struct UndoOptions {
     pub all: bool,
 }
 
-/// Brings the paths that the last restore changed back to what they were before it. A second undo goes further back, and
-/// operations that changed no files are left alone.
-///
-/// # Errors
-/// If there is nothing to undo, and as [`restore`](super::restore).
-pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
-    context.repo.name_operation("undo");
-    context.emit_failure("undo", undo_files(context, options, &Which::LastOfFiles))
-}
-
 /// Takes back the operation that `which` asks for, which must have changed files.
 ///
 /// # Errors
-/// As [`undo`]; [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
-pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which) -> Result<Restored> {
+/// As [`undo`](super::undo()); [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
+pub(super) fn undo_files(
+    context: &Context,
+    options: &UndoOptions,
+    which: &Which,
+    depth: Depth<'_>,
+) -> Result<Restored> {
     let picked = pick(context, which)?;
     let journal = journal_of(&picked)?;
     let is_of_more = picked.entry.as_ref().filter(|entry| entry.operation.moves_more_than_shadows());
@@ -69,7 +66,7 @@ pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which
         back_over_own(context, entry, |_| false)?;
     }
     let saved = if options.dry_run { None } else { saved_before(context, &picked)? };
-    let target = Target { which, picked: &picked, saved };
+    let target = Target { which, picked: &picked, saved, depth };
     let attempt = |extent| attempt(context, options, &target, extent);
     if is_of_more.is_some() {
         let looked = expect_result(attempt(Extent::DryRun)?)?;
@@ -80,7 +77,7 @@ pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which
     }
     match journal.progress {
         _ if options.dry_run => expect_result(attempt(Extent::DryRun)?),
-        Progress::Done if journal.directories.is_empty() && target.saved.is_none() => {
+        Progress::Done if journal.directories.is_empty() && target.saved.is_none() && journal.below.is_empty() => {
             let restored = attempt_if_needed(attempt)?;
             // What finds nothing to do takes no checkpoint; the operation is taken back all the same.
             if restored.is_idle() && restored.kept.is_empty() && restored.conflicts.is_empty() {
@@ -103,6 +100,7 @@ struct Target<'t> {
     picked: &'t Picked,
     /// As in [`BeforeOptions`].
     saved: Option<(RefUpdate, Role)>,
+    depth: Depth<'t>,
 }
 
 impl Target<'_> {
@@ -127,7 +125,7 @@ fn note_taken_back(context: &Context, which: &Which, id: Option<ObjectId>) -> Re
     let picked = pick(context, which)?;
     if let (Some(journal), true) = (&picked.journal, id.is_some() && picked.id() == id) {
         let done = Journal { progress: Progress::Done, nonce: temporary::random(), ..journal.clone() };
-        let idle = Journal { steps: Vec::new(), directories: Vec::new(), index: Vec::new(), ..done };
+        let idle = Journal { steps: Vec::new(), directories: Vec::new(), index: Vec::new(), below: Vec::new(), ..done };
         context.repo.note_role(picked.role);
         context.repo.note_files(Some(files_of(&idle)));
         context.repo.update_refs(&[])?;
@@ -194,8 +192,10 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
         keeps_index: true,
         force: true,
         after_crash: true,
+        recurse: Recurse::No,
         saved: saved.cloned(),
     };
+    let depth = target.depth;
     let pick_again = || target.pick_again(context);
     let back_of = |picked: &Picked| {
         let entry = picked.entry.as_ref().filter(|entry| entry.operation.moves_more_than_shadows());
@@ -239,6 +239,14 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
         saved: saved.map(|(update, _)| update),
         role: picked.role,
         rescued: &before.rescued,
+        inside: LeftOut::default(),
+        below: journal
+            .below
+            .iter()
+            .map(|step| step.reversed(temporary::random(), options.all, journal.progress == Progress::Done))
+            .collect(),
+        run_below: depth.run_below,
+        nonce: depth.nonce,
         start,
     };
     if extent == Extent::DryRun {

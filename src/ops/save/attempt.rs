@@ -20,8 +20,8 @@ use crate::{
     ops::{
         Context, Worktree, author,
         chain::{
-            Author, Hold, Request, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_old_names, changes,
-            is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_own_steps, look_at_paths,
+            Author, Hold, Request, SaveBelow, Saved, Scope, Seen, Shadow, SkippedPath, UnfilteredPath, add_old_names,
+            changes, is_changed, leave_out_unknown_paths, look_at_all, look_at_index, look_at_own_steps, look_at_paths,
             milliseconds, publish, refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
             stashed::look_at_stashed, store_cache, take, write_again,
         },
@@ -65,6 +65,7 @@ pub(super) fn try_save(
     request: &Request,
     fails_if_named_changed: bool,
     consider: Option<Consider<'_>>,
+    save_below: SaveBelow,
 ) -> Result<SavedAndSeen> {
     let start = Instant::now();
     let repo = &worktree.repo;
@@ -92,11 +93,11 @@ pub(super) fn try_save(
     if let Some(call) = call {
         note_moved_lines(worktree, &call, &shadow, &mut seen, &mut objects)?;
     }
-    let (took, skipped) = (start.elapsed(), seen.skipped.len());
-    tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: worktree scanned");
+    tracing::debug!(took = ?start.elapsed(), tree = %seen.tree_id, skipped = seen.skipped.len(), "walk: worktree scanned");
     if fails_if_named_changed && named::has_changed(worktree, &shadow, &seen, &objects)? {
         return Err(Error::race("an open tool call changed one of its files during the save"));
     }
+    let below = save_below(worktree, request, &origin, &mut seen)?;
     let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
     // A last checkpoint that no ref holds yet is the baseline of a turn, which this save adds to the shadow.
     let new_baseline = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
@@ -117,8 +118,7 @@ pub(super) fn try_save(
             }
             let (objects, written, taken_up) =
                 take_up_returned(worktree, request, &origin, &mut shadow, &seen, objects)?;
-            let saved = take(worktree, request, &origin, &shadow, &seen, objects, start)?;
-            let saved = Saved { taken_up, ..saved };
+            let saved = Saved { taken_up, ..take(worktree, request, &origin, &shadow, &seen, objects, start)? };
             if let Some(Err(error)) = written.map(Written::check_and_release)
                 && write_again(worktree)? != seen.tree_id
             {
@@ -157,6 +157,7 @@ pub(super) fn try_save(
     repo.repack_if_due();
     tracing::debug!(took = ?repacking.elapsed(), "repack: old objects packed if due");
     store_cache(repo, &mut seen, saved.id);
+    let saved = Saved { saved_submodules: below.saved, failed_submodules: below.failed, ..saved };
     Ok(SavedAndSeen { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
 }
 
@@ -340,6 +341,10 @@ fn without_checkpoint(
         paths: Vec::new(),
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
+        submodules: Vec::new(),
+        nested: Vec::new(),
+        saved_submodules: Vec::new(),
+        failed_submodules: Vec::new(),
         verified: id.is_some() && verified_id == id,
         reset: false,
         broken: context.broken(),

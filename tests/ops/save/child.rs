@@ -7,7 +7,7 @@ use std::{
 
 use bstr::{BString, ByteSlice as _};
 use git_checkpoint::{
-    Author, Context, Contributor, Origin, SaveOptions, Saved,
+    Author, Context, Contributor, Origin, Recurse, SaveOptions, Saved,
     testing::{context_from_environment, repo},
 };
 use serde_json::{Value, json};
@@ -162,6 +162,7 @@ fn carry_out(order: &Value) -> git_checkpoint::Result<Saved> {
         verify: order["verify"] == true,
         allow_empty: order["allow_empty"] == true,
         force: order["force"] == true,
+        recurse_submodules: Recurse::No,
     };
     git_checkpoint::save(&context, &options)
 }

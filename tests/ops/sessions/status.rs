@@ -31,7 +31,10 @@ fn sessions_are_joined_from_their_files_and_the_shadow() {
     }
     let text = described(&desk.ours(&["status"]));
     assert!(text.contains("waiting for you  a, tester, turn 1, 1 checkpoint, 2 files"), "{text}");
-    assert!(text.contains("working          b, tester, turn 1, 0 checkpoints, sets the shadow aside first"), "{text}");
+    assert!(
+        text.contains("working          b, tester, turn 1, 0 checkpoints, sets the checkpoints aside first"),
+        "{text}"
+    );
     desk.stop("b");
     desk.finish();
 }

@@ -604,7 +604,7 @@ fn a_save_names_the_sessions_whose_work_it_takes_up() {
     desk.write("n", format!("{}human\n", words("a", 1..=6)));
     let output = desk.ours(&["save"]);
     let printed = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert!(printed.contains("taken up again: a"), "{printed}");
+    assert!(printed.contains("uncommitted work has come back, of a"), "{printed}");
     desk.write("n", "human\n");
     assert_eq!(desk.json(&["save"])["taken_up"], serde_json::Value::Null);
     desk.finish();

@@ -15,7 +15,10 @@ run git checkpoint list file1.txt file3.txt
 run git checkpoint list --since @1748779400
 run git checkpoint list --until 2025-06-01T12:02:30Z
 run git checkpoint list -n 1 --json
-note 'nothing found'
+note 'nothing found, which is no part of the output'
+run git checkpoint list --archived
+sh_run 'git checkpoint list --archived 2>/dev/null | wc -l'
+sh_run 'git checkpoint reset --list 2>/dev/null | wc -l'
 run git checkpoint list --session s9
 note 'mistakes'
 run git checkpoint list --since whenever

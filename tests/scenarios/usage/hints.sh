@@ -13,6 +13,7 @@ run git checkpoint blame src
 run git blame src
 note 'git looks for no other home'
 run env -u HOME git checkpoint enable --user --agent codex
+run env -u HOME git checkpoint enable --all-agents
 note 'the commit of a stash entry has no untracked files'
 printf 'new\n' >untracked
 git stash -q -u

@@ -22,3 +22,18 @@ run git checkpoint checkout @{0}
 run git checkpoint restore --source=@{0} README
 run git checkpoint list -3
 run git checkpoint diff --cached
+run git checkpoint init
+run git checkpoint op log -3
+run git checkpoint save -am x
+run git checkpoint save --amend
+run git checkpoint reset --hard
+run git checkpoint reset @{0}
+run git checkpoint status -s
+run git checkpoint show --name-only
+run git checkpoint verify --clear
+note 'only what is close is suggested'
+run git checkpoint foo
+run git checkpoint lsit
+note 'the usage of an error is that of the help'
+run git checkpoint diff --nonsense
+sh_run 'git checkpoint diff -h | grep -A 4 Usage'

@@ -1,0 +1,104 @@
+//! Permissions that git does not know: files of the user that come back, and our own files.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+};
+
+use crate::support::World;
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).expect("it is there").permissions().mode() & 0o777
+}
+
+fn set(world: &World, path: &str, mode: u32) {
+    fs::set_permissions(world.repo().join(path), Permissions::from_mode(mode)).expect("it is ours");
+}
+
+#[test]
+fn what_a_restore_deletes_comes_back_as_private_as_it_was() {
+    let world = World::with_commit();
+    let files = [(".secret", 0o600), ("d/read-only", 0o444), ("d/tool", 0o700), ("plain", 0o644)];
+    for (path, mode) in files {
+        world.write(path, "x\n");
+        set(&world, path, mode);
+    }
+    world.settle();
+    world.done(&["save", "-q"]);
+    let as_they_were = |when: &str| {
+        for (path, expected) in files {
+            let found = mode(&world.repo().join(path));
+            assert_eq!(found, expected, "{when}: {path} has {found:o}");
+        }
+    };
+    world.done(&["restore", "-q", "base"]);
+    assert!(!world.repo().join(".secret").exists());
+    world.done(&["undo"]);
+    as_they_were("undo");
+    world.done(&["redo"]);
+    world.done(&["undo"]);
+    as_they_were("undo, redo, undo");
+    // Another restore in between, and a checkpoint that is put back.
+    world.done(&["restore", "-q", "base"]);
+    world.write("f", "other\n");
+    world.done(&["save", "-q"]);
+    world.done(&["restore", "-q", "base", "f"]);
+    world.done(&["undo"]);
+    world.done(&["restore", "-q", "--all", "@{2}"]);
+    as_they_were("another restore");
+    // What was written wider since stays so.
+    set(&world, ".secret", 0o644);
+    world.done(&["restore", "-q", "base"]);
+    world.done(&["undo"]);
+    assert_eq!(mode(&world.repo().join(".secret")), 0o644);
+    world.assert_sound("afterwards");
+}
+
+#[test]
+fn a_private_file_comes_back_so_after_a_crash() {
+    for point in ["restore:after-journal", "restore:after-delete", "restore:after-steps", "restore:before-done"] {
+        let world = World::with_commit();
+        world.write(".secret", "x\n");
+        set(&world, ".secret", 0o600);
+        world.settle();
+        world.done(&["save", "-q"]);
+        let child = world.start_with(&["restore", "base"], point);
+        assert!(!child.wait_with_output().expect("it ends").status.success(), "{point}");
+        world.done(&["undo"]);
+        assert_eq!(mode(&world.repo().join(".secret")), 0o600, "{point}");
+        let child = world.start_with(&["restore", "base"], point);
+        drop(child.wait_with_output());
+        world.done(&["restore", "--continue"]);
+        let child = world.start_with(&["undo"], "restore:after-journal");
+        assert!(!child.wait_with_output().expect("it ends").status.success(), "{point}");
+        world.done(&["restore", "--continue"]);
+        assert_eq!(mode(&world.repo().join(".secret")), 0o600, "{point}");
+    }
+}
+
+#[test]
+fn others_may_read_our_files_as_they_may_read_those_of_git() {
+    let world = World::with_hooks();
+    world.done(&["session", "prompt", "s", "--agent", "claude-code", "-m", "go"]);
+    world.write("f", "of the agent\n");
+    world.settle();
+    world.done(&["save", "-q"]);
+    world.done(&["session", "stop", "s"]);
+    world.done(&["restore", "-q", "base"]);
+    world.write("ordinary", "");
+    let ordinary = mode(&world.repo().join("ordinary"));
+    let mut directories = vec![world.repo().join(".git/checkpoint")];
+    let mut count = 0;
+    while let Some(directory) = directories.pop() {
+        for path in fs::read_dir(directory).expect("readable").map(|entry| entry.expect("readable").path()) {
+            if path.is_dir() {
+                directories.push(path);
+            } else {
+                count += 1;
+                assert_eq!(mode(&path) & ordinary, ordinary, "{}", path.display());
+            }
+        }
+    }
+    assert!(count > 5, "{count}");
+}

@@ -1,0 +1,104 @@
+//! Whose the changes in a submodule are while an agent works in the superproject.
+
+use serde_json::Value;
+
+use super::{after, run};
+use crate::support::World;
+
+/// Returns the repository with the hooks of git in it and in its submodule.
+fn enabled() -> World {
+    after("git checkpoint enable >/dev/null 2>&1; git -C sub checkpoint enable >/dev/null 2>&1")
+}
+
+/// What is unsaved in a submodule where the session has no turn may be a person's work from before the turn.
+#[rstest::rstest]
+#[case::a_save_in_the_turn(
+    "git checkpoint session prompt s1 --agent ag -m q >/dev/null; echo agent >>f
+    git checkpoint save -q --recurse-submodules; git checkpoint session stop s1"
+)]
+#[case::a_restore_in_the_turn(
+    "git checkpoint session prompt s1 --agent ag -m q >/dev/null; echo agent >>f
+    git -c submodule.recurse=true checkpoint restore -q @{0} >/dev/null 2>&1 || true
+    git checkpoint session stop s1; git -C sub checkpoint undo >/dev/null 2>&1 || true"
+)]
+#[case::a_save_of_the_agents("echo agent >>f; git checkpoint save -q --session s1 --agent ag --recurse-submodules")]
+fn a_persons_line_in_a_submodule_is_no_agents(#[case] script: &str) {
+    let world = enabled();
+    run(&world, &format!("git checkpoint save -q --recurse-submodules; echo person >>sub/l; {script}"));
+    let author = run(&world, "git -C sub checkpoint attribution --worktree --json");
+    let found: Value = serde_json::from_str(&author).expect("JSON");
+    assert!(!found.to_string().contains("\"s1\""), "{found}");
+    run(&world, "git -C sub commit -qam mine");
+    let blame = run(&world, "git -C sub checkpoint blame l");
+    assert!(!blame.contains("s1"), "{blame}");
+}
+
+/// An agent whose tools are known edits a file of the submodule; a person saves while no tool runs.
+#[test]
+fn a_persons_save_does_not_make_an_agents_line_a_persons() {
+    let world = enabled();
+    run(
+        &world,
+        r#"hook() {
+            printf '{"session_id":"s1","hook_event_name":"%s","cwd":"%s","transcript_path":"/none"%s}' "$1" "$PWD" "$2" |
+                git checkpoint hook --agent claude-code >/dev/null
+        }
+        edit='"tool_name":"Edit","tool_use_id":"t","tool_input":{"file_path":"'$PWD'/sub/l","old_string":"","new_string":"agent"}'
+        hook UserPromptSubmit ',"prompt":"q"'; hook PreToolUse ",$edit"; echo agent >>sub/l
+        hook PostToolUse ",$edit,\"tool_response\":{}"; git checkpoint save -q --recurse-submodules
+        git -C sub commit -qam mine"#,
+    );
+    let blame = run(&world, "git -C sub checkpoint blame l");
+    let line = blame.lines().find(|line| line.ends_with("agent")).expect("the line is there");
+    assert!(line.contains("unknown"), "{blame}");
+}
+
+/// A turn in the submodule itself says whose the work there is.
+#[test]
+fn a_turn_of_the_submodules_own_counts() {
+    let world = enabled();
+    run(
+        &world,
+        "git checkpoint session prompt s1 --agent ag -m q >/dev/null
+        git -C sub checkpoint session prompt s2 --agent bg -m q >/dev/null
+        echo s2 >>sub/l; git checkpoint save -q --recurse-submodules
+        git -C sub checkpoint session stop s2; git checkpoint session stop s1",
+    );
+    let log: Value =
+        serde_json::from_str(run(&world, "git -C sub checkpoint list --json").lines().next().expect("a checkpoint"))
+            .expect("JSON");
+    assert_eq!(log["session"], "s2");
+}
+
+/// A restore of a session's checkpoint keeps what a person has changed since, at all levels.
+#[rstest::rstest]
+#[case::head_stays("true")]
+#[case::head_of_the_submodule_moved("git -C sub commit -qm empty --allow-empty")]
+fn a_restore_of_a_sessions_checkpoint_keeps_a_persons_work(#[case] script: &str) {
+    let world = enabled();
+    run(
+        &world,
+        "echo before >>sub/l; git checkpoint save -q --recurse-submodules
+        git checkpoint session prompt s1 --agent ag -m q >/dev/null; echo agent >>f
+        git checkpoint save -q --recurse-submodules; git checkpoint session stop s1",
+    );
+    let listed = run(&world, "git checkpoint list --json");
+    let latest: Value = serde_json::from_str(listed.lines().next().expect("a checkpoint")).expect("JSON");
+    let id = latest["id"].as_str().expect("an id").to_owned();
+    run(
+        &world,
+        &format!(
+            "echo more >>f; git checkpoint save -q --session s1 --agent ag
+            {script}; echo person >>g; echo person >>sub/l; echo person >sub/notes; echo person >>sub/inner/d"
+        ),
+    );
+    let output = world.checkpoint(&["restore", "--recurse-submodules", &id]);
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let files = run(&world, "cat f g sub/l sub/notes sub/inner/d");
+    assert_eq!(files, "1\nagent\nperson\n1\nbefore\nperson\nperson\n1\nperson\n", "{said}");
+    assert!(said.contains("kept     sub/l") && said.contains("restore --all"), "{said}");
+    world.done(&["restore", "--recurse-submodules", "--all", &id]);
+    assert_eq!(run(&world, "cat f sub/l sub/inner/d; ls g sub/notes 2>/dev/null || true"), "1\nagent\n1\nbefore\n1\n");
+    world.done(&["undo"]);
+    assert_eq!(run(&world, "cat f g sub/l sub/notes sub/inner/d"), files);
+}
