@@ -151,7 +151,7 @@ fn line(entry: &Entry, now: i64, call: &Call) -> String {
     let checkpoint = &entry.checkpoint;
     let date = date_column((checkpoint.seconds, checkpoint.offset), now, call);
     let id = call.names.id(&checkpoint.id);
-    let folded = if entry.restored.is_some() { 0 } else { entry.folded };
+    let folded = (entry.folded, if entry.restored.is_some() { "before it" } else { "in this turn" });
     let marks = marks(entry.start, entry.verified, &entry.tags, folded);
     let marks = if marks.is_empty() { String::new() } else { format!(" [{}]", marks.join(", ")) };
     let who = if entry.restored.is_some() { "you".to_owned() } else { phrase::who(&checkpoint.origin) };
@@ -216,7 +216,7 @@ fn print_commits(commits: &[Commit], call: &mut Call) -> Result<()> {
 }
 
 /// Returns the marks of a checkpoint, which follow its message.
-pub(super) fn marks(is_start: bool, is_verified: bool, tags: &[String], folded: usize) -> Vec<String> {
+pub(super) fn marks(is_start: bool, is_verified: bool, tags: &[String], (folded, of): (usize, &str)) -> Vec<String> {
     let mut marks = Vec::new();
     if is_start {
         marks.push("start".to_owned());
@@ -226,7 +226,7 @@ pub(super) fn marks(is_start: bool, is_verified: bool, tags: &[String], folded: 
     }
     marks.extend(tags.iter().map(|tag| format!("tag: {}", printable(tag))));
     if folded > 0 {
-        marks.push(format!("{folded} more in this turn"));
+        marks.push(format!("{folded} more {of}"));
     }
     marks
 }

@@ -108,7 +108,7 @@ impl Restore {
             None => with_hint(error, &context, &options, &typed),
         })?;
         drop(progress);
-        let exit = self.format.print(&restored, &restored, phrase::RESTORED, call)?;
+        let exit = self.format.print(&restored, &restored, (phrase::RESTORED, false), call)?;
         let entry = &options.target;
         if is_stash_entry(entry) && has_untracked(&context.repo, entry)? {
             call.out.hint(&format!("'git stash apply {entry}' also brings back the untracked files that were stashed"));
@@ -182,12 +182,13 @@ impl Format {
         !self.json && !self.nul
     }
 
-    /// Prints what a restore did or would do, as JSON in the form of `json`; `verb` is what it is called.
+    /// Prints what a restore did or would do, as JSON in the form of `json`; `verb` is what it is called. It may also have moved
+    /// refs.
     pub(super) fn print(
         &self,
         restored: &Restored,
         json: &impl serde::Serialize,
-        verb: &str,
+        (verb, has_moved): (&str, bool),
         call: &mut Call,
     ) -> Result<Exit> {
         if self.json {
@@ -195,7 +196,7 @@ impl Format {
         } else if self.nul {
             print_letters(restored, call)?;
         } else {
-            print_text(restored, verb, call)?;
+            print_text(restored, (verb, has_moved), call)?;
         }
         let is_refused = !restored.conflicts.is_empty() || is_all_left(restored);
         Ok(if is_refused { Exit::No } else { Exit::Done })
@@ -219,7 +220,7 @@ fn print_letters(restored: &Restored, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
+fn print_text(restored: &Restored, (verb, has_moved): (&str, bool), call: &mut Call) -> Result<()> {
     let changes = (restored.written.iter().map(|path| (path, "written", "would write", phrase::NEW)))
         .chain(restored.deleted.iter().map(|path| (path, "deleted", "would delete", phrase::OLD)))
         .chain(restored.staged.iter().map(|path| (path, "staged ", "would stage", phrase::NEW)));
@@ -245,7 +246,7 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         let word = call.out.paint(phrase::OLD, "conflict");
         call.out.line(&format!("{word} {} ({})", call.names.path(&left.path), why(&left.why, call)))?;
     }
-    print_sum(restored, verb, call)
+    print_sum(restored, (verb, has_moved), call)
 }
 
 /// Prints `lines`: on a terminal the first ones and how many more there are, unless the user asked for all. If they are not
@@ -277,13 +278,19 @@ fn why(why: &Why, call: &Call) -> String {
 }
 
 /// The last line, and what to type next.
-fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
+fn print_sum(restored: &Restored, (verb, has_moved): (&str, bool), call: &mut Call) -> Result<()> {
     let changed = restored.written.len() + restored.deleted.len();
     let id = call.names.id(&restored.target);
     let target = call.out.paint(phrase::ID, &id);
     let is_idle = restored.is_idle();
     if is_idle && [restored.kept.len(), restored.conflicts.len(), restored.committed.len()] == [0; 3] {
-        return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
+        // An undo or `op restore` may have moved refs alone.
+        let what = match verb {
+            phrase::RESTORED if !has_moved => "nothing to do",
+            _ if restored.dry_run => "no file would change",
+            _ => "no file had to change",
+        };
+        return call.out.note(&format!("{what}: the worktree is as in {target}"));
     }
     if !(restored.dry_run || is_all_left(restored)) {
         let staged = match restored.staged.len() {
