@@ -9,8 +9,8 @@ use bstr::BStr;
 use gix::ObjectId;
 
 use super::{
+    obstacle::Obstacle,
     operation::{self, Move, Operation},
-    operation_stack::Obstacle,
     refname::{self, Base, ShadowName},
 };
 

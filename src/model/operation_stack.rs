@@ -4,10 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use gix::ObjectId;
 
-use super::{
-    operation::{Operation, Role},
-    refname::Base,
-};
+use super::operation::{Operation, Role};
 
 /// The operations that `undo` and `redo` take back, the next one last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,15 +96,47 @@ impl Stack {
             }
         }
         // What was saved for an operation shares its fate, also if the operation was killed before it had an entry.
-        for (at, (id, operation)) in later.iter().enumerate().filter(|(_, (_, operation))| operation.is_on_the_way()) {
-            let of =
-                later.get(at + 1).filter(|(_, next)| next.command == operation.command && next.kind != operation.kind);
-            if of.is_none_or(|(of, _)| passed.contains(of)) {
-                passed.insert(*id);
-            }
-        }
+        passed.extend(
+            saved_first(&later)
+                .filter(|(_, of)| of.is_none_or(|of| passed.contains(&of)))
+                .map(|(id, _)| id)
+                .collect::<Vec<_>>(),
+        );
         passed
     }
+
+    /// Returns which of the operations `later`, in the order of time, were to take back `of`, which was interrupted, with what was
+    /// saved for them: that belongs to what takes it back in the end.
+    pub(crate) fn tries<'o>(
+        &self,
+        of: ObjectId,
+        later: impl IntoIterator<Item = (ObjectId, &'o Operation)>,
+    ) -> HashSet<ObjectId> {
+        let later: Vec<(ObjectId, &Operation)> = later.into_iter().collect();
+        let is_try = |(id, operation): &&(ObjectId, &Operation)| match operation.role {
+            Role::Undo(it) | Role::Redo(it) if self.not_begun.contains(id) => it == of,
+            _ => *id != of && self.interrupted(*id) == of,
+        };
+        let mut tries: HashSet<ObjectId> = later.iter().filter(is_try).map(|(id, _)| *id).collect();
+        tries.extend(
+            saved_first(&later)
+                .filter(|(_, of)| of.is_some_and(|of| tries.contains(&of)))
+                .map(|(id, _)| id)
+                .collect::<Vec<_>>(),
+        );
+        tries
+    }
+}
+
+/// Returns which of `operations`, in the order of time, have saved the worktree for another one, and for which; none: that was killed
+/// before it had an entry.
+fn saved_first(operations: &[(ObjectId, &Operation)]) -> impl Iterator<Item = (ObjectId, Option<ObjectId>)> {
+    let saved = operations.iter().enumerate().filter(|(_, (_, operation))| operation.is_on_the_way());
+    saved.map(|(at, (id, operation))| {
+        let next = operations.get(at + 1);
+        let of = next.filter(|(_, next)| next.command == operation.command && next.kind != operation.kind);
+        (*id, of.map(|(of, _)| *of))
+    })
 }
 
 /// Returns true if the operation has begun to do what its entry says, or had no file to change.
@@ -142,10 +171,14 @@ pub(crate) fn stack<'o>(log: impl IntoIterator<Item = (ObjectId, &'o Operation)>
         if stack.not_begun.contains(&id) {
             continue;
         }
-        if let Role::Undo(of) | Role::Redo(of) | Role::Continues(of) = operation.role {
+        let is_off = stack.called_off.contains(&id);
+        // What is called off has changed nothing about an operation that is not.
+        if let Role::Undo(of) | Role::Redo(of) | Role::Continues(of) = operation.role
+            && (!is_off || stack.called_off.contains(&of))
+        {
             stack.next.insert(of, (id, !matches!(operation.role, Role::Continues(_))));
         }
-        if stack.called_off.contains(&id) {
+        if is_off {
             continue;
         }
         match operation.role {
@@ -173,32 +206,6 @@ pub(crate) fn stack<'o>(log: impl IntoIterator<Item = (ObjectId, &'o Operation)>
     stack
 }
 
-/// Why an operation cannot be taken back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Obstacle {
-    /// The ref points elsewhere now.
-    Moved {
-        /// The ref.
-        name: String,
-        /// What it points to now.
-        now: Option<ObjectId>,
-        /// The first operation that has moved it and still stands.
-        by: Option<ObjectId>,
-    },
-    /// The object that the ref is to point to is missing or damaged.
-    Missing {
-        /// The ref.
-        name: String,
-        /// The object.
-        id: ObjectId,
-    },
-    /// The shadow is to live on a commit where HEAD is no longer.
-    Elsewhere {
-        /// That commit.
-        base: Base,
-    },
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,16 +218,6 @@ mod tests {
     /// is not finished, and the journal of now is its own; with `!`, that is another one; with `=`, it is finished, and has the
     /// journal of now.
     fn operation(text: &str) -> Operation {
-        let role = match text
-            .trim_end_matches(['?', '!', '='])
-            .split_once(' ')
-            .and_then(|(word, number)| Some((word, id(number.parse().ok()?))))
-        {
-            Some(("undo", of)) => Role::Undo(of),
-            Some(("redo", of)) => Role::Redo(of),
-            Some(("continue", of)) => Role::Continues(of),
-            _ => Role::Plain,
-        };
         // With an asterisk, it has the file of a session.
         let session_of_file = text.ends_with('*').then(|| "7f3a".to_owned());
         let nonces = [("?", "live"), ("!", "gone"), ("=", "live")];
@@ -229,6 +226,12 @@ mod tests {
         let kind = text.trim_end_matches(['*', '?', '!', '=']);
         let (kind, command) =
             kind.strip_suffix(" r").map_or((kind, "git checkpoint save"), |it| (it, "git checkpoint r"));
+        let role = match kind.split_once(' ').and_then(|(word, number)| Some((word, id(number.parse().ok()?)))) {
+            Some(("undo", of)) => Role::Undo(of),
+            Some(("redo", of)) => Role::Redo(of),
+            Some(("continue", of)) => Role::Continues(of),
+            _ => Role::Plain,
+        };
         let (kind, command) = (kind.to_owned(), command.to_owned());
         Operation { command, kind, role, nonce, is_unfinished, session_of_file, ..Operation::default() }
     }
@@ -297,6 +300,11 @@ mod tests {
     #[case::finished_and_undone(&["restore!", "continue 0", "undo 1"], (2, true))]
     #[case::undo_finished(&["restore", "undo 0!", "continue 1"], (2, true))]
     #[case::undo_killed(&["restore", "undo 0!"], (0, false))]
+    #[case::undone_half_way(&["restore!", "undo 0"], (1, true))]
+    #[case::undo_called_off(&["restore", "undo 0!", "redo 1"], (0, false))]
+    #[case::undo_called_off_and_repeated(&["restore", "undo 0!", "redo 1", "undo 0"], (3, true))]
+    #[case::undo_continued_and_called_off(&["restore", "undo 0!", "continue 1!", "redo 2"], (0, false))]
+    #[case::redo_called_off(&["restore", "undo 0", "redo 1!", "undo 2"], (1, true))]
     fn ends(#[case] log: &[&str], #[case] expected: (usize, bool)) {
         let log: Vec<Operation> = log.iter().map(|text| operation(text)).collect();
         let stack = stack(log.iter().enumerate().map(|(number, operation)| (id(number), operation)), Some("live"));
@@ -338,6 +346,24 @@ mod tests {
         let log: Vec<(ObjectId, &Operation)> = log.iter().enumerate().map(|(number, it)| (id(number), it)).collect();
         let passed = stack(log.clone(), Some("live")).passed(log[1..].iter().copied());
         let found: Vec<usize> = (0..log.len()).filter(|number| passed.contains(&id(*number))).collect();
+        assert_eq!(found, expected);
+    }
+
+    /// What was to take the first operation back, which was interrupted.
+    #[rstest::rstest]
+    #[case::none(&["undo 9?"], &[])]
+    #[case::saved_for_another(&["undo 9!", "save r", "restore r"], &[])]
+    #[case::interrupted(&["undo 9!", "save r", "redo 0 r?"], &[1, 2])]
+    #[case::killed_before_its_journal(&["undo 9?", "save r", "redo 0 r!"], &[1, 2])]
+    #[case::killed_before_its_entry(&["undo 9?", "save r"], &[])]
+    #[case::twice(&["undo 9!", "save r", "redo 0 r!", "save r", "redo 0 r?"], &[1, 2, 3, 4])]
+    #[case::continued(&["undo 9!", "redo 0!", "continue 1?"], &[1, 2])]
+    #[case::of_a_restore(&["restore!", "undo 0?"], &[1])]
+    fn what_was_to_take_it_back(#[case] log: &[&str], #[case] expected: &[usize]) {
+        let log: Vec<Operation> = log.iter().map(|text| operation(text)).collect();
+        let log: Vec<(ObjectId, &Operation)> = log.iter().enumerate().map(|(number, it)| (id(number), it)).collect();
+        let tries = stack(log.clone(), Some("live")).tries(id(0), log[1..].iter().copied());
+        let found: Vec<usize> = (0..log.len()).filter(|number| tries.contains(&id(*number))).collect();
         assert_eq!(found, expected);
     }
 

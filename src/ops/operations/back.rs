@@ -1,6 +1,6 @@
 //! Finds in the log what brings the refs and files of a worktree back to what they were after an operation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use gix::ObjectId;
 
@@ -108,7 +108,8 @@ impl Point {
 }
 
 /// Returns what takes `entry` back, over all operations since of which nothing stands, and over those after `latest`, by which it is
-/// being taken back. If it `is_whole`, or if it was interrupted, what is saved for that does not stand in the way. Of that, a
+/// being taken back. If it `is_whole`, or if it was interrupted, what is saved for that does not stand in the way, also not
+/// for the times it was tried before. Of that, a
 /// checkpoint that `is_known` need not be held: it has what the operation itself has put into the files.
 ///
 /// What a person had not saved before the operation becomes unsaved again. What is or may be an agent's stays saved, since its
@@ -121,7 +122,9 @@ pub(crate) fn back_over(
 ) -> Result<Back> {
     let (repo, is_interrupted) = (&context.repo, entry.operation.is_unfinished);
     let since: Vec<&Recorded> = log.entries.iter().take_while(|it| it.id != entry.id).collect();
-    let passed = log.stack.passed(since.iter().rev().map(|recorded| (recorded.id, &recorded.operation)));
+    let in_time = || since.iter().rev().map(|recorded| (recorded.id, &recorded.operation));
+    let passed = log.stack.passed(in_time());
+    let tries = if is_interrupted { log.stack.tries(entry.id, in_time()) } else { HashSet::new() };
     let newer = log.entries.iter().position(|it| Some(it.id) == latest).unwrap_or(0);
     let own: Vec<ObjectId> = log.entries[..newer].iter().map(|it| it.id).filter(|id| repo.has_recorded(*id)).collect();
     let as_later = |recorded: &'_ Recorded| {
@@ -130,7 +133,7 @@ pub(crate) fn back_over(
         let fate = match operation.kind.as_str() {
             operation::FOLLOW | operation::REPAIR => Fate::Stands,
             _ if is_own && is_save && !is_whole && !is_interrupted => Fate::Stands,
-            _ if is_own => Fate::TakenBack,
+            _ if is_own || tries.contains(&recorded.id) => Fate::TakenBack,
             _ if passed.contains(&recorded.id) => Fate::Passed,
             _ => Fate::Stands,
         };
@@ -180,7 +183,9 @@ fn is_of_person(repo: &Repo, save: &Operation) -> bool {
 
 fn plan(context: &Context, later: &[Later<'_>], wherever: bool) -> Result<Back> {
     let repo = &context.repo;
-    let mut refs: BTreeMap<String, ObjectId> = repo.sound_refs(refname::PREFIX)?.into_iter().collect();
+    // Git has to be asked only if one of them is damaged.
+    let refs = repo.refs_below(refname::PREFIX).or_else(|_| repo.sound_refs(refname::PREFIX))?;
+    let mut refs: BTreeMap<String, ObjectId> = refs.into_iter().collect();
     refs.retain(|name, _| refname::is_recorded(name));
     let worktree = if wherever { None } else { Some((repo.worktree_id(), Base::of_head(repo.head()?.id))) };
     let place = Place { worktree, refs: &refs };

@@ -7,7 +7,7 @@ use crate::{
     error::{Error, Result},
     git::{Repo, read_operations::Recorded},
     model::{
-        operation_stack::Obstacle,
+        obstacle::Obstacle,
         refname::{self, Base},
     },
 };
