@@ -99,6 +99,41 @@ fn so_it_is_if_taking_it_back_was_interrupted_too(#[case] line: &[&str]) {
     world.assert_sound("at the end");
 }
 
+/// What was saved each time that it was tried is no more on the shadow than what is saved once.
+#[rstest::rstest]
+#[case::of_a_restore(&["restore", "--all", "@{0}"])]
+#[case::of_a_way_back(&["op", "restore", "@"])]
+fn so_do_the_refs_if_taking_it_back_was_interrupted_too(#[case] line: &[&str]) {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.write("f", "two\n");
+    world.write("w", "unsaved\n");
+    world.done(line);
+    let before = refs(&world);
+    for _ in 0..2 {
+        kill(&world, "restore:after-write", &["undo"]);
+    }
+    world.done(&["undo"]);
+    assert_eq!((text(&world, "f").as_deref(), text(&world, "w")), (Some("one\n"), None));
+    assert_eq!(refs(&world), before);
+    world.done(&["undo"]);
+    assert_has_work(&world);
+    world.assert_sound("at the end");
+}
+
+/// An undo that was taken back half-way is not what the restore is named after.
+#[test]
+fn a_restore_can_be_undone_by_its_name_after_a_half_way_undo() {
+    let world = with_unsaved_work();
+    let restore = world.json(&["op", "log", "--json"])["operations"][0]["id"].as_str().expect("an id").to_owned();
+    kill(&world, "restore:after-write", &["undo"]);
+    world.done(&["undo"]);
+    assert!(!world.done(&["op", "show", &restore]).contains("undone"));
+    world.done(&["op", "undo", &restore]);
+    assert_has_work(&world);
+    world.assert_sound("at the end");
+}
+
 #[rstest::rstest]
 #[case::before_a_file("restore:after-journal")]
 #[case::between_files("restore:after-write")]
