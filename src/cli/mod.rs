@@ -54,7 +54,6 @@ mod undone;
 mod usage;
 mod verify;
 mod why;
-mod worktree;
 
 use std::{ffi::OsString, process::ExitCode};
 

@@ -3,7 +3,6 @@
 //! Knows nothing of sessions, the meaning of checkpoints, or settings; `ops` does.
 
 mod abbreviation;
-pub(crate) mod add_worktree;
 pub(crate) mod ancestors;
 mod attribute_files;
 pub(crate) mod beneath;
@@ -27,7 +26,6 @@ pub(crate) mod counting;
 mod deflate;
 pub(crate) mod diff;
 pub(crate) mod diff_attributes;
-pub(crate) mod digest;
 mod driver;
 mod durable;
 pub(crate) mod edit_tree;
@@ -77,7 +75,6 @@ pub(crate) mod recorder;
 mod ref_files;
 mod ref_store;
 pub(crate) mod refs;
-pub(crate) mod registrations;
 pub(crate) mod remove_objects;
 mod renames;
 mod repack;

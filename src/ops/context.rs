@@ -6,18 +6,17 @@ use std::{
     sync::{Arc, Weak, atomic::AtomicBool},
 };
 
-use bstr::{BStr, ByteSlice as _};
+use bstr::BStr;
 
 use super::locked::Locked;
 use crate::{
     config::Settings,
     error::Result,
-    git::{Repo, recorder::PartLimits, worktrees::inside},
-    model::{event::Event, exclude_file, set_aside::SetAside, turns::Turns},
+    git::{Repo, recorder::PartLimits},
+    model::{event::Event, set_aside::SetAside, turns::Turns},
     state::{
         self,
         commit_note::Prepared,
-        installed::Installed,
         turns::{is_known, peek},
     },
 };
@@ -56,19 +55,6 @@ impl Context {
             seconds: days.map(|days| days.saturating_mul(DAY)),
         });
         Self { repo, settings, subscribers: Vec::new(), broken: RefCell::default(), locked: RefCell::default() }
-    }
-
-    /// Returns patterns of untracked files that checkpoints leave out: those of the settings, and the files for the project that
-    /// `enable` has made in this worktree. Once git tracks such a file, it is one like any other.
-    pub(crate) fn left_out(&self) -> Vec<String> {
-        let mut patterns = self.settings.save.exclude.clone();
-        // Without the notes, these files are saved: that does no harm.
-        let installed = state::installed::read(self.repo.common_dir()).unwrap_or_default();
-        let of_project = installed.iter().filter(|it| it.scope == "project" && it.wrote.is_some());
-        let path = |it: &Installed| inside(self.repo.worktree_root(), &it.path);
-        let lines = of_project.filter_map(path).filter_map(|path| exclude_file::line_for(path.as_bstr()));
-        patterns.extend(lines.filter_map(|line| String::from_utf8(line.into()).ok()));
-        patterns
     }
 
     /// Returns the context of `repo`, another worktree that the same command works on, or the same one.

@@ -41,7 +41,6 @@ pub mod status;
 pub mod undo;
 pub mod verify;
 pub(crate) mod why;
-pub(crate) mod worktrees;
 
 mod author;
 pub(crate) mod called;

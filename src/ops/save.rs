@@ -193,7 +193,8 @@ pub(crate) fn look_after_saving_named<'w>(
 }
 
 /// If `request` asks for it, takes a checkpoint in each repository inside the worktree, with the message and the author of
-/// `request`, and adds them to the manifest in `seen`. The outer checkpoint comes last, so that each id it names exists; one that nothing names is harmless.
+/// `request`, and adds them to the manifest in `seen`. The outer checkpoint comes last, so that each id it names exists; one that
+/// nothing names is harmless.
 ///
 /// # Errors
 /// If one of them cannot be saved, and the user asks for all: the outer checkpoint, which would lack it, is not taken then.
@@ -206,7 +207,9 @@ fn save_below(worktree: &Worktree<'_>, request: &Request, origin: &Origin, seen:
             let save = |below: Context| {
                 // Who works there is known there. Without a turn there, an agent of this worktree may have changed what is
                 // unsaved, and so may a person before the agent's turn.
-                let is_inferred = origin.contributor == Contributor::Human || !below.turns().entries.is_empty();
+                let is_known = matches!(request.author, Author::Is(_)) || worktree.turns().entries.is_empty();
+                let is_persons = origin.contributor == Contributor::Human && is_known;
+                let is_inferred = is_persons || !below.turns().entries.is_empty();
                 let unknown = || Origin { contributor: Contributor::Unknown, ..Origin::default() };
                 let author = if is_inferred { Author::Infer } else { Author::Is(unknown()) };
                 let (message, hold) = (request.message.clone(), Hold::ForRestore { index: false });
@@ -218,7 +221,14 @@ fn save_below(worktree: &Worktree<'_>, request: &Request, origin: &Origin, seen:
             below.map(save).transpose()
         });
         match result.map_err(|error| inside::failed("save", &path, error)) {
-            Ok(Some(taken)) => done.saved.push(SavedSubmodule { path, saved: taken }),
+            Ok(Some(taken)) => {
+                let inner = taken.failed_submodules.iter().map(|failed| FailedSubmodule {
+                    path: [path.as_slice(), b"/", &failed.path].concat().into(),
+                    why: failed.why.clone(),
+                });
+                done.failed.extend(inner);
+                done.saved.push(SavedSubmodule { path, saved: taken });
+            }
             Ok(None) => {}
             Err(error) if request.recurse == Recurse::Setting => {
                 worktree.check_interrupt()?;

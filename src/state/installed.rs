@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -22,8 +21,6 @@ pub(crate) struct Installed {
     pub(crate) path: PathBuf,
     /// How many of the directories above it were made.
     pub(crate) made: usize,
-    /// The id, as a blob, of what was written, if there was no file before.
-    pub(crate) wrote: Option<ObjectId>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -40,8 +37,6 @@ struct Entry {
     name: String,
     #[serde(default)]
     made: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    wrote: Option<String>,
     #[serde(flatten)]
     path: StoredPath,
 }
@@ -63,9 +58,8 @@ pub(crate) fn read(common_dir: &Path) -> Result<Vec<Installed>> {
     let entries = file.file.into_iter().filter_map(|entry| {
         let path = Vec::from(entry.path.decode().ok()?).into_path_buf().ok()?;
         let is_sound = path.is_absolute() && path.ends_with(&entry.name) && !entry.name.is_empty();
-        let Entry { agent, scope, name, made, wrote, .. } = entry;
-        let wrote = wrote.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
-        is_sound.then_some(Installed { agent, scope, name, path, made, wrote })
+        let Entry { agent, scope, name, made, .. } = entry;
+        is_sound.then_some(Installed { agent, scope, name, path, made })
     });
     Ok(entries.collect())
 }
@@ -88,7 +82,6 @@ pub(crate) fn write(common_dir: &Path, installed: &[Installed]) -> Result<()> {
         scope: it.scope.clone(),
         name: it.name.clone(),
         made: it.made,
-        wrote: it.wrote.map(|id| id.to_string()),
         path: StoredPath::from(&Vec::from_path_lossy(&it.path).into_owned().into()),
     };
     let file = File { version: 1, file: installed.iter().map(entry).collect() };
@@ -110,7 +103,6 @@ mod tests {
             name: ".codex/hooks.json".into(),
             path: "/h\n'o\"me/.codex/hooks.json".into(),
             made: 1,
-            wrote: Some(ObjectId::empty_blob(gix::hash::Kind::Sha1)),
         };
         write(dir.path(), std::slice::from_ref(&one)).expect("written");
         assert_eq!(read(dir.path()).expect("readable"), std::slice::from_ref(&one));

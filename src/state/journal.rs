@@ -119,6 +119,7 @@ struct Stored {
     index: Vec<StoredSlotChange>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     submodules: Vec<StoredBelow>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     permissions: Vec<StoredPermissions>,
 }
 
@@ -346,6 +347,20 @@ mod tests {
         assert_eq!(Journal::read(dir.path()).expect("no error"), None);
         journal().write(dir.path()).expect("written");
         assert_eq!(Journal::read(dir.path()).expect("no error"), Some(journal()));
+    }
+
+    #[test]
+    fn the_journal_of_an_earlier_version_is_read() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        super::super::ensure_directory(dir.path()).expect("made");
+        let id = journal().target;
+        let text = format!(
+            "{{\"version\":1,\"state\":\"done\",\"target\":\"{id}\",\"pre_restore\":\"{id}\",\"nonce\":\"0123456789abcdef\",\
+             \"entries\":[],\"directories\":[]}}"
+        );
+        std::fs::write(path(dir.path()), text).expect("written");
+        let read = Journal::read(dir.path()).expect("no error").expect("a journal");
+        assert_eq!((read.permissions.len(), read.below.len(), read.index.len()), (0, 0, 0));
     }
 
     #[rstest::rstest]

@@ -63,4 +63,3 @@ mod terminal;
 mod tour;
 mod trees;
 mod verify;
-mod worktrees;

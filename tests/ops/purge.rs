@@ -398,3 +398,18 @@ fn texts_that_cannot_be_purged_are_refused() {
         (Some(1), true)
     );
 }
+
+/// The entry of such an operation has the file of the session.
+#[test]
+fn an_operation_on_a_session_holds_nothing() {
+    let world = World::with_commit();
+    world.write("f", SECRET);
+    world.done(&["save", "-q"]);
+    world.done(&["session", "start", "s1", "--agent", "claude-code"]);
+    world.done(&["reset", "-q"]);
+    world.done(&["session", "forget", "s1"]);
+    world.git(&["checkout", "-q", "f"]);
+    let done = purge(&world, &["--force"], SECRET);
+    assert!(done.status.success(), "{}", described(&done));
+    assert_eq!(places(&world, SECRET), Vec::<String>::new(), "{}", described(&done));
+}

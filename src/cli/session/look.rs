@@ -46,23 +46,6 @@ pub(super) struct Forced {
     json: bool,
 }
 
-#[derive(clap::Args, Debug)]
-pub(super) struct Cwd {
-    /// The session: an id, an agent's name, or the beginning of an id (default: the last one here)
-    #[arg(value_name = "session")]
-    id: Option<String>,
-}
-
-impl Cwd {
-    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.context()?;
-        let path = sessions::place(&context, self.id.as_deref())?;
-        // As it is: a shell reads it.
-        call.out.bytes(&[path.as_os_str().as_encoded_bytes(), b"\n"].concat())?;
-        Ok(Exit::Done)
-    }
-}
-
 impl List {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;

@@ -2,15 +2,12 @@
 
 use std::path::Path;
 
-use gix::{ObjectId, objs::Kind as ObjectKind};
-
 use super::{
     exclude, file,
     target::{FileDone, Target, about},
 };
 use crate::{
     error::{Error, Result},
-    git::new_objects::id_of,
     ops::{
         Context,
         hooks::{Action, bytes},
@@ -65,8 +62,7 @@ pub(super) fn enable(
     }
     // Notes the file before writing it: if a crash comes in between, the next run knows that the file is ours.
     let made = if old.is_none() { made_for(&path, installed) } else { 0 };
-    let wrote = wrote(context, target, installed, (old.as_deref(), &text))?;
-    note(context, target, installed, (made, wrote))?;
+    note(context, target, installed, made)?;
     failpoint::hit("agent-hooks:after-note");
     if let Some(note) = exclude::add(context, target, &path, &exclusion)? {
         done.note = Some(note.into());
@@ -98,25 +94,7 @@ fn made_for(path: &Path, all: &[Installed]) -> usize {
     path.ancestors().skip(1).take_while(|parent| !file::is_there(parent) || ours.contains(*parent)).count()
 }
 
-/// Returns the id of what is in the file once it is `new`, if nobody else has written in it; else what was noted before.
-fn wrote(
-    context: &Context,
-    target: &Target,
-    all: &[Installed],
-    (old, new): (Option<&str>, &str),
-) -> Result<Option<ObjectId>> {
-    let id = |text: &str| id_of(ObjectKind::Blob, text.as_bytes(), context.repo.object_hash());
-    let noted = all.iter().find(|entry| target.is_noted(entry)).and_then(|entry| entry.wrote);
-    let is_ours = old.map_or(Ok(true), |old| id(old).map(|old| noted == Some(old)))?;
-    if is_ours { id(new).map(Some) } else { Ok(noted) }
-}
-
-fn note(
-    context: &Context,
-    target: &Target,
-    all: &mut Vec<Installed>,
-    (made, wrote): (usize, Option<ObjectId>),
-) -> Result<()> {
+fn note(context: &Context, target: &Target, all: &mut Vec<Installed>, made: usize) -> Result<()> {
     // A run after a crash finds the directories that the first run created.
     let before = all.iter().find(|entry| target.is_noted(entry)).map_or(0, |entry| entry.made);
     let entry = Installed {
@@ -125,7 +103,6 @@ fn note(
         name: target.name.clone(),
         path: target.path(),
         made: made.max(before),
-        wrote,
     };
     if all.contains(&entry) {
         return Ok(());

@@ -13,7 +13,6 @@ use gix::ObjectId;
 use super::{
     super::Context,
     authors::Authors,
-    of_enable::OfEnable,
     recorded::{Recorded, Records},
     text::Text,
     unseen::unseen_commits,
@@ -97,8 +96,6 @@ pub(crate) struct Reader<'r> {
     pub(super) renames: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
     /// The names that files which are new in a commit had when a record was made, by those that they have in the commit.
     pub(super) renamed: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
-    /// What is counted as nobody's.
-    pub(super) of_enable: OfEnable,
     /// How many commits without a record blame has compared line by line.
     pub(super) looked_at: usize,
     /// By path, the contents of files of a commit that were read together.
@@ -124,7 +121,6 @@ impl<'r> Reader<'r> {
             unseen: HashSet::new(),
             renames: HashMap::new(),
             renamed: HashMap::new(),
-            of_enable: OfEnable::read(repo)?,
             looked_at: 0,
             texts: HashMap::new(),
             bytes_for_moves: super::left::MOST_BYTES,
@@ -177,8 +173,7 @@ impl<'r> Reader<'r> {
             None => self.repo.empty_tree_id(),
         };
         let all = self.repo.diff_trees(parent_tree_id, facts.tree_id)?;
-        let all = all.into_iter().filter(|change| !self.of_enable.has(change));
-        let (changes, unwanted): (Vec<_>, Vec<_>) = all.partition(|change| wanted(&change.path));
+        let (changes, unwanted): (Vec<_>, Vec<_>) = all.into_iter().partition(|change| wanted(&change.path));
         let mut changes = self.repo.detect_renames(changes)?;
         let others = facts.parents.get(1..).unwrap_or_default();
         self.drop_brought(others, facts.tree_id, &mut changes)?;

@@ -11,7 +11,6 @@ mod file;
 mod former_names;
 mod left;
 mod moves;
-mod of_enable;
 mod options;
 mod patch;
 mod present;

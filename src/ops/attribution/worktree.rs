@@ -108,7 +108,6 @@ fn beyond(
     let around = changes.clone();
     changes.retain(|change| wanted(&change.path));
     let mut reader = Reader::of_worktree(repo)?;
-    changes.retain(|change| !reader.of_enable.has(change));
     reader.drop_brought(others, worktree.tree_id, &mut changes)?;
     let mut names: Vec<&BString> =
         changes.iter().flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();

@@ -57,7 +57,7 @@ pub(crate) fn limits(context: &Context) -> Limits {
         max_file_size: save.max_file_size,
         max_untracked_files: save.max_untracked_files,
         is_disk_low: context.repo.free_space().is_some_and(|free| free < save.min_free_space),
-        exclude: context.left_out(),
+        exclude: save.exclude.clone(),
     }
 }
 

@@ -1,8 +1,7 @@
 //! Carries out the plan of a restore, an undo, or an interrupted restore that is continued.
 //!
-//! [`RestoreRun`] first writes the journal (`restore.json`), then the files, then the staged tree, and at last marks the
-//! journal as done. After a crash, the journal thus names all that may have changed: `restore --continue` finishes it, `undo`
-//! reverses it.
+//! [`RestoreRun`] writes the journal (`restore.json`), then the files, then the staged tree, and at last marks the journal as done.
+//! After a crash, the journal thus names all that may have changed: `restore --continue` finishes it, `undo` reverses it.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -193,21 +192,19 @@ impl<'a> RestoreRun<'a> {
         if let Some(staging) = self.staging() {
             staging.verify(self.repo)?;
         }
-        let pre_restore =
-            self.pre_restore.ok_or_else(|| Error::internal("there is no checkpoint of the state before"))?;
+        let pre_restore = self.pre_restore.ok_or_else(|| Error::internal("no checkpoint of the state before"))?;
         if snapshot::verify_before(self.repo, pre_restore, &self.planned.plan).is_err() {
             before.write_again()?;
             snapshot::verify_before(self.repo, pre_restore, &self.planned.plan)?;
         }
         let steps = self.steps();
-        let permissions = permissions::of_files_gone(self.repo, &steps, before.journal.as_ref())?;
         let journal = Journal {
             progress: Progress::Applying,
             target: self.to.id,
             pre_restore,
             nonce: self.nonce.map_or_else(temporary::random, ToOwned::to_owned),
+            permissions: permissions::of_files_gone(self.repo, &steps, before.journal.as_ref())?,
             steps,
-            permissions,
             directories: self.planned.directories.clone(),
             index: self.staging().map(|staging| staging.changes.clone()).unwrap_or_default(),
             below: self.below.clone(),

@@ -34,7 +34,6 @@ use bstr::{BString, ByteSlice as _};
 use crate::{
     error::{Error, Result},
     model::{
-        change::Mode,
         manifest::Part,
         operation::Role,
         path_text::shell_word,
@@ -121,7 +120,7 @@ pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
 /// Takes the operation that `which` asks for back, which changed files.
 ///
 /// # Errors
-/// As [`undo`]; [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
+/// As [`undo`](undo()); [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
 pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which) -> Result<Restored> {
     undo::undo_files(context, options, which, Depth { nonce: None, run_below })
 }
@@ -263,10 +262,9 @@ fn steps_below(
     let mut search = context.repo.pathspec(&options.pathspecs)?;
     let mut steps = Vec::new();
     for tied in &target.manifest.submodules {
-        let leaf = target.content(&context.repo, tied.path.as_bstr())?.map(|content| content.leaf.mode);
         // The checkpoint may be one of 'save --recurse-submodules', which has all repositories.
         let only_submodules = options.recurse_submodules == Recurse::Setting;
-        if only_submodules && leaf != Some(Mode::Gitlink) {
+        if only_submodules && target.manifest.nested.iter().any(|nested| nested.path == tied.path) {
             continue;
         }
         if options.pathspecs.is_empty() || search.matches(tied.path.as_bstr()) {

@@ -14,14 +14,17 @@ use crate::{
 
 /// The bits that allow reading and writing; git knows whether a file is executable.
 const READ_AND_WRITE: u32 = 0o666;
+/// What they are in an ordinary new file with the usual umask.
+const USUAL: u32 = 0o644;
 
 /// Returns the permissions, by path, of the files that `steps` delete, if they are narrower than those of an ordinary new file,
-/// and those that `last`, the journal of the restore before, has of files that are not there now.
+/// and those that `last`, the journal of the restore before, has of paths that have no file now.
 pub(super) fn of_files_gone(repo: &Repo, steps: &[Step], last: Option<&Journal>) -> Result<Vec<(BString, u32)>> {
     let mut checkout = Checkout::open(repo.worktree_root(), temporary::nonce())?;
     let mut found = BTreeMap::new();
     for (path, mode) in last.into_iter().flat_map(|last| &last.permissions) {
-        if matches!(checkout.stat(path.as_bstr()), Ok(None)) {
+        let there = checkout.stat(path.as_bstr()).ok().flatten();
+        if there.is_none_or(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile) {
             found.insert(path.clone(), *mode);
         }
     }
@@ -38,7 +41,8 @@ pub(super) fn of_files_gone(repo: &Repo, steps: &[Step], last: Option<&Journal>)
             let read = temporary::ordinary_permissions(&directory);
             ordinary = Some(read.context(Kind::Internal, || "cannot find out the umask".into())?);
         }
-        if ordinary.is_some_and(|ordinary| is_narrower(mode, ordinary)) {
+        // The umask may be another one when the file comes back.
+        if ordinary.is_some_and(|ordinary| is_narrower(mode, ordinary | USUAL)) {
             found.insert(step.path.clone(), mode);
         }
     }

@@ -171,7 +171,7 @@ impl Scene<'_> {
         if deleted.is_empty() {
             return Ok(ignored);
         }
-        let extra = &self.context.left_out();
+        let extra = &self.context.settings.save.exclude;
         let mut now = Excludes::for_worktree(self.repo, extra)?;
         let mut then = Excludes::for_tree(self.repo, self.target.tree_id, &deleted, extra)?;
         for path in deleted {

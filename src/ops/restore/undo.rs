@@ -51,7 +51,7 @@ pub struct UndoOptions {
 /// Takes back the operation that `which` asks for, which must have changed files.
 ///
 /// # Errors
-/// As [`undo`](super::undo); [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
+/// As [`undo`](super::undo()); [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
 pub(super) fn undo_files(
     context: &Context,
     options: &UndoOptions,

@@ -33,6 +33,26 @@ fn a_persons_line_in_a_submodule_is_no_agents(#[case] script: &str) {
     assert!(!blame.contains("s1"), "{blame}");
 }
 
+/// An agent whose tools are known edits a file of the submodule; a person saves while no tool runs.
+#[test]
+fn a_persons_save_does_not_make_an_agents_line_a_persons() {
+    let world = enabled();
+    run(
+        &world,
+        r#"hook() {
+            printf '{"session_id":"s1","hook_event_name":"%s","cwd":"%s","transcript_path":"/none"%s}' "$1" "$PWD" "$2" |
+                git checkpoint hook --agent claude-code >/dev/null
+        }
+        edit='"tool_name":"Edit","tool_use_id":"t","tool_input":{"file_path":"'$PWD'/sub/l","old_string":"","new_string":"agent"}'
+        hook UserPromptSubmit ',"prompt":"q"'; hook PreToolUse ",$edit"; echo agent >>sub/l
+        hook PostToolUse ",$edit,\"tool_response\":{}"; git checkpoint save -q --recurse-submodules
+        git -C sub commit -qam mine"#,
+    );
+    let blame = run(&world, "git -C sub checkpoint blame l");
+    let line = blame.lines().find(|line| line.ends_with("agent")).expect("the line is there");
+    assert!(line.contains("unknown"), "{blame}");
+}
+
 /// A turn in the submodule itself says whose the work there is.
 #[test]
 fn a_turn_of_the_submodules_own_counts() {

@@ -10,6 +10,7 @@ use super::{after, run};
     "git -C sub config extensions.fancy true; git -C sub config core.repositoryformatversion 1",
     Some("sub")
 )]
+#[case::damaged_index_below("echo garbage >.git/modules/sub/modules/inner/index; echo 2 >>sub/l", Some("sub/inner"))]
 #[case::nested("git init -q n; echo 1 >n/x; git -C n config core.bare true", None)]
 #[case::nested_unknown(
     "git init -q n; echo 1 >n/x; git -C n config extensions.fancy true; git -C n config core.repositoryformatversion 1",
@@ -35,7 +36,9 @@ fn what_cannot_be_saved_is_left_out(#[case] script: &str, #[case] named: Option<
 
 #[test]
 fn the_setting_leaves_other_repositories_alone() {
-    let world = after("git init -q n; echo 1 >n/x; git config submodule.recurse true; echo 2 >>f; echo 2 >>sub/l");
+    // A clone with a commit has the mode of a submodule in the checkpoint's tree.
+    let clone = "git init -q n; echo 1 >n/x; git -C n add x; git -C n commit -qm n";
+    let world = after(&format!("{clone}; git config submodule.recurse true; echo 2 >>f; echo 2 >>sub/l"));
     let saved = world.json(&["save", "--json"]);
     let paths: Vec<&str> = saved["saved_submodules"]
         .as_array()
@@ -44,13 +47,14 @@ fn the_setting_leaves_other_repositories_alone() {
         .map(|it| it["path"].as_str().expect("a path"))
         .collect();
     assert_eq!(paths, ["sub"]);
-    assert_eq!(run(&world, "git -C n for-each-ref"), "");
+    assert_eq!(run(&world, "git -C n for-each-ref refs/checkpoints"), "");
+    run(&world, "echo 2 >>n/x");
     // Of a checkpoint that has both, the setting restores the submodule only.
     let saved = world.json(&["save", "--recurse-submodules", "--json"]);
     assert_eq!(saved["saved_submodules"].as_array().expect("a list").len(), 2);
     run(&world, "echo 3 >>sub/l; echo 3 >>n/x");
     world.json(&["restore", "--json", saved["id"].as_str().expect("an id")]);
-    assert_eq!(run(&world, "cat sub/l n/x"), "1\n2\n1\n3\n");
+    assert_eq!(run(&world, "cat sub/l n/x"), "1\n2\n1\n2\n3\n");
 }
 
 /// A `.git` file that leads to a repository above: its lock is held already.
