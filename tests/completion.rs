@@ -273,3 +273,25 @@ fn a_long_history_has_the_newest_candidates() {
         assert!(found.starts_with(typed) && found.contains("number-1\n"), "{found}");
     }
 }
+
+#[test]
+fn operations_are_candidates_with_their_commands() {
+    let world = World::with_commit();
+    world.sh("for n in 1 2; do echo $n >f; git checkpoint save -q; done; git checkpoint verify -q");
+    let ask = |command: &str, typed: &str| {
+        world.done(&["completions", "bash", "--", "git", "checkpoint", "op", command, typed])
+    };
+    let log = world.json(&["op", "log", "--json"]);
+    let id = log["operations"][0]["id"].as_str().expect("an id").to_owned();
+    let undo = ask("undo", "");
+    assert!(undo.contains("git checkpoint verify") && !undo.contains("git checkpoint save"), "{undo}");
+    for (command, typed) in [("restore", ""), ("show", "@"), ("restore", &id[..20])] {
+        let found = ask(command, typed);
+        let expected = if typed.is_empty() { &id[..4] } else { typed };
+        assert!(
+            found.lines().any(|line| line.starts_with(expected) && line.contains("verify")),
+            "{command} {typed}: {found}"
+        );
+    }
+    assert_eq!(ask("show", "@").lines().filter(|line| line.starts_with("@{")).count(), 3);
+}

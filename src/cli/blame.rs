@@ -49,6 +49,12 @@ impl BlameCommand {
         let options = blame::Options { path, rev: self.rev, ranges: self.ranges, ignores_whitespace: self.whitespace };
         let found = blame::blame(&context, &options)
             .map_err(|error| from_root::with_hint(error, &context, &[self.file], options.rev.as_deref(), Form::Path))?;
+        for trouble in &found.troubles {
+            call.out.warning(&format!("{}: lines of unknown authors may be in them", printable(trouble)));
+        }
+        if !found.troubles.is_empty() {
+            call.out.hint("'git checkpoint doctor' says what can be done");
+        }
         if self.json {
             call.out.json(&found)?;
         } else if self.porcelain {

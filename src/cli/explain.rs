@@ -35,6 +35,10 @@ impl Explain {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let explained = explain::explain(&context, &self.target)?;
+        if let Some(trouble) = &explained.trouble {
+            call.out.warning(trouble);
+            call.out.hint("'git checkpoint doctor' says what can be done");
+        }
         let exit = if explained.records.is_empty() { Exit::No } else { Exit::Done };
         if self.json {
             call.out.json(&explained)?;

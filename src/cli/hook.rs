@@ -96,7 +96,14 @@ impl HookCommand {
         }
         call.interrupt.listen()?;
         context.interrupt_by(call.interrupt.flag());
-        if let Err(error) = self.dispatch(hook, &context) {
+        let failure = self.dispatch(hook, &context).err();
+        if hook == Hook::PrepareCommitMsg
+            && let Some(damage) = commit::damage(&context, failure.as_ref())
+        {
+            call.out.warning(&damage);
+            call.out.hint("'git checkpoint doctor' says what can be done");
+        }
+        if let Some(error) = failure {
             log(&context, hook.name(), &error);
         }
         Ok(())

@@ -8,20 +8,23 @@ use std::{
 use gix::ObjectId;
 
 use super::{
-    Context, Worktree, agents, condense,
+    Context, Worktree, agents,
+    chain::lost,
+    condense,
     enter::Purpose,
     known_base::{is_head_followable, known_base},
     provenance::{
         amended::{Amended, is_undone},
         recorded,
     },
-    records, rewrite, session_info,
+    records, rewrite, salvage, session_info,
 };
 use crate::{
     config::Link,
-    error::{Context as _, Kind, Result},
+    error::{Context as _, Error, Kind, Result},
     git::{Repo, ancestors, message, sequence::GitOperation},
     model::{
+        checkpoint::Origin,
         record::{RecordId, ids_in_message},
         refname::Base,
     },
@@ -34,6 +37,16 @@ use crate::{
 
 /// If this file exists, `config/hook.sh` starts us to check a commit message.
 const CHECK_NOTE: &str = "check-message";
+
+/// Returns what the user is to know when a commit is prepared: data that cannot be read leaves the authors of its lines unknown.
+/// `failure` is the error of [`prepare`].
+pub(crate) fn damage(context: &Context, failure: Option<&Error>) -> Option<String> {
+    let shadow = context.broken().into_iter().next().map(|aside| aside.shadow);
+    let lost = shadow.or_else(|| lost::unreadable_archived(&context.repo).ok()?.into_iter().next());
+    let failure = failure.filter(|error| error.kind() == Kind::Corrupt).map(ToString::to_string);
+    let what = failure.or_else(|| lost.map(|name| format!("checkpoints of '{name}' cannot be read")))?;
+    Some(format!("{what}: the authors of lines in this commit may be unknown"))
+}
 
 /// Prepares the message in `message_file` in git's prepare-commit-msg hook, whose other arguments are `source` and
 /// `object`.
@@ -48,11 +61,24 @@ pub(crate) fn prepare(
 ) -> Result<()> {
     commit_note::set_followed_later(context.repo.git_dir(), false)?;
     keep_template(context, message_file, source)?;
-    let prepared = promise_and_link(context, message_file, source, object);
+    let mut prepared = promise_and_link(context, message_file, source, object);
+    if prepared.as_ref().is_err_and(|error| error.kind() == Kind::Corrupt) && set_all_broken_aside(context)? {
+        prepared = promise_and_link(context, message_file, source, object);
+    }
     if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {
         note_check(context)?;
     }
     prepared
+}
+
+/// Sets aside the shadows of which any checkpoint cannot be read. Returns true if there are some.
+fn set_all_broken_aside(context: &Context) -> Result<bool> {
+    let worktree = match Worktree::enter(context, Purpose::CommitBegins) {
+        // The commit does not wait for another process any longer.
+        Err(error) if error.kind() == Kind::Race => return Ok(false),
+        entered => entered?,
+    };
+    Ok(!salvage::set_broken_aside(&worktree, salvage::Look::AtAll)?.is_empty())
 }
 
 fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
@@ -163,11 +189,13 @@ fn is_plain(context: &Context) -> Result<bool> {
 }
 
 /// If a session made the unsaved changes, or may have, saves those of its changes since its last checkpoint that the commit on
-/// `base` takes.
+/// `base` takes. The same if they may be work of archived checkpoints that cannot be read.
 fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
-    let Some(saving) = agents::saving_before_commit(worktree)?.filter(|_| is_plain(worktree).unwrap_or(false)) else {
-        return Ok(());
-    };
+    let known = agents::saving_before_commit(worktree)?;
+    let is_of_person = known.is_none();
+    let may_be_lost = is_of_person && !worktree.repo.is_rebasing() && lost::has_archived(&worktree.repo)?;
+    let saving = known.or_else(|| may_be_lost.then(|| agents::Saving::all(Origin::default())));
+    let Some(saving) = saving.filter(|_| is_plain(worktree).unwrap_or(false)) else { return Ok(()) };
     // A reset leaves lines of other commits in the index. Only the lines of a known session can be distinguished from them.
     if saving.is_unknown() && !is_head_followable(worktree)? {
         return Ok(());
@@ -175,6 +203,10 @@ fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
     let empty_tree_id = worktree.repo.empty_tree_id();
     let head_tree_id = base.commit_id().map_or(Ok(empty_tree_id), |id| worktree.repo.tree_of_commit(id))?;
     let staged = worktree.repo.staged_changes(head_tree_id)?;
+    let paths = || staged.iter().map(|change| change.path.clone()).collect::<Vec<_>>();
+    if is_of_person && lost::lost_among(worktree, &paths())?.is_empty() {
+        return Ok(());
+    }
     // Git has another index for this commit, which is not the user's.
     let repo = Repo::open(worktree.repo.worktree_root())?;
     if repo.git_dir().canonicalize().ok() != worktree.repo.git_dir().canonicalize().ok() {

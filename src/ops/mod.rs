@@ -4,7 +4,7 @@
 //! - `locked`, `context`, `worktree`, `known_base`, `verified_mark`, `share`, `protected`, `restored_target`: used by all others.
 //! - `chain`: a shadow; looks at the worktree, takes the next checkpoint, carries work forward, archives it.
 //! - `start`, `lookup`, `history`, `session_info`, `author`, `turn`: what is known of checkpoints, sessions and open turns.
-//! - `salvage`: the repair of broken shadows.
+//! - `salvage`, `inherited`: the repair of broken shadows, and what a removed worktree of the same name has left.
 //! - `records`, `provenance`, `rewrite`: whose work a commit contains, and where it went.
 //! - `condense`, `enter`: the one way in for commands that write: takes the lock, and brings records and shadows up to date with
 //!   what commits and other moves of HEAD have done.
@@ -50,6 +50,7 @@ mod context;
 mod disk_usage;
 mod enter;
 mod holding;
+mod inherited;
 mod known_base;
 mod locked;
 mod moved;

@@ -9,6 +9,7 @@ use super::{
     Context,
     chain::timeline::{self, Tip},
     disk_usage, operations,
+    replace::{Place, lines_of_sessions, uncommitted},
 };
 use crate::{
     error::{Kind, Result},
@@ -68,6 +69,8 @@ pub enum NeededFor {
     Verified,
     /// `undo` goes back to a checkpoint of it.
     Undo,
+    /// Uncommitted work has lines that only it says are an agent's.
+    Uncommitted,
 }
 
 /// A shadow that is beyond the limits and stays.
@@ -121,7 +124,7 @@ fn try_prune(context: &Context, options: &Options) -> Result<Pruned> {
     }
     loop {
         attempt += 1;
-        let plan = Plan::make(context, options)?;
+        let plan = Plan::make_sound(context, options)?;
         if options.dry_run || plan.dropped.is_empty() {
             return plan.result(context, options.dry_run);
         }
@@ -173,11 +176,78 @@ struct Plan {
 }
 
 impl Plan {
-    fn make(context: &Context, options: &Options) -> Result<Self> {
+    /// Returns a plan that drops nothing that says whose lines uncommitted work has.
+    fn make_sound(context: &Context, options: &Options) -> Result<Self> {
+        let (mut needed, mut places) = (HashSet::new(), None);
+        loop {
+            let plan = Self::make(context, options, &needed)?;
+            let more = plan.needed_for_lines(context, &mut places)?;
+            if more.is_empty() {
+                return Ok(plan);
+            }
+            needed.extend(more);
+        }
+    }
+
+    /// Returns the tips of those of the dropped shadows that alone say that lines of uncommitted work are an agent's. `places` has
+    /// that work, once it is known.
+    fn needed_for_lines(&self, context: &Context, places: &mut Option<Vec<Place>>) -> Result<HashSet<ObjectId>> {
+        let (repo, mut needed) = (&context.repo, HashSet::new());
+        let mut stay = None;
+        // The work of a settled one is in a record or in another shadow.
+        for (tip, _) in self.dropped.iter().filter(|(tip, _)| !refname::is_settled(&tip.name)) {
+            repo.check_interrupt()?;
+            if stay.is_none() {
+                stay = Some(self.checkpoints_that_stay(repo)?);
+            }
+            let stay = stay.as_ref().expect("it was just set");
+            let own = repo.chain(tip.id).map_while(Result::ok).map(|checkpoint| checkpoint.id);
+            let own: HashSet<ObjectId> = own.filter(|id| !stay.contains(id)).collect();
+            if places.is_none() {
+                *places = Some(uncommitted(context)?);
+            }
+            let are_here = |lines: &HashSet<Vec<u8>>| -> Result<bool> {
+                for place in places.iter().flatten() {
+                    if !lines.is_empty() && place.find_line(lines)?.is_some() {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            };
+            // Only then is it worth to look at those that stay.
+            if are_here(&lines_of_sessions(repo, &own, std::iter::empty())?)?
+                && are_here(&lines_of_sessions(repo, &own, stay.iter().copied())?)?
+            {
+                needed.insert(tip.id);
+            }
+        }
+        Ok(needed)
+    }
+
+    /// Returns the checkpoints that a ref leads to after the drop, except those that cannot be read.
+    fn checkpoints_that_stay(&self, repo: &Repo) -> Result<HashSet<ObjectId>> {
+        let mut tips: Vec<ObjectId> = self.kept.iter().map(|tip| tip.id).collect();
+        tips.extend(timeline::live_tips(repo, None)?.into_iter().map(|tip| tip.id));
+        for prefix in [refname::VERIFIED, refname::TAGS] {
+            tips.extend(repo.sound_refs(prefix)?.into_iter().map(|(_, id)| id));
+        }
+        let mut stay = HashSet::new();
+        for tip in tips {
+            // A checkpoint also leads to those of other sessions that came before it.
+            stay.extend(repo.chain_in_time(tip).map_while(Result::ok).map(|checkpoint| checkpoint.id));
+        }
+        Ok(stay)
+    }
+
+    /// Returns the plan in which the shadows stay whose tips are `needed` for uncommitted work.
+    fn make(context: &Context, options: &Options, needed: &HashSet<ObjectId>) -> Result<Self> {
         let repo = &context.repo;
         let limits = Limits::new(context, options);
         let tips = timeline::archived_tips(repo, None)?;
-        let protected = protected(repo, &tips)?;
+        let mut protected = protected(repo, &tips)?;
+        for tip in needed {
+            protected.entry(*tip).or_insert(NeededFor::Uncommitted);
+        }
         let mut plan = Self { kept: tips, dropped: Vec::new(), stays: Vec::new() };
         if let Some(age) = limits.older_than {
             // The real time, not GIT_COMMITTER_DATE: names in the archive have the real time, too.

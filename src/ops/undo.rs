@@ -152,7 +152,7 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
         return Ok(Undone { session: id, ..Undone::of_refs(operation, command, Vec::new(), only_looked) });
     }
     let reversal = plan(&context.repo, &entry.operation)?;
-    refuse(&log, &reversal.obstacles, "cannot take it back")?;
+    refuse(&log, &reversal.obstacles, "cannot take it back", Some(&entry))?;
     if worktree.is_some() {
         context.repo.note_role(picked.role);
     }

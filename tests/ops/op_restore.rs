@@ -535,3 +535,22 @@ fn an_undo_that_leaves_nothing_saved_is_gone_back_to() {
     assert_eq!((read("f").as_str(), read("new").as_str()), ("unsaved\n", "unsaved\n"));
     world.assert_sound("after op restore");
 }
+
+/// After a save, the undo of it is refused; the hint says what leads to the same.
+#[test]
+fn the_hint_of_an_undo_that_is_refused_leads_back() {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    save(&world, "two\n");
+    world.write("f", "unsaved\n");
+    world.done(&["op", "restore", "-q", "@{1}"]);
+    assert_eq!(text(&world, "f").as_deref(), Some("one\n"));
+    world.write("other", "later\n");
+    world.done(&["save", "-q"]);
+    let refused = world.checkpoint(&["undo"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    let (_, hint) = said.split_once("'git checkpoint op restore ").unwrap_or_else(|| panic!("{said}"));
+    world.done(&["op", "restore", "-q", &hint[..8]]);
+    assert_eq!(text(&world, "f").as_deref(), Some("unsaved\n"));
+}

@@ -12,7 +12,7 @@ use crate::{
     ops::{
         Context,
         history::{self, Entry, ListOptions},
-        sessions,
+        operations, sessions,
     },
 };
 
@@ -120,6 +120,30 @@ pub(super) fn archived(typed: &str) -> Vec<Candidate> {
         found.extend(id(entry, typed, &abbreviation).map(|id| Candidate::new(id, about(entry, now))));
         found.len() < MOST
     });
+    found
+}
+
+/// Returns the operations of this worktree, newest first: after `@`, by their numbers, else by their ids. With `undoes`, only
+/// those that can be undone or redone.
+pub(super) fn operations(typed: &str, undoes: bool) -> Vec<Candidate> {
+    let Some(context) = context() else { return Vec::new() };
+    let (now, abbreviation) = (date::now(), context.repo.abbreviation());
+    let (listed, _) = operations::list(&context).unwrap_or_default();
+    let mut found = Vec::new();
+    for (number, it) in listed.iter().enumerate().filter(|(_, it)| !undoes || it.undoable || it.redoable) {
+        let (short, id) = (abbreviation.of(&it.id), it.id.to_string());
+        let value = match typed.starts_with('@') {
+            true => format!("@{{{number}}}"),
+            false if short.starts_with(typed) => short,
+            false => id,
+        };
+        if value.starts_with(typed) {
+            found.push(Candidate::new(value, format!("{}  {}", date::relative(it.seconds, now), it.command)));
+        }
+        if found.len() == MOST {
+            break;
+        }
+    }
     found
 }
 

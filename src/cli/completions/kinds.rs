@@ -35,6 +35,8 @@ enum Kind {
     /// A revision, or a session.
     Explained,
     Session,
+    /// An operation of the log.
+    Operation,
     Agent,
     Setting,
     /// A value of the setting that is named before it.
@@ -68,7 +70,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("n", Kind::Free),
     ("name", Kind::Free),
     ("number", Kind::Free),
-    ("op", Kind::Free),
+    ("op", Kind::Operation),
     ("path", Kind::File),
     ("pathspec", Kind::File),
     ("range", Kind::Free),
@@ -95,6 +97,7 @@ impl Kind {
             Self::Revision => candidates::revisions(typed),
             Self::Explained => [candidates::revisions(typed), candidates::sessions(typed)].concat(),
             Self::Session => candidates::sessions(typed),
+            Self::Operation => candidates::operations(typed, line.after("op") == Some("undo")),
             Self::Agent => candidates::agents(typed),
             Self::Setting => candidates::settings(typed),
             Self::Value => line.after("set").map(|key| candidates::values(key, typed)).unwrap_or_default(),

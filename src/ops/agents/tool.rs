@@ -48,7 +48,7 @@ pub(crate) struct Saving {
 
 impl Saving {
     /// Returns how to save all changes as those of `origin`.
-    pub(super) fn all(origin: Origin) -> Self {
+    pub(crate) fn all(origin: Origin) -> Self {
         Self { origin, turn_of: None, scope: Scope::All }
     }
 

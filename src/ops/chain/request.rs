@@ -59,6 +59,8 @@ pub(crate) struct Request {
     pub(crate) verify: bool,
     /// Take it even if nothing has changed.
     pub(crate) allow_empty: bool,
+    /// True if what may be work of unreadable checkpoints has a checkpoint of its own already.
+    pub(crate) is_lost_saved: bool,
 }
 
 /// Where a save looks for changes.
@@ -120,6 +122,6 @@ impl From<&SaveOptions> for Request {
         let SaveOptions { message, author, paths, verify, allow_empty, force: _ } = options.clone();
         let scope = paths.map_or(Scope::All, Scope::Paths);
         let (hold, turn_of, ends_turn) = (Hold::Ref, None, false);
-        Self { scope, author, turn_of, ends_turn, message, hold, verify, allow_empty }
+        Self { scope, author, turn_of, ends_turn, message, hold, verify, allow_empty, is_lost_saved: false }
     }
 }

@@ -68,7 +68,7 @@ impl Point {
         let later: Vec<Later<'_>> =
             later.map(|entry| Later { operation: &entry.operation, is_undone: false }).collect();
         let back = plan(context, &later)?;
-        refuse(&log, &back.obstacles, CANNOT)?;
+        refuse(&log, &back.obstacles, CANNOT, None)?;
         Ok(back)
     }
 
@@ -110,7 +110,7 @@ pub(crate) fn back_over_own(context: &Context, entry: &Recorded, is_known: impl 
     let later: Vec<Later<'_>> =
         [Later { operation: &entry.operation, is_undone: true }].into_iter().chain(own).collect();
     let back = plan(context, &later)?;
-    refuse(&log, &back.obstacles, "cannot take it back")?;
+    refuse(&log, &back.obstacles, "cannot take it back", Some(entry))?;
     Ok(back)
 }
 

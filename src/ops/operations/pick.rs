@@ -72,16 +72,16 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
         },
         Which::Named(text) => {
             let entry = log.find(text)?;
-            if let Some(instead) = &entry.operation.not_undone {
-                return Err(Error::refused(format!("the operation '{}' cannot be undone", short(entry.id)))
-                    .with_hint(instead.clone()));
-            }
-            if !entry.operation.is_undoable() {
+            if entry.operation.not_undone.is_none() && !entry.operation.is_undoable() {
                 return Err(not_undoable(entry));
             }
             entry
         }
     };
+    if let Some(instead) = &entry.operation.not_undone {
+        let what = format!("the operation '{}' ('{}') cannot be undone", short(entry.id), entry.operation.command);
+        return Err(Error::refused(what).with_hint(instead.clone()));
+    }
     if let Some(by) = log.stack.undone.get(&entry.id) {
         return Err(Error::refused(format!("the operation '{}' is undone already", short(entry.id)))
             .with_hint(format!("'git checkpoint op undo {}' takes the undo back", short(*by))));

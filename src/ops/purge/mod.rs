@@ -131,7 +131,13 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     plan.paths = paths_of(&scan, work.blobs.iter().chain(&scan.at_paths)).into_iter().collect();
     plan.objects = work.gone.len();
     plan.dry_run = options.dry_run;
-    if options.dry_run || plan.is_empty() {
+    if plan.is_empty() {
+        return Ok(Step::Done(plan));
+    }
+    if options.dry_run {
+        // The operation logs would go as well.
+        let all = work.gone.union(&objects_of(repo, &scan.operations)?).copied().collect();
+        plan.objects = repo.removable(&all, &scan.own, refname::PREFIX)?.len();
         return Ok(Step::Done(plan));
     }
     refuse::if_it_would_mix(context, secret, &options.paths, !work.blobs.is_empty())?;

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
+use super::unreadable::{Split, split};
 use crate::{
     error::{Error, Result},
     git::{Repo, new_objects::NewObjects, side::Side, stat_cache::StatCache, written::Written},
@@ -67,7 +68,7 @@ pub(super) fn try_save(
     consider: Option<Consider<'_>>,
 ) -> Result<SavedAndSeen> {
     let start = Instant::now();
-    let repo = &worktree.repo;
+    let (repo, asked) = (&worktree.repo, request);
     let request = &mut request.clone();
     let mut origin = author_of(worktree, request)?;
     if request.hold == Hold::Ref && origin.contributor == Contributor::Human {
@@ -108,6 +109,11 @@ pub(super) fn try_save(
     {
         let saved = Saved { id: None, ..without_checkpoint(worktree, false, origin, &shadow, &seen, start)? };
         return Ok(SavedAndSeen { saved, cache: None, side: seen.side });
+    }
+    if is_changed && let Some(Split { first, rest }) = split(worktree, asked, &origin, (&shadow, &seen, &objects))? {
+        drop((objects, turns));
+        first.map(|first| try_save(worktree, &first, false, None)).transpose()?;
+        return try_save(worktree, &rest, fails_if_named_changed, consider);
     }
     let saved = match to_do {
         ToDo::Take => {
