@@ -10,6 +10,9 @@ use crate::model::operation::{self, Move, Operation, Role};
 pub(crate) const SESSION_BEFORE: &str = "session/before";
 pub(crate) const SESSION_AFTER: &str = "session/after";
 
+/// The directory in which they are.
+pub(crate) const SESSION: &str = "session";
+
 /// The file in the tree of an entry that says which files of the worktree the operation changed.
 pub(crate) const FILES: &str = "restore.json";
 

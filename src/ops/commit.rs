@@ -42,7 +42,7 @@ const CHECK_NOTE: &str = "check-message";
 /// `failure` is the error of [`prepare`].
 pub(crate) fn damage(context: &Context, failure: Option<&Error>) -> Option<String> {
     let shadow = context.broken().into_iter().next().map(|aside| aside.shadow);
-    let lost = shadow.or_else(|| lost::unreadable_archived(&context.repo).ok()?.into_iter().next());
+    let lost = shadow.or_else(|| context.unreadable().into_iter().next());
     let failure = failure.filter(|error| error.kind() == Kind::Corrupt).map(ToString::to_string);
     let what = failure.or_else(|| lost.map(|name| format!("checkpoints of '{name}' cannot be read")))?;
     Some(format!("{what}: the authors of lines in this commit may be unknown"))

@@ -409,3 +409,18 @@ fn the_plan_counts_what_the_purge_removes() {
     let done = described(&purge(&world, &["--force"], SECRET));
     assert!(done.contains(&format!("removed {counted} objects")), "{plan}\n{done}");
 }
+
+/// The entry of such an operation has the file of the session.
+#[test]
+fn an_operation_on_a_session_holds_nothing() {
+    let world = World::with_commit();
+    world.write("f", SECRET);
+    world.done(&["save", "-q"]);
+    world.done(&["session", "start", "s1", "--agent", "claude-code"]);
+    world.done(&["reset", "-q"]);
+    world.done(&["session", "forget", "s1"]);
+    world.git(&["checkout", "-q", "f"]);
+    let done = purge(&world, &["--force"], SECRET);
+    assert!(done.status.success(), "{}", described(&done));
+    assert_eq!(places(&world, SECRET), Vec::<String>::new(), "{}", described(&done));
+}

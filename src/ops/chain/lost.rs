@@ -45,7 +45,8 @@ fn is_shadow_lost(repo: &Repo) -> Result<bool> {
     Ok(is_lost && shadows::live(repo, base, repo.worktree_id())?.is_empty())
 }
 
-/// Returns those of the `changed` paths that may have work of archived shadows that cannot be read.
+/// Returns those of the `changed` paths that may have work of archived shadows that cannot be read. Notes in `context` which ones
+/// were found to be unreadable.
 pub(crate) fn lost_among(context: &Context, changed: &[BString]) -> Result<BTreeSet<BString>> {
     let (repo, mut lost) = (&context.repo, BTreeSet::new());
     if changed.is_empty() {
@@ -54,25 +55,14 @@ pub(crate) fn lost_among(context: &Context, changed: &[BString]) -> Result<BTree
     for name in archived(repo)? {
         if let Some(id) = repo.find_sound_ref(&name)? {
             let left = changed.iter().filter(|path| !lost.contains(*path));
-            let found = Tip::read(repo, id).lost_among(context, &left.cloned().collect::<Vec<_>>());
-            lost.extend(found);
+            if let Some(found) = Tip::read(repo, id).lost_among(context, &left.cloned().collect::<Vec<_>>()) {
+                lost.extend(found);
+                context.note_unreadable(name);
+            }
             repo.check_interrupt()?;
         }
     }
     Ok(lost)
-}
-
-/// Returns the refs of archived shadows whose newest checkpoint cannot be read: its commit, or what it changed.
-pub(crate) fn unreadable_archived(repo: &Repo) -> Result<Vec<String>> {
-    let mut unreadable = Vec::new();
-    for name in archived(repo)? {
-        if let Some(id) = repo.find_sound_ref(&name)?
-            && !Tip::read(repo, id).is_readable(repo)
-        {
-            unreadable.push(name);
-        }
-    }
-    Ok(unreadable)
 }
 
 /// Returns true if there are archived shadows whose work may come back.
@@ -118,27 +108,28 @@ impl Tip {
         }
     }
 
-    /// Returns those of the `changed` paths that may have work of the shadow, if that cannot be read.
-    fn lost_among(&self, context: &Context, changed: &[BString]) -> Vec<BString> {
+    /// Returns those of the `changed` paths that may have work of the shadow; none if it can be read there.
+    fn lost_among(&self, context: &Context, changed: &[BString]) -> Option<Vec<BString>> {
         let repo = &context.repo;
         let (id, tree_id) = match self {
-            Self::None => return Vec::new(),
+            Self::None => return None,
             Self::Read(checkpoint) => (checkpoint.id, Some(checkpoint.tree_id)),
             Self::Lost(id) => (*id, None),
         };
         let Some(tree_id) = tree_id.filter(|tree_id| repo.find_entry(*tree_id, ".".into()).is_ok()) else {
             let near = near(context, id);
-            return changed.iter().filter(|path| near.contains(*path)).cloned().collect();
+            return Some(changed.iter().filter(|path| near.contains(*path)).cloned().collect());
         };
         if changed.len() > FEW && self.is_readable(repo) {
-            return Vec::new();
+            return None;
         }
         let is_lost = |path: &&BString| match repo.find_leaf(tree_id, path.as_bstr()) {
             Ok(leaf) => !is_here(repo, leaf) && self.was_changed(repo, path, leaf),
             // A directory of the path cannot be read.
             Err(_) => true,
         };
-        changed.iter().filter(is_lost).cloned().collect()
+        let lost: Vec<BString> = changed.iter().filter(is_lost).cloned().collect();
+        (!lost.is_empty()).then_some(lost)
     }
 
     /// Returns true if the shadow has `leaf` at `path` and its base has not.

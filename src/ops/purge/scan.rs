@@ -7,7 +7,12 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use crate::{
     error::Result,
-    git::{Repo, pathspec::Pathspec, recorder::FILES, side::Side},
+    git::{
+        Repo,
+        pathspec::Pathspec,
+        recorder::{FILES, SESSION},
+        side::Side,
+    },
     model::{
         change::{Change, Mode},
         checkpoint::Checkpoint,
@@ -117,10 +122,10 @@ fn sort_of(repo: &Repo, id: ObjectId) -> Result<Sort> {
     })
 }
 
-/// Returns true if the tree of the commit `id` has no other file than that of an operation.
+/// Returns true if the tree of the commit `id` has no other file than those of an operation.
 fn is_operation(repo: &Repo, id: ObjectId) -> Result<bool> {
     let entries = repo.tree_entries(repo.tree_of_commit(id)?)?;
-    Ok(entries.iter().all(|(name, is_tree, _)| name == FILES && !is_tree))
+    Ok(entries.iter().all(|(name, is_tree, _)| name == if *is_tree { SESSION } else { FILES }))
 }
 
 /// Returns true if commits of the logs of records and transcripts have such a subject.
@@ -312,9 +317,18 @@ impl Tree {
 pub(super) fn objects_of(repo: &Repo, operations: &BTreeSet<ObjectId>) -> Result<HashSet<ObjectId>> {
     let mut objects = HashSet::new();
     for id in operations {
-        let tree_id = repo.tree_of_commit(*id)?;
-        objects.extend([*id, tree_id]);
-        objects.extend(repo.tree_entries(tree_id)?.into_iter().map(|(_, _, id)| id));
+        objects.insert(*id);
+        let mut trees = vec![repo.tree_of_commit(*id)?];
+        while let Some(tree_id) = trees.pop() {
+            objects.insert(tree_id);
+            for (_, is_tree, id) in repo.tree_entries(tree_id)? {
+                if is_tree {
+                    trees.push(id);
+                } else {
+                    objects.insert(id);
+                }
+            }
+        }
     }
     Ok(objects)
 }
