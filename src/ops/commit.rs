@@ -65,6 +65,11 @@ pub(crate) fn prepare(
     if prepared.as_ref().is_err_and(|error| error.kind() == Kind::Corrupt) && set_all_broken_aside(context)? {
         prepared = promise_and_link(context, message_file, source, object);
     }
+    // Whether archived shadows can be read is known once their work was looked for.
+    if prepared.is_ok() && lost::is_any_noted(&context.repo) {
+        commit_note::set_followed_later(context.repo.git_dir(), false)?;
+        prepared = promise_and_link(context, message_file, source, object);
+    }
     if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {
         note_check(context)?;
     }
@@ -193,7 +198,7 @@ fn is_plain(context: &Context) -> Result<bool> {
 fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
     let known = agents::saving_before_commit(worktree)?;
     let is_of_person = known.is_none();
-    let may_be_lost = is_of_person && !worktree.repo.is_rebasing() && lost::has_archived(&worktree.repo)?;
+    let may_be_lost = is_of_person && !worktree.repo.is_rebasing() && lost::is_any_noted(&worktree.repo);
     let saving = known.or_else(|| may_be_lost.then(|| agents::Saving::all(Origin::default())));
     let Some(saving) = saving.filter(|_| is_plain(worktree).unwrap_or(false)) else { return Ok(()) };
     // A reset leaves lines of other commits in the index. Only the lines of a known session can be distinguished from them.

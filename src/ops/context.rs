@@ -59,8 +59,9 @@ impl Context {
     }
 
     /// Returns the context of `repo`, another worktree that the same command works on, or the same one.
-    pub(crate) fn with_repo(&self, repo: Repo) -> Self {
+    pub(crate) fn with_repo(&self, mut repo: Repo) -> Self {
         repo.describe_operation_like(&self.repo);
+        repo.note_damaged_like(&self.repo);
         Self::new(repo, self.settings.clone())
     }
 

@@ -7,6 +7,7 @@
 //! open tool calls name get theirs, by author: the last checkpoint has one author, and must not include changes of another.
 
 mod attempt;
+mod returned;
 mod unreadable;
 
 use self::attempt::{author_of, try_save};

@@ -7,7 +7,7 @@ use super::super::{
     Context, author,
     chain::{
         Author, Request,
-        lost::{has_archived, lost_among},
+        lost::{has_archived, lost_among_any},
     },
     named::{self, Trigger},
     provenance::step::Step,
@@ -68,7 +68,7 @@ pub(super) fn unsaved(
     }
     if is_of_person {
         let changed: Vec<BString> = rest.iter().map(|change| change.path.clone()).collect();
-        let lost = lost_among(context, &changed)?;
+        let lost = lost_among_any(context, &changed)?;
         let (own, others) = rest.into_iter().partition(|change| lost.contains(&change.path));
         rest = others;
         steps.push(Step::new(author::unknown(), own));

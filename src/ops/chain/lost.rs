@@ -2,7 +2,8 @@
 //! that is.
 //!
 //! Of a live shadow, all unsaved changes may be such work, until the next checkpoint follows. Of an archived one, only those are
-//! that are at paths that the shadow may have changed, as far as anything that can be read shows.
+//! that are at paths that the shadow may have changed, as far as anything that can be read shows. Where the work of archived shadows
+//! is looked for, the damaged ones are noted; only they are looked at here.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -45,14 +46,28 @@ fn is_shadow_lost(repo: &Repo) -> Result<bool> {
     Ok(is_lost && shadows::live(repo, base, repo.worktree_id())?.is_empty())
 }
 
-/// Returns those of the `changed` paths that may have work of archived shadows that cannot be read. Notes in `context` which ones
-/// were found to be unreadable.
+/// Returns true if archived shadows whose work may come back were noted as damaged.
+pub(crate) fn is_any_noted(repo: &Repo) -> bool {
+    !noted(repo).is_empty()
+}
+
+/// Returns those of the `changed` paths that may have work of archived shadows that were noted as damaged. Notes in `context` which
+/// ones were found to be unreadable.
 pub(crate) fn lost_among(context: &Context, changed: &[BString]) -> Result<BTreeSet<BString>> {
+    among(context, changed, noted(&context.repo))
+}
+
+/// Does the same for a reader, which has not looked for the work of archived shadows before: looks at each of them.
+pub(crate) fn lost_among_any(context: &Context, changed: &[BString]) -> Result<BTreeSet<BString>> {
+    among(context, changed, archived(&context.repo)?)
+}
+
+fn among(context: &Context, changed: &[BString], names: Vec<String>) -> Result<BTreeSet<BString>> {
     let (repo, mut lost) = (&context.repo, BTreeSet::new());
     if changed.is_empty() {
         return Ok(lost);
     }
-    for name in archived(repo)? {
+    for name in names {
         if let Some(id) = repo.find_sound_ref(&name)? {
             let left = changed.iter().filter(|path| !lost.contains(*path));
             if let Some(found) = Tip::read(repo, id).lost_among(context, &left.cloned().collect::<Vec<_>>()) {
@@ -68,6 +83,12 @@ pub(crate) fn lost_among(context: &Context, changed: &[BString]) -> Result<BTree
 /// Returns true if there are archived shadows whose work may come back.
 pub(crate) fn has_archived(repo: &Repo) -> Result<bool> {
     Ok(!archived(repo)?.is_empty())
+}
+
+fn noted(repo: &Repo) -> Vec<String> {
+    let mut names = repo.damaged_refs();
+    names.retain(|name| name.starts_with(refname::ARCHIVE) && !refname::is_settled(name));
+    names
 }
 
 /// Returns the refs of the newest archived shadows whose work may come back: no record and no other shadow has it.

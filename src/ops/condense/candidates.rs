@@ -132,6 +132,7 @@ impl Candidate {
             Ok(touched) => Ok(Some(Self { tip, checkpoint, touched, is_live, is_taken_back: false })),
             Err(error) if error.kind() == Kind::Corrupt => {
                 tracing::warn!(%error, shadow = %tip.name, "skipped a shadow that cannot be read");
+                repo.note_damaged(&tip.name);
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -176,7 +177,10 @@ impl Candidate {
         for (own, change) in pairs {
             let share = match share(repo, own, change.before, change.after) {
                 // The content that the shadow left cannot be read: `chain::lost` makes what may be its work unknown.
-                Err(error) if error.kind() == Kind::Corrupt => continue,
+                Err(error) if error.kind() == Kind::Corrupt => {
+                    repo.note_damaged(&self.tip.name);
+                    continue;
+                }
                 share => share?,
             };
             if !(share.is_half() || self.is_taken_back && share.is_any()) {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::Result,
     git::Repo,
-    model::{change::Change, record::RecordId, refname::Base},
+    model::{change::Change, contributor::Contributor, record::RecordId, refname::Base},
     ops::{Context, provenance::covered},
 };
 
@@ -23,10 +23,24 @@ pub(crate) fn holds_work(context: &Context, base: Base, recorded: &[RecordId]) -
     let repo = &context.repo;
     // Most commits take work of live shadows; only the others need to look at archived ones.
     let live = candidates(repo, base, false)?;
-    if holds_work_of(context, base, &live, recorded)? {
+    let is_in_live = holds_work_of(context, base, &live, recorded)?;
+    // If nobody knows whose work that is, an archived shadow may be damaged, which only a look at these notes.
+    if is_in_live && !has_unknown(repo, &live)? {
         return Ok(true);
     }
-    holds_work_of(context, base, &candidates(repo, base, true)?, recorded)
+    Ok(holds_work_of(context, base, &candidates(repo, base, true)?, recorded)? || is_in_live)
+}
+
+/// Returns true if a live shadow among `found` has a checkpoint of an unknown author.
+fn has_unknown(repo: &Repo, found: &[Candidate]) -> Result<bool> {
+    for candidate in found.iter().filter(|candidate| candidate.is_live) {
+        for checkpoint in repo.chain(candidate.tip.id) {
+            if checkpoint?.origin.contributor == Contributor::Unknown {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Returns true if a live shadow on `base` has work of a session: a commit that does not take it must carry it forward.

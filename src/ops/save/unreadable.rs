@@ -9,7 +9,7 @@ use crate::{
     model::{checkpoint::Origin, contributor::Contributor},
     ops::{
         Worktree, author,
-        chain::{Author, Request, Scope, Seen, Shadow, lost::lost_among},
+        chain::{Author, Request, Scope, Seen, Shadow, lost},
     },
 };
 
@@ -21,6 +21,7 @@ pub(super) struct Split {
 }
 
 /// Returns what to save instead of `request` by `origin`; none if none of the changes from `shadow` to `seen` may be such work.
+/// Work that comes back was looked for before: which archived shadows are damaged is noted then.
 pub(super) fn split(
     worktree: &Worktree<'_>,
     request: &Request,
@@ -28,12 +29,16 @@ pub(super) fn split(
     (shadow, seen, objects): (&Shadow, &Seen, &NewObjects<'_>),
 ) -> Result<Option<Split>> {
     let is_of_worktree = !matches!(request.scope, Scope::OwnSteps(_) | Scope::Stashed(_));
-    if origin.contributor != Contributor::Human || !is_of_worktree || request.is_lost_saved {
+    if origin.contributor != Contributor::Human
+        || !is_of_worktree
+        || request.is_lost_saved
+        || !lost::is_any_noted(&worktree.repo)
+    {
         return Ok(None);
     }
     let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
     let changed: Vec<BString> = changes.into_iter().map(|change| change.path).collect();
-    let lost = lost_among(worktree, &changed)?;
+    let lost = lost::lost_among(worktree, &changed)?;
     if lost.is_empty() {
         return Ok(None);
     }
