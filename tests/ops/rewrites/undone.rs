@@ -292,7 +292,10 @@ fn what_a_person_did_before_is_not_linked(#[case] script: &str) {
     let world = World::with_old_commit();
     world.write("one", lines("one", 6));
     world.git(&["add", "one"]);
-    world.sh("export GIT_COMMITTER_DATE=\"@$(($(date +%s) - 10)) +0000\"; git commit -qm 'by hand'");
+    // After the hooks were enabled, and before the record.
+    world.next_second();
+    world.git(&["commit", "-qm", "by hand"]);
+    world.next_second();
     world.git(&["branch", "side", "HEAD~1"]);
     world.git(&["checkout", "-q", "side"]);
     world.agent_commit("a", "one");
