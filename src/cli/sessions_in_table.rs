@@ -23,7 +23,7 @@ impl Sessions {
         Self { length: length.max(FEWEST) }
     }
 
-    /// Returns the least columns for `agent`, what tells its session from others, and what follows.
+    /// Returns how many columns `agent` and `rest` need with the shortest id of the session that no other session has.
     pub(super) fn least(&self, agent: &str, session: Option<&str>, rest: &str) -> usize {
         layout::width(agent) + layout::width(&Self::part(session, self.length)) + layout::width(rest)
     }

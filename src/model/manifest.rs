@@ -87,7 +87,7 @@ pub struct Skipped {
     pub path: BString,
     /// Why.
     pub reason: Reason,
-    /// Bytes of a file; of a directory with too many new files, one more than the limit, as nobody counts further.
+    /// The size of a file in bytes. For a directory with too many new files, the limit plus one: a save stops counting there.
     pub size: u64,
 }
 

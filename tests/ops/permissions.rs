@@ -55,6 +55,25 @@ fn what_a_restore_deletes_comes_back_as_private_as_it_was() {
     world.assert_sound("afterwards");
 }
 
+/// A link or a directory has taken the place of the file, or the umask has changed since.
+#[rstest::rstest]
+#[case::a_link("ln -s f secret", "umask 022")]
+#[case::a_directory("mkdir secret; echo 1 >secret/x", "umask 022")]
+#[case::another_umask("true", "umask 077")]
+fn a_private_file_comes_back_so_whatever_took_its_place(#[case] place: &str, #[case] umask: &str) {
+    let world = World::with_commit();
+    world
+        .sh(&format!("{place}; git checkpoint save -q --allow-empty; rm -rf secret; echo x >secret; chmod 600 secret"));
+    world.settle();
+    world.done(&["save", "-q"]);
+    world.sh(&format!("{umask}; git checkpoint restore -q --all @{{1}}"));
+    let file = world.repo().join("secret");
+    assert!(!fs::symlink_metadata(&file).is_ok_and(|file| file.is_file()), "it is gone");
+    world.sh("umask 022; git checkpoint undo -q");
+    assert_eq!(mode(&file), 0o600);
+    assert_eq!(fs::read(&file).expect("it is there"), b"x\n");
+}
+
 #[test]
 fn a_private_file_comes_back_so_after_a_crash() {
     for point in ["restore:after-journal", "restore:after-delete", "restore:after-steps", "restore:before-done"] {
