@@ -55,6 +55,10 @@ pub(crate) struct Lab {
 /// The session that works in labs.
 pub(crate) const SESSION: &str = "bench";
 
+/// The session of an agent that reports its tools. After such a turn, a commit of which nobody knows the author saves everything
+/// first, so the session is another one, and its turns end.
+pub(crate) const SESSION_WITH_TOOLS: &str = "bench-tools";
+
 /// Runs `git` with `arguments` in `root`.
 pub(crate) fn git_in(root: &Path, arguments: &[&str]) -> Result<()> {
     let mut command = Command::new("git");
@@ -201,7 +205,7 @@ impl Lab {
             }
             State::Prompted | State::Edited => {
                 self.enable()?;
-                self.output(&["checkpoint", "session", "prompt", SESSION, "-m", "go on"])?;
+                self.output(&["checkpoint", "session", "prompt", SESSION_WITH_TOOLS, "-m", "go on"])?;
                 if state == State::Prompted {
                     return Ok(());
                 }
@@ -236,13 +240,20 @@ impl Lab {
     }
 
     /// Undoes what [`enter`](Self::enter) did beside the worktree.
-    pub(crate) fn leave(&self, state: State) {
-        if state == State::First {
-            for (ours, aside) in self.asides() {
-                drop(fs::remove_dir_all(&ours));
-                drop(fs::rename(aside, ours));
+    pub(crate) fn leave(&self, state: State) -> Result<()> {
+        match state {
+            State::First => {
+                for (ours, aside) in self.asides() {
+                    drop(fs::remove_dir_all(&ours));
+                    drop(fs::rename(aside, ours));
+                }
             }
+            State::Prompted | State::Edited => {
+                self.output(&["checkpoint", "session", "stop", SESSION_WITH_TOOLS])?;
+            }
+            _ => {}
         }
+        Ok(())
     }
 
     fn asides(&self) -> [(PathBuf, PathBuf); 2] {

@@ -44,7 +44,7 @@ pub(crate) fn measure(labs: &mut [Lab], stage: Stage, rounds: usize) -> Result<V
             let lab = &mut labs[case.lab];
             lab.enter(case.state)?;
             let cost = run(lab, case)?;
-            lab.leave(case.state);
+            lab.leave(case.state)?;
             if round > 0 {
                 costs.push(cost);
             }

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     Arguments, Result, corpus,
-    lab::{Lab, SESSION, State},
+    lab::{Lab, SESSION, SESSION_WITH_TOOLS, State},
     plan::{Goal, MAIN, Plan, SMALL, Stage},
 };
 
@@ -79,7 +79,8 @@ pub(crate) fn stage(plan: &mut Plan, arguments: &Arguments) -> Result<Stage> {
 /// What agents wait for before and after each of their tools.
 fn tools(plan: &Plan, stage: &mut Stage) {
     let file = plan.labs[MAIN].path(0);
-    let event = |event: &str, tool: &str| format!(r#"{{"event":"{event}","session":"{SESSION}","tool":{tool}}}"#);
+    let event =
+        |event: &str, tool: &str| format!(r#"{{"event":"{event}","session":"{SESSION_WITH_TOOLS}","tool":{tool}}}"#);
     let (write, shell) = (format!(r#"{{"name":"write","paths":["{file}"]}}"#), r#"{"name":"shell"}"#);
     stage.case("git --version", MAIN, State::Settled, &["git", "--version"]);
     stage.case("before a tool", MAIN, State::Prompted, &["hook", &event("pre-tool", &write)]);

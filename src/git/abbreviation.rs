@@ -21,11 +21,10 @@ pub(crate) struct Abbreviation {
 impl Repo {
     /// Returns how ids are abbreviated here.
     pub(crate) fn abbreviation(&self) -> Abbreviation {
-        Abbreviation {
-            setting: self.config_value("core.abbrev"),
-            objects: self.inner.objects.clone(),
-            digits: OnceCell::new(),
-        }
+        let mut objects = self.inner.objects.clone();
+        // Otherwise each id would make the library read the directory of packs again.
+        objects.refresh_never();
+        Abbreviation { setting: self.config_value("core.abbrev"), objects, digits: OnceCell::new() }
     }
 
     /// Returns `id`, abbreviated for people.

@@ -22,7 +22,7 @@ use super::{
     lookup,
     restored_target::restored,
     session_info,
-    start::start,
+    start::StartSearch,
     verified_mark,
 };
 use crate::{
@@ -82,11 +82,11 @@ pub fn list(
 ) -> Result<Vec<Error>> {
     let repo = &context.repo;
     let mut filter = Filter::new(context, options)?;
-    let marks = Marks::read(repo, options.all_worktrees)?;
+    let mut marks = Marks::read(repo, options.all_worktrees)?;
     if let Some(tag) = &options.tag {
         let checkpoint = lookup::checkpoint(context, tagged(repo, tag)?)?;
         let archived = timeline::archived_tips(repo, None)?.iter().any(|tip| tip.id == checkpoint.id);
-        if let Some(entry) = filter.entry(checkpoint, archived, &marks)? {
+        if let Some(entry) = filter.entry(checkpoint, archived, &mut marks)? {
             each(entry)?;
         }
         return Ok(filter.broken);
@@ -110,7 +110,7 @@ pub fn list(
         if (archived && options.live) || (!archived && options.archived) {
             continue;
         }
-        let Some(mut entry) = filter.entry(checkpoint, archived, &marks)? else { continue };
+        let Some(mut entry) = filter.entry(checkpoint, archived, &mut marks)? else { continue };
         entry.number = worktree.map(|_| number);
         if let Some(group) = open.as_mut().filter(|group| group.takes(repo, &entry)) {
             group.fold(entry);
@@ -141,11 +141,11 @@ fn tagged(repo: &Repo, tag: &str) -> Result<ObjectId> {
 }
 
 /// The names of checkpoints besides their ids.
-pub(super) struct Marks {
+pub(super) struct Marks<'r> {
     tags: HashMap<ObjectId, Vec<String>>,
     verified: HashSet<ObjectId>,
-    /// The start, if nothing is marked as verified.
-    start: Option<ObjectId>,
+    /// What finds the start, if nothing is marked as verified.
+    start: Option<StartSearch<'r>>,
 }
 
 /// What is said of a checkpoint beside its message.
@@ -156,9 +156,9 @@ pub(super) struct Marked {
     pub(super) start: bool,
 }
 
-impl Marks {
+impl<'r> Marks<'r> {
     /// Reads the tags, and the marks of this worktree or of all.
-    pub(super) fn read(repo: &Repo, all_worktrees: bool) -> Result<Self> {
+    pub(super) fn read(repo: &'r Repo, all_worktrees: bool) -> Result<Self> {
         let mut tags: HashMap<_, Vec<_>> = HashMap::new();
         for (name, id) in repo.refs_below(refname::TAGS)? {
             let tag = name.strip_prefix(refname::TAGS).and_then(refname::decode_component);
@@ -175,17 +175,18 @@ impl Marks {
         let start = match verified_mark::marked(repo)? {
             Some(_) => None,
             // Of a broken chain, the list has what it can read.
-            None => start(repo).ok().flatten(),
+            None => StartSearch::new(repo).ok().flatten(),
         };
         Ok(Self { tags, verified, start })
     }
 
-    /// Returns what names the checkpoint `id`.
-    pub(super) fn of(&self, id: ObjectId) -> Marked {
+    /// Returns what names `checkpoint`.
+    pub(super) fn of(&mut self, checkpoint: &Checkpoint) -> Marked {
+        let is_start = |search: &mut StartSearch<'_>| search.is_start(checkpoint).unwrap_or(false);
         Marked {
-            tags: self.tags.get(&id).cloned().unwrap_or_default(),
-            verified: self.verified.contains(&id),
-            start: self.start == Some(id),
+            tags: self.tags.get(&checkpoint.id).cloned().unwrap_or_default(),
+            verified: self.verified.contains(&checkpoint.id),
+            start: self.start.as_mut().is_some_and(is_start),
         }
     }
 }
@@ -214,7 +215,7 @@ impl<'r> Filter<'r> {
     }
 
     /// Returns the entry of `checkpoint`, if it passes all filters; the expensive ones come last.
-    fn entry(&mut self, checkpoint: Checkpoint, archived: bool, marks: &Marks) -> Result<Option<Entry>> {
+    fn entry(&mut self, checkpoint: Checkpoint, archived: bool, marks: &mut Marks<'_>) -> Result<Option<Entry>> {
         if !self.passes(&checkpoint) {
             return Ok(None);
         }
@@ -232,7 +233,7 @@ impl<'r> Filter<'r> {
             }
             paths = self.options.with_paths.then(|| changed.into_iter().map(|change| change.path).collect());
         }
-        let Marked { tags, verified, start } = marks.of(checkpoint.id);
+        let Marked { tags, verified, start } = marks.of(&checkpoint);
         let restored = restored(&checkpoint.origin);
         let called = called(self.repo, &checkpoint);
         let (number, commits, folded) = (None, Vec::new(), 0);

@@ -1,12 +1,14 @@
 //! The start of the work on a base.
 
+use std::collections::HashSet;
+
 use gix::ObjectId;
 
 use super::{chain::shadows, restored_target::restored};
 use crate::{
     error::Result,
-    git::Repo,
-    model::{contributor::Contributor, refname::Base},
+    git::{Repo, chain::Chain},
+    model::{checkpoint::Checkpoint, contributor::Contributor, refname::Base},
 };
 
 /// Returns the start, which counts as verified while nothing is marked: the state before the first change on this base that an
@@ -16,15 +18,63 @@ use crate::{
 /// # Errors
 /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if a checkpoint on this base cannot be read.
 pub(crate) fn start(repo: &Repo) -> Result<Option<ObjectId>> {
-    let Some(tip) = shadows::latest_on(repo, Base::of_head(repo.head()?.id))? else { return Ok(None) };
-    let (mut before_agents, mut first) = (None, None);
-    for checkpoint in repo.chain_in_time(tip.id) {
-        let checkpoint = checkpoint?;
+    let Some(mut search) = StartSearch::new(repo)? else { return Ok(None) };
+    while search.advance()? {}
+    Ok(search.before_agents.or(search.last))
+}
+
+/// Decides for checkpoints, newest first, which is the start. Reads only as many earlier ones as each answer needs: a list of the
+/// latest does not depend on how many there are.
+pub(crate) struct StartSearch<'r> {
+    base: Base,
+    repo: &'r Repo,
+    chain: Chain<'r>,
+    passed: HashSet<ObjectId>,
+    /// The checkpoint that was passed last.
+    last: Option<ObjectId>,
+    /// The state before the earliest agent's change that was passed.
+    before_agents: Option<ObjectId>,
+}
+
+impl<'r> StartSearch<'r> {
+    /// Returns the search in this worktree; none if it has no checkpoint on this base.
+    pub(crate) fn new(repo: &'r Repo) -> Result<Option<Self>> {
+        let base = Base::of_head(repo.head()?.id);
+        let Some(tip) = shadows::latest_on(repo, base)? else { return Ok(None) };
+        let chain = repo.chain_in_time(tip.id);
+        Ok(Some(Self { base, repo, chain, passed: HashSet::new(), last: None, before_agents: None }))
+    }
+
+    /// Returns true if `checkpoint` is the start.
+    ///
+    /// # Errors
+    /// As [`start`]; then no earlier checkpoint is the start.
+    pub(crate) fn is_start(&mut self, checkpoint: &Checkpoint) -> Result<bool> {
+        if checkpoint.base != self.base || checkpoint.worktree != self.repo.worktree_id() {
+            return Ok(false);
+        }
+        let id = checkpoint.id;
+        while !self.passed.contains(&id) && self.advance()? {}
+        match self.before_agents {
+            Some(before) if before == id => {
+                // An agent may have made an earlier change, too.
+                while self.before_agents == Some(id) && self.advance()? {}
+                Ok(self.before_agents == Some(id))
+            }
+            Some(_) => Ok(false),
+            None => Ok(self.last == Some(id) && !self.advance()?),
+        }
+    }
+
+    /// Passes one more checkpoint; returns false if there is none.
+    fn advance(&mut self) -> Result<bool> {
+        let Some(checkpoint) = self.chain.next().transpose()? else { return Ok(false) };
         // What a restore has put back is the user's.
         if checkpoint.origin.contributor != Contributor::Human && restored(&checkpoint.origin).is_none() {
-            before_agents = Some(checkpoint.before_id());
+            self.before_agents = Some(checkpoint.before_id());
         }
-        first = Some(checkpoint.id);
+        self.last = Some(checkpoint.id);
+        self.passed.insert(checkpoint.id);
+        Ok(true)
     }
-    Ok(before_agents.or(first))
 }

@@ -179,6 +179,31 @@ fn lines_of_a_repository_that_never_used_it_are_unknown() {
     assert_eq!(world.json(&["blame", "--json", "g"])["lines"][0]["owner"], "human");
 }
 
+/// Without its parent, nobody knows which lines a commit added.
+#[test]
+fn the_first_commit_of_a_shallow_clone_is_refused_with_the_way_out() {
+    let world = World::with_commit();
+    world.done(&["enable"]);
+    world.done(&["session", "prompt", "s1", "--agent", "ag", "-m", "add"]);
+    world.write("f", "1\n2\n");
+    world.done(&["session", "stop", "s1"]);
+    world.git(&["commit", "-qam", "1"]);
+    let clone = world.root().join("shallow");
+    let (url, clone) = (format!("file://{}", world.repo().display()), clone.to_str().expect("UTF-8"));
+    world.git(&["clone", "-q", "--depth", "1", &url, clone]);
+    world.git(&["-C", clone, "fetch", "-q", "origin", "refs/checkpoints/history:refs/checkpoints/history"]);
+    for arguments in [&["attribution", "--check"][..], &["attribution", "HEAD"], &["explain", "HEAD"]] {
+        let output = world.checkpoint(&[&["-C", clone], arguments].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("this shallow clone begins at") && said.contains("git fetch --deepen=1"), "{said}");
+    }
+    world.git(&["-C", clone, "fetch", "-q", "--deepen=1"]);
+    let here = world.json(&["attribution", "--json"]);
+    assert_eq!(world.json(&["-C", clone, "attribution", "--json"])["summary"], here["summary"]);
+    assert_eq!(here["summary"]["agent_lines"], 2, "{here}");
+}
+
 #[test]
 fn formatted_and_renamed_lines_stay_whose_they_were() {
     let mut work = SignedLines::new(7);

@@ -89,6 +89,33 @@ fn what_may_be_of_an_agent_is_not_the_start() {
     assert_eq!(world.json(&["show", "--json", "@"])["start"], false);
 }
 
+/// A list reads only as many checkpoints as its marks need, and marks what `verify` shows.
+#[rstest::rstest]
+#[case::people("hhh", Some(0))]
+#[case::the_latest("hha", Some(1))]
+#[case::in_between("hahah", Some(0))]
+#[case::at_first("ahh", None)]
+#[case::agents("aaa", None)]
+fn a_list_marks_the_start(#[case] authors: &str, #[case] expected: Option<usize>) {
+    let world = World::with_commit();
+    let context = Context::open(&world.repo()).expect("a repository");
+    let save_one = |(at, author)| {
+        let content = format!("{at}\n");
+        if author == 'a' { save_as_agent(&context, &world, &content) } else { save(&context, &world, &content) }
+    };
+    let ids: Vec<_> = authors.chars().enumerate().map(save_one).map(|saved| saved.id).collect();
+    let start = expected.and_then(|at| ids[at]);
+    assert_eq!(shown(&context).filter(|id| ids.contains(&Some(*id))), start);
+    for arguments in [&["list", "--json"][..], &["list", "--all", "--json"], &["list", "--json", "-n", "2"]] {
+        let output = world.checkpoint(arguments);
+        for row in String::from_utf8_lossy(&output.stdout).lines() {
+            let row: serde_json::Value = serde_json::from_str(row).expect("JSON");
+            let is_it = start.is_some_and(|start| row["id"] == start.to_string());
+            assert_eq!(row["start"], is_it, "{arguments:?}: {row}");
+        }
+    }
+}
+
 /// Each worktree has its own mark.
 #[test]
 fn a_list_marks_what_this_worktree_has_verified() {

@@ -164,7 +164,6 @@ impl Prompt {
         };
         let info = self.about.info(self.on_multisession)?;
         let context = call.writing_context()?;
-        let known = sessions::asked(&context, &self.id, 1)?.pop();
         let prompted =
             sessions::prompt(&context, &self.id, message.as_deref(), &info, &mut |question| ask(question, call))?;
         if let Some(elsewhere) = &prompted.elsewhere {
@@ -178,7 +177,8 @@ impl Prompt {
             if prompted.begins {
                 call.out.note(&format!("session {} begins", printable(&self.id)))?;
                 // A script may give ids that begin alike, so this cannot be an error.
-                if let Some(known) = known.filter(|known| known.id != self.id) {
+                let known = sessions::asked(&context, &self.id, 2)?;
+                if let Some(known) = known.iter().find(|known| known.id != self.id) {
                     let known = shell_word(&known.id);
                     call.out.hint(&format!("to go on with another session, type its whole id: {known}"));
                 }

@@ -18,7 +18,7 @@ use super::{
     unseen::unseen_commits,
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
     git::{
         Repo,
         counting::Counting,
@@ -169,6 +169,7 @@ impl<'r> Reader<'r> {
         let facts = self.facts(id)?;
         let Known { records, missing, is_earlier, otherwise } = self.known(id, facts.seconds)?;
         let parent_tree_id = match facts.parents.first() {
+            Some(parent) if self.repo.is_shallow() && !self.repo.has_object(*parent) => return Err(begins_shallow(id)),
             Some(parent) => self.repo.tree_of_commit(*parent)?,
             None => self.repo.empty_tree_id(),
         };
@@ -297,6 +298,12 @@ impl<'r> Reader<'r> {
         );
         Ok(())
     }
+}
+
+/// Returns the error for the commit `id`, at which a shallow clone begins: without its parent, nobody knows what it changed.
+fn begins_shallow(id: ObjectId) -> Error {
+    Error::refused(format!("this shallow clone begins at '{id}', and lacks the commit before it"))
+        .with_hint("'git fetch --deepen=1' fetches one commit more, 'git fetch --unshallow' all")
 }
 
 /// Returns the intersection of two lists of ranges, both in order.

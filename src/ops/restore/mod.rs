@@ -147,10 +147,10 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
     let takes_tree = options.all && options.pathspecs.is_empty() && options.chosen.is_none();
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session.as_deref());
     let consider = |sight: Sight<'_>| planned(sight)?.has_work(sight.repo);
-    let below = steps_below(context, options, &target, session.as_deref())?;
     // Nothing is changed before it is known that all of them can be restored.
-    let looked: Vec<_> = below.iter().map(|step| run_below(context, step, true)).collect::<Result<_>>()?;
-    let has_work_below = looked.iter().any(|submodule| submodule.has_changed);
+    let (below, left_below) = possible_below(context, steps_below(context, options, &target, session.as_deref())?)?;
+    let has_work_below = below.iter().any(|(_, submodule)| submodule.has_changed);
+    let below: Vec<StepBelow> = below.into_iter().map(|(step, _)| step).collect();
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(Some(target.id)),
         is_dry: extent == Extent::DryRun,
@@ -186,7 +186,34 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
         nonce: call.nonce,
         start,
     };
-    if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)
+    let mut restored = if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }?;
+    restored.leaves_submodules &= left_below.is_empty();
+    restored.restored_submodules.extend(left_below);
+    Ok(Some(restored))
+}
+
+/// Looks at what `steps` would do. Returns the steps that can be done with what each would do, and the submodules that are left
+/// alone: a submodule that only git's setting includes does not keep the rest from being restored.
+///
+/// # Errors
+/// If a step that was asked for cannot be done.
+fn possible_below(
+    context: &Context,
+    steps: Vec<StepBelow>,
+) -> Result<(Vec<(StepBelow, RestoredSubmodule)>, Vec<RestoredSubmodule>)> {
+    let (mut possible, mut left) = (Vec::new(), Vec::new());
+    for step in steps {
+        match run_below(context, &step, true) {
+            Ok(looked) => possible.push((step, looked)),
+            Err(error) if step.only_submodules => {
+                context.check_interrupt()?;
+                let why = error.causes().pop().unwrap_or_else(|| error.to_string());
+                left.push(RestoredSubmodule { path: step.path, restored: None, why: Some(why), has_changed: false });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((possible, left))
 }
 
 /// Returns what `options` name, and the session to whose paths the restore is limited.

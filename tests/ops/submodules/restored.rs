@@ -391,6 +391,29 @@ fn what_a_submodule_does_not_have_is_named(#[case] tied: &str) {
     assert_eq!(content(&world), both().1, "nothing was changed");
 }
 
+/// A submodule that only git's setting includes does not keep the worktree from being restored.
+#[rstest::rstest]
+#[case::lost(
+    "rm -rf sub/.git/checkpoint; git submodule --quiet deinit -f sub; rm -rf .git/modules/sub; git submodule --quiet update --init sub",
+    "is not in this repository"
+)]
+#[case::interrupted(
+    "cd sub; CHECKPOINT_FAILPOINT=restore:after-journal git checkpoint restore base",
+    "was interrupted"
+)]
+fn gits_setting_leaves_alone_what_cannot_be_restored(#[case] script: &str, #[case] why: &str) {
+    let (world, id) = changed();
+    run(&world, &format!("git config submodule.recurse true; ({script}) >/dev/null 2>&1 || true; echo 9 >>f"));
+    let sub = run(&world, "cat sub/l");
+    let output = world.checkpoint(&["restore", &id]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("left alone submodule sub") && said.contains(why), "{said}");
+    assert_eq!((run(&world, "cat sub/l; cat f")), sub + "1\n");
+    let asked = world.checkpoint(&["restore", "--recurse-submodules", &id]);
+    assert!(String::from_utf8_lossy(&asked.stderr).contains("cannot restore the submodule 'sub'"));
+}
+
 #[test]
 fn a_linked_worktree_restores_its_own_submodules() {
     let world = after("git worktree add -q ../linked; git -C ../linked submodule --quiet update --init");
