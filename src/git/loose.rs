@@ -2,7 +2,7 @@
 //! damaged at the end: gix and git may refuse to read these at all.
 
 use std::{
-    fs::File,
+    fs::{File, Permissions},
     io::{ErrorKind, Read, Write as _},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -19,6 +19,9 @@ use crate::{
 
 /// How often we retry if `git prune` removes the directory or temporary file of an object.
 const ATTEMPTS: u32 = 8;
+/// The mode of an object's file, before the umask.
+const READABLE: u32 = 0o444;
+const SET_GROUP_ID: u32 = 0o2000;
 /// How many bytes are read or inflated at a time.
 const CHUNK: usize = 64 << 10;
 /// No header is longer, in bytes.
@@ -55,8 +58,13 @@ fn place(objects: &Path, hex: &str, stream: &[u8], syncs: bool) -> std::io::Resu
     // Git's own prefix, so that `git gc` removes what a crash leaves behind.
     let mut file = tempfile::Builder::new()
         .prefix(&temporary::prefix("tmp_obj_"))
-        .permissions(std::fs::Permissions::from_mode(0o444))
+        .permissions(Permissions::from_mode(READABLE))
         .tempfile_in(objects)?;
+    // Git marks the directory so in a repository with `core.sharedRepository`.
+    let is_shared = std::fs::metadata(objects)?.permissions().mode() & SET_GROUP_ID != 0;
+    if is_shared {
+        share(file.path(), 0)?;
+    }
     file.write_all(stream)?;
     if syncs {
         file.as_file().sync_all()?;
@@ -69,9 +77,17 @@ fn place(objects: &Path, hex: &str, stream: &[u8], syncs: bool) -> std::io::Resu
     };
     match std::fs::create_dir(&directory) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
+        Err(_) => {}
+        Ok(()) if is_shared => share(&directory, SET_GROUP_ID)?,
+        Ok(()) => {}
     }
     temporary.persist(&path).map_err(|error| error.error)
+}
+
+/// Lets the group of `path` do what its owner may, and adds `bits`: other users read and add objects, too, whatever our umask says.
+fn share(path: &Path, bits: u32) -> std::io::Result<()> {
+    let mode = std::fs::metadata(path)?.permissions().mode() & 0o7777;
+    std::fs::set_permissions(path, Permissions::from_mode(mode | (mode & 0o700) >> 3 | bits))
 }
 
 /// Returns the path of the file that the object `id` has in the object directory `objects`, if it is loose.

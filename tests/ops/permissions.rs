@@ -121,3 +121,25 @@ fn others_may_read_our_files_as_they_may_read_those_of_git() {
     }
     assert!(count > 5, "{count}");
 }
+
+/// Git's own `git add` by another user of the group needs what we have made in the directory of objects.
+#[test]
+fn objects_of_a_shared_repository_are_for_the_group() {
+    let world = World::with_commit();
+    world.sh("git init -q --shared=group ../shared; cd ../shared; umask 077; git -C . checkpoint enable -q
+        for i in 1 2 3 4 5 6 7 8; do echo $i >n$i; done; git checkpoint save -q");
+    let objects = world.root().join("shared/.git/objects");
+    let directories = fs::read_dir(&objects).expect("it is there").map(|entry| entry.expect("it can be read").path());
+    let directories = directories.filter(|path| path.file_name().is_some_and(|name| name.len() == 2));
+    let mut seen = 0;
+    for directory in directories {
+        let found = fs::metadata(&directory).expect("it is there").permissions().mode() & 0o7777;
+        assert_eq!(found & 0o2770, 0o2770, "{} has {found:o}", directory.display());
+        for file in fs::read_dir(&directory).expect("it is there") {
+            let path = file.expect("it can be read").path();
+            assert_eq!(mode(&path), 0o440, "{}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 8, "{seen}");
+}
