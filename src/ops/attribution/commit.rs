@@ -18,7 +18,7 @@ use super::{
     unseen::unseen_commits,
 };
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::{
         Repo,
         counting::Counting,
@@ -242,13 +242,15 @@ impl<'r> Reader<'r> {
         let mut next = self.repo.find_sound_ref(refname::HISTORY)?;
         let mut first = None;
         while let Some(id) = next {
+            // What is before a damaged commit of the log is unknown.
+            let Some(parent) = if_sound(self.repo.with_commit(id, |commit| commit.parents().next()))? else { break };
             first = Some(id);
-            next = self.repo.with_commit(id, |commit| commit.parents().next())?;
+            next = parent;
         }
         if let Some(id) = first {
             // The commit of the first record may be older than the log.
             let logged = self.repo.with_commit(id, |commit| commit.committer().ok().map(|who| who.seconds()))?;
-            let recorded = self.records.seconds_of_first(self.repo.tree_of_commit(id)?)?;
+            let recorded = if_sound(self.records.seconds_of_first(self.repo.tree_of_commit(id)?))?.flatten();
             since = [since, logged, recorded].into_iter().flatten().min();
         }
         Ok(*self.enabled_since.get_or_init(|| since))
@@ -296,6 +298,14 @@ impl<'r> Reader<'r> {
             u32::try_from(deleted.iter().map(ExactSizeIterator::len).sum::<usize>()).unwrap_or(u32::MAX),
         );
         Ok(())
+    }
+}
+
+/// Returns what was read; none if it is damaged.
+fn if_sound<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Err(error) if error.kind() == Kind::Corrupt => Ok(None),
+        read => read.map(Some),
     }
 }
 

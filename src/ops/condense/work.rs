@@ -18,7 +18,7 @@ use super::{
     renamed::{at, renamed_since},
 };
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::{Repo, counting::Counting},
     model::{
         change::{Change, Leaf},
@@ -152,7 +152,12 @@ fn first_with<'s>(repo: &Repo, steps: &'s [Step], own: &Change, head: Option<Lea
 /// or from a commit that was undone.
 pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result<Vec<Step>> {
     let mut found = Vec::new();
-    for waiting in taken_back(repo, base)?.into_iter().rev() {
+    // Where the records are damaged, the caller takes the author of what may be theirs for unknown.
+    let taken_back = match taken_back(repo, base) {
+        Err(error) if error.kind() == Kind::Corrupt => Vec::new(),
+        found => found?,
+    };
+    for waiting in taken_back.into_iter().rev() {
         found.extend(Candidate::taken_back(repo, waiting)?);
     }
     found.extend(candidates(repo, base, true)?);

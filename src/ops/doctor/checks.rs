@@ -159,6 +159,10 @@ pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool, missing: &[ObjectI
             "fetch or copy the commit from where it still is, or mark another checkpoint with 'git checkpoint verify'"
                 .to_owned()
         }
+        None if is_lost && name == refname::HISTORY => format!(
+            "fetch or copy the commit from where it still is, or let 'git checkpoint doctor --fix' go back to the newest \
+             state of the records that can be read; {give_up}"
+        ),
         None if is_lost => {
             format!("fetch or copy the commit from where it still is; {give_up}")
         }
