@@ -23,6 +23,7 @@ mod converter;
 pub(crate) mod copied_commit;
 pub(crate) mod counter;
 pub(crate) mod counting;
+mod damaged_refs;
 mod deflate;
 pub(crate) mod diff;
 pub(crate) mod diff_attributes;

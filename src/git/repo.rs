@@ -56,6 +56,8 @@ pub struct Repo {
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
     /// Refs that were skipped.
     pub(super) skipped_refs: SkippedRefs,
+    /// Refs that were found to lead to something that cannot be read.
+    pub(super) damaged_refs: SkippedRefs,
     /// What HEAD was when the current operation first read it.
     pub(super) seen_head: std::cell::RefCell<Weak<SeenHead>>,
     /// What the operation log will record about the current operation.
@@ -161,6 +163,7 @@ impl Repo {
             touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
+            damaged_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),
             recorder: Recorder::default(),
             interrupt: Interrupt::default(),
@@ -211,6 +214,7 @@ impl Repo {
             touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
+            damaged_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),
             recorder: Recorder::default(),
             interrupt: Interrupt::default(),

@@ -76,3 +76,207 @@ fn records_that_are_gone_make_nobody_a_person(#[case] lost: &str, #[case] now: &
     let blame = world.json(&["blame", "--json", "g"]);
     assert_eq!(blame["lines"][1]["owner"], "agent", "the first record is here again: {blame}");
 }
+
+#[test]
+fn a_commit_without_readable_records_says_so_and_is_recorded_after_the_repair() {
+    let world = recorded();
+    remove(&world, HISTORY);
+    turn(&world, "f");
+    world.git(&["add", "-A"]);
+    let commit = world.try_git(&["commit", "-qm", "a third"]);
+    assert!(commit.status.success(), "{}", described(&commit));
+    let text = said(&commit);
+    assert!(text.contains("may be unknown") && text.contains("doctor"), "{text}");
+    assert_eq!(text.matches("warning").count(), 1, "{text}");
+    assert_eq!(world.owners(), ["f unknown 2"]);
+    world.checkpoint(&["doctor", "--fix"]);
+    world.checkpoint(&["save"]);
+    assert_eq!(world.owners(), ["f agent 2"]);
+}
+
+/// The only checkpoint of the work is gone.
+#[rstest::rstest]
+#[case::unsaved(false)]
+#[case::saved(true)]
+fn work_whose_shadow_is_gone_is_of_nobody(#[case] saves: bool) {
+    let world = World::with_lines();
+    turn(&world, "g");
+    let name = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow"]);
+    remove(&world, name.trim());
+    if saves {
+        world.checkpoint(&["save", "-q"]);
+    }
+    world.git(&["add", "-A"]);
+    let commit = world.try_git(&["commit", "-qm", "what is left"]);
+    assert!(commit.status.success(), "{}", described(&commit));
+    // The save before has warned.
+    if !saves {
+        assert_eq!(said(&commit).matches("warning").count(), 1, "{}", described(&commit));
+    }
+    assert_eq!(world.owners(), ["g unknown 2"]);
+    world.git(&["config", "checkpoint.attribution.maxUnknownPercentage", "0"]);
+    let check = world.checkpoint(&["attribution", "--check"]);
+    assert_eq!(check.status.code(), Some(1), "{}", described(&check));
+}
+
+/// What is gone of an archived shadow whose work comes back: lines are unknown in the files that it may have changed, and a person's
+/// elsewhere.
+#[rstest::rstest]
+#[case::commit("", false, "unknown")]
+#[case::commit_and_a_save("", true, "unknown")]
+#[case::tree("^{tree}", false, "unknown")]
+#[case::tree_and_a_save("^{tree}", true, "unknown")]
+#[case::directory(":d", false, "unknown")]
+#[case::directory_and_a_save(":d", true, "unknown")]
+#[case::content(":d/x", false, "unknown")]
+#[case::content_and_a_save(":d/x", true, "unknown")]
+#[case::earlier("~1", false, "unknown")]
+#[case::earlier_and_a_save("~1", true, "unknown")]
+fn only_where_archived_work_may_be_lines_are_of_nobody(#[case] lost: &str, #[case] saves: bool, #[case] owner: &str) {
+    let world = World::with_lines();
+    world.sh("mkdir d && echo x >d/x");
+    world.commit();
+    // Of these two checkpoints, only the second one is lost.
+    turn(&world, "d/x");
+    turn(&world, "d/x");
+    world.sh("cp d/x ../kept && git checkout -q d/x");
+    world.done(&["reset", "-q"]);
+    let name = archive_with(&world, "d/x");
+    remove(&world, &format!("{name}{lost}"));
+    world.sh("cp ../kept d/x && echo mine >>d/x && echo mine too >>f && echo mine again >n");
+    let before = world.json(&["attribution", "--worktree", "--json"]);
+    if saves {
+        let saved = world.checkpoint(&["save"]);
+        assert_eq!(
+            (said(&saved).matches("warning").count(), said(&saved).contains(&name)),
+            (1, true),
+            "{}",
+            said(&saved)
+        );
+        assert_eq!(
+            world.json(&["attribution", "--worktree", "--json"])["files"],
+            before["files"],
+            "a save finds the same"
+        );
+    }
+    world.git(&["add", "-A"]);
+    let commit = world.try_git(&["commit", "-qm", "what is left"]);
+    assert!(commit.status.success(), "{}", described(&commit));
+    assert_eq!(said(&commit).matches("warning").count(), 1, "{}", described(&commit));
+    assert!(said(&commit).contains(&name), "{}", described(&commit));
+    assert_eq!(world.owners(), [format!("d/x {owner} 5"), "f human 1".into(), "n human 1".into()]);
+    world.checkpoint(&["doctor", "--fix"]);
+    world.add("g", "later");
+    world.git(&["add", "-A"]);
+    assert_eq!(said(&world.try_git(&["commit", "-qm", "later"])), "", "after the repair, nothing is unknown");
+    assert_eq!(world.owners(), ["g human 1"]);
+}
+
+/// Returns the archived shadow that has the file with the lines of the session.
+fn archive_with(world: &World, path: &str) -> String {
+    let names = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/archive"]);
+    let has = |name: &&str| world.git(&["show", &format!("{name}:{path}")]).matches("of s again").count() == 2;
+    names.lines().find(has).expect("it is archived").to_owned()
+}
+
+/// Nothing shows what it has changed: lines stay a person's, and the warning names the archive.
+#[rstest::rstest]
+#[case::whole(false)]
+#[case::lost(true)]
+fn a_lost_archive_of_which_nothing_is_known_makes_no_line_unknown(#[case] is_lost: bool) {
+    let world = World::with_lines();
+    turn(&world, "g");
+    world.done(&["reset", "-q"]);
+    world.git(&["checkout", "-q", "."]);
+    let name = archive_with_one(&world);
+    if is_lost {
+        remove(&world, &name);
+    }
+    world.add("f", "of a person");
+    let found = world.json(&["attribution", "--worktree", "--json"]);
+    assert_eq!(found["files"][0]["owners"][0]["owner"], "human", "{found}");
+    world.done(&["save", "-q"]);
+    let saved = world.json(&["attribution", "--worktree", "--json"]);
+    assert_eq!(saved["files"], found["files"]);
+    world.git(&["add", "-A"]);
+    let commit = world.try_git(&["commit", "-qm", "a person's"]);
+    assert_eq!(said(&commit).matches("warning").count(), usize::from(is_lost), "{}", described(&commit));
+    assert_eq!((said(&commit).contains(&name), said(&commit).contains("doctor")), (is_lost, is_lost));
+}
+
+fn archive_with_one(world: &World) -> String {
+    let names = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/archive"]);
+    assert_eq!(names.lines().count(), 1, "{names}");
+    names.trim().to_owned()
+}
+
+#[test]
+fn after_work_of_a_person_alone_nobody_is_warned() {
+    let world = World::with_lines();
+    world.add("g", "of a person");
+    world.git(&["add", "-A"]);
+    let commit = world.try_git(&["commit", "-qm", "a person's"]);
+    assert_eq!(said(&commit), "");
+}
+
+/// A commit takes work of a live shadow, and lines that only a damaged shadow in the archive has.
+#[rstest::rstest]
+#[case::commit("", true)]
+#[case::tree("^{tree}", true)]
+#[case::content(":g", true)]
+#[case::earlier("~1", true)]
+#[case::without_hooks(":g", false)]
+fn beside_work_of_a_live_shadow_lost_lines_are_of_nobody(#[case] lost: &str, #[case] has_hooks: bool) {
+    let world = World::with_lines();
+    turn(&world, "g");
+    turn(&world, "g");
+    world.sh("cp g ../kept && git checkout -q g");
+    world.done(&["reset", "-q"]);
+    let name = archive_with(&world, "g");
+    remove(&world, &format!("{name}{lost}"));
+    turn(&world, "h");
+    world.sh("cp ../kept g && echo mine >>g && echo mine >>f && git add -A");
+    if has_hooks {
+        let commit = world.try_git(&["commit", "-qm", "both"]);
+        assert_eq!(said(&commit).matches("warning").count(), 1, "{}", described(&commit));
+        assert!(said(&commit).contains(&name), "{}", described(&commit));
+    } else {
+        world.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qm", "both"]);
+        world.checkpoint(&["save", "-q"]);
+    }
+    assert_eq!(world.owners(), ["f human 1", "g unknown 5", "h agent 2"]);
+}
+
+/// Without a directory, nothing of the shadow can be followed: its lines in other files are of nobody, too.
+#[test]
+fn a_lost_directory_makes_other_files_of_the_shadow_unknown() {
+    let world = World::with_lines();
+    world.sh("mkdir d && echo x >d/x");
+    world.commit();
+    turn(&world, "d/x");
+    turn(&world, "g");
+    world.sh("cp g ../kept && git checkout -q g d");
+    world.done(&["reset", "-q"]);
+    remove(&world, &format!("{}:d", archive_with_one(&world)));
+    world.sh("cp ../kept g && echo mine >>f");
+    let found = world.json(&["attribution", "--worktree", "--json"]);
+    assert_eq!(found["files"][1]["owners"][0]["owner"], "unknown", "{found}");
+    world.git(&["add", "-A"]);
+    let commit = world.try_git(&["commit", "-qm", "what is left"]);
+    assert_eq!(said(&commit).matches("warning").count(), 1, "{}", described(&commit));
+    assert_eq!(world.owners(), ["f human 1", "g unknown 2"]);
+}
+
+/// The same, and the next command finds the commit.
+#[test]
+fn without_hooks_lost_lines_are_of_nobody() {
+    let world = World::with_lines();
+    turn(&world, "g");
+    world.sh("cp g ../kept && git checkout -q g");
+    world.done(&["reset", "-q"]);
+    remove(&world, &format!("{}:g", archive_with_one(&world)));
+    world.sh("cp ../kept g && echo mine >>g && echo mine >>f && git add -A");
+    world.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qm", "both"]);
+    world.checkpoint(&["save", "-q"]);
+    assert_eq!(world.owners(), ["f human 1", "g unknown 3"]);
+}
