@@ -117,7 +117,7 @@ fn try_prune(context: &Context, options: &Options) -> Result<Pruned> {
     let mut attempt = 0;
     if !options.dry_run {
         context.repo.remove_dead_locks();
-        operations::forget_removed(&context.repo)?;
+        operations::forget_removed(context)?;
     }
     loop {
         attempt += 1;

@@ -280,3 +280,56 @@ fn without_hooks_lost_lines_are_of_nobody() {
     world.checkpoint(&["save", "-q"]);
     assert_eq!(world.owners(), ["f human 1", "g unknown 3"]);
 }
+
+/// Git gives the new worktree the name of the removed one.
+#[test]
+fn a_worktree_made_again_inherits_nothing() {
+    let world = World::with_lines();
+    let again = |script: &str| {
+        world.sh(&format!("git worktree add -q --detach ../w2 && cd ../w2 && {script}"));
+    };
+    again("echo old >>g && git checkpoint save -q && git checkpoint verify -q && git checkpoint restore -q --all base");
+    world.git(&["worktree", "remove", "--force", "../w2"]);
+    again("git checkpoint undo >../said 2>&1 || true");
+    let text = |path: &str| std::fs::read_to_string(world.root().join(path)).expect("readable");
+    assert_eq!(text("w2/g"), "g\n", "{}", text("said"));
+    assert!(text("said").contains("undo"), "{}", text("said"));
+    // The log is not that of the new one, and can be shown.
+    assert!(!world.sh("cd ../w2 && git checkpoint op log").contains("restore"));
+    let aside = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/operations/w2@/"]);
+    assert!(aside.starts_with("refs/checkpoints/operations/w2@/removed-") && aside.lines().count() == 1, "{aside}");
+    let shown = world.git(&["log", "--first-parent", "--format=%s", aside.trim()]);
+    assert!(shown.contains("restore"), "{shown}");
+    // It stays for a time.
+    world.git(&["update-ref", "refs/checkpoints/operations/w2@/removed-17", aside.trim()]);
+    world.done(&["prune", "-q"]);
+    assert_eq!(world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/operations/w2@/"]), aside);
+    // Nothing is lost, and what is new here has its own log.
+    let held =
+        world.sh("git log -m -p --format= $(git for-each-ref --format='%(refname)' refs/checkpoints/archive) -- g");
+    assert!(held.contains("+old"), "{held}");
+    world.sh("cd ../w2 && echo new >>g && git checkpoint save -q && git checkpoint restore -q --all base");
+    world.sh("cd ../w2 && git checkpoint undo -q");
+    assert_eq!(text("w2/g"), "g\nnew\n");
+    world.assert_sound("in the end");
+}
+
+/// Only what git made after the last operation is another worktree.
+#[rstest::rstest]
+#[case::base("rm checkpoint/base")]
+#[case::base_and_the_cache("rm checkpoint/base checkpoint/index")]
+#[case::all_files("rm -r checkpoint && touch -t 199001010000 commondir")]
+fn a_worktree_that_has_lost_files_keeps_its_log(#[case] lost: &str) {
+    let world = World::with_lines();
+    world.sh("git worktree add -q --detach ../w2");
+    world.sh("cd ../w2 && echo old >>g && git checkpoint save -q && git checkpoint restore -q --all base");
+    let log = world.sh("cd ../w2 && git checkpoint op log");
+    let refs = || world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints"]);
+    let before = refs();
+    world.sh(&format!("cd .git/worktrees/w2 && {lost}"));
+    world.sh("cd ../w2 && git checkpoint undo -n");
+    assert_eq!((refs(), world.sh("cd ../w2 && git checkpoint op log")), (before, log));
+    world.sh("cd ../w2 && git checkpoint undo -q");
+    assert_eq!(std::fs::read_to_string(world.root().join("w2/g")).expect("readable"), "g\nold\n");
+    world.assert_sound("in the end");
+}
