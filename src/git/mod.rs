@@ -76,6 +76,7 @@ pub(crate) mod recorder;
 mod ref_files;
 mod ref_store;
 pub(crate) mod refs;
+mod removable;
 pub(crate) mod remove_objects;
 mod renames;
 mod repack;
