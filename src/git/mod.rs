@@ -104,6 +104,7 @@ pub(crate) mod threads;
 pub(crate) mod tree_map;
 mod unchanged;
 pub(crate) mod untracked;
+pub(crate) mod unwritable_log;
 pub(crate) mod user_index;
 pub(crate) mod versions;
 mod weight;

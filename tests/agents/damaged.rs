@@ -333,3 +333,41 @@ fn a_worktree_that_has_lost_files_keeps_its_log(#[case] lost: &str) {
     assert_eq!(std::fs::read_to_string(world.root().join("w2/g")).expect("readable"), "g\nold\n");
     world.assert_sound("in the end");
 }
+
+#[rstest::rstest]
+#[case::file("rm -rf .git/refs/checkpoints/operations && echo >.git/refs/checkpoints/operations")]
+#[case::read_only("chmod a-w .git/refs/checkpoints/operations")]
+fn a_log_whose_directory_cannot_be_written_leads_to_the_doctor(#[case] script: &str) {
+    let world = World::with_lines();
+    world.add("g", "of a person");
+    world.done(&["save", "-q"]);
+    world.sh(script);
+    if script.contains("chmod") && world.sh("test ! -w .git/refs/checkpoints/operations || echo root").contains("root")
+    {
+        // Nothing is read-only for root.
+        return;
+    }
+    let restored = world.checkpoint(&["restore", "--all", "base"]);
+    assert!(!restored.status.success() && said(&restored).contains("doctor"), "{}", described(&restored));
+    let found = world.checkpoint(&["doctor"]);
+    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+    assert!(
+        found.status.code() == Some(1) && text.contains(".git/refs/checkpoints/operations"),
+        "{}",
+        described(&found)
+    );
+    world.sh("chmod -R u+w .git/refs/checkpoints");
+}
+
+#[test]
+fn an_operation_log_that_cannot_be_written_leads_to_the_doctor() {
+    let world = World::with_lines();
+    let script = "printf 'ref: refs/heads/main\\n' >.git/refs/checkpoints/operations/main";
+    world.sh(&format!(
+        "rm -f .git/refs/checkpoints/operations/main && mkdir -p .git/refs/checkpoints/operations && {script}"
+    ));
+    world.add("g", "of a person");
+    world.done(&["save", "-q"]);
+    let restored = world.checkpoint(&["restore", "--all", "base"]);
+    assert!(!restored.status.success() && said(&restored).contains("doctor"), "{}", described(&restored));
+}
