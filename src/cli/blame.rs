@@ -51,6 +51,7 @@ impl BlameCommand {
         let options = blame::Options { path, rev: self.rev, ranges: self.ranges, ignores_whitespace: self.whitespace };
         let found = blame::blame(&context, &options)
             .map_err(|error| from_root::with_hint(error, &context, &[self.file], options.rev.as_deref(), Form::Path))?;
+        call.out.unreadable_records(&found.troubles);
         if self.json {
             call.out.json(&found)?;
         } else if self.porcelain {

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, SkippedRefs, counter::Counter},
-    model::event::Event,
+    model::{event::Event, path_text::shell_word},
     ops::{Context, Subscriber},
 };
 
@@ -212,7 +212,8 @@ pub(super) fn with_target_hint(error: Error, command: &str, target: &str) -> Err
 /// Returns a hint at what to type instead of `target`, which names no checkpoint; none if it is neither a path nor a range.
 fn hint_at_target(command: &str, target: &str, is_path: impl Fn() -> bool) -> Option<String> {
     if is_path() {
-        return Some(format!("'{target}' is a path; use 'git checkpoint {command} <checkpoint> -- {target}'"));
+        let path = shell_word(target);
+        return Some(format!("'{target}' is a path; use 'git checkpoint {command} <checkpoint> -- {path}'"));
     }
     let (from, to) = target.split_once("..").map(|(from, to)| (from, to.trim_start_matches('.')))?;
     let or_latest = |side: &'static str, name: &str| if name.is_empty() { side.to_owned() } else { name.to_owned() };

@@ -35,6 +35,7 @@ impl Explain {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let explained = explain::explain(&context, &self.target)?;
+        call.out.unreadable_records(explained.trouble.as_slice());
         let exit = if explained.records.is_empty() { Exit::No } else { Exit::Done };
         if self.json {
             call.out.json(&explained)?;

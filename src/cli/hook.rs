@@ -14,7 +14,7 @@ use std::{
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::{Exit, call::Call, session::Choice, settings};
+use super::{Exit, call::Call, output::printable, session::Choice, settings};
 use crate::{
     config,
     error::{Context as _, Error, Kind, Result},
@@ -112,7 +112,14 @@ impl HookCommand {
         }
         call.interrupt.listen()?;
         context.interrupt_by(call.interrupt.flag());
-        if let Err(error) = self.dispatch(hook, &context) {
+        let failure = self.dispatch(hook, &context).err();
+        if let Hook::PrepareCommitMsg | Hook::PostCommit = hook
+            && let Some(damage) = commit::damage(&context, failure.as_ref(), hook == Hook::PostCommit)
+        {
+            call.out.warning(&printable(&damage));
+            call.out.hint("'git checkpoint doctor' says what can be done");
+        }
+        if let Some(error) = failure {
             log(&context, hook.name(), &error);
         }
         Ok(())

@@ -230,6 +230,16 @@ impl Output {
         }
     }
 
+    /// Warns of `troubles`, the errors of records that cannot be read.
+    pub(super) fn unreadable_records(&mut self, troubles: &[String]) {
+        for trouble in troubles {
+            self.warning(&format!("{}: the authors of lines that these may cover are unknown", printable(trouble)));
+        }
+        if !troubles.is_empty() {
+            self.hint("'git checkpoint doctor' says what can be done");
+        }
+    }
+
     /// Reports `error` on standard error: the failure, its causes indented, the hint.
     pub(super) fn error(&mut self, word: &str, error: &Error) {
         let mut text = prefixed(&format!("{word}: "), error.message());

@@ -80,6 +80,8 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
         let why = match shadow.needed_for {
             NeededFor::Verified => "it has the verified checkpoint",
             NeededFor::Undo => "'git checkpoint undo' needs it",
+            NeededFor::Uncommitted => "uncommitted work has lines that only it says are an agent's",
+            NeededFor::Damaged => "not all of it can be read, see 'git checkpoint doctor'",
         };
         let verb = if pruned.dry_run { "would keep" } else { "kept" };
         call.out.note(&format!("{verb} {tip}, set aside {} ({why})", shadow.archived))?;

@@ -88,6 +88,10 @@ impl Save {
             None => error,
         })?;
         drop(progress);
+        if let Some(what) = save::unreadable_shadows(&context) {
+            call.out.warning(&format!("{}: the authors of these changes may be unknown", printable(&what)));
+            call.out.hint("'git checkpoint doctor' says what can be done");
+        }
         if self.json {
             call.out.json(&saved)?;
         } else {

@@ -42,6 +42,7 @@ impl WhyCommand {
         let rev = self.rev.clone();
         let found = why::why(&context, path, line, self.rev)
             .map_err(|error| from_root::with_hint(error, &context, &[file], rev.as_deref(), Form::Path))?;
+        call.out.unreadable_records(&found.troubles);
         if self.json {
             call.out.json(&found)?;
             return Ok(Exit::Done);

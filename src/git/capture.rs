@@ -331,6 +331,7 @@ impl ForThread {
             touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: super::repo::SkippedRefs::default(),
+            damaged_refs: super::repo::SkippedRefs::default(),
             // Threads read files of the worktree that a pass has found.
             own_directories: super::own_directories::OwnDirectories::default(),
             seen_head: std::cell::RefCell::default(),

@@ -250,6 +250,7 @@ impl Repo {
             touch_time: self.touch_time.clone(),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: self.skipped_refs(),
+            damaged_refs: std::sync::Arc::clone(&self.damaged_refs),
         }
     }
 

@@ -195,7 +195,9 @@ impl Repo {
         let is_needed =
             self.recorder.0.borrow().running.last().is_none_or(|running| operation::is_undoable(&running.kind));
         if is_needed || updates.is_empty() {
-            return Err(error);
+            let is_of_log = error.kind() != Kind::Race || self.why_no_operation_log().is_some();
+            let has_way = !is_of_log || error.hint().is_some();
+            return Err(if has_way { error } else { error.with_hint("'git checkpoint doctor' says what can be done") });
         }
         // If another process has moved one of these refs, this fails, too.
         self.move_refs(updates)?;

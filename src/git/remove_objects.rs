@@ -131,7 +131,7 @@ impl Repo {
     }
 
     /// Returns what is in those of `ids` that are trees.
-    fn entries_of_trees(&self, ids: &HashSet<ObjectId>) -> Result<HashMap<ObjectId, Vec<ObjectId>>> {
+    pub(super) fn entries_of_trees(&self, ids: &HashSet<ObjectId>) -> Result<HashMap<ObjectId, Vec<ObjectId>>> {
         let mut trees = HashMap::new();
         for id in ids {
             if self.kind_of(*id)? == Some(ObjectKind::Tree) {
@@ -316,7 +316,7 @@ impl Repo {
 
 /// Takes those trees out of `gone` that have nothing which goes: a command that relies on such a tree may have it in memory only,
 /// as `git commit` has while its editor is open. `entries` says what is in each tree of `gone`.
-fn keep_harmless(gone: &mut HashSet<ObjectId>, mut entries: HashMap<ObjectId, Vec<ObjectId>>) {
+pub(super) fn keep_harmless(gone: &mut HashSet<ObjectId>, mut entries: HashMap<ObjectId, Vec<ObjectId>>) {
     loop {
         let is_harmless = |ids: &Vec<ObjectId>| !ids.iter().any(|id| gone.contains(id));
         let kept: Vec<ObjectId> = entries.iter().filter(|(_, ids)| is_harmless(ids)).map(|(id, _)| *id).collect();

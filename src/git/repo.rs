@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    model::head_move::LogEnd,
+    model::{head_move::LogEnd, path_text::shell_word},
 };
 
 /// How many bytes of objects are cached after reading.
@@ -56,6 +56,8 @@ pub struct Repo {
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
     /// Refs that were skipped.
     pub(super) skipped_refs: SkippedRefs,
+    /// Refs that were found to lead to something that cannot be read.
+    pub(super) damaged_refs: SkippedRefs,
     /// What HEAD was when the current operation first read it.
     pub(super) seen_head: std::cell::RefCell<Weak<SeenHead>>,
     /// What the operation log will record about the current operation.
@@ -64,6 +66,19 @@ pub struct Repo {
     pub(super) interrupt: Interrupt,
     /// Counts what the current operation has done.
     pub(super) counter: Arc<Counter>,
+}
+
+/// Returns true if `dir` is the worktree of `repo`: `GIT_DIR` names the repository, and nothing names its worktree. So git has it.
+/// Hooks that git runs in the git directory itself keep the worktree beside that.
+fn is_worktree_here(repo: &gix::Repository, dir: &Path) -> bool {
+    let is_set = |name| environment::variable(name).is_some_and(|value| !value.is_empty());
+    if !is_set("GIT_DIR") || is_set("GIT_WORK_TREE") {
+        return false;
+    }
+    let config = repo.config_snapshot();
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_named = config.string("core.worktree").is_some() || config.boolean("core.bare") == Some(true);
+    !is_named && !real(dir).starts_with(real(repo.git_dir())) && !real(dir).starts_with(real(repo.common_dir()))
 }
 
 /// What HEAD points to.
@@ -113,6 +128,10 @@ impl Repo {
         let inner = match found {
             Ok(repo) => {
                 let mut repo = repo.to_thread_local();
+                if heeds == Heeded::All && is_worktree_here(&repo, dir) {
+                    repo.set_workdir(dir.to_owned())
+                        .context(Kind::User, || format!("cannot use the worktree '{}'", dir.display()))?;
+                }
                 // An operation reads the same trees several times.
                 repo.object_cache_size_if_unset(OBJECT_CACHE);
                 repo
@@ -129,8 +148,7 @@ impl Repo {
             let root = inner.workdir().unwrap_or_else(|| inner.git_dir());
             // Git compares with the full path.
             let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()).display().to_string();
-            let is_plain = root.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
-            let word = if is_plain { root.clone() } else { format!("\"{root}\"") };
+            let word = shell_word(&root);
             return Err(Error::user(format!("detected dubious ownership in repository at '{root}'"))
                 .with_hint(format!("'git config --global --add safe.directory {word}' trusts it")));
         }
@@ -161,6 +179,7 @@ impl Repo {
             touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
+            damaged_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),
             recorder: Recorder::default(),
             interrupt: Interrupt::default(),
@@ -211,6 +230,7 @@ impl Repo {
             touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
+            damaged_refs: SkippedRefs::default(),
             seen_head: std::cell::RefCell::default(),
             recorder: Recorder::default(),
             interrupt: Interrupt::default(),

@@ -19,6 +19,8 @@ pub const TAGS: &str = "refs/checkpoints/tags/";
 pub const FETCHED: &str = "refs/checkpoints-remote/";
 /// The namespace of the operation logs. They are of this repository alone: no other clone can undo what they record.
 pub const OPERATIONS: &str = "refs/checkpoints/operations/";
+/// Follows the name of a worktree in that of a log which a removed one of this name has left.
+const REMOVED: &str = "@/removed-";
 /// The log of records.
 pub const HISTORY: &str = "refs/checkpoints/history";
 /// The namespace of transcripts, one ref a month.
@@ -194,6 +196,19 @@ pub fn older_operations_ref(worktree: &BStr) -> String {
     format!("{}@/older", operations_ref(worktree))
 }
 
+/// Returns the refs of the log that a removed worktree of the name `worktree` has left, and of its older part, set aside at
+/// `seconds` (Unix time).
+pub fn removed_operations_refs(worktree: &BStr, seconds: i64) -> [String; 2] {
+    let name = format!("{}{REMOVED}{seconds}", operations_ref(worktree));
+    [name.clone(), format!("{name}-older")]
+}
+
+/// Returns when (Unix seconds) the log of the ref `name` was set aside; none if it is a worktree's log.
+pub fn operations_removed_at(name: &str) -> Option<i64> {
+    let (_, rest) = name.strip_prefix(OPERATIONS)?.split_once(REMOVED)?;
+    rest.strip_suffix("-older").unwrap_or(rest).parse().ok()
+}
+
 /// Returns the worktree that the ref `name` of an operation log belongs to.
 pub fn worktree_of_operations(name: &str) -> Option<BString> {
     let rest = name.strip_prefix(OPERATIONS)?;
@@ -285,6 +300,17 @@ mod tests {
         assert_eq!(encode_component(text.into()), encoded);
         assert_eq!(decode_component(encoded), Some(text.into()));
         assert!(gix::validate::reference::name(format!("refs/x/{encoded}").as_str().into()).is_ok());
+    }
+
+    #[test]
+    fn logs_set_aside_say_when_and_of_which_worktree() {
+        for name in removed_operations_refs("a b".into(), 17) {
+            assert_eq!(worktree_of_operations(&name), Some("a b".into()));
+            assert_eq!(operations_removed_at(&name), Some(17));
+            assert!(gix::validate::reference::name(name.as_str().into()).is_ok());
+        }
+        assert_eq!(operations_removed_at(&operations_ref("w".into())), None);
+        assert_eq!(operations_removed_at(&older_operations_ref("w".into())), None);
     }
 
     #[test]

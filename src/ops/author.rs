@@ -16,6 +16,7 @@ use bstr::ByteSlice as _;
 
 use super::{
     Context, Worktree,
+    chain::lost::may_have_lost_work,
     session_info::{self, clock, open_turns},
 };
 use crate::{
@@ -254,10 +255,11 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
 }
 
 /// Returns the author of the unsaved changes before a prompt to `session`: a human, or unknown if another session or a command
-/// in the background may have made them.
+/// in the background may have made them, or if they may be work of checkpoints that cannot be read.
 pub(crate) fn before_prompt(context: &Context, session: &str) -> Result<Origin> {
     let turns = turns_without_stale_calls(context);
     let is_unknown = is_shared(context, &turns, session)? || turns.entries.iter().any(is_left_behind);
+    let is_unknown = is_unknown || may_have_lost_work(context)?;
     Ok(if is_unknown { unknown() } else { Origin { contributor: Contributor::Human, ..Origin::default() } })
 }
 
@@ -332,10 +334,13 @@ pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
     session.is_some_and(|session| process::life(session.process.as_ref()) == Life::Dead)
 }
 
-/// Returns the author of the changes that the tools of `uses`, and no other tools, may have made: a human if none of them did.
+/// Returns the author of the changes that the tools of `uses`, and no other tools, may have made: a human if none of them did, and
+/// unknown instead of a human if the changes may be work of checkpoints that cannot be read.
 fn between(context: &Context, uses: &[Use<'_>], called_by: CalledBy) -> Origin {
     let uses: Vec<_> = uses.iter().map(|(session, call)| (*session, *call, involvement(call, called_by))).collect();
     match maker(&uses) {
+        // What cannot be looked at may be such work.
+        Maker::NoTool if may_have_lost_work(context).unwrap_or(true) => unknown(),
         Maker::NoTool => Origin::default(),
         Maker::Unknown => unknown(),
         Maker::Session(session, agent_id) => {

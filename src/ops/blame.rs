@@ -47,6 +47,9 @@ pub(crate) struct Blame {
     /// False if it is not known which turns are open, so that lines that no checkpoint has have an unknown author.
     #[serde(skip)]
     pub are_turns_known: bool,
+    /// The errors of unreadable records.
+    #[serde(skip)]
+    pub troubles: Vec<String>,
 }
 
 /// Lines of one commit and owner.
@@ -148,7 +151,8 @@ pub(crate) fn blame(context: &Context, options: &Options) -> Result<Blame> {
         }
     }
     let are_turns_known = rev.is_some() || context.are_turns_known();
-    Ok(Blame { version: 1, rev, path: options.path.clone(), lines, are_turns_known })
+    let troubles = search.reader.troubles().to_vec();
+    Ok(Blame { version: 1, rev, path: options.path.clone(), lines, are_turns_known, troubles })
 }
 
 /// Parses a plain range for an uncommitted file: git does not blame such files, so it does not parse ranges of them.

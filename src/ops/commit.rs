@@ -8,18 +8,20 @@ use std::{
 use gix::ObjectId;
 
 use super::{
-    Context, Worktree, agents, condense,
+    Context, Worktree, agents,
+    chain::lost,
+    condense,
     enter::Purpose,
     known_base::{is_head_followable, known_base},
     provenance::{
         amended::{Amended, is_undone},
         recorded,
     },
-    records, rewrite, session_info,
+    records, rewrite, salvage, session_info,
 };
 use crate::{
     config::Link,
-    error::{Context as _, Kind, Result},
+    error::{Context as _, Error, Kind, Result},
     git::{Repo, ancestors, message, sequence::GitOperation},
     model::{
         record::{RecordId, ids_in_message},
@@ -35,6 +37,19 @@ use crate::{
 /// If this file exists, `config/hook.sh` starts us to check a commit message.
 const CHECK_NOTE: &str = "check-message";
 
+/// Returns what the user is to know in the hook of a commit: data that cannot be read leaves the authors of its lines unknown.
+/// `failure` is the error of the hook. Before the commit, that and a broken live shadow count; after it, shadows whose work was
+/// looked for: each is named once.
+pub(crate) fn damage(context: &Context, failure: Option<&Error>, is_made: bool) -> Option<String> {
+    let lost = if is_made {
+        lost::unreadable_shadows(context)
+    } else {
+        let failure = failure.filter(|error| error.kind() == Kind::Corrupt).map(ToString::to_string);
+        failure.or_else(|| context.broken().first().map(|aside| lost::words(&aside.shadow, 0)))
+    };
+    lost.map(|what| format!("{what}: the authors of lines in this commit may be unknown"))
+}
+
 /// Prepares the message in `message_file` in git's prepare-commit-msg hook, whose other arguments are `source` and
 /// `object`.
 ///
@@ -48,11 +63,24 @@ pub(crate) fn prepare(
 ) -> Result<()> {
     commit_note::set_followed_later(context.repo.git_dir(), false)?;
     keep_template(context, message_file, source)?;
-    let prepared = promise_and_link(context, message_file, source, object);
+    let mut prepared = promise_and_link(context, message_file, source, object);
+    if prepared.as_ref().is_err_and(|error| error.kind() == Kind::Corrupt) && set_all_broken_aside(context)? {
+        prepared = promise_and_link(context, message_file, source, object);
+    }
     if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {
         note_check(context)?;
     }
     prepared
+}
+
+/// Sets aside the shadows of which any checkpoint cannot be read. Returns true if there are some.
+fn set_all_broken_aside(context: &Context) -> Result<bool> {
+    let worktree = match Worktree::enter(context, Purpose::CommitBegins) {
+        // The commit does not wait for another process any longer.
+        Err(error) if error.kind() == Kind::Race => return Ok(false),
+        entered => entered?,
+    };
+    Ok(!salvage::set_broken_aside(&worktree, salvage::Look::AtAll)?.is_empty())
 }
 
 fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
@@ -94,7 +122,9 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
         }
     };
     // Without the lock, another process works here; of two commits prepared at the same time, only one is made.
-    if is_new && is_alone && locked.is_some() && is_followed_later(context, message_file, base)? {
+    // The hook after the commit names shadows that cannot be read.
+    let is_sound = !lost::is_any_noted(repo);
+    if is_new && is_alone && is_sound && locked.is_some() && is_followed_later(context, message_file, base)? {
         // A note that says nothing means the same as no note, and costs a file write.
         prepared.commits.retain(|note| note.head != base.to_string());
         context.write_prepared(&prepared)?;

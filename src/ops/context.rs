@@ -30,6 +30,8 @@ pub struct Context {
     subscribers: Vec<Box<dyn Subscriber + Send + Sync>>,
     /// Broken chains that were set aside since the last `save` or `reset` began.
     broken: RefCell<Vec<SetAside>>,
+    /// The refs of archived shadows that were found to be unreadable.
+    unreadable: RefCell<Vec<String>>,
     /// What is known of this worktree while this process holds its lock.
     locked: RefCell<Weak<Locked>>,
 }
@@ -54,12 +56,14 @@ impl Context {
             count: settings.operations.keep_count,
             seconds: days.map(|days| days.saturating_mul(DAY)),
         });
-        Self { repo, settings, subscribers: Vec::new(), broken: RefCell::default(), locked: RefCell::default() }
+        let (broken, unreadable, locked) = (RefCell::default(), RefCell::default(), RefCell::default());
+        Self { repo, settings, subscribers: Vec::new(), broken, unreadable, locked }
     }
 
     /// Returns the context of `repo`, another worktree that the same command works on, or the same one.
-    pub(crate) fn with_repo(&self, repo: Repo) -> Self {
+    pub(crate) fn with_repo(&self, mut repo: Repo) -> Self {
         repo.describe_operation_like(&self.repo);
+        repo.note_damaged_like(&self.repo);
         Self::new(repo, self.settings.clone())
     }
 
@@ -89,6 +93,18 @@ impl Context {
 
     pub(crate) fn note_broken(&self, set_aside: SetAside) {
         self.broken.borrow_mut().push(set_aside);
+    }
+
+    /// Returns the refs of archived shadows that were found to be unreadable.
+    pub(crate) fn unreadable(&self) -> Vec<String> {
+        self.unreadable.borrow().clone()
+    }
+
+    pub(crate) fn note_unreadable(&self, name: String) {
+        let mut unreadable = self.unreadable.borrow_mut();
+        if !unreadable.contains(&name) {
+            unreadable.push(name);
+        }
     }
 
     /// Lets [`locked`](Self::locked) return `locked` as long as that lives.

@@ -103,6 +103,9 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     diagnosis.commits = survey.reachable.len();
     diagnosis.records = survey.records.len();
     diagnosis.problems.extend(survey.damaged.iter().cloned());
+    if survey.is_log_damaged {
+        return Ok(diagnosis);
+    }
     if options.relink {
         diagnosis.relinked = relink::relink(context, &survey)?;
         let found: Vec<RecordId> = diagnosis.relinked.iter().map(|relinked| relinked.record).collect();

@@ -20,6 +20,7 @@ use self::{
 };
 use super::{
     Context, Worktree,
+    inherited::{note_seen, set_inherited_aside},
     known_base::{known_head, note_base},
     salvage::{Look, set_broken_aside},
     session_info::open_turns,
@@ -40,6 +41,8 @@ use crate::{
 /// | `CommitBegins` | 2 seconds | only locks | yes | if some were missed | by `catch_up`: outside a rebase |
 /// | `CommitMade` | `lock-timeout` | yes | yes | yes | if git and agents are done |
 /// | `DryRun`, `Repair` | `lock-timeout` | yes | no | no | no |
+///
+/// All of them set aside what a removed worktree of the same name has left: also a dry run must not report what that would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To change something: most commands. During a rebase, the records of its commits wait for its end, because the rebase may
@@ -58,7 +61,7 @@ pub enum Purpose {
     /// Git reports in a hook that it has made a commit. During a turn, what an agent's tool does is known when it ends; and of
     /// several commits that git picks or reverts, the last one is followed. Until then, the work stays where it is.
     CommitMade,
-    /// To report what a command would change. Leaves all refs alone, broken shadows included.
+    /// To report what a command would change. Leaves all refs of this worktree alone, broken shadows included.
     DryRun,
     /// To mend a repository that may be damaged. The caller sets broken shadows aside itself, and reports each one.
     Repair,
@@ -86,6 +89,10 @@ impl<'c> Worktree<'c> {
     /// [`Kind::Race`](crate::error::Kind::Race) if another process holds the lock for too long.
     pub fn enter(context: &'c Context, purpose: Purpose) -> Result<Self> {
         let worktree = Self::with_lock(context, take_lock(context, purpose)?)?;
+        if let Err(error) = set_inherited_aside(&worktree) {
+            // What the caller wants to save must not be lost for that.
+            worktree.leave_for_later("inherited", error)?;
+        }
         if matches!(purpose, Purpose::DryRun | Purpose::Repair) {
             return Ok(worktree);
         }
@@ -112,6 +119,7 @@ impl<'c> Worktree<'c> {
     /// Does nothing if they are up to date.
     pub(crate) fn catch_up(&self, purpose: Purpose) -> Result<()> {
         let repo = &self.repo;
+        note_seen(self)?;
         // A rebase moves HEAD to commits that no work is based on. Until the rebase ends, the work stays on its old base.
         let is_rebasing = repo.is_rebasing();
         if is_rebasing && !purpose.judges_rebase() {

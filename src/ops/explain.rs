@@ -13,7 +13,7 @@ use super::{
     session_info,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Kind as ErrorKind, Result},
     model::{
         attribution::{
             kind::{Kind, agent_of, kind_of},
@@ -49,6 +49,9 @@ pub struct Explained {
     pub missing_records: Vec<RecordId>,
     /// The records; of a session, newest first.
     pub records: Vec<ExplainedRecord>,
+    /// Why no record can be read; none if they can.
+    #[serde(skip)]
+    pub trouble: Option<String>,
 }
 
 /// What the user asked for.
@@ -151,7 +154,10 @@ pub struct ExplainedFile {
 /// If `text` names none of them.
 pub fn explain(context: &Context, text: &str) -> Result<Explained> {
     let repo = &context.repo;
-    let log = Log::open(repo)?;
+    let (log, damage) = match Log::open(repo) {
+        Err(error) if error.kind() == ErrorKind::Corrupt => (None, Some(error)),
+        log => (log?, None),
+    };
     let (mut kind, mut commit, mut session) = (Subject::Record, None, None);
     let mut records = Vec::new();
     let named = RecordId::parse(text);
@@ -180,6 +186,9 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
         }
         let is_known = !found.is_empty() || is_session(context, &id)?;
         if !is_known {
+            if let Some(damage) = damage {
+                return Err(damage);
+            }
             return Err(Error::user(format!("no commit, record or session matches '{text}'")).with_hint(match text {
                 "HEAD" => "there is no commit yet",
                 _ => "'git checkpoint explain HEAD' explains the last commit",
@@ -196,7 +205,18 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
     let subject = commit.map(|commit| context.repo.message_of(commit)).transpose()?;
     let subject = subject.map(|message| message.lines().next().unwrap_or_default().to_owned());
     let missing_records = commit.map_or(Ok(Vec::new()), |commit| Reader::new(context)?.missing(commit))?;
-    Ok(Explained { version: 1, kind, commit, subject, session, lines, agent_percentage, missing_records, records })
+    Ok(Explained {
+        version: 1,
+        kind,
+        commit,
+        subject,
+        session,
+        lines,
+        agent_percentage,
+        missing_records,
+        records,
+        trouble: damage.map(|damage| damage.to_string()),
+    })
 }
 
 fn figures_of(context: &Context, commit: ObjectId) -> Result<Figures> {

@@ -22,6 +22,11 @@ fn base_file(context: &Context) -> PathBuf {
     state::directory(context.repo.git_dir()).join("base")
 }
 
+/// Returns true if we have looked at HEAD in this worktree before.
+pub(crate) fn is_seen(context: &Context) -> bool {
+    base_file(context).exists()
+}
+
 /// Returns where HEAD was when we last looked, and the end of the reflog then, if it was noted. In a linked worktree that we have not
 /// seen yet, that is where it began: what git commits there may be work of this repository's sessions.
 pub(crate) fn known_head(context: &Context) -> KnownHead {

@@ -5,7 +5,7 @@
 //! - `chain`: a shadow; looks at the worktree, takes the next checkpoint, carries work forward, archives it.
 //! - `start`, `lookup`, `history`, `session_info`, `author`, `turn`: what is known of checkpoints, sessions and open turns.
 //! - `inside`: the repositories inside the worktree.
-//! - `salvage`: the repair of broken shadows.
+//! - `salvage`, `inherited`: the repair of broken shadows, and what a removed worktree of the same name has left.
 //! - `records`, `provenance`, `rewrite`: whose work a commit contains, and where it went.
 //! - `condense`, `enter`: the one way in for commands that write: takes the lock, and brings records and shadows up to date with
 //!   what commits and other moves of HEAD have done.
@@ -51,6 +51,7 @@ mod context;
 mod disk_usage;
 mod enter;
 mod holding;
+mod inherited;
 mod inside;
 mod known_base;
 mod locked;

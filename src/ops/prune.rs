@@ -1,7 +1,10 @@
 //! Drops shadows from the archive by age, count and bytes. The objects are git's to collect.
 
+mod needed;
+
 use std::collections::{HashMap, HashSet};
 
+use self::needed::needed_for_lines;
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -68,6 +71,10 @@ pub enum NeededFor {
     Verified,
     /// `undo` goes back to a checkpoint of it.
     Undo,
+    /// Uncommitted work has lines that only it says are an agent's.
+    Uncommitted,
+    /// Not all of it can be read: it may say that of lines of uncommitted work.
+    Damaged,
 }
 
 /// A shadow that is beyond the limits and stays.
@@ -117,11 +124,11 @@ fn try_prune(context: &Context, options: &Options) -> Result<Pruned> {
     let mut attempt = 0;
     if !options.dry_run {
         context.repo.remove_dead_locks();
-        operations::forget_removed(&context.repo)?;
+        operations::forget_removed(context)?;
     }
     loop {
         attempt += 1;
-        let plan = Plan::make(context, options)?;
+        let plan = Plan::make_sound(context, options)?;
         if options.dry_run || plan.dropped.is_empty() {
             return plan.result(context, options.dry_run);
         }
@@ -173,11 +180,30 @@ struct Plan {
 }
 
 impl Plan {
-    fn make(context: &Context, options: &Options) -> Result<Self> {
+    /// Returns a plan that drops nothing that says whose lines uncommitted work has.
+    fn make_sound(context: &Context, options: &Options) -> Result<Self> {
+        let (mut needed, mut places) = (HashMap::new(), None);
+        loop {
+            let plan = Self::make(context, options, &needed)?;
+            let dropped = plan.dropped.iter().map(|(tip, _)| tip);
+            let more = needed_for_lines(context, &plan.kept, dropped, &mut places)?;
+            if more.is_empty() {
+                return Ok(plan);
+            }
+            let why = |is_known| if is_known { NeededFor::Uncommitted } else { NeededFor::Damaged };
+            needed.extend(more.into_iter().map(|(tip, is_known)| (tip, why(is_known))));
+        }
+    }
+
+    /// Returns the plan in which the shadows stay whose tips are `needed` for uncommitted work.
+    fn make(context: &Context, options: &Options, needed: &HashMap<ObjectId, NeededFor>) -> Result<Self> {
         let repo = &context.repo;
         let limits = Limits::new(context, options);
         let tips = timeline::archived_tips(repo, None)?;
-        let protected = protected(repo, &tips)?;
+        let mut protected = protected(repo, &tips)?;
+        for (tip, needed_for) in needed {
+            protected.entry(*tip).or_insert(*needed_for);
+        }
         let mut plan = Self { kept: tips, dropped: Vec::new(), stays: Vec::new() };
         if let Some(age) = limits.older_than {
             // The real time, not GIT_COMMITTER_DATE: names in the archive have the real time, too.

@@ -170,7 +170,10 @@ impl<'r> Log<'r> {
     /// Opens the current log; none if there is no record yet.
     pub(crate) fn open(repo: &'r Repo) -> Result<Option<Self>> {
         let Some(tip) = repo.find_sound_ref(refname::HISTORY)? else { return Ok(None) };
-        Ok(Some(Self { repo, tree_id: repo.tree_of_commit(tip)? }))
+        let tree_id = root_tree(repo, tip).map_err(|cause| {
+            Error::new(cause.kind(), format!("the records in '{}' cannot be read", refname::HISTORY)).with_cause(cause)
+        })?;
+        Ok(Some(Self { repo, tree_id }))
     }
 
     /// Returns the log as it was when its tree was `tree_id`.
@@ -343,6 +346,24 @@ impl<'r> Log<'r> {
         }
         Ok(ids)
     }
+}
+
+/// Returns the tree of `commit`, a commit of the log, if both can be read.
+pub(crate) fn root_tree(repo: &Repo, commit: ObjectId) -> Result<ObjectId> {
+    let tree_id = repo.tree_of_commit(commit)?;
+    repo.find_entry(tree_id, ".".into())?;
+    Ok(tree_id)
+}
+
+/// Returns true if `commit` can be read and is a commit of the log, as far as its message and its tree show.
+pub(crate) fn is_of_log(repo: &Repo, commit: ObjectId) -> bool {
+    let is_ours = repo.with_commit(commit, |commit| {
+        let mut lines = commit.message.lines();
+        let words = [" added or completed, ".as_bytes(), b" linked"];
+        lines.next().is_some_and(|line| words.iter().all(|word| line.contains_str(word))) && lines.next().is_none()
+    });
+    let tree_id = if is_ours.unwrap_or(false) { root_tree(repo, commit).ok() } else { None };
+    tree_id.is_some_and(|tree_id| repo.find_entry(tree_id, COMMITS.into()).is_ok_and(|entry| entry.is_some()))
 }
 
 fn parse_id(shard: &BStr, rest: &BStr) -> Option<RecordId> {

@@ -9,6 +9,7 @@
 mod blank;
 mod copies;
 mod head;
+mod history;
 pub(crate) mod kept;
 mod known;
 mod logs;
@@ -41,6 +42,7 @@ use copies::{Copier, Copies};
 
 pub(crate) use blank::{Blank, set_all_blank_aside};
 pub(crate) use head::refuse_without_head;
+pub(crate) use history::{HistoryDamage, history_damage, mend_history};
 pub(crate) use logs::{MendedLog, mend_logs};
 pub(crate) use others::{Fate, mend_refs};
 pub(crate) use survey::{Damage, Survey};

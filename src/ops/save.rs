@@ -7,6 +7,8 @@
 //! open tool calls name get theirs, by author: the last checkpoint has one author, and must not include changes of another.
 
 mod attempt;
+mod returned;
+mod unreadable;
 
 use self::attempt::{author_of, try_save};
 use bstr::{BString, ByteSlice as _};
@@ -37,7 +39,7 @@ pub(crate) use super::chain::{
     Hold, OwnSteps, Request, SavedBelow, Scope, Seen, Shadow, is_changed, limits, look_at_all, side_commit,
     store_cache, write_again,
 };
-pub(crate) use super::protected::refuse_protected;
+pub(crate) use super::{chain::lost::unreadable_shadows, protected::refuse_protected};
 
 /// Takes a checkpoint.
 ///

@@ -12,7 +12,7 @@ use super::{
     records::{self, Log},
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Kind, Result},
     model::{
         id_text, moment, path_text,
         record::{Prompt, Record, RecordId},
@@ -59,6 +59,9 @@ pub(crate) struct Why {
     pub prompt: Option<Prompt>,
     /// The conversation after the prompt, as far as it is stored.
     pub transcript: Vec<Said>,
+    /// The errors of unreadable records.
+    #[serde(skip)]
+    pub troubles: Vec<String>,
 }
 
 /// A piece of a transcript.
@@ -94,6 +97,7 @@ pub(crate) fn why(context: &Context, path: BString, line: u32, rev: Option<Strin
         record: None,
         prompt: None,
         transcript: Vec::new(),
+        troubles: blame.troubles,
     };
     if let Some(commit) = found.commit {
         let message = context.repo.message_of(commit)?;
@@ -109,7 +113,12 @@ pub(crate) fn why(context: &Context, path: BString, line: u32, rev: Option<Strin
 }
 
 fn explain_recorded(context: &Context, found: &BlamedLines, why: &mut Why) -> Result<()> {
-    let Some(log) = Log::open(&context.repo)? else { return Ok(()) };
+    // Where no record can be read, the author is unknown, and that is all.
+    let log = match Log::open(&context.repo) {
+        Err(error) if error.kind() == Kind::Corrupt => return Ok(()),
+        log => log?,
+    };
+    let Some(log) = log else { return Ok(()) };
     for id in records_of(context, found)? {
         let Some(record) = log.find(&id).ok().flatten() else { continue };
         let at = record.sessions.iter().position(|part| Some(&part.id) == why.who.session.as_ref());

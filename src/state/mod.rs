@@ -33,6 +33,13 @@ pub(crate) fn directory(git_dir: &Path) -> PathBuf {
     git_dir.join("checkpoint")
 }
 
+/// Returns true if our directory inside `git_dir`, a worktree's, has a file that only a command leaves which has had its lock.
+/// Files that hooks write before that, or the command that makes a worktree, do not count.
+pub(crate) fn has_files_of_worktree(git_dir: &Path) -> bool {
+    const FILES: [&str; 5] = ["base", "index", "restore.json", "tally", "turns.toml"];
+    FILES.iter().any(|name| directory(git_dir).join(name).exists())
+}
+
 /// Creates our directory inside `git_dir` if need be, and returns it.
 pub(crate) fn ensure_directory(git_dir: &Path) -> Result<PathBuf> {
     let directory = directory(git_dir);

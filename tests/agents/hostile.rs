@@ -133,3 +133,15 @@ fn the_environment_of_git_is_not_the_agents() {
     assert_eq!(world.chain(), ["s f", "s new"]);
     world.finish();
 }
+
+/// What a user pastes from a hint runs nothing.
+#[test]
+fn hints_quote_what_agents_name() {
+    let world = World::with_lines();
+    let session = "ev$(touch pw);x";
+    world.prompt(session);
+    world.stop(session);
+    let output = world.checkpoint(&["restore", &format!("{session}@1")]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("git checkpoint prompts 'ev$(touch pw);x'"), "{text}");
+}

@@ -2,6 +2,7 @@
 
 mod apart;
 mod committed;
+mod damaged;
 mod endings;
 mod guard;
 mod hostile;

@@ -261,3 +261,17 @@ fn records_that_are_not_here_leave_the_authors_unknown() {
     assert!(run("git", &words).status.success(), "{fetch}");
     assert!(stdout(checkpoint(&["attribution", "--stat", "--check"])).contains("80.0% agent\n"));
 }
+
+#[test]
+fn a_check_of_a_path_that_no_file_has_fails() {
+    let world = World::with_hooks();
+    world.write("h", "of a person\n");
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "of a person"]);
+    let check = |path: &str| world.checkpoint(&["attribution", "--check", "--", path]);
+    let refused = check("nothere");
+    assert!(refused.status.code() == Some(128) && described(&refused).contains("nothere"), "{}", described(&refused));
+    // The commit does not change it.
+    assert_eq!(check("f").status.code(), Some(0));
+    assert_eq!(check("h").status.code(), Some(0));
+}

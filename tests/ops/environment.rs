@@ -123,3 +123,23 @@ fn commands_that_read_make_no_directory() {
         assert!(!world.repo().join(".git/checkpoint").exists(), "{command:?}");
     }
 }
+
+/// Git takes the current directory for the worktree then, unless it is in the git directory.
+#[test]
+fn with_git_dir_alone_the_worktree_is_the_current_directory() {
+    let world = World::with_commit();
+    let git_dir = world.repo().join(".git").display().to_string();
+    let script = format!(
+        "mkdir -p ../elsewhere/sub && cd ../elsewhere && echo here >sub/n && export GIT_DIR='{git_dir}' && \
+         git rev-parse --show-toplevel && git checkpoint save -q && git ls-tree -r --name-only $(git for-each-ref \
+         --format='%(objectname)' refs/checkpoints/shadow) && cd \"$GIT_DIR\" && git checkpoint status >/dev/null"
+    );
+    let said = world.sh(&script);
+    let top = world.root().join("elsewhere").display().to_string();
+    assert_eq!(said.lines().collect::<Vec<_>>(), [top.as_str(), "sub/n"]);
+    let named = world.sh(
+        "git config core.worktree .. && cd ../elsewhere && export GIT_DIR=../repo/.git && git checkpoint save -q && \
+         git ls-tree -r --name-only $(git for-each-ref --format='%(objectname)' refs/checkpoints/shadow)",
+    );
+    assert!(!named.contains("sub/n") && named.contains('f'), "{named}");
+}

@@ -115,3 +115,45 @@ fn a_verified_checkpoint_keeps_its_shadow_until_a_newer_one_is_verified() {
     world.git(&["update-ref", &verified_ref("main".into()), &tips[4].to_string()]);
     assert_eq!(reasons(&prune(&world, &options)), [(tips[0], Why::Age)]);
 }
+
+/// The index or the worktree has lines again that only an archived shadow says are an agent's.
+#[test]
+fn what_says_whose_uncommitted_lines_are_stays() {
+    let world = World::with_hooks();
+    world.done(&["session", "prompt", "-q", "s1", "--agent", "claude-code", "-m", "go"]);
+    world.sh("echo 'of the agent' >>f");
+    world.done(&["session", "stop", "-q", "s1"]);
+    world.done(&["reset", "-q"]);
+    let plan = world.json(&["prune", "--keep", "0", "--dry-run", "--json"]);
+    assert_eq!(
+        (plan["stays"][0]["needed_for"].as_str(), plan["kept"].as_u64()),
+        (Some("uncommitted"), Some(1)),
+        "{plan}"
+    );
+    let said = world.done(&["prune", "--keep", "0"]);
+    assert!(said.contains("only it says"), "{said}");
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "taken"]);
+    let blame = world.done(&["blame", "f"]);
+    assert!(blame.contains("claude-code"), "{blame}");
+    let done = world.json(&["prune", "--keep", "0", "--json"]);
+    assert_eq!(done["kept"].as_u64(), Some(0), "{done}");
+}
+
+/// Who wrote the lines in the worktree may be in what cannot be read.
+#[test]
+fn what_cannot_be_read_stays() {
+    let world = World::with_hooks();
+    for turn in ["one", "two"] {
+        world.done(&["session", "prompt", "-q", "s1", "--agent", "claude-code", "-m", "go"]);
+        world.sh(&format!("echo '{turn} of the agent' >>f"));
+        world.done(&["session", "stop", "-q", "s1"]);
+    }
+    world.done(&["reset", "-q"]);
+    let tip = world.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/archive"]);
+    let lost = world.git(&["rev-parse", &format!("{}~1", tip.trim())]);
+    let lost = lost.trim();
+    std::fs::remove_file(world.repo().join(".git/objects").join(&lost[..2]).join(&lost[2..])).expect("it is loose");
+    let done = world.json(&["prune", "--keep", "0", "--json"]);
+    assert_eq!((done["stays"][0]["needed_for"].as_str(), done["kept"].as_u64()), (Some("damaged"), Some(1)), "{done}");
+}

@@ -413,3 +413,17 @@ fn an_operation_on_a_session_holds_nothing() {
     assert!(done.status.success(), "{}", described(&done));
     assert_eq!(places(&world, SECRET), Vec::<String>::new(), "{}", described(&done));
 }
+
+#[test]
+fn the_plan_counts_what_the_purge_removes() {
+    let world = World::with_commit();
+    world.write("f", SECRET);
+    world.done(&["save", "-q"]);
+    world.write("f", "without\n");
+    world.done(&["save", "-q"]);
+    world.done(&["restore", "-q", "--all", "base"]);
+    let plan = described(&purge(&world, &["--dry-run"], SECRET));
+    let counted = plan.split_once("would remove ").and_then(|(_, rest)| rest.split_once(' ')).expect("a count").0;
+    let done = described(&purge(&world, &["--force"], SECRET));
+    assert!(done.contains(&format!("removed {counted} objects")), "{plan}\n{done}");
+}

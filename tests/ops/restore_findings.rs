@@ -51,13 +51,16 @@ fn a_pruned_target_of_an_earlier_restore_is_no_obstacle() {
     stage.write("g", "two\n");
     stage.save_as(&session("s"));
     stage.restore(kept);
+    // A prune keeps what says whose the lines of the worktree are.
+    stage.write("f", "three\n");
+    stage.write("g", "three\n");
     // The operation log holds what a prune has dropped, so that an undo can bring it back.
     prune_all(&stage);
     stage.git(&["update-ref", "-d", "refs/checkpoints/operations/main"]);
     stage.git(&["gc", "-q", "--prune=now"]);
     let found = stage.command("git").args(["cat-file", "-e", &pruned.to_string()]).output().expect("git runs");
     assert!(!found.status.success(), "it is gone");
-    stage.write("f", "three\n");
+    stage.write("g", "one\n");
     stage.save_as(&session("s"));
     let restored = restore(&reopened(&stage), &to(kept)).expect("restored");
     assert_eq!(picture(&restored), ["+f"]);

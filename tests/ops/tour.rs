@@ -143,3 +143,14 @@ fn ctrl_c_ends_a_typed_command_and_not_the_tour() {
     terminal.press("\u{3}");
     terminal.wait_for("The tour ends here");
 }
+
+#[rstest::rstest]
+#[case::no_git("PATH=$(cd ../bin && pwd)", "git cannot be run")]
+#[case::no_room("trap '' XFSZ; ulimit -f 1", "File too large")]
+fn what_keeps_the_tour_from_going_on_is_named(#[case] prepare: &str, #[case] cause: &str) {
+    let world = World::new();
+    world.sh("mkdir ../bin && ln -s \"$(command -v sh)\" ../bin/sh");
+    let script = format!("{prepare}; '{}' tour </dev/null 2>&1 || true", program());
+    let said = world.sh(&script);
+    assert!(said.contains("the tour cannot go on") && said.contains(cause), "{said}");
+}

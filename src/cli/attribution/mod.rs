@@ -21,7 +21,7 @@ use super::{
 use crate::{
     config::Policy,
     error::{Error, Result},
-    model::attribution::summary::Figures,
+    model::{attribution::summary::Figures, path_text::shell_word},
     ops::{
         Context,
         attribution::{self, Attribution, Options, Target},
@@ -79,7 +79,7 @@ impl AttributionCommand {
             _ if self.worktree => Target::Worktree,
             Some(text) if Path::new(&text).exists() && context.repo.find_commit(&text)?.is_none() => {
                 return Err(Error::user(format!("no commit matches '{text}', but a path does"))
-                    .with_hint(format!("'git checkpoint attribution -- {text}' looks at the path")));
+                    .with_hint(format!("'git checkpoint attribution -- {}' looks at the path", shell_word(&text))));
             }
             Some(text) => Target::Revision(text),
             None => Target::Head,

@@ -56,7 +56,7 @@ impl List {
         }
         call.start_pager(&context)?;
         for session in &listed {
-            print_summary(session, call)?;
+            print_summary(session, session.first_prompt.as_deref(), call)?;
         }
         if listed.is_empty() {
             call.out.aside("no session in this repository yet");
@@ -66,13 +66,16 @@ impl List {
     }
 }
 
-fn print_summary(session: &Listed, call: &mut Call) -> Result<()> {
+/// Prints what is known of `session`, with its first `prompt`.
+fn print_summary(session: &Listed, prompt: Option<&str>, call: &mut Call) -> Result<()> {
     let state = &session.state;
     let words = phrase::session_state(state.phase, session.life);
     let words = call.out.paint(phrase::MARK, &format!("{words:<15}"));
     let columns = call.out.columns().unwrap_or(usize::MAX);
     let mut parts = vec![call.out.paint(phrase::ID, &phrase::session_id(&state.id, call.out.columns(), STATE + 1))];
     parts.extend(state.agent.as_ref().map(printable));
+    let longest = call.out.columns().map_or(usize::MAX, |_| LONGEST_PROMPT);
+    parts.extend(prompt.map(|prompt| format!("'{}'", layout::cut(&printable(prompt), longest))));
     parts.push(format!("turn {}", state.turn));
     if session.checkpoints > 0 {
         parts.push(phrase::count(session.checkpoints, "uncommitted checkpoint"));
@@ -86,6 +89,8 @@ fn print_summary(session: &Listed, call: &mut Call) -> Result<()> {
     phrase::wrapped(&format!("{words}  "), &parts, STATE, columns).iter().try_for_each(|line| call.out.line(line))
 }
 
+/// How many columns of a terminal a prompt takes at most.
+const LONGEST_PROMPT: usize = 40;
 /// Columns of the state of a session and what is between it and the rest.
 const STATE: usize = 17;
 
@@ -102,7 +107,7 @@ impl Named {
             return Ok(Exit::Done);
         }
         call.start_pager(&context)?;
-        print_summary(&shown.session, call)?;
+        print_summary(&shown.session, None, call)?;
         for turn in &shown.turns {
             let mut prompts = shown.prompts.iter().filter(|prompt| prompt.turn == turn.turn).peekable();
             let name = turn.name.clone().unwrap_or_else(|| format!("turn {}", turn.turn));

@@ -61,8 +61,19 @@ impl Shell {
         if self.start(&format!("set -e\n{script}"), false)?.success() {
             return Ok(());
         }
-        Err(Error::new(Kind::Internal, "the tour cannot go on")
-            .with_hint("commands that were typed in between may be in its way: start it again"))
+        // The cause, if the tour itself can tell it: a full disk, and no git.
+        let probe = self.directory.path().join("shop/.room");
+        let room = std::fs::write(&probe, [0; 4096]).and_then(|()| std::fs::remove_file(&probe));
+        let error = Error::new(Kind::Internal, "the tour cannot go on");
+        Err(match room {
+            Err(cause) => {
+                error.with_cause(cause).with_hint("see to the room on the disk, or let TMPDIR name another one")
+            }
+            Ok(()) if !self.start("git --version", false)?.success() => {
+                error.with_cause(Error::user("git cannot be run")).with_hint("see to git, and to PATH")
+            }
+            Ok(()) => error.with_hint("commands that were typed in between may be in its way: start it again"),
+        })
     }
 
     fn start(&self, line: &str, is_shown: bool) -> Result<ExitStatus> {

@@ -18,7 +18,7 @@ use super::{
     unseen::unseen_commits,
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Kind, Result},
     git::{
         Repo,
         counting::Counting,
@@ -243,13 +243,15 @@ impl<'r> Reader<'r> {
         let mut next = self.repo.find_sound_ref(refname::HISTORY)?;
         let mut first = None;
         while let Some(id) = next {
+            // What is before a damaged commit of the log is unknown.
+            let Some(parent) = if_sound(self.repo.with_commit(id, |commit| commit.parents().next()))? else { break };
             first = Some(id);
-            next = self.repo.with_commit(id, |commit| commit.parents().next())?;
+            next = parent;
         }
         if let Some(id) = first {
             // The commit of the first record may be older than the log.
             let logged = self.repo.with_commit(id, |commit| commit.committer().ok().map(|who| who.seconds()))?;
-            let recorded = self.records.seconds_of_first(self.repo.tree_of_commit(id)?)?;
+            let recorded = if_sound(self.records.seconds_of_first(self.repo.tree_of_commit(id)?))?.flatten();
             since = [since, logged, recorded].into_iter().flatten().min();
         }
         Ok(*self.enabled_since.get_or_init(|| since))
@@ -304,6 +306,14 @@ impl<'r> Reader<'r> {
 fn begins_shallow(id: ObjectId) -> Error {
     Error::refused(format!("this shallow clone begins at '{id}', and lacks the commit before it"))
         .with_hint("'git fetch --deepen=1' fetches one commit more, 'git fetch --unshallow' all")
+}
+
+/// Returns what was read; none if it is damaged.
+fn if_sound<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Err(error) if error.kind() == Kind::Corrupt => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// Returns the intersection of two lists of ranges, both in order.

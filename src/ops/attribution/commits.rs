@@ -32,7 +32,33 @@ pub(crate) fn attribution(context: &Context, options: &Options) -> Result<Attrib
         Target::Revision(text) if is_range(text) => range(context, options, text, &mut sum),
         Target::Revision(text) => one(context, options, text, &mut sum),
     }?;
-    Ok(sum.finish())
+    let found = sum.finish();
+    if options.check && !options.pathspecs.is_empty() && found.files.is_empty() {
+        refuse_unknown_paths(context, options)?;
+    }
+    Ok(found)
+}
+
+/// Returns an error if no file that git knows matches the pathspecs: what checks a path that is spelled wrongly would pass.
+fn refuse_unknown_paths(context: &Context, options: &Options) -> Result<()> {
+    let repo = &context.repo;
+    let mut pathspec = repo.pathspec(&options.pathspecs)?;
+    let end = match &options.target {
+        Target::Revision(text) if is_range(text) => {
+            repo.commits_in(text)?.and_then(|ids| ids.first().copied()).map(|id| id.to_string())
+        }
+        Target::Revision(text) => repo.find_commit(text)?.map(|id| id.to_string()),
+        Target::Head | Target::Worktree => None,
+    };
+    let tree = end.as_deref().unwrap_or("HEAD");
+    let in_tree = repo.try_git(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", tree], None)?;
+    let in_worktree = repo.try_git(&["ls-files", "-z", "--full-name", "-co", "--exclude-standard", ":/"], None)?;
+    let mut paths = in_tree.stdout.split_str(b"\0").chain(in_worktree.stdout.split_str(b"\0"));
+    if paths.any(|path| !path.is_empty() && pathspec.matches(path.as_bstr())) {
+        return Ok(());
+    }
+    let named: Vec<String> = options.pathspecs.iter().map(|it| it.to_str_lossy().into_owned()).collect();
+    Err(Error::user(format!("no file matches '{}'", named.join("' '"))))
 }
 
 fn is_range(text: &str) -> bool {

@@ -5,9 +5,12 @@ use std::{collections::HashMap, rc::Rc};
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{super::records::Log, authors::Authors};
+use super::{
+    super::records::{Log, SameChange},
+    authors::Authors,
+};
 use crate::{
-    error::Result,
+    error::{Error, Kind, Result},
     git::Repo,
     model::{
         attribution::text::{Attribution, File},
@@ -93,33 +96,51 @@ pub(super) struct Records<'r> {
     log: Option<Log<'r>>,
     known: HashMap<RecordId, Option<Rc<Recorded>>>,
     links: HashMap<RecordId, Rc<Vec<Link>>>,
+    /// True if there are records, and none of them can be read: any commit may have one.
+    is_lost: bool,
     /// The errors of unreadable records.
     pub(super) troubles: Vec<String>,
 }
 
 impl<'r> Records<'r> {
     pub(super) fn open(repo: &'r Repo) -> Result<Self> {
-        Ok(Self { repo, log: Log::open(repo)?, known: HashMap::new(), links: HashMap::new(), troubles: Vec::new() })
+        let (log, troubles) = match Log::open(repo) {
+            Err(error) if error.kind() == Kind::Corrupt => (None, vec![full(&error)]),
+            log => (log?, Vec::new()),
+        };
+        let is_lost = !troubles.is_empty();
+        Ok(Self { repo, log, known: HashMap::new(), links: HashMap::new(), is_lost, troubles })
+    }
+
+    /// Returns true if there are records, and none of them can be read.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     /// Returns the records of `commit`.
     pub(super) fn of(&mut self, commit: ObjectId, authors: &mut Authors) -> Result<Found> {
         let mut ids = ids_in_message(self.repo.message_of(commit)?.as_bytes());
-        let (mut is_linked, mut is_doubtful) = (false, false);
-        if let Some(log) = &self.log {
-            let linked = log.linked_to(commit)?;
-            is_linked = !linked.is_empty();
-            ids.extend(linked.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
-            if ids.is_empty() {
-                let same = log.of_change(commit)?;
-                (ids, is_doubtful) = (same.copied, same.is_doubtful);
+        let (mut is_linked, mut is_doubtful) = (false, self.is_lost);
+        match self.log.as_ref().map(|log| in_log(log, commit, !ids.is_empty())).transpose() {
+            Ok(None) => {}
+            Ok(Some((linked, same))) => {
+                is_linked = !linked.is_empty();
+                ids.extend(linked.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
+                ids.extend(same.copied);
+                is_doubtful = same.is_doubtful;
             }
+            // The part of the log that is damaged may name any record.
+            Err(error) if error.kind() == Kind::Corrupt => {
+                is_doubtful = true;
+                self.note(full(&error));
+            }
+            Err(error) => return Err(error),
         }
         let (mut found, mut missing) = (Vec::with_capacity(ids.len()), Vec::new());
         for id in &ids {
             if !self.known.contains_key(id) {
                 let record = self.read(*id, authors).unwrap_or_else(|error| {
-                    self.troubles.push(error.to_string());
+                    self.note(error.to_string());
                     None
                 });
                 self.known.insert(*id, record.map(Rc::new));
@@ -133,6 +154,13 @@ impl<'r> Records<'r> {
         found.sort_by_key(|record| std::cmp::Reverse((record.commit == commit, record.seconds)));
         in_order(self.repo, &mut found);
         Ok(Found { records: found, is_complete, is_linked, missing })
+    }
+
+    /// Notes the error `text` of unreadable records, once.
+    fn note(&mut self, text: String) {
+        if !self.troubles.contains(&text) {
+            self.troubles.push(text);
+        }
     }
 
     /// Returns the time of the oldest commit with a record in the log whose tree is `tree_id`.
@@ -174,9 +202,8 @@ impl<'r> Records<'r> {
         let Some(log) = &self.log else { return Ok(None) };
         let Some(record) = log.find(&id)? else { return Ok(None) };
         let Some(text) = log.attribution(&id)? else { return Ok(None) };
-        let stored = Attribution::from_text(&text).map_err(|why| {
-            crate::error::Error::corrupt(format!("the attribution of the record '{id}' is damaged: {why}"))
-        })?;
+        let stored = Attribution::from_text(&text)
+            .map_err(|why| Error::corrupt(format!("the attribution of the record '{id}' is damaged: {why}")))?;
         Ok(Some(Recorded {
             id,
             commit: record.commit,
@@ -187,6 +214,19 @@ impl<'r> Records<'r> {
             before: record.files.into_iter().map(|file| (file.path, file.before)).collect(),
         }))
     }
+}
+
+/// Returns the records that `log` links to `commit`. If there are none, and the message names none either (`is_named`), also
+/// returns those of commits that make the same change.
+fn in_log(log: &Log<'_>, commit: ObjectId, is_named: bool) -> Result<(Vec<RecordId>, SameChange)> {
+    let linked = log.linked_to(commit)?;
+    let same = if linked.is_empty() && !is_named { log.of_change(commit)? } else { SameChange::default() };
+    Ok((linked, same))
+}
+
+/// Returns the message of `error` with its last cause.
+fn full(error: &Error) -> String {
+    std::iter::once(error.to_string()).chain(error.causes().pop()).collect::<Vec<_>>().join(": ")
 }
 
 /// Sorts a record before those of the commits that its own commit builds on: their seconds may be equal.

@@ -4,8 +4,11 @@ use bstr::BString;
 use gix::ObjectId;
 
 use super::super::{
-    Context,
-    chain::{Author, Request},
+    Context, author,
+    chain::{
+        Author, Request,
+        lost::{is_any_noted, lost_changes},
+    },
     named::{self, Trigger},
     provenance::step::Step,
     turn,
@@ -40,7 +43,8 @@ pub(super) fn unsaved(
     let mut named = named::requests(context, Trigger::of_author(origin));
     let mut begun =
         if origin.session.is_none() { turn::baselines(context, tip, origin.contributor)? } else { Vec::new() };
-    if origin.contributor == Contributor::Human && named.is_empty() && begun.is_empty() {
+    let is_of_person = origin.contributor == Contributor::Human;
+    if is_of_person && named.is_empty() && begun.is_empty() && !is_any_noted(&context.repo) {
         return Ok(Vec::new());
     }
     let (mut last_tree_id, mut steps) = (last_tree_id, Vec::new());
@@ -61,6 +65,12 @@ pub(super) fn unsaved(
         rest = others;
         let origin = if let Author::Is(origin) = request.author { origin } else { Origin::default() };
         steps.push(Step::new(origin, own));
+    }
+    if is_of_person {
+        // The caller has looked for work of other shadows, so that the damaged ones are noted.
+        let lost = lost_changes(context, &rest)?;
+        rest.retain(|change| !lost.contains(change));
+        steps.push(Step::new(author::unknown(), lost));
     }
     steps.push(Step::new(origin.clone(), rest));
     steps.retain(|step| !step.changes.is_empty());

@@ -192,12 +192,18 @@ struct Next {
     records: Vec<Rc<Recorded>>,
     /// The lines that may come from other records, of which there are too few to be sure.
     doubtful: Option<Attribution>,
+    /// True if no record can be read: any line may come from one.
+    is_lost: bool,
 }
 
 impl Next {
     /// Returns the next commit, which has the tree `tree_id` and is only in memory, with the records of the work in `changes`.
     fn of(context: &Context, reader: &mut Reader<'_>, tree_id: ObjectId, changes: &[Change]) -> Result<Option<Self>> {
         let (repo, head) = (reader.repo, context.repo.head()?.id);
+        let id = ObjectId::null(repo.object_hash());
+        if reader.records.is_lost() {
+            return Ok(Some(Self { id, records: Vec::new(), doubtful: None, is_lost: true }));
+        }
         let Again { certain: ids, perhaps } = repeated(context, repo, tree_id, changes).or_else(|error| {
             repo.check_interrupt()?;
             // Git reports its own damaged files.
@@ -215,13 +221,18 @@ impl Next {
         let new = NewCommit { tree_id, parents, author: who.clone(), committer: who, time, message: &message };
         let id = Repo::write_commit(&new, &mut NewObjects::new(repo, Target::Memory))?;
         let records = reader.records.of(id, &mut reader.authors)?.records;
-        Ok(Some(Self { id, records, doubtful }))
+        Ok(Some(Self { id, records, doubtful, is_lost: false }))
     }
 
     /// Gives the lines that are people's in `ownership`, since no checkpoint has another author, to the agents that the records
     /// name. The author of doubtful lines is unknown.
     fn add_authors(&self, reader: &mut Reader<'_>, change: &Change, ownership: &mut FileOwnership) -> Result<()> {
         let human = reader.authors.plain(Contributor::Human);
+        if self.is_lost {
+            let unknown = Owner::Author(reader.authors.plain(Contributor::Unknown));
+            give_to(unknown, Owner::Author(human), ownership);
+            return Ok(());
+        }
         let (mut recorded, _) = reader.file(self.id, change, &self.records, human)?;
         let is_agent = |owner: Owner| agent_of(owner, &reader.authors.list).is_some();
         recorded.spans.retain(|span| is_agent(span.owner));
@@ -243,6 +254,14 @@ impl Next {
         let beside = Beside { carrier: CARRIER, author: human, unclaimed, keeps_base: true };
         ownership.spans = combine(&[own, recorded.spans, doubtful], &added, beside);
         Ok(())
+    }
+}
+
+/// Gives all that is `from`'s in `ownership`, or nobody's, to `to`.
+fn give_to(to: Owner, from: Owner, ownership: &mut FileOwnership) {
+    ownership.spans.iter_mut().filter(|span| span.owner == from).for_each(|span| span.owner = to);
+    if ownership.whole == Some(from) {
+        ownership.whole = Some(to);
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod carry_forward;
 mod changes;
 pub(crate) mod commit;
 mod look;
+pub(crate) mod lost;
 pub(crate) mod peek;
 mod repair;
 mod request;

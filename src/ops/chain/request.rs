@@ -63,6 +63,8 @@ pub(crate) struct Request {
     pub(crate) allow_empty: bool,
     /// Take one in each repository inside the worktree, too, if the whole worktree is looked at.
     pub(crate) recurse: Recurse,
+    /// True if what may be work of unreadable checkpoints has a checkpoint of its own already.
+    pub(crate) is_lost_saved: bool,
 }
 
 /// Where a save looks for changes.
@@ -125,6 +127,6 @@ impl From<&SaveOptions> for Request {
             options.clone();
         let scope = paths.map_or(Scope::All, Scope::Paths);
         let (hold, turn_of, ends_turn) = (Hold::Ref, None, false);
-        Self { scope, author, turn_of, ends_turn, message, hold, verify, allow_empty, recurse }
+        Self { scope, author, turn_of, ends_turn, message, hold, verify, allow_empty, recurse, is_lost_saved: false }
     }
 }

@@ -181,6 +181,24 @@ pub struct Saved {
     pub duration_ms: u64,
 }
 
+impl Saved {
+    /// Adds what `earlier` has saved, the checkpoint that the same command took right before this one; before both, it has saved
+    /// the repositories inside the worktree, as `below` says.
+    pub(crate) fn add_earlier(&mut self, earlier: Option<Self>, below: SavedBelow) {
+        if let Some(earlier) = earlier {
+            (self.created, self.reset) = (self.created || earlier.created, self.reset || earlier.reset);
+            self.paths.extend(earlier.paths);
+        }
+        self.paths.sort_by(|one, other| one.path.cmp(&other.path));
+        for first in below.saved {
+            let is_same = |it: &&mut SavedSubmodule| it.path == first.path && it.saved.id == first.saved.id;
+            if let Some(again) = self.saved_submodules.iter_mut().find(is_same) {
+                *again = first;
+            }
+        }
+    }
+}
+
 /// Takes a checkpoint in each repository inside the worktree as seen, and ties them to the one that is about to be taken.
 pub(crate) type SaveBelow = fn(&Worktree<'_>, &Request, &Origin, &mut Seen) -> Result<SavedBelow>;
 

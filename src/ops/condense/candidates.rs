@@ -13,7 +13,7 @@ use super::{
             timeline::Tip,
         },
         provenance::{
-            replay::steps,
+            replay::{are_here, steps},
             set_aside::{Waiting, waiting},
             step::Step,
         },
@@ -78,11 +78,20 @@ impl Part<'_> {
             let step = Step::new(Origin::default(), changes);
             Some(step).filter(|step| !step.changes.is_empty())
         };
-        all.extend(of_people(self.since_parent));
+        let mut own = Vec::new();
         if !self.paths.is_empty() {
             let tip = &self.candidate.checkpoint;
-            all.extend(leave_out_later(repo, tip, made, steps(repo, tip, &|path| self.paths.contains(path))?)?);
+            let found = steps(repo, tip, &|path| self.paths.contains(path));
+            let found = found.and_then(|steps| leave_out_later(repo, tip, made, steps));
+            let Some(found) = self.candidate.unless_damaged(repo, found)? else { return Ok(()) };
+            if !self.candidate.is_live && !are_here(repo, &found) {
+                repo.note_damaged(&self.candidate.tip.name);
+                return Ok(());
+            }
+            own = found;
         }
+        all.extend(of_people(self.since_parent));
+        all.extend(own);
         all.extend(of_people(self.renamed));
         Ok(())
     }
@@ -132,6 +141,7 @@ impl Candidate {
             Ok(touched) => Ok(Some(Self { tip, checkpoint, touched, is_live, is_taken_back: false })),
             Err(error) if error.kind() == Kind::Corrupt => {
                 tracing::warn!(%error, shadow = %tip.name, "skipped a shadow that cannot be read");
+                repo.note_damaged(&tip.name);
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -144,10 +154,23 @@ impl Candidate {
         Ok(candidate.map(|candidate| Self { is_taken_back: waiting.is_reset, ..candidate }))
     }
 
+    /// Returns none in the place of an error about damage of this shadow, and notes that: `chain::lost` says what may be its work.
+    /// The live shadow on the commit's base is set aside instead.
+    pub(super) fn unless_damaged<T>(&self, repo: &Repo, read: Result<T>) -> Result<Option<T>> {
+        match read {
+            Err(error) if error.kind() == Kind::Corrupt && !self.is_live => {
+                repo.note_damaged(&self.tip.name);
+                Ok(None)
+            }
+            read => read.map(Some),
+        }
+    }
+
     /// Returns true if an agent contributed, or may have. Carried-forward checkpoints name the agent whose work they carry.
     pub(super) fn has_agent(&self, repo: &Repo) -> Result<bool> {
         for checkpoint in repo.chain_in_time(self.tip.id) {
-            if may_have_session(&checkpoint?.origin) {
+            let checkpoint = self.unless_damaged(repo, checkpoint)?;
+            if checkpoint.is_none_or(|checkpoint| may_have_session(&checkpoint.origin)) {
                 return Ok(true);
             }
         }
@@ -174,7 +197,8 @@ impl Candidate {
             committed.iter().filter_map(|change| Some((here(change)?, change))).collect();
         pairs.extend(self.renamed(repo, committed)?);
         for (own, change) in pairs {
-            let share = share(repo, own, change.before, change.after)?;
+            let share = share(repo, own, change.before, change.after);
+            let Some(share) = self.unless_damaged(repo, share)? else { continue };
             if !(share.is_half() || self.is_taken_back && share.is_any()) {
                 continue;
             }

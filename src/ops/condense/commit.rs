@@ -37,6 +37,7 @@ use crate::{
         chain::{
             Shadow,
             carry_forward::{Aim, LiveShadows, Rest},
+            lost::is_any_noted,
         },
         provenance::{covered, doubt::doubtful_lines, recorded, replay::Work, step::Step},
         records::{self, Additions},
@@ -103,7 +104,7 @@ pub(crate) fn condense(
         } else if candidate.tip.archived
             && !candidate.touched.is_empty()
             && !has_later(repo, &candidate.checkpoint, made.when)
-            && candidate.is_all_in(repo, tree_id)?
+            && candidate.unless_damaged(repo, candidate.is_all_in(repo, tree_id))?.unwrap_or(false)
         {
             settle(repo, candidate, Settled::Condensed)?;
         }
@@ -122,13 +123,13 @@ fn record_work(
     let found = candidates(repo, made.base, true)?;
     let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
     let promised = note.reserved.as_deref().and_then(RecordId::parse).filter(|id| named.contains(id));
-    if found.is_empty() && promised.is_none() {
+    if found.is_empty() && promised.is_none() && !is_any_noted(repo) {
         return Ok(found);
     }
     let mut committed = repo.detect_renames(made.changes(repo)?)?;
     let renamed = renamed_since(repo, touched_live(&found), &committed)?;
     let mut counting = Counting::new(repo).of_trees(made.base_tree_id(repo)?, repo.tree_of_commit(made.commit)?);
-    let (mut work, steps) = work(repo, &found, (&committed, made.when), renamed, &mut counting)?;
+    let (mut work, steps) = work(worktree, &found, (&committed, made.when), renamed, &mut counting)?;
     if work.needs_record() {
         // In a file that earlier records cover, this record counts only what was done after them.
         let earlier = earlier_records(repo, note)?;

@@ -13,7 +13,7 @@ use crate::{
         head_move::MoveKind,
         refname::{self, Base},
     },
-    ops::chain::shadows::latest_on,
+    ops::{Context, chain::shadows::latest_on},
 };
 
 /// How many checkpoints back we look for a conflict.
@@ -56,7 +56,8 @@ fn unmerged(repo: &Repo, base: Base) -> BTreeSet<BString> {
 
 /// Returns true if `made` takes a conflict resolution of a session. `copied` is the commit that `made` copies, if known: a file
 /// that is the same in both had no conflict to resolve.
-pub(crate) fn takes_resolution(repo: &Repo, made: &Made, copied: Option<ObjectId>) -> Result<bool> {
+pub(crate) fn takes_resolution(context: &Context, made: &Made, copied: Option<ObjectId>) -> Result<bool> {
+    let repo = &context.repo;
     if !is_resolved(repo, made)? {
         return Ok(false);
     }
@@ -65,5 +66,5 @@ pub(crate) fn takes_resolution(repo: &Repo, made: &Made, copied: Option<ObjectId
         let tree_id = repo.tree_of_commit(copied)?;
         changes.retain(|change| repo.find_leaf(tree_id, change.path.as_bstr()).ok() != Some(change.after));
     }
-    has_work_of(repo, &candidates(repo, made.base, false)?, &changes, made.when)
+    has_work_of(context, &candidates(repo, made.base, false)?, &changes, made.when)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use bstr::ByteSlice as _;
+use gix::ObjectId;
 
 use super::{
     candidates::{Candidate, candidates, touched_live},
@@ -15,7 +16,11 @@ use crate::{
     error::Result,
     git::Repo,
     model::{change::Change, record::RecordId, refname::Base},
-    ops::{Context, provenance::covered},
+    ops::{
+        Context,
+        chain::lost::{is_any_noted, lost_changes},
+        provenance::covered,
+    },
 };
 
 /// Returns true if what is staged contains work of a session that the records `recorded` do not cover.
@@ -26,7 +31,22 @@ pub(crate) fn holds_work(context: &Context, base: Base, recorded: &[RecordId]) -
     if holds_work_of(context, base, &live, recorded)? {
         return Ok(true);
     }
-    holds_work_of(context, base, &candidates(repo, base, true)?, recorded)
+    Ok(holds_work_of(context, base, &candidates(repo, base, true)?, recorded)? || holds_lost(context, base)?)
+}
+
+/// Returns true if what is staged may be work of shadows that were just found to be damaged.
+fn holds_lost(context: &Context, base: Base) -> Result<bool> {
+    let repo = &context.repo;
+    if !is_any_noted(repo) {
+        return Ok(false);
+    }
+    let mut staged = repo.staged_changes(tree_of(repo, base)?)?;
+    drop_brought(repo, &repo.merge_heads(), &mut staged)?;
+    Ok(!lost_changes(context, &staged)?.is_empty())
+}
+
+fn tree_of(repo: &Repo, base: Base) -> Result<ObjectId> {
+    base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))
 }
 
 /// Returns true if a live shadow on `base` has work of a session: a commit that does not take it must carry it forward.
@@ -42,7 +62,7 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate], recorded: &
     if paths.is_empty() {
         return Ok(false);
     }
-    let head_tree_id = base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let head_tree_id = tree_of(repo, base)?;
     let (mut staged, mut gone) = (Vec::new(), BTreeSet::new());
     for (path, leaf) in repo.staged_leaves(&paths)? {
         let before = repo.find_leaf(head_tree_id, path.as_bstr())?;
@@ -68,5 +88,5 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate], recorded: &
     if staged.is_empty() {
         return Ok(false);
     }
-    has_work_of(repo, found, &staged, None)
+    has_work_of(context, found, &staged, None)
 }

@@ -6,7 +6,8 @@ use bstr::BString;
 
 use super::{
     super::{
-        chain::carriers::Carriers,
+        Context, author,
+        chain::{carriers::Carriers, lost::lost_changes},
         provenance::{
             replay::{Work, left_by, steps},
             set_aside::taken_back,
@@ -18,7 +19,7 @@ use super::{
     renamed::{at, renamed_since},
 };
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::{Repo, counting::Counting},
     model::{
         change::{Change, Leaf},
@@ -30,7 +31,13 @@ use crate::{
 
 /// Returns true if `staged` contains work of the shadows `found` that a session did, or may have done. `made` is when `staged`
 /// was committed; none if that is still to be done.
-pub(crate) fn has_work_of(repo: &Repo, found: &[Candidate], staged: &[Change], made: Option<When>) -> Result<bool> {
+pub(crate) fn has_work_of(
+    context: &Context,
+    found: &[Candidate],
+    staged: &[Change],
+    made: Option<When>,
+) -> Result<bool> {
+    let repo = &context.repo;
     let steps = steps_to(repo, found, (staged, made), &[])?;
     // Most files are committed as a session left them: then we need not compare lines.
     if staged.iter().any(|change| left_by(&steps, change).is_some()) {
@@ -41,26 +48,34 @@ pub(crate) fn has_work_of(repo: &Repo, found: &[Candidate], staged: &[Change], m
         has_agent = has_agent || candidate.has_agent(repo)?;
     }
     if !has_agent {
-        return Ok(false);
+        return Ok(!lost_changes(context, staged)?.is_empty());
     }
     let staged = repo.detect_renames(staged.to_vec())?;
     let renamed = renamed_since(repo, touched_live(found), &staged)?;
-    let (work, _) = work(repo, found, (&staged, made), renamed, &mut Counting::usual(repo))?;
+    let (work, _) = work(context, found, (&staged, made), renamed, &mut Counting::usual(repo))?;
     Ok(work.needs_record())
 }
 
 /// Returns the attribution of `committed`, which was committed at the time `made`, to the work of `candidates`, and the steps that
 /// led to it.
 ///
-/// `renamed` are files that have another name in the last checkpoint.
+/// `renamed` are files that have another name in the last checkpoint. What may be work of shadows that are damaged, and is in no
+/// other one, has an unknown author.
 pub(super) fn work(
-    repo: &Repo,
+    context: &Context,
     candidates: &[Candidate],
     (committed, made): (&[Change], Option<When>),
     renamed: Vec<Change>,
     counting: &mut Counting<'_>,
 ) -> Result<(Work, Vec<Step>)> {
+    let repo = &context.repo;
     let mut all = steps_to(repo, candidates, (committed, made), &renamed)?;
+    // The damaged shadows are noted by now.
+    let lost = lost_changes(context, committed)?;
+    if !lost.is_empty() && all.is_empty() {
+        all = steps_of(repo, candidates, (committed, made), &renamed, true)?;
+    }
+    all.extend(Some(Step::new(author::unknown(), lost)).filter(|step| !step.changes.is_empty()));
     if !all.iter().any(|step| step.origin.may_be_of_session()) {
         return Ok((Work::default(), all));
     }
@@ -75,11 +90,21 @@ pub(super) fn work(
 pub(super) fn steps_to(
     repo: &Repo,
     candidates: &[Candidate],
-    (committed, made): (&[Change], Option<When>),
+    committed: (&[Change], Option<When>),
     renamed: &[Change],
 ) -> Result<Vec<Step>> {
+    steps_of(repo, candidates, committed, renamed, false)
+}
+
+/// Does the same; if `has_agent`, returns the steps in any case.
+fn steps_of(
+    repo: &Repo,
+    candidates: &[Candidate],
+    (committed, made): (&[Change], Option<When>),
+    renamed: &[Change],
+    mut has_agent: bool,
+) -> Result<Vec<Step>> {
     let mut parts = parts(repo, candidates, committed)?;
-    let mut has_agent = false;
     for Part { candidate, paths, .. } in &mut parts {
         if candidate.is_live {
             paths.extend(renamed.iter().filter_map(|change| change.old_path.clone()));
@@ -103,7 +128,8 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
     // Read on first use: a chain may be long.
     let (carriers, done) = (OnceCell::new(), OnceCell::new());
     for candidate in candidates {
-        let mut part = candidate.part(repo, committed)?;
+        let part = candidate.part(repo, committed);
+        let Some(mut part) = candidate.unless_damaged(repo, part)? else { continue };
         let Some(live) = live.filter(|_| !candidate.is_live) else {
             parts.push(part);
             continue;
@@ -152,7 +178,12 @@ fn first_with<'s>(repo: &Repo, steps: &'s [Step], own: &Change, head: Option<Lea
 /// or from a commit that was undone.
 pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result<Vec<Step>> {
     let mut found = Vec::new();
-    for waiting in taken_back(repo, base)?.into_iter().rev() {
+    // Where the records are damaged, the caller takes the author of what may be theirs for unknown.
+    let taken_back = match taken_back(repo, base) {
+        Err(error) if error.kind() == Kind::Corrupt => Vec::new(),
+        found => found?,
+    };
+    for waiting in taken_back.into_iter().rev() {
         found.extend(Candidate::taken_back(repo, waiting)?);
     }
     found.extend(candidates(repo, base, true)?);

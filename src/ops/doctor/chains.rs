@@ -12,7 +12,7 @@ use crate::{
         chain::shadows::Live,
         enter::Purpose,
         lookup,
-        salvage::{self, Fate, Look},
+        salvage::{self, Fate, HistoryDamage, Look},
         save,
     },
     state,
@@ -141,7 +141,30 @@ fn mended(log: &salvage::MendedLog) -> String {
 fn look(context: &Context) -> Result<Vec<Problem>> {
     let mut problems = checks::refs(&context.repo)?;
     problems.extend(objects::objects(&context.repo)?);
+    problems.extend(history(&context.repo)?);
     Ok(problems)
+}
+
+/// Returns what is damaged of the log of records, unless its newest commit is: that is reported with the other refs.
+fn history(repo: &Repo) -> Result<Option<Problem>> {
+    let Some(tip) = repo.find_sound_ref(refname::HISTORY)?.filter(|tip| repo.can_read(*tip)) else { return Ok(None) };
+    let problem = |message: String| Problem::new("objects-missing", refname::HISTORY, message);
+    let is_fixable = "fetch or copy the objects from where they still are, or let 'git checkpoint doctor --fix'";
+    Ok(match salvage::history_damage(repo, tip) {
+        Err(error) => Some(Problem::unlooked("objects-missing", refname::HISTORY, &error)),
+        Ok(None) => None,
+        Ok(Some(HistoryDamage::Newest(id))) => Some(
+            problem(format!(
+                "the tree {} of its newest commit {id} cannot be read, so that no record can",
+                repo.tree_of_commit(id)?
+            ))
+            .hint(format!("{is_fixable} go back to the newest state of the records that can be read")),
+        ),
+        Ok(Some(HistoryDamage::Earlier(id))) => Some(
+            problem(format!("the earlier commit {id} of the records, or its tree, cannot be read; all records can"))
+                .hint(format!("{is_fixable} begin the log after it; no record is lost")),
+        ),
+    })
 }
 
 /// Sets the broken chains of this worktree aside, then mends all other refs. Returns a message for each ref.
@@ -177,6 +200,9 @@ fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>
     let logs = if is_partial { Vec::new() } else { salvage::mend_logs(&context.repo)? };
     for log in logs {
         words.push((log.name.clone(), mended(&log)));
+    }
+    if !is_partial && let Some(done) = salvage::mend_history(&context.repo)? {
+        words.push((refname::HISTORY.to_owned(), done));
     }
     for (name, fate) in fates {
         let held = match fate {

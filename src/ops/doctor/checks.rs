@@ -11,7 +11,7 @@ use gix::ObjectId;
 use super::problem::Problem;
 use crate::{
     error::Result,
-    git::{Repo, hooks::Health},
+    git::{Repo, hooks::Health, unwritable_log::NoLog},
     model::{
         path_text::{self, shell_word},
         refname,
@@ -159,6 +159,10 @@ pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool, missing: &[ObjectI
             "fetch or copy the commit from where it still is, or mark another checkpoint with 'git checkpoint verify'"
                 .to_owned()
         }
+        None if is_lost && name == refname::HISTORY => format!(
+            "fetch or copy the commit from where it still is, or let 'git checkpoint doctor --fix' go back to the newest \
+             state of the records that can be read; {give_up}"
+        ),
         None if is_lost => {
             format!("fetch or copy the commit from where it still is; {give_up}")
         }
@@ -171,15 +175,15 @@ pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool, missing: &[ObjectI
 /// A log of this worktree's operations that cannot be written, though what it leads to can be read.
 pub(super) fn operation_log(repo: &Repo) -> Vec<Problem> {
     let name = refname::operations_ref(repo.worktree_id());
-    let file = repo.common_dir().join(&name);
-    let is_symbolic = || std::fs::read(&file).is_ok_and(|text| text.starts_with(b"ref:"));
-    let why = match file.symlink_metadata() {
-        Ok(metadata) if metadata.is_dir() => "a directory is in the place of its file",
-        Ok(_) if is_symbolic() => "it is a symbolic ref",
-        _ => return Vec::new(),
+    let Some(why) = repo.why_no_operation_log() else { return Vec::new() };
+    let word = |path: &Path| shell_word(&path.display().to_string());
+    let (why, hint) = match why {
+        NoLog::InTheWay { why, path } => (why, format!("move {} away; the log begins anew then", word(&path))),
+        NoLog::ReadOnly(path) => {
+            ("its directory cannot be written to", format!("'chmod u+w {}' makes it writable", word(&path)))
+        }
     };
     let message = format!("{why}: saves leave no entry in the operation log, and restore, reset and undo fail");
-    let hint = format!("move {} away; the log begins anew then", shell_word(&file.display().to_string()));
     vec![Problem::new("ref-broken", name, message).hint(hint)]
 }
 
@@ -290,9 +294,13 @@ pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
         let id = &session.id;
         let is_here = session.is_in(context.repo.worktree_id());
         let hint = if is_here {
-            format!("'git checkpoint doctor --fix' saves its work and stops it, as 'session stop {id}' does")
+            format!(
+                "'git checkpoint doctor --fix' saves its work and stops it, as 'session stop {}' does",
+                shell_word(id)
+            )
         } else {
-            format!("'git checkpoint session stop {id}' in '{}' saves its work", session.worktree_path)
+            let (word, place) = (shell_word(id), &session.worktree_path);
+            format!("'git checkpoint session stop {word}' in '{place}' saves its work")
         };
         let message = "its turn was never stopped, and its agent's process is gone";
         let mut problem = Problem::new("session-abandoned", id, message).hint(hint);

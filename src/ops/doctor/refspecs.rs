@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::problem::Problem;
-use crate::{git::Repo, model::refname};
+use crate::{
+    git::Repo,
+    model::{path_text::shell_word, refname},
+};
 
 /// What is configured for one remote.
 #[derive(Debug, Default)]
@@ -38,8 +41,9 @@ fn problems(name: &str, remote: &Remote) -> Vec<Problem> {
     let mut found = Vec::new();
     let problem =
         |key: &str, message: String| Problem::new("refspec-dangerous", format!("remote.{name}.{key}"), message);
+    let word = |key: &str| shell_word(&format!("remote.{name}.{key}"));
     let exclude =
-        |key: &str| format!("'git config --add remote.{name}.{key} \"^{}*\"' keeps them out of it", refname::PREFIX);
+        |key: &str| format!("'git config --add {} \"^{}*\"' keeps them out of it", word(key), refname::PREFIX);
     if let Some(spec) = dangerous(&remote.fetch, |spec| spec.split_once(':').map_or("", |(_, to)| to)) {
         let how = if remote.prunes { "git fetch" } else { "git fetch --prune" };
         let message = format!("with '{spec}', '{how}' deletes checkpoints that the remote does not have");
@@ -47,9 +51,10 @@ fn problems(name: &str, remote: &Remote) -> Vec<Problem> {
     }
     if remote.is_mirror {
         let message = "'git push' sends all checkpoints, with what was asked of agents, and deletes what is not here";
+        let (mirror, push) = (word("mirror"), word("push"));
         let hint = format!(
-            "say what is to be pushed instead: 'git config --unset remote.{name}.mirror', and \
-             'git config --add remote.{name}.push \"+refs/heads/*:refs/heads/*\"'"
+            "say what is to be pushed instead: 'git config --unset {mirror}', and \
+             'git config --add {push} \"+refs/heads/*:refs/heads/*\"'"
         );
         found.push(problem("mirror", message.to_owned()).hint(hint));
     } else if let Some(spec) = dangerous(&remote.push, |spec| spec.split_once(':').map_or(spec, |(from, _)| from)) {

@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use super::{objects, problem::Problem};
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::revision::Reachable,
     model::{
         record::{self, Link, Record, RecordId},
@@ -32,6 +32,8 @@ pub(super) struct Survey {
     /// Records without a commit that a ref leads to.
     pub(super) lost: Vec<RecordId>,
     pub(super) has_log: bool,
+    /// True if the log of records is damaged: which records there are is unknown then.
+    pub(super) is_log_damaged: bool,
     /// False if git could not walk all commits: which of them name records, and lead to them, is unknown then.
     pub(super) has_commits: bool,
     pub(super) damaged: Vec<Problem>,
@@ -69,12 +71,27 @@ impl Survey {
             missing_lines: Vec::new(),
             lost: Vec::new(),
             has_log: false,
+            is_log_damaged: false,
             has_commits,
             damaged,
         };
-        if let Some(log) = Log::open(repo)? {
+        // The refs are looked at before, so that a log of which nothing can be read is reported already.
+        let log = Log::open(repo);
+        survey.is_log_damaged = log.as_ref().is_err_and(|error| error.kind() == Kind::Corrupt);
+        if survey.is_log_damaged {
+            return Ok(survey);
+        }
+        if let Some(log) = log? {
             survey.has_log = true;
-            survey.read(context, &log)?;
+            match survey.read(context, &log) {
+                Err(error) if error.kind() == Kind::Corrupt => {
+                    let why = error.causes().pop().unwrap_or_default();
+                    let problem = Problem::new("record-damaged", refname::HISTORY, format!("{error}: {why}"));
+                    survey.damaged.push(problem.hint("fetch or copy the objects from where they still are"));
+                    survey.is_log_damaged = true;
+                }
+                read => read?,
+            }
         }
         Ok(survey)
     }

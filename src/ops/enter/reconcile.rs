@@ -322,7 +322,7 @@ impl Judge<'_, '_> {
             let note = self.prepared.on(&moved.from.to_string());
             let copied = note.and_then(|note| ObjectId::from_hex(note.copied.as_ref()?.as_bytes()).ok());
             let repo = &self.worktree.repo;
-            return condense::takes_resolution(repo, &Made::by(repo, moved)?, copied);
+            return condense::takes_resolution(self.worktree, &Made::by(repo, moved)?, copied);
         }
         // If the commit has a record, an earlier run has begun to condense it.
         if self.reported == Some(moved.to) || condense::record_of(self.worktree, moved.to)?.is_some() {
@@ -334,8 +334,8 @@ impl Judge<'_, '_> {
         // a rebase, that work stays where it is.
         let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
         for base in [Some(made.base), known].into_iter().flatten() {
-            let repo = &self.worktree.repo;
-            if condense::has_work_of(repo, self.candidates_on(base)?, &changes, made.when)? {
+            let worktree = self.worktree;
+            if condense::has_work_of(worktree, self.candidates_on(base)?, &changes, made.when)? {
                 return Ok(true);
             }
         }
@@ -343,11 +343,11 @@ impl Judge<'_, '_> {
             return Ok(false);
         }
         // The commits between the known base and this one may have renamed the files with the work.
-        let repo = &self.worktree.repo;
+        let worktree = self.worktree;
         if self.for_other_bases.is_none() {
-            self.for_other_bases = Some(condense::candidates(repo, made.base, true)?);
+            self.for_other_bases = Some(condense::candidates(&worktree.repo, made.base, true)?);
         }
-        condense::has_work_of(repo, self.for_other_bases.as_deref().unwrap_or_default(), &changes, made.when)
+        condense::has_work_of(worktree, self.for_other_bases.as_deref().unwrap_or_default(), &changes, made.when)
     }
 
     /// Returns true if the message of `commit` names a record that is reserved.

@@ -9,7 +9,7 @@ use super::super::{
 };
 use crate::{
     error::{Error, Result},
-    model::{checkpoint::Checkpoint, selector::TurnName},
+    model::{checkpoint::Checkpoint, path_text::shell_word, selector::TurnName},
 };
 
 /// Returns the last checkpoint of the turn that `name` names, of `session`; or what was there before its first one: a checkpoint, or
@@ -37,6 +37,7 @@ pub(crate) fn turn_of(checkpoint: &Checkpoint) -> Option<(&str, u32)> {
 }
 
 fn no_such_turn(session: &str, turn: u32) -> Error {
+    let word = shell_word(session);
     Error::user(format!("turn {turn} of the session '{session}' has no checkpoint"))
-        .with_hint(format!("a turn that changed nothing has none; 'git checkpoint prompts {session}' lists the turns"))
+        .with_hint(format!("a turn that changed nothing has none; 'git checkpoint prompts {word}' lists the turns"))
 }

@@ -9,11 +9,18 @@ use crate::{
     ops::Context,
 };
 
-/// Forgets the operations of worktrees that no longer exist. Returns how many logs are gone.
-pub(crate) fn forget_removed(repo: &Repo) -> Result<usize> {
+/// Forgets the operations of worktrees that no longer exist. Where git has given a name to another worktree since, the log of the
+/// removed one stays for as long as a part of a log. Returns how many logs are gone.
+pub(crate) fn forget_removed(context: &Context) -> Result<usize> {
+    const DAY: i64 = 24 * 60 * 60;
+    let repo = &context.repo;
+    let days = context.settings.operations.keep_days.map(|days| i64::try_from(days).unwrap_or(i64::MAX));
+    let oldest = days.map(|days| jiff::Timestamp::now().as_second().saturating_sub(days.saturating_mul(DAY)));
     forget(repo, |name| {
+        let is_old = |seconds| oldest.is_some_and(|oldest| seconds < oldest);
         let worktree = refname::worktree_of_operations(name);
-        worktree.is_some_and(|id| id != "main" && !repo.git_dir_of(id.as_bstr()).exists())
+        let is_gone = worktree.is_some_and(|id| id != "main" && !repo.git_dir_of(id.as_bstr()).exists());
+        is_gone || refname::operations_removed_at(name).is_some_and(is_old)
     })
 }
 

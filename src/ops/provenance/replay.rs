@@ -126,7 +126,7 @@ fn moved(repo: &Repo, checkpoint: &Checkpoint) -> Result<Option<Rc<Attribution>>
 }
 
 /// Returns true if this repository has all content that `steps` left.
-fn are_here(repo: &Repo, steps: &[Step]) -> bool {
+pub(crate) fn are_here(repo: &Repo, steps: &[Step]) -> bool {
     let mut left = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
     left.all(|leaf| leaf.mode == Mode::Gitlink || repo.has_object(leaf.id))
 }

@@ -111,9 +111,12 @@ fn newest_archived(repo: &Repo, is_asked_for: impl Fn(&str) -> bool) -> Result<V
 }
 
 fn newest_first(repo: &Repo, tips: Vec<Tip>) -> Vec<Waiting> {
-    // Skips broken shadows: `status` and `doctor` report them.
+    // Notes and skips broken shadows: `status` and `doctor` report them.
     let read = |tip: Tip| {
-        let checkpoint = repo.find_checkpoint(tip.id).ok().flatten()?;
+        let Some(checkpoint) = repo.find_checkpoint(tip.id).ok().flatten() else {
+            repo.note_damaged(&tip.name);
+            return None;
+        };
         Some(Waiting { tip, checkpoint, is_reset: false })
     };
     let mut waiting: Vec<Waiting> = tips.into_iter().filter_map(read).collect();
@@ -127,27 +130,38 @@ pub(crate) fn may_come_back(repo: &Repo, name: &ShadowName, paths: &BTreeSet<BSt
     if paths.is_empty() {
         return Ok(false);
     }
-    for Waiting { checkpoint, .. } in candidates(repo, name)? {
+    for Waiting { tip, checkpoint, .. } in candidates(repo, name)? {
         // A broken shadow is no reason to refuse a save; `doctor` reports it.
-        if base_tree(repo, &checkpoint).is_ok_and(|base| differ_at(repo, (base, checkpoint.tree_id), paths)) {
-            return Ok(true);
+        let differ = base_tree(repo, &checkpoint).and_then(|base| differ_at(repo, (base, checkpoint.tree_id), paths));
+        match differ {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+            Err(_) => repo.note_damaged(&tip.name),
         }
     }
     Ok(false)
 }
 
-/// Returns true if the two trees differ at one of `paths`, as far as they can be read.
-fn differ_at(repo: &Repo, (before, after): (ObjectId, ObjectId), paths: &BTreeSet<BString>) -> bool {
+/// Returns true if the two trees differ at one of `paths`.
+///
+/// # Errors
+/// If they cannot be read where that matters.
+fn differ_at(repo: &Repo, (before, after): (ObjectId, ObjectId), paths: &BTreeSet<BString>) -> Result<bool> {
     /// For so many paths, it is cheaper to look each up than to compare the trees.
     const FEW: usize = 16;
     if paths.len() <= FEW {
-        let leaf = |tree, path: &BString| repo.find_leaf(tree, path.as_bstr());
-        return paths
-            .iter()
-            .any(|path| matches!((leaf(before, path), leaf(after, path)), (Ok(before), Ok(after)) if before != after));
+        let mut damage = Ok(false);
+        for path in paths {
+            let leaf = |tree| repo.find_leaf(tree, path.as_bstr());
+            match (leaf(before), leaf(after)) {
+                (Ok(before), Ok(after)) if before != after => return Ok(true),
+                (Ok(_), Ok(_)) => {}
+                (Err(error), _) | (_, Err(error)) => damage = Err(error),
+            }
+        }
+        return damage;
     }
-    let changes = repo.diff_trees(before, after).unwrap_or_default();
-    changes.iter().any(|change| paths.contains(&change.path))
+    Ok(repo.diff_trees(before, after)?.iter().any(|change| paths.contains(&change.path)))
 }
 
 /// Returns the shadows whose work may come back to the live shadow `name`.
@@ -198,9 +212,11 @@ pub(crate) fn take_up(
         let mut new = NewObjects::new(repo, Target::Loose);
         // A broken shadow is no reason to refuse a save or a prompt; `doctor` reports it.
         let found = find_work(context, shadow, seen, dirty, &checkpoint, &mut carriers, &mut new);
-        let Some(Returned { origin, carried, sessions: of_work }) = unless_damaged(repo, found)?.flatten() else {
+        let Some(found) = unless_damaged(repo, found)? else {
+            repo.note_damaged(&tip.name);
             continue;
         };
+        let Some(Returned { origin, carried, sessions: of_work }) = found else { continue };
         sessions.extend(of_work);
         put_on_top(context, shadow, &checkpoint, origin, carried.tree_id, &mut new)?;
         carriers = OnceCell::new();

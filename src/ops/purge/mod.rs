@@ -136,13 +136,19 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     if plan.is_empty() {
         return Ok(Step::Done(plan));
     }
+    let is_agreed = options.force || agreed.is_some_and(|agreed| agreed.covers(&plan));
+    if options.dry_run || !is_agreed {
+        // The operation logs would go as well.
+        let all = work.gone.union(&objects_of(repo, &scan.operations)?).copied().collect();
+        plan.objects = repo.removable(&all, &scan.own, refname::PREFIX)?.len();
+    }
     let may_purge = refuse::if_it_would_mix(context, secret, &options.paths, !work.blobs.is_empty());
     if options.dry_run {
         plan.note_refusal(may_purge)?;
         return Ok(Step::Done(plan));
     }
     may_purge?;
-    if !options.force && !agreed.is_some_and(|agreed| agreed.covers(&plan)) {
+    if !is_agreed {
         return Ok(Step::Question(plan));
     }
     // No operation is to bring back what is purged.

@@ -129,7 +129,7 @@ impl Place {
     }
 
     /// Returns the first file with a line of `lines` that the commit does not have at its path.
-    fn find_line(&self, lines: &HashSet<Vec<u8>>) -> Result<Option<&File>> {
+    pub(crate) fn find_line(&self, lines: &HashSet<Vec<u8>>) -> Result<Option<&File>> {
         for file in &self.files {
             self.repo.check_interrupt()?;
             if added(&self.repo, file.before, file.id)?.iter().any(|line| lines.contains(line)) {
@@ -152,26 +152,7 @@ pub(crate) fn refuse_if_needed(
     left_out: &HashSet<ObjectId>,
     copies: impl Iterator<Item = ObjectId>,
 ) -> Result<()> {
-    let (mut lines, mut brought) = (HashSet::new(), HashSet::new());
-    for id in left_out {
-        let Some(checkpoint) = memory.checkpoint(*id)? else { continue };
-        if checkpoint.origin.contributor != Contributor::Human {
-            lines.extend(added_by(memory, &checkpoint)?);
-        } else if brings_work_of_others(memory, &checkpoint)? {
-            brought.extend(added_by(memory, &checkpoint)?.into_iter().map(|(_, line)| line));
-        }
-    }
-    for id in copies {
-        if lines.is_empty() {
-            break;
-        }
-        if let Some(copy) = memory.checkpoint(id)? {
-            for line in added_by(memory, &copy)? {
-                lines.remove(&line);
-            }
-        }
-    }
-    let lines: HashSet<Vec<u8>> = lines.into_iter().map(|(_, line): (Who, _)| line).chain(brought).collect();
+    let lines = lines_of_sessions(memory, left_out, copies)?;
     if lines.is_empty() {
         return Ok(());
     }
@@ -183,6 +164,35 @@ pub(crate) fn refuse_if_needed(
         }
     }
     Ok(())
+}
+
+/// Returns the lines that the checkpoints `left_out` added for a session, without those that one of `others`, by the same author,
+/// added as well. `memory` has all of them.
+pub(crate) fn lines_of_sessions(
+    memory: &Repo,
+    left_out: &HashSet<ObjectId>,
+    others: impl Iterator<Item = ObjectId>,
+) -> Result<HashSet<Vec<u8>>> {
+    let (mut lines, mut brought) = (HashSet::new(), HashSet::new());
+    for id in left_out {
+        let Some(checkpoint) = memory.checkpoint(*id)? else { continue };
+        if checkpoint.origin.contributor != Contributor::Human {
+            lines.extend(added_by(memory, &checkpoint)?);
+        } else if brings_work_of_others(memory, &checkpoint)? {
+            brought.extend(added_by(memory, &checkpoint)?.into_iter().map(|(_, line)| line));
+        }
+    }
+    for id in others {
+        if lines.is_empty() {
+            break;
+        }
+        if let Some(other) = memory.checkpoint(id)? {
+            for line in added_by(memory, &other)? {
+                lines.remove(&line);
+            }
+        }
+    }
+    Ok(lines.into_iter().map(|(_, line): (Who, _)| line).chain(brought).collect())
 }
 
 /// Returns true if lines of `checkpoint` may be of others than its contributor: it restored them, carried them on, or found that

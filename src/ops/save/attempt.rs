@@ -8,6 +8,10 @@ use std::time::Instant;
 
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
+use super::{
+    returned::take_up_returned,
+    unreadable::{Split, split},
+};
 use crate::{
     error::{Error, Result},
     git::{Repo, new_objects::NewObjects, side::Side, stat_cache::StatCache, written::Written},
@@ -26,9 +30,7 @@ use crate::{
             stashed::look_at_stashed, store_cache, take, write_again,
         },
         moved::{self, OpenCall, moved_lines},
-        named,
-        provenance::set_aside,
-        stats,
+        named, stats,
         turn::OpenTurn,
         verified_mark,
     },
@@ -68,7 +70,7 @@ pub(super) fn try_save(
     save_below: SaveBelow,
 ) -> Result<SavedAndSeen> {
     let start = Instant::now();
-    let repo = &worktree.repo;
+    let (repo, asked) = (&worktree.repo, request);
     let request = &mut request.clone();
     let mut origin = author_of(worktree, request)?;
     if request.hold == Hold::Ref && origin.contributor == Contributor::Human {
@@ -118,6 +120,15 @@ pub(super) fn try_save(
             }
             let (objects, written, taken_up) =
                 take_up_returned(worktree, request, &origin, &mut shadow, &seen, objects)?;
+            if let Some(Split { first, rest }) = split(worktree, asked, &origin, (&shadow, &seen, &objects))? {
+                written.map_or(Ok(()), Written::check_and_release)?;
+                drop((objects, turns));
+                let first = first.map(|it| try_save(worktree, &it, false, None, save_below)).transpose()?;
+                let mut rest = try_save(worktree, &rest, fails_if_named_changed, consider, save_below)?;
+                rest.saved.add_earlier(first.map(|first| first.saved), below);
+                rest.saved.taken_up = taken_up;
+                return Ok(rest);
+            }
             let saved = Saved { taken_up, ..take(worktree, request, &origin, &shadow, &seen, objects, start)? };
             if let Some(Err(error)) = written.map(Written::check_and_release)
                 && write_again(worktree)? != seen.tree_id
@@ -218,36 +229,6 @@ fn note_moved_lines(
     let moved = moved_lines(worktree, call, shadow, seen, objects)?;
     seen.side.moved_id = moved.map(|moved| objects.add(ObjectKind::Blob, &moved)).transpose()?;
     Ok(())
-}
-
-/// Takes up work that was set aside and that the save finds in the worktree again, for example after `git stash pop`, as a prompt
-/// does: from then on, the shadow knows its lines, however few of them a commit takes. Returns the objects that are still to be
-/// written and, if it took up work, those that it has written for that and the sessions of the work. The caller checks the
-/// written ones when a ref leads to them.
-///
-/// Does nothing during the turn of a session: [`note_moved_lines`] looks for what git brings then.
-fn take_up_returned<'w>(
-    worktree: &'w Worktree<'_>,
-    request: &Request,
-    origin: &Origin,
-    shadow: &mut Shadow,
-    seen: &Seen,
-    objects: NewObjects<'w>,
-) -> Result<(NewObjects<'w>, Option<Written<'w>>, Vec<String>)> {
-    let repo = &worktree.repo;
-    let is_of_worktree = request.author == Author::Infer && origin.session.is_none() && !shadow.sets_aside;
-    if !is_of_worktree || matches!(request.scope, Scope::OwnSteps(_) | Scope::Stashed(_)) {
-        return Ok((objects, None, Vec::new()));
-    }
-    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
-    let changed = changes.into_iter().map(|change| change.path).collect();
-    if !set_aside::may_come_back(repo, &shadow.name, &changed)? {
-        return Ok((objects, None, Vec::new()));
-    }
-    let target = objects.target();
-    let written = objects.write()?;
-    let sessions = set_aside::take_up(worktree, shadow, seen, &changed, None)?;
-    Ok((NewObjects::new(repo, target), Some(written), sessions))
 }
 
 /// What a save does after it has looked at the worktree.

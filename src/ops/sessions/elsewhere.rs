@@ -16,6 +16,7 @@ use crate::{
     git::Repo,
     model::{
         id_text,
+        path_text::shell_word,
         refname::decode_component,
         session::{Phase, Session, SessionEvent},
     },
@@ -103,12 +104,12 @@ pub(super) fn end_elsewhere(context: &Context, id: &str) -> Result<Option<Elsewh
     let Some(session) = find_or_rebuild(context, id)?.filter(|session| is_elsewhere(context, session)) else {
         return Ok(None);
     };
-    let worktree = session.worktree_path;
+    let (worktree, word) = (session.worktree_path, shell_word(id));
     let refused = || {
         Error::refused(format!("the turn of the session '{id}' in the worktree '{worktree}' cannot be ended"))
             .with_hint(format!(
-                "run 'git checkpoint session stop {id}' there; if nothing there is to be saved as its work, \
-                'git checkpoint session adopt --force {id}' moves it here"
+                "run 'git checkpoint session stop {word}' there; if nothing there is to be saved as its work, \
+                'git checkpoint session adopt --force {word}' moves it here"
             ))
     };
     let left = leave_elsewhere(context, id, &SessionInfo::default(), SessionEvent::Stop)

@@ -25,7 +25,7 @@ use crate::{
     error::{Error, Result},
     git::recorder::SessionFile,
     model::{
-        path_text,
+        path_text::{self, shell_word},
         process::Life,
         session::{Phase, Session},
     },
@@ -47,16 +47,21 @@ pub struct Listed {
     pub life: Option<Life>,
     /// True if its last turn ended with its process.
     pub interrupted: bool,
+    /// The first line of its first prompt, if that is stored.
+    pub first_prompt: Option<String>,
 }
 
 impl Listed {
-    fn of(session: &Session, (checkpoints, files): (usize, Vec<BString>)) -> Self {
+    fn of(context: &Context, session: &Session, (checkpoints, files): (usize, Vec<BString>)) -> Self {
+        let prompts = sessions::prompts(context.repo.common_dir(), &session.id).unwrap_or_default();
+        let first = prompts.first().and_then(|prompt| prompt.text.trim().lines().next());
         Self {
             state: State::from(session),
             checkpoints,
             files,
             life: (session.phase != Phase::Ended).then(|| process::life(session.process.as_ref())),
             interrupted: session.is_interrupted,
+            first_prompt: first.map(str::to_owned),
         }
     }
 }
@@ -103,13 +108,13 @@ pub fn list(context: &Context, all: bool) -> Result<Vec<Listed>> {
     for session in session_info::all(context)? {
         let work = work.remove(&session.id).unwrap_or_default();
         if all || session.phase != Phase::Ended || work.0 > 0 {
-            listed.push(Listed::of(&session, work));
+            listed.push(Listed::of(context, &session, work));
         }
     }
     // Those whose files are lost are still in the checkpoints.
     for (id, work) in work {
         if let Some(session) = find_or_rebuild(context, &id)? {
-            listed.push(Listed::of(&session, work));
+            listed.push(Listed::of(context, &session, work));
         }
     }
     Ok(listed)
@@ -153,7 +158,7 @@ pub fn show(context: &Context, name: Option<&str>) -> Result<Shown> {
     let work = work(context)?.remove(&id).unwrap_or_default();
     let prompts = sessions::prompts(context.repo.common_dir(), &id)?;
     let turns = turns(context, &id, prompts.iter().map(|prompt| prompt.turn))?;
-    Ok(Shown { version: 1, session: Listed::of(&session, work), prompts, turns })
+    Ok(Shown { version: 1, session: Listed::of(context, &session, work), prompts, turns })
 }
 
 /// Returns the id of the session that was seen last in this worktree.
@@ -195,7 +200,10 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     }
     if is_elsewhere(context, &session) && !force {
         return Err(Error::refused(format!("the session '{id}' has a turn under way in '{}'", session.worktree_path))
-            .with_hint(format!("'git checkpoint session stop {id}' there ends it; '--force' takes it all the same")));
+            .with_hint(format!(
+                "'git checkpoint session stop {}' there ends it; '--force' takes it all the same",
+                shell_word(id)
+            )));
     }
     if !(is_here && session.phase == Phase::Active) {
         turn::end(&worktree, &mut session, EndReason::Adopted, None)?;
@@ -234,8 +242,10 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     worktree.check_turns()?;
     let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(id)) };
     if session.phase == Phase::Active && !force {
-        return Err(Error::refused(format!("the session '{id}' has a turn under way"))
-            .with_hint(format!("'git checkpoint session stop {id}' ends it; '--force' forgets it all the same")));
+        return Err(Error::refused(format!("the session '{id}' has a turn under way")).with_hint(format!(
+            "'git checkpoint session stop {}' ends it; '--force' forgets it all the same",
+            shell_word(id)
+        )));
     }
     if session.is_in(context.repo.worktree_id()) && session.phase == Phase::Active {
         // Once the session is forgotten, nothing shows that its tools may have made the unsaved changes: save them first.

@@ -17,6 +17,7 @@ use super::{
             carry_forward::base_tree,
             changes,
             commit::{self, Draft},
+            lost::lost_among,
         },
         condense,
         enter::Purpose,
@@ -42,6 +43,7 @@ use crate::{
     },
     model::{
         change::Change,
+        contributor::Contributor,
         event::Event,
         overlap::{Decision, Reason, Touched, decide},
         path_text,
@@ -340,7 +342,14 @@ fn keep_baseline(
         return Ok(false);
     }
     let mut commits = NewObjects::new(repo, Target::Loose);
-    let origin = author::before_prompt(context, id)?;
+    let mut origin = author::before_prompt(context, id)?;
+    if origin.contributor == Contributor::Human {
+        let changes = objects.changes_of_trees(reference.last_tree_id(), seen.tree_id)?;
+        let changed: Vec<BString> = changes.into_iter().map(|change| change.path).collect();
+        if !lost_among(context, &changed)?.is_empty() {
+            origin = author::unknown();
+        }
+    }
     let side_id = save::side_commit(repo, shadow, side_tree_id, &origin, &mut commits)?;
     let parent_id = commit::base_commit(shadow.name.base, &mut commits)?;
     let subject = "before a prompt";

@@ -279,7 +279,12 @@ fn saves_by_people_go_to_the_worktrees_shadow() {
 
 #[test]
 fn pruning_one_leaves_the_others() {
-    let desk = two();
+    let desk = apart();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.turn("b", &[("g", "b\n")]);
+    desk.turn("a", &[("f", &changed(&[(3, "a"), (9, "given up")]))]);
+    // What the worktree still has of a session, a prune would not drop.
+    desk.write("f", changed(&[(3, "a")]));
     desk.json(&["verify", "@{1}"]);
     desk.json(&["reset", "--session", "a"]);
     assert_eq!(desk.json(&["prune", "--keep", "0"])["dropped"].as_array().map(Vec::len), Some(1));
