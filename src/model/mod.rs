@@ -18,6 +18,7 @@ pub(crate) mod manifest;
 pub(crate) mod marks;
 pub(crate) mod moment;
 pub(crate) mod moved;
+pub(crate) mod obstacle;
 pub(crate) mod operation;
 pub(crate) mod operation_back;
 pub(crate) mod operation_stack;

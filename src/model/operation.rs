@@ -50,13 +50,6 @@ pub(crate) struct Move {
     pub(crate) new: Option<ObjectId>,
 }
 
-impl Move {
-    /// Returns the move that takes this one back.
-    pub(crate) fn reversed(&self) -> Self {
-        Self { name: self.name.clone(), old: self.new, new: self.old }
-    }
-}
-
 /// How an operation relates to an earlier one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -130,6 +123,11 @@ impl Operation {
         // stay. The other worktree of the session may have an entry of such moves alone.
         let is_of_session = self.kind == SESSION_ADOPT || self.kind == SESSION_FORGET;
         is_undoable(&self.kind) && (!is_of_session || self.session_of_file.is_some())
+    }
+
+    /// Returns true if it saved the worktree for another operation of the same command.
+    pub(crate) fn is_on_the_way(&self) -> bool {
+        self.kind == SAVE && !self.command.starts_with("git checkpoint save")
     }
 
     /// Returns true if the operation has moved other refs than live shadows, or the note about the next checkpoint: that is

@@ -33,6 +33,7 @@ mod op_restore;
 mod operations;
 mod operations_killed;
 mod operations_random;
+mod operations_undone;
 mod own_directories;
 mod permissions;
 mod prune;

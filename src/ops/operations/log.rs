@@ -59,6 +59,11 @@ impl Log {
         &last.operation.command
     }
 
+    /// Returns the operation directly before `id`.
+    pub(crate) fn entry_before(&self, id: ObjectId) -> Option<&Recorded> {
+        self.before(id).next()
+    }
+
     /// Returns the operations before `id`, newest first.
     fn before(&self, id: ObjectId) -> impl Iterator<Item = &Recorded> {
         self.entries.iter().skip_while(move |entry| entry.id != id).skip(1)

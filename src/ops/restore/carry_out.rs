@@ -19,13 +19,12 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, check_blobs::ReadAhead, checkout::Checkout, recorder::FilesChanged, refs::RefUpdate, threads},
+    git::{Repo, check_blobs::ReadAhead, checkout::Checkout, recorder::FilesChanged, threads},
     model::{
         event::Event,
         manifest::Part,
-        operation::{Move, Operation, Role},
+        operation::Role,
         operation_back::Back,
-        operation_stack::reversal,
         plan::{self, Plan},
         refname::Base,
         step::Step,
@@ -119,13 +118,10 @@ pub(super) struct RestoreRun<'a> {
     pub(super) other_base: Option<Base>,
     /// True if the run continues an interrupted restore: some steps may be done already.
     pub(super) is_resumed: bool,
-    /// The operation that the run takes back; `role` says how the run relates to that or another operation.
-    pub(super) reverses: Option<&'a Operation>,
+    /// How the run relates to an earlier operation.
     pub(super) role: Role,
-    /// What brings the refs back where the run takes more back than the files and the shadow.
+    /// What brings the refs back once all files are as they were.
     pub(super) back: Option<&'a Back>,
-    /// How the ref of that operation was moved before the worktree was saved.
-    pub(super) saved: Option<&'a RefUpdate>,
     /// Paths where the temporary file of an interrupted restore held another program's version. That file has been kept under a
     /// new name, which the result reports.
     pub(super) rescued: &'a [Left],
@@ -260,10 +256,9 @@ impl<'a> RestoreRun<'a> {
         let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
         last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
         failpoint::hit("restore:after-done");
-        let is_all = self.takes_all(&applied, &below);
-        let has_moved = match self.back {
-            Some(back) => is_all && back.carry_out(self.context)?,
-            None => is_all && self.move_refs_back()?,
+        let has_moved = match self.back.filter(|_| self.takes_all(&applied, &below)) {
+            Some(back) => !back.carry_out(self.context)?.is_empty(),
+            None => false,
         };
         if !has_moved {
             before.save_after(&journal, self.to);
@@ -294,7 +289,7 @@ impl<'a> RestoreRun<'a> {
     fn record_end(&self, journal: &Journal, applied: &Applied, below: &[RestoredSubmodule]) {
         // A run that changes nothing leaves no entry, unless the entry marks the reversed operation as taken back.
         let (is_idle, is_all) = (self.is_idle(applied, below), self.takes_all(applied, below));
-        let files = if is_idle && !(is_all && self.reverses.is_some()) { None } else { Some(files_of(journal)) };
+        let files = if is_idle && !(is_all && self.takes_back()) { None } else { Some(files_of(journal)) };
         if is_idle && !is_all {
             // All that was to be taken back was left alone, so the operation is not taken back.
             self.repo.note_role(Role::Plain);
@@ -304,6 +299,11 @@ impl<'a> RestoreRun<'a> {
         if let Err(error) = self.repo.update_refs(&[]) {
             tracing::warn!(%error, "the operation log says that the restore was not finished");
         }
+    }
+
+    /// Returns true if the run takes an operation back.
+    fn takes_back(&self) -> bool {
+        matches!(self.role, Role::Undo(_) | Role::Redo(_))
     }
 
     /// Returns true if the run has changed nothing.
@@ -324,29 +324,6 @@ impl<'a> RestoreRun<'a> {
         let (plan, staging) = (&self.planned.plan, self.staging());
         let is_left = staging.is_some_and(|staging| !staging.left.is_empty());
         is_left || !plan.kept.is_empty() || !plan.conflicts.is_empty() || !self.rescued.is_empty()
-    }
-
-    /// Moves back the refs that the reversed operation moved, because the worktree is again as in the checkpoint from before it.
-    /// Returns false and leaves them alone if something was saved since, or if an open turn began at their values of now.
-    fn move_refs_back(&self) -> Result<bool> {
-        let Some(operation) = self.reverses.filter(|_| self.context.turns().entries.is_empty()) else {
-            return Ok(false);
-        };
-        let mut operation = operation.clone();
-        for moved in &mut operation.moves {
-            if let Some(saved) = self.saved.filter(|saved| saved.name == moved.name) {
-                moved.new = saved.new;
-            }
-        }
-        let now = operation.moves.iter().map(|moved| self.repo.find_ref(&moved.name)).collect::<Result<Vec<_>>>()?;
-        let now = |name: &str| operation.moves.iter().position(|moved| moved.name == name).and_then(|at| now[at]);
-        let reversal = reversal(&operation, now, |id| self.repo.can_read(id));
-        if reversal.moves.is_empty() || !reversal.obstacles.is_empty() {
-            return Ok(false);
-        }
-        let update = |moved: Move| RefUpdate { name: moved.name, old: moved.old, new: moved.new };
-        self.repo.update_refs(&reversal.moves.into_iter().map(update).collect::<Vec<_>>())?;
-        Ok(true)
     }
 
     fn restored(&self, applied: &Applied, mut below: Vec<RestoredSubmodule>, dry_run: bool) -> Restored {

@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, exact::Exact, read_operations::Recorded, refs::RefUpdate},
+    git::{exact::Exact, refs::RefUpdate},
     model::{
-        contributor::Contributor,
-        operation::{self, Move, Operation, Role},
+        operation::Role,
+        operation_back::Back,
         plan::{self, is_below},
         refname::ShadowName,
         step::{Content, Step},
@@ -30,7 +30,7 @@ use crate::{
         Context, Worktree,
         enter::Purpose,
         inside::LeftOut,
-        operations::{Picked, Which, back_over_own, pick},
+        operations::{Log, Picked, Which, back_over, pick, refuse},
         restored_target,
     },
     state::{
@@ -60,15 +60,15 @@ pub(super) fn undo_files(
 ) -> Result<Restored> {
     let picked = pick(context, which)?;
     let journal = journal_of(&picked)?;
-    let is_of_more = picked.entry.as_ref().filter(|entry| entry.operation.moves_more_than_shadows());
-    if let Some(entry) = is_of_more {
+    let is_of_more = picked.is_of_more();
+    if is_of_more {
         refuse_open_turns(context, CANNOT)?;
-        back_over_own(context, entry, |_| false)?;
+        back_of(context, &picked)?;
     }
     let saved = if options.dry_run { None } else { saved_before(context, &picked)? };
     let target = Target { which, picked: &picked, saved, depth };
     let attempt = |extent| attempt(context, options, &target, extent);
-    if is_of_more.is_some() {
+    if is_of_more {
         let looked = expect_result(attempt(Extent::DryRun)?)?;
         if options.dry_run {
             return Ok(looked);
@@ -112,7 +112,8 @@ impl Target<'_> {
         }
         let picked = pick(context, self.which)?;
         if picked.id() == self.picked.id() {
-            Ok(picked)
+            // What is recorded by now is this undo.
+            Ok(Picked { latest: self.picked.latest, ..picked })
         } else {
             Err(Error::race("another operation was recorded meanwhile"))
         }
@@ -133,28 +134,30 @@ fn note_taken_back(context: &Context, which: &Which, id: Option<ObjectId>) -> Re
     Ok(())
 }
 
-/// Returns the operation of `entry` together with the checkpoint that its command took first. What a person had not saved then is
-/// unsaved again once the operation is taken back; what is or may be an agent's stays saved, since its author was known then.
-fn with_save(repo: &Repo, entry: &Recorded) -> Operation {
-    let operation = &entry.operation;
-    let save = entry.before.and_then(|id| repo.operation(id).ok().flatten()).map(|entry| entry.operation);
-    // Before its own checkpoint, a save may have put an agent's work back on the shadow that had been set aside.
-    let is_of_person = |moved: &Move| {
-        let chain =
-            moved.new.map(|id| repo.chain(id).take_while(|it| !it.as_ref().is_ok_and(|it| Some(it.id) == moved.old)));
-        chain.is_some_and(|mut chain| {
-            chain.all(|it| it.is_ok_and(|checkpoint| checkpoint.origin.contributor == Contributor::Human))
-        })
-    };
-    let is_its = |save: &Operation| {
-        let is_kind = save.kind == operation::SAVE && save.command == operation.command && save.marker.is_none();
-        is_kind && operation.kind != operation::SAVE && save.moves.iter().all(is_of_person)
-    };
-    let Some(mut whole) = save.filter(is_its) else { return operation.clone() };
-    for moved in &operation.moves {
-        whole.add(moved.clone());
+impl Picked {
+    /// Returns true if refs go back together with the files, or nothing does.
+    fn is_of_more(&self) -> bool {
+        self.entry.as_ref().is_some_and(|entry| entry.operation.moves_more_than_shadows())
     }
-    Operation { moves: whole.moves, ..operation.clone() }
+}
+
+/// Returns what takes the refs of `picked` back, if they are to go back. The shadow of a restore stays where something was saved
+/// since, or where an open turn began at its value of now.
+fn back_of(context: &Context, picked: &Picked) -> Result<Option<Back>> {
+    let Some((entry, journal)) = picked.entry.as_ref().zip(picked.journal.as_ref()) else { return Ok(None) };
+    let put = Snapshot::read(&context.repo, journal.target)?;
+    let is_put = |id| {
+        let same =
+            |it: Snapshot| it.tree_id == put.tree_id && it.raw_tree(&context.repo) == put.raw_tree(&context.repo);
+        Snapshot::read(&context.repo, id).is_ok_and(same)
+    };
+    let (log, is_whole) = (Log::read(context)?, picked.is_of_more());
+    let back = back_over(context, &log, (entry, picked.latest), (is_whole, &is_put))?;
+    if is_whole {
+        refuse(&context.repo, &log, &back.obstacles, CANNOT, Some(entry))?;
+    }
+    let goes = is_whole || (back.obstacles.is_empty() && context.turns().entries.is_empty());
+    Ok(Some(back).filter(|_| goes))
 }
 
 /// For a redo of a restore: returns the update that puts the checkpoint that the restore took first back on the shadow. None if
@@ -185,7 +188,6 @@ fn journal_of(picked: &Picked) -> Result<&Journal> {
 
 fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
-    let saved = target.saved.as_ref();
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(None),
         is_dry: extent == Extent::DryRun,
@@ -193,24 +195,13 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
         force: true,
         after_crash: true,
         recurse: Recurse::No,
-        saved: saved.cloned(),
+        saved: target.saved.clone(),
     };
     let depth = target.depth;
     let pick_again = || target.pick_again(context);
-    let back_of = |picked: &Picked| {
-        let entry = picked.entry.as_ref().filter(|entry| entry.operation.moves_more_than_shadows());
-        let Some((entry, journal)) = entry.zip(picked.journal.as_ref()) else { return Ok(None) };
-        let put = Snapshot::read(&context.repo, journal.target)?;
-        let is_put = |id| {
-            let same =
-                |it: Snapshot| it.tree_id == put.tree_id && it.raw_tree(&context.repo) == put.raw_tree(&context.repo);
-            Snapshot::read(&context.repo, id).is_ok_and(same)
-        };
-        back_over_own(context, entry, is_put).map(Some)
-    };
     let consider = |sight: Sight<'_>| {
         let picked = pick_again()?;
-        if back_of(&picked)?.is_some_and(|back| back.has_work()) {
+        if picked.is_of_more() && back_of(context, &picked)?.is_some_and(|back| back.has_work()) {
             return Ok(true);
         }
         let journal = journal_of(&picked)?;
@@ -223,8 +214,7 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
     let (journal, repo) = (journal_of(&picked)?, before.repo());
     let target = Snapshot::read(repo, journal.pre_restore)?;
     let planned = plan_of(&before.sight().scene(context, &target), journal, options.all)?;
-    let operation = picked.entry.as_ref().map(|entry| with_save(repo, entry));
-    let back = back_of(&picked)?;
+    let back = if extent == Extent::DryRun { None } else { back_of(context, &picked)? };
     let work = RestoreRun {
         context,
         repo,
@@ -234,9 +224,7 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
         pre_restore: before.checkpoint_id,
         other_base: None,
         is_resumed: false,
-        reverses: operation.as_ref(),
         back: back.as_ref(),
-        saved: saved.map(|(update, _)| update),
         role: picked.role,
         rescued: &before.rescued,
         inside: LeftOut::default(),
