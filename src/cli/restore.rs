@@ -324,7 +324,9 @@ fn print_sum(restored: &Restored, (verb, has_moved): (&str, bool), call: &mut Ca
             _ if restored.dry_run => "no file would change",
             _ => "no file had to change",
         };
-        return call.out.note(&format!("{what}: the worktree is as in {target}"));
+        call.out.note(&format!("{what}: the worktree is as in {target}"))?;
+        left::print_way_back(restored, verb, call);
+        return Ok(());
     }
     let is_only_below = !is_idle && restored.is_idle_here();
     if !(restored.dry_run || is_all_left(&all) || is_only_below) {
@@ -364,13 +366,7 @@ fn print_sum(restored: &Restored, (verb, has_moved): (&str, bool), call: &mut Ca
     if restored.kept.iter().any(|left| left.why == Why::Sparse) {
         call.out.hint("'git sparse-checkout add <directory>' makes room for the files outside the sparse checkout");
     }
-    match &restored.pre_restore {
-        Some(id) if !is_idle && !restored.dry_run => {
-            let command = if verb == phrase::UNDONE { "redo" } else { "undo" };
-            call.out.hint(&format!("'git checkpoint {command}' goes back to {}", call.names.id(id)));
-        }
-        _ => {}
-    }
+    left::print_way_back(restored, verb, call);
     Ok(())
 }
 

@@ -40,6 +40,7 @@ pub(crate) mod slot;
 pub(crate) mod step;
 pub(crate) mod step_below;
 pub(crate) mod submodule;
+pub(crate) mod taken_off;
 pub(crate) mod trailer;
 pub mod turns;
 pub(crate) mod uncommitted;

@@ -12,6 +12,7 @@ use super::{
     obstacle::Obstacle,
     operation::{self, Move, Operation},
     refname::{self, Base, ShadowName},
+    taken_off::{Held, TakenOff, held},
 };
 
 /// What becomes of an operation when those before it are taken back.
@@ -31,8 +32,6 @@ pub(crate) struct Later<'o> {
     pub(crate) id: ObjectId,
     pub(crate) operation: &'o Operation,
     pub(crate) fate: Fate,
-    /// True if what it has put into refs need not be held: some other checkpoint has the same, or it was never asked for.
-    pub(crate) is_dispensable: bool,
 }
 
 /// The refs of ours as they are, and whose they are.
@@ -50,8 +49,12 @@ pub(crate) struct Back {
     pub(crate) moves: Vec<Move>,
     /// Moves that are done already: a process may have been killed between two of them.
     pub(crate) done: Vec<Move>,
-    /// The ends of chains that no chain would lead to afterwards: the archive must hold them.
+    /// Checkpoints that no chain would lead to afterwards: the archive must hold them.
     pub(crate) left: Vec<ObjectId>,
+    /// True if refs go back, or would if the archive did not have to keep what they hold.
+    pub(crate) is_needed: bool,
+    /// True if no agent has made what is in these alone: nothing of them has to be taken up again.
+    pub(crate) is_settled: bool,
     /// Whether the next checkpoint of a person is to become verified, now and afterwards; none if that stays.
     pub(crate) marker: Option<(bool, bool)>,
     /// Why it must not be done.
@@ -68,8 +71,6 @@ struct Line {
     before_end: Option<ObjectId>,
     /// False if it has been moved in between by what is not in the log of this worktree.
     is_whole: bool,
-    /// True if nothing that it has pointed to since need be held.
-    is_dispensable: bool,
     /// The first operation that has moved it and stands.
     by: Option<ObjectId>,
 }
@@ -77,16 +78,16 @@ struct Line {
 /// Returns what takes those of the operations `later` back that are to be. They are in the order of time.
 ///
 /// Records and transcripts only grow, and the baselines of turns belong to the files of their sessions: both stay. So does what
-/// belongs to another worktree. What an archived shadow holds, and nothing else, stays in the archive; what would leave a live
-/// shadow goes there. So no checkpoint is lost that says who wrote a line. `leads_to` says whether one of some commits leads to
-/// another one.
+/// belongs to another worktree. What is taken off the chains is held as [`held`] says.
 pub(crate) fn back(
     later: &[Later<'_>],
     place: &Place<'_>,
+    taken_off: TakenOff<'_>,
     can_read: impl Fn(ObjectId) -> bool,
     leads_to: impl Fn(&[ObjectId], ObjectId) -> bool,
+    is_elsewhere: impl Fn(&[ObjectId], ObjectId) -> bool,
 ) -> Back {
-    let (mut back, mut dispensable) = (Back::default(), Vec::new());
+    let mut back = Back::default();
     for line in lines(later, place) {
         let now = place.refs.get(&line.name).copied();
         let name = line.name.clone();
@@ -96,7 +97,6 @@ pub(crate) fn back(
             }
             continue;
         }
-        dispensable.extend(now.filter(|_| line.is_dispensable && line.is_at(now)));
         let head = place.worktree.map(|(_, base)| base);
         let base = ShadowName::from_ref(&line.name).map(|shadow| shadow.base);
         match (line.then, base.filter(|base| head.is_some_and(|head| head != *base))) {
@@ -109,51 +109,16 @@ pub(crate) fn back(
             (then, _) => back.moves.push(Move { name, old: now, new: then }),
         }
     }
-    let (stays, left) = held(&back.moves, &dispensable, place, leads_to);
-    back.left = left;
-    back.moves.retain(|moved| !stays.contains(&moved.name));
+    back.is_needed = !back.moves.is_empty();
+    // Where something is in the way, nothing is moved.
+    if back.obstacles.is_empty() {
+        let Held { stays, left } = held(&back.moves, taken_off, place.refs, leads_to, is_elsewhere);
+        back.left = left;
+        back.moves.retain(|moved| !stays.contains(&moved.name));
+    }
     back.moves.sort_by_key(|moved| moved.new.is_none());
     back.marker = marker(later);
     back
-}
-
-/// Returns which refs in the archive must stay, and which commits must come into it, so that after `moves` a chain of this
-/// repository leads to all that `moves` leave, except what is `dispensable`.
-fn held(
-    moves: &[Move],
-    dispensable: &[ObjectId],
-    place: &Place<'_>,
-    leads_to: impl Fn(&[ObjectId], ObjectId) -> bool,
-) -> (Vec<String>, Vec<ObjectId>) {
-    let mut chains = place.refs.clone();
-    chains.retain(|name, _| is_chain(name));
-    let mut leaving: BTreeMap<ObjectId, &str> = BTreeMap::new();
-    for moved in moves {
-        chains.remove(&moved.name);
-        if let Some(id) = moved.old.filter(|id| !dispensable.contains(id)) {
-            let name = leaving.entry(id).or_insert(&moved.name);
-            if moved.name.starts_with(refname::ARCHIVE) {
-                *name = &moved.name;
-            }
-        }
-    }
-    let mut tips: Vec<ObjectId> = chains.into_values().collect();
-    tips.extend(moves.iter().filter(|moved| is_chain(&moved.name)).filter_map(|moved| moved.new));
-    let (mut stays, mut left) = (Vec::new(), Vec::new());
-    for (id, name) in &leaving {
-        // What leads to it from another one that is left is held with that one.
-        let others = leaving.keys().filter(|other| *other != id);
-        let all: Vec<ObjectId> = tips.iter().chain(others).copied().collect();
-        if leads_to(&all, *id) {
-            continue;
-        }
-        if name.starts_with(refname::ARCHIVE) { stays.push((*name).to_owned()) } else { left.push(*id) }
-    }
-    (stays, left)
-}
-
-fn is_chain(name: &str) -> bool {
-    name.starts_with(refname::SHADOWS) || name.starts_with(refname::ARCHIVE)
 }
 
 /// Returns true if a ref of this name goes back.
@@ -178,7 +143,6 @@ impl Line {
     fn add(&mut self, moved: &Move, later: &Later<'_>) {
         self.is_whole &= self.is_at(moved.old) && is_sound(later.operation);
         (self.before_end, self.end) = (moved.old, moved.new);
-        self.is_dispensable &= later.is_dispensable;
         self.by = self.by.or(Some(later.id).filter(|_| later.fate == Fate::Stands));
     }
 }
@@ -201,7 +165,6 @@ fn lines(later: &[Later<'_>], place: &Place<'_>) -> Vec<Line> {
                     end: moved.new,
                     before_end: moved.old,
                     is_whole: is_sound(later.operation),
-                    is_dispensable: later.is_dispensable,
                     by: None,
                 }),
                 None => {}
@@ -274,9 +237,9 @@ mod tests {
             .expect("one of ours")
     }
 
-    /// Returns the operation with the moves `text`: `s12 v-1`. With `!`, what it did need not be held; with `~`, it is passed over,
-    /// with `=`, it stands.
-    fn operation(text: &str) -> (Operation, Fate, bool) {
+    /// Returns the operation with the moves `text`: `s12 v-1`. With `!`, it has saved nothing; with `~`, it is passed over, with `=`,
+    /// it stands.
+    fn operation(text: &str) -> (Operation, Fate) {
         let fate = [('~', Fate::Passed), ('=', Fate::Stands)].into_iter().find(|(mark, _)| text.starts_with(*mark));
         let moves = text.trim_start_matches(['~', '=', '!']).split_whitespace().map(|word| Move {
             name: name(&word[..1]),
@@ -284,16 +247,12 @@ mod tests {
             new: id(&word[2..3]),
         });
         let operation = Operation { moves: moves.collect(), ..Operation::default() };
-        (
-            operation,
-            fate.map_or(Fate::TakenBack, |(_, fate)| fate),
-            text.trim_start_matches(['~', '=']).starts_with('!'),
-        )
+        (operation, fate.map_or(Fate::TakenBack, |(_, fate)| fate))
     }
 
-    fn as_later((operation, fate, is_dispensable): &(Operation, Fate, bool)) -> Later<'_> {
+    fn as_later((operation, fate): &(Operation, Fate)) -> Later<'_> {
         let id = ObjectId::null(gix::hash::Kind::Sha1);
-        Later { id, operation, fate: *fate, is_dispensable: *is_dispensable }
+        Later { id, operation, fate: *fate }
     }
 
     /// A commit leads to those with lower digits of its kind: 1 to 5 are one chain, 6 to 8 another; 9 cannot be read.
@@ -327,7 +286,7 @@ mod tests {
     #[case::deleted_since(&["s12"], "", "s moved")]
     #[case::moved_on_and_back(&["s12", "s34"], "s1", "")]
     #[case::missing(&["s92"], "s2", "s missing")]
-    #[case::head_was_elsewhere(&["e1- a-1 s-2"], "a1 s2", "1 elsewhere s2- left 2 a1-")]
+    #[case::head_was_elsewhere(&["e1- a-1 s-2"], "a1 s2", "1 elsewhere s2- a1-")]
     #[case::head_was_elsewhere_for_a_while(&["e-1", "e1- a-1"], "a1", "")]
     #[case::verified(&["v12"], "s2 v2", "v21")]
     #[case::verified_alone(&["v61"], "s2 v1", "v16")]
@@ -348,12 +307,17 @@ mod tests {
     #[case::saved_since_elsewhere(&["!v12", "=s12"], "s2 v2", "v21")]
     #[case::two_leave_one_is_in_the_other(&["s-1", "s1- a-1", "s-2"], "a1 s2", "s2- left 2 a1-")]
     fn the_way_back(#[case] later: &[&str], #[case] now: &str, #[case] expected: &str) {
-        let operations: Vec<(Operation, Fate, bool)> = later.iter().map(|text| operation(text)).collect();
+        let operations: Vec<(Operation, Fate)> = later.iter().map(|text| operation(text)).collect();
+        let saves = operations.iter().zip(later).filter(|(_, text)| !text.contains('!'));
+        let saved: Vec<ObjectId> =
+            saves.flat_map(|((it, _), _)| it.moves.iter().filter_map(|moved| moved.new)).collect();
+        let taken_off =
+            if later.iter().any(|text| text.contains('!')) { TakenOff::Saved(&saved) } else { TakenOff::All };
         let later: Vec<Later<'_>> = operations.iter().map(as_later).collect();
         let refs = now.split_whitespace().map(|word| (name(&word[..1]), id(&word[1..2]).expect("an id")));
         let refs = refs.collect();
         let place = Place { worktree: Some(("main".into(), Base::Unborn)), refs: &refs };
-        let found = back(&later, &place, |other| Some(other) != id("9"), leads);
+        let found = back(&later, &place, taken_off, |other| Some(other) != id("9"), leads, |_, _| false);
         let mut words: Vec<String> = found
             .obstacles
             .iter()
@@ -380,7 +344,7 @@ mod tests {
     #[case::set_and_met(&[Some((false, true)), None, Some((true, false))], None)]
     fn the_marker_goes_back(#[case] markers: &[Option<(bool, bool)>], #[case] expected: Option<(bool, bool)>) {
         let with = |marker: &Option<_>| Operation { marker: *marker, ..Operation::default() };
-        let operations: Vec<_> = markers.iter().map(|marker| (with(marker), Fate::TakenBack, false)).collect();
+        let operations: Vec<_> = markers.iter().map(|marker| (with(marker), Fate::TakenBack)).collect();
         let later: Vec<Later<'_>> = operations.iter().map(as_later).collect();
         assert_eq!(marker(&later), expected);
     }

@@ -8,7 +8,7 @@ use super::{
     Context, Worktree,
     enter::Purpose,
     operations::{ListedMove, Log, Point, Which, back_over, pick, refuse},
-    restore::{Restored, UndoOptions, go_back, undo_files},
+    restore::{Restored, UndoOptions, go_back, is_elsewhere, undo_files},
     session_info,
 };
 use crate::{
@@ -120,7 +120,8 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
         let only_looked = Some(options.dry_run);
         return Ok(Undone { session: id, ..Undone::of_refs(operation, command, Vec::new(), only_looked) });
     }
-    let back = back_over(context, &log, (&entry, latest), (false, &|_| false))?;
+    let is_elsewhere = |tips: &[ObjectId], id| is_elsewhere(context, &[], tips, id);
+    let back = back_over(context, &log, (&entry, latest), false, &is_elsewhere)?;
     refuse(&context.repo, &log, &back.obstacles, "cannot take it back", Some(&entry))?;
     let moved = if worktree.is_some() {
         context.repo.note_role(picked.role);

@@ -31,6 +31,7 @@ mod message;
 mod names;
 mod op_restore;
 mod operations;
+mod operations_held;
 mod operations_killed;
 mod operations_random;
 mod operations_undone;

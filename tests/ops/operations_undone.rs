@@ -158,8 +158,8 @@ fn a_redo_that_was_taken_back_half_way_can_be_redone(#[case] point: &str) {
 fn a_restore_that_was_taken_back_half_way_cannot_be_redone_and_ends_no_redo() {
     let world = with_unsaved_work();
     world.done(&["undo"]);
-    let before = refs(&world);
-    kill(&world, "restore:after-write", &["restore", "--all", "@{0}"]);
+    let (before, saved) = (refs(&world), world.shadows().remove(0));
+    kill(&world, "restore:after-write", &["restore", "--all", &saved]);
     let killed = world.json(&["op", "log", "--json"])["operations"][0]["id"].as_str().expect("an id").to_owned();
     world.done(&["undo"]);
     assert_has_work(&world);
@@ -169,6 +169,28 @@ fn a_restore_that_was_taken_back_half_way_cannot_be_redone_and_ends_no_redo() {
     assert_eq!(listed(&world), ["git checkpoint undo"]);
     world.done(&["redo"]);
     assert_eq!((text(&world, "f").as_deref(), text(&world, "w")), (Some("one\n"), None));
+}
+
+/// Versions before this one did not mark what is half-way in the log.
+#[test]
+fn so_it_is_with_one_that_an_earlier_version_has_begun() {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.write("f", "two\n");
+    world.write("w", "unsaved\n");
+    kill(&world, "restore:after-write", &["restore", "--all", "@{0}"]);
+    let log = "refs/checkpoints/operations/main";
+    world.sh(&format!(
+        "git cat-file commit {log} | sed '/^Operation-Nonce/d; /^Operation-Unfinished/d' >entry; \
+         git update-ref {log} $(git hash-object -t commit -w entry); rm entry"
+    ));
+    assert_eq!(listed(&world).len(), 1);
+    world.done(&["undo"]);
+    assert_has_work(&world);
+    assert!(refused(&world, &["redo"]).contains("nothing to redo"));
+    refused(&world, &["undo"]);
+    assert_has_work(&world);
+    world.assert_sound("at the end");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::{
         operation::{self, Move, Operation},
         operation_back::{Back, Fate, Later, Place, back, last_saved},
         refname::{self, Base, ShadowName},
+        taken_off::TakenOff,
     },
     ops::{
         Context,
@@ -70,9 +71,8 @@ impl Point {
             id: entry.id,
             operation: &entry.operation,
             fate: Fate::TakenBack,
-            is_dispensable: false,
         });
-        let back = plan(context, &later.collect::<Vec<_>>(), false)?;
+        let back = plan(context, &later.collect::<Vec<_>>(), (TakenOff::All, &|_, _| false), false)?;
         refuse(&context.repo, &log, &back.obstacles, CANNOT, None)?;
         Ok(back)
     }
@@ -107,18 +107,20 @@ impl Point {
     }
 }
 
+/// Says whether all files of a checkpoint are also in states that stay if some ends of chains do.
+pub(crate) type IsElsewhere<'e> = &'e dyn Fn(&[ObjectId], ObjectId) -> bool;
+
 /// Returns what takes `entry` back, over all operations since of which nothing stands, and over those after `latest`, by which it is
-/// being taken back. If it `is_whole`, or if it was interrupted, what is saved for that does not stand in the way, also not
-/// for the times it was tried before. Of that, a
-/// checkpoint that `is_known` need not be held: it has what the operation itself has put into the files.
+/// being taken back. If it `is_whole`, or if it was interrupted, what is saved for that does not stand in the way, also not for the
+/// times it was tried before.
 ///
-/// What a person had not saved before the operation becomes unsaved again. What is or may be an agent's stays saved, since its
-/// author was known then.
+/// What a person had not saved before the operation becomes unsaved again, and is held by the archive unless it `is_elsewhere`.
 pub(crate) fn back_over(
     context: &Context,
     log: &Log,
     (entry, latest): (&Recorded, Option<ObjectId>),
-    (is_whole, is_known): (bool, &dyn Fn(ObjectId) -> bool),
+    is_whole: bool,
+    is_elsewhere: IsElsewhere<'_>,
 ) -> Result<Back> {
     let (repo, is_interrupted) = (&context.repo, entry.operation.is_unfinished);
     let since: Vec<&Recorded> = log.entries.iter().take_while(|it| it.id != entry.id).collect();
@@ -127,26 +129,20 @@ pub(crate) fn back_over(
     let tries = if is_interrupted { log.stack.tries(entry.id, in_time()) } else { HashSet::new() };
     let newer = log.entries.iter().position(|it| Some(it.id) == latest).unwrap_or(0);
     let own: Vec<ObjectId> = log.entries[..newer].iter().map(|it| it.id).filter(|id| repo.has_recorded(*id)).collect();
-    let as_later = |recorded: &'_ Recorded| {
-        let operation = &recorded.operation;
-        let (is_own, is_save) = (own.contains(&recorded.id), operation.kind == operation::SAVE);
-        let fate = match operation.kind.as_str() {
+    let fate = |recorded: &Recorded| {
+        let (is_own, is_save) = (own.contains(&recorded.id), recorded.operation.kind == operation::SAVE);
+        match recorded.operation.kind.as_str() {
             operation::FOLLOW | operation::REPAIR => Fate::Stands,
             _ if is_own && is_save && !is_whole && !is_interrupted => Fate::Stands,
             _ if is_own || tries.contains(&recorded.id) => Fate::TakenBack,
             _ if passed.contains(&recorded.id) => Fate::Passed,
             _ => Fate::Stands,
-        };
-        let is_known = || operation.moves.iter().filter_map(|moved| moved.new).all(is_known);
-        let is_dispensable = match fate {
-            Fate::TakenBack => is_known() || (is_interrupted && is_of_person(repo, operation)),
-            _ => !is_save || is_of_person(repo, operation),
-        };
-        (fate, is_dispensable)
+        }
     };
-    let since = since.into_iter().map(|recorded| {
-        let (fate, is_dispensable) = as_later(recorded);
-        Later { id: recorded.id, operation: &recorded.operation, fate, is_dispensable }
+    let since = since.into_iter().map(|recorded| Later {
+        id: recorded.id,
+        operation: &recorded.operation,
+        fate: fate(recorded),
     });
     // What its command has saved first, or had begun when it was killed, belongs to it.
     let earlier = log.entries.iter().skip_while(|it| it.id != entry.id).enumerate();
@@ -156,16 +152,32 @@ pub(crate) fn back_over(
         let is_begun = operation.role == entry.operation.role && log.stack.not_begun.contains(&recorded.id);
         *number == 0 || (operation.command == entry.operation.command && (is_save || is_begun))
     });
-    let its = its.map(|(_, recorded)| Later {
-        id: recorded.id,
-        operation: &recorded.operation,
-        fate: Fate::TakenBack,
-        is_dispensable: true,
-    });
+    let its = its.map(|(_, recorded)| Later { id: recorded.id, operation: &recorded.operation, fate: Fate::TakenBack });
     let mut later: Vec<Later<'_>> = since.chain(its).collect();
     later.reverse();
+    let saves = later.iter().filter(|later| later.operation.may_have_saved());
+    let saved: Vec<ObjectId> = saves.flat_map(|later| saved_by(repo, later.operation)).collect();
     // What changed no files moves its refs back wherever HEAD is.
-    plan(context, &later, !entry.operation.has_files)
+    let back = plan(context, &later, (TakenOff::Saved(&saved), is_elsewhere), !entry.operation.has_files)?;
+    let may_be_of_agent = |id: &ObjectId| {
+        let checkpoint = repo.find_checkpoint(*id).ok().flatten();
+        checkpoint.is_none_or(|checkpoint| checkpoint.origin.contributor != Contributor::Human)
+    };
+    let is_left = |id: &ObjectId| repo.reaches(back.left.clone(), *id, 0).unwrap_or(true);
+    let is_settled = !back.left.is_empty() && !saved.iter().any(|id| may_be_of_agent(id) && is_left(id));
+    Ok(Back { is_settled, ..back })
+}
+
+/// Returns the checkpoints that `save` has added to chains, in the order of time. A chain that is broken may have more of them.
+fn saved_by(repo: &Repo, save: &Operation) -> Vec<ObjectId> {
+    let added = |moved: &Move| {
+        let chain = moved.new.into_iter().flat_map(|id| repo.chain(id)).map_while(Result::ok).map(|it| it.id);
+        let mut added: Vec<ObjectId> = chain.take_while(|id| Some(*id) != moved.old).collect();
+        added.reverse();
+        added
+    };
+    let is_chain = |moved: &&Move| moved.name.starts_with(refname::SHADOWS) || moved.name.starts_with(refname::ARCHIVE);
+    save.moves.iter().filter(is_chain).flat_map(added).collect()
 }
 
 /// Returns true if `save` has only saved what a person had done. Before that, a save may have put an agent's work back on the shadow
@@ -181,7 +193,12 @@ fn is_of_person(repo: &Repo, save: &Operation) -> bool {
     save.marker.is_none() && save.moves.iter().all(is_of_person)
 }
 
-fn plan(context: &Context, later: &[Later<'_>], wherever: bool) -> Result<Back> {
+fn plan(
+    context: &Context,
+    later: &[Later<'_>],
+    (taken_off, is_elsewhere): (TakenOff<'_>, IsElsewhere<'_>),
+    wherever: bool,
+) -> Result<Back> {
     let repo = &context.repo;
     // Git has to be asked only if one of them is damaged.
     let refs = repo.refs_below(refname::PREFIX).or_else(|_| repo.sound_refs(refname::PREFIX))?;
@@ -191,5 +208,5 @@ fn plan(context: &Context, later: &[Later<'_>], wherever: bool) -> Result<Back> 
     let place = Place { worktree, refs: &refs };
     // Where objects are missing, one archived shadow too many does no harm.
     let leads_to = |tips: &[ObjectId], id| repo.reaches(tips.to_vec(), id, 0).unwrap_or(false);
-    Ok(back(later, &place, |id| repo.can_read(id), leads_to))
+    Ok(back(later, &place, taken_off, |id| repo.can_read(id), leads_to, is_elsewhere))
 }

@@ -38,12 +38,19 @@ pub(crate) struct Picked {
     pub(crate) journal: Option<Journal>,
     /// The newest entry of the log before it is taken back.
     pub(crate) latest: Option<ObjectId>,
+    /// True if refs go back together with the files, or nothing does.
+    pub(crate) is_of_more: bool,
 }
 
 impl Picked {
     /// Returns the id of the operation.
     pub(crate) fn id(&self) -> Option<ObjectId> {
         self.entry.as_ref().map(|entry| entry.id)
+    }
+
+    /// Returns true if it is half-way.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.entry.as_ref().is_some_and(|entry| entry.operation.is_unfinished)
     }
 }
 
@@ -103,7 +110,8 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
     let of_entry = journal(context, entry)?;
     // If broken checkpoints were copied, the live journal names the copies.
     let journal = of_entry.map(|it| live.filter(|live| live.nonce == it.nonce).unwrap_or(it));
-    Ok(Picked { entry: Some(entry.clone()), role, journal, latest: log.entries.first().map(|entry| entry.id) })
+    let (latest, is_of_more) = (log.entries.first().map(|entry| entry.id), log.is_of_more(entry));
+    Ok(Picked { entry: Some(entry.clone()), role, journal, latest, is_of_more })
 }
 
 /// Returns how what takes `entry` back relates to it.
@@ -130,7 +138,8 @@ fn pick_interrupted(context: &Context, which: &Which, live: &Journal, log: &Log)
     let other = entry.as_ref().filter(|entry| last.is_some_and(|last| last.id != entry.id));
     let of_other = other.map(|other| journal(context, other)).transpose()?.flatten();
     let (journal, latest) = (of_other.unwrap_or_else(|| live.clone()), log.entries.first().map(|entry| entry.id));
-    Ok(Picked { entry, role, journal: Some(journal), latest })
+    let is_of_more = entry.as_ref().is_some_and(|entry| log.is_of_more(entry));
+    Ok(Picked { entry, role, journal: Some(journal), latest, is_of_more })
 }
 
 /// Returns the entry of the restore with this journal.

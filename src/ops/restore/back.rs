@@ -10,6 +10,7 @@ use crate::{
         operation::Move,
         operation_back::Back,
         path_text,
+        refname::{self, Settled},
         verdict::{Left, Why},
     },
     ops::{Context, holding::archive_name, verified_mark},
@@ -51,7 +52,11 @@ impl Back {
 
     /// Returns its moves, and first those by which the archive holds what would be left.
     pub(crate) fn with_archive(&self, repo: &Repo) -> Result<Vec<Move>> {
-        let hold = |id| Ok(Move { name: archive_name(repo, id)?, old: None, new: Some(id) });
+        let name = |id| {
+            let name = archive_name(repo, id)?;
+            Ok(if self.is_settled { refname::settled_archive_ref(&name, Settled::Carried) } else { name })
+        };
+        let hold = |id| Ok(Move { name: name(id)?, old: None, new: Some(id) });
         let held = self.left.iter().map(|id| hold(*id)).collect::<Result<Vec<Move>>>()?;
         Ok(held.into_iter().chain(self.moves.iter().cloned()).collect())
     }

@@ -23,10 +23,10 @@ use crate::{
     model::{
         event::Event,
         manifest::Part,
-        operation::Role,
+        operation::{Move, Role},
         operation_back::Back,
         plan::{self, Plan},
-        refname::Base,
+        refname::{self, Base},
         step::Step,
         step_below::StepBelow,
         verdict::{Left, Why},
@@ -122,6 +122,8 @@ pub(super) struct RestoreRun<'a> {
     pub(super) role: Role,
     /// What brings the refs back once all files are as they were.
     pub(super) back: Option<&'a Back>,
+    /// True if an operation that was interrupted is taken back: no redo brings the half-way state back.
+    pub(super) is_called_off: bool,
     /// Paths where the temporary file of an interrupted restore held another program's version. That file has been kept under a
     /// new name, which the result reports.
     pub(super) rescued: &'a [Left],
@@ -251,20 +253,20 @@ impl<'a> RestoreRun<'a> {
         failpoint::hit("restore:before-done");
         self.record_end(&journal, &applied, &below);
         // The next undo reverses the last restore that changed something. If this one changed nothing, put back the journal of
-        // the one before.
+        // the one before; also if that is half-way, and all that was to be taken back of it was left alone.
+        let is_all_left = self.takes_back() && !self.takes_all(&applied, &below);
         let is_idle = self.is_idle(&applied, &below);
-        let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
+        let is_last = |last: &&Journal| is_idle && (last.progress == Progress::Done || is_all_left);
+        let last = before.journal.as_ref().filter(is_last);
         last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
         failpoint::hit("restore:after-done");
-        let has_moved = match self.back.filter(|_| self.takes_all(&applied, &below)) {
-            Some(back) => !back.carry_out(self.context)?.is_empty(),
-            None => false,
-        };
-        if !has_moved {
+        let back = self.back.filter(|_| self.takes_all(&applied, &below));
+        let moves = back.map_or_else(|| Ok(Vec::new()), |back| back.carry_out(self.context))?;
+        if !back.is_some_and(|back| back.is_needed) {
             before.save_after(&journal, self.to);
         }
         failpoint::hit("restore:after-checkpoint");
-        let restored = self.restored(&applied, below, false);
+        let restored = Restored { set_aside: self.set_aside(&moves), ..self.restored(&applied, below, false) };
         self.context.emit(&Event::Restore {
             to: restored.target.to_string(),
             written: restored.written.len(),
@@ -274,6 +276,12 @@ impl<'a> RestoreRun<'a> {
             duration_ms: u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
         Ok(restored)
+    }
+
+    /// Returns which checkpoints `moves` have put into the archive, except the one that the files are as in now.
+    fn set_aside(&self, moves: &[Move]) -> Vec<ObjectId> {
+        let is_archived = |moved: &&Move| moved.name.starts_with(refname::ARCHIVE) && moved.old.is_none();
+        moves.iter().filter(is_archived).filter_map(|moved| moved.new).filter(|id| *id != self.to.id).collect()
     }
 
     /// Writes the entry of the operation log, before any file is changed.
@@ -358,6 +366,8 @@ impl<'a> RestoreRun<'a> {
             other_base: self.other_base,
             inexact: self.to.manifest.lacks(&[Part::Raw]) && !applied.written.is_empty(),
             dry_run,
+            set_aside: Vec::new(),
+            is_called_off: self.is_called_off,
             leaves_submodules: self.below.is_empty() && !self.to.manifest.submodules.is_empty(),
         }
     }

@@ -71,6 +71,7 @@ fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Re
         other_base: None,
         is_resumed: false,
         back: Some(&back),
+        is_called_off: false,
         role: Role::Plain,
         rescued: &before.rescued,
         inside: left_out(context, &options, before.sight()),

@@ -12,6 +12,7 @@ mod before;
 mod carry_out;
 pub(crate) mod choose;
 mod chosen;
+mod elsewhere;
 mod give_up;
 mod go_back;
 mod installed;
@@ -63,6 +64,7 @@ use snapshot::Snapshot;
 use staged::Staging;
 
 pub use chosen::{ChosenHunks, NotOffered};
+pub(crate) use elsewhere::is_elsewhere;
 pub(crate) use go_back::go_back;
 pub use restored::{Restored, RestoredSubmodule};
 pub use undo::UndoOptions;
@@ -176,6 +178,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
         other_base: target.base().filter(|base| takes_tree && Some(*base) != before.snapshot.base()),
         is_resumed: false,
         back: None,
+        is_called_off: false,
         role: Role::Plain,
         rescued: &before.rescued,
         inside: left_out(context, options, before.sight()).without(|path| below.iter().any(|step| step.path == *path)),

@@ -44,6 +44,7 @@ pub(super) fn resume(context: &Context, dry_run: bool, run_below: RunBelow) -> R
         other_base: None,
         is_resumed: true,
         back: None,
+        is_called_off: entry.is_some_and(|entry| log.stack.interrupted(entry.id) != entry.id),
         role,
         rescued: &before.rescued,
         inside: LeftOut::default(),

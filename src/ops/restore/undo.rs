@@ -9,6 +9,7 @@ use super::{
     back::{refuse_left, refuse_open_turns},
     before::{Before, BeforeOptions, Consider, Sight},
     carry_out::{Depth, Extent, Planned, RestoreRun, attempt_if_needed, expect_result, files_of},
+    elsewhere::is_elsewhere,
     restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
@@ -18,10 +19,10 @@ use crate::{
     error::{Error, Result},
     git::{exact::Exact, refs::RefUpdate},
     model::{
-        operation::Role,
+        operation::{self, Move, Role},
         operation_back::Back,
         plan::{self, is_below},
-        refname::ShadowName,
+        refname::{self, ShadowName},
         step::{Content, Step},
         submodule::Recurse,
         verdict::{Verdict, Why},
@@ -58,9 +59,12 @@ pub(super) fn undo_files(
     which: &Which,
     depth: Depth<'_>,
 ) -> Result<Restored> {
-    let picked = pick(context, which)?;
+    let mut picked = pick(context, which)?;
+    if !options.dry_run && mark_interrupted(context, &picked)? {
+        picked = pick(context, which)?;
+    }
     let journal = journal_of(&picked)?;
-    let is_of_more = picked.is_of_more();
+    let is_of_more = picked.is_of_more;
     if is_of_more {
         refuse_open_turns(context, CANNOT)?;
         back_of(context, &picked)?;
@@ -89,6 +93,22 @@ pub(super) fn undo_files(
         // that are to be removed.
         _ => expect_result(attempt(Extent::Full)?),
     }
+}
+
+/// Versions before this one did not mark in the log what is half-way. Adds an entry that does, as if it had been continued: so no redo
+/// brings the half-way state back. Returns false if there is nothing to mark.
+fn mark_interrupted(context: &Context, picked: &Picked) -> Result<bool> {
+    let (Some(entry), Some(journal)) = (&picked.entry, &picked.journal) else { return Ok(false) };
+    if journal.progress == Progress::Done || entry.operation.nonce.is_some() {
+        return Ok(false);
+    }
+    let _worktree = Worktree::enter(context, Purpose::Change)?;
+    let _way = context.repo.on_the_way(operation::RESTORE);
+    context.repo.note_role(Role::Continues(entry.id));
+    context.repo.note_files(Some(files_of(journal)));
+    context.repo.note_begin(&journal.nonce);
+    context.repo.update_refs(&[])?;
+    Ok(true)
 }
 
 /// How an error begins, if not all can be taken back of an operation that is taken back as a whole or not at all.
@@ -134,25 +154,14 @@ fn note_taken_back(context: &Context, which: &Which, id: Option<ObjectId>) -> Re
     Ok(())
 }
 
-impl Picked {
-    /// Returns true if refs go back together with the files, or nothing does.
-    fn is_of_more(&self) -> bool {
-        self.entry.as_ref().is_some_and(|entry| entry.operation.moves_more_than_shadows())
-    }
-}
-
 /// Returns what takes the refs of `picked` back, if they are to go back. The shadow of a restore stays where something was saved
 /// since, or where an open turn began at its value of now.
 fn back_of(context: &Context, picked: &Picked) -> Result<Option<Back>> {
     let Some((entry, journal)) = picked.entry.as_ref().zip(picked.journal.as_ref()) else { return Ok(None) };
-    let put = Snapshot::read(&context.repo, journal.target)?;
-    let is_put = |id| {
-        let same =
-            |it: Snapshot| it.tree_id == put.tree_id && it.raw_tree(&context.repo) == put.raw_tree(&context.repo);
-        Snapshot::read(&context.repo, id).is_ok_and(same)
-    };
-    let (log, is_whole) = (Log::read(context)?, picked.is_of_more());
-    let back = back_over(context, &log, (entry, picked.latest), (is_whole, &is_put))?;
+    let (log, is_whole) = (Log::read(context)?, picked.is_of_more);
+    let known = [journal.pre_restore, journal.target];
+    let is_elsewhere = |tips: &[ObjectId], id| is_elsewhere(context, &known, tips, id);
+    let back = back_over(context, &log, (entry, picked.latest), is_whole, &is_elsewhere)?;
     if is_whole {
         refuse(&context.repo, &log, &back.obstacles, CANNOT, Some(entry))?;
     }
@@ -167,7 +176,11 @@ fn saved_before(context: &Context, picked: &Picked) -> Result<Option<(RefUpdate,
     let (Role::Redo(_), Some(entry), Some(journal)) = (picked.role, &picked.entry, &picked.journal) else {
         return Ok(None);
     };
-    let (repo, [moved]) = (&context.repo, entry.operation.moves.as_slice()) else { return Ok(None) };
+    let repo = &context.repo;
+    // Besides, the archive may hold what was saved first.
+    let is_held = |moved: &&Move| moved.name.starts_with(refname::ARCHIVE) && moved.old.is_none();
+    let moves: Vec<&Move> = entry.operation.moves.iter().filter(|moved| !is_held(moved)).collect();
+    let [moved] = moves.as_slice() else { return Ok(None) };
     let Some(saved) = repo.find_checkpoint(journal.target)?.filter(|_| moved.new != Some(journal.target)) else {
         return Ok(None);
     };
@@ -201,7 +214,7 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
     let pick_again = || target.pick_again(context);
     let consider = |sight: Sight<'_>| {
         let picked = pick_again()?;
-        if picked.is_of_more() && back_of(context, &picked)?.is_some_and(|back| back.has_work()) {
+        if picked.is_of_more && back_of(context, &picked)?.is_some_and(|back| back.has_work()) {
             return Ok(true);
         }
         let journal = journal_of(&picked)?;
@@ -225,6 +238,7 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
         other_base: None,
         is_resumed: false,
         back: back.as_ref(),
+        is_called_off: picked.is_interrupted(),
         role: picked.role,
         rescued: &before.rescued,
         inside: LeftOut::default(),
