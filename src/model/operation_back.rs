@@ -300,7 +300,7 @@ mod tests {
     #[case::the_last_was_killed_before_it_was_moved(&["s12", "s23"], "s2", "s21 left 2")]
     #[case::another_undone(&["!s12", "~!s23", "~!s32"], "s2", "s21")]
     #[case::another_undone_that_has_added_a_checkpoint(&["!s1- a-1", "~!s-2", "~!s23", "~!s34"], "a1 s4", "s41 a1-")]
-    #[case::an_agent_was_saved_by_what_is_undone(&["!s1- a-1", "~s-2", "~!s23", "~!s34"], "a1 s4", "s41 a1- left 4")]
+    #[case::an_agent_was_saved_by_what_is_undone(&["!s1- a-1", "~s-2", "~!s23", "~!s34"], "a1 s4", "s41 a1- left 2")]
     #[case::undone_and_of_other_refs(&["!v12", "~!s1- a-1", "~!s-1 a1-"], "s1 v2", "v21")]
     #[case::saved_since(&["!s1- a-1", "=s-6"], "a1 s6", "s blocked a1-")]
     #[case::saved_and_restored_since(&["!s1- a-1", "=s-6", "~!s67", "~!s78"], "a1 s8", "s blocked a1-")]

@@ -63,15 +63,12 @@ pub(crate) fn held(
         let is_holder = |moved: &&Move| {
             moved.name.starts_with(refname::ARCHIVE) && moved.old.is_some_and(|old| leads_to(&[old], id))
         };
-        match moves.iter().find(is_holder) {
-            Some(holder) => {
-                held.stays.push(holder.name.clone());
-                tips.extend(holder.old);
-            }
-            None => {
-                held.left.push(id);
-                tips.push(id);
-            }
+        if let Some(holder) = moves.iter().find(is_holder) {
+            held.stays.push(holder.name.clone());
+            tips.extend(holder.old);
+        } else {
+            held.left.push(id);
+            tips.push(id);
         }
     }
     let led_to: Vec<ObjectId> = held

@@ -66,7 +66,6 @@ impl Play {
             _ => described(&self.world.checkpoint(&words)),
         };
         self.log.push(said.clone());
-        self.versions.has_turns |= words[0] == "session";
         let note = self.log.join("\n");
         self.versions.check(&self.world, words[0] == "drop" || words[0] == "prune", &note);
         said
@@ -245,7 +244,8 @@ fn archived(world: &World) -> Vec<String> {
 fn what_an_undo_hints_at_works(#[case] lines: &str, #[case] command: &str, #[case] expected: &str) {
     let mut play = Play::new();
     let said = play.run_all(lines);
-    let hint = said.lines().filter_map(|line| line.strip_prefix("hint: ")).last().unwrap_or_else(|| panic!("{said}"));
+    let hint =
+        said.lines().filter_map(|line| line.strip_prefix("hint: ")).next_back().unwrap_or_else(|| panic!("{said}"));
     let hint = hint.split('\'').nth(1).and_then(|hint| hint.strip_prefix("git checkpoint ")).expect("a command");
     assert!(hint.starts_with(command), "{said}");
     let said = play.run(hint);

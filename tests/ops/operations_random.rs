@@ -273,8 +273,7 @@ fn play_with_edits(seed: u64, is_reftable: bool) {
         world.done(&["save", "-q"]);
         saved.push(world.git(&["rev-parse", &world.shadows()[0]]).trim().to_owned());
     }
-    versions.has_turns = seed.is_multiple_of(3);
-    let mut is_open = false;
+    let (has_turns, mut is_open) = (seed.is_multiple_of(3), false);
     for _ in 0..16 {
         match dice.below(3) {
             0 => edit(&world, &mut dice),
@@ -282,7 +281,7 @@ fn play_with_edits(seed: u64, is_reftable: bool) {
             1 => world.write(NAMES[dice.roll(NAMES.len())], format!("{}\n", 1000 + dice.below(9000))),
             _ => {}
         }
-        if versions.has_turns && dice.below(6) == 0 {
+        if has_turns && dice.below(6) == 0 {
             let line: &[&str] = if is_open {
                 &["session", "stop", "-q", "s1"]
             } else {

@@ -15,19 +15,17 @@ pub(crate) struct Versions {
     ever: BTreeSet<String>,
     /// What the user has asked to drop.
     dropped: BTreeSet<String>,
-    /// The state in which a turn begins is held until the turn has a checkpoint: the files of the worktree count as held, too.
-    pub(crate) has_turns: bool,
+    /// The states in which turns began. The ref of one is deleted when the turn ends, unless a checkpoint of the turn builds on it.
+    baselines: BTreeSet<String>,
 }
 
 impl Versions {
     /// Notes what there is now, and asserts that what there was before is in a live or archived checkpoint or in a commit.
     /// If the command `drops`, what is missing counts as dropped.
     pub(crate) fn check(&mut self, world: &World, drops: bool, note: &str) {
-        let mut held = self.of(world, &HOLDERS, true);
-        if self.has_turns {
-            held.extend(self.of(world, &["refs/checkpoints/pending/*"], true));
-            held.extend(self.files_now(world));
-        }
+        let held = self.of(world, &HOLDERS, true);
+        let pending = world.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/pending/"]);
+        self.baselines.extend(pending.lines().map(ToOwned::to_owned));
         // The logs hold what was saved since the last look, too.
         let now = self.of(world, &["refs/checkpoints/*"], false);
         self.ever.extend(now);
@@ -43,33 +41,20 @@ impl Versions {
     /// Returns the versions in the checkpoints that `globs` lead to and, if they are wanted, in the commits.
     fn of(&mut self, world: &World, globs: &[&str], with_commits: bool) -> BTreeSet<String> {
         let value = |key: &str| format!("%(trailers:key=Checkpoint-{key},valueonly,separator=%x2c)");
-        let format = format!("--format=%T%x09{}%x09{}", value("Contributor"), value("Tool"));
+        let format = format!("--format=%H%x09%T%x09{}%x09{}", value("Contributor"), value("Tool"));
         let globs: Vec<String> = globs.iter().map(|glob| format!("--glob={glob}")).collect();
         let mut arguments = vec!["log", "--no-show-signature", &format];
         arguments.extend(globs.iter().map(String::as_str));
         let mut found = BTreeSet::new();
         for line in world.git(&arguments).lines() {
-            let [tree, contributor, tool] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
-            let is_wanted =
-                if contributor.is_empty() { with_commits } else { with_commits || !tool.starts_with("restore ") };
+            let [id, tree, contributor, tool] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let is_exempt = contributor.is_empty() || tool.starts_with("restore ") || self.baselines.contains(id);
+            let is_wanted = with_commits || !is_exempt;
             if is_wanted {
                 found.extend(self.files(world, tree));
             }
         }
         found
-    }
-
-    /// Returns those that the files of the worktree are now.
-    fn files_now(&self, world: &World) -> BTreeSet<String> {
-        let path = |line: &str| line.split_once('\t').expect("a path").1.to_owned();
-        let is_file = |path: &String| world.repo().join(path).is_file();
-        let paths: BTreeSet<String> = self.ever.iter().map(|line| path(line)).filter(is_file).collect();
-        let mut arguments = vec!["hash-object", "--no-filters", "--"];
-        arguments.extend(paths.iter().map(String::as_str));
-        let ids = world.git(&arguments);
-        let now: BTreeMap<&String, &str> = paths.iter().zip(ids.lines()).collect();
-        let is_now = |line: &&String| now.get(&path(line)).is_some_and(|id| line.contains(id));
-        self.ever.iter().filter(is_now).cloned().collect()
     }
 
     fn files(&mut self, world: &World, tree: &str) -> BTreeSet<String> {
