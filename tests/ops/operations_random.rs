@@ -295,7 +295,8 @@ fn play_with_edits(seed: u64, is_reftable: bool) {
         command.args(&line);
         let mut point = "";
         if dice.below(3) == 0 {
-            const LATER: [&str; 4] = ["restore:after-done", "undo:before-refs", "undo:after-refs", "refs:after-change"];
+            // Not between the log and the refs: what a killed save did not add to its chain was never in a checkpoint.
+            const LATER: [&str; 3] = ["restore:after-done", "undo:before-refs", "undo:after-refs"];
             let points: Vec<&str> = POINTS.into_iter().chain(LATER).collect();
             point = points[dice.roll(points.len())];
             command.env("CHECKPOINT_FAILPOINT", point);
