@@ -67,9 +67,6 @@ fn losses(plan: &DropDone, names: &Names) -> Vec<String> {
         }
         lines.push(format!("no other checkpoint has this content of {}", paths.join(", ")));
     }
-    if plan.ends_undo {
-        lines.push("'git checkpoint undo' needs it to take the last restore back".to_owned());
-    }
     lines
 }
 

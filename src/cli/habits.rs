@@ -65,6 +65,9 @@ pub(super) fn hint(command: &str, typed: &str) -> Option<String> {
     found.map(|(_, _, instead)| (*instead).to_owned())
 }
 
+/// The fewest digits of an operation's id that name it.
+const FEWEST_DIGITS: usize = 4;
+
 /// Returns what to type instead of `typed`, a value that `command` does not take in this place.
 fn value_hint(command: &str, typed: &str) -> Option<String> {
     let is_number = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
@@ -73,10 +76,19 @@ fn value_hint(command: &str, typed: &str) -> Option<String> {
         "save" => Some(format!("a message follows -m: 'git checkpoint save -m {}'", shell_word(typed))),
         "reset" => Some("it sets all checkpoints aside; 'git checkpoint restore <checkpoint>' goes to one".to_owned()),
         "why" if is_number => Some(format!("the line follows the file after a colon: '<file>:{typed}'")),
-        "undo" | "redo" => Some(format!(
-            "it takes back the last operation; 'git checkpoint restore {}' goes to a checkpoint",
-            shell_word(typed)
-        )),
+        "undo" | "redo" => {
+            let is_name =
+                typed.starts_with("@{") && typed.ends_with('}') && typed[2..typed.len() - 1].parse::<u32>().is_ok();
+            let is_id = typed.len() >= FEWEST_DIGITS && typed.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let name = match () {
+                () if is_number && typed.len() < FEWEST_DIGITS => format!("@{{{typed}}}"),
+                () if is_name || is_id => typed.to_owned(),
+                () => "<op>".to_owned(),
+            };
+            Some(format!(
+                "{command} takes no name; 'git checkpoint op undo {name}' takes that one of 'undo --list' back"
+            ))
+        }
         _ => None,
     }
 }
@@ -98,7 +110,10 @@ mod tests {
     #[case::option_of_save("save", "--frobnicate", None)]
     #[case::line("why", "3", Some("the line follows the file after a colon: '<file>:3'"))]
     #[case::no_line("why", "x", None)]
-    #[case::checkpoint("undo", "@{1}", Some("it takes back the last operation; 'git checkpoint restore '@{1}''"))]
+    #[case::operation("undo", "@{1}", Some("undo takes no name; 'git checkpoint op undo @{1}' takes"))]
+    #[case::number("undo", "3", Some("undo takes no name; 'git checkpoint op undo @{3}' takes"))]
+    #[case::operation_by_id("redo", "0a1b2c3d", Some("redo takes no name; 'git checkpoint op undo 0a1b2c3d' takes"))]
+    #[case::anything("undo", "@{1;x}", Some("undo takes no name; 'git checkpoint op undo <op>' takes"))]
     #[case::no_count("list", "-", None)]
     #[case::unknown("", "frobnicate", None)]
     fn what_to_type_instead(#[case] command: &str, #[case] typed: &str, #[case] expected: Option<&str>) {

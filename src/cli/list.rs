@@ -226,9 +226,9 @@ fn line(entry: &Entry, authors: &Authors, now: i64, call: &Call) -> String {
     let columns = call.out.columns();
     let date = date_column((checkpoint.seconds, checkpoint.offset), now, call);
     let id = call.names.id(&checkpoint.id);
-    let folded = if entry.restored.is_some() { 0 } else { entry.folded };
-    let mut marks = marks(entry.start, entry.verified, &entry.tags, 0);
-    marks.extend((folded > 0).then(|| more_in_turn(folded, layout::is_narrow(columns))));
+    let of = if entry.restored.is_some() { "before it" } else { "in this turn" };
+    let mut marks = marks(entry.start, entry.verified, &entry.tags, (0, of));
+    marks.extend((entry.folded > 0).then(|| more(entry.folded, of, layout::is_narrow(columns))));
     let marks = if marks.is_empty() { String::new() } else { format!(" [{}]", marks.join(", ")) };
     let origin = &checkpoint.origin;
     let room = columns.map_or(usize::MAX, |_| authors.columns);
@@ -286,7 +286,7 @@ fn print_commits(commits: &[Commit], call: &mut Call) -> Result<()> {
 }
 
 /// Returns the marks of a checkpoint, which follow its message.
-pub(super) fn marks(is_start: bool, is_verified: bool, tags: &[String], folded: usize) -> Vec<String> {
+pub(super) fn marks(is_start: bool, is_verified: bool, tags: &[String], (folded, of): (usize, &str)) -> Vec<String> {
     let mut marks = Vec::new();
     if is_start {
         marks.push("start".to_owned());
@@ -296,14 +296,14 @@ pub(super) fn marks(is_start: bool, is_verified: bool, tags: &[String], folded: 
     }
     marks.extend(tags.iter().map(|tag| format!("tag: {}", printable(tag))));
     if folded > 0 {
-        marks.push(more_in_turn(folded, false));
+        marks.push(more(folded, of, false));
     }
     marks
 }
 
 /// Says how many checkpoints a row stands for besides its own.
-fn more_in_turn(folded: usize, is_narrow: bool) -> String {
-    format!("{folded} more{}", if is_narrow { "" } else { " in this turn" })
+fn more(folded: usize, of: &str, is_narrow: bool) -> String {
+    if is_narrow { format!("{folded} more") } else { format!("{folded} more {of}") }
 }
 
 #[cfg(test)]

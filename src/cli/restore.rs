@@ -119,7 +119,7 @@ impl Restore {
             None => with_hint(error, &context, &options, &typed),
         })?;
         drop(progress);
-        let exit = self.format.print(&restored, &restored, phrase::RESTORED, call)?;
+        let exit = self.format.print(&restored, &restored, (phrase::RESTORED, false), call)?;
         let entry = &options.target;
         if is_stash_entry(entry) && has_untracked(&context.repo, entry)? {
             call.out.hint(&format!("'git stash apply {entry}' also brings back the untracked files that were stashed"));
@@ -193,12 +193,13 @@ impl Format {
         !self.json && !self.nul
     }
 
-    /// Prints what a restore did or would do, as JSON in the form of `json`; `verb` is what it is called.
+    /// Prints what a restore did or would do, as JSON in the form of `json`; `verb` is what it is called. It may also have moved
+    /// refs.
     pub(super) fn print(
         &self,
         restored: &Restored,
         json: &impl serde::Serialize,
-        verb: &str,
+        (verb, has_moved): (&str, bool),
         call: &mut Call,
     ) -> Result<Exit> {
         let all = restored.with_submodules();
@@ -208,7 +209,7 @@ impl Format {
             print_letters(&all, call)?;
         } else {
             print_lists(&all, call)?;
-            print_sum(restored, verb, call)?;
+            print_sum(restored, (verb, has_moved), call)?;
         }
         let is_refused =
             !all.conflicts.is_empty() || is_all_left(restored) || is_left_below(restored, verb != phrase::RESTORED);
@@ -310,14 +311,22 @@ fn why(why: &Why, call: &Call) -> String {
 }
 
 /// The last line, and what to type next.
-fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
+fn print_sum(restored: &Restored, (verb, has_moved): (&str, bool), call: &mut Call) -> Result<()> {
     let changed = restored.written.len() + restored.deleted.len();
     let id = call.names.id(&restored.target);
     let target = call.out.paint(phrase::ID, &id);
     let (is_idle, all) = (restored.is_idle(), restored.with_submodules());
     submodules::print(restored, verb, call)?;
     if is_idle && restored.is_complete() && restored.committed.is_empty() {
-        return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
+        // An undo or `op restore` may have moved refs alone.
+        let what = match verb {
+            phrase::RESTORED if !has_moved => "nothing to do",
+            _ if restored.dry_run => "no file would change",
+            _ => "no file had to change",
+        };
+        call.out.note(&format!("{what}: the worktree is as in {target}"))?;
+        left::print_way_back(restored, verb, call);
+        return Ok(());
     }
     let is_only_below = !is_idle && restored.is_idle_here();
     if !(restored.dry_run || is_all_left(&all) || is_only_below) {
@@ -357,13 +366,7 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     if restored.kept.iter().any(|left| left.why == Why::Sparse) {
         call.out.hint("'git sparse-checkout add <directory>' makes room for the files outside the sparse checkout");
     }
-    match &restored.pre_restore {
-        Some(id) if !is_idle && !restored.dry_run => {
-            let command = if verb == phrase::UNDONE { "redo" } else { "undo" };
-            call.out.hint(&format!("'git checkpoint {command}' goes back to {}", call.names.id(id)));
-        }
-        _ => {}
-    }
+    left::print_way_back(restored, verb, call);
     Ok(())
 }
 

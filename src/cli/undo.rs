@@ -12,8 +12,8 @@ use crate::{error::Result, ops::undo};
 
 /// Take the last operation back
 ///
-/// The last of restore, reset, verify, prune, session adopt, session forget and op restore that is not undone yet; a second undo
-/// goes further back. What save and agents' hooks did is left alone. The paths that a restore wrote or deleted become what they
+/// The last of restore, reset, verify, drop, prune, session adopt, session forget and op restore that is not undone yet; a second
+/// undo goes further back. What save and agents' hooks did is left alone. The paths that a restore wrote or deleted become what they
 /// were before it; one that was edited since is kept and listed, unless --all is given. For other operations, nothing is done if a
 /// ref has moved since.
 #[derive(clap::Args, Debug)]

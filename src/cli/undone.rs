@@ -3,6 +3,7 @@
 use super::{Exit, call::Call, output::printable, phrase::REDONE, restore::Format};
 use crate::{
     error::Result,
+    model::refname,
     ops::{restore::UndoOptions, undo::Undone},
 };
 
@@ -29,7 +30,7 @@ pub(super) fn print(undone: &Undone, format: &Format, verb: &str, call: &mut Cal
         if format.is_text() {
             print_moves(undone, restored.dry_run, call)?;
         }
-        return format.print(restored, undone, verb, call);
+        return format.print(restored, undone, (verb, !undone.moved.is_empty()), call);
     }
     if format.json {
         call.out.json(undone)?;
@@ -50,12 +51,51 @@ pub(super) fn print(undone: &Undone, format: &Format, verb: &str, call: &mut Cal
     Ok(Exit::Done)
 }
 
-/// Prints where each ref went, or would go.
+/// Prints what the moves of refs mean, or would mean.
 fn print_moves(undone: &Undone, only_looked: bool, call: &mut Call) -> Result<()> {
     for moved in &undone.moved {
-        let end = moved.new.as_ref().map_or_else(|| "deleted".to_owned(), |id| call.names.id(id));
-        let line = format!("{end:<8} {}", printable(&moved.r#ref));
+        let id = moved.new.or(moved.old).map(|id| call.names.id(&id)).unwrap_or_default();
+        let line = meaning(&moved.r#ref, (moved.new.is_some(), only_looked), &id);
         if only_looked { call.out.line(&line)? } else { call.out.note(&line)? }
     }
     Ok(())
+}
+
+/// Returns what it means, or would mean, for people that the ref `name` points to `id` now, or does not exist any more and pointed
+/// to it before.
+fn meaning(name: &str, (is_there, only_looked): (bool, bool), id: &str) -> String {
+    let tag = name.strip_prefix(refname::TAGS).and_then(refname::decode_component);
+    let what = match tag {
+        Some(tag) => format!("tagged '{}':", printable(&tag)),
+        None if name.starts_with(refname::SHADOWS) => "live: checkpoints up to".to_owned(),
+        None if name.starts_with(refname::ARCHIVE) => "in the archive: checkpoints up to".to_owned(),
+        None if name.starts_with(refname::VERIFIED) => "verified:".to_owned(),
+        None => format!("held by {}:", printable(name)),
+    };
+    let words = match (only_looked, is_there) {
+        (false, true) => "",
+        (false, false) => "no longer ",
+        (true, true) => "would be ",
+        (true, false) => "would no longer be ",
+    };
+    format!("{words}{what} {id}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::live("refs/checkpoints/shadow/unborn/main", true, "live: checkpoints up to 1a2b")]
+    #[case::not_live("refs/checkpoints/shadow/unborn/main", false, "no longer live: checkpoints up to 1a2b")]
+    #[case::archived("refs/checkpoints/archive/1-1a2b", true, "in the archive: checkpoints up to 1a2b")]
+    #[case::verified("refs/checkpoints/verified/main", false, "no longer verified: 1a2b")]
+    #[case::tag("refs/checkpoints/tags/a", true, "tagged 'a': 1a2b")]
+    #[case::other("refs/checkpoints/pending/x", true, "held by refs/checkpoints/pending/x: 1a2b")]
+    fn what_refs_mean(#[case] name: &str, #[case] is_there: bool, #[case] expected: &str) {
+        assert_eq!(meaning(name, (is_there, false), "1a2b"), expected);
+        let negated = if is_there { "would be " } else { "would no longer be " };
+        let planned = expected.trim_start_matches("no longer ");
+        assert_eq!(meaning(name, (is_there, true), "1a2b"), format!("{negated}{planned}"));
+    }
 }

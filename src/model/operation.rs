@@ -9,7 +9,7 @@ use super::{refname, session::is_valid_id, trailer};
 ///
 /// All other operations only save, or follow what git or an agent did: `save`, hooks, the events of sessions.
 const UNDOABLE: [&str; 11] = [
-    "restore",
+    RESTORE,
     "undo",
     "redo",
     "op undo",
@@ -36,6 +36,8 @@ pub(crate) const FOLLOW: &str = "follow";
 pub(crate) const HOOK: &str = "hook";
 /// The kind of operations that set broken chains aside.
 pub(crate) const REPAIR: &str = "repair";
+/// The kind of operations that put a checkpoint back.
+pub(crate) const RESTORE: &str = "restore";
 /// The kind of operations that save the worktree, also before another operation changes it.
 pub(crate) const SAVE: &str = "save";
 
@@ -48,13 +50,6 @@ pub(crate) struct Move {
     pub(crate) old: Option<ObjectId>,
     /// What it points to afterwards; none: it does not exist.
     pub(crate) new: Option<ObjectId>,
-}
-
-impl Move {
-    /// Returns the move that takes this one back.
-    pub(crate) fn reversed(&self) -> Self {
-        Self { name: self.name.clone(), old: self.new, new: self.old }
-    }
 }
 
 /// How an operation relates to an earlier one.
@@ -134,10 +129,27 @@ impl Operation {
         is_undoable(&self.kind) && (!is_of_session || is_known)
     }
 
-    /// Returns true if the operation has moved other refs than live shadows, or the note about the next checkpoint: that is
-    /// taken back as a whole or not at all.
-    pub(crate) fn moves_more_than_shadows(&self) -> bool {
-        self.marker.is_some() || self.moves.iter().any(|moved| !moved.name.starts_with(refname::SHADOWS))
+    /// Returns true if it saved the worktree for another operation of the same command.
+    pub(crate) fn is_on_the_way(&self) -> bool {
+        self.kind == SAVE && !self.command.starts_with("git checkpoint save")
+    }
+
+    /// Returns true if it may have saved something. All others only move refs to what was saved before, or to what a restore has put
+    /// back.
+    pub(crate) fn may_have_saved(&self) -> bool {
+        // The events of sessions save what a turn has left.
+        !is_undoable(&self.kind) || self.kind == SESSION_ADOPT || self.kind == SESSION_FORGET
+    }
+
+    /// Returns true if the operation is taken back as a whole or not at all: it has moved other refs than live shadows, or the note
+    /// about the next checkpoint. That the archive holds what was saved first does not count for a restore, or for what takes one
+    /// back (`is_of_restore`).
+    pub(crate) fn is_of_more_than_files(&self, is_of_restore: bool) -> bool {
+        let is_more = |moved: &Move| {
+            let is_held = is_of_restore && moved.name.starts_with(refname::ARCHIVE);
+            !is_held && !moved.name.starts_with(refname::SHADOWS)
+        };
+        self.marker.is_some() || self.moves.iter().any(is_more)
     }
 
     /// Returns true if the operation has changed nothing, and takes no other one back.

@@ -1,4 +1,7 @@
-//! What brings the refs of a worktree back to what they were after an earlier operation: a pure function of the operation log.
+//! What brings the refs of a worktree back to what they were before operations: a pure function of the operation log.
+//!
+//! `op restore` goes back over all operations after one, `undo` over one and over those since of which nothing stands. Anything
+//! else that has moved the same refs since is an obstacle.
 
 use std::collections::BTreeMap;
 
@@ -6,27 +9,36 @@ use bstr::BStr;
 use gix::ObjectId;
 
 use super::{
+    obstacle::Obstacle,
     operation::{self, Move, Operation},
-    operation_stack::Obstacle,
     refname::{self, Base, ShadowName},
+    taken_off::{Held, TakenOff, held},
 };
 
-/// An operation after the one to go back to.
+/// What becomes of an operation when those before it are taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is taken back.
+    TakenBack,
+    /// Nothing of it stands: it may have moved the refs of the operations that are taken back.
+    Passed,
+    /// It stands: it must not have moved these refs.
+    Stands,
+}
+
+/// An operation that is taken back, or a later one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Later<'o> {
+    pub(crate) id: ObjectId,
     pub(crate) operation: &'o Operation,
-    /// True if the state before it comes back exactly, with nothing held that was not held then. It may have been killed before
-    /// it moved its refs.
-    pub(crate) is_undone: bool,
+    pub(crate) fate: Fate,
 }
 
 /// The refs of ours as they are, and whose they are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'p> {
-    /// The worktree that goes back.
-    pub(crate) worktree: &'p BStr,
-    /// Where its HEAD is.
-    pub(crate) base: Base,
+    /// The worktree that goes back, and where its HEAD is: refs of others stay. None: all refs go back, except the logs.
+    pub(crate) worktree: Option<(&'p BStr, Base)>,
     pub(crate) refs: &'p BTreeMap<String, ObjectId>,
 }
 
@@ -35,8 +47,14 @@ pub(crate) struct Place<'p> {
 pub(crate) struct Back {
     /// The moves of refs; those that begin to hold something come first.
     pub(crate) moves: Vec<Move>,
-    /// The ends of chains that no chain would lead to afterwards: the archive must hold them.
+    /// Moves that are done already: a process may have been killed between two of them.
+    pub(crate) done: Vec<Move>,
+    /// Checkpoints that no chain would lead to afterwards: the archive must hold them.
     pub(crate) left: Vec<ObjectId>,
+    /// True if refs go back, or would if the archive did not have to keep what they hold.
+    pub(crate) is_needed: bool,
+    /// True if no agent has made what is in these alone: nothing of them has to be taken up again.
+    pub(crate) is_settled: bool,
     /// Whether the next checkpoint of a person is to become verified, now and afterwards; none if that stays.
     pub(crate) marker: Option<(bool, bool)>,
     /// Why it must not be done.
@@ -49,126 +67,118 @@ struct Line {
     /// What it pointed to before the first of them, and after the last.
     then: Option<ObjectId>,
     end: Option<ObjectId>,
+    /// What it pointed to before the last of them, which may have been killed before it moved the ref.
+    before_end: Option<ObjectId>,
     /// False if it has been moved in between by what is not in the log of this worktree.
     is_whole: bool,
-    /// True if what it points to was put there by an operation that is undone.
-    is_undone: bool,
+    /// The first operation that has moved it and stands.
+    by: Option<ObjectId>,
 }
 
-/// Returns what takes the operations `later` back, which are in the order of time.
+/// Returns what takes those of the operations `later` back that are to be. They are in the order of time.
 ///
 /// Records and transcripts only grow, and the baselines of turns belong to the files of their sessions: both stay. So does what
-/// belongs to another worktree. What an archived shadow holds, and nothing else, stays in the archive; what would leave a live
-/// shadow goes there. So no checkpoint is lost that says who wrote a line. `leads_to` says whether one of some commits leads to
-/// another one.
+/// belongs to another worktree. What is taken off the chains is held as [`held`] says.
 pub(crate) fn back(
     later: &[Later<'_>],
     place: &Place<'_>,
+    taken_off: TakenOff<'_>,
     can_read: impl Fn(ObjectId) -> bool,
     leads_to: impl Fn(&[ObjectId], ObjectId) -> bool,
+    is_elsewhere: impl Fn(&[ObjectId], ObjectId) -> bool,
 ) -> Back {
-    let (mut back, mut undone) = (Back::default(), Vec::new());
-    for line in lines(later, place.worktree) {
+    let mut back = Back::default();
+    for line in lines(later, place) {
         let now = place.refs.get(&line.name).copied();
+        let name = line.name.clone();
         if now == line.then {
+            if line.end != now {
+                back.done.push(Move { name, old: line.end, new: now });
+            }
             continue;
         }
-        undone.extend(now.filter(|_| line.is_undone && now == line.end));
-        let elsewhere = ShadowName::from_ref(&line.name).map(|shadow| shadow.base).filter(|base| *base != place.base);
-        let name = line.name.clone();
-        match (line.then, elsewhere) {
-            _ if !line.is_whole || now != line.end => back.obstacles.push(Obstacle::Moved { name, now }),
+        let head = place.worktree.map(|(_, base)| base);
+        let base = ShadowName::from_ref(&line.name).map(|shadow| shadow.base);
+        match (line.then, base.filter(|base| head.is_some_and(|head| head != *base))) {
+            _ if !line.is_whole || !line.is_at(now) || line.by.is_some() => {
+                back.obstacles.push(Obstacle::Moved { name, now, by: line.by });
+            }
             // A shadow lives where HEAD is.
             (Some(_), Some(base)) => back.obstacles.push(Obstacle::Elsewhere { base }),
             (Some(id), _) if !can_read(id) => back.obstacles.push(Obstacle::Missing { name, id }),
             (then, _) => back.moves.push(Move { name, old: now, new: then }),
         }
     }
-    let (stays, left) = held(&back.moves, &undone, place, leads_to);
-    back.left = left;
-    back.moves.retain(|moved| !stays.contains(&moved.name));
+    back.is_needed = !back.moves.is_empty();
+    // Where something is in the way, nothing is moved.
+    if back.obstacles.is_empty() {
+        let Held { stays, left } = held(&back.moves, taken_off, place.refs, leads_to, is_elsewhere);
+        back.left = left;
+        back.moves.retain(|moved| !stays.contains(&moved.name));
+    }
     back.moves.sort_by_key(|moved| moved.new.is_none());
     back.marker = marker(later);
     back
 }
 
-/// Returns which refs in the archive must stay, and which commits must come into it, so that after `moves` a chain of this
-/// repository leads to all that `moves` leave, except what is `undone`.
-fn held(
-    moves: &[Move],
-    undone: &[ObjectId],
-    place: &Place<'_>,
-    leads_to: impl Fn(&[ObjectId], ObjectId) -> bool,
-) -> (Vec<String>, Vec<ObjectId>) {
-    let mut chains = place.refs.clone();
-    chains.retain(|name, _| is_chain(name));
-    let mut leaving: BTreeMap<ObjectId, &str> = BTreeMap::new();
-    for moved in moves {
-        chains.remove(&moved.name);
-        if let Some(id) = moved.old.filter(|id| !undone.contains(id)) {
-            let name = leaving.entry(id).or_insert(&moved.name);
-            if moved.name.starts_with(refname::ARCHIVE) {
-                *name = &moved.name;
-            }
-        }
-    }
-    let mut tips: Vec<ObjectId> = chains.into_values().collect();
-    tips.extend(moves.iter().filter(|moved| is_chain(&moved.name)).filter_map(|moved| moved.new));
-    let (mut stays, mut left) = (Vec::new(), Vec::new());
-    for (id, name) in &leaving {
-        // What leads to it from another one that is left is held with that one.
-        let others = leaving.keys().filter(|other| *other != id);
-        let all: Vec<ObjectId> = tips.iter().chain(others).copied().collect();
-        if leads_to(&all, *id) {
-            continue;
-        }
-        if name.starts_with(refname::ARCHIVE) { stays.push((*name).to_owned()) } else { left.push(*id) }
-    }
-    (stays, left)
-}
-
-fn is_chain(name: &str) -> bool {
-    name.starts_with(refname::SHADOWS) || name.starts_with(refname::ARCHIVE)
-}
-
-/// Returns true if a ref of this name goes back with the operations of `worktree`.
-fn goes_back(name: &str, worktree: &BStr) -> bool {
-    let is_of_other = match ShadowName::from_ref(name) {
+/// Returns true if a ref of this name goes back.
+fn goes_back(name: &str, place: &Place<'_>) -> bool {
+    let is_of_other = place.worktree.is_some_and(|(worktree, _)| match ShadowName::from_ref(name) {
         Some(shadow) => shadow.worktree != worktree,
-        None => name.starts_with(refname::VERIFIED) && name != refname::verified_ref(worktree),
-    };
-    !refname::is_log(name) && !name.starts_with(refname::PENDING) && !is_of_other
+        None => {
+            name.starts_with(refname::PENDING)
+                || (name.starts_with(refname::VERIFIED) && name != refname::verified_ref(worktree))
+        }
+    });
+    !refname::is_log(name) && !is_of_other
 }
 
-/// Returns how each ref was moved, in the order of the first moves.
-fn lines(later: &[Later<'_>], worktree: &BStr) -> Vec<Line> {
+impl Line {
+    /// Returns true if the log explains that the ref points to `id`.
+    fn is_at(&self, id: Option<ObjectId>) -> bool {
+        id == self.end || id == self.before_end
+    }
+
+    /// Adds a later move.
+    fn add(&mut self, moved: &Move, later: &Later<'_>) {
+        self.is_whole &= self.is_at(moved.old) && is_sound(later.operation);
+        (self.before_end, self.end) = (moved.old, moved.new);
+        self.by = self.by.or(Some(later.id).filter(|_| later.fate == Fate::Stands));
+    }
+}
+
+/// Returns false if broken chains were set aside: what a ref pointed to before is one of them.
+fn is_sound(operation: &Operation) -> bool {
+    operation.kind != operation::REPAIR
+}
+
+/// Returns how each ref that goes back was moved, in the order of the first moves.
+fn lines(later: &[Later<'_>], place: &Place<'_>) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
-    for Later { operation, is_undone } in later {
-        // Broken chains were set aside: what the ref pointed to before is one of them.
-        let is_sound = operation.kind != operation::REPAIR;
-        for moved in operation.moves.iter().filter(|moved| goes_back(&moved.name, worktree)) {
+    for later in later {
+        for moved in later.operation.moves.iter().filter(|moved| goes_back(&moved.name, place)) {
             match lines.iter_mut().find(|line| line.name == moved.name) {
-                Some(line) => {
-                    let was_not_moved = line.is_undone && moved.old == line.then;
-                    line.is_whole &= (line.end == moved.old || was_not_moved) && is_sound;
-                    (line.end, line.is_undone) = (moved.new, *is_undone);
-                }
-                None => lines.push(Line {
+                Some(line) => line.add(moved, later),
+                None if later.fate == Fate::TakenBack => lines.push(Line {
                     name: moved.name.clone(),
                     then: moved.old,
                     end: moved.new,
-                    is_whole: is_sound,
-                    is_undone: *is_undone,
+                    before_end: moved.old,
+                    is_whole: is_sound(later.operation),
+                    by: None,
                 }),
+                None => {}
             }
         }
     }
     lines
 }
 
-/// Returns whether the next checkpoint of a person is to become verified after the operations `later`, and before them.
+/// Returns whether the next checkpoint of a person is to become verified after the operations that are taken back, and before
+/// them.
 fn marker(later: &[Later<'_>]) -> Option<(bool, bool)> {
-    let mut markers = later.iter().filter_map(|it| it.operation.marker);
+    let taken_back = later.iter().filter(|it| it.fate == Fate::TakenBack);
+    let mut markers = taken_back.filter_map(|it| it.operation.marker);
     let (then, now) = markers.next()?;
     let now = markers.next_back().map_or(now, |(_, now)| now);
     (then != now).then_some((now, then))
@@ -227,14 +237,22 @@ mod tests {
             .expect("one of ours")
     }
 
-    /// Returns the operation with the moves `text`: `s12 v-1`. With an exclamation mark, it is undone.
-    fn operation(text: &str) -> (Operation, bool) {
-        let moves = text.trim_start_matches('!').split_whitespace().map(|word| Move {
+    /// Returns the operation with the moves `text`: `s12 v-1`. With `!`, it has saved nothing; with `~`, it is passed over, with `=`,
+    /// it stands.
+    fn operation(text: &str) -> (Operation, Fate) {
+        let fate = [('~', Fate::Passed), ('=', Fate::Stands)].into_iter().find(|(mark, _)| text.starts_with(*mark));
+        let moves = text.trim_start_matches(['~', '=', '!']).split_whitespace().map(|word| Move {
             name: name(&word[..1]),
             old: id(&word[1..2]),
             new: id(&word[2..3]),
         });
-        (Operation { moves: moves.collect(), ..Operation::default() }, text.starts_with('!'))
+        let operation = Operation { moves: moves.collect(), ..Operation::default() };
+        (operation, fate.map_or(Fate::TakenBack, |(_, fate)| fate))
+    }
+
+    fn as_later((operation, fate): &(Operation, Fate)) -> Later<'_> {
+        let id = ObjectId::null(gix::hash::Kind::Sha1);
+        Later { id, operation, fate: *fate }
     }
 
     /// A commit leads to those with lower digits of its kind: 1 to 5 are one chain, 6 to 8 another; 9 cannot be read.
@@ -268,7 +286,7 @@ mod tests {
     #[case::deleted_since(&["s12"], "", "s moved")]
     #[case::moved_on_and_back(&["s12", "s34"], "s1", "")]
     #[case::missing(&["s92"], "s2", "s missing")]
-    #[case::head_was_elsewhere(&["e1- a-1 s-2"], "a1 s2", "1 elsewhere s2- left 2 a1-")]
+    #[case::head_was_elsewhere(&["e1- a-1 s-2"], "a1 s2", "1 elsewhere s2- a1-")]
     #[case::head_was_elsewhere_for_a_while(&["e-1", "e1- a-1"], "a1", "")]
     #[case::verified(&["v12"], "s2 v2", "v21")]
     #[case::verified_alone(&["v61"], "s2 v1", "v16")]
@@ -278,19 +296,33 @@ mod tests {
     #[case::logs_stay(&["h12", "s12"], "h3 s2", "s21 left 2")]
     #[case::baselines_stay(&["p-1"], "p1", "")]
     #[case::others_shadows_stay(&["o12 w12"], "o2 w2", "")]
+    #[case::killed_before_it_was_moved(&["s12", "s13"], "s3", "s31 left 3")]
+    #[case::the_last_was_killed_before_it_was_moved(&["s12", "s23"], "s2", "s21 left 2")]
+    #[case::another_undone(&["!s12", "~!s23", "~!s32"], "s2", "s21")]
+    #[case::another_undone_that_has_added_a_checkpoint(&["!s1- a-1", "~!s-2", "~!s23", "~!s34"], "a1 s4", "s41 a1-")]
+    #[case::an_agent_was_saved_by_what_is_undone(&["!s1- a-1", "~s-2", "~!s23", "~!s34"], "a1 s4", "s41 a1- left 2")]
+    #[case::undone_and_of_other_refs(&["!v12", "~!s1- a-1", "~!s-1 a1-"], "s1 v2", "v21")]
+    #[case::saved_since(&["!s1- a-1", "=s-6"], "a1 s6", "s blocked a1-")]
+    #[case::saved_and_restored_since(&["!s1- a-1", "=s-6", "~!s67", "~!s78"], "a1 s8", "s blocked a1-")]
+    #[case::saved_since_elsewhere(&["!v12", "=s12"], "s2 v2", "v21")]
     #[case::two_leave_one_is_in_the_other(&["s-1", "s1- a-1", "s-2"], "a1 s2", "s2- left 2 a1-")]
     fn the_way_back(#[case] later: &[&str], #[case] now: &str, #[case] expected: &str) {
-        let operations: Vec<(Operation, bool)> = later.iter().map(|text| operation(text)).collect();
-        let later: Vec<Later<'_>> =
-            operations.iter().map(|(operation, is_undone)| Later { operation, is_undone: *is_undone }).collect();
+        let operations: Vec<(Operation, Fate)> = later.iter().map(|text| operation(text)).collect();
+        let saves = operations.iter().zip(later).filter(|(_, text)| !text.contains('!'));
+        let saved: Vec<ObjectId> =
+            saves.flat_map(|((it, _), _)| it.moves.iter().filter_map(|moved| moved.new)).collect();
+        let taken_off =
+            if later.iter().any(|text| text.contains('!')) { TakenOff::Saved(&saved) } else { TakenOff::All };
+        let later: Vec<Later<'_>> = operations.iter().map(as_later).collect();
         let refs = now.split_whitespace().map(|word| (name(&word[..1]), id(&word[1..2]).expect("an id")));
         let refs = refs.collect();
-        let place = Place { worktree: "main".into(), base: Base::Unborn, refs: &refs };
-        let found = back(&later, &place, |other| Some(other) != id("9"), leads);
+        let place = Place { worktree: Some(("main".into(), Base::Unborn)), refs: &refs };
+        let found = back(&later, &place, taken_off, |other| Some(other) != id("9"), leads, |_, _| false);
         let mut words: Vec<String> = found
             .obstacles
             .iter()
             .map(|obstacle| match obstacle {
+                Obstacle::Moved { name, by: Some(_), .. } => format!("{} blocked", letter(name)),
                 Obstacle::Moved { name, .. } => format!("{} moved", letter(name)),
                 Obstacle::Missing { name, .. } => format!("{} missing", letter(name)),
                 Obstacle::Elsewhere { base } => format!("{} elsewhere", &base.to_string()[..1]),
@@ -311,9 +343,9 @@ mod tests {
     #[case::set(&[Some((false, true))], Some((true, false)))]
     #[case::set_and_met(&[Some((false, true)), None, Some((true, false))], None)]
     fn the_marker_goes_back(#[case] markers: &[Option<(bool, bool)>], #[case] expected: Option<(bool, bool)>) {
-        let operations: Vec<Operation> =
-            markers.iter().map(|marker| Operation { marker: *marker, ..Operation::default() }).collect();
-        let later: Vec<Later<'_>> = operations.iter().map(|operation| Later { operation, is_undone: false }).collect();
+        let with = |marker: &Option<_>| Operation { marker: *marker, ..Operation::default() };
+        let operations: Vec<_> = markers.iter().map(|marker| (with(marker), Fate::TakenBack)).collect();
+        let later: Vec<Later<'_>> = operations.iter().map(as_later).collect();
         assert_eq!(marker(&later), expected);
     }
 

@@ -172,10 +172,13 @@ impl ResetDone {
 fn refuse_active(context: &Context, base: Base) -> Result<()> {
     match session_info::open_turns(context)?.into_iter().find(|session| session.base() == Some(base)) {
         None => Ok(()),
-        Some(session) => Err(Error::refused(format!("the session '{}' has a turn under way", session.id)).with_hint(
-            "'git checkpoint session stop' ends it; '--force' sets the shadow aside all the same, \
-             '--session <id>' only what the session was about to do",
-        )),
+        Some(session) => {
+            Err(Error::refused(format!("the session '{}' has a turn under way", session.id)).with_hint(format!(
+                "'git checkpoint session stop {0}' ends it; '--force' sets the shadow aside all the same, \
+             '--session {0}' only what the session was about to do",
+                path_text::shell_word(&session.id)
+            )))
+        }
     }
 }
 

@@ -7,20 +7,15 @@ use serde::Serialize;
 use super::{
     Context, Worktree,
     enter::Purpose,
-    operations::{ListedMove, Log, Point, Which, pick, refuse},
-    restore::{Restored, UndoOptions, go_back, undo_files},
-    session_info, verified_mark,
+    operations::{ListedMove, Log, Point, Which, back_over, pick, refuse},
+    restore::{Restored, UndoOptions, go_back, is_elsewhere, undo_files},
+    session_info,
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, recorder::SessionFile, refs::RefUpdate},
-    model::{
-        id_text,
-        operation::{Operation, Role},
-        operation_stack::{Reversal, reversal},
-        session::Session,
-    },
-    state::{failpoint, sessions},
+    git::recorder::SessionFile,
+    model::{id_text, operation::Role, session::Session},
+    state::sessions,
 };
 
 /// What was taken back. Serializes to what `undo --json` prints.
@@ -105,33 +100,6 @@ pub fn restore_to(context: &Context, dry_run: bool, name: &str) -> Result<Undone
     context.emit_failure("op restore", done)
 }
 
-/// Carries out `reversal` if `worktree` is given, which holds the lock, and sets again whether the next checkpoint of a person
-/// becomes verified, as `marker` says. Returns the moves.
-fn move_back(
-    context: &Context,
-    reversal: Reversal,
-    marker: Option<(bool, bool)>,
-    worktree: Option<&Worktree<'_>>,
-) -> Result<Vec<ListedMove>> {
-    let updates: Vec<RefUpdate> = reversal
-        .moves
-        .into_iter()
-        .map(|moved| RefUpdate { name: moved.name, old: moved.old, new: moved.new })
-        .collect();
-    if worktree.is_some() {
-        if let Some((before, after)) = marker
-            && verified_mark::wants_verification(context)? == after
-        {
-            verified_mark::set_marker(context, before)?;
-        }
-        context.repo.note_moves(reversal.all);
-        failpoint::hit("undo:before-refs");
-        context.repo.update_refs(&updates)?;
-        failpoint::hit("undo:after-refs");
-    }
-    Ok(updates.into_iter().map(|update| ListedMove { r#ref: update.name, old: update.old, new: update.new }).collect())
-}
-
 fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<Undone> {
     let (picked, log) = (pick(context, which)?, Log::read(context)?);
     let (operation, command) = (picked.id(), picked.entry.as_ref().map(|entry| log.command_behind(entry).to_owned()));
@@ -142,6 +110,7 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
     let worktree = if options.dry_run { None } else { Some(Worktree::enter(context, Purpose::Change)?) };
     // Another command may have run before this one got the lock.
     let (picked, log) = (pick(context, which)?, Log::read(context)?);
+    let latest = picked.latest;
     let Some(entry) = picked.entry.filter(|entry| Some(entry.id) == operation) else {
         return Err(Error::race("another operation was recorded meanwhile"));
     };
@@ -151,12 +120,16 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
         let only_looked = Some(options.dry_run);
         return Ok(Undone { session: id, ..Undone::of_refs(operation, command, Vec::new(), only_looked) });
     }
-    let reversal = plan(&context.repo, &entry.operation)?;
-    refuse(&context.repo, &log, &reversal.obstacles, "cannot take it back")?;
-    if worktree.is_some() {
+    let is_elsewhere = |tips: &[ObjectId], id| is_elsewhere(context, &[], tips, id);
+    let back = back_over(context, &log, (&entry, latest), false, &is_elsewhere)?;
+    refuse(&context.repo, &log, &back.obstacles, "cannot take it back", Some(&entry))?;
+    let moved = if worktree.is_some() {
         context.repo.note_role(picked.role);
-    }
-    let moved = move_back(context, reversal, entry.operation.marker, worktree.as_ref())?;
+        back.carry_out(context)?
+    } else {
+        back.with_archive(&context.repo)?
+    };
+    let moved = moved.into_iter().map(|it| ListedMove { r#ref: it.name, old: it.old, new: it.new }).collect();
     Ok(Undone::of_refs(operation, command, moved, Some(options.dry_run)))
 }
 
@@ -192,12 +165,4 @@ fn put_session_back(context: &Context, file: SessionFile, (role, is_dry): (Role,
     let before = sessions::bytes(common_dir, &id)?;
     context.repo.note_session_file(SessionFile { id, before: now, after: before });
     context.repo.update_refs(&[])
-}
-
-/// Returns what takes `operation` back now.
-fn plan(repo: &Repo, operation: &Operation) -> Result<Reversal> {
-    let now: Vec<Option<ObjectId>> =
-        operation.moves.iter().map(|moved| repo.find_sound_ref(&moved.name)).collect::<Result<_>>()?;
-    let at = |name: &str| operation.moves.iter().position(|moved| moved.name == name);
-    Ok(reversal(operation, |name| at(name).and_then(|at| now[at]), |id| repo.can_read(id)))
 }

@@ -264,7 +264,9 @@ fn a_restore_is_one_row_of_the_users() {
     assert_eq!(rows.len(), 2, "{before}");
     world.done(&["undo", "-q"]);
     let undone = world.done(&["list"]);
-    assert!(undone.lines().count() == 1 && undone.contains("add mul"), "as before the restore: {undone}");
+    let rows: Vec<&str> = undone.lines().collect();
+    assert!(rows.len() == 2 && rows[1].contains("add mul"), "as before the restore: {undone}");
+    assert!(rows[0].contains(&format!("before restore of {short}")), "and what was unsaved: {undone}");
     world.done(&["redo", "-q"]);
     assert_eq!(world.done(&["list"]), before);
     // What was saved since stays, and the undo is one more row.

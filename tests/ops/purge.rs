@@ -153,7 +153,7 @@ fn nothing_of_ours_has_it_afterwards() {
             world.git(&["rev-parse", "refs/checkpoints/verified/main"])
         );
         assert_eq!(world.git(&["show", "refs/checkpoints/tags/t:config.env"]), "one\n[purged]\nthree\nmine\n");
-        world.done(&["undo"]);
+        assert_eq!(world.checkpoint(&["undo"]).status.code(), Some(128), "undo begins anew");
         world.write("g", "2\n");
         world.settle();
         world.done(&["save", "-q"]);
@@ -247,7 +247,7 @@ fn after_a_crash_a_second_purge_does_the_rest() {
         drop(purge(&world, &["--force"], SECRET));
         assert_eq!(places(&world, SECRET), Vec::<String>::new(), "{step}");
         world.assert_accounted(step);
-        world.done(&["undo"]);
+        assert_eq!(world.checkpoint(&["undo"]).status.code(), Some(128), "undo begins anew");
         world.done(&["save", "-q"]);
         world.assert_sound(step);
     }

@@ -125,7 +125,7 @@ fn a_second_question_comes_if_more_would_be_lost() {
 }
 
 #[test]
-fn a_path_with_the_same_content_can_still_be_undone() {
+fn a_path_with_the_same_content_can_still_be_restored() {
     let world = World::with_commit();
     world.write("conf", "same\n");
     save(&world, "g", "same\n");
@@ -135,8 +135,14 @@ fn a_path_with_the_same_content_can_still_be_undone() {
     world.settle();
     world.done(&["save", "-q"]);
     world.done(&["purge", "-q", "-f", "--path", "conf"]);
+    assert_eq!(world.checkpoint(&["undo"]).status.code(), Some(128), "undo begins anew");
+    let text = || fs::read_to_string(world.repo().join("g")).expect("it is there");
+    let chain = world.git(&["rev-list", "--first-parent", &world.shadows()[0], "--not", "HEAD"]);
+    let other = chain.lines().find(|id| world.git(&["show", &format!("{id}:g")]) == "other\n").expect("it is there");
+    world.done(&["restore", "-q", "--all", other]);
+    assert_eq!(text(), "other\n");
     world.done(&["undo", "-q"]);
-    assert_eq!(fs::read_to_string(world.repo().join("g")).expect("it is there"), "other\n");
+    assert_eq!(text(), "same\n");
 }
 
 #[test]

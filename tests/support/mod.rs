@@ -40,6 +40,7 @@ pub(crate) mod sound;
 pub(crate) mod stage;
 pub(crate) mod template;
 pub(crate) mod terminal;
+pub(crate) mod versions;
 
 use std::{
     ffi::{OsStr, OsString},

@@ -1,4 +1,4 @@
-//! What a restore says of paths that it left alone.
+//! What a restore says of paths that it left alone, and of what it has left.
 
 use crate::{
     cli::{call::Call, phrase},
@@ -42,4 +42,23 @@ pub(super) fn print(restored: &Restored, verb: &str, call: &mut Call) {
         _ => format!("overwrites the kept paths too, and {} in commits", phrase::count(committed, "path")),
     };
     call.out.hint(&format!("'git checkpoint {command}' {what}"));
+}
+
+/// Prints how to go back to what was there before.
+pub(super) fn print_way_back(restored: &Restored, verb: &str, call: &mut Call) {
+    if restored.dry_run {
+        return;
+    }
+    let before = restored.pre_restore.filter(|_| !restored.is_idle() && !restored.is_called_off);
+    // Of `op restore`, the moves of refs are listed.
+    let set_aside = restored.set_aside.last().filter(|id| verb != phrase::RESTORED && before != Some(**id));
+    if let Some(id) = set_aside.map(|id| call.names.id(id)) {
+        call.out
+            .hint(&format!("'git checkpoint restore --all {id}' brings back what was edited: it is in the archive"));
+    }
+    // What was half-way is nothing to go back to.
+    if let Some(id) = before.map(|id| call.names.id(&id)) {
+        let command = if verb == phrase::UNDONE { "redo" } else { "undo" };
+        call.out.hint(&format!("'git checkpoint {command}' goes back to {id}"));
+    }
 }

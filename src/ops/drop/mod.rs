@@ -17,7 +17,6 @@ use super::{
     chain::{peek::worktree_tree, shadows},
     enter::Purpose,
     lookup,
-    operations::{Log, entry_of},
     replace::{Copier, Finished, follow, ref_moves, refuse_if_needed, updates, worktree_of},
     session_info::open_turns,
 };
@@ -75,8 +74,6 @@ pub struct DropDone {
     /// The paths whose content is gone: nothing else has it.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub lost: Vec<BString>,
-    /// True if `undo` needed one of them for a restore that the operation log does not have, and which stays then.
-    pub ends_undo: bool,
     /// True if nothing was done.
     pub dry_run: bool,
 }
@@ -85,7 +82,7 @@ impl DropDone {
     /// Returns true if nothing is lost, or no more than the user has `agreed` to.
     fn is_agreed(&self, agreed: Option<&Self>) -> bool {
         let is_known = |path| agreed.is_some_and(|agreed| agreed.lost.contains(path));
-        self.lost.iter().all(is_known) && (!self.ends_undo || agreed.is_some_and(|agreed| agreed.ends_undo))
+        self.lost.iter().all(is_known)
     }
 }
 
@@ -151,19 +148,13 @@ pub(super) fn drop_in(worktree: &Worktree<'_>, options: &Options, agreed: Option
     }
     refuse_in_use(worktree, &copier, &refs)?;
     let lost = loses(worktree, &left_out, &refs)?;
-    let names = |journal: &&Journal| [journal.target, journal.pre_restore].iter().any(|id| left_out.contains(id));
-    // A restore that the operation log has can be undone once the drop is.
-    let ends_undo = match journal.as_ref().filter(names) {
-        Some(journal) => entry_of(worktree, &Log::read(worktree)?, journal).is_none(),
-        None => false,
-    };
     let dropped = targets.into_iter().map(|it| DroppedCheckpoint {
         id: it.id,
         time: moment::iso(it.seconds, it.offset),
         subject: it.subject,
     });
     let (dropped, rewritten, dry_run) = (dropped.collect(), copier.copies.len(), options.dry_run);
-    let plan = DropDone { version: 1, dropped, rewritten, refs, lost, ends_undo, dry_run };
+    let plan = DropDone { version: 1, dropped, rewritten, refs, lost, dry_run };
     if options.dry_run {
         return Ok(Step::Done(plan));
     }
@@ -233,7 +224,7 @@ fn refuse_in_use(worktree: &Worktree<'_>, copier: &Copier<'_, '_>, refs: &[RefMo
     match open_turns(worktree)?.first() {
         Some(session) if refs.iter().any(is_live) => {
             Err(Error::refused(format!("the session '{}' has a turn under way", session.id))
-                .with_hint("'git checkpoint session stop' ends it"))
+                .with_hint(format!("'git checkpoint session stop {}' ends it", path_text::shell_word(&session.id))))
         }
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! Finds in the log what brings the refs and files of a worktree back to what they were after an operation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use gix::ObjectId;
 
@@ -10,10 +10,13 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::read_operations::Recorded,
+    git::{Repo, read_operations::Recorded},
     model::{
-        operation_back::{Back, Later, Place, back, last_saved},
+        contributor::Contributor,
+        operation::{self, Move, Operation},
+        operation_back::{Back, Fate, Later, Place, back, last_saved},
         refname::{self, Base, ShadowName},
+        taken_off::TakenOff,
     },
     ops::{
         Context,
@@ -64,11 +67,13 @@ impl Point {
             return Err(Error::refused(format!("{CANNOT}: an operation after it cannot be read"))
                 .with_hint("'git checkpoint restore <checkpoint>' puts files back"));
         }
-        let later = entries[..since].iter().rev();
-        let later: Vec<Later<'_>> =
-            later.map(|entry| Later { operation: &entry.operation, is_undone: false }).collect();
-        let back = plan(context, &later)?;
-        refuse(&context.repo, &log, &back.obstacles, CANNOT)?;
+        let later = entries[..since].iter().rev().map(|entry| Later {
+            id: entry.id,
+            operation: &entry.operation,
+            fate: Fate::TakenBack,
+        });
+        let back = plan(context, &later.collect::<Vec<_>>(), (TakenOff::All, &|_, _| false), false)?;
+        refuse(&context.repo, &log, &back.obstacles, CANNOT, None)?;
         Ok(back)
     }
 
@@ -91,37 +96,117 @@ impl Point {
                 .with_hint(format!("'git checkpoint restore --all {id}' puts the files back, and leaves all refs")));
         }
         // An undo may leave the files that it puts back without a checkpoint of their own: then its target has them.
-        let has_begun = !log.stack.void.contains(&entries[number].id);
+        let has_begun = !log.stack.not_begun.contains(&entries[number].id);
         let put_back = if has_begun { journal(context, entries[number])? } else { None };
         let put_back = put_back.map(|journal| journal.target).filter(|id| *id != tip.id);
         let follows = |id: &ObjectId| repo.chain(*id).map_while(Result::ok).any(|it| it.id == tip.id);
         // If it removed the shadow, `tip` is what it took back.
-        let is_gone = entries[number].operation.moves.iter().all(|moved| moved.new != Some(tip.id));
+        let mut shadows = entries[number].operation.moves.iter().filter(|it| it.name.starts_with(refname::SHADOWS));
+        let is_gone = shadows.all(|moved| moved.new != Some(tip.id));
         Ok(put_back.filter(|id| is_gone || follows(id)).unwrap_or(tip.id))
     }
 }
 
-/// Returns what takes `entry` back; what this process has recorded since does not stand in the way. Of that, a checkpoint that
-/// `is_known` need not be held: it has what the operation itself has put into the files.
-pub(crate) fn back_over_own(context: &Context, entry: &Recorded, is_known: impl Fn(ObjectId) -> bool) -> Result<Back> {
-    let log = Log::read(context)?;
-    let own: Vec<&Recorded> =
-        log.entries.iter().take_while(|it| it.id != entry.id && context.repo.has_recorded(it.id)).collect();
-    let is_known = |entry: &Recorded| entry.operation.moves.iter().filter_map(|moved| moved.new).all(&is_known);
-    let own = own.into_iter().rev().map(|entry| Later { operation: &entry.operation, is_undone: is_known(entry) });
-    let later: Vec<Later<'_>> =
-        [Later { operation: &entry.operation, is_undone: true }].into_iter().chain(own).collect();
-    let back = plan(context, &later)?;
-    refuse(&context.repo, &log, &back.obstacles, "cannot take it back")?;
-    Ok(back)
+/// Says whether all files of a checkpoint are also in states that stay if some ends of chains do.
+pub(crate) type IsElsewhere<'e> = &'e dyn Fn(&[ObjectId], ObjectId) -> bool;
+
+/// Returns what takes `entry` back, over all operations since of which nothing stands, and over those after `latest`, by which it is
+/// being taken back. If it `is_whole`, or if it was interrupted, what is saved for that does not stand in the way, also not for the
+/// times it was tried before.
+///
+/// What a person had not saved before the operation becomes unsaved again, and is held by the archive unless it `is_elsewhere`.
+pub(crate) fn back_over(
+    context: &Context,
+    log: &Log,
+    (entry, latest): (&Recorded, Option<ObjectId>),
+    is_whole: bool,
+    is_elsewhere: IsElsewhere<'_>,
+) -> Result<Back> {
+    let (repo, is_interrupted) = (&context.repo, entry.operation.is_unfinished);
+    let since: Vec<&Recorded> = log.entries.iter().take_while(|it| it.id != entry.id).collect();
+    let in_time = || since.iter().rev().map(|recorded| (recorded.id, &recorded.operation));
+    let passed = log.stack.passed(in_time());
+    let tries = if is_interrupted { log.stack.tries(entry.id, in_time()) } else { HashSet::new() };
+    let newer = log.entries.iter().position(|it| Some(it.id) == latest).unwrap_or(0);
+    let own: Vec<ObjectId> = log.entries[..newer].iter().map(|it| it.id).filter(|id| repo.has_recorded(*id)).collect();
+    let fate = |recorded: &Recorded| {
+        let (is_own, is_save) = (own.contains(&recorded.id), recorded.operation.kind == operation::SAVE);
+        match recorded.operation.kind.as_str() {
+            operation::FOLLOW | operation::REPAIR => Fate::Stands,
+            _ if is_own && is_save && !is_whole && !is_interrupted => Fate::Stands,
+            _ if is_own || tries.contains(&recorded.id) => Fate::TakenBack,
+            _ if passed.contains(&recorded.id) => Fate::Passed,
+            _ => Fate::Stands,
+        }
+    };
+    let since = since.into_iter().map(|recorded| Later {
+        id: recorded.id,
+        operation: &recorded.operation,
+        fate: fate(recorded),
+    });
+    // What its command has saved first, or had begun when it was killed, belongs to it.
+    let earlier = log.entries.iter().skip_while(|it| it.id != entry.id).enumerate();
+    let its = earlier.take_while(|(number, recorded)| {
+        let operation = &recorded.operation;
+        let is_save = operation.is_on_the_way() && is_of_person(repo, operation);
+        let is_begun = operation.role == entry.operation.role && log.stack.not_begun.contains(&recorded.id);
+        *number == 0 || (operation.command == entry.operation.command && (is_save || is_begun))
+    });
+    let its = its.map(|(_, recorded)| Later { id: recorded.id, operation: &recorded.operation, fate: Fate::TakenBack });
+    let mut later: Vec<Later<'_>> = since.chain(its).collect();
+    later.reverse();
+    let saves = later.iter().filter(|later| later.operation.may_have_saved());
+    let saved: Vec<ObjectId> = saves.flat_map(|later| saved_by(repo, later.operation)).collect();
+    // What changed no files moves its refs back wherever HEAD is.
+    let back = plan(context, &later, (TakenOff::Saved(&saved), is_elsewhere), !entry.operation.has_files)?;
+    let may_be_of_agent = |id: &ObjectId| {
+        let checkpoint = repo.find_checkpoint(*id).ok().flatten();
+        checkpoint.is_none_or(|checkpoint| checkpoint.origin.contributor != Contributor::Human)
+    };
+    let is_left = |id: &ObjectId| repo.reaches(back.left.clone(), *id, 0).unwrap_or(true);
+    let is_settled = !back.left.is_empty() && !saved.iter().any(|id| may_be_of_agent(id) && is_left(id));
+    Ok(Back { is_settled, ..back })
 }
 
-fn plan(context: &Context, later: &[Later<'_>]) -> Result<Back> {
+/// Returns the checkpoints that `save` has added to chains, in the order of time. A chain that is broken may have more of them.
+fn saved_by(repo: &Repo, save: &Operation) -> Vec<ObjectId> {
+    let added = |moved: &Move| {
+        let chain = moved.new.into_iter().flat_map(|id| repo.chain(id)).map_while(Result::ok).map(|it| it.id);
+        let mut added: Vec<ObjectId> = chain.take_while(|id| Some(*id) != moved.old).collect();
+        added.reverse();
+        added
+    };
+    let is_chain = |moved: &&Move| moved.name.starts_with(refname::SHADOWS) || moved.name.starts_with(refname::ARCHIVE);
+    save.moves.iter().filter(is_chain).flat_map(added).collect()
+}
+
+/// Returns true if `save` has only saved what a person had done. Before that, a save may have put an agent's work back on the shadow
+/// that had been set aside.
+fn is_of_person(repo: &Repo, save: &Operation) -> bool {
+    let is_of_person = |moved: &Move| {
+        let chain =
+            moved.new.map(|id| repo.chain(id).take_while(|it| !it.as_ref().is_ok_and(|it| Some(it.id) == moved.old)));
+        chain.is_some_and(|mut chain| {
+            chain.all(|it| it.is_ok_and(|checkpoint| checkpoint.origin.contributor == Contributor::Human))
+        })
+    };
+    save.marker.is_none() && save.moves.iter().all(is_of_person)
+}
+
+fn plan(
+    context: &Context,
+    later: &[Later<'_>],
+    (taken_off, is_elsewhere): (TakenOff<'_>, IsElsewhere<'_>),
+    wherever: bool,
+) -> Result<Back> {
     let repo = &context.repo;
-    let mut refs: BTreeMap<String, ObjectId> = repo.sound_refs(refname::PREFIX)?.into_iter().collect();
+    // Git has to be asked only if one of them is damaged.
+    let refs = repo.refs_below(refname::PREFIX).or_else(|_| repo.sound_refs(refname::PREFIX))?;
+    let mut refs: BTreeMap<String, ObjectId> = refs.into_iter().collect();
     refs.retain(|name, _| refname::is_recorded(name));
-    let place = Place { worktree: repo.worktree_id(), base: Base::of_head(repo.head()?.id), refs: &refs };
+    let worktree = if wherever { None } else { Some((repo.worktree_id(), Base::of_head(repo.head()?.id))) };
+    let place = Place { worktree, refs: &refs };
     // Where objects are missing, one archived shadow too many does no harm.
     let leads_to = |tips: &[ObjectId], id| repo.reaches(tips.to_vec(), id, 0).unwrap_or(false);
-    Ok(back(later, &place, |id| repo.can_read(id), leads_to))
+    Ok(back(later, &place, taken_off, |id| repo.can_read(id), leads_to, is_elsewhere))
 }

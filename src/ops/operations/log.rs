@@ -6,7 +6,7 @@ use crate::{
     error::{Error, Result},
     git::read_operations::{Recorded, begins_with},
     model::{
-        operation::Role,
+        operation::{self, Role},
         operation_stack::{Stack, stack},
     },
     ops::Context,
@@ -50,14 +50,37 @@ impl Log {
     /// Follows a row of undos and redos: returns the command line of the operation that `recorded` takes back in the end; its own
     /// if it takes none back.
     pub(crate) fn command_behind<'l>(&'l self, recorded: &'l Recorded) -> &'l str {
+        let row = self.row(recorded);
+        let takes_back = |it: &&&Recorded| matches!(it.operation.role, Role::Undo(_) | Role::Redo(_));
+        let behind = row.get(row.iter().take_while(takes_back).count()).or(row.last());
+        &behind.unwrap_or(&recorded).operation.command
+    }
+
+    /// Returns true if the refs that `recorded` has moved go back together with the files, or nothing does. What takes such an
+    /// operation back or finishes it is one, too.
+    pub(crate) fn is_of_more(&self, recorded: &Recorded) -> bool {
+        let row = self.row(recorded);
+        let is_of_restore = row.last().is_some_and(|first| first.operation.kind == operation::RESTORE);
+        row.iter().any(|it| it.operation.is_of_more_than_files(is_of_restore))
+    }
+
+    /// Returns `recorded`, what it takes back or finishes, and so on.
+    fn row<'l>(&'l self, recorded: &'l Recorded) -> Vec<&'l Recorded> {
+        let mut row = vec![recorded];
         let mut last = recorded;
         // An entry names earlier ones only.
-        while let Role::Undo(of) | Role::Redo(of) = last.operation.role
+        while let Role::Undo(of) | Role::Redo(of) | Role::Continues(of) = last.operation.role
             && let Some(earlier) = self.before(last.id).find(|entry| entry.id == of)
         {
+            row.push(earlier);
             last = earlier;
         }
-        &last.operation.command
+        row
+    }
+
+    /// Returns the operation directly before `id`.
+    pub(crate) fn entry_before(&self, id: ObjectId) -> Option<&Recorded> {
+        self.before(id).next()
     }
 
     /// Returns the operations before `id`, newest first.

@@ -10,7 +10,7 @@ mod log;
 mod pick;
 mod refusal;
 
-pub(crate) use back::{Point, back_over_own};
+pub(crate) use back::{Point, back_over};
 pub use forget::forget_all;
 pub(crate) use forget::forget_removed;
 pub use listing::{Listed, ListedMove, list, show};

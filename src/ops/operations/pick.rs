@@ -30,18 +30,27 @@ pub(crate) enum Which {
 /// What is to be taken back.
 #[derive(Clone, Debug)]
 pub(crate) struct Picked {
-    /// The operation; none: a restore that the log does not have.
+    /// The operation; none: a restore that was interrupted, and that the log does not have.
     pub(crate) entry: Option<Recorded>,
     /// How the new operation relates to it.
     pub(crate) role: Role,
     /// The files that it changed.
     pub(crate) journal: Option<Journal>,
+    /// The newest entry of the log before it is taken back.
+    pub(crate) latest: Option<ObjectId>,
+    /// True if refs go back together with the files, or nothing does.
+    pub(crate) is_of_more: bool,
 }
 
 impl Picked {
     /// Returns the id of the operation.
     pub(crate) fn id(&self) -> Option<ObjectId> {
         self.entry.as_ref().map(|entry| entry.id)
+    }
+
+    /// Returns true if it is half-way.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.entry.as_ref().is_some_and(|entry| entry.operation.is_unfinished)
     }
 }
 
@@ -57,11 +66,7 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
     let entry = match which {
         Which::Last | Which::LastOfFiles => match log.last(*which == Which::LastOfFiles) {
             Some(entry) => entry,
-            // An earlier version made the restore, or the log was lost.
-            None => match live.filter(|live| entry_of(context, &log, live).is_none()) {
-                Some(live) => return Ok(Picked { entry: None, role: Role::Plain, journal: Some(live) }),
-                None => return Err(nothing_to_undo(&log)),
-            },
+            None => return Err(nothing_to_undo(&log)),
         },
         Which::LastUndo => match log.stack.redo.last() {
             Some(id) => log.entry(*id)?,
@@ -75,12 +80,13 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
             if entry.operation.not_undone.is_none() && !entry.operation.is_undoable() {
                 return Err(not_undoable(context, entry));
             }
-            if log.stack.void.contains(&entry.id) {
-                return Err(Error::refused(format!(
-                    "the operation '{}' was killed, and has changed nothing",
-                    context.repo.short_id(&entry.id)
-                ))
-                .with_hint("'git checkpoint undo --list' shows what can be undone and redone"));
+            let why = [
+                (&log.stack.not_begun, "was killed before it changed a file"),
+                (&log.stack.called_off, "was interrupted and taken back, or took such an operation back"),
+            ];
+            if let Some((_, why)) = why.iter().find(|(operations, _)| operations.contains(&entry.id)) {
+                return Err(Error::refused(format!("the operation '{}' {why}", context.repo.short_id(&entry.id)))
+                    .with_hint("'git checkpoint undo --list' shows what can be undone and redone"));
             }
             let (end, is_undone) = log.stack.end(entry.id);
             if is_undone {
@@ -103,7 +109,8 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
     let of_entry = journal(context, entry)?;
     // If broken checkpoints were copied, the live journal names the copies.
     let journal = of_entry.map(|it| live.filter(|live| live.nonce == it.nonce).unwrap_or(it));
-    Ok(Picked { entry: Some(entry.clone()), role, journal })
+    let (latest, is_of_more) = (log.entries.first().map(|entry| entry.id), log.is_of_more(entry));
+    Ok(Picked { entry: Some(entry.clone()), role, journal, latest, is_of_more })
 }
 
 /// Returns how what takes `entry` back relates to it.
@@ -113,18 +120,25 @@ fn role_for(log: &Log, entry: &Recorded) -> Role {
 
 /// Returns the restore of `live`, which was interrupted, if that is asked for.
 fn pick_interrupted(context: &Context, which: &Which, live: &Journal, log: &Log) -> Result<Picked> {
-    let entry = entry_of(context, log, live).cloned();
+    let last = entry_of(context, log, live);
+    let entry = last.map(|last| log.entry(log.stack.interrupted(last.id))).transpose()?.cloned();
     let is_it = match which {
         Which::Last | Which::LastOfFiles => true,
         Which::LastUndo => false,
-        Which::Named(text) => entry.as_ref().is_some_and(|entry| log.find(text).is_ok_and(|it| it.id == entry.id)),
+        Which::Named(text) => {
+            log.find(text).is_ok_and(|it| last.into_iter().chain(&entry).any(|known| known.id == it.id))
+        }
     };
     if !is_it {
         return Err(Error::refused("an earlier restore was interrupted")
             .with_hint("'git checkpoint restore --continue' finishes it, 'git checkpoint undo' reverses it"));
     }
     let role = entry.as_ref().map_or(Role::Plain, |entry| role_for(log, entry));
-    Ok(Picked { entry, role, journal: Some(live.clone()) })
+    let other = entry.as_ref().filter(|entry| last.is_some_and(|last| last.id != entry.id));
+    let of_other = other.map(|other| journal(context, other)).transpose()?.flatten();
+    let (journal, latest) = (of_other.unwrap_or_else(|| live.clone()), log.entries.first().map(|entry| entry.id));
+    let is_of_more = entry.as_ref().is_some_and(|entry| log.is_of_more(entry));
+    Ok(Picked { entry, role, journal: Some(journal), latest, is_of_more })
 }
 
 /// Returns the entry of the restore with this journal.

@@ -19,7 +19,7 @@ use crate::{
 pub(super) fn if_it_would_mix(context: &Context, secret: &Secret, paths: &[BString], to_change: bool) -> Result<()> {
     if let Some(session) = all_open_turns(context)?.first() {
         return Err(Error::refused(format!("the session '{}' has a turn under way", session.id))
-            .with_hint("'git checkpoint session stop' ends it"));
+            .with_hint(format!("'git checkpoint session stop {}' ends it", path_text::shell_word(&session.id))));
     }
     if !to_change && paths.is_empty() {
         return Ok(());

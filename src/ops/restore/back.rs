@@ -1,4 +1,4 @@
-//! What `op restore` and the undo of it share: when they are refused, and how they move refs.
+//! What `op restore` and all undos share: how they move refs; and when what is done as a whole or not at all is refused.
 
 use bstr::ByteSlice as _;
 
@@ -10,6 +10,7 @@ use crate::{
         operation::Move,
         operation_back::Back,
         path_text,
+        refname::{self, Settled},
         verdict::{Left, Why},
     },
     ops::{Context, holding::archive_name, verified_mark},
@@ -50,25 +51,30 @@ impl Back {
     }
 
     /// Returns its moves, and first those by which the archive holds what would be left.
-    pub(super) fn with_archive(&self, repo: &Repo) -> Result<Vec<Move>> {
-        let hold = |id| Ok(Move { name: archive_name(repo, id)?, old: None, new: Some(id) });
+    pub(crate) fn with_archive(&self, repo: &Repo) -> Result<Vec<Move>> {
+        let name = |id| {
+            let name = archive_name(repo, id)?;
+            Ok(if self.is_settled { refname::settled_archive_ref(&name, Settled::Carried) } else { name })
+        };
+        let hold = |id| Ok(Move { name: name(id)?, old: None, new: Some(id) });
         let held = self.left.iter().map(|id| hold(*id)).collect::<Result<Vec<Move>>>()?;
         Ok(held.into_iter().chain(self.moves.iter().cloned()).collect())
     }
 
-    /// Moves the refs, all in one transaction. Returns false if there is nothing to move.
-    pub(super) fn carry_out(&self, context: &Context) -> Result<bool> {
+    /// Moves the refs, all in one transaction. Returns the moves.
+    pub(crate) fn carry_out(&self, context: &Context) -> Result<Vec<Move>> {
         if let Some((now, then)) = self.marker
             && verified_mark::wants_verification(context)? == now
         {
             verified_mark::set_marker(context, then)?;
         }
         let moves = self.with_archive(&context.repo)?;
+        context.repo.note_moves(moves.iter().chain(&self.done).cloned().collect());
         let update = |moved: Move| RefUpdate { name: moved.name, old: moved.old, new: moved.new };
-        let updates: Vec<RefUpdate> = moves.into_iter().map(update).collect();
+        let updates: Vec<RefUpdate> = moves.iter().cloned().map(update).collect();
         failpoint::hit("undo:before-refs");
         context.repo.update_refs(&updates)?;
         failpoint::hit("undo:after-refs");
-        Ok(!updates.is_empty())
+        Ok(moves)
     }
 }

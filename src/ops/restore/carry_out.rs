@@ -19,15 +19,14 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, check_blobs::ReadAhead, checkout::Checkout, recorder::FilesChanged, refs::RefUpdate, threads},
+    git::{Repo, check_blobs::ReadAhead, checkout::Checkout, recorder::FilesChanged, threads},
     model::{
         event::Event,
         manifest::Part,
-        operation::{Move, Operation, Role},
+        operation::{Move, Role},
         operation_back::Back,
-        operation_stack::reversal,
         plan::{self, Plan},
-        refname::Base,
+        refname::{self, Base},
         step::Step,
         step_below::StepBelow,
         verdict::{Left, Why},
@@ -119,13 +118,12 @@ pub(super) struct RestoreRun<'a> {
     pub(super) other_base: Option<Base>,
     /// True if the run continues an interrupted restore: some steps may be done already.
     pub(super) is_resumed: bool,
-    /// The operation that the run takes back; `role` says how the run relates to that or another operation.
-    pub(super) reverses: Option<&'a Operation>,
+    /// How the run relates to an earlier operation.
     pub(super) role: Role,
-    /// What brings the refs back where the run takes more back than the files and the shadow.
+    /// What brings the refs back once all files are as they were.
     pub(super) back: Option<&'a Back>,
-    /// How the ref of that operation was moved before the worktree was saved.
-    pub(super) saved: Option<&'a RefUpdate>,
+    /// True if an operation that was interrupted is taken back: no redo brings the half-way state back.
+    pub(super) is_called_off: bool,
     /// Paths where the temporary file of an interrupted restore held another program's version. That file has been kept under a
     /// new name, which the result reports.
     pub(super) rescued: &'a [Left],
@@ -255,21 +253,20 @@ impl<'a> RestoreRun<'a> {
         failpoint::hit("restore:before-done");
         self.record_end(&journal, &applied, &below);
         // The next undo reverses the last restore that changed something. If this one changed nothing, put back the journal of
-        // the one before.
+        // the one before; also if that is half-way, and all that was to be taken back of it was left alone.
+        let is_all_left = self.takes_back() && !self.takes_all(&applied, &below);
         let is_idle = self.is_idle(&applied, &below);
-        let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
+        let is_last = |last: &&Journal| is_idle && (last.progress == Progress::Done || is_all_left);
+        let last = before.journal.as_ref().filter(is_last);
         last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
         failpoint::hit("restore:after-done");
-        let is_all = self.takes_all(&applied, &below);
-        let has_moved = match self.back {
-            Some(back) => is_all && back.carry_out(self.context)?,
-            None => is_all && self.move_refs_back()?,
-        };
-        if !has_moved {
+        let back = self.back.filter(|_| self.takes_all(&applied, &below));
+        let moves = back.map_or_else(|| Ok(Vec::new()), |back| back.carry_out(self.context))?;
+        if !back.is_some_and(|back| back.is_needed) {
             before.save_after(&journal, self.to);
         }
         failpoint::hit("restore:after-checkpoint");
-        let restored = self.restored(&applied, below, false);
+        let restored = Restored { set_aside: self.set_aside(&moves), ..self.restored(&applied, below, false) };
         self.context.emit(&Event::Restore {
             to: restored.target.to_string(),
             written: restored.written.len(),
@@ -279,6 +276,12 @@ impl<'a> RestoreRun<'a> {
             duration_ms: u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
         Ok(restored)
+    }
+
+    /// Returns which checkpoints `moves` have put into the archive, except the one that the files are as in now.
+    fn set_aside(&self, moves: &[Move]) -> Vec<ObjectId> {
+        let is_archived = |moved: &&Move| moved.name.starts_with(refname::ARCHIVE) && moved.old.is_none();
+        moves.iter().filter(is_archived).filter_map(|moved| moved.new).filter(|id| *id != self.to.id).collect()
     }
 
     /// Writes the entry of the operation log, before any file is changed.
@@ -294,7 +297,7 @@ impl<'a> RestoreRun<'a> {
     fn record_end(&self, journal: &Journal, applied: &Applied, below: &[RestoredSubmodule]) {
         // A run that changes nothing leaves no entry, unless the entry marks the reversed operation as taken back.
         let (is_idle, is_all) = (self.is_idle(applied, below), self.takes_all(applied, below));
-        let files = if is_idle && !(is_all && self.reverses.is_some()) { None } else { Some(files_of(journal)) };
+        let files = if is_idle && !(is_all && self.takes_back()) { None } else { Some(files_of(journal)) };
         if is_idle && !is_all {
             // All that was to be taken back was left alone, so the operation is not taken back.
             self.repo.note_role(Role::Plain);
@@ -304,6 +307,11 @@ impl<'a> RestoreRun<'a> {
         if let Err(error) = self.repo.update_refs(&[]) {
             tracing::warn!(%error, "the operation log says that the restore was not finished");
         }
+    }
+
+    /// Returns true if the run takes an operation back.
+    fn takes_back(&self) -> bool {
+        matches!(self.role, Role::Undo(_) | Role::Redo(_))
     }
 
     /// Returns true if the run has changed nothing.
@@ -324,29 +332,6 @@ impl<'a> RestoreRun<'a> {
         let (plan, staging) = (&self.planned.plan, self.staging());
         let is_left = staging.is_some_and(|staging| !staging.left.is_empty());
         is_left || !plan.kept.is_empty() || !plan.conflicts.is_empty() || !self.rescued.is_empty()
-    }
-
-    /// Moves back the refs that the reversed operation moved, because the worktree is again as in the checkpoint from before it.
-    /// Returns false and leaves them alone if something was saved since, or if an open turn began at their values of now.
-    fn move_refs_back(&self) -> Result<bool> {
-        let Some(operation) = self.reverses.filter(|_| self.context.turns().entries.is_empty()) else {
-            return Ok(false);
-        };
-        let mut operation = operation.clone();
-        for moved in &mut operation.moves {
-            if let Some(saved) = self.saved.filter(|saved| saved.name == moved.name) {
-                moved.new = saved.new;
-            }
-        }
-        let now = operation.moves.iter().map(|moved| self.repo.find_ref(&moved.name)).collect::<Result<Vec<_>>>()?;
-        let now = |name: &str| operation.moves.iter().position(|moved| moved.name == name).and_then(|at| now[at]);
-        let reversal = reversal(&operation, now, |id| self.repo.can_read(id));
-        if reversal.moves.is_empty() || !reversal.obstacles.is_empty() {
-            return Ok(false);
-        }
-        let update = |moved: Move| RefUpdate { name: moved.name, old: moved.old, new: moved.new };
-        self.repo.update_refs(&reversal.moves.into_iter().map(update).collect::<Vec<_>>())?;
-        Ok(true)
     }
 
     fn restored(&self, applied: &Applied, mut below: Vec<RestoredSubmodule>, dry_run: bool) -> Restored {
@@ -381,6 +366,8 @@ impl<'a> RestoreRun<'a> {
             other_base: self.other_base,
             inexact: self.to.manifest.lacks(&[Part::Raw]) && !applied.written.is_empty(),
             dry_run,
+            set_aside: Vec::new(),
+            is_called_off: self.is_called_off,
             leaves_submodules: self.below.is_empty() && !self.to.manifest.submodules.is_empty(),
         }
     }

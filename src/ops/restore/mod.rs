@@ -12,6 +12,7 @@ mod before;
 mod carry_out;
 pub(crate) mod choose;
 mod chosen;
+mod elsewhere;
 mod give_up;
 mod go_back;
 mod installed;
@@ -46,7 +47,7 @@ use crate::{
         Context,
         inside::{self, LeftOut},
         lookup,
-        operations::{Log, Which, entry_with},
+        operations::{Log, Which, entry_of, entry_with},
         restored_target,
     },
     state::{
@@ -63,6 +64,7 @@ use snapshot::Snapshot;
 use staged::Staging;
 
 pub use chosen::{ChosenHunks, NotOffered};
+pub(crate) use elsewhere::is_elsewhere;
 pub(crate) use go_back::go_back;
 pub use restored::{Restored, RestoredSubmodule};
 pub use undo::UndoOptions;
@@ -175,9 +177,8 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
         pre_restore: before.checkpoint_id,
         other_base: target.base().filter(|base| takes_tree && Some(*base) != before.snapshot.base()),
         is_resumed: false,
-        reverses: None,
         back: None,
-        saved: None,
+        is_called_off: false,
         role: Role::Plain,
         rescued: &before.rescued,
         inside: left_out(context, options, before.sight()).without(|path| below.iter().any(|step| step.path == *path)),
@@ -381,7 +382,14 @@ fn run_in(below: &Context, step: &StepBelow, is_dry: bool) -> Result<(Option<Res
                 let lost = || Error::refused("its operation log does not have the operation any more");
                 return if *has_begun { Err(lost()) } else { Ok((None, false)) };
             };
-            if log.stack.void.contains(&entry.id) {
+            // What takes it back already may have been interrupted, too: the undo above has begun before this one.
+            let (end, is_undone) = log.stack.end(entry.id);
+            let under_way = Journal::read(below.repo.git_dir())?.filter(|live| live.progress == Progress::Applying);
+            if let Some(live) = under_way.filter(|_| is_undone) {
+                if entry_of(below, &log, &live).is_some_and(|last| last.id == end) {
+                    return resume::resume(below, is_dry, run_below).map(|restored| (Some(restored), true));
+                }
+            } else if log.stack.not_begun.contains(&entry.id) || (is_undone && !has_begun) {
                 return Ok((None, false));
             }
             let (options, which) = (UndoOptions { dry_run: is_dry, all: step.all }, Which::Named(entry.id.to_string()));

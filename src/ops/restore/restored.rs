@@ -61,6 +61,12 @@ pub struct Restored {
     pub inexact: bool,
     /// True if all this was only looked at.
     pub dry_run: bool,
+    /// The checkpoints that an undo has put into the archive, because they have versions of files that nothing else has.
+    #[serde(skip)]
+    pub(crate) set_aside: Vec<ObjectId>,
+    /// True if no redo brings the state before it back.
+    #[serde(skip)]
+    pub(crate) is_called_off: bool,
     /// True if the checkpoint names some in submodules, and they were left alone.
     #[serde(skip)]
     pub(crate) leaves_submodules: bool,

@@ -9,6 +9,7 @@ use super::{
     back::{refuse_left, refuse_open_turns},
     before::{Before, BeforeOptions, Consider, Sight},
     carry_out::{Depth, Extent, Planned, RestoreRun, attempt_if_needed, expect_result, files_of},
+    elsewhere::is_elsewhere,
     restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
@@ -16,12 +17,12 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, exact::Exact, read_operations::Recorded, refs::RefUpdate},
+    git::{exact::Exact, refs::RefUpdate},
     model::{
-        contributor::Contributor,
-        operation::{self, Move, Operation, Role},
+        operation::{self, Move, Role},
+        operation_back::Back,
         plan::{self, is_below},
-        refname::ShadowName,
+        refname::{self, ShadowName},
         step::{Content, Step},
         submodule::Recurse,
         verdict::{Verdict, Why},
@@ -30,7 +31,7 @@ use crate::{
         Context, Worktree,
         enter::Purpose,
         inside::LeftOut,
-        operations::{Picked, Which, back_over_own, pick},
+        operations::{Log, Picked, Which, back_over, pick, refuse},
         restored_target,
     },
     state::{
@@ -58,17 +59,20 @@ pub(super) fn undo_files(
     which: &Which,
     depth: Depth<'_>,
 ) -> Result<Restored> {
-    let picked = pick(context, which)?;
+    let mut picked = pick(context, which)?;
+    if !options.dry_run && mark_interrupted(context, &picked)? {
+        picked = pick(context, which)?;
+    }
     let journal = journal_of(&picked)?;
-    let is_of_more = picked.entry.as_ref().filter(|entry| entry.operation.moves_more_than_shadows());
-    if let Some(entry) = is_of_more {
+    let is_of_more = picked.is_of_more;
+    if is_of_more {
         refuse_open_turns(context, CANNOT)?;
-        back_over_own(context, entry, |_| false)?;
+        back_of(context, &picked)?;
     }
     let saved = if options.dry_run { None } else { saved_before(context, &picked)? };
     let target = Target { which, picked: &picked, saved, depth };
     let attempt = |extent| attempt(context, options, &target, extent);
-    if is_of_more.is_some() {
+    if is_of_more {
         let looked = expect_result(attempt(Extent::DryRun)?)?;
         if options.dry_run {
             return Ok(looked);
@@ -89,6 +93,22 @@ pub(super) fn undo_files(
         // that are to be removed.
         _ => expect_result(attempt(Extent::Full)?),
     }
+}
+
+/// Versions before this one did not mark in the log what is half-way. Adds an entry that does, as if it had been continued: so no redo
+/// brings the half-way state back. Returns false if there is nothing to mark.
+fn mark_interrupted(context: &Context, picked: &Picked) -> Result<bool> {
+    let (Some(entry), Some(journal)) = (&picked.entry, &picked.journal) else { return Ok(false) };
+    if journal.progress == Progress::Done || entry.operation.nonce.is_some() {
+        return Ok(false);
+    }
+    let _worktree = Worktree::enter(context, Purpose::Change)?;
+    let _way = context.repo.on_the_way(operation::RESTORE);
+    context.repo.note_role(Role::Continues(entry.id));
+    context.repo.note_files(Some(files_of(journal)));
+    context.repo.note_begin(&journal.nonce);
+    context.repo.update_refs(&[])?;
+    Ok(true)
 }
 
 /// How an error begins, if not all can be taken back of an operation that is taken back as a whole or not at all.
@@ -112,7 +132,8 @@ impl Target<'_> {
         }
         let picked = pick(context, self.which)?;
         if picked.id() == self.picked.id() {
-            Ok(picked)
+            // What is recorded by now is this undo.
+            Ok(Picked { latest: self.picked.latest, ..picked })
         } else {
             Err(Error::race("another operation was recorded meanwhile"))
         }
@@ -133,28 +154,19 @@ fn note_taken_back(context: &Context, which: &Which, id: Option<ObjectId>) -> Re
     Ok(())
 }
 
-/// Returns the operation of `entry` together with the checkpoint that its command took first. What a person had not saved then is
-/// unsaved again once the operation is taken back; what is or may be an agent's stays saved, since its author was known then.
-fn with_save(repo: &Repo, entry: &Recorded) -> Operation {
-    let operation = &entry.operation;
-    let save = entry.before.and_then(|id| repo.operation(id).ok().flatten()).map(|entry| entry.operation);
-    // Before its own checkpoint, a save may have put an agent's work back on the shadow that had been set aside.
-    let is_of_person = |moved: &Move| {
-        let chain =
-            moved.new.map(|id| repo.chain(id).take_while(|it| !it.as_ref().is_ok_and(|it| Some(it.id) == moved.old)));
-        chain.is_some_and(|mut chain| {
-            chain.all(|it| it.is_ok_and(|checkpoint| checkpoint.origin.contributor == Contributor::Human))
-        })
-    };
-    let is_its = |save: &Operation| {
-        let is_kind = save.kind == operation::SAVE && save.command == operation.command && save.marker.is_none();
-        is_kind && operation.kind != operation::SAVE && save.moves.iter().all(is_of_person)
-    };
-    let Some(mut whole) = save.filter(is_its) else { return operation.clone() };
-    for moved in &operation.moves {
-        whole.add(moved.clone());
+/// Returns what takes the refs of `picked` back, if they are to go back. The shadow of a restore stays where something was saved
+/// since, or where an open turn began at its value of now.
+fn back_of(context: &Context, picked: &Picked) -> Result<Option<Back>> {
+    let Some((entry, journal)) = picked.entry.as_ref().zip(picked.journal.as_ref()) else { return Ok(None) };
+    let (log, is_whole) = (Log::read(context)?, picked.is_of_more);
+    let known = [journal.pre_restore, journal.target];
+    let is_elsewhere = |tips: &[ObjectId], id| is_elsewhere(context, &known, tips, id);
+    let back = back_over(context, &log, (entry, picked.latest), is_whole, &is_elsewhere)?;
+    if is_whole {
+        refuse(&context.repo, &log, &back.obstacles, CANNOT, Some(entry))?;
     }
-    Operation { moves: whole.moves, ..operation.clone() }
+    let goes = is_whole || (back.obstacles.is_empty() && context.turns().entries.is_empty());
+    Ok(Some(back).filter(|_| goes))
 }
 
 /// For a redo of a restore: returns the update that puts the checkpoint that the restore took first back on the shadow. None if
@@ -164,7 +176,11 @@ fn saved_before(context: &Context, picked: &Picked) -> Result<Option<(RefUpdate,
     let (Role::Redo(_), Some(entry), Some(journal)) = (picked.role, &picked.entry, &picked.journal) else {
         return Ok(None);
     };
-    let (repo, [moved]) = (&context.repo, entry.operation.moves.as_slice()) else { return Ok(None) };
+    let repo = &context.repo;
+    // Besides, the archive may hold what was saved first.
+    let is_held = |moved: &&Move| moved.name.starts_with(refname::ARCHIVE) && moved.old.is_none();
+    let moves: Vec<&Move> = entry.operation.moves.iter().filter(|moved| !is_held(moved)).collect();
+    let [moved] = moves.as_slice() else { return Ok(None) };
     let Some(saved) = repo.find_checkpoint(journal.target)?.filter(|_| moved.new != Some(journal.target)) else {
         return Ok(None);
     };
@@ -185,7 +201,6 @@ fn journal_of(picked: &Picked) -> Result<&Journal> {
 
 fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
-    let saved = target.saved.as_ref();
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(None),
         is_dry: extent == Extent::DryRun,
@@ -193,24 +208,13 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
         force: true,
         after_crash: true,
         recurse: Recurse::No,
-        saved: saved.cloned(),
+        saved: target.saved.clone(),
     };
     let depth = target.depth;
     let pick_again = || target.pick_again(context);
-    let back_of = |picked: &Picked| {
-        let entry = picked.entry.as_ref().filter(|entry| entry.operation.moves_more_than_shadows());
-        let Some((entry, journal)) = entry.zip(picked.journal.as_ref()) else { return Ok(None) };
-        let put = Snapshot::read(&context.repo, journal.target)?;
-        let is_put = |id| {
-            let same =
-                |it: Snapshot| it.tree_id == put.tree_id && it.raw_tree(&context.repo) == put.raw_tree(&context.repo);
-            Snapshot::read(&context.repo, id).is_ok_and(same)
-        };
-        back_over_own(context, entry, is_put).map(Some)
-    };
     let consider = |sight: Sight<'_>| {
         let picked = pick_again()?;
-        if back_of(&picked)?.is_some_and(|back| back.has_work()) {
+        if picked.is_of_more && back_of(context, &picked)?.is_some_and(|back| back.has_work()) {
             return Ok(true);
         }
         let journal = journal_of(&picked)?;
@@ -223,8 +227,7 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
     let (journal, repo) = (journal_of(&picked)?, before.repo());
     let target = Snapshot::read(repo, journal.pre_restore)?;
     let planned = plan_of(&before.sight().scene(context, &target), journal, options.all)?;
-    let operation = picked.entry.as_ref().map(|entry| with_save(repo, entry));
-    let back = back_of(&picked)?;
+    let back = if extent == Extent::DryRun { None } else { back_of(context, &picked)? };
     let work = RestoreRun {
         context,
         repo,
@@ -234,9 +237,8 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
         pre_restore: before.checkpoint_id,
         other_base: None,
         is_resumed: false,
-        reverses: operation.as_ref(),
         back: back.as_ref(),
-        saved: saved.map(|(update, _)| update),
+        is_called_off: picked.is_interrupted(),
         role: picked.role,
         rescued: &before.rescued,
         inside: LeftOut::default(),

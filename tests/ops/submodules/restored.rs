@@ -284,6 +284,33 @@ fn an_undo_that_crashed_is_finished_or_taken_back(
     assert_sound(&world);
 }
 
+/// What takes an interrupted restore back is interrupted, too: `undo` and `restore --continue` both get to the state before it.
+#[rstest::rstest]
+fn taking_back_that_crashed_too_is_finished(
+    #[values("restore:before-submodule:2", "restore:after-journal:2", "restore:before-done:3")] first: &str,
+    #[values(
+        "restore:after-log:2",
+        "restore:after-journal:2",
+        "restore:after-journal:3",
+        "restore:after-submodules:2"
+    )]
+    second: &str,
+    #[values(true, false)] is_continued: bool,
+) {
+    let (world, id) = changed();
+    assert!(!world.start_with(&["restore", "--recurse-submodules", &id], first).wait().expect("it ends").success());
+    let is_killed = !world.start_with(&["undo"], second).wait().expect("it ends").success();
+    if is_killed {
+        world.done(if is_continued { &["restore", "--continue"] } else { &["undo"] });
+    }
+    assert_eq!(content(&world), both().1);
+    restore(&world, &id);
+    assert_eq!(content(&world), both().0);
+    world.done(&["undo"]);
+    assert_eq!(content(&world), both().1);
+    assert_sound(&world);
+}
+
 /// A redo that is killed in a submodule between its entry and its journal.
 #[rstest::rstest]
 #[case::of_the_submodule("restore:after-log:2")]

@@ -1,0 +1,331 @@
+//! What an undo takes back: the last operation that stands. Nothing that was taken back, took back or was interrupted is in its way.
+
+use std::{collections::BTreeMap, fs};
+
+use crate::support::{World, processes::described, program};
+
+/// Returns the refs of checkpoints without the operation logs.
+fn refs(world: &World) -> BTreeMap<String, String> {
+    let all = world.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/checkpoints/"]);
+    let pair = |line: &str| line.split_once(' ').map(|(name, id)| (name.to_owned(), id.to_owned()));
+    all.lines().filter_map(pair).filter(|(name, _)| !name.contains("/operations/")).collect()
+}
+
+fn text(world: &World, name: &str) -> Option<String> {
+    fs::read_to_string(world.repo().join(name)).ok()
+}
+
+fn save(world: &World, content: &str) -> String {
+    world.write("f", content);
+    world.json(&["save", "--json"])["id"].as_str().expect("an id").to_owned()
+}
+
+fn kill(world: &World, point: &str, line: &[&str]) {
+    let died = world.command(program()).args(line).env("CHECKPOINT_FAILPOINT", point).output().expect("it runs");
+    assert!(!died.status.success(), "{line:?}: {}", described(&died));
+}
+
+fn refused(world: &World, line: &[&str]) -> String {
+    let output = world.checkpoint(line);
+    assert!(!output.status.success(), "{line:?}: {}", described(&output));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Returns the command lines that `undo --list` shows.
+fn listed(world: &World) -> Vec<String> {
+    let list = world.json(&["undo", "--list", "--json"]);
+    let list = list["operations"].as_array().expect("a list");
+    list.iter().map(|it| it["command"].as_str().expect("a line").to_owned()).collect()
+}
+
+/// Runs the last command that a hint in `said` names, which must succeed.
+fn follow_hint(world: &World, said: &str) {
+    let hint = said.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_else(|| panic!("no hint: {said}"));
+    let line: Vec<&str> =
+        hint.split('\'').find(|part| part.starts_with("git checkpoint ")).expect("one").split(' ').collect();
+    world.done(&line[2..]);
+}
+
+/// Returns a world with unsaved work, which a restore has taken away.
+fn with_unsaved_work() -> World {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.write("f", "two\n");
+    world.write("w", "unsaved\n");
+    world.done(&["restore", "--all", "@{0}"]);
+    assert_eq!((text(&world, "f").as_deref(), text(&world, "w")), (Some("one\n"), None));
+    world
+}
+
+fn assert_has_work(world: &World) {
+    let found = (text(world, "f"), text(world, "w"));
+    assert_eq!(found, (Some("two\n".into()), Some("unsaved\n".into())));
+}
+
+#[rstest::rstest]
+#[case::before_a_file("restore:after-journal")]
+#[case::between_files("restore:after-write")]
+#[case::at_the_end("restore:before-done")]
+fn an_undo_that_was_taken_back_half_way_is_not_used_up(#[case] point: &str) {
+    let world = with_unsaved_work();
+    let before = refs(&world);
+    kill(&world, point, &["undo"]);
+    world.done(&["undo"]);
+    assert_eq!((text(&world, "f").as_deref(), text(&world, "w")), (Some("one\n"), None));
+    assert_eq!(refs(&world), before);
+    assert!(refused(&world, &["redo"]).contains("nothing to redo"));
+    world.done(&["undo"]);
+    assert_has_work(&world);
+    world.done(&["redo"]);
+    assert_eq!((text(&world, "f").as_deref(), text(&world, "w")), (Some("one\n"), None));
+    assert_eq!(refs(&world), before);
+    world.done(&["undo"]);
+    assert_has_work(&world);
+    world.assert_sound("at the end");
+}
+
+/// What was to take a half-way state back is done again, and does not bring that state back itself.
+#[rstest::rstest]
+#[case::again(&["undo"])]
+#[case::finished(&["restore", "--continue"])]
+fn so_it_is_if_taking_it_back_was_interrupted_too(#[case] line: &[&str]) {
+    let world = with_unsaved_work();
+    kill(&world, "restore:after-write", &["undo"]);
+    kill(&world, "restore:after-journal", &["undo"]);
+    world.done(line);
+    assert_eq!((text(&world, "f").as_deref(), text(&world, "w")), (Some("one\n"), None));
+    world.done(&["undo"]);
+    assert_has_work(&world);
+    world.assert_sound("at the end");
+}
+
+/// What was saved each time that it was tried is no more on the shadow than what is saved once.
+#[rstest::rstest]
+#[case::of_a_restore(&["restore", "--all", "@{0}"])]
+#[case::of_a_way_back(&["op", "restore", "@"])]
+fn so_do_the_refs_if_taking_it_back_was_interrupted_too(#[case] line: &[&str]) {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.write("f", "two\n");
+    world.write("w", "unsaved\n");
+    world.done(line);
+    let before = refs(&world);
+    for _ in 0..2 {
+        kill(&world, "restore:after-write", &["undo"]);
+    }
+    world.done(&["undo"]);
+    assert_eq!((text(&world, "f").as_deref(), text(&world, "w")), (Some("one\n"), None));
+    assert_eq!(refs(&world), before);
+    world.done(&["undo"]);
+    assert_has_work(&world);
+    world.assert_sound("at the end");
+}
+
+/// An undo that was taken back half-way is not what the restore is named after.
+#[test]
+fn a_restore_can_be_undone_by_its_name_after_a_half_way_undo() {
+    let world = with_unsaved_work();
+    let restore = world.json(&["op", "log", "--json"])["operations"][0]["id"].as_str().expect("an id").to_owned();
+    kill(&world, "restore:after-write", &["undo"]);
+    world.done(&["undo"]);
+    assert!(!world.done(&["op", "show", &restore]).contains("undone"));
+    world.done(&["op", "undo", &restore]);
+    assert_has_work(&world);
+    world.assert_sound("at the end");
+}
+
+#[rstest::rstest]
+#[case::before_a_file("restore:after-journal")]
+#[case::between_files("restore:after-write")]
+fn a_redo_that_was_taken_back_half_way_can_be_redone(#[case] point: &str) {
+    let world = with_unsaved_work();
+    let redone = refs(&world);
+    world.done(&["undo"]);
+    let before = refs(&world);
+    kill(&world, point, &["redo"]);
+    world.done(&["undo"]);
+    assert_has_work(&world);
+    assert_eq!(refs(&world), before);
+    world.done(&["redo"]);
+    assert_eq!((text(&world, "f").as_deref(), text(&world, "w")), (Some("one\n"), None));
+    assert_eq!(refs(&world), redone);
+    world.done(&["undo"]);
+    assert_has_work(&world);
+    world.assert_sound("at the end");
+}
+
+#[test]
+fn a_restore_that_was_taken_back_half_way_cannot_be_redone_and_ends_no_redo() {
+    let world = with_unsaved_work();
+    world.done(&["undo"]);
+    let (before, saved) = (refs(&world), world.shadows().remove(0));
+    kill(&world, "restore:after-write", &["restore", "--all", &saved]);
+    let killed = world.json(&["op", "log", "--json"])["operations"][0]["id"].as_str().expect("an id").to_owned();
+    world.done(&["undo"]);
+    assert_has_work(&world);
+    assert_eq!(refs(&world), before);
+    assert!(refused(&world, &["op", "undo", &killed]).contains("was interrupted"));
+    assert!(refused(&world, &["op", "undo", "@{0}"]).contains("was interrupted"));
+    assert_eq!(listed(&world), ["git checkpoint undo"]);
+    world.done(&["redo"]);
+    assert_eq!((text(&world, "f").as_deref(), text(&world, "w")), (Some("one\n"), None));
+}
+
+/// Versions before this one did not mark what is half-way in the log.
+#[test]
+fn so_it_is_with_one_that_an_earlier_version_has_begun() {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.write("f", "two\n");
+    world.write("w", "unsaved\n");
+    kill(&world, "restore:after-write", &["restore", "--all", "@{0}"]);
+    let log = "refs/checkpoints/operations/main";
+    world.sh(&format!(
+        "git cat-file commit {log} | sed '/^Operation-Nonce/d; /^Operation-Unfinished/d' >entry; \
+         git update-ref {log} $(git hash-object -t commit -w entry); rm entry"
+    ));
+    assert_eq!(listed(&world).len(), 1);
+    world.done(&["undo"]);
+    assert_has_work(&world);
+    assert!(refused(&world, &["redo"]).contains("nothing to redo"));
+    refused(&world, &["undo"]);
+    assert_has_work(&world);
+    world.assert_sound("at the end");
+}
+
+#[test]
+fn an_undo_is_not_in_the_way_of_the_next_one() {
+    let world = World::with_commit();
+    let base = text(&world, "f");
+    save(&world, "work\n");
+    let first = (refs(&world), text(&world, "f"));
+    world.done(&["restore", "base"]);
+    assert_eq!(text(&world, "f"), base);
+    let restored = refs(&world);
+    world.done(&["reset"]);
+    let reset = refs(&world);
+    world.done(&["op", "restore", "@{1}"]);
+    world.done(&["undo"]);
+    assert_eq!(refs(&world), reset);
+    world.done(&["undo"]);
+    assert_eq!((refs(&world), text(&world, "f")), (restored, base));
+    world.done(&["undo"]);
+    assert_eq!((refs(&world), text(&world, "f")), first);
+    for _ in 0..3 {
+        world.done(&["redo"]);
+    }
+    world.assert_sound("at the end");
+}
+
+/// What an agent has written stays saved when a restore is undone, and is in the archive when the reset before it is.
+#[test]
+fn nor_is_what_was_saved_for_an_operation_that_is_undone() {
+    let world = World::with_commit();
+    world.done(&["session", "start", "s1", "--agent", "claude-code"]);
+    world.done(&["session", "prompt", "-q", "s1", "-m", "go"]);
+    world.write("f", "of the agent\n");
+    world.done(&["session", "stop", "-q", "s1"]);
+    let first = refs(&world);
+    world.done(&["reset"]);
+    world.done(&["restore", "base"]);
+    world.done(&["undo"]);
+    world.done(&["undo"]);
+    assert_eq!(text(&world, "f").as_deref(), Some("of the agent\n"));
+    let mut now = refs(&world);
+    now.retain(|name, _| first.contains_key(name) || !name.contains("/archive/"));
+    assert_eq!(now, first);
+    assert!(world.done(&["blame", "f"]).contains("claude-code"));
+    world.assert_sound("at the end");
+}
+
+#[test]
+fn undo_does_what_its_list_shows() {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.done(&["restore", "@{0}"]);
+    assert_eq!(listed(&world), [""; 0]);
+    let nothing = "nothing to undo in this worktree yet";
+    assert!(refused(&world, &["undo"]).contains(nothing));
+    save(&world, "a secret text\n");
+    world.done(&["restore", "@{1}"]);
+    world.done(&["undo"]);
+    world.remove("f");
+    world.done(&["save"]);
+    world.done(&["purge", "--force", "a secret text"]);
+    assert_eq!(listed(&world), [""; 0]);
+    for line in [vec!["undo"], vec!["undo", "--all"], vec!["redo"]] {
+        refused(&world, &line);
+        assert_eq!(text(&world, "f"), None, "{line:?}");
+    }
+}
+
+#[test]
+fn what_stands_in_the_way_is_named_with_what_helps() {
+    let world = World::with_commit();
+    let one = save(&world, "one\n");
+    world.done(&["reset"]);
+    save(&world, "two\n");
+    world.done(&["restore", "base"]);
+    world.done(&["undo"]);
+    let said = refused(&world, &["undo"]);
+    assert!(said.contains("has moved since") && said.contains("'git checkpoint save --json'"), "{said}");
+    assert!(said.contains("reset --restore-archived"), "{said}");
+    follow_hint(&world, &said);
+    world.done(&["reset", "--restore-archived", &one]);
+    assert!(refs(&world).iter().any(|(name, id)| name.contains("/shadow/") && *id == one));
+}
+
+#[test]
+fn where_a_reset_does_not_help_op_restore_is_named() {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    let dropped = save(&world, "two\n");
+    let last = save(&world, "three\n");
+    world.done(&["drop", "--force", &dropped]);
+    save(&world, "four\n");
+    let said = refused(&world, &["undo"]);
+    follow_hint(&world, &said);
+    assert_eq!(text(&world, "f").as_deref(), Some("three\n"));
+    assert!(refs(&world).iter().any(|(name, id)| name.contains("/shadow/") && *id == last));
+}
+
+#[test]
+fn a_later_operation_that_stands_is_to_be_undone_first() {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.done(&["verify"]);
+    let verify = world.json(&["op", "log", "--json"])["operations"][0]["id"].as_str().expect("an id").to_owned();
+    save(&world, "two\n");
+    world.done(&["verify"]);
+    let said = refused(&world, &["op", "undo", &verify]);
+    assert!(said.contains("'git checkpoint op undo"), "{said}");
+    follow_hint(&world, &said);
+    world.done(&["op", "undo", &verify]);
+    assert!(!refs(&world).keys().any(|name| name.contains("/verified/")));
+}
+
+#[test]
+fn words() {
+    let world = World::with_commit();
+    let one = save(&world, "one\n");
+    world.done(&["verify"]);
+    let said = world.done(&["undo", "--dry-run"]);
+    assert!(said.contains("would no longer be verified:"), "{said}");
+    world.done(&["reset"]);
+    let said = world.done(&["undo"]);
+    assert!(said.contains("\nno longer in the archive: checkpoints up to ") && !said.contains("refs/"), "{said}");
+    assert!(said.starts_with("live: checkpoints up to "), "{said}");
+    world.done(&["reset"]);
+    let planned = world.done(&["op", "restore", "--dry-run", "@{1}"]);
+    assert!(planned.contains("would ") && !planned.contains("deleted"), "{planned}");
+    let said = world.done(&["op", "restore", "@{1}"]);
+    assert!(said.contains("no file had to change") && !said.contains("nothing to do"), "{said}");
+    let said = world.done(&["undo"]);
+    assert!(!said.contains("nothing to do"), "{said}");
+    let said = world.done(&["list"]);
+    assert!(!said.contains("before it"), "{said}");
+    world.write("f", "unsaved\n");
+    world.done(&["restore", "--all", &one]);
+    let said = world.done(&["list"]);
+    assert!(said.contains("[1 more before it]"), "{said}");
+}
