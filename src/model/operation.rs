@@ -124,12 +124,14 @@ const LOST: &str = "Operation-Lost";
 const NOTHING: &str = "-";
 
 impl Operation {
-    /// Returns true if operations of this kind can be taken back.
+    /// Returns true if operations of this kind can be taken back. This one may be the exception that `not_undone` says: an undo
+    /// stops there, and takes no earlier one back.
     pub(crate) fn is_undoable(&self) -> bool {
         // The refs that such an operation has moved are those of the turn that it ended, and of what that had not saved: they
         // stay. The other worktree of the session may have an entry of such moves alone.
         let is_of_session = self.kind == SESSION_ADOPT || self.kind == SESSION_FORGET;
-        is_undoable(&self.kind) && (!is_of_session || self.session_of_file.is_some())
+        let is_known = self.session_of_file.is_some() || self.not_undone.is_some();
+        is_undoable(&self.kind) && (!is_of_session || is_known)
     }
 
     /// Returns true if the operation has moved other refs than live shadows, or the note about the next checkpoint: that is

@@ -387,3 +387,27 @@ fn an_operation_log_that_cannot_be_written_leads_to_the_doctor() {
     let restored = world.checkpoint(&["restore", "--all", "base"]);
     assert!(!restored.status.success() && said(&restored).contains("doctor"), "{}", described(&restored));
 }
+
+/// The only thing that says what a restore did to files is gone.
+#[test]
+fn an_operation_of_which_the_files_are_lost_is_not_undone_by_half() {
+    let world = World::with_lines();
+    world.add("f", "one");
+    world.done(&["save", "-q"]);
+    world.done(&["restore", "-q", "--all", "base"]);
+    world.add("g", "two");
+    world.done(&["save", "-q"]);
+    world.done(&["restore", "-q", "--all", "base"]);
+    remove(&world, "refs/checkpoints/operations/main^{tree}");
+    world.checkpoint(&["doctor", "--fix"]);
+    let state = || world.sh("cat f g && git for-each-ref refs/checkpoints");
+    let before = state();
+    for command in [&["undo"][..], &["undo", "-n"], &["op", "undo", "@{0}"], &["undo"]] {
+        let refused = world.checkpoint(command);
+        assert_eq!(refused.status.code(), Some(1), "{command:?}: {}", described(&refused));
+        assert!(said(&refused).contains("cannot be undone"), "{command:?}: {}", described(&refused));
+        assert_eq!(state(), before, "{command:?}");
+    }
+    let log = world.json(&["op", "log", "--json"]);
+    assert_eq!(log["operations"][0]["undoable"], false, "{log}");
+}

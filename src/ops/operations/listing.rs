@@ -75,7 +75,7 @@ impl Log {
             Role::Redo(id) => (None, Some(id)),
             Role::Plain | Role::Continues(_) => (None, None),
         };
-        let moved = operation.moves.into_iter();
+        let (moved, is_possible) = (operation.moves.into_iter(), operation.not_undone.is_none());
         let takes_back = undoes.is_some() || redoes.is_some();
         Listed {
             id: recorded.id,
@@ -88,8 +88,8 @@ impl Log {
             undoes,
             redoes,
             undone_by: Some(self.stack.end(recorded.id)).filter(|(_, is_undone)| *is_undone).map(|(by, _)| by),
-            undoable: self.stack.undo.contains(&recorded.id),
-            redoable: self.stack.redo.contains(&recorded.id),
+            undoable: is_possible && self.stack.undo.contains(&recorded.id),
+            redoable: is_possible && self.stack.redo.contains(&recorded.id),
             moved: moved.map(|it| ListedMove { r#ref: it.name, old: it.old, new: it.new }).collect(),
             files: Vec::new(),
             changed_files: operation.has_files,

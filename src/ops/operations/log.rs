@@ -43,7 +43,8 @@ impl Log {
     /// Returns the operation that an undo takes back next; with `has_files`, the next one that changed files.
     pub(crate) fn last(&self, has_files: bool) -> Option<&Recorded> {
         let mut entries = self.stack.undo.iter().rev().filter_map(|id| self.entry(*id).ok());
-        entries.find(|entry| !has_files || entry.operation.has_files)
+        // What `not_undone` stands for may have changed files.
+        entries.find(|entry| !has_files || entry.operation.has_files || entry.operation.not_undone.is_some())
     }
 
     /// Follows a row of undos and redos: returns the command line of the operation that `recorded` takes back in the end; its own

@@ -72,14 +72,7 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
         },
         Which::Named(text) => {
             let entry = log.find(text)?;
-            if let Some(instead) = &entry.operation.not_undone {
-                return Err(Error::refused(format!(
-                    "the operation '{}' cannot be undone",
-                    context.repo.short_id(&entry.id)
-                ))
-                .with_hint(instead.clone()));
-            }
-            if !entry.operation.is_undoable() {
+            if entry.operation.not_undone.is_none() && !entry.operation.is_undoable() {
                 return Err(not_undoable(context, entry));
             }
             if log.stack.void.contains(&entry.id) {
@@ -100,6 +93,12 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
             log.entry(end)?
         }
     };
+    if let Some(instead) = &entry.operation.not_undone {
+        let (id, command) = (context.repo.short_id(&entry.id), &entry.operation.command);
+        return Err(
+            Error::refused(format!("the operation '{id}' ('{command}') cannot be undone")).with_hint(instead.clone())
+        );
+    }
     let role = role_for(&log, entry);
     let of_entry = journal(context, entry)?;
     // If broken checkpoints were copied, the live journal names the copies.

@@ -23,6 +23,10 @@ use crate::{
     },
 };
 
+/// What to do instead of an undo of an operation of which it cannot be read any more what it did.
+const INSTEAD: &str = "what it did cannot be read any more; 'git checkpoint restore <checkpoint>' puts files back, and \
+                       'git checkpoint op undo <op>' takes another operation back";
+
 /// A log that was mended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MendedLog {
@@ -122,6 +126,10 @@ fn write_anew(
     };
     (operation.number, operation.has_files) = (number, kept.files.is_some());
     operation.session_of_file = kept.session_file.as_ref().map(|file| file.id.clone());
+    let was = &kept.recorded.operation;
+    if was.has_files && !operation.has_files || was.session_of_file.is_some() && kept.session_file.is_none() {
+        operation.not_undone = Some(INSTEAD.to_owned());
+    }
     let files = kept.files.clone().map(|text| FilesChanged { text, held: Vec::new() });
     let time = (kept.recorded.seconds, kept.recorded.offset);
     let texts = (files.as_ref(), kept.session_file.as_ref());
