@@ -64,7 +64,12 @@ pub(crate) fn prepare(
     commit_note::set_followed_later(context.repo.git_dir(), false)?;
     keep_template(context, message_file, source)?;
     let mut prepared = promise_and_link(context, message_file, source, object);
-    if prepared.as_ref().is_err_and(|error| error.kind() == Kind::Corrupt) && set_all_broken_aside(context)? {
+    // Where a shadow is damaged, the live one may lead to what is gone: then all that is unsaved may be work of it.
+    let is_damaged = match &prepared {
+        Ok(()) => lost::is_any_noted(&context.repo),
+        Err(error) => error.kind() == Kind::Corrupt,
+    };
+    if is_damaged && set_all_broken_aside(context)? {
         prepared = promise_and_link(context, message_file, source, object);
     }
     if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {

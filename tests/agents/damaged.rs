@@ -219,6 +219,22 @@ fn after_work_of_a_person_alone_nobody_is_warned() {
     assert_eq!(said(&commit), "");
 }
 
+/// The live shadow leads to the archived one, which has the only checkpoint of the work.
+#[rstest::rstest]
+#[case::commit("")]
+#[case::tree("^{tree}")]
+fn what_comes_back_from_a_stash_after_its_shadow_is_gone_is_of_nobody(#[case] lost: &str) {
+    let world = World::with_lines();
+    turn(&world, "g");
+    world.sh("cp g ../kept && git stash -q");
+    world.done(&["save", "-q"]);
+    remove(&world, &format!("{}{lost}", archive_with_one(&world)));
+    world.sh("cp ../kept g && echo mine >>g && git add -A");
+    let commit = world.try_git(&["commit", "-qm", "what is left"]);
+    assert!(said(&commit).contains("cannot be read"), "{}", described(&commit));
+    assert_eq!(world.owners(), ["g unknown 3"]);
+}
+
 /// A commit takes work of a live shadow, and lines that only a damaged shadow in the archive has.
 #[rstest::rstest]
 #[case::commit("", true)]
