@@ -9,6 +9,7 @@
 mod apply;
 mod back;
 mod before;
+mod below;
 mod carry_out;
 pub(crate) mod choose;
 mod chosen;
@@ -150,7 +151,8 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session.as_deref());
     let consider = |sight: Sight<'_>| planned(sight)?.has_work(sight.repo);
     // Nothing is changed before it is known that all of them can be restored.
-    let (below, left_below) = possible_below(context, steps_below(context, options, &target, session.as_deref())?)?;
+    let (below, left_below) =
+        below::possible(context, steps_below(context, options, &target, session.as_deref())?, run_below)?;
     let has_work_below = below.iter().any(|(_, submodule)| submodule.has_changed);
     let below: Vec<StepBelow> = below.into_iter().map(|(step, _)| step).collect();
     let before_options = BeforeOptions {
@@ -191,30 +193,6 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
     restored.leaves_submodules &= left_below.is_empty();
     restored.restored_submodules.extend(left_below);
     Ok(Some(restored))
-}
-
-/// Looks at what `steps` would do. Returns the steps that can be done with what each would do, and the submodules that are left
-/// alone: a submodule that only git's setting includes does not keep the rest from being restored.
-///
-/// # Errors
-/// If a step that was asked for cannot be done.
-fn possible_below(
-    context: &Context,
-    steps: Vec<StepBelow>,
-) -> Result<(Vec<(StepBelow, RestoredSubmodule)>, Vec<RestoredSubmodule>)> {
-    let (mut possible, mut left) = (Vec::new(), Vec::new());
-    for step in steps {
-        match run_below(context, &step, true) {
-            Ok(looked) => possible.push((step, looked)),
-            Err(error) if step.only_submodules => {
-                context.check_interrupt()?;
-                let why = error.causes().pop().unwrap_or_else(|| error.to_string());
-                left.push(RestoredSubmodule { path: step.path, restored: None, why: Some(why), has_changed: false });
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok((possible, left))
 }
 
 /// Returns what `options` name, and the session to whose paths the restore is limited.
