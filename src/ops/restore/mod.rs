@@ -151,10 +151,8 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session.as_deref());
     let consider = |sight: Sight<'_>| planned(sight)?.has_work(sight.repo);
     // Nothing is changed before it is known that all of them can be restored.
-    let (below, left_below) =
+    let below::Possible { steps: below, has_work: has_work_below, left: left_below } =
         below::possible(context, steps_below(context, options, &target, session.as_deref())?, run_below)?;
-    let has_work_below = below.iter().any(|(_, submodule)| submodule.has_changed);
-    let below: Vec<StepBelow> = below.into_iter().map(|(step, _)| step).collect();
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(Some(target.id)),
         is_dry: extent == Extent::DryRun,
