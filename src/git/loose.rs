@@ -77,9 +77,8 @@ fn place(objects: &Path, hex: &str, stream: &[u8], syncs: bool) -> std::io::Resu
     };
     match std::fs::create_dir(&directory) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-        Err(_) => {}
         Ok(()) if is_shared => share(&directory, SET_GROUP_ID)?,
-        Ok(()) => {}
+        _ => {}
     }
     temporary.persist(&path).map_err(|error| error.error)
 }
