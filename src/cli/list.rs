@@ -229,6 +229,7 @@ fn line(entry: &Entry, authors: &Authors, now: i64, call: &Call) -> String {
     let of = if entry.restored.is_some() { "before it" } else { "in this turn" };
     let mut marks = marks(entry.start, entry.verified, &entry.tags, (0, of));
     marks.extend((entry.folded > 0).then(|| more(entry.folded, of, layout::is_narrow(columns))));
+    marks.extend(entry.undone.then(|| "undone".to_owned()));
     let marks = if marks.is_empty() { String::new() } else { format!(" [{}]", marks.join(", ")) };
     let origin = &checkpoint.origin;
     let room = columns.map_or(usize::MAX, |_| authors.columns);
@@ -239,7 +240,11 @@ fn line(entry: &Entry, authors: &Authors, now: i64, call: &Call) -> String {
     };
     let who = layout::padded(&who, authors.columns);
     let subject = printable(&entry.called);
-    let number = entry.number.map_or_else(String::new, |number| format!("{:<6} ", format!("@{{{number}}}")));
+    let number = match entry.number {
+        Some(number) => format!("{:<6} ", format!("@{{{number}}}")),
+        None if entry.undone => format!("{:<6} ", ""),
+        None => String::new(),
+    };
     let used = layout::width(&number) + id.len() + layout::width(&date) + layout::width(&who) + 6;
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(used));
     let (subject, marks) = share(&subject, &marks, room);

@@ -128,6 +128,8 @@ pub enum Settled {
     Condensed,
     /// Another shadow carries all of its work forward.
     Carried,
+    /// An undo took it off its shadow. No agent wrote it.
+    Undone,
 }
 
 impl Settled {
@@ -135,6 +137,7 @@ impl Settled {
         match self {
             Self::Condensed => "-condensed",
             Self::Carried => "-carried",
+            Self::Undone => "-undone",
         }
     }
 }
@@ -154,7 +157,13 @@ pub fn renamed_archive(name: &str, tip: ObjectId) -> Option<String> {
 
 /// Returns true if the archive ref `name` is of a shadow whose work is all in commits or in another shadow.
 pub fn is_settled(name: &str) -> bool {
-    [Settled::Condensed, Settled::Carried].iter().any(|settled| name.ends_with(settled.suffix()))
+    let all = [Settled::Condensed, Settled::Carried, Settled::Undone];
+    all.iter().any(|settled| name.ends_with(settled.suffix()))
+}
+
+/// Returns true if the archive ref `name` holds what an undo took off its shadow, and no agent wrote.
+pub fn is_undone(name: &str) -> bool {
+    name.ends_with(Settled::Undone.suffix())
 }
 
 /// Returns the ref that holds the state in which `worktree` was when the turn of `session` began.

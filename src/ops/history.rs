@@ -17,7 +17,7 @@ use super::{
     called::called,
     chain::{
         changes,
-        timeline::{self, Timeline},
+        timeline::{self, Numbers, Timeline},
     },
     lookup,
     restored_target::restored,
@@ -105,13 +105,16 @@ pub fn list(
     };
     let mut open: Option<Group> = None;
     let worktree = (!options.all_worktrees).then(|| repo.worktree_id());
-    let mut timeline = Timeline::new(repo, &timeline::all_tips(repo, worktree)?)?;
-    for (number, (checkpoint, archived)) in timeline.by_ref().enumerate() {
+    let tips = timeline::all_tips(repo, worktree)?;
+    let (mut timeline, mut numbers) = (Timeline::new(repo, &tips)?, Numbers::of(&tips));
+    for (checkpoint, archived) in timeline.by_ref() {
+        let number = numbers.next(checkpoint.id);
         if (archived && options.live) || (!archived && options.archived) {
             continue;
         }
         let Some(mut entry) = filter.entry(checkpoint, archived, &mut marks)? else { continue };
-        entry.number = worktree.map(|_| number);
+        entry.undone = number.is_none();
+        entry.number = worktree.and(number);
         if let Some(group) = open.as_mut().filter(|group| group.takes(repo, &entry)) {
             group.fold(entry);
             continue;
@@ -236,7 +239,7 @@ impl<'r> Filter<'r> {
         let Marked { tags, verified, start } = marks.of(&checkpoint);
         let restored = restored(&checkpoint.origin);
         let called = called(self.repo, &checkpoint);
-        let (number, commits, folded) = (None, Vec::new(), 0);
+        let (number, commits, folded, undone) = (None, Vec::new(), 0, false);
         Ok(Some(Entry {
             checkpoint,
             number,
@@ -248,6 +251,7 @@ impl<'r> Filter<'r> {
             verified,
             start,
             archived,
+            undone,
             folded,
         }))
     }

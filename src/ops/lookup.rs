@@ -12,7 +12,7 @@ use super::{
     called::called,
     chain::{
         shadows,
-        timeline::{self, Timeline},
+        timeline::{self, Numbers, Timeline},
     },
     restored_target::restored,
     session_info,
@@ -187,8 +187,8 @@ fn latest(repo: &Repo, n: usize) -> Result<ObjectId> {
     if let (0, [tip]) = (n, tips.as_slice()) {
         return Ok(tip.id);
     }
-    let mut timeline = Timeline::new(repo, &tips)?;
-    let found = timeline.nth(n);
+    let (mut timeline, mut numbers) = (Timeline::new(repo, &tips)?, Numbers::of(&tips));
+    let found = timeline.by_ref().find(|(checkpoint, _)| numbers.next(checkpoint.id) == Some(n));
     match found {
         Some((checkpoint, _)) => Ok(checkpoint.id),
         None if !timeline.broken.is_empty() => Err(timeline.broken.remove(0)),

@@ -8,13 +8,13 @@ use super::{
     Context, Worktree,
     enter::Purpose,
     operations::{ListedMove, Log, Point, Which, back_over, pick, refuse},
-    restore::{Restored, UndoOptions, go_back, is_elsewhere, undo_files},
+    restore::{Restored, UndoOptions, go_back, is_elsewhere, refuse_open_turns, undo_files},
     session_info,
 };
 use crate::{
     error::{Error, Result},
     git::recorder::SessionFile,
-    model::{id_text, operation::Role, session::Session},
+    model::{id_text, operation::Role, refname::ShadowName, session::Session},
     state::sessions,
 };
 
@@ -123,6 +123,12 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
     let is_elsewhere = |tips: &[ObjectId], id| is_elsewhere(context, &[], tips, id);
     let back = back_over(context, &log, (&entry, latest), false, &is_elsewhere)?;
     refuse(&context.repo, &log, &back.obstacles, "cannot take it back", Some(&entry))?;
+    let is_live =
+        |name: &str| ShadowName::from_ref(name).is_some_and(|shadow| shadow.worktree == context.repo.worktree_id());
+    if back.moves.iter().any(|moved| is_live(&moved.name)) {
+        // Otherwise what a person has changed since the last checkpoint would count as the session's.
+        refuse_open_turns(context, "cannot take it back")?;
+    }
     let moved = if worktree.is_some() {
         context.repo.note_role(picked.role);
         back.carry_out(context)?

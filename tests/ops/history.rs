@@ -146,7 +146,7 @@ fn the_line_of_json_has_every_field() {
     assert_eq!((folded["subject"].as_str(), folded["folded"].as_u64()), (Some("a2"), Some(1)));
     assert_eq!(folded["paths"], serde_json::json!(["f", "src/a", "src/b"]));
     let keys: Vec<_> = line.as_object().expect("an object").keys().map(String::as_str).collect();
-    let contract = "version id parent tree base worktree session agent model contributor turn tool subject time paths tags verified start archived folded number restored";
+    let contract = "version id parent tree base worktree session agent model contributor turn tool subject time paths tags verified start archived undone folded number restored";
     assert_eq!(keys.join(" "), contract);
 }
 
@@ -267,6 +267,9 @@ fn a_restore_is_one_row_of_the_users() {
     let rows: Vec<&str> = undone.lines().collect();
     assert!(rows.len() == 2 && rows[1].contains("add mul"), "as before the restore: {undone}");
     assert!(rows[0].contains(&format!("before restore of {short}")), "and what was unsaved: {undone}");
+    assert!(rows[0].starts_with(' ') && rows[0].ends_with("[undone]"), "{undone}");
+    assert!(rows[1].starts_with("@{0}"), "the others are called as before: {undone}");
+    assert!(world.done(&["show", "@{0}"]).contains("add mul"));
     world.done(&["redo", "-q"]);
     assert_eq!(world.done(&["list"]), before);
     // What was saved since stays, and the undo is one more row.

@@ -341,7 +341,7 @@ fn what_a_person_had_not_saved_is_unsaved_again_after_undo() {
     world.done(&["undo"]);
     // The archive has it, too.
     let but_for_that = |mut refs: BTreeMap<String, String>| {
-        refs.retain(|name, _| !name.ends_with("-carried"));
+        refs.retain(|name, _| !name.ends_with("-undone"));
         refs
     };
     assert_eq!((but_for_that(refs(&world)), text(&world, "f").as_deref()), (before.clone(), Some("unsaved\n")));

@@ -193,6 +193,32 @@ fn so_it_is_with_one_that_an_earlier_version_has_begun() {
     world.assert_sound("at the end");
 }
 
+/// What a person has not saved would count as the session's afterwards.
+#[rstest::rstest]
+#[case::drop("drop -q -f @{0}", "undo")]
+#[case::reset("reset -q", "undo")]
+#[case::redo("drop -q -f @{0} && git checkpoint undo -q", "redo")]
+fn no_shadow_moves_back_while_a_turn_is_open(#[case] before: &str, #[case] command: &str) {
+    let world = World::with_commit();
+    world.done(&["enable"]);
+    world.write("h", "h\n");
+    world.done(&["save", "-q"]);
+    world.write("g", "1\n");
+    world.done(&["save", "-q"]);
+    world.write("f", "base\nhuman\n");
+    world.sh(&format!("git checkpoint {before}"));
+    world.done(&["session", "prompt", "s1", "--agent", "claude-code", "-m", "go on"]);
+    let said = refused(&world, &[command]);
+    assert!(said.contains("a session has a turn under way") && said.contains("session stop"), "{said}");
+    world.write("a", "agent\n");
+    world.done(&["session", "stop", "s1"]);
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "all"]);
+    assert_eq!(world.json(&["blame", "--json", "a"])["lines"][0]["owner"], "agent");
+    let blame = world.json(&["blame", "--json", "f"]);
+    assert_eq!(blame["lines"][1]["owner"], "human");
+}
+
 #[test]
 fn an_undo_is_not_in_the_way_of_the_next_one() {
     let world = World::with_commit();

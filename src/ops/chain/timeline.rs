@@ -29,6 +29,28 @@ pub(crate) struct Tip {
     pub(crate) archived: bool,
 }
 
+/// Gives the checkpoints of a timeline their numbers: `@{0}` is the newest. What an undo took off its shadow has none, so that the
+/// others are called as before what was undone.
+pub(crate) struct Numbers {
+    undone: HashSet<ObjectId>,
+    next: usize,
+}
+
+impl Numbers {
+    /// Returns what numbers the timeline of the chains that end with `tips`.
+    pub(crate) fn of(tips: &[Tip]) -> Self {
+        let undone = |tip: &&Tip| tip.archived && refname::is_undone(&tip.name);
+        Self { undone: tips.iter().filter(undone).map(|tip| tip.id).collect(), next: 0 }
+    }
+
+    /// Returns the number of `id`, the next checkpoint of the timeline.
+    pub(crate) fn next(&mut self, id: ObjectId) -> Option<usize> {
+        let number = (!self.undone.contains(&id)).then_some(self.next);
+        self.next += usize::from(number.is_some());
+        number
+    }
+}
+
 /// Returns the tips of the live shadows of `worktree`, or of all worktrees.
 pub(crate) fn live_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<Tip>> {
     let mut tips = Vec::new();

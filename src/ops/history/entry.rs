@@ -12,7 +12,7 @@ use crate::model::{checkpoint::Checkpoint, moment, path_text};
 pub struct Entry {
     /// The checkpoint.
     pub checkpoint: Checkpoint,
-    /// The `n` of `@{n}`, which names it; none if those of all worktrees are listed.
+    /// The `n` of `@{n}`, which names it; none if it is `undone`, or if those of all worktrees are listed.
     pub number: Option<usize>,
     /// What it is called for people: its message, or what a restore has put back.
     pub called: String,
@@ -30,6 +30,8 @@ pub struct Entry {
     pub start: bool,
     /// True if its shadow was set aside.
     pub archived: bool,
+    /// True if an undo took it off its shadow.
+    pub undone: bool,
     /// How many earlier checkpoints this entry represents as well: those of the same turn, or the one before a restore.
     pub folded: usize,
 }
@@ -54,6 +56,7 @@ impl Serialize for Entry {
         map.serialize_entry("verified", &self.verified)?;
         map.serialize_entry("start", &self.start)?;
         map.serialize_entry("archived", &self.archived)?;
+        map.serialize_entry("undone", &self.undone)?;
         map.serialize_entry("folded", &self.folded)?;
         map.serialize_entry("number", &self.number)?;
         map.serialize_entry("restored", &self.restored.as_ref().map(ToString::to_string))?;

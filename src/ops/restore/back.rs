@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Refuses while a turn is under way: it counts from the checkpoints as they are.
-pub(super) fn refuse_open_turns(context: &Context, what: &str) -> Result<()> {
+pub(crate) fn refuse_open_turns(context: &Context, what: &str) -> Result<()> {
     let turns = context.turns();
     if context.are_turns_known() && turns.entries.iter().all(|entry| entry.turn.is_none()) {
         return Ok(());
@@ -54,7 +54,7 @@ impl Back {
     pub(crate) fn with_archive(&self, repo: &Repo) -> Result<Vec<Move>> {
         let name = |id| {
             let name = archive_name(repo, id)?;
-            Ok(if self.is_settled { refname::settled_archive_ref(&name, Settled::Carried) } else { name })
+            Ok(if self.is_settled { refname::settled_archive_ref(&name, Settled::Undone) } else { name })
         };
         let hold = |id| Ok(Move { name: name(id)?, old: None, new: Some(id) });
         let held = self.left.iter().map(|id| hold(*id)).collect::<Result<Vec<Move>>>()?;

@@ -64,6 +64,7 @@ use scope::Scene;
 use snapshot::Snapshot;
 use staged::Staging;
 
+pub(crate) use back::refuse_open_turns;
 pub use chosen::{ChosenHunks, NotOffered};
 pub(crate) use elsewhere::is_elsewhere;
 pub(crate) use go_back::go_back;

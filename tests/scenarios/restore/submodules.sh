@@ -19,4 +19,4 @@ run git checkpoint undo
 run cat lib/lib.txt
 note 'HEAD of a submodule is never moved'
 git -C lib add . && git -C lib commit -q -m 'more'
-run git checkpoint restore --recurse-submodules @{1}
+run git checkpoint restore --recurse-submodules @{0}
