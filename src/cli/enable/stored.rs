@@ -5,16 +5,16 @@ use crate::config::{Store, Transcript};
 /// Returns what is stored and where, and how to store less.
 pub(super) fn words(settings: &Transcript) -> Vec<String> {
     let (what, less) = match settings.store {
-        Store::Full => (", prompts and transcripts", Some("prompts' (no transcripts) or 'none' (no prompts, either)")),
-        Store::Prompts => (" and prompts", Some("none' (no prompts)")),
+        Store::Full => ("prompts and transcripts", Some("prompts' (no transcripts) or 'none' (no prompts, either)")),
+        Store::Prompts => ("prompts", Some("none' (no prompts)")),
         Store::None => ("", None),
     };
-    let secrets = match (settings.store, settings.redact) {
-        (Store::None, _) => "",
-        (_, true) => ", secrets in them replaced,",
-        (_, false) => ", with the secrets in them,",
+    let what = match (settings.store, settings.redact) {
+        (Store::None, _) => "files".to_owned(),
+        (_, true) => format!("files, and {what} with secrets replaced,"),
+        (_, false) => format!("files, and {what} with the secrets in them,"),
     };
-    let stored = format!("files{what}{secrets} are stored in refs of this repository; 'git push' does not send these");
+    let stored = format!("{what} are stored in refs of this repository; 'git push' sends these only with --mirror");
     let less = less.map(|less| format!("to store less: 'git checkpoint config set transcript.store {less}"));
     std::iter::once(stored).chain(less).collect()
 }
@@ -27,16 +27,16 @@ mod tests {
     #[case::full(
         Store::Full,
         true,
-        "files, prompts and transcripts, secrets in them replaced, are stored",
+        "files, and prompts and transcripts with secrets replaced, are stored",
         "store prompts' (no"
     )]
     #[case::secrets(
         Store::Full,
         false,
-        "files, prompts and transcripts, with the secrets in them, are stored",
+        "files, and prompts and transcripts with the secrets in them, are stored",
         "store prompts' (no"
     )]
-    #[case::prompts(Store::Prompts, true, "files and prompts, secrets in them replaced, are stored", "store none' (no")]
+    #[case::prompts(Store::Prompts, true, "files, and prompts with secrets replaced, are stored", "store none' (no")]
     #[case::nothing(Store::None, true, "files are stored", "")]
     fn they_say_what_the_settings_say(
         #[case] store: Store,

@@ -208,8 +208,8 @@ fn the_most_private_settings_are_taken_unless_others_are_asked_for() {
 #[test]
 fn what_is_stored_is_said_when_something_is_installed() {
     let world = world();
-    let stored = "\nfiles, prompts and transcripts, secrets in them replaced, are stored in refs of this repository; 'git push' does \
-                  not send these\nto store less: 'git checkpoint config set transcript.store prompts' (no transcripts) or \
+    let stored = "\nfiles, and prompts and transcripts with secrets replaced, are stored in refs of this repository; 'git push' \
+                  sends these only with --mirror\nto store less: 'git checkpoint config set transcript.store prompts' (no transcripts) or \
                   'none' (no prompts, either)\n";
     for (enable, is_said) in [
         (&["enable", "-n"][..], false),
