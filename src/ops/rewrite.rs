@@ -4,7 +4,7 @@ mod unreported;
 
 use std::collections::BTreeMap;
 
-use bstr::{BStr, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -120,6 +120,32 @@ pub fn squashed_commits(context: &Context) -> Result<Vec<ObjectId>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error).context(Kind::Internal, || format!("cannot read '{}'", path.display())),
     }
+}
+
+/// The commits of `git merge --squash`.
+pub(crate) struct Squashed {
+    pub(crate) commits: Vec<ObjectId>,
+    /// True if git has put all their work back to HEAD since. Only `git reset` removes its note of the squash.
+    pub(crate) is_given_up: bool,
+}
+
+/// Returns the commits that git has squashed for the next commit on `head`.
+pub(crate) fn squashed(context: &Context, head: Option<ObjectId>) -> Result<Squashed> {
+    let repo = &context.repo;
+    let commits = squashed_commits(context)?;
+    let noted = std::fs::metadata(repo.git_dir().join("SQUASH_MSG")).and_then(|metadata| metadata.modified());
+    let Ok(noted) = noted else { return Ok(Squashed { commits, is_given_up: false }) };
+    let mut paths: Vec<BString> = Vec::new();
+    for commit in &commits {
+        for id in records::of_commit(repo, *commit)? {
+            // A damaged record is no reason to refuse a commit.
+            let files = records::find(repo, &id).ok().flatten().into_iter().flat_map(|record| record.files);
+            paths.extend(files.map(|file| file.path));
+        }
+    }
+    let tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let is_given_up = !paths.is_empty() && repo.are_put_back(&paths, tree_id, noted)?;
+    Ok(Squashed { commits, is_given_up })
 }
 
 /// Returns true if the message `text` may name records, or commits that have some.

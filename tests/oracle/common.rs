@@ -66,6 +66,13 @@ impl Typed {
         self.branches.entry(branch.to_owned()).or_default().extend(self.stashed.iter().cloned());
     }
 
+    /// Notes that the work in the file at `path` on `branch` was given up, which left `text` there: what is gone must be typed anew.
+    pub(super) fn give_up(&mut self, branch: &str, path: &str, text: &str) {
+        let Some(lines) = self.branches.get_mut(branch) else { return };
+        let is_here = |line: &str| text.lines().any(|kept| kept.trim() == line);
+        lines.retain(|(line, file, _)| *file != stem(path) || is_here(line));
+    }
+
     /// Returns who may have typed the line `text` in the file at `path` of `branch`.
     pub(super) fn authors(&self, branch: &str, path: &str, text: &str) -> BTreeSet<&str> {
         let is_movable = text.chars().filter(|letter| letter.is_alphanumeric()).count() >= MOVABLE;

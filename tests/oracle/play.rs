@@ -168,6 +168,7 @@ fn command(recorder: &mut Recorder, step: Step) {
             recorder.checkpoint(&["undo", "-q"]);
         }
         Kind::GitMv | Kind::Mv => rename(recorder, step),
+        Kind::GiveUp => give_up(recorder, step),
         Kind::CheckoutPath => {
             if let Some(path) = step.pick(&recorder.files()) {
                 let from = format!("HEAD~{}", step.at % 3);
@@ -269,6 +270,45 @@ fn commit_part(recorder: &mut Recorder, step: Step) {
     let patch = format!("{}{}", &diff[..*first], &diff[hunks[at]..end]);
     if recorder.git_with(&["apply", "--cached", "--unidiff-zero", "-"], &[], &patch) {
         commit(recorder, &["commit", "-qm", "a part"]);
+    }
+}
+
+/// A person gives up uncommitted work in a file, and either saves or types own text there and commits it at once: if they stage it
+/// first, nothing shows that the work was gone in between.
+fn give_up(recorder: &mut Recorder, step: Step) {
+    recorder.stop_all();
+    let names = |text: Option<String>| text.unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
+    let changed = names(recorder.ask(&["diff", "--name-only"]));
+    let untracked = names(recorder.ask(&["ls-files", "--others"]));
+    let is_there = |path: &&String| recorder.files().contains(path);
+    let all: Vec<String> = changed.iter().chain(&untracked).filter(is_there).cloned().collect();
+    let Some(path) = step.pick(&all).cloned() else { return };
+    if untracked.contains(&path) {
+        if step.at.is_multiple_of(2) {
+            recorder.remove(&path);
+        } else {
+            recorder.git(&["clean", "-qf", "--", &path]);
+        }
+    } else {
+        match step.at % 4 {
+            0 => drop(recorder.git(&["checkout", "-q", "--", &path])),
+            1 => drop(recorder.git(&["restore", "--", &path])),
+            2 => {
+                if recorder.git(&["stash", "push", "-q", "--", &path]) {
+                    recorder.git(&["stash", "drop", "-q"]);
+                }
+            }
+            _ => drop(recorder.git(&["restore", "-SW", "--", &path])),
+        }
+    }
+    let (branch, text) = (recorder.branch(), recorder.read(&path));
+    recorder.typed.give_up(&branch, &path, &text);
+    let is_seen_by_git = !untracked.contains(&path) && recorder.ask(&["stash", "list"]).is_none_or(|it| it.is_empty());
+    if step.is(1) || recorder.is_without_hooks || !is_seen_by_git || !recorder.unmerged().is_empty() {
+        recorder.checkpoint(&["save", "-q"]);
+    } else if recorder.files().contains(&path) {
+        edit_in(recorder, Step { kind: Kind::Insert, who: Who::Person, ..step }.with_common_line(), &path);
+        commit(recorder, &["commit", "-qam", "own"]);
     }
 }
 

@@ -25,7 +25,7 @@ pub fn carry(differ: &Differ<'_>, spans: &[Span], before: &[u8], after: &[u8], a
     }
     let limits = Limits::default();
     let after = Content::Bytes(after.to_vec());
-    let mut work = Work::new(differ, &limits, &file, super::file::text(Some(&after)));
+    let mut work = Work::new(differ, &limits, None, &file, super::file::text(Some(&after)));
     moves::place_moved(std::slice::from_mut(&mut work));
     let outcome = work.finish(differ, &limits, author, None);
     let mut lines = std::mem::take(&mut file.lines);

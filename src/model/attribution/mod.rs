@@ -12,6 +12,7 @@ use super::{contributor::Contributor, line_diff::Edit};
 mod align;
 pub mod carry;
 pub mod combine;
+mod come_back;
 mod file;
 mod finish;
 pub mod kind;

@@ -14,12 +14,16 @@ use super::{
     work::{Outcome, Work},
 };
 
+/// Of so many steps in a row, the content that each has left is compared with that of the last one.
+const MOST_BETWEEN: usize = 16;
+
 /// The line was not deleted.
 pub(super) const NOBODY: AuthorId = AuthorId::MAX;
 
 /// The state of all files that any step has touched.
 ///
-/// Steps in a row by one author are one step: a checkpoint more or less between them changes nothing. But a step that takes a
+/// Steps in a row by one author are one step: a checkpoint more or less between them only shows which lines of others were gone
+/// in between. But a step that takes a
 /// file back to an earlier content or deletes it, as a stash does, is one of its own: the lines that it deletes may come back. So
 /// is a step that has lines from elsewhere, and one that the caller keeps apart.
 pub struct Replay<'d> {
@@ -32,12 +36,16 @@ pub struct Replay<'d> {
     /// By file of the base: a digest of its content.
     starts: Vec<u64>,
     author: Option<AuthorId>,
+    /// True while the pending steps are one that brings back what was there.
+    is_restore: bool,
     pending: BTreeMap<BString, Pending>,
 }
 
 struct Pending {
     /// The path before the steps that are pending.
     source: Option<BString>,
+    /// What the earlier of these steps have left, the last ones.
+    between: Vec<Option<Content>>,
     after: Option<Content>,
     moved: Option<FileOwnership>,
 }
@@ -46,6 +54,8 @@ struct Pending {
 struct Job {
     path: BString,
     old: File,
+    /// What the file was in between.
+    between: Vec<Option<Content>>,
     after: Option<Content>,
     /// The owners of lines that are from elsewhere.
     moved: Option<FileOwnership>,
@@ -74,6 +84,7 @@ impl<'d> Replay<'d> {
             bases: HashMap::new(),
             starts: Vec::new(),
             author: None,
+            is_restore: false,
             pending: BTreeMap::new(),
         }
     }
@@ -107,15 +118,25 @@ impl<'d> Replay<'d> {
         }
         // Renames may form a circle, so all files are taken out before any is put back.
         let sources: Vec<Option<BString>> = changes.iter().map(|change| self.source(change)).collect();
+        let between: Vec<_> = changes.iter().map(|change| self.between(change)).collect();
         for from in changes.iter().filter_map(|change| change.from.clone()) {
-            self.pending.insert(from, Pending { source: None, after: None, moved: None });
+            self.pending.insert(from, Pending { source: None, between: Vec::new(), after: None, moved: None });
         }
-        for (change, source) in changes.into_iter().zip(sources) {
-            self.pending.insert(change.path, Pending { source, after: change.after, moved: change.moved });
+        for ((change, source), between) in changes.into_iter().zip(sources).zip(between) {
+            self.pending.insert(change.path, Pending { source, between, after: change.after, moved: change.moved });
         }
         if has_moved {
             self.flush();
         }
+    }
+
+    /// Replays a step of `author` that only brings back what the files had: all lines that were deleted get their owner back.
+    pub fn restore(&mut self, author: AuthorId, changes: Vec<Change>) {
+        self.flush();
+        self.is_restore = true;
+        self.step(author, changes);
+        self.flush();
+        self.is_restore = false;
     }
 
     /// Keeps the last step apart from the next one, though they have one author. The caller knows that a later step, for example a
@@ -161,6 +182,13 @@ impl<'d> Replay<'d> {
         }
     }
 
+    /// Returns what the pending steps have left of the file of `change`.
+    fn between(&self, change: &Change) -> Vec<Option<Content>> {
+        let Some(pending) = self.pending.get(change.from.as_ref().unwrap_or(&change.path)) else { return Vec::new() };
+        let first = pending.between.len().saturating_sub(MOST_BETWEEN - 1);
+        pending.between[first..].iter().chain([&pending.after]).cloned().collect()
+    }
+
     /// Replays the pending steps as one.
     pub(super) fn flush(&mut self) {
         let Some(author) = self.author.take() else { return };
@@ -170,7 +198,12 @@ impl<'d> Replay<'d> {
             moves.into_iter().map(|(from, to)| (from, jobs[to].old.as_deleted())).collect();
         let mut works: Vec<Work<'_>> = jobs
             .iter()
-            .map(|job| Work::new(&self.differ, &self.limits, &job.old, file::text(job.after.as_ref())))
+            .map(|job| {
+                let typist = (!self.is_restore).then_some(author);
+                let mut work = Work::new(&self.differ, &self.limits, typist, &job.old, file::text(job.after.as_ref()));
+                work.part_retyped(&self.differ, author, &job.between);
+                work
+            })
             .collect();
         moves::place_moved(&mut works);
         let outcomes: Vec<Outcome> = works
@@ -213,14 +246,15 @@ impl<'d> Replay<'d> {
             }
         }
         let (mut jobs, mut moves) = (Vec::with_capacity(pending.len()), Vec::new());
-        for (path, Pending { source, after, moved }) in pending {
+        for (path, Pending { source, between, after, moved }) in pending {
             moves.extend(source.clone().filter(|source| *source != path).map(|source| (source, jobs.len())));
             let old = source.and_then(|source| taken.remove(&source)).unwrap_or_else(File::absent);
-            jobs.push(Job { path, old, after, moved, is_replaced: false });
+            jobs.push(Job { path, old, between, after, moved, is_replaced: false });
         }
         jobs.extend(taken.into_iter().map(|(path, old)| Job {
             path,
             old,
+            between: Vec::new(),
             after: None,
             moved: None,
             is_replaced: true,

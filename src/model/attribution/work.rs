@@ -10,7 +10,7 @@ use bstr::ByteSlice as _;
 
 use super::{
     AuthorId, Differ, FileOwnership, Limits,
-    align::{Alignment, Pair, pairs_without_blanks},
+    align::{Alignment, Pair},
     file::{Deleted, File, Grave, Line, line_count},
     words::{self, Derived},
 };
@@ -21,9 +21,6 @@ const MARGIN: usize = 100;
 
 /// If very many lines are replaced by as many, they are compared word by word in groups of this size.
 const PARALLEL_LINES: usize = 32;
-/// How many deleted lines around a place (and four more for each line there) are compared with the new lines: the last
-/// ones.
-const MOST_NEAR: usize = 400;
 
 /// The part of a file that differs before and after a step.
 pub(super) struct Work<'t> {
@@ -39,8 +36,12 @@ pub(super) struct Work<'t> {
     pub(super) placed: Vec<Option<Line>>,
     /// Old lines that are kept in the new content, or in another file.
     pub(super) lives: Vec<bool>,
+    /// The old lines that the new content has, in their order, each with its place there.
+    pub(super) carried: Vec<Pair>,
+    /// Old lines that were given up: no new line is an edited one of these.
+    pub(super) given_up: HashSet<usize>,
     /// Deleted lines that were restored.
-    reopened: HashSet<usize>,
+    pub(super) reopened: HashSet<usize>,
     /// Pairs of lines in the hunks that differ only in blanks.
     formatted: Vec<Pair>,
     pub(super) is_cut_off: bool,
@@ -61,8 +62,15 @@ pub(super) struct Outcome {
 }
 
 impl<'t> Work<'t> {
-    /// Compares the contents, and places the lines that are certain within the file.
-    pub(super) fn new(differ: &Differ<'_>, limits: &Limits, file: &'t File, after: &'t [u8]) -> Self {
+    /// Compares the contents, and places the lines that are certain within the file. `typist` may have typed lines that were deleted
+    /// before.
+    pub(super) fn new(
+        differ: &Differ<'_>,
+        limits: &Limits,
+        typist: Option<AuthorId>,
+        file: &'t File,
+        after: &'t [u8],
+    ) -> Self {
         let before = file.text();
         let (top, bottom) = common_ends(before, after);
         let skip = line_count(&before[..top]) as usize;
@@ -84,12 +92,25 @@ impl<'t> Work<'t> {
         };
         let known = &file.lines[skip..skip + old.len()];
         let (placed, lives) = (vec![None; new.len()], vec![false; old.len()]);
-        let mut work =
-            Self { skip, old, new, known, hunks, placed, lives, reopened: HashSet::new(), formatted, is_cut_off };
+        let mut work = Self {
+            skip,
+            old,
+            new,
+            known,
+            hunks,
+            placed,
+            lives,
+            carried: Vec::new(),
+            given_up: HashSet::new(),
+            reopened: HashSet::new(),
+            formatted,
+            is_cut_off,
+        };
         work.place_common();
         work.place_formatted();
+        work.carried.sort_unstable();
         if !is_cut_off {
-            work.place_restored(differ, &file.graves);
+            work.place_restored(differ, typist, &file.graves);
         }
         work
     }
@@ -97,6 +118,7 @@ impl<'t> Work<'t> {
     fn carry(&mut self, old: usize, new: usize) {
         self.placed[new] = Some(self.known[old]);
         self.lives[old] = true;
+        self.carried.push((old, new));
     }
 
     fn place_common(&mut self) {
@@ -114,32 +136,6 @@ impl<'t> Work<'t> {
     fn place_formatted(&mut self) {
         for (old, new) in self.formatted.clone() {
             self.carry(old, new);
-        }
-    }
-
-    /// Finds lines that were deleted here before, by any author: they get their owner back.
-    fn place_restored(&mut self, differ: &Differ<'_>, graves: &[Grave]) {
-        if graves.is_empty() {
-            return;
-        }
-        let places = Places::new(graves);
-        for (gone, come) in self.hunks.clone() {
-            let open: Vec<usize> = come.filter(|&new| self.placed[new].is_none()).collect();
-            if open.is_empty() {
-                continue;
-            }
-            let mut near = places.between(self.skip + gone.start, self.skip + gone.end);
-            near.retain(|at| !self.reopened.contains(at));
-            near.sort_unstable();
-            let most = MOST_NEAR + 4 * open.len();
-            near.drain(..near.len().saturating_sub(most));
-            near.sort_by_key(|&at| graves[at].first_gap);
-            let texts: Vec<&[u8]> = near.iter().map(|&at| &*graves[at].text).collect();
-            let lines: Vec<&[u8]> = open.iter().map(|&new| self.new[new]).collect();
-            for (old, new) in pairs_without_blanks(differ, &texts, &lines) {
-                self.placed[open[new]] = Some(graves[near[old]].line);
-                self.reopened.insert(near[old]);
-            }
         }
     }
 
@@ -172,6 +168,7 @@ impl<'t> Work<'t> {
                 last_gap: self.skip + come.end,
                 text: self.old[old].into(),
                 line: self.known[old],
+                burial: 0,
             };
             deleted.extend(dead.map(|old| Deleted { at: self.skip + old, grave: grave(old), by }));
         }
@@ -223,7 +220,7 @@ impl<'t> Work<'t> {
         edited: &mut [bool],
         (gone, come): Edit,
     ) {
-        let gone: Vec<usize> = gone.filter(|&old| !self.lives[old]).collect();
+        let gone: Vec<usize> = gone.filter(|&old| !self.lives[old] && !self.given_up.contains(&old)).collect();
         let come: Vec<usize> = come.filter(|&new| self.placed[new].is_none()).collect();
         if gone.is_empty() || come.is_empty() {
             return;
@@ -272,7 +269,7 @@ impl<'t> Work<'t> {
 }
 
 /// An index of the graves, so that those of a place are found without looking at all.
-struct Places<'g> {
+pub(super) struct Places<'g> {
     graves: &'g [Grave],
     /// By the first gap.
     order: Vec<usize>,
@@ -281,7 +278,7 @@ struct Places<'g> {
 }
 
 impl<'g> Places<'g> {
-    fn new(graves: &'g [Grave]) -> Self {
+    pub(super) fn new(graves: &'g [Grave]) -> Self {
         let mut order: Vec<usize> = (0..graves.len()).collect();
         order.sort_by_key(|&at| graves[at].first_gap);
         let gaps = order.iter().map(|&at| graves[at].last_gap);
@@ -293,7 +290,7 @@ impl<'g> Places<'g> {
     }
 
     /// Returns the graves that may be between two gaps.
-    fn between(&self, first: usize, last: usize) -> Vec<usize> {
+    pub(super) fn between(&self, first: usize, last: usize) -> Vec<usize> {
         let end = self.order.partition_point(|&at| self.graves[at].first_gap <= last);
         let start = self.until.partition_point(|&until| until < first).min(end);
         self.order[start..end].iter().copied().filter(|&at| self.graves[at].last_gap >= first).collect()

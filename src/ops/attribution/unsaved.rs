@@ -1,5 +1,7 @@
 //! What no checkpoint has yet, with the authors that a save would name now. Nothing is locked or written.
 
+use std::collections::BTreeSet;
+
 use bstr::BString;
 use gix::ObjectId;
 
@@ -52,9 +54,13 @@ pub(super) fn unsaved(
         begun = vec![baseline];
     }
     for baseline in begun {
-        steps.push(Step::new(baseline.origin, changes(last_tree_id, baseline.tree_id)?));
+        rest = changes(baseline.tree_id, now_tree_id)?;
+        // The turn may have renamed a file that it has found.
+        let former: BTreeSet<BString> = rest.iter().filter_map(|change| change.old_path.clone()).collect();
+        let mut found = repo.detect_renames(repo.diff_trees(last_tree_id, baseline.tree_id)?)?;
+        found.retain(|change| wanted(&change.path) || former.contains(&change.path));
+        steps.push(Step::new(baseline.origin, found));
         last_tree_id = baseline.tree_id;
-        rest = changes(last_tree_id, now_tree_id)?;
     }
     for request in named {
         let (own, others) = rest.into_iter().partition(|change| names(&request, &change.path));

@@ -13,7 +13,7 @@ use super::{
     super::{
         Context, author,
         chain::{carry_forward::base_tree, peek::worktree_tree, shadows},
-        condense::{renamed_since, steps_aside},
+        condense::{put_back, renamed_since, steps_aside},
         known_base::known_base,
         provenance::{
             doubt::doubtful_lines,
@@ -22,7 +22,8 @@ use super::{
             step::Step,
         },
         records,
-        rewrite::squashed_commits,
+        rewrite::{Squashed, squashed},
+        session_info::open_turns,
     },
     authors::CARRIER,
     commit::{OfCommit, OfFile, Reader},
@@ -46,10 +47,11 @@ use crate::{
             Author, FileOwnership, Owner, Span,
             carry::restrict,
             combine::{Beside, combine},
-            kind::agent_of,
+            kind::{Kind, agent_of, kind_of},
             text::{Attribution, File},
         },
         change::{Change, Leaf},
+        checkpoint::Origin,
         contributor::Contributor,
         record::{RecordId, TRAILER},
         refname::Base,
@@ -125,7 +127,13 @@ fn beyond(
         }
         names.extend(renamed.iter().filter_map(|change| change.old_path.as_ref()));
         names.sort();
-        all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
+        let is_named = |path: &BString| names.binary_search(&path).is_ok();
+        all.extend(steps(repo, tip, &is_named)?);
+        if open_turns(context)?.is_empty() {
+            let mut back = put_back(context, tip)?;
+            back.retain(|change| is_named(&change.path));
+            all.push(Step::new(Origin::default(), back));
+        }
     }
     if !changes.is_empty() {
         let is_renamed =
@@ -219,12 +227,13 @@ impl Next {
     }
 
     /// Gives the lines that are people's in `ownership`, since no checkpoint has another author, to the agents that the records
-    /// name. The author of doubtful lines is unknown.
+    /// name. The author of doubtful lines is unknown, and of those that is unknown in the records.
     fn add_authors(&self, reader: &mut Reader<'_>, change: &Change, ownership: &mut FileOwnership) -> Result<()> {
         let human = reader.authors.plain(Contributor::Human);
         let (mut recorded, _) = reader.file(self.id, change, &self.records, human)?;
         let is_agent = |owner: Owner| agent_of(owner, &reader.authors.list).is_some();
-        recorded.spans.retain(|span| is_agent(span.owner));
+        let is_unknown = |owner: Owner| kind_of(owner, &reader.authors.list) == Kind::Unknown;
+        recorded.spans.retain(|span| is_agent(span.owner) || is_unknown(span.owner));
         if ownership.whole == Some(Owner::Author(human)) && recorded.whole.is_some_and(is_agent) {
             ownership.whole = recorded.whole;
         }
@@ -249,7 +258,8 @@ impl Next {
 /// Returns the records of the commits that git has prepared the next one from, or of those whose work has come back.
 fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change]) -> Result<Again> {
     let mut found = Again::default();
-    let mut commits = squashed_commits(context)?;
+    let Squashed { commits, is_given_up } = squashed(context, repo.head()?.id)?;
+    let (mut commits, given_up) = if is_given_up { (Vec::new(), commits) } else { (commits, Vec::new()) };
     let is_prepared = repo.prepared_message().is_some();
     for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"].iter().filter(|_| is_prepared) {
         commits.extend(repo.find_ref(name)?);
@@ -260,7 +270,7 @@ fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change
     // What `git merge` has not committed is blamed on the commits that it merges.
     if commits.is_empty() && !repo.is_merging() {
         let head = repo.head()?.id;
-        let again = records_again_in_worktree(repo, head, tree_id, changes)?;
+        let again = records_again_in_worktree(repo, head, tree_id, changes, &given_up)?;
         found.certain.extend(again.certain);
         found.perhaps.extend(again.perhaps);
     }

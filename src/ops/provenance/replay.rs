@@ -109,7 +109,7 @@ fn steps_beside(
                 }
             };
             let taken = Some((checkpoint.seconds, before_id));
-            all.push(Step { origin, changes, moved, taken });
+            all.push(Step { origin, changes, moved, taken, is_restore: put_back.is_some() });
         }
     }
     Ok(all)
@@ -207,7 +207,11 @@ impl Work {
                 });
                 changes.push(attribution::Change { path, from, before, after, moved });
             }
-            replay.step(id, changes);
+            if step.is_restore {
+                replay.restore(id, changes);
+            } else {
+                replay.step(id, changes);
+            }
             if come_back.contains(&at) {
                 replay.keep_apart();
             }

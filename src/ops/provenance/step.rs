@@ -21,12 +21,14 @@ pub(crate) struct Step {
     pub(crate) moved: Option<Rc<Attribution>>,
     /// When the checkpoint was taken, in Unix seconds, and the commit before it; none if no checkpoint has the changes.
     pub(crate) taken: Option<(i64, ObjectId)>,
+    /// True if git-checkpoint has restored the content: nobody has typed the lines that came back.
+    pub(crate) is_restore: bool,
 }
 
 impl Step {
     /// Returns a step with `changes`, without lines from elsewhere.
     pub(crate) fn new(origin: Origin, changes: Vec<Change>) -> Self {
-        Self { origin, changes, moved: None, taken: None }
+        Self { origin, changes, moved: None, taken: None, is_restore: false }
     }
 
     /// Returns true if the step changes the file at `path`, or gives it another name.

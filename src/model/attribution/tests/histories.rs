@@ -172,7 +172,10 @@ proptest! {
         for (path, between) in between.iter_mut().enumerate() {
             let next = &versions[at].1[path];
             let mut earlier = std::iter::once(&base).chain(versions[..at].iter().map(|(_, tree)| tree));
-            // Where a file goes back to what it was, or away, the checkpoint between knows of lines that nothing else does.
+            // Where lines go, or a file goes back to what it was or away, the checkpoint between knows what nothing else does.
+            let before = if at == 0 { &base } else { &versions[at - 1].1 };
+            let before = before[path].as_ref().filter(|text| text.is_empty() || text.ends_with('\n'));
+            *between = between.as_ref().zip(before).map(|(more, before)| format!("{before}{more}"));
             let is_gone = between.is_none() || next.is_none();
             if is_gone || earlier.any(|tree| tree[path] == *between || tree[path] == *next) {
                 between.clone_from(next);
