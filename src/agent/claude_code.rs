@@ -106,10 +106,8 @@ fn event(payload: Payload) -> Result<Event> {
     if let Some(tool) = event.tool.as_mut().filter(|tool| OF_SUBAGENTS.contains(&tool.name.as_str())) {
         tool.reach = Reach::Nothing;
     }
-    if let Some(tool) = &mut event.tool {
-        tool.is_background |= tool.name == MONITOR;
-        // Without the time of the permission prompt and of hooks.
-        tool.ran_for = payload.number(&["duration_ms"]);
+    if let Some(tool) = event.tool.as_mut().filter(|tool| tool.name == MONITOR) {
+        tool.is_background = true;
     }
     Ok(event)
 }

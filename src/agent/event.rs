@@ -99,9 +99,6 @@ pub struct Tool {
     pub runs_command: bool,
     /// True if it is a command that may delete or overwrite files.
     pub may_destroy: bool,
-    /// How long it ran, in milliseconds, without the time that the agent waited for the user to allow it; none if the agent does
-    /// not report that, or it has not run yet.
-    pub ran_for: Option<u64>,
 }
 
 /// An agent's event.

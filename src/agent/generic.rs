@@ -82,6 +82,5 @@ fn tool(tool: Payload) -> Tool {
         is_background: tool.is_true(&["background"]),
         runs_command: command.is_some(),
         may_destroy: command.is_some_and(may_destroy),
-        ran_for: tool.number(&["duration_ms"]),
     }
 }

@@ -121,11 +121,6 @@ impl<'a> Payload<'a> {
         keys.iter().filter_map(|key| self.0.get(*key)).find_map(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the first whole number under one of `keys`.
-    pub(super) fn number(self, keys: &[&str]) -> Option<u64> {
-        self.value(keys).and_then(Value::as_u64)
-    }
-
     /// Returns true if one of `keys` is true.
     pub(super) fn is_true(self, keys: &[&str]) -> bool {
         keys.iter().any(|key| self.0.get(*key) == Some(&Value::Bool(true)))

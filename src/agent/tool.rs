@@ -197,7 +197,6 @@ pub(super) fn tool(used: Use) -> Tool {
         is_background: is_background(input, used.response),
         runs_command: command.is_some(),
         may_destroy: command.is_some_and(|command| may_destroy(&command)),
-        ran_for: None,
     }
 }
 

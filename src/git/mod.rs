@@ -65,7 +65,6 @@ mod plain_patch;
 mod prepared;
 mod presence;
 pub(crate) mod process;
-mod put_back;
 #[cfg(test)]
 mod random;
 mod read_directory;

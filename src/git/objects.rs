@@ -54,7 +54,7 @@ impl Repo {
     }
 
     /// Returns when the file of the loose object `id` was made.
-    pub(super) fn stored_at(&self, id: ObjectId) -> Option<std::time::SystemTime> {
+    fn stored_at(&self, id: ObjectId) -> Option<std::time::SystemTime> {
         let path = loose::path(self.inner.objects.store_ref().path(), id);
         std::fs::metadata(path).and_then(|metadata| metadata.created()).ok()
     }

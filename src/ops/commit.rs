@@ -211,8 +211,7 @@ fn promise(
     }
     let (mut others, mut reused): (Vec<RecordId>, Vec<RecordId>) = (Vec::new(), Vec::new());
     if !repo.is_merging() {
-        let Squashed { commits: mut squashed, is_given_up } = rewrite::squashed(context, head)?;
-        let given_up = if is_given_up { std::mem::take(&mut squashed) } else { Vec::new() };
+        let Squashed { commits: mut squashed, given_up } = rewrite::squashed(context)?;
         // With another message, what it lists may have been given up.
         if source != Some("squash") && !recorded::is_any_staged(context, head, &squashed)? {
             squashed.clear();
@@ -220,6 +219,7 @@ fn promise(
         for commit in &squashed {
             others.extend(records::of_commit(repo, *commit)?);
         }
+        note.given_up = given_up.iter().map(ToString::to_string).collect();
         note.squashed = squashed.iter().map(ToString::to_string).collect();
         if squashed.is_empty() {
             let again = recorded::records_again(context, head, &given_up)?;

@@ -19,7 +19,7 @@ use self::{
     reconcile::{before_commit, commit_made, reconcile},
 };
 use super::{
-    Context, Worktree, condense,
+    Context, Worktree,
     known_base::{known_head, note_base},
     salvage::{Look, set_broken_aside},
     session_info::open_turns,
@@ -97,7 +97,6 @@ impl<'c> Worktree<'c> {
             Purpose::DryRun | Purpose::Repair | Purpose::ToolBegins => {}
             Purpose::CommitBegins => {
                 context.emit_failure("condense", before_commit(&worktree)).unwrap_or_default();
-                context.emit_failure("save", condense::checkpoint_put_back(&worktree)).unwrap_or_default();
             }
             Purpose::CommitMade => {
                 context.emit_failure("condense", commit_made(&worktree))?;

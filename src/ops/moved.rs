@@ -15,6 +15,7 @@ use std::{
 };
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use self::{
     aside::Aside,
@@ -49,8 +50,6 @@ use crate::{
 const MOST_FILES: usize = 1_000;
 /// How long we look for commits that have a file.
 const LONGEST_SEARCH: Duration = Duration::from_millis(300);
-/// How many other names of a new file we look for in commits.
-const MOST_NAMES: usize = 16;
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
 
@@ -138,7 +137,7 @@ impl<'s> Search<'s> {
         }
         let staged = search.newly_staged(seen)?;
         let unmerged: BTreeSet<&BString> = seen.side.manifest.unmerged.iter().map(|entry| &entry.path).collect();
-        let (mut wanted, mut named): (Vec<Version>, Vec<(BString, Version)>) = (Vec::new(), Vec::new());
+        let mut wanted: Vec<Version> = Vec::new();
         let began = open.call.command.as_ref().map_or(0, |command| command.began);
         // After a fetch, content that is new in the object database may still be from old commits.
         let has_fetched = worktree.repo.last_fetch().is_some_and(|fetched| fetched >= began);
@@ -156,54 +155,46 @@ impl<'s> Search<'s> {
             if leaves.is_empty() || search.is_in_chain(change)? {
                 continue;
             }
-            // The command may have given the file another name, or copied it.
-            let others = changes.iter().filter(|other| change.before.is_none() && other.path != change.path);
-            let is_here = |other: &Change, leaf: Leaf| {
-                let head = worktree.repo.find_leaf(shadow.head_tree_id, other.path.as_bstr());
-                [other.before, head.ok().flatten()].iter().flatten().any(|known| known.id == leaf.id)
+            // The command may have given a new file another name, or copied it. Empty files are everywhere.
+            let empty = ObjectId::empty_blob(worktree.repo.object_hash());
+            let version = |leaf: Leaf| {
+                let has_any_name = change.before.is_none() && leaf.id != empty;
+                Version { path: change.path.clone(), leaf, has_any_name }
             };
-            for (other, leaf) in others.take(MOST_NAMES).flat_map(|other| leaves.iter().map(move |leaf| (other, *leaf)))
-            {
-                if is_here(other, leaf) {
-                    continue;
-                }
-                named.push((change.path.clone(), Version { path: other.path.clone(), leaf }));
-            }
-            wanted.extend(leaves.into_iter().map(|leaf| Version { path: change.path.clone(), leaf }));
+            wanted.extend(leaves.into_iter().map(version));
         }
         // An unmerged file may come from a stash entry that is still there: git keeps it if `git stash pop` has a conflict.
         let are_wanted = !wanted.is_empty() || changes.iter().any(|change| unmerged.contains(&change.path));
         let aside = Aside::read(worktree, &open.call, shadow, are_wanted)?;
-        let mut found = aside.find(&mut wanted);
+        let found = aside.find(&mut wanted);
+        let mut found: Vec<(BString, Source)> = found.into_iter().map(|it| (it.path.clone(), it)).collect();
         let stashed = aside.commits();
         let undecided = if wanted.len() > MOST_FILES { std::mem::take(&mut wanted) } else { Vec::new() };
-        let Found { commits, is_complete } =
+        let Found { places, is_complete } =
             worktree.repo.commits_with(&wanted, &stashed, Instant::now() + LONGEST_SEARCH)?;
         let mut undecided: BTreeSet<BString> = undecided.into_iter().map(|version| version.path).collect();
-        for (Version { path, leaf }, commit) in wanted.into_iter().zip(commits) {
-            match commit {
-                Some(commit) if stashed.contains(&commit) => {
-                    found.push(Source { place: Place::Entry(commit), path, leaf: Some(leaf) });
+        for (Version { path, leaf, .. }, place) in wanted.into_iter().zip(places) {
+            match place {
+                // A copy of a file of HEAD is the command's.
+                Some((_, name))
+                    if worktree
+                        .repo
+                        .find_leaf(shadow.head_tree_id, name.as_bstr())?
+                        .is_some_and(|it| it.id == leaf.id) => {}
+                Some((commit, name)) => {
+                    let is_entry = stashed.contains(&commit);
+                    let place = if is_entry { Place::Entry(commit) } else { Place::Commit(commit) };
+                    found.push((path, Source { place, path: name, leaf: Some(leaf) }));
                 }
-                Some(commit) => found.push(Source { place: Place::Commit(commit), path, leaf: Some(leaf) }),
                 None if is_complete => {}
                 None => drop(undecided.insert(path)),
             }
         }
-        named.retain(|(path, _)| found.iter().all(|source| source.path != *path));
-        named.truncate(MOST_FILES);
-        let versions: Vec<Version> = named.iter().map(|(_, version)| version.clone()).collect();
-        let by_name = worktree.repo.commits_with(&versions, &stashed, Instant::now() + LONGEST_SEARCH)?.commits;
-        let by_name = named.into_iter().zip(by_name).filter_map(|((path, version), commit)| {
-            let Version { path: name, leaf } = version;
-            Some((path, Source { place: Place::Commit(commit?), path: name, leaf: Some(leaf) }))
-        });
-        let mut by_name: BTreeMap<BString, Source> = by_name.collect();
         let is_by_git = |change: &Change| staged.contains_key(&change.path) || unmerged.contains(&change.path);
         let noted = if changes.iter().any(is_by_git) { noted(worktree, shadow, &staged)? } else { Vec::new() };
         for change in changes {
-            let mut sources: Vec<Source> = found.extract_if(.., |source| source.path == change.path).collect();
-            sources.extend(by_name.remove(&change.path));
+            let here = found.extract_if(.., |(path, _)| *path == change.path);
+            let mut sources: Vec<Source> = here.map(|(_, source)| source).collect();
             for commit in noted.iter().filter(|_| is_by_git(&change)) {
                 sources.extend(sources_in(&worktree.repo, shadow, *commit, &change.path)?);
             }

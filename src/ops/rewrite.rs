@@ -4,7 +4,7 @@ mod unreported;
 
 use std::collections::BTreeMap;
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -15,7 +15,10 @@ use super::{
 use crate::{
     error::{Context as _, Kind, Result},
     git::{Repo, message},
-    model::record::{How, Link, ids_in_message},
+    model::{
+        record::{How, Link, ids_in_message},
+        refname::Base,
+    },
 };
 
 pub(crate) use unreported::link_unreported;
@@ -122,30 +125,24 @@ pub fn squashed_commits(context: &Context) -> Result<Vec<ObjectId>> {
     }
 }
 
-/// The commits of `git merge --squash`.
+/// The commits of `git merge --squash` whose work the next commit may take.
 pub(crate) struct Squashed {
     pub(crate) commits: Vec<ObjectId>,
-    /// True if git has put all their work back to HEAD since. Only `git reset` removes its note of the squash.
-    pub(crate) is_given_up: bool,
+    /// Those whose work a person has put back: what git lists is no evidence any more.
+    pub(crate) given_up: Vec<ObjectId>,
 }
 
-/// Returns the commits that git has squashed for the next commit on `head`.
-pub(crate) fn squashed(context: &Context, head: Option<ObjectId>) -> Result<Squashed> {
-    let repo = &context.repo;
+/// Returns the commits that `git merge --squash` took for the commit to come.
+pub(crate) fn squashed(context: &Context) -> Result<Squashed> {
     let commits = squashed_commits(context)?;
-    let noted = std::fs::metadata(repo.git_dir().join("SQUASH_MSG")).and_then(|metadata| metadata.modified());
-    let Ok(noted) = noted else { return Ok(Squashed { commits, is_given_up: false }) };
-    let mut paths: Vec<BString> = Vec::new();
-    for commit in &commits {
-        for id in records::of_commit(repo, *commit)? {
-            // A damaged record is no reason to refuse a commit.
-            let files = records::find(repo, &id).ok().flatten().into_iter().flat_map(|record| record.files);
-            paths.extend(files.map(|file| file.path));
-        }
+    if commits.is_empty() {
+        return Ok(Squashed { commits, given_up: Vec::new() });
     }
-    let tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-    let is_given_up = !paths.is_empty() && repo.are_put_back(&paths, tree_id, noted)?;
-    Ok(Squashed { commits, is_given_up })
+    let base = Base::of_head(context.repo.head()?.id);
+    let prepared = context.prepared()?;
+    let noted = prepared.on(&base.to_string()).map_or(&[][..], |note| &note.given_up);
+    let (given_up, commits) = commits.into_iter().partition(|commit| noted.contains(&commit.to_string()));
+    Ok(Squashed { commits, given_up })
 }
 
 /// Returns true if the message `text` may name records, or commits that have some.

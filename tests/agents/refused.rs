@@ -4,7 +4,6 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Write as _},
     process::{Child, ChildStdin, ChildStdout, Stdio},
-    time::Duration,
 };
 
 use git_checkpoint::testing::model::turns::Turns;
@@ -114,23 +113,6 @@ fn a_persons_commits_after_an_interruption_are_not_the_agents() {
     world.add("g", "of a person");
     world.commit();
     assert_eq!(world.owners(), ["g human 1"]);
-    world.finish();
-}
-
-/// The agent reports how long the command ran: what was changed before that is not its work.
-#[test]
-fn what_a_person_writes_while_asked_is_not_the_commands() {
-    let (world, mut agent) = asked();
-    world.add("f", "of a person");
-    std::thread::sleep(Duration::from_millis(1_200));
-    agent.order("run echo of the command >>g");
-    let mut payload = world.claude("PostToolUse", "s", "1");
-    payload["duration_ms"] = 5.into();
-    agent.tell(&world, &payload);
-    agent.event(&world, "Stop", "");
-    assert_eq!(world.chain(), ["unknown f", "s g"]);
-    world.commit();
-    assert_eq!(world.owners(), ["f unknown 1", "g agent 1"]);
     world.finish();
 }
 

@@ -110,7 +110,8 @@ fn run(recorder: &mut Recorder, step: Step) {
     if step.kind == Kind::Worktree {
         return worktree(recorder);
     }
-    recorder.act(step.who, &[], step.ends_turn(), |recorder| command(recorder, step));
+    let who = if step.kind == Kind::GiveUp { Who::Person } else { step.who };
+    recorder.act(who, &[], step.ends_turn(), |recorder| command(recorder, step));
 }
 
 fn command(recorder: &mut Recorder, step: Step) {
@@ -273,41 +274,42 @@ fn commit_part(recorder: &mut Recorder, step: Step) {
     }
 }
 
-/// A person gives up uncommitted work in a file, and either saves or types own text there and commits it at once: if they stage it
-/// first, nothing shows that the work was gone in between.
+/// A person gives up the uncommitted work in a file, and types own text there that has a common line. A save may come in between,
+/// and the text may be staged or committed at once.
 fn give_up(recorder: &mut Recorder, step: Step) {
     recorder.stop_all();
     let names = |text: Option<String>| text.unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
-    let changed = names(recorder.ask(&["diff", "--name-only"]));
     let untracked = names(recorder.ask(&["ls-files", "--others"]));
-    let is_there = |path: &&String| recorder.files().contains(path);
-    let all: Vec<String> = changed.iter().chain(&untracked).filter(is_there).cloned().collect();
+    let mut all = names(recorder.ask(&["diff", "--name-only"]));
+    all.extend(untracked.iter().cloned());
+    all.retain(|path| recorder.files().contains(path));
     let Some(path) = step.pick(&all).cloned() else { return };
-    if untracked.contains(&path) {
-        if step.at.is_multiple_of(2) {
-            recorder.remove(&path);
-        } else {
-            recorder.git(&["clean", "-qf", "--", &path]);
-        }
-    } else {
-        match step.at % 4 {
-            0 => drop(recorder.git(&["checkout", "-q", "--", &path])),
-            1 => drop(recorder.git(&["restore", "--", &path])),
-            2 => {
-                if recorder.git(&["stash", "push", "-q", "--", &path]) {
-                    recorder.git(&["stash", "drop", "-q"]);
-                }
+    let before = recorder.read(&path);
+    match (untracked.contains(&path), step.at % 4) {
+        (true, 0 | 1) => recorder.remove(&path),
+        (true, _) => drop(recorder.git(&["clean", "-qf", "--", &path])),
+        (false, 0) => drop(recorder.git(&["checkout", "-q", "--", &path])),
+        (false, 1) => drop(recorder.git(&["restore", "--", &path])),
+        (false, 2) => drop(recorder.git(&["restore", "-SW", "--", &path])),
+        (false, _) => {
+            if recorder.git(&["stash", "push", "-q", "--", &path]) {
+                recorder.git(&["stash", "drop", "-q"]);
             }
-            _ => drop(recorder.git(&["restore", "-SW", "--", &path])),
         }
     }
-    let (branch, text) = (recorder.branch(), recorder.read(&path));
-    recorder.typed.give_up(&branch, &path, &text);
-    let is_seen_by_git = !untracked.contains(&path) && recorder.ask(&["stash", "list"]).is_none_or(|it| it.is_empty());
-    if step.is(1) || recorder.is_without_hooks || !is_seen_by_git || !recorder.unmerged().is_empty() {
+    let branch = recorder.branch();
+    let left = if recorder.files().contains(&path) { recorder.read(&path) } else { String::new() };
+    recorder.typed.give_up(&branch, &path, &before, &left);
+    if step.is(1) {
         recorder.checkpoint(&["save", "-q"]);
-    } else if recorder.files().contains(&path) {
-        edit_in(recorder, Step { kind: Kind::Insert, who: Who::Person, ..step }.with_common_line(), &path);
+    }
+    // The own text has a line that names its author.
+    let own = Step { kind: Kind::Insert, who: Who::Person, how: step.how & !(1 << 3), ..step };
+    edit_in(recorder, own.with_common_line(), &path);
+    if step.is(2) {
+        recorder.git(&["add", "--", &path]);
+    }
+    if step.is(3) {
         commit(recorder, &["commit", "-qam", "own"]);
     }
 }

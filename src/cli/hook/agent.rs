@@ -235,7 +235,6 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, info: SessionInf
                 is_background: false,
                 runs_command: false,
                 may_destroy: false,
-                ran_for: None,
             },
             |tool| Tool {
                 name: tool.name.clone(),
@@ -248,7 +247,6 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, info: SessionInf
                 is_background: tool.is_background,
                 runs_command: tool.runs_command,
                 may_destroy: tool.may_destroy,
-                ran_for: tool.ran_for.map(Duration::from_millis),
             },
         )
     };

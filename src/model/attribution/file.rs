@@ -1,6 +1,6 @@
 //! A file between two steps: its content, the owner of each line, and the lines deleted so far.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use bstr::ByteSlice as _;
 
@@ -54,6 +54,18 @@ fn edited(owner: Owner, author: AuthorId, share: u8) -> Owner {
         Owner::Mixed { of, over, share: had } => {
             Owner::Mixed { of: author, over: if had >= 50 { Some(of) } else { over }, share }
         }
+    }
+}
+
+/// Whose lines the author of a step may have typed anew: those of these sessions, or nobody's, if the author is a session itself
+/// or has typed nothing.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Hands<'h>(pub(super) Option<&'h BTreeSet<AuthorId>>);
+
+impl Hands<'_> {
+    /// Returns true if the owner of `line` is one of the sessions.
+    pub(super) fn has(self, line: &Line) -> bool {
+        self.0.zip(line.owner.author()).is_some_and(|(sessions, owner)| sessions.contains(&owner))
     }
 }
 

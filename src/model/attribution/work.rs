@@ -11,7 +11,7 @@ use bstr::ByteSlice as _;
 use super::{
     AuthorId, Differ, FileOwnership, Limits,
     align::{Alignment, Pair},
-    file::{Deleted, File, Grave, Line, line_count},
+    file::{Deleted, File, Grave, Hands, Line, line_count},
     words::{self, Derived},
 };
 use crate::model::line_diff::Edit;
@@ -36,10 +36,8 @@ pub(super) struct Work<'t> {
     pub(super) placed: Vec<Option<Line>>,
     /// Old lines that are kept in the new content, or in another file.
     pub(super) lives: Vec<bool>,
-    /// The old lines that the new content has, in their order, each with its place there.
+    /// The old lines that the new content has, each with its place there.
     pub(super) carried: Vec<Pair>,
-    /// Old lines that were given up: no new line is an edited one of these.
-    pub(super) given_up: HashSet<usize>,
     /// Deleted lines that were restored.
     pub(super) reopened: HashSet<usize>,
     /// Pairs of lines in the hunks that differ only in blanks.
@@ -62,15 +60,8 @@ pub(super) struct Outcome {
 }
 
 impl<'t> Work<'t> {
-    /// Compares the contents, and places the lines that are certain within the file. `typist` may have typed lines that were deleted
-    /// before.
-    pub(super) fn new(
-        differ: &Differ<'_>,
-        limits: &Limits,
-        typist: Option<AuthorId>,
-        file: &'t File,
-        after: &'t [u8],
-    ) -> Self {
+    /// Compares the contents, and places the lines that are certain within the file.
+    pub(super) fn new(differ: &Differ<'_>, limits: &Limits, hands: Hands<'_>, file: &'t File, after: &'t [u8]) -> Self {
         let before = file.text();
         let (top, bottom) = common_ends(before, after);
         let skip = line_count(&before[..top]) as usize;
@@ -92,25 +83,12 @@ impl<'t> Work<'t> {
         };
         let known = &file.lines[skip..skip + old.len()];
         let (placed, lives) = (vec![None; new.len()], vec![false; old.len()]);
-        let mut work = Self {
-            skip,
-            old,
-            new,
-            known,
-            hunks,
-            placed,
-            lives,
-            carried: Vec::new(),
-            given_up: HashSet::new(),
-            reopened: HashSet::new(),
-            formatted,
-            is_cut_off,
-        };
+        let (carried, reopened) = (Vec::new(), HashSet::new());
+        let mut work = Self { skip, old, new, known, hunks, placed, lives, carried, reopened, formatted, is_cut_off };
         work.place_common();
         work.place_formatted();
-        work.carried.sort_unstable();
         if !is_cut_off {
-            work.place_restored(differ, typist, &file.graves);
+            work.place_restored(differ, hands, &file.graves);
         }
         work
     }
@@ -144,7 +122,8 @@ impl<'t> Work<'t> {
         mut self,
         differ: &Differ<'_>,
         limits: &Limits,
-        author: AuthorId,
+        (author, hands): (AuthorId, Hands<'_>),
+        file: &File,
         moved: Option<&FileOwnership>,
     ) -> Outcome {
         let brought = self.place_brought(moved);
@@ -154,6 +133,7 @@ impl<'t> Work<'t> {
                 self.place_edited(differ, limits, author, &mut edited, (gone, come));
             }
         }
+        self.doubt(hands, file, &edited);
         let lines: Vec<Line> = self.placed.iter().map(|line| line.unwrap_or(Line::by(author))).collect();
         let is_written_here = brought.iter().zip(&lines).any(|(by, line)| by.is_none() && *line == Line::by(author));
         let whole = moved.and_then(|moved| moved.whole?.author());
@@ -220,7 +200,7 @@ impl<'t> Work<'t> {
         edited: &mut [bool],
         (gone, come): Edit,
     ) {
-        let gone: Vec<usize> = gone.filter(|&old| !self.lives[old] && !self.given_up.contains(&old)).collect();
+        let gone: Vec<usize> = gone.filter(|&old| !self.lives[old]).collect();
         let come: Vec<usize> = come.filter(|&new| self.placed[new].is_none()).collect();
         if gone.is_empty() || come.is_empty() {
             return;
@@ -255,7 +235,10 @@ impl<'t> Work<'t> {
         for (at, derived) in pairs.lines.into_iter().enumerate() {
             self.placed[come[at]] = match derived {
                 Derived::New => None,
-                Derived::Kept(old) => Some(self.known[gone[old]]),
+                Derived::Kept(old) => {
+                    self.carried.push((gone[old], come[at]));
+                    Some(self.known[gone[old]])
+                }
                 Derived::Edited(old, share) => {
                     edited[gone[old]] = true;
                     Some(self.known[gone[old]].edited(author, share))

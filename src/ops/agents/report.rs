@@ -1,6 +1,6 @@
 //! What an agent reports, and what it is answered.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use crate::ops::{
     guard::Verdict,
@@ -81,8 +81,6 @@ pub(crate) struct Tool {
     pub may_destroy: bool,
     /// True if it runs a command: what it changes, a process of its own does.
     pub runs_command: bool,
-    /// How long it ran, without the time that the user took to allow it.
-    pub ran_for: Option<Duration>,
 }
 
 /// What a tool may change.

@@ -20,7 +20,7 @@ use super::{
         sessions::{Opening, note_stashes, seen_here},
         turn,
     },
-    asked, event, opening, paths,
+    event, opening, paths,
     report::{Answer, Message, Reach, Report, Tool},
     sign_of_life,
 };
@@ -198,10 +198,6 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
             save_as_unknown(worktree, &ReachHere::Anything)?;
         }
         ReachHere::Anything => {
-            let asked = asked::changed_meanwhile(worktree, report, tool, key)?;
-            if !asked.is_empty() {
-                save_as_unknown(worktree, &ReachHere::Paths(asked))?;
-            }
             drop(save(worktree, &Saving::all(origin))?);
         }
     }

@@ -13,7 +13,7 @@ use super::{
     super::{
         Context, author,
         chain::{carry_forward::base_tree, peek::worktree_tree, shadows},
-        condense::{put_back, renamed_since, steps_aside},
+        condense::{renamed_since, steps_aside},
         known_base::known_base,
         provenance::{
             doubt::doubtful_lines,
@@ -23,7 +23,6 @@ use super::{
         },
         records,
         rewrite::{Squashed, squashed},
-        session_info::open_turns,
     },
     authors::CARRIER,
     commit::{OfCommit, OfFile, Reader},
@@ -51,7 +50,6 @@ use crate::{
             text::{Attribution, File},
         },
         change::{Change, Leaf},
-        checkpoint::Origin,
         contributor::Contributor,
         record::{RecordId, TRAILER},
         refname::Base,
@@ -127,13 +125,7 @@ fn beyond(
         }
         names.extend(renamed.iter().filter_map(|change| change.old_path.as_ref()));
         names.sort();
-        let is_named = |path: &BString| names.binary_search(&path).is_ok();
-        all.extend(steps(repo, tip, &is_named)?);
-        if open_turns(context)?.is_empty() {
-            let mut back = put_back(context, tip)?;
-            back.retain(|change| is_named(&change.path));
-            all.push(Step::new(Origin::default(), back));
-        }
+        all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
     }
     if !changes.is_empty() {
         let is_renamed =
@@ -258,8 +250,7 @@ impl Next {
 /// Returns the records of the commits that git has prepared the next one from, or of those whose work has come back.
 fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change]) -> Result<Again> {
     let mut found = Again::default();
-    let Squashed { commits, is_given_up } = squashed(context, repo.head()?.id)?;
-    let (mut commits, given_up) = if is_given_up { (Vec::new(), commits) } else { (commits, Vec::new()) };
+    let Squashed { mut commits, given_up } = squashed(context)?;
     let is_prepared = repo.prepared_message().is_some();
     for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"].iter().filter(|_| is_prepared) {
         commits.extend(repo.find_ref(name)?);

@@ -28,7 +28,7 @@ use crate::{
     git::Repo,
     model::{
         change::{Change, Leaf, Status},
-        checkpoint::{Checkpoint, Origin},
+        checkpoint::Checkpoint,
         head_move::When,
         refname::{Base, ShadowName},
     },
@@ -74,16 +74,13 @@ impl Part<'_> {
 
     /// Adds the steps of the shadow to `all`, without those that are later than a commit of the time `made`.
     pub(super) fn add_steps(self, repo: &Repo, made: Option<When>, all: &mut Vec<Step>) -> Result<()> {
-        let of_people = |changes: Vec<Change>| {
-            let step = Step::new(Origin::default(), changes);
-            Some(step).filter(|step| !step.changes.is_empty())
-        };
-        all.extend(of_people(self.since_parent));
+        let untyped = |changes: Vec<Change>| Some(Step::untyped(changes)).filter(|step| !step.changes.is_empty());
+        all.extend(untyped(self.since_parent));
         if !self.paths.is_empty() {
             let tip = &self.candidate.checkpoint;
             all.extend(leave_out_later(repo, tip, made, steps(repo, tip, &|path| self.paths.contains(path))?)?);
         }
-        all.extend(of_people(self.renamed));
+        all.extend(untyped(self.renamed));
         Ok(())
     }
 }

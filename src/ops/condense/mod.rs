@@ -5,10 +5,8 @@
 
 mod candidates;
 mod commit;
-mod extra;
 mod later;
 mod made;
-mod put_back;
 mod record;
 mod renamed;
 mod resolved;
@@ -19,7 +17,6 @@ mod work;
 pub(crate) use candidates::{Candidate, candidates};
 pub(crate) use commit::{carry_forward, condense, link_existing, record_of, record_of_person, shadows_to_carry};
 pub(crate) use made::Made;
-pub(crate) use put_back::{checkpoint_put_back, put_back};
 pub(crate) use record::{complete, complete_ended};
 pub(crate) use renamed::renamed_since;
 pub(crate) use resolved::{has_met_conflict, takes_resolution};

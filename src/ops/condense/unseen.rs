@@ -4,13 +4,15 @@ use std::collections::{HashMap, HashSet};
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{extra::take_extra, made::Made};
+use super::made::Made;
 use crate::{
-    error::Result,
+    error::{Error, Result},
     git::{
         Repo,
-        edit_tree::Edit,
+        edit_tree::{Edit, edit_tree},
         line_edits::{is_binary, step_edits},
+        new_objects::{NewObjects, Target},
+        side::{Side, write_side_tree},
     },
     model::{
         change::{Leaf, Mode},
@@ -18,7 +20,12 @@ use crate::{
         contributor::Contributor,
         refname::Base,
     },
-    ops::{Worktree, chain::Shadow, turn::OpenTurn},
+    ops::{
+        Worktree,
+        chain::{Shadow, commit::Draft, publish, side_commit},
+        turn::{self, OpenTurn},
+    },
+    state::failpoint,
 };
 
 /// How many checkpoints back we look for the content of a file.
@@ -53,9 +60,27 @@ pub(crate) fn checkpoint_unseen(worktree: &Worktree<'_>, made: &Made, base: Base
     }
     let edits: Vec<(BString, Edit)> =
         unseen.into_iter().map(|change| (change.path, change.after.map(|leaf| (leaf.id, leaf.mode)))).collect();
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let tree_id = edit_tree(shadow.last_tree_id(), &edits, &mut objects)?;
+    let (parent_id, after) = shadow.links(&mut objects)?;
+    let side_tree_id = write_side_tree(&side_without(&shadow, &edits, &mut objects)?, &mut objects)?;
+    let (name, time) = (shadow.name.clone(), shadow.not_before(repo.now()));
     let (subject, body) = ("changes that a command committed", format!("It is in {}.\n", made.commit));
     let origin = &Origin { contributor: Contributor::Unknown, ..Origin::default() };
-    take_extra(worktree, shadow, turns, &edits, origin, (subject, &body))
+    let side_id = side_commit(repo, &shadow, side_tree_id, origin, &mut objects)?;
+    let id = Draft { name: &name, tree_id, parent_id, after, side_id, origin, subject, body: &body, time }
+        .write(repo, &mut objects)?;
+    let written = objects.write()?;
+    let taken = repo.checkpoint(id)?.ok_or_else(|| Error::internal(format!("'{id}' is no checkpoint")))?;
+    shadow.follow(repo, taken)?;
+    failpoint::hit("unseen:before-refs");
+    publish(worktree, &mut shadow)?;
+    failpoint::hit("unseen:after-refs");
+    written.check_and_release()?;
+    for turn in turns {
+        turn.took_checkpoint(worktree);
+    }
+    turn::write(worktree)
 }
 
 /// Returns true if a commit left no lines in a file but those that it had `before`, maybe under another name, or that `last` has, the
@@ -74,4 +99,14 @@ fn is_part(repo: &Repo, [before, last, after]: [Option<Leaf>; 3]) -> Result<bool
     let (known, lines): (HashSet<&[u8]>, Vec<&[u8]>) = (before.lines().collect(), after.lines().collect());
     let mut new = step_edits(&last, &after).into_iter().flat_map(|(_, new)| new);
     Ok(new.all(|line| lines.get(line).is_none_or(|line| known.contains(line))))
+}
+
+/// Returns the side data of the last checkpoint of `shadow`, but not those of the files in `edits`, nor what was staged.
+fn side_without(shadow: &Shadow, edits: &[(BString, Edit)], objects: &mut NewObjects<'_>) -> Result<Side> {
+    let Some(Side { raw_tree_id, mut manifest, .. }) = shadow.tip_side.clone() else { return Ok(Side::default()) };
+    manifest.unmerged.clear();
+    manifest.unfiltered.retain(|file| edits.iter().all(|(path, _)| *path != file.path));
+    let gone: Vec<(BString, Edit)> = edits.iter().map(|(path, _)| (path.clone(), None)).collect();
+    let raw_tree_id = raw_tree_id.map(|id| edit_tree(id, &gone, objects)).transpose()?.filter(|id| !id.is_empty_tree());
+    Ok(Side { raw_tree_id, manifest, ..Side::default() })
 }

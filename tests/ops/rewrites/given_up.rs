@@ -7,7 +7,7 @@ const WORK: &str = "import os\ndef of_the_agent(first, second):\n    value = com
 const OWN: &str = "import os\ndef mine():\n    call_something_else_altogether()\n    return None\n\n}\n";
 
 impl World {
-    /// Returns who wrote each line of the file at `path` after the first `skipped` ones; `views` are `blame`'s and `attribution`'s.
+    /// Returns who wrote each line of the file at `path` after the first `skipped` ones.
     fn hands(&self, path: &str, skipped: usize) -> Vec<String> {
         let blame = self.json(&["blame", "--json", path]);
         let mut hands = Vec::new();
@@ -19,17 +19,18 @@ impl World {
         hands
     }
 
-    /// A person types their own code at the end of `path`, and commits it.
-    fn type_own(&self, path: &str, kept: &str, how: &[&str]) {
+    /// A person types their own code at the end of `path`, and commits it. All of it is the person's if `is_seen`: if the program saw
+    /// that the work was gone.
+    fn type_own(&self, path: &str, kept: &str, is_seen: bool, is_staged: bool) {
         self.write(path, format!("{kept}{OWN}"));
         let skipped = kept.lines().count();
-        let before = self.hands(path, skipped);
-        assert!(before.iter().all(|hand| hand == "human" || hand == "unknown"), "{before:?}");
-        for command in how {
-            self.sh(command);
+        let mut expected = ["human"; 6];
+        if !is_seen {
+            (expected[0], expected[3], expected[4], expected[5]) = ("unknown", "unknown", "unknown", "unknown");
         }
-        let after = self.hands(path, skipped);
-        assert!(after.iter().all(|hand| hand == "human" || hand == "unknown"), "{after:?}");
+        assert_eq!(self.hands(path, skipped), expected);
+        self.sh(if is_staged { "git add -A; git commit -qm own" } else { "git add -N .; git commit -qam own" });
+        assert_eq!(self.hands(path, skipped), expected);
         assert_eq!(self.named("HEAD"), [""; 0], "{}", self.message("HEAD"));
         let report = self.json(&["attribution", "--json"]);
         assert_eq!(report["summary"]["agent_lines"], 0, "{report}");
@@ -37,37 +38,42 @@ impl World {
     }
 }
 
-const COMMIT: &[&str] = &["git commit -qam own"];
-const ADD_AND_COMMIT: &[&str] = &["git add -A", "git commit -qm own"];
-
 #[rstest::rstest]
-#[case::checkout("git checkout -q f")]
-#[case::restore("git restore f")]
-#[case::checkout_by_force("git branch other; git checkout -q -f other")]
-#[case::stash("git stash -q; git stash drop -q")]
-#[case::reset("git reset -q --hard")]
-#[case::restored_and_saved("git restore f; git checkpoint save -q")]
-#[case::edited_and_saved("git show HEAD:f >f; git checkpoint save -q")]
-fn uncommitted_work(#[case] script: &str) {
-    // Once the file is staged, git does not remember that it was put back.
-    let how = if script.contains("save") { ADD_AND_COMMIT } else { COMMIT };
+fn uncommitted_work(
+    #[values(
+        "git checkout -q f",
+        "git restore f",
+        "git restore f; git checkpoint save -q",
+        "git show HEAD:f >f; git checkpoint save -q",
+        "git branch other; git checkout -q -f other",
+        "git stash -q; git stash drop -q",
+        "git reset -q --hard",
+        "git show HEAD:f >f"
+    )]
+    script: &str,
+    #[values(false, true)] is_staged: bool,
+) {
     let world = World::with_old_commit();
     let base = lines("base", 9);
     world.agent("s", "f", &format!("{base}{WORK}"));
     world.sh(script);
-    world.type_own("f", &base, how);
+    let is_seen = ["checkout -q f", "restore f", "save"].iter().any(|word| script.contains(word));
+    world.type_own("f", &base, is_seen, is_staged);
 }
 
 #[rstest::rstest]
-#[case::removed("rm new")]
-#[case::cleaned("git clean -qf")]
-#[case::stashed("git stash -q -u; git stash drop -q")]
-fn a_new_file_that_a_save_has_seen_gone(#[case] script: &str) {
+fn a_new_file(
+    #[values("rm new", "git clean -qf", "git stash -q -u; git stash drop -q")] script: &str,
+    #[values(false, true)] is_saved: bool,
+    #[values(false, true)] is_staged: bool,
+) {
     let world = World::with_old_commit();
     world.agent("s", "new", WORK);
     world.sh(script);
-    world.done(&["save", "-q"]);
-    world.type_own("new", "", ADD_AND_COMMIT);
+    if is_saved {
+        world.done(&["save", "-q"]);
+    }
+    world.type_own("new", "", is_saved, is_staged);
 }
 
 #[rstest::rstest]
@@ -75,19 +81,24 @@ fn a_new_file_that_a_save_has_seen_gone(#[case] script: &str) {
 #[case::pick(
     "git checkout -q -b work; git add -A; git commit -qm work; git checkout -q main; git cherry-pick -n work; git rm -qf new"
 )]
-fn a_new_file_that_was_committed(#[case] script: &str) {
+fn a_new_file_that_was_committed(#[case] script: &str, #[values(false, true)] is_staged: bool) {
     let world = World::with_old_commit();
     world.agent("s", "new", WORK);
     world.sh(script);
-    world.type_own("new", "", ADD_AND_COMMIT);
+    world.type_own("new", "", false, is_staged);
 }
 
 #[rstest::rstest]
-#[case::restored("git restore -SW .")]
-#[case::checked_out("git checkout -q HEAD -- .")]
-#[case::and_saved("git checkout -q HEAD -- .; git checkpoint save -q")]
-#[case::reset("git reset -q --hard")]
-fn a_squash(#[case] script: &str) {
+fn a_squash(
+    #[values(
+        "git restore -SW .",
+        "git checkout -q HEAD -- .",
+        "git restore -SW f; git checkpoint save -q",
+        "git reset -q --hard"
+    )]
+    script: &str,
+    #[values(false, true)] is_staged: bool,
+) {
     let world = World::with_old_commit();
     let base = lines("base", 9);
     world.git(&["checkout", "-q", "-b", "work"]);
@@ -96,7 +107,23 @@ fn a_squash(#[case] script: &str) {
     world.git(&["checkout", "-q", "main"]);
     world.git(&["merge", "-q", "--squash", "work"]);
     world.sh(script);
-    world.type_own("f", &base, COMMIT);
+    world.type_own("f", &base, script.contains("reset"), is_staged);
+}
+
+/// After it was given up, the work is squashed again, and a person leaves one line of it.
+#[test]
+fn a_squash_after_one_that_was_given_up() {
+    let world = World::with_old_commit();
+    world.git(&["checkout", "-q", "-b", "work"]);
+    world.agent_commit("s", "new");
+    world.git(&["checkout", "-q", "main"]);
+    world.sh("git merge -q --squash work; git restore -SW new; git merge -q --squash work");
+    let line = world.read("new").to_string().lines().next().expect("it has some").to_owned();
+    world.write("new", format!("{line}\nown text of a person\n"));
+    world.sh("git add new; git commit -qm squashed");
+    assert_eq!(world.hands("new", 0), ["agent", "human"]);
+    assert_eq!(world.sessions("HEAD"), ["s"]);
+    world.assert_sound("after all");
 }
 
 /// What comes back with a telling line, or as a whole, is the session's again.
