@@ -303,9 +303,15 @@ fn give_up(recorder: &mut Recorder, step: Step) {
     if step.is(1) {
         recorder.checkpoint(&["save", "-q"]);
     }
-    // The own text has a line that names its author.
-    let own = Step { kind: Kind::Insert, who: Who::Person, how: step.how & !(1 << 3), ..step };
-    edit_in(recorder, own.with_common_line(), &path);
+    // If the work had a common line, the person types the same one.
+    let is_gone = |text: &&str| before.lines().any(|line| line == *text) && !left.lines().any(|line| line == *text);
+    let common = COMMON.into_iter().find(|text| !text.is_empty() && is_gone(text)).unwrap_or(COMMON[0]);
+    let own =
+        [recorder.line(Who::Person), recorder.common_line(Who::Person, &path, common), recorder.line(Who::Person)];
+    let mut lines: Vec<String> = left.split_inclusive('\n').map(str::to_owned).collect();
+    let start = usize::from(step.at) * (lines.len() + 1) / 256;
+    lines.splice(start..start, own);
+    recorder.write(&path, &lines.concat());
     if step.is(2) {
         recorder.git(&["add", "--", &path]);
     }

@@ -88,7 +88,7 @@ pub(super) const KINDS: &[(Kind, &str, &str, u32)] = &[
     (Kind::CheckoutPath, "checkout-path", "checkout-path", 2),
     (Kind::Restore, "restore", "restore", 2),
     (Kind::Undo, "undo", "restore", 1),
-    (Kind::GiveUp, "give-up", "give-up", 2),
+    (Kind::GiveUp, "give-up", "give-up", 3),
 ];
 
 /// The bits of [`Step::how`] that are set if an edit types a line that others type, too.
@@ -182,11 +182,6 @@ impl Choice {
 }
 
 impl Step {
-    /// Returns the same step with a line that others type, too.
-    pub(super) fn with_common_line(self) -> Self {
-        Self { how: self.how | COMMON, ..self }
-    }
-
     /// Returns true if a line is typed that others type, too.
     pub(super) fn has_common_line(self) -> bool {
         self.how & COMMON == COMMON

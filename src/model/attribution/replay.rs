@@ -298,7 +298,9 @@ fn find_renames(jobs: &mut [Job]) -> Vec<(BString, usize)> {
 /// Returns true if one of `lines` is there more often than in `text`.
 fn has_more<'t>(lines: impl Iterator<Item = &'t [u8]>, text: &'t [u8]) -> bool {
     let mut left: HashMap<&[u8], usize> = HashMap::new();
-    text.lines_with_terminator().for_each(|line| *left.entry(line).or_default() += 1);
+    for line in text.lines_with_terminator() {
+        *left.entry(line).or_default() += 1;
+    }
     lines.into_iter().any(|line| left.get_mut(line).filter(|count| **count > 0).map(|count| *count -= 1).is_none())
 }
 

@@ -233,26 +233,7 @@ impl Work {
                 replay.keep_apart();
             }
         }
-        let mut finals = Vec::with_capacity(committed.len());
-        for change in committed {
-            // The replay has read most of the content already, at the first step or at the last one.
-            let before = match change.before.and_then(|leaf| bases.remove(&leaf)).flatten() {
-                Some(base) => Some(base),
-                None => content(repo, change.before)?,
-            };
-            let after = match replay.current(change.path.as_bstr()) {
-                Some(last) if left.get(&change.path) == Some(&change.after) => Some(last.clone()),
-                _ => content(repo, change.after)?,
-            };
-            let edits = match (change.before, change.after, &before, &after) {
-                (Some(old), Some(new), Some(Content::Bytes(before)), Some(Content::Bytes(after))) => {
-                    counting.unusual_edits((old.id, new.id), before, after)?
-                }
-                _ => None,
-            };
-            let (path, from) = (change.path.clone(), change.old_path.clone());
-            finals.push(Committed { path, from, before, after, edits, author: COMMITTER });
-        }
+        let finals = finals(repo, &replay, bases, &left, committed, counting)?;
         let mut ownership = replay.finish(&finals);
         let all: BTreeSet<AuthorId> = ownership.files.iter().flat_map(contributors).collect();
         let is_doubtful = all.contains(&DOUBT);
@@ -282,6 +263,38 @@ impl Work {
     pub(crate) fn all_sessions(&self) -> BTreeSet<&str> {
         self.sessions.values().flatten().map(String::as_str).collect()
     }
+}
+
+/// Returns the files of the commit. `bases` has the content of its parent that is known, and `left` what the steps left.
+fn finals(
+    repo: &Repo,
+    replay: &Replay<'_>,
+    mut bases: HashMap<Leaf, Option<Content>>,
+    left: &HashMap<&BString, Option<Leaf>>,
+    committed: &[Change],
+    counting: &mut Counting<'_>,
+) -> Result<Vec<Committed>> {
+    let mut finals = Vec::with_capacity(committed.len());
+    for change in committed {
+        // The replay has read most of the content already, at the first step or at the last one.
+        let before = match change.before.and_then(|leaf| bases.remove(&leaf)).flatten() {
+            Some(base) => Some(base),
+            None => content(repo, change.before)?,
+        };
+        let after = match replay.current(change.path.as_bstr()) {
+            Some(last) if left.get(&change.path) == Some(&change.after) => Some(last.clone()),
+            _ => content(repo, change.after)?,
+        };
+        let edits = match (change.before, change.after, &before, &after) {
+            (Some(old), Some(new), Some(Content::Bytes(before)), Some(Content::Bytes(after))) => {
+                counting.unusual_edits((old.id, new.id), before, after)?
+            }
+            _ => None,
+        };
+        let (path, from) = (change.path.clone(), change.old_path.clone());
+        finals.push(Committed { path, from, before, after, edits, author: COMMITTER });
+    }
+    Ok(finals)
 }
 
 /// Returns which of `steps` left content that the next step at its path replaces, and that a later step or the commit has again.
