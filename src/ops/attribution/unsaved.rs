@@ -16,6 +16,7 @@ use crate::{
     error::Result,
     git::Repo,
     model::{
+        change::Change,
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
     },
@@ -54,11 +55,15 @@ pub(super) fn unsaved(
         begun = vec![baseline];
     }
     for baseline in begun {
-        rest = changes(baseline.tree_id, now_tree_id)?;
-        // The turn may have renamed a file that it has found.
-        let former: BTreeSet<BString> = rest.iter().filter_map(|change| change.old_path.clone()).collect();
         let mut found = repo.detect_renames(repo.diff_trees(last_tree_id, baseline.tree_id)?)?;
-        found.retain(|change| wanted(&change.path) || former.contains(&change.path));
+        rest = repo.diff_trees(baseline.tree_id, now_tree_id)?;
+        // The turn may have moved lines that it found in a file that is gone now.
+        let is_gone = |it: &&Change| it.after.is_none() && found.iter().any(|found| found.path == it.path);
+        let gone: BTreeSet<BString> = rest.iter().filter(is_gone).map(|it| it.path.clone()).collect();
+        rest = repo.detect_renames(rest)?;
+        for changes in [&mut found, &mut rest] {
+            changes.retain(|change| wanted(&change.path) || gone.contains(&change.path));
+        }
         steps.push(Step::new(baseline.origin, found));
         last_tree_id = baseline.tree_id;
     }
