@@ -21,6 +21,7 @@ type Entry = (String, String, String);
 pub(super) struct Typed {
     branches: BTreeMap<String, BTreeSet<Entry>>,
     stashed: BTreeSet<Entry>,
+    given_up: BTreeSet<Entry>,
 }
 
 /// Returns true if many type the line `text`.
@@ -57,7 +58,8 @@ impl Typed {
 
     /// Notes that git may have brought any line to `to`.
     pub(super) fn bring_all(&mut self, to: &str) {
-        let lines: BTreeSet<Entry> = self.branches.values().flatten().chain(&self.stashed).cloned().collect();
+        let lines: BTreeSet<Entry> =
+            self.branches.values().flatten().chain(&self.stashed).chain(&self.given_up).cloned().collect();
         self.branches.entry(to.to_owned()).or_default().extend(lines);
     }
 
@@ -79,7 +81,11 @@ impl Typed {
         let gone: Vec<&str> =
             before.lines().map(str::trim).filter(|line| !is_bracket(line) && !is_here(line)).collect();
         if gone.iter().filter(|line| is_common(line)).count() * 2 < gone.len() {
-            lines.retain(|(line, file, _)| *file != stem(path) || is_here(line) || is_movable(line));
+            let is_gone = |(line, file, _): &Entry| *file == stem(path) && !is_here(line) && !is_movable(line);
+            // A checkpoint may have them.
+            let (gone, kept): (BTreeSet<Entry>, BTreeSet<Entry>) = std::mem::take(lines).into_iter().partition(is_gone);
+            self.given_up.extend(gone);
+            *lines = kept;
         }
     }
 
