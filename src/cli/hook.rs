@@ -19,7 +19,7 @@ use crate::{
     config,
     error::{Context as _, Error, Kind, Result},
     git::{Repo, hooks::Hook},
-    ops::{Context, commit, rewrite},
+    ops::{Context, commit, put_back, rewrite},
 };
 use trouble::log;
 
@@ -136,7 +136,9 @@ impl HookCommand {
                 commit::head_moved(context)
             }
             // The last argument is 0 if only files were checked out.
-            Hook::PostCheckout if self.word(2) == Some("0") => Ok(()),
+            Hook::PostCheckout if self.word(2) == Some("0") => put_back::files_checked_out(context),
+            // Its argument is 1 after `git merge --squash`.
+            Hook::PostMerge if self.word(0) == Some("1") => put_back::files_squashed(context),
             Hook::PostCheckout | Hook::PostMerge => commit::head_moved(context),
         }
     }

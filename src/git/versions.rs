@@ -26,12 +26,14 @@ const MOST_MOVES: usize = 16;
 pub(crate) struct Version {
     pub(crate) path: BString,
     pub(crate) leaf: Leaf,
+    /// True if a commit may have it at any path.
+    pub(crate) has_any_name: bool,
 }
 
 /// What a search for files has found.
 pub(crate) struct Found {
-    /// For each file, a commit that has it.
-    pub(crate) commits: Vec<Option<ObjectId>>,
+    /// For each file, a commit that has it, and its path there.
+    pub(crate) places: Vec<Option<(ObjectId, BString)>>,
     /// False if commits are left that were not looked at.
     pub(crate) is_complete: bool,
 }
@@ -49,7 +51,8 @@ impl Repo {
             wanted,
             components: components.collect(),
             trees: HashSet::new(),
-            commits: vec![None; wanted.len()],
+            whole_trees: HashSet::new(),
+            places: vec![None; wanted.len()],
         };
         let mut is_complete = true;
         if !wanted.is_empty() {
@@ -67,17 +70,17 @@ impl Repo {
             let ancestors = walk.map_while(std::result::Result::ok).map(|commit| commit.id);
             for commit in first.iter().chain(&tips).copied().chain(ancestors) {
                 self.check_interrupt()?;
-                if search.commits.iter().all(Option::is_some) {
+                if search.places.iter().all(Option::is_some) {
                     break;
                 }
-                if search.trees.len() > MOST_TREES || Instant::now() > until {
+                if search.trees.len() + search.whole_trees.len() > MOST_TREES || Instant::now() > until {
                     is_complete = false;
                     break;
                 }
                 search.look_in(commit);
             }
         }
-        Ok(Found { commits: search.commits, is_complete })
+        Ok(Found { places: search.places, is_complete })
     }
 
     fn fetched_heads(&self) -> Vec<ObjectId> {
@@ -101,13 +104,45 @@ struct Search<'s> {
     /// The trees that were read, each with the number of the first file that was looked for below it, and its depth:
     /// neighbouring commits share most trees.
     trees: HashSet<(ObjectId, usize, usize)>,
-    commits: Vec<Option<ObjectId>>,
+    /// The trees in which files of any name were looked for.
+    whole_trees: HashSet<ObjectId>,
+    places: Vec<Option<(ObjectId, BString)>>,
 }
 
 impl Search<'_> {
     fn look_in(&mut self, commit: ObjectId) {
         if let Ok(tree_id) = self.repo.tree_of_commit(commit) {
             self.look_below(commit, tree_id, 0, &(0..self.wanted.len()).collect::<Vec<_>>());
+            if (0..self.wanted.len()).any(|at| self.wanted[at].has_any_name && self.places[at].is_none()) {
+                self.look_for_any_name(commit, tree_id, &BString::default());
+            }
+        }
+    }
+
+    /// Looks for the files that may have any name, in the tree `tree_id` of the directory `directory`.
+    fn look_for_any_name(&mut self, commit: ObjectId, tree_id: ObjectId, directory: &BString) {
+        if self.whole_trees.len() > MOST_TREES || !self.whole_trees.insert(tree_id) {
+            return;
+        }
+        let mut buffer = Vec::new();
+        let Ok(data) = self.repo.read_object(tree_id, ObjectKind::Tree, &mut buffer) else { return };
+        for entry in TreeRefIter::from_bytes(data, self.repo.object_hash()).flatten() {
+            let path = || {
+                let mut path = directory.clone();
+                path.extend_from_slice(entry.filename);
+                path
+            };
+            if entry.mode.is_tree() {
+                let mut path = path();
+                path.push(b'/');
+                self.look_for_any_name(commit, entry.oid.to_owned(), &path);
+                continue;
+            }
+            for (wanted, place) in self.wanted.iter().zip(&mut self.places) {
+                if wanted.has_any_name && wanted.leaf.id == entry.oid {
+                    place.get_or_insert_with(|| (commit, path()));
+                }
+            }
         }
     }
 
@@ -128,8 +163,8 @@ impl Search<'_> {
             let Some(named) = by_name.get(entry.filename) else { continue };
             for at in named {
                 let is_file = self.components[*at].len() == depth + 1;
-                if is_file && self.commits[*at].is_none() && self.wanted[*at].leaf.id == entry.oid {
-                    self.commits[*at] = Some(commit);
+                if is_file && self.places[*at].is_none() && self.wanted[*at].leaf.id == entry.oid {
+                    self.places[*at] = Some((commit, self.wanted[*at].path.clone()));
                 }
             }
             if entry.mode.is_tree() {

@@ -169,13 +169,6 @@ pub struct Counts {
     pub human_removed: u32,
 }
 
-impl Counts {
-    /// Returns true if all lines that the commit adds are a person's.
-    pub(crate) fn are_of_person(&self) -> bool {
-        (self.agent, self.mixed, self.unknown) == (0, 0, 0)
-    }
-}
-
 impl From<&Figures> for Counts {
     fn from(figures: &Figures) -> Self {
         Self {

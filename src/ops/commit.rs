@@ -17,7 +17,9 @@ use super::{
         amended::{Amended, is_undone},
         recorded,
     },
-    records, rewrite, salvage, session_info,
+    records,
+    rewrite::{self, Squashed},
+    salvage, session_info,
 };
 use crate::{
     config::Link,
@@ -237,18 +239,14 @@ fn promise(
         let named = records::named_by(repo, head)?;
         for id in records::of_commit(repo, head)? {
             // A person's commit may have a record, and needs no trailer.
-            let is_of_person = || {
-                let record = records::find(repo, &id).ok().flatten();
-                record.is_some_and(|record| record.sessions.is_empty() && record.counts.are_of_person())
-            };
-            if (named.contains(&id) || !is_of_person()) && !is_undone(repo, &id, head, Amended::Staged)? {
+            if (named.contains(&id) || names_session(repo, &id)) && !is_undone(repo, &id, head, Amended::Staged)? {
                 ids.push(id);
             }
         }
     }
-    let mut others: Vec<RecordId> = Vec::new();
+    let (mut others, mut reused): (Vec<RecordId>, Vec<RecordId>) = (Vec::new(), Vec::new());
     if !repo.is_merging() {
-        let mut squashed = rewrite::squashed_commits(context)?;
+        let Squashed { commits: mut squashed, given_up } = rewrite::squashed(context)?;
         // With another message, what it lists may have been given up.
         if source != Some("squash") && !recorded::is_any_staged(context, head, &squashed)? {
             squashed.clear();
@@ -256,23 +254,33 @@ fn promise(
         for commit in &squashed {
             others.extend(records::of_commit(repo, *commit)?);
         }
+        note.given_up = given_up.iter().map(ToString::to_string).collect();
         note.squashed = squashed.iter().map(ToString::to_string).collect();
         if squashed.is_empty() {
-            let again = recorded::records_again(context, head)?;
+            let again = recorded::records_again(context, head, &given_up)?;
             note.reused = again.certain.iter().map(ToString::to_string).collect();
             note.doubtful = again.perhaps.iter().map(ToString::to_string).collect();
-            others.extend(again.certain);
+            reused.extend(again.certain);
         }
     }
+    others.extend(&reused);
     if condense::holds_work(context, Base::of_head(head), &others)? {
         let id = promised.unwrap_or_else(RecordId::random);
         note.reserved = Some(id.to_string());
         ids.push(id);
     }
-    ids.extend(others);
+    // A person's commit may have a record, and needs no trailer.
+    ids.extend(others.into_iter().filter(|id| !reused.contains(id) || names_session(repo, id)));
     let mut seen = BTreeSet::new();
     ids.retain(|id| seen.insert(*id));
     Ok(ids)
+}
+
+/// Returns true if the record `id` names a session; a damaged or missing one may. Of lines whose author is unknown, a person's commit
+/// may have a record, but it promises none.
+fn names_session(repo: &Repo, id: &RecordId) -> bool {
+    let record = records::find(repo, id).ok().flatten();
+    record.is_none_or(|record| !record.sessions.is_empty())
 }
 
 /// Takes trailers out of a message that was copied (`git commit -C`) or is amended, if nothing of the records that they

@@ -30,6 +30,7 @@ pub(crate) mod lookup;
 pub mod operations;
 pub mod prune;
 pub mod purge;
+pub(crate) mod put_back;
 pub(crate) mod records;
 pub mod reset;
 pub(crate) mod restore;

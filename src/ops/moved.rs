@@ -15,6 +15,7 @@ use std::{
 };
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use self::{
     aside::Aside,
@@ -154,23 +155,37 @@ impl<'s> Search<'s> {
             if leaves.is_empty() || search.is_in_chain(change)? {
                 continue;
             }
-            wanted.extend(leaves.into_iter().map(|leaf| Version { path: change.path.clone(), leaf }));
+            // The command may have given a new file another name, or copied it. Empty files are everywhere.
+            let empty = ObjectId::empty_blob(worktree.repo.object_hash());
+            let version = |leaf: Leaf| {
+                let has_any_name = change.before.is_none() && leaf.id != empty;
+                Version { path: change.path.clone(), leaf, has_any_name }
+            };
+            wanted.extend(leaves.into_iter().map(version));
         }
         // An unmerged file may come from a stash entry that is still there: git keeps it if `git stash pop` has a conflict.
         let are_wanted = !wanted.is_empty() || changes.iter().any(|change| unmerged.contains(&change.path));
         let aside = Aside::read(worktree, &open.call, shadow, are_wanted)?;
-        let mut found = aside.find(&mut wanted);
+        let found = aside.find(&mut wanted);
+        let mut found: Vec<(BString, Source)> = found.into_iter().map(|it| (it.path.clone(), it)).collect();
         let stashed = aside.commits();
         let undecided = if wanted.len() > MOST_FILES { std::mem::take(&mut wanted) } else { Vec::new() };
-        let Found { commits, is_complete } =
+        let Found { places, is_complete } =
             worktree.repo.commits_with(&wanted, &stashed, Instant::now() + LONGEST_SEARCH)?;
         let mut undecided: BTreeSet<BString> = undecided.into_iter().map(|version| version.path).collect();
-        for (Version { path, leaf }, commit) in wanted.into_iter().zip(commits) {
-            match commit {
-                Some(commit) if stashed.contains(&commit) => {
-                    found.push(Source { place: Place::Entry(commit), path, leaf: Some(leaf) });
+        for (Version { path, leaf, .. }, place) in wanted.into_iter().zip(places) {
+            match place {
+                // A copy of a file of HEAD is the command's.
+                Some((_, name))
+                    if worktree
+                        .repo
+                        .find_leaf(shadow.head_tree_id, name.as_bstr())?
+                        .is_some_and(|it| it.id == leaf.id) => {}
+                Some((commit, name)) => {
+                    let is_entry = stashed.contains(&commit);
+                    let place = if is_entry { Place::Entry(commit) } else { Place::Commit(commit) };
+                    found.push((path, Source { place, path: name, leaf: Some(leaf) }));
                 }
-                Some(commit) => found.push(Source { place: Place::Commit(commit), path, leaf: Some(leaf) }),
                 None if is_complete => {}
                 None => drop(undecided.insert(path)),
             }
@@ -178,7 +193,8 @@ impl<'s> Search<'s> {
         let is_by_git = |change: &Change| staged.contains_key(&change.path) || unmerged.contains(&change.path);
         let noted = if changes.iter().any(is_by_git) { noted(worktree, shadow, &staged)? } else { Vec::new() };
         for change in changes {
-            let mut sources: Vec<Source> = found.extract_if(.., |source| source.path == change.path).collect();
+            let here = found.extract_if(.., |(path, _)| *path == change.path);
+            let mut sources: Vec<Source> = here.map(|(_, source)| source).collect();
             for commit in noted.iter().filter(|_| is_by_git(&change)) {
                 sources.extend(sources_in(&worktree.repo, shadow, *commit, &change.path)?);
             }

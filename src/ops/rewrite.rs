@@ -15,7 +15,10 @@ use super::{
 use crate::{
     error::{Context as _, Kind, Result},
     git::{Repo, message},
-    model::record::{How, Link, ids_in_message},
+    model::{
+        record::{How, Link, ids_in_message},
+        refname::Base,
+    },
 };
 
 pub(crate) use unreported::link_unreported;
@@ -120,6 +123,26 @@ pub fn squashed_commits(context: &Context) -> Result<Vec<ObjectId>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error).context(Kind::Internal, || format!("cannot read '{}'", path.display())),
     }
+}
+
+/// The commits of `git merge --squash` whose work the next commit may take.
+pub(crate) struct Squashed {
+    pub(crate) commits: Vec<ObjectId>,
+    /// Those whose work a person has put back: what git lists is no evidence any more.
+    pub(crate) given_up: Vec<ObjectId>,
+}
+
+/// Returns the commits that `git merge --squash` took for the commit to come.
+pub(crate) fn squashed(context: &Context) -> Result<Squashed> {
+    let commits = squashed_commits(context)?;
+    if commits.is_empty() {
+        return Ok(Squashed { commits, given_up: Vec::new() });
+    }
+    let base = Base::of_head(context.repo.head()?.id);
+    let prepared = context.prepared()?;
+    let noted = prepared.on(&base.to_string()).map_or(&[][..], |note| &note.given_up);
+    let (given_up, commits) = commits.into_iter().partition(|commit| noted.contains(&commit.to_string()));
+    Ok(Squashed { commits, given_up })
 }
 
 /// Returns true if the message `text` may name records, or commits that have some.

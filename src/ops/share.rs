@@ -1,4 +1,4 @@
-//! How much of a work a file contains: the one place that compares the lines of one change with those of another.
+//! How much of a work a file contains: compares the lines of one change with those of another.
 //!
 //! Lines are compared without the whitespace around them, in the order of the file. A line without letters and digits is
 //! not counted: it belongs to the line beside it.
@@ -14,59 +14,10 @@ use crate::{
         line_edits::{Algorithm, edits},
     },
     model::{
-        attribution::TELLING_LETTERS,
         change::{Change, Leaf},
+        share::{Share, letters},
     },
 };
-
-/// How many of the lines that a work added are in a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Share {
-    held: usize,
-    total: usize,
-    /// How many letters and digits the held lines have.
-    letters: usize,
-    /// True if the file is exactly as the work left it.
-    is_exact: bool,
-}
-
-/// How much of the work has to be in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Least {
-    /// One line, however common: enough if git names the commit that the work comes from. If git only says that the work may be
-    /// there, it makes the author doubtful.
-    Line,
-    /// As [`Share::is_any`].
-    Any,
-    /// As [`Share::is_half`].
-    Half,
-}
-
-impl Share {
-    /// Returns true if the file contains at least `least` of the work.
-    pub(crate) fn is(self, least: Least) -> bool {
-        match least {
-            Least::Line => self.is_exact || self.held > 0,
-            Least::Any => self.is_any(),
-            Least::Half => self.is_half(),
-        }
-    }
-
-    /// Returns true if the file contains some of the work: enough evidence if git says that the work may be there.
-    pub(crate) fn is_any(self) -> bool {
-        self.is_exact || self.held * 2 > self.total || self.letters >= TELLING_LETTERS
-    }
-
-    /// Returns true if the file contains half of the work or more: enough evidence if there is only the content to go by.
-    pub(crate) fn is_half(self) -> bool {
-        self.is_any() && (self.is_exact || self.held * 2 >= self.total)
-    }
-
-    /// Returns true if the file contains all of the work, so that no later commit can take more of it.
-    pub(crate) fn is_all(self) -> bool {
-        self.is_exact || self.total > 0 && self.held == self.total
-    }
-}
 
 /// Returns how much of `work` the file `now` contains, beyond what `head`, the file in the commit, has.
 pub(crate) fn share(repo: &Repo, work: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<Share> {
@@ -119,22 +70,18 @@ fn of_texts(work: Work<'_>, head: &[u8], now: &[u8]) -> Share {
     own.retain(|line| letters(line) > 0);
     // What the commit has got of the work since is no news in the file.
     if before != head {
-        let committed: HashSet<usize> = common(&own, &added(&before, &head)).into_iter().collect();
+        let committed: HashSet<usize> = common(&own, &added(&before, &head)).into_iter().map(|(at, _)| at).collect();
         let mut at = 0..;
         own.retain(|_| at.next().is_none_or(|at| !committed.contains(&at)));
     }
     let held = common(&own, &added(&head, &now));
-    let letters = held.iter().map(|at| letters(own[*at])).sum();
+    let runs = held.chunk_by(|(one, other), (next, beside)| (one + 1, other + 1) == (*next, *beside));
+    let letters = runs.map(|run| run.iter().map(|(at, _)| letters(own[*at])).sum()).max().unwrap_or_default();
     Share { held: held.len(), total: own.len(), letters, is_exact: false }
 }
 
 fn lines(text: &[u8]) -> Lines<'_> {
     text.lines().map(bstr::ByteSlice::trim).collect()
-}
-
-/// Returns how many letters and digits `line` has.
-fn letters(line: &[u8]) -> usize {
-    line.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count()
 }
 
 /// Returns the lines that `after` adds to `before`, in their order, without those that have no letters and digits.
@@ -144,14 +91,14 @@ fn added<'t>(before: &[&[u8]], after: &[&'t [u8]]) -> Lines<'t> {
     added.filter(|line| letters(line) > 0).collect()
 }
 
-/// Returns the positions of the lines of `one` that `other` has in the same order.
-fn common(one: &[&[u8]], other: &[&[u8]]) -> Vec<usize> {
-    let (mut kept, mut at) = (Vec::new(), 0);
-    for (gone, _) in edits(Algorithm::Myers, &text_of(one), &text_of(other)) {
-        kept.extend(at..gone.start);
-        at = gone.end;
+/// Returns the positions of the lines of `one` that `other` has in the same order, each with its position there.
+fn common(one: &[&[u8]], other: &[&[u8]]) -> Vec<(usize, usize)> {
+    let (mut kept, mut at, mut beside) = (Vec::new(), 0, 0);
+    let end = (one.len()..one.len(), other.len()..other.len());
+    for (gone, come) in edits(Algorithm::Myers, &text_of(one), &text_of(other)).into_iter().chain([end]) {
+        kept.extend((at..gone.start).zip(beside..));
+        (at, beside) = (gone.end, come.end);
     }
-    kept.extend(at..one.len());
     kept
 }
 
@@ -212,6 +159,9 @@ mod tests {
     #[case("x\ny\nz\n", "x\ny\n", HALF)]
     #[case("x\ny\n", "x\n", NONE)]
     #[case("}\n", "}\n}\n", NONE)]
+    // Together the common lines have letters enough, but not in one run.
+    #[case("return None\nimport os\nelse do\na\nb\nc\nd\n", "return None\n1\nimport os\n2\nelse do\n", NONE)]
+    #[case("return None\nimport os\nelse do\na\nb\nc\nd\n", "return None\nimport os\nelse do\n", ANY)]
     #[case("", "new\n", NONE)]
     fn of_small_work(#[case] work: &str, #[case] now: &str, #[case] expected: [bool; 3]) {
         assert_eq!(answers("base\n", &format!("base\n{work}"), None, "base\n", &format!("base\n{now}")), expected);

@@ -44,6 +44,9 @@ pub(crate) struct CommitNote {
     /// Commits that are squashed into it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub squashed: Vec<String>,
+    /// Commits that git has squashed for it, and whose work was put back since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given_up: Vec<String>,
     /// The commit that it copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied: Option<String>,

@@ -21,6 +21,7 @@ type Entry = (String, String, String);
 pub(super) struct Typed {
     branches: BTreeMap<String, BTreeSet<Entry>>,
     stashed: BTreeSet<Entry>,
+    given_up: BTreeSet<Entry>,
 }
 
 /// Returns true if many type the line `text`.
@@ -31,6 +32,11 @@ pub(super) fn is_common(text: &str) -> bool {
 /// Returns true if the line has no letters and digits, so that it goes with the lines around it.
 pub(super) fn is_bracket(text: &str) -> bool {
     !text.contains(char::is_alphanumeric)
+}
+
+/// Returns true if the line may have moved to another file.
+fn is_movable(text: &str) -> bool {
+    text.chars().filter(|letter| letter.is_alphanumeric()).count() >= MOVABLE
 }
 
 /// A renamed file is the same one: each rename adds an `r`.
@@ -52,7 +58,8 @@ impl Typed {
 
     /// Notes that git may have brought any line to `to`.
     pub(super) fn bring_all(&mut self, to: &str) {
-        let lines: BTreeSet<Entry> = self.branches.values().flatten().chain(&self.stashed).cloned().collect();
+        let lines: BTreeSet<Entry> =
+            self.branches.values().flatten().chain(&self.stashed).chain(&self.given_up).cloned().collect();
         self.branches.entry(to.to_owned()).or_default().extend(lines);
     }
 
@@ -66,9 +73,25 @@ impl Typed {
         self.branches.entry(branch.to_owned()).or_default().extend(self.stashed.iter().cloned());
     }
 
+    /// Notes that the work in the file at `path` on `branch` was given up: it had the text `before` and has `after`. What is gone must be
+    /// typed anew. But if half of what is gone comes back, or a line that tells, the program may take it for the work.
+    pub(super) fn give_up(&mut self, branch: &str, path: &str, before: &str, after: &str) {
+        let Some(lines) = self.branches.get_mut(branch) else { return };
+        let is_here = |line: &str| after.lines().any(|kept| kept.trim() == line);
+        let gone: Vec<&str> =
+            before.lines().map(str::trim).filter(|line| !is_bracket(line) && !is_here(line)).collect();
+        if gone.iter().filter(|line| is_common(line)).count() * 2 < gone.len() {
+            let is_gone = |(line, file, _): &Entry| *file == stem(path) && !is_here(line) && !is_movable(line);
+            // A checkpoint may have them.
+            let (gone, kept): (BTreeSet<Entry>, BTreeSet<Entry>) = std::mem::take(lines).into_iter().partition(is_gone);
+            self.given_up.extend(gone);
+            *lines = kept;
+        }
+    }
+
     /// Returns who may have typed the line `text` in the file at `path` of `branch`.
     pub(super) fn authors(&self, branch: &str, path: &str, text: &str) -> BTreeSet<&str> {
-        let is_movable = text.chars().filter(|letter| letter.is_alphanumeric()).count() >= MOVABLE;
+        let is_movable = is_movable(text);
         let lines = self.branches.get(branch).into_iter().flatten();
         let here = lines.filter(|(line, file, _)| line == text.trim() && (is_movable || *file == stem(path)));
         here.map(|(.., author)| author.as_str()).collect()

@@ -214,6 +214,11 @@ fn lines_are_whose_they_are(#[case] steps: &str, #[case] is_strict: bool, #[valu
      pick-bare person 0 255 1 13; insert person 0 248 4 49; commit person 0 255 1 1",
     "all"
 )]
+#[case::a_renamed_file_whose_first_one_a_stash_puts_back(
+    "insert person 0 255 1 1; commit person 0 255 1 1; insert s1 0 255 1 1; git-mv person 0 255 1 1; \
+     reset-mixed person 0 255 1 1; stash-push person 0 255 1 1",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);

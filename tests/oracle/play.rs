@@ -110,7 +110,8 @@ fn run(recorder: &mut Recorder, step: Step) {
     if step.kind == Kind::Worktree {
         return worktree(recorder);
     }
-    recorder.act(step.who, &[], step.ends_turn(), |recorder| command(recorder, step));
+    let who = if step.kind == Kind::GiveUp { Who::Person } else { step.who };
+    recorder.act(who, &[], step.ends_turn(), |recorder| command(recorder, step));
 }
 
 fn command(recorder: &mut Recorder, step: Step) {
@@ -168,6 +169,7 @@ fn command(recorder: &mut Recorder, step: Step) {
             recorder.checkpoint(&["undo", "-q"]);
         }
         Kind::GitMv | Kind::Mv => rename(recorder, step),
+        Kind::GiveUp => give_up(recorder, step),
         Kind::CheckoutPath => {
             if let Some(path) = step.pick(&recorder.files()) {
                 let from = format!("HEAD~{}", step.at % 3);
@@ -269,6 +271,52 @@ fn commit_part(recorder: &mut Recorder, step: Step) {
     let patch = format!("{}{}", &diff[..*first], &diff[hunks[at]..end]);
     if recorder.git_with(&["apply", "--cached", "--unidiff-zero", "-"], &[], &patch) {
         commit(recorder, &["commit", "-qm", "a part"]);
+    }
+}
+
+/// A person gives up the uncommitted work in a file, and types own text there that has a common line. A save may come in between,
+/// and the text may be staged or committed at once.
+fn give_up(recorder: &mut Recorder, step: Step) {
+    recorder.stop_all();
+    let names = |text: Option<String>| text.unwrap_or_default().lines().map(str::to_owned).collect::<Vec<_>>();
+    let untracked = names(recorder.ask(&["ls-files", "--others"]));
+    let mut all = names(recorder.ask(&["diff", "--name-only"]));
+    all.extend(untracked.iter().cloned());
+    all.retain(|path| recorder.files().contains(path));
+    let Some(path) = step.pick(&all).cloned() else { return };
+    let before = recorder.read(&path);
+    match (untracked.contains(&path), step.at % 4) {
+        (true, 0 | 1) => recorder.remove(&path),
+        (true, _) => drop(recorder.git(&["clean", "-qf", "--", &path])),
+        (false, 0) => drop(recorder.git(&["checkout", "-q", "--", &path])),
+        (false, 1) => drop(recorder.git(&["restore", "--", &path])),
+        (false, 2) => drop(recorder.git(&["restore", "-SW", "--", &path])),
+        (false, _) => {
+            if recorder.git(&["stash", "push", "-q", "--", &path]) {
+                recorder.git(&["stash", "drop", "-q"]);
+            }
+        }
+    }
+    let branch = recorder.branch();
+    let left = if recorder.files().contains(&path) { recorder.read(&path) } else { String::new() };
+    recorder.typed.give_up(&branch, &path, &before, &left);
+    if step.is(1) {
+        recorder.checkpoint(&["save", "-q"]);
+    }
+    // If the work had a common line, the person types the same one.
+    let is_gone = |text: &&str| before.lines().any(|line| line == *text) && !left.lines().any(|line| line == *text);
+    let common = COMMON.into_iter().find(|text| !text.is_empty() && is_gone(text)).unwrap_or(COMMON[0]);
+    let own =
+        [recorder.line(Who::Person), recorder.common_line(Who::Person, &path, common), recorder.line(Who::Person)];
+    let mut lines: Vec<String> = left.split_inclusive('\n').map(str::to_owned).collect();
+    let start = usize::from(step.at) * (lines.len() + 1) / 256;
+    lines.splice(start..start, own);
+    recorder.write(&path, &lines.concat());
+    if step.is(2) {
+        recorder.git(&["add", "--", &path]);
+    }
+    if step.is(3) {
+        commit(recorder, &["commit", "-qam", "own"]);
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) enum Kind {
     CheckoutPath,
     Restore,
     Undo,
+    GiveUp,
 }
 
 /// Each kind with its name, the set it belongs to, and how often it is chosen.
@@ -87,6 +88,7 @@ pub(super) const KINDS: &[(Kind, &str, &str, u32)] = &[
     (Kind::CheckoutPath, "checkout-path", "checkout-path", 2),
     (Kind::Restore, "restore", "restore", 2),
     (Kind::Undo, "undo", "restore", 1),
+    (Kind::GiveUp, "give-up", "give-up", 3),
 ];
 
 /// The bits of [`Step::how`] that are set if an edit types a line that others type, too.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     AuthorId, Content, Differ, Limits, Owner, Span,
-    file::{File, Line},
+    file::{File, Hands, Line},
     moves, spans as spans_of,
     work::Work,
 };
@@ -25,9 +25,9 @@ pub fn carry(differ: &Differ<'_>, spans: &[Span], before: &[u8], after: &[u8], a
     }
     let limits = Limits::default();
     let after = Content::Bytes(after.to_vec());
-    let mut work = Work::new(differ, &limits, &file, super::file::text(Some(&after)));
+    let mut work = Work::new(differ, &limits, Hands::default(), &file, super::file::text(Some(&after)));
     moves::place_moved(std::slice::from_mut(&mut work));
-    let outcome = work.finish(differ, &limits, author, None);
+    let outcome = work.finish(differ, &limits, (author, Hands::default()), &file, None);
     let mut lines = std::mem::take(&mut file.lines);
     lines.splice(outcome.replaced, outcome.lines);
     let lines = lines.iter().enumerate();

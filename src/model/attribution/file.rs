@@ -1,6 +1,6 @@
 //! A file between two steps: its content, the owner of each line, and the lines deleted so far.
 
-use std::ops::Range;
+use std::{collections::BTreeSet, ops::Range};
 
 use bstr::ByteSlice as _;
 
@@ -57,6 +57,18 @@ fn edited(owner: Owner, author: AuthorId, share: u8) -> Owner {
     }
 }
 
+/// Whose lines the author of a step may have typed anew: those of these sessions, or nobody's, if the author is a session itself
+/// or has typed nothing.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Hands<'h>(pub(super) Option<&'h BTreeSet<AuthorId>>);
+
+impl Hands<'_> {
+    /// Returns true if the owner of `line` is one of the sessions.
+    pub(super) fn has(self, line: &Line) -> bool {
+        self.0.zip(line.owner.author()).is_some_and(|(sessions, owner)| sessions.contains(&owner))
+    }
+}
+
 /// A deleted line, which a later step may restore.
 #[derive(Clone, Debug)]
 pub(super) struct Grave {
@@ -65,6 +77,8 @@ pub(super) struct Grave {
     pub(super) last_gap: usize,
     pub(super) text: Box<[u8]>,
     pub(super) line: Line,
+    /// Which of the steps that have deleted lines of the file has deleted it.
+    pub(super) burial: usize,
 }
 
 /// A line that a step deleted.
@@ -82,6 +96,8 @@ pub(super) struct File {
     pub(super) content: Option<Content>,
     pub(super) lines: Vec<Line>,
     pub(super) graves: Vec<Grave>,
+    /// How many steps have deleted lines.
+    burials: usize,
     /// The author who changed it last: the owner of a file without lines.
     pub(super) whole: Owner,
     pub(super) is_cut_off: bool,
@@ -89,7 +105,7 @@ pub(super) struct File {
 
 impl File {
     pub(super) fn absent() -> Self {
-        Self { content: None, lines: Vec::new(), graves: Vec::new(), whole: Owner::Base, is_cut_off: false }
+        Self { content: None, lines: Vec::new(), graves: Vec::new(), burials: 0, whole: Owner::Base, is_cut_off: false }
     }
 
     /// Returns a file of the base.
@@ -107,7 +123,8 @@ impl File {
     pub(super) fn as_deleted(&self) -> Vec<Grave> {
         let lines = self.text().lines_with_terminator().zip(&self.lines).take(MOST_GRAVES);
         let lines = lines.filter(|(text, _)| text.len() <= LONGEST_GRAVE);
-        lines.map(|(text, line)| Grave { first_gap: 0, last_gap: 0, text: text.into(), line: *line }).collect()
+        let grave = |text: &[u8], line: Line| Grave { first_gap: 0, last_gap: 0, text: text.into(), line, burial: 0 };
+        lines.map(|(text, line)| grave(text, *line)).collect()
     }
 
     /// Keeps the lines that `edits` deleted, so that a later step can restore them.
@@ -126,8 +143,10 @@ impl File {
             grave.last_gap = shifted(edits, grave.last_gap, |new| new.end);
             all.push((place, grave));
         }
+        self.burials += 1;
+        let burial = self.burials;
         let deleted = deleted.into_iter().filter(|it| it.grave.text.len() <= LONGEST_GRAVE);
-        all.extend(deleted.map(|it| ((it.at, true), it.grave)));
+        all.extend(deleted.map(|it| ((it.at, true), Grave { burial, ..it.grave })));
         let surplus = all.len().saturating_sub(MOST_GRAVES);
         all.drain(..surplus);
         all.sort_by_key(|(place, _)| *place);

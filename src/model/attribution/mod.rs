@@ -17,6 +17,7 @@ mod finish;
 pub mod kind;
 mod moves;
 mod replay;
+mod retyped;
 pub mod summary;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ mod words;
 mod work;
 
 pub use replay::Replay;
+pub(crate) use retyped::DOUBT;
 
 /// With this many letters and digits, a line is evidence of where it comes from, though it stands alone: one common line such as
 /// `return None` is none. git-blame(1) has the same minimum for a move.

@@ -1,15 +1,15 @@
 //! The replay: applies steps and tracks the owner of each line; `finish` computes what the commit adds and deletes.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     hash::{DefaultHasher, Hash as _, Hasher as _},
 };
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice as _};
 
 use super::{
     AuthorId, Change, Content, Differ, FileOwnership, Limits, Owner,
-    file::{self, File, Grave},
+    file::{self, File, Grave, Hands},
     moves,
     work::{Outcome, Work},
 };
@@ -21,7 +21,8 @@ pub(super) const NOBODY: AuthorId = AuthorId::MAX;
 ///
 /// Steps in a row by one author are one step: a checkpoint more or less between them changes nothing. But a step that takes a
 /// file back to an earlier content or deletes it, as a stash does, is one of its own: the lines that it deletes may come back. So
-/// is a step that has lines from elsewhere, and one that the caller keeps apart.
+/// is a person's step that deletes lines of a session before another one adds lines to the file: it shows that those lines were gone.
+/// So is a step that has lines from elsewhere, and one that the caller keeps apart.
 pub struct Replay<'d> {
     pub(super) differ: Differ<'d>,
     pub(super) limits: Limits,
@@ -31,7 +32,11 @@ pub struct Replay<'d> {
     pub(super) bases: HashMap<BString, u32>,
     /// By file of the base: a digest of its content.
     starts: Vec<u64>,
+    /// The authors that are sessions.
+    sessions: BTreeSet<AuthorId>,
     author: Option<AuthorId>,
+    /// True if the author of the pending steps may have typed what they add.
+    is_typed: bool,
     pending: BTreeMap<BString, Pending>,
 }
 
@@ -73,9 +78,17 @@ impl<'d> Replay<'d> {
             fates: Vec::new(),
             bases: HashMap::new(),
             starts: Vec::new(),
+            sessions: BTreeSet::new(),
             author: None,
+            is_typed: false,
             pending: BTreeMap::new(),
         }
+    }
+
+    /// Notes which authors are sessions: other authors may type lines that are equal to those of sessions. The owner of such a line
+    /// may be [`DOUBT`](super::DOUBT).
+    pub fn set_sessions(&mut self, sessions: BTreeSet<AuthorId>) {
+        self.sessions = sessions;
     }
 
     /// Returns true if the content of `path` before the next step is known, so that the change need not provide it.
@@ -89,7 +102,17 @@ impl<'d> Replay<'d> {
     }
 
     /// Replays a step. A change that leaves the content as it is is ignored.
-    pub fn step(&mut self, author: AuthorId, mut changes: Vec<Change>) {
+    pub fn step(&mut self, author: AuthorId, changes: Vec<Change>) {
+        self.replay(author, changes, true);
+    }
+
+    /// Replays a step of `author`, who has typed nothing: the content comes from git or from a checkpoint.
+    pub fn bring(&mut self, author: AuthorId, changes: Vec<Change>) {
+        self.replay(author, changes, false);
+    }
+
+    fn replay(&mut self, author: AuthorId, mut changes: Vec<Change>, is_typed: bool) {
+        let is_typed = is_typed && !self.sessions.contains(&author);
         for change in &mut changes {
             let path = change.from.as_ref().unwrap_or(&change.path);
             if !self.knows(path.as_ref()) {
@@ -101,9 +124,10 @@ impl<'d> Replay<'d> {
             return;
         }
         let has_moved = changes.iter().any(|change| change.moved.is_some());
-        if has_moved || self.author != Some(author) || changes.iter().any(|change| self.takes_back(change)) {
+        let is_other = (self.author, self.is_typed) != (Some(author), is_typed);
+        if has_moved || is_other || changes.iter().any(|change| self.takes_back(change) || self.types_anew(change)) {
             self.flush();
-            self.author = Some(author);
+            (self.author, self.is_typed) = (Some(author), is_typed);
         }
         // Renames may form a circle, so all files are taken out before any is put back.
         let sources: Vec<Option<BString>> = changes.iter().map(|change| self.source(change)).collect();
@@ -134,6 +158,24 @@ impl<'d> Replay<'d> {
             before == change.after.as_ref() || self.bases.get(path).is_some_and(is_start)
         };
         self.pending.contains_key(path) && (change.after.is_none() || was_at(path) || was_at(&change.path))
+    }
+
+    /// Returns true if a person's pending steps have deleted lines of a session in the file of `change`, and this one adds lines.
+    fn types_anew(&self, change: &Change) -> bool {
+        let path = change.from.as_ref().unwrap_or(&change.path);
+        let Some(Pending { source: Some(source), after, .. }) = self.pending.get(path).filter(|_| self.is_typed) else {
+            return false;
+        };
+        let Some(file) = self.files.get(source) else { return false };
+        let hands = self.hands();
+        let theirs = file.text().lines_with_terminator().zip(&file.lines).filter(|(_, line)| hands.has(line));
+        let (between, after) = (file::text(after.as_ref()), file::text(change.after.as_ref()));
+        has_more(theirs.map(|(text, _)| text), between) && has_more(after.lines_with_terminator(), between)
+    }
+
+    /// Returns whose lines the author of the pending steps may have typed anew.
+    fn hands(&self) -> Hands<'_> {
+        Hands(Some(&self.sessions).filter(|_| self.is_typed))
     }
 
     fn begin(&mut self, path: BString, content: Option<Content>) {
@@ -170,13 +212,15 @@ impl<'d> Replay<'d> {
             moves.into_iter().map(|(from, to)| (from, jobs[to].old.as_deleted())).collect();
         let mut works: Vec<Work<'_>> = jobs
             .iter()
-            .map(|job| Work::new(&self.differ, &self.limits, &job.old, file::text(job.after.as_ref())))
+            .map(|job| Work::new(&self.differ, &self.limits, self.hands(), &job.old, file::text(job.after.as_ref())))
             .collect();
         moves::place_moved(&mut works);
         let outcomes: Vec<Outcome> = works
             .into_iter()
             .zip(&jobs)
-            .map(|(work, job)| work.finish(&self.differ, &self.limits, author, job.moved.as_ref()))
+            .map(|(work, job)| {
+                work.finish(&self.differ, &self.limits, (author, self.hands()), &job.old, job.moved.as_ref())
+            })
             .collect();
         // Moved lines are not deleted, and restored ones no longer are. Deletions come first, because another file may
         // undo them.
@@ -249,6 +293,15 @@ fn find_renames(jobs: &mut [Job]) -> Vec<(BString, usize)> {
         moves.push((jobs[from].path.clone(), to));
     }
     moves
+}
+
+/// Returns true if one of `lines` is there more often than in `text`.
+fn has_more<'t>(lines: impl Iterator<Item = &'t [u8]>, text: &'t [u8]) -> bool {
+    let mut left: HashMap<&[u8], usize> = HashMap::new();
+    for line in text.lines_with_terminator() {
+        *left.entry(line).or_default() += 1;
+    }
+    lines.into_iter().any(|line| left.get_mut(line).filter(|count| **count > 0).map(|count| *count -= 1).is_none())
 }
 
 /// Returns `file` as the step left it; `owner` has the whole of it, if it has no lines.

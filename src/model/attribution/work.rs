@@ -10,8 +10,8 @@ use bstr::ByteSlice as _;
 
 use super::{
     AuthorId, Differ, FileOwnership, Limits,
-    align::{Alignment, Pair, pairs_without_blanks},
-    file::{Deleted, File, Grave, Line, line_count},
+    align::{Alignment, Pair},
+    file::{Deleted, File, Grave, Hands, Line, line_count},
     words::{self, Derived},
 };
 use crate::model::line_diff::Edit;
@@ -21,9 +21,6 @@ const MARGIN: usize = 100;
 
 /// If very many lines are replaced by as many, they are compared word by word in groups of this size.
 const PARALLEL_LINES: usize = 32;
-/// How many deleted lines around a place (and four more for each line there) are compared with the new lines: the last
-/// ones.
-const MOST_NEAR: usize = 400;
 
 /// The part of a file that differs before and after a step.
 pub(super) struct Work<'t> {
@@ -39,8 +36,10 @@ pub(super) struct Work<'t> {
     pub(super) placed: Vec<Option<Line>>,
     /// Old lines that are kept in the new content, or in another file.
     pub(super) lives: Vec<bool>,
+    /// The old lines that the new content has, each with its place there.
+    pub(super) carried: Vec<Pair>,
     /// Deleted lines that were restored.
-    reopened: HashSet<usize>,
+    pub(super) reopened: HashSet<usize>,
     /// Pairs of lines in the hunks that differ only in blanks.
     formatted: Vec<Pair>,
     pub(super) is_cut_off: bool,
@@ -62,7 +61,7 @@ pub(super) struct Outcome {
 
 impl<'t> Work<'t> {
     /// Compares the contents, and places the lines that are certain within the file.
-    pub(super) fn new(differ: &Differ<'_>, limits: &Limits, file: &'t File, after: &'t [u8]) -> Self {
+    pub(super) fn new(differ: &Differ<'_>, limits: &Limits, hands: Hands<'_>, file: &'t File, after: &'t [u8]) -> Self {
         let before = file.text();
         let (top, bottom) = common_ends(before, after);
         let skip = line_count(&before[..top]) as usize;
@@ -84,12 +83,12 @@ impl<'t> Work<'t> {
         };
         let known = &file.lines[skip..skip + old.len()];
         let (placed, lives) = (vec![None; new.len()], vec![false; old.len()]);
-        let mut work =
-            Self { skip, old, new, known, hunks, placed, lives, reopened: HashSet::new(), formatted, is_cut_off };
+        let (carried, reopened) = (Vec::new(), HashSet::new());
+        let mut work = Self { skip, old, new, known, hunks, placed, lives, carried, reopened, formatted, is_cut_off };
         work.place_common();
         work.place_formatted();
         if !is_cut_off {
-            work.place_restored(differ, &file.graves);
+            work.place_restored(differ, hands, &file.graves);
         }
         work
     }
@@ -97,6 +96,7 @@ impl<'t> Work<'t> {
     fn carry(&mut self, old: usize, new: usize) {
         self.placed[new] = Some(self.known[old]);
         self.lives[old] = true;
+        self.carried.push((old, new));
     }
 
     fn place_common(&mut self) {
@@ -117,38 +117,13 @@ impl<'t> Work<'t> {
         }
     }
 
-    /// Finds lines that were deleted here before, by any author: they get their owner back.
-    fn place_restored(&mut self, differ: &Differ<'_>, graves: &[Grave]) {
-        if graves.is_empty() {
-            return;
-        }
-        let places = Places::new(graves);
-        for (gone, come) in self.hunks.clone() {
-            let open: Vec<usize> = come.filter(|&new| self.placed[new].is_none()).collect();
-            if open.is_empty() {
-                continue;
-            }
-            let mut near = places.between(self.skip + gone.start, self.skip + gone.end);
-            near.retain(|at| !self.reopened.contains(at));
-            near.sort_unstable();
-            let most = MOST_NEAR + 4 * open.len();
-            near.drain(..near.len().saturating_sub(most));
-            near.sort_by_key(|&at| graves[at].first_gap);
-            let texts: Vec<&[u8]> = near.iter().map(|&at| &*graves[at].text).collect();
-            let lines: Vec<&[u8]> = open.iter().map(|&new| self.new[new]).collect();
-            for (old, new) in pairs_without_blanks(differ, &texts, &lines) {
-                self.placed[open[new]] = Some(graves[near[old]].line);
-                self.reopened.insert(near[old]);
-            }
-        }
-    }
-
     /// Places the remaining lines: those in `moved`, and those of replaced hunks: rewrapped, edited, or the author's.
     pub(super) fn finish(
         mut self,
         differ: &Differ<'_>,
         limits: &Limits,
-        author: AuthorId,
+        (author, hands): (AuthorId, Hands<'_>),
+        file: &File,
         moved: Option<&FileOwnership>,
     ) -> Outcome {
         let brought = self.place_brought(moved);
@@ -158,6 +133,7 @@ impl<'t> Work<'t> {
                 self.place_edited(differ, limits, author, &mut edited, (gone, come));
             }
         }
+        self.doubt(hands, file, &edited);
         let lines: Vec<Line> = self.placed.iter().map(|line| line.unwrap_or(Line::by(author))).collect();
         let is_written_here = brought.iter().zip(&lines).any(|(by, line)| by.is_none() && *line == Line::by(author));
         let whole = moved.and_then(|moved| moved.whole?.author());
@@ -172,6 +148,7 @@ impl<'t> Work<'t> {
                 last_gap: self.skip + come.end,
                 text: self.old[old].into(),
                 line: self.known[old],
+                burial: 0,
             };
             deleted.extend(dead.map(|old| Deleted { at: self.skip + old, grave: grave(old), by }));
         }
@@ -258,7 +235,10 @@ impl<'t> Work<'t> {
         for (at, derived) in pairs.lines.into_iter().enumerate() {
             self.placed[come[at]] = match derived {
                 Derived::New => None,
-                Derived::Kept(old) => Some(self.known[gone[old]]),
+                Derived::Kept(old) => {
+                    self.carried.push((gone[old], come[at]));
+                    Some(self.known[gone[old]])
+                }
                 Derived::Edited(old, share) => {
                     edited[gone[old]] = true;
                     Some(self.known[gone[old]].edited(author, share))
@@ -272,7 +252,7 @@ impl<'t> Work<'t> {
 }
 
 /// An index of the graves, so that those of a place are found without looking at all.
-struct Places<'g> {
+pub(super) struct Places<'g> {
     graves: &'g [Grave],
     /// By the first gap.
     order: Vec<usize>,
@@ -281,7 +261,7 @@ struct Places<'g> {
 }
 
 impl<'g> Places<'g> {
-    fn new(graves: &'g [Grave]) -> Self {
+    pub(super) fn new(graves: &'g [Grave]) -> Self {
         let mut order: Vec<usize> = (0..graves.len()).collect();
         order.sort_by_key(|&at| graves[at].first_gap);
         let gaps = order.iter().map(|&at| graves[at].last_gap);
@@ -293,7 +273,7 @@ impl<'g> Places<'g> {
     }
 
     /// Returns the graves that may be between two gaps.
-    fn between(&self, first: usize, last: usize) -> Vec<usize> {
+    pub(super) fn between(&self, first: usize, last: usize) -> Vec<usize> {
         let end = self.order.partition_point(|&at| self.graves[at].first_gap <= last);
         let start = self.until.partition_point(|&until| until < first).min(end);
         self.order[start..end].iter().copied().filter(|&at| self.graves[at].last_gap >= first).collect()

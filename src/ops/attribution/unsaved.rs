@@ -1,5 +1,7 @@
 //! What no checkpoint has yet, with the authors that a save would name now. Nothing is locked or written.
 
+use std::collections::BTreeSet;
+
 use bstr::BString;
 use gix::ObjectId;
 
@@ -17,6 +19,7 @@ use crate::{
     error::Result,
     git::Repo,
     model::{
+        change::Change,
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
     },
@@ -56,9 +59,17 @@ pub(super) fn unsaved(
         begun = vec![baseline];
     }
     for baseline in begun {
-        steps.push(Step::new(baseline.origin, changes(last_tree_id, baseline.tree_id)?));
+        let mut found = repo.detect_renames(repo.diff_trees(last_tree_id, baseline.tree_id)?)?;
+        rest = repo.diff_trees(baseline.tree_id, now_tree_id)?;
+        // The turn may have moved lines that it found in a file that is gone now.
+        let is_gone = |it: &&Change| it.after.is_none() && found.iter().any(|found| found.path == it.path);
+        let gone: BTreeSet<BString> = rest.iter().filter(is_gone).map(|it| it.path.clone()).collect();
+        rest = repo.detect_renames(rest)?;
+        for changes in [&mut found, &mut rest] {
+            changes.retain(|change| wanted(&change.path) || gone.contains(&change.path));
+        }
+        steps.push(Step::new(baseline.origin, found));
         last_tree_id = baseline.tree_id;
-        rest = changes(last_tree_id, now_tree_id)?;
     }
     for request in named {
         let (own, others) = rest.into_iter().partition(|change| names(&request, &change.path));

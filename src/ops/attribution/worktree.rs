@@ -22,7 +22,7 @@ use super::{
             step::Step,
         },
         records,
-        rewrite::squashed_commits,
+        rewrite::{Squashed, squashed},
     },
     authors::CARRIER,
     commit::{OfCommit, OfFile, Reader},
@@ -46,7 +46,7 @@ use crate::{
             Author, FileOwnership, Owner, Span,
             carry::restrict,
             combine::{Beside, combine},
-            kind::agent_of,
+            kind::{Kind, agent_of, kind_of},
             text::{Attribution, File},
         },
         change::{Change, Leaf},
@@ -225,7 +225,7 @@ impl Next {
     }
 
     /// Gives the lines that are people's in `ownership`, since no checkpoint has another author, to the agents that the records
-    /// name. The author of doubtful lines is unknown.
+    /// name. The author of doubtful lines is unknown, and of those that is unknown in the records.
     fn add_authors(&self, reader: &mut Reader<'_>, change: &Change, ownership: &mut FileOwnership) -> Result<()> {
         let human = reader.authors.plain(Contributor::Human);
         if self.is_lost {
@@ -235,7 +235,8 @@ impl Next {
         }
         let (mut recorded, _) = reader.file(self.id, change, &self.records, human)?;
         let is_agent = |owner: Owner| agent_of(owner, &reader.authors.list).is_some();
-        recorded.spans.retain(|span| is_agent(span.owner));
+        let is_unknown = |owner: Owner| kind_of(owner, &reader.authors.list) == Kind::Unknown;
+        recorded.spans.retain(|span| is_agent(span.owner) || is_unknown(span.owner));
         if ownership.whole == Some(Owner::Author(human)) && recorded.whole.is_some_and(is_agent) {
             ownership.whole = recorded.whole;
         }
@@ -268,7 +269,7 @@ fn give_to(to: Owner, from: Owner, ownership: &mut FileOwnership) {
 /// Returns the records of the commits that git has prepared the next one from, or of those whose work has come back.
 fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change]) -> Result<Again> {
     let mut found = Again::default();
-    let mut commits = squashed_commits(context)?;
+    let Squashed { mut commits, given_up } = squashed(context)?;
     let is_prepared = repo.prepared_message().is_some();
     for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"].iter().filter(|_| is_prepared) {
         commits.extend(repo.find_ref(name)?);
@@ -279,7 +280,7 @@ fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change
     // What `git merge` has not committed is blamed on the commits that it merges.
     if commits.is_empty() && !repo.is_merging() {
         let head = repo.head()?.id;
-        let again = records_again_in_worktree(repo, head, tree_id, changes)?;
+        let again = records_again_in_worktree(repo, head, tree_id, changes, &given_up)?;
         found.certain.extend(again.certain);
         found.perhaps.extend(again.perhaps);
     }

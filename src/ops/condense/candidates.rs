@@ -28,7 +28,7 @@ use crate::{
     git::Repo,
     model::{
         change::{Change, Leaf, Status},
-        checkpoint::{Checkpoint, Origin},
+        checkpoint::Checkpoint,
         head_move::When,
         refname::{Base, ShadowName},
     },
@@ -74,10 +74,7 @@ impl Part<'_> {
 
     /// Adds the steps of the shadow to `all`, without those that are later than a commit of the time `made`.
     pub(super) fn add_steps(self, repo: &Repo, made: Option<When>, all: &mut Vec<Step>) -> Result<()> {
-        let of_people = |changes: Vec<Change>| {
-            let step = Step::new(Origin::default(), changes);
-            Some(step).filter(|step| !step.changes.is_empty())
-        };
+        let untyped = |changes: Vec<Change>| Some(Step::untyped(changes)).filter(|step| !step.changes.is_empty());
         let mut own = Vec::new();
         if !self.paths.is_empty() {
             let tip = &self.candidate.checkpoint;
@@ -90,9 +87,9 @@ impl Part<'_> {
             }
             own = found;
         }
-        all.extend(of_people(self.since_parent));
+        all.extend(untyped(self.since_parent));
         all.extend(own);
-        all.extend(of_people(self.renamed));
+        all.extend(untyped(self.renamed));
         Ok(())
     }
 }
@@ -104,8 +101,8 @@ const MOST_GONE: usize = 1_000;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Absence {
     Gone,
-    /// HEAD has the file as it was before the work. If the file was renamed in the worktree, `git reset --hard` puts it back
-    /// under its old name, and leaves the work under the new name.
+    /// HEAD has the file without the work. If the file was renamed in the worktree, `git reset --hard` and `git stash` put it back
+    /// under its old name, and leave the work under the new name.
     PutBack,
     /// The commit changes it, or has another file of its name.
     Replaced,
@@ -260,7 +257,7 @@ impl Candidate {
     }
 
     /// Returns the changes of this shadow, except deletions, in files that `committed` changes, deletes or renames, or that HEAD
-    /// lacks. A file that HEAD has as it was before the work counts, too. Returns none if there are more than [`MOST_GONE`] such
+    /// lacks. A file that HEAD has without the work counts, too. Returns none if there are more than [`MOST_GONE`] such
     /// files.
     fn gone_from(&self, repo: &Repo, committed: &[Change]) -> Result<Vec<(&Change, Absence)>> {
         let head_tree_id = repo.head()?.id.map(|id| repo.tree_of_commit(id)).transpose()?;
@@ -275,7 +272,7 @@ impl Candidate {
                 (None, Some(tree_id)) => match repo.find_leaf(tree_id, own.path.as_bstr())? {
                     None => Some(Absence::Gone),
                     now if now == own.before => Some(Absence::PutBack),
-                    Some(_) => None,
+                    now => (!share(repo, own, own.before, now)?.is_any()).then_some(Absence::PutBack),
                 },
                 (None, None) => Some(Absence::Gone),
             };

@@ -9,7 +9,8 @@ use super::{
         Context, author,
         chain::{carriers::Carriers, lost::lost_changes},
         provenance::{
-            replay::{Work, left_by, steps},
+            contributors::left_by,
+            replay::{Work, steps},
             set_aside::taken_back,
             step::Step,
         },
@@ -23,7 +24,6 @@ use crate::{
     git::{Repo, counting::Counting},
     model::{
         change::{Change, Leaf},
-        checkpoint::Origin,
         head_move::When,
         refname::Base,
     },
@@ -53,7 +53,7 @@ pub(crate) fn has_work_of(
     let staged = repo.detect_renames(staged.to_vec())?;
     let renamed = renamed_since(repo, touched_live(found), &staged)?;
     let (work, _) = work(context, found, (&staged, made), renamed, &mut Counting::usual(repo))?;
-    Ok(work.needs_record())
+    Ok(if made.is_none() { work.is_promised() } else { work.needs_record() })
 }
 
 /// Returns the attribution of `committed`, which was committed at the time `made`, to the work of `candidates`, and the steps that
@@ -80,7 +80,7 @@ pub(super) fn work(
         return Ok((Work::default(), all));
     }
     if !renamed.is_empty() {
-        all.push(Step::new(Origin::default(), renamed));
+        all.push(Step::untyped(renamed));
     }
     Ok((Work::of(repo, &all, committed, counting)?, all))
 }

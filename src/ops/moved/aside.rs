@@ -64,10 +64,13 @@ impl<'r> Aside<'r> {
     pub(super) fn find(&self, wanted: &mut Vec<Version>) -> Vec<Source> {
         let mut found = Vec::new();
         let mut left = Vec::new();
-        for Version { path, leaf } in wanted.drain(..) {
-            match self.shadow_with(&path, leaf) {
-                Some(work) => found.push(Source { place: Place::Shadow(work), path, leaf: Some(leaf) }),
-                None => left.push(Version { path, leaf }),
+        for version in wanted.drain(..) {
+            match self.shadow_with(&version.path, version.leaf) {
+                Some(work) => {
+                    let Version { path, leaf, .. } = version;
+                    found.push(Source { place: Place::Shadow(work), path, leaf: Some(leaf) });
+                }
+                None => left.push(version),
             }
         }
         *wanted = left;

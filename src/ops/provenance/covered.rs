@@ -7,10 +7,7 @@
 use bstr::BString;
 
 use super::{
-    super::{
-        records,
-        share::{Share, share},
-    },
+    super::{records, share::share},
     replay::Work,
     step::Step,
 };
@@ -20,6 +17,7 @@ use crate::{
     model::{
         change::{Change, Leaf},
         record::{RecordFile, RecordId},
+        share::Share,
     },
 };
 

@@ -5,16 +5,19 @@
 //! - `amended` decides whether an amend has removed all work of a record.
 //! - `covered` leaves out of a commit what earlier records have.
 //! - `doubt` finds lines that may come from a record, but are too few to be sure.
-//! - `replay` finds the author of each line, and `former_names` follows a file through renames for it.
+//! - `replay` finds the author of each line, and `former_names` follows a file through renames for it. `contributors` names the
+//!   authors of whole files.
 //!
-//! How much of the work must be here? Only `ops::share` has thresholds. Callers ask it for:
+//! How much of the work must be here? Only `model::share` has thresholds. Callers ask it for:
 //! - one line, if git names the commit that it prepared the new one from. If git only says where the work may have gone, one line
 //!   makes its author unknown.
-//! - any part, if git says where the work went: for example, a reset removed its commit from HEAD.
+//! - any part, if git says where the work went: for example, a reset removed its commit from HEAD. A person's change has to leave as
+//!   much of a session's lines, or `replay` doubts that they are the session's.
 //! - half of the work, if only the content shows that it is here again.
 //! - all of the work, before an archived shadow is marked as committed.
 
 pub(crate) mod amended;
+pub(crate) mod contributors;
 pub(crate) mod covered;
 pub(crate) mod doubt;
 mod earlier;

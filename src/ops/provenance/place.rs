@@ -8,10 +8,7 @@ use std::{
 use bstr::{BString, ByteSlice};
 use gix::ObjectId;
 
-use super::super::{
-    records,
-    share::{Least, share_of},
-};
+use super::super::{records, share::share_of};
 use crate::{
     error::Result,
     git::Repo,
@@ -23,6 +20,7 @@ use crate::{
         },
         change::{Change, Leaf, Mode},
         record::{Record, RecordFile, RecordId},
+        share::Least,
     },
 };
 

@@ -13,7 +13,6 @@ use super::{
     super::{
         Context,
         records::{self, Log},
-        share::Least,
     },
     amended::{Amended, is_undone},
     earlier::{MOST_MOVES, beyond, of_earlier_versions, of_same_files},
@@ -28,6 +27,7 @@ use crate::{
         head_move::MoveKind,
         record::{Record, RecordId, ids_in_message},
         refname,
+        share::Least,
     },
 };
 
@@ -39,22 +39,24 @@ const REVERTS: &str = "This reverts commit ";
 /// How many digits of an id git prints at least.
 const SHORTEST_ID: usize = 4;
 
-/// Returns the records of other commits whose work is staged on `head`.
-pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Again> {
+/// Returns the records of other commits whose work is staged on `head`. Git has prepared that from `given_up`, commits whose work was
+/// put back since.
+pub(crate) fn records_again(context: &Context, head: Option<ObjectId>, given_up: &[ObjectId]) -> Result<Again> {
     let place = Place::Staged;
     let changes = place.changes(&context.repo, head_tree(&context.repo, head)?)?;
-    again(&context.repo, head, place, &changes, false)
+    again(&context.repo, head, place, &changes, (given_up, false))
 }
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to the worktree. The worktree has the
-/// tree `tree_id` in `repo`.
+/// tree `tree_id` in `repo`. For `given_up`, see [`records_again`].
 pub(crate) fn records_again_in_worktree(
     repo: &Repo,
     head: Option<ObjectId>,
     tree_id: ObjectId,
     changes: &[Change],
+    given_up: &[ObjectId],
 ) -> Result<Again> {
-    again(repo, head, Place::Worktree(tree_id), changes, false)
+    again(repo, head, Place::Worktree(tree_id), changes, (given_up, false))
 }
 
 /// The records of other commits whose work a commit, the index or the worktree contains again.
@@ -77,7 +79,7 @@ pub(crate) fn records_again_in(
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
-    let mut again = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?, is_quiet)?;
+    let mut again = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?, (&[], is_quiet))?;
     // A commit repeats only work that was recorded before. If a record is of the same second, we know that it is older only if it
     // is of this worktree.
     let was_earlier = |record: Record| {
@@ -90,7 +92,13 @@ pub(crate) fn records_again_in(
 }
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`.
-fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], is_quiet: bool) -> Result<Again> {
+fn again(
+    repo: &Repo,
+    head: Option<ObjectId>,
+    place: Place,
+    changes: &[Change],
+    (given_up, is_quiet): (&[ObjectId], bool),
+) -> Result<Again> {
     let Some(log) = Log::open(repo)? else { return Ok(Again::default()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids = Candidates::default();
@@ -123,6 +131,9 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
         ids.add(log.of_commit(*commit)?, Evidence::Removed);
         // An earlier reset may have removed other children of this commit.
         ids.add(records::of_parent(repo, *commit)?, Evidence::Content);
+    }
+    for commit in given_up {
+        ids.add(log.of_commit(*commit)?, Evidence::Named);
     }
     // Git has prepared the message of the commit that `git cherry-pick -n` picked last.
     ids.add(prepared.iter().flat_map(|message| ids_in_message(message)), Evidence::Named);

@@ -12,7 +12,12 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{super::restored_target::restored, former_names::changes_of, step::Step};
+use super::{
+    super::restored_target::restored,
+    contributors::{contributors, sessions_by_path},
+    former_names::changes_of,
+    step::Step,
+};
 use crate::{
     error::{Kind, Result},
     git::{
@@ -22,7 +27,7 @@ use crate::{
     },
     model::{
         attribution::{
-            self, Author, AuthorId, Committed, Content, Differ, FileOwnership, Owner, Ownership, Replay,
+            self, Author, AuthorId, Committed, Content, DOUBT, Differ, Ownership, Replay,
             text::{Attribution, File, renumber},
         },
         change::{Change, Leaf, Mode},
@@ -109,7 +114,7 @@ fn steps_beside(
                 }
             };
             let taken = Some((checkpoint.seconds, before_id));
-            all.push(Step { origin, changes, moved, taken });
+            all.push(Step { origin, changes, moved, taken, is_typed: is_own });
         }
     }
     Ok(all)
@@ -138,6 +143,10 @@ pub(crate) struct Work {
     pub(crate) ownership: Ownership,
     /// The sessions that contributed to the commit, by path.
     pub(crate) sessions: BTreeMap<BString, BTreeSet<String>>,
+    /// True if a person has typed lines that are equal to those of sessions, or has kept these.
+    is_doubtful: bool,
+    /// True if a session may have contributed otherwise.
+    may_be_of_session: bool,
 }
 
 impl Work {
@@ -155,18 +164,26 @@ impl Work {
             committed.iter().filter_map(|it| Some((it.before?, None))).collect();
         let since_bases = since_other_bases(repo, steps, committed)?;
         if !since_bases.is_empty() {
-            replay.step(COMMITTER, since_bases);
+            replay.bring(COMMITTER, since_bases);
         }
+        let mut id_of = |author: &Author| {
+            *ids.entry(author.clone()).or_insert_with(|| {
+                authors.push(author.clone());
+                AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
+            })
+        };
+        let of_step = |step: &Step| -> Vec<Author> {
+            let movers = step.moved.iter().flat_map(|moved| moved.authors.iter().cloned());
+            [author_of(&step.origin)].into_iter().chain(movers).collect()
+        };
+        let all = steps.iter().flat_map(of_step);
+        let sessions =
+            all.filter_map(|author| Some(id_of(&author)).filter(|_| author.contributor == Contributor::Agent));
+        replay.set_sessions(sessions.collect());
         let mut left: HashMap<&BString, Option<Leaf>> = HashMap::new();
         let mut renamed: HashMap<&BString, &BString> = HashMap::new();
         let come_back = come_back(steps, committed);
         for (at, step) in steps.iter().enumerate() {
-            let mut id_of = |author: &Author| {
-                *ids.entry(author.clone()).or_insert_with(|| {
-                    authors.push(author.clone());
-                    AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
-                })
-            };
             // An earlier chain may have deleted or renamed a file that the base of this step's chain has: bring the file back
             // first. Lines that are in the renamed file keep their authors; the author of the other lines is unknown.
             let mut back = Vec::new();
@@ -181,11 +198,11 @@ impl Work {
                 }
             }
             if !back.is_empty() {
-                replay.step(id_of(&Author::plain(Contributor::Unknown)), back);
+                replay.bring(id_of(&Author::plain(Contributor::Unknown)), back);
             }
             let committed = committed_between(repo, &replay, &left, step)?;
             if !committed.is_empty() {
-                replay.step(COMMITTER, committed);
+                replay.bring(COMMITTER, committed);
             }
             renamed.extend(step.changes.iter().filter_map(|change| Some((change.old_path.as_ref()?, &change.path))));
             let id = id_of(&author_of(&step.origin));
@@ -207,46 +224,77 @@ impl Work {
                 });
                 changes.push(attribution::Change { path, from, before, after, moved });
             }
-            replay.step(id, changes);
+            if step.is_typed {
+                replay.step(id, changes);
+            } else {
+                replay.bring(id, changes);
+            }
             if come_back.contains(&at) {
                 replay.keep_apart();
             }
         }
-        let mut finals = Vec::with_capacity(committed.len());
-        for change in committed {
-            // The replay has read most of the content already, at the first step or at the last one.
-            let before = match change.before.and_then(|leaf| bases.remove(&leaf)).flatten() {
-                Some(base) => Some(base),
-                None => content(repo, change.before)?,
-            };
-            let after = match replay.current(change.path.as_bstr()) {
-                Some(last) if left.get(&change.path) == Some(&change.after) => Some(last.clone()),
-                _ => content(repo, change.after)?,
-            };
-            let edits = match (change.before, change.after, &before, &after) {
-                (Some(old), Some(new), Some(Content::Bytes(before)), Some(Content::Bytes(after))) => {
-                    counting.unusual_edits((old.id, new.id), before, after)?
-                }
-                _ => None,
-            };
-            let (path, from) = (change.path.clone(), change.old_path.clone());
-            finals.push(Committed { path, from, before, after, edits, author: COMMITTER });
+        let finals = finals(repo, &replay, bases, &left, committed, counting)?;
+        let mut ownership = replay.finish(&finals);
+        let all: BTreeSet<AuthorId> = ownership.files.iter().flat_map(contributors).collect();
+        let is_doubtful = all.contains(&DOUBT);
+        if is_doubtful {
+            let unknown = id_of(&Author::plain(Contributor::Unknown));
+            let known = |id: AuthorId| if id == DOUBT { unknown } else { id };
+            ownership.files.iter_mut().for_each(|file| renumber(file, known));
         }
-        let ownership = replay.finish(&finals);
+        let is_unknown =
+            |id: &AuthorId| authors.get(*id as usize).is_some_and(|it| it.contributor == Contributor::Unknown);
+        let may_be_of_session = all.iter().any(is_unknown);
         let sessions = sessions_by_path(&authors, &ownership, steps, committed);
-        Ok(Self { authors, ownership, sessions })
+        Ok(Self { authors, ownership, sessions, is_doubtful, may_be_of_session })
     }
 
     /// Returns true if the commit needs a record: a session contributed, or may have.
     pub(crate) fn needs_record(&self) -> bool {
-        let may_be_of_session = |id: AuthorId| self.authors[id as usize].contributor == Contributor::Unknown;
-        !self.sessions.is_empty() || self.ownership.files.iter().flat_map(contributors).any(may_be_of_session)
+        self.is_promised() || self.is_doubtful
+    }
+
+    /// Returns true if the commit names its record. If a person may have typed all lines, it does not.
+    pub(crate) fn is_promised(&self) -> bool {
+        !self.sessions.is_empty() || self.may_be_of_session
     }
 
     /// Returns the sessions that contributed to the commit.
     pub(crate) fn all_sessions(&self) -> BTreeSet<&str> {
         self.sessions.values().flatten().map(String::as_str).collect()
     }
+}
+
+/// Returns the files of the commit. `bases` has the content of its parent that is known, and `left` what the steps left.
+fn finals(
+    repo: &Repo,
+    replay: &Replay<'_>,
+    mut bases: HashMap<Leaf, Option<Content>>,
+    left: &HashMap<&BString, Option<Leaf>>,
+    committed: &[Change],
+    counting: &mut Counting<'_>,
+) -> Result<Vec<Committed>> {
+    let mut finals = Vec::with_capacity(committed.len());
+    for change in committed {
+        // The replay has read most of the content already, at the first step or at the last one.
+        let before = match change.before.and_then(|leaf| bases.remove(&leaf)).flatten() {
+            Some(base) => Some(base),
+            None => content(repo, change.before)?,
+        };
+        let after = match replay.current(change.path.as_bstr()) {
+            Some(last) if left.get(&change.path) == Some(&change.after) => Some(last.clone()),
+            _ => content(repo, change.after)?,
+        };
+        let edits = match (change.before, change.after, &before, &after) {
+            (Some(old), Some(new), Some(Content::Bytes(before)), Some(Content::Bytes(after))) => {
+                counting.unusual_edits((old.id, new.id), before, after)?
+            }
+            _ => None,
+        };
+        let (path, from) = (change.path.clone(), change.old_path.clone());
+        finals.push(Committed { path, from, before, after, edits, author: COMMITTER });
+    }
+    Ok(finals)
 }
 
 /// Returns which of `steps` left content that the next step at its path replaces, and that a later step or the commit has again.
@@ -329,55 +377,6 @@ fn content_by(leaf: Option<Leaf>, read: &mut impl FnMut(ObjectId) -> Result<Vec<
         Mode::Link => Content::Opaque(read(leaf.id)?),
         Mode::Gitlink => Content::Opaque(leaf.id.to_string().into_bytes()),
     }))
-}
-
-/// Returns the session that left the file as the commit has it.
-pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str> {
-    let last = steps.iter().rev().find(|step| step.leaves(change))?;
-    // If git brought lines into the file, they have authors of their own, and the file as a whole has none.
-    let is_own = last.origin.contributor == Contributor::Agent && last.brought(change).is_none();
-    last.origin.session.as_deref().filter(|_| is_own)
-}
-
-/// Returns the authors who wrote or deleted lines of the file.
-fn contributors(file: &FileOwnership) -> Vec<AuthorId> {
-    let mut found: Vec<AuthorId> = file.removed.iter().map(|(id, _)| *id).collect();
-    for owner in file.spans.iter().map(|span| span.owner).chain(file.whole) {
-        match owner {
-            Owner::Base => {}
-            Owner::Author(id) => found.push(id),
-            Owner::Mixed { of, over, .. } => found.extend([of].into_iter().chain(over)),
-        }
-    }
-    found
-}
-
-/// Returns the sessions that contributed to each file of a commit.
-fn sessions_by_path(
-    authors: &[Author],
-    ownership: &Ownership,
-    steps: &[Step],
-    committed: &[Change],
-) -> BTreeMap<BString, BTreeSet<String>> {
-    let session =
-        |id: AuthorId| authors.get(id as usize).filter(|it| it.contributor == Contributor::Agent)?.session.clone();
-    let mut by_path: BTreeMap<BString, BTreeSet<String>> = BTreeMap::new();
-    for file in &ownership.files {
-        by_path.entry(file.path.clone()).or_default().extend(contributors(file).into_iter().filter_map(session));
-    }
-    // A deletion, a change of the mode or a binary file may have no lines with an author. It is the work of the session that
-    // left the file as the commit has it.
-    for change in committed {
-        let sessions = by_path.entry(change.path.clone()).or_default();
-        let is_other_kind =
-            change.before.is_some() && change.before.map(|it| it.mode) != change.after.map(|it| it.mode);
-        if !sessions.is_empty() && !is_other_kind {
-            continue;
-        }
-        sessions.extend(left_by(steps, change).map(str::to_owned));
-    }
-    by_path.retain(|_, sessions| !sessions.is_empty());
-    by_path
 }
 
 /// Returns the attribution of the files of a commit, in the stored format.

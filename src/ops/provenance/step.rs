@@ -21,12 +21,19 @@ pub(crate) struct Step {
     pub(crate) moved: Option<Rc<Attribution>>,
     /// When the checkpoint was taken, in Unix seconds, and the commit before it; none if no checkpoint has the changes.
     pub(crate) taken: Option<(i64, ObjectId)>,
+    /// False if git or git-checkpoint has brought the content: nobody has typed it then.
+    pub(crate) is_typed: bool,
 }
 
 impl Step {
     /// Returns a step with `changes`, without lines from elsewhere.
     pub(crate) fn new(origin: Origin, changes: Vec<Change>) -> Self {
-        Self { origin, changes, moved: None, taken: None }
+        Self { origin, changes, moved: None, taken: None, is_typed: true }
+    }
+
+    /// Returns a step with `changes` that nobody has typed: other commits have made them, or git has renamed files.
+    pub(crate) fn untyped(changes: Vec<Change>) -> Self {
+        Self { is_typed: false, ..Self::new(Origin::default(), changes) }
     }
 
     /// Returns true if the step changes the file at `path`, or gives it another name.

@@ -3,6 +3,7 @@
 mod amend;
 mod copies;
 mod forms;
+mod given_up;
 mod hooks;
 mod places;
 mod rebase;

@@ -41,8 +41,8 @@ fn a_part_dismissed_is_in_no_later_tree() {
     desk.remove("new");
     assert_eq!(desk.turn("b", &[("g", "a\nb\n"), ("h", "b\n")]), "overlap");
     assert_eq!((desk.saved("f"), desk.saved("new")), (Some(numbered(1..=20)), None));
-    // What people took back is theirs.
-    assert_eq!(desk.chain(), ["a", "human", "b"]);
+    // What people took back is theirs; `git restore` takes a checkpoint.
+    assert_eq!(desk.chain(), ["a", "human", "human", "b"]);
     desk.commit_all();
     assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a+b"), ("h", "b")]));
     desk.finish();

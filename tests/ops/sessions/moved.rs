@@ -148,6 +148,31 @@ fn lines_that_a_turn_without_tools_brings_keep_their_authors(
     desk.finish();
 }
 
+#[rstest::rstest]
+fn lines_that_are_brought_under_another_name_keep_their_authors(
+    #[values(
+        "git checkout -q topic -- f; git mv f z",
+        "git checkout -q topic -- f; cp f z",
+        "git checkout -q topic -- k; git mv k z",
+        "git checkout -q topic -- k; cp k z"
+    )]
+    script: &str,
+    #[values(false, true)] has_tools: bool,
+) {
+    let desk = with_topic();
+    if has_tools {
+        command(&desk, "a", script);
+    } else {
+        desk.prompt("a");
+        desk.sh(script);
+        desk.stop("a");
+    }
+    assert_eq!(blamed(&desk, "z"), expected(&desk, "z"));
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "z"), expected(&desk, "z"));
+    desk.finish();
+}
+
 /// What is staged still is what git brought.
 #[test]
 fn lines_that_a_command_brings_and_edits_keep_their_authors() {

@@ -374,6 +374,21 @@ fn lines_that_a_person_moves_between_files_keep_their_authors(#[case] before: &s
     desk.finish();
 }
 
+/// Nothing is saved yet: commands that only read know what a save would know.
+#[test]
+fn lines_of_a_person_in_a_file_that_an_open_turn_renames_and_extends_stay_theirs() {
+    let desk = Desk::new();
+    desk.write("h", "one line that a person has typed\nand another one that is theirs\n");
+    desk.prompt("s");
+    desk.sh("mv h hm; for number in 1 2 3 4; do echo \"what the session has to say, part $number\" >>hm; done");
+    let before = blamed(&desk, "hm");
+    desk.json(&["save"]);
+    assert_eq!(blamed(&desk, "hm"), before);
+    assert_eq!(before, [(1, "human".to_owned()), (3, "s".to_owned())]);
+    desk.stop("s");
+    desk.finish();
+}
+
 #[test]
 fn the_work_in_a_file_that_is_renamed_and_put_back_is_under_the_new_name() {
     let desk = Desk::new();

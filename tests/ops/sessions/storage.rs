@@ -199,8 +199,9 @@ fn one_shadow_for_all_is_set_aside_with_those_there_were() {
     desk.git(&["restore", "."]);
     assert_eq!(desk.turn("c", &[("h", "c\n")]), "clean");
     assert_eq!((shadows(&desk), listed(&desk, &["--live"])), (vec!["main".into()], vec!["c".into()]));
-    assert_eq!(listed(&desk, &["--archived"]).len(), 3);
-    assert_eq!(listed(&desk, &[]).len(), 4, "every moment");
+    // One more is that of `git restore`.
+    assert_eq!(listed(&desk, &["--archived"]).len(), 4);
+    assert_eq!(listed(&desk, &[]).len(), 5, "every moment");
     desk.finish();
 }
 

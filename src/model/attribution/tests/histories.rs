@@ -26,9 +26,9 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> {
     prop::collection::vec(edit, 0..12)
 }
 
-/// One word, so that no two lines are alike.
+/// One word, so that no two lines are alike, and long enough to be evidence.
 fn text(lines: &[TrueLine]) -> String {
-    lines.iter().fold(String::new(), |text, (number, _)| text + &format!("w{number}\n"))
+    lines.iter().fold(String::new(), |text, (number, _)| text + &format!("w{number:020}\n"))
 }
 
 struct Truth {
@@ -172,8 +172,9 @@ proptest! {
         for (path, between) in between.iter_mut().enumerate() {
             let next = &versions[at].1[path];
             let mut earlier = std::iter::once(&base).chain(versions[..at].iter().map(|(_, tree)| tree));
-            // Where a file goes back to what it was, or away, the checkpoint between knows of lines that nothing else does.
-            let is_gone = between.is_none() || next.is_none();
+            // Where a file goes back to what it was or away, or a person's checkpoint lacks lines of others, it knows what nothing
+            // else does.
+            let is_gone = between.is_none() || next.is_none() || versions[at].0 == HUMAN;
             if is_gone || earlier.any(|tree| tree[path] == *between || tree[path] == *next) {
                 between.clone_from(next);
             }

@@ -114,6 +114,11 @@ fn common_lines_go_by_position(#[case] base: &str, #[case] steps: Steps<'_>, #[c
 #[case::edited_and_back("let total = first;\nq\n", &[(AGENT, "let total = second;\nq\n"), (HUMAN, "let total = first;\nq\nr\n")], "..h")]
 #[case::not_a_lone_brace("", &[(AGENT, "aa {\nbb\n}\n"), (HUMAN, "\n"), (OTHER, "cc {\ndd\n}\n")], "ooo")]
 #[case::elsewhere_is_new("", &[(AGENT, "x1\nx2\nx3\nx4\n"), (HUMAN, "x2\nx3\nx4\n"), (OTHER, "x2\nx3\nx4\nx1\n")], "aaao")]
+#[case::all_of_a_small_deletion("", &[(AGENT, "x1\nreturn None\nx3\n"), (HUMAN, "x1\nx3\n"), (OTHER, "x1\nreturn None\nx3\n")], "aaa")]
+#[case::a_common_line_typed_anew("", &[(AGENT, "fn a\nreturn None\n}\n"), (HUMAN, ""), (HUMAN, "fn mine\nreturn None\n}\n")], "hhh")]
+#[case::and_after_a_base_line("b1\n", &[(AGENT, "b1\nfn a\nreturn None\n}\n"), (HUMAN, "b1\n"), (HUMAN, "b1\nfn mine\nreturn None\n}\n")], ".hhh")]
+#[case::common_lines_apart("", &[(AGENT, "import os\nx1\nif __name__ == 1:\nmain()\nx2\nx3\nreturn None\nx4\n"), (HUMAN, ""), (HUMAN, "import os\ny1\nif __name__ == 1:\nmain()\ny2\nreturn None\n")], "hhhhhh")]
+#[case::a_telling_line("", &[(AGENT, "x1\nlet total = first_of(items) + last;\n}\nx2\nx3\n"), (HUMAN, ""), (OTHER, "y1\nlet total = first_of(items) + last;\n}\n")], "oaa")]
 fn restored_lines_go_back(#[case] base: &str, #[case] steps: Steps<'_>, #[case] expected: &str) {
     assert_eq!(replayed(base, steps).0, expected);
 }

@@ -5,7 +5,9 @@ use std::ops::Range;
 use gix::diff::blob::{Algorithm, Diff, InternedInput, diff_with_slider_heuristics, sources::byte_lines};
 
 use crate::model::{
-    attribution::{AuthorId, Change, Committed, Content, Differ, FileOwnership, Limits, Owner, Ownership, Replay},
+    attribution::{
+        AuthorId, Change, Committed, Content, DOUBT, Differ, FileOwnership, Limits, Owner, Ownership, Replay,
+    },
     line_diff::Edit,
 };
 
@@ -49,7 +51,9 @@ impl History {
 
     pub(super) fn with_limits(base: &[(&'static str, &str)], limits: Limits) -> Self {
         let base: Vec<(&'static str, String)> = base.iter().map(|(path, text)| (*path, (*text).to_owned())).collect();
-        Self { now: base.clone(), base, replay: Replay::with_limits(DIFFER, limits) }
+        let mut replay = Replay::with_limits(DIFFER, limits);
+        replay.set_sessions([AGENT, OTHER].into());
+        Self { now: base.clone(), base, replay }
     }
 
     pub(super) fn step(mut self, author: AuthorId, files: &[(&'static str, Option<&str>)]) -> Self {
@@ -105,7 +109,10 @@ fn find(files: &[(&str, String)], path: &str) -> Option<Content> {
 /// Returns a letter for each line of `text`: `.` not added, `b` added but a base line, `h`, `a`, `o`, `?` an author's;
 /// for mixed lines the letters of the editor and of the earlier owner, in brackets.
 pub(super) fn letters(file: &FileOwnership, text: &str) -> String {
-    let author = |id: AuthorId| "hao?".chars().nth(id as usize).expect("there are four");
+    let author = |id: AuthorId| match id {
+        DOUBT => '?',
+        id => "hao?".chars().nth(id as usize).expect("there are four"),
+    };
     let lines = u32::try_from(text.lines().count()).expect("texts are short");
     (1..=lines)
         .map(|line| {
