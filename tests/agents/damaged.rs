@@ -139,7 +139,7 @@ fn only_where_archived_work_may_be_lines_are_of_nobody(#[case] lost: &str, #[cas
     // Of these two checkpoints, only the second one is lost.
     turn(&world, "d/x");
     turn(&world, "d/x");
-    world.sh("cp d/x ../kept && git checkout -q d/x");
+    world.sh("cp d/x ../kept && git -c core.hooksPath=/dev/null checkout -q d/x");
     world.done(&["reset", "-q"]);
     let name = archive_with(&world, "d/x");
     remove(&world, &format!("{name}{lost}"));
@@ -246,7 +246,7 @@ fn beside_work_of_a_live_shadow_lost_lines_are_of_nobody(#[case] lost: &str, #[c
     let world = World::with_lines();
     turn(&world, "g");
     turn(&world, "g");
-    world.sh("cp g ../kept && git checkout -q g");
+    world.sh("cp g ../kept && git -c core.hooksPath=/dev/null checkout -q g");
     world.done(&["reset", "-q"]);
     let name = archive_with(&world, "g");
     remove(&world, &format!("{name}{lost}"));
@@ -271,7 +271,7 @@ fn a_lost_directory_makes_other_files_of_the_shadow_unknown() {
     world.commit();
     turn(&world, "d/x");
     turn(&world, "g");
-    world.sh("cp g ../kept && git checkout -q g d");
+    world.sh("cp g ../kept && git -c core.hooksPath=/dev/null checkout -q g d");
     world.done(&["reset", "-q"]);
     remove(&world, &format!("{}:d", archive_with_one(&world)));
     world.sh("cp ../kept g && echo mine >>f");
@@ -288,7 +288,7 @@ fn a_lost_directory_makes_other_files_of_the_shadow_unknown() {
 fn without_hooks_lost_lines_are_of_nobody() {
     let world = World::with_lines();
     turn(&world, "g");
-    world.sh("cp g ../kept && git checkout -q g");
+    world.sh("cp g ../kept && git -c core.hooksPath=/dev/null checkout -q g");
     world.done(&["reset", "-q"]);
     remove(&world, &format!("{}:g", archive_with_one(&world)));
     world.sh("cp ../kept g && echo mine >>g && echo mine >>f && git add -A");
