@@ -2,6 +2,7 @@
 
 use super::super::{
     call::Call,
+    layout::width as columns_of,
     output::{Output, printable},
     phrase,
 };
@@ -52,7 +53,7 @@ impl Row {
 
     fn line(&self, layout: &Layout, call: &Call) -> String {
         let name = phrase::shortened(&self.name, layout.name);
-        let padding = " ".repeat(layout.name - name.chars().count());
+        let padding = " ".repeat(layout.name.saturating_sub(columns_of(&name)));
         if let Some((before, after)) = self.bytes {
             let before = call.out.paint(phrase::OLD, &before.to_string());
             let after = call.out.paint(phrase::NEW, &after.to_string());
@@ -69,7 +70,7 @@ impl Layout {
     /// Divides the columns between names and graph as `show_stats()` in git's diff.c does.
     fn of(rows: &[Row], width: usize) -> Self {
         let most = rows.iter().map(|row| row.added + row.deleted).max().unwrap_or(0);
-        let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+        let longest = rows.iter().map(|row| columns_of(&row.name)).max().unwrap_or(0);
         let has_binary = rows.iter().any(|row| row.bytes.is_some());
         let number = most.to_string().len().max(if has_binary { 3 } else { 1 });
         let width = width.max(16 + LEAST_GRAPH + number);
@@ -146,6 +147,14 @@ mod tests {
     #[case("x/a/y", "x/b/y", "x/{a => b}/y")]
     fn renames_read_as_in_git(#[case] old: &str, #[case] new: &str, #[case] expected: &str) {
         assert_eq!(renamed(old, new), expected);
+    }
+
+    /// As git, it counts columns: a name of one wide letter takes two.
+    #[test]
+    fn names_are_as_wide_as_on_the_terminal() {
+        let row = |name: &str| Row { name: name.into(), added: 1, deleted: 0, bytes: None };
+        assert_eq!(Layout::of(&[row("\u{1b0f6}"), row("a")], 80).name, 2);
+        assert_eq!(phrase::shortened("\u{1b0f6}", 2), "\u{1b0f6}");
     }
 
     #[test]
