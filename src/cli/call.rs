@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::{Repo, SkippedRefs, counter::Counter},
+    git::{RefNames, Repo, counter::Counter},
     model::{event::Event, path_text::shell_word},
     ops::{Context, Subscriber},
 };
@@ -36,7 +36,7 @@ pub(super) struct Call {
     operation: CommandLine,
     /// Messages for the user about what a command did beside its task.
     notices: Arc<Mutex<Vec<String>>>,
-    skipped_refs: SkippedRefs,
+    skipped_refs: RefNames,
     /// Counts the files of the operation.
     counter: Arc<Counter>,
 }
@@ -88,7 +88,7 @@ impl Call {
             globals,
             operation,
             notices: Arc::default(),
-            skipped_refs: SkippedRefs::default(),
+            skipped_refs: RefNames::default(),
             counter: Arc::default(),
         }
     }

@@ -211,8 +211,9 @@ impl Format {
             print_lists(&all, call)?;
             print_sum(restored, (verb, has_moved), call)?;
         }
+        let is_undo = verb != phrase::RESTORED;
         let is_refused =
-            !all.conflicts.is_empty() || is_all_left(restored) || is_left_below(restored, verb != phrase::RESTORED);
+            !all.conflicts.is_empty() || is_all_left(restored, is_undo) || is_left_below(restored, is_undo);
         Ok(if is_refused { Exit::No } else { Exit::Done })
     }
 }
@@ -287,17 +288,18 @@ fn print_listed(lines: &[String], wanted: bool, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-/// Returns true if the restore changed nothing because others, or commits, had changed every path that differs.
-fn is_all_left(restored: &Restored) -> bool {
-    let is_left = !restored.committed.is_empty() || restored.kept.iter().any(|left| left.why.yields_to_all());
-    restored.is_idle() && is_left
+/// Returns true if the restore changed nothing because others, or commits, had changed every path that differs; with `is_undo`, for
+/// whatever reason it kept paths.
+fn is_all_left(restored: &Restored, is_undo: bool) -> bool {
+    let is_kept = restored.kept.iter().any(|left| is_undo || left.why.yields_to_all());
+    restored.is_idle() && (is_kept || !restored.committed.is_empty())
 }
 
 /// Returns true if a submodule was left alone, or if that counts like a path that is: as in the worktree if nothing was changed
 /// there; with `is_undo`, always.
 fn is_left_below(restored: &Restored, is_undo: bool) -> bool {
     restored.restored_submodules.iter().any(|it| {
-        let is_left = |inside: &Restored| is_all_left(inside) || is_left_below(inside, is_undo);
+        let is_left = |inside: &Restored| is_all_left(inside, is_undo) || is_left_below(inside, is_undo);
         it.is_refused() || (is_undo && !it.is_complete()) || it.restored.as_ref().is_some_and(is_left)
     })
 }
@@ -329,7 +331,7 @@ fn print_sum(restored: &Restored, (verb, has_moved): (&str, bool), call: &mut Ca
         return Ok(());
     }
     let is_only_below = !is_idle && restored.is_idle_here();
-    if !(restored.dry_run || is_all_left(&all) || is_only_below) {
+    if !(restored.dry_run || is_all_left(&all, verb != phrase::RESTORED) || is_only_below) {
         let staged = match restored.staged.len() {
             0 => String::new(),
             count => format!(", and {} in the index,", phrase::count(count, "path")),

@@ -330,8 +330,8 @@ impl ForThread {
             distrusts_objects: std::cell::Cell::new(distrusts_objects),
             touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),
-            skipped_refs: super::repo::SkippedRefs::default(),
-            damaged_refs: super::repo::SkippedRefs::default(),
+            skipped_refs: super::repo::RefNames::default(),
+            damaged_refs: super::repo::RefNames::default(),
             // Threads read files of the worktree that a pass has found.
             own_directories: super::own_directories::OwnDirectories::default(),
             seen_head: std::cell::RefCell::default(),

@@ -115,4 +115,4 @@ pub(crate) use abbreviation::Abbreviation;
 pub(crate) use environment::home;
 pub(crate) use repo::Head;
 pub use repo::Repo;
-pub(crate) use repo::{SeenHead, SkippedRefs};
+pub(crate) use repo::{RefNames, SeenHead};

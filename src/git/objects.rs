@@ -251,7 +251,11 @@ fn read_object<'b>(
 /// Returns an error with `message` for a missing object. In a partial clone, the hint is to fetch it.
 fn missing(repo: &gix::Repository, message: String) -> Error {
     let error = Error::corrupt(message);
-    if is_partial_clone(repo) { error.with_hint("'git fetch --refetch' brings what is not here") } else { error }
+    if is_partial_clone(repo) {
+        error.with_hint("'git fetch --refetch --no-filter' brings what is not here")
+    } else {
+        error
+    }
 }
 
 fn is_partial_clone(repo: &gix::Repository) -> bool {

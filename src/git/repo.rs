@@ -29,8 +29,8 @@ use crate::{
 /// How many bytes of objects are cached after reading.
 const OBJECT_CACHE: usize = 8 << 20;
 
-/// Names of refs that were skipped.
-pub(crate) type SkippedRefs = std::sync::Arc<std::sync::Mutex<std::collections::BTreeSet<String>>>;
+/// Names of refs, shared by all that work on a repository.
+pub(crate) type RefNames = std::sync::Arc<std::sync::Mutex<std::collections::BTreeSet<String>>>;
 
 /// A repository with a worktree.
 pub struct Repo {
@@ -55,9 +55,9 @@ pub struct Repo {
     /// Another program's lock for which we waited in vain.
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
     /// Refs that were skipped.
-    pub(super) skipped_refs: SkippedRefs,
+    pub(super) skipped_refs: RefNames,
     /// Refs that were found to lead to something that cannot be read.
-    pub(super) damaged_refs: SkippedRefs,
+    pub(super) damaged_refs: RefNames,
     /// What HEAD was when the current operation first read it.
     pub(super) seen_head: std::cell::RefCell<Weak<SeenHead>>,
     /// What the operation log will record about the current operation.
@@ -178,8 +178,8 @@ impl Repo {
             distrusts_objects: std::cell::Cell::new(false),
             touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),
-            skipped_refs: SkippedRefs::default(),
-            damaged_refs: SkippedRefs::default(),
+            skipped_refs: RefNames::default(),
+            damaged_refs: RefNames::default(),
             seen_head: std::cell::RefCell::default(),
             recorder: Recorder::default(),
             interrupt: Interrupt::default(),
@@ -229,8 +229,8 @@ impl Repo {
             distrusts_objects: std::cell::Cell::new(false),
             touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),
-            skipped_refs: SkippedRefs::default(),
-            damaged_refs: SkippedRefs::default(),
+            skipped_refs: RefNames::default(),
+            damaged_refs: RefNames::default(),
             seen_head: std::cell::RefCell::default(),
             recorder: Recorder::default(),
             interrupt: Interrupt::default(),

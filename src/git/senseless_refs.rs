@@ -8,7 +8,7 @@ use std::{
 
 use gix::ObjectId;
 
-use super::{Repo, lock_files::LockRequest, ref_store::RefStore, repo::SkippedRefs};
+use super::{Repo, lock_files::LockRequest, ref_store::RefStore, repo::RefNames};
 use crate::error::{Context as _, Kind, Result};
 
 impl Repo {
@@ -37,7 +37,7 @@ impl Repo {
     }
 
     /// Returns the names of the refs that are skipped, since their files have no id; grows as more of them are met.
-    pub(crate) fn skipped_refs(&self) -> SkippedRefs {
+    pub(crate) fn skipped_refs(&self) -> RefNames {
         Arc::clone(&self.skipped_refs)
     }
 

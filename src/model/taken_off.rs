@@ -1,9 +1,11 @@
 //! Which of the checkpoints that `undo`, `redo` or `op restore` takes off the chains must be in the archive afterwards: a pure
 //! function, and the only rule for that.
 //!
-//! What was saved stays: a checkpoint is dispensable only if each of its files is, byte for byte, in a state that stays. What the files
-//! of now say does not count, since an editor may write over them at any time. The moves of an operation itself bring no new versions
-//! into the chains: a restore puts back what was saved before, and a reset or a drop moves what is there.
+//! What was saved stays: a checkpoint is dispensable only if each of its files is, byte for byte, in a state that stays. The files in
+//! the worktree do not count, since an editor may write over them at any time.
+//!
+//! Only saves add new versions of files to the chains. A restore adds a checkpoint of files that another one has already, and `reset`
+//! and `drop` only move refs. So only checkpoints that a save has taken need to be held.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -108,7 +108,7 @@ pub fn list(
     let tips = timeline::all_tips(repo, worktree)?;
     let (mut timeline, mut numbers) = (Timeline::new(repo, &tips)?, Numbers::of(&tips));
     for (checkpoint, archived) in timeline.by_ref() {
-        let number = numbers.next(checkpoint.id);
+        let number = numbers.next(checkpoint.id, archived);
         if (archived && options.live) || (!archived && options.archived) {
             continue;
         }

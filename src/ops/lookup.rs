@@ -188,7 +188,7 @@ fn latest(repo: &Repo, n: usize) -> Result<ObjectId> {
         return Ok(tip.id);
     }
     let (mut timeline, mut numbers) = (Timeline::new(repo, &tips)?, Numbers::of(&tips));
-    let found = timeline.by_ref().find(|(checkpoint, _)| numbers.next(checkpoint.id) == Some(n));
+    let found = timeline.by_ref().find(|(checkpoint, archived)| numbers.next(checkpoint.id, *archived) == Some(n));
     match found {
         Some((checkpoint, _)) => Ok(checkpoint.id),
         None if !timeline.broken.is_empty() => Err(timeline.broken.remove(0)),

@@ -49,7 +49,7 @@ fn in_a_partial_clone_an_error_names_fetch(#[case] key: &str, #[case] value: &st
     world.git(&["config", "core.repositoryFormatVersion", "1"]);
     world.git(&["config", key, value]);
     let failed = world.checkpoint(&["diff", "verified", "@"]);
-    assert!(text(&failed).contains("git fetch --refetch"), "{}", described(&failed));
+    assert!(text(&failed).contains("git fetch --refetch --no-filter"), "{}", described(&failed));
 }
 
 #[rstest::rstest]

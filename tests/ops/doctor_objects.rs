@@ -77,6 +77,35 @@ fn many_damaged_refs_are_not_all_named() {
 }
 
 #[test]
+fn a_treeless_clone_leads_to_what_it_lacks_of_the_records() {
+    let world = World::with_commit();
+    world.git(&["config", "uploadpack.allowfilter", "true"]);
+    world.done(&["enable"]);
+    world.done(&["session", "prompt", "s1", "--agent", "ag", "-m", "go on"]);
+    world.write("f", "agent\n");
+    world.done(&["session", "stop", "s1"]);
+    world.git(&["commit", "-qam", "work"]);
+    let url = format!("file://{}", world.repo().display());
+    let clone = world.root().join("clone");
+    let path = clone.to_str().expect("UTF-8");
+    world.git(&["clone", "-q", "--filter=tree:0", &url, path]);
+    let history = "refs/checkpoints/history:refs/checkpoints/history";
+    world.git(&["-C", path, "fetch", "-q", "origin", history]);
+    let tip = world.git(&["-C", path, "rev-parse", "refs/checkpoints/history"]);
+    for arguments in [&["doctor"][..], &["doctor", "--fix"]] {
+        let output = world.checkpoint(&[&["-C", path], arguments].concat());
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("git fetch --refetch --no-filter <remote> refs/checkpoints/history:"), "{said}");
+        assert!(!said.contains("--fix'"), "{said}");
+        assert_eq!(world.git(&["-C", path, "rev-parse", "refs/checkpoints/history"]), tip);
+    }
+    world.git(&["-C", path, "fetch", "-q", "--refetch", "--no-filter", "origin", history]);
+    let output = world.checkpoint(&["-C", path, "doctor"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
 fn objects_promised_by_a_partial_clone_are_not_missing() {
     let world = world();
     world.git(&["config", "uploadpack.allowFilter", "true"]);

@@ -193,6 +193,27 @@ fn so_it_is_with_one_that_an_earlier_version_has_begun() {
     world.assert_sound("at the end");
 }
 
+/// What no checkpoint can hold stays, and the undo does not say that it is done.
+#[test]
+fn an_undo_that_keeps_all_paths_is_not_done() {
+    let world = World::with_commit();
+    world.git(&["config", "checkpoint.save.max-file-size", "1KiB"]);
+    world.write("x", "saved\n");
+    world.done(&["save", "-q"]);
+    world.done(&["restore", "-q", "base"]);
+    world.write("x", "x".repeat(3000));
+    for line in [&["undo"][..], &["undo", "--all"]] {
+        let output = world.checkpoint(line);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{line:?}: {said}");
+        assert!(said.contains("nothing restored: 1 path kept") && !said.contains("undone:"), "{line:?}: {said}");
+        assert_eq!(text(&world, "x").map(|text| text.len()), Some(3000), "{line:?}");
+    }
+    fs::remove_file(world.repo().join("x")).expect("it is there");
+    world.done(&["undo"]);
+    assert_eq!(text(&world, "x").as_deref(), Some("saved\n"));
+}
+
 /// What a person has not saved would count as the session's afterwards.
 #[rstest::rstest]
 #[case::drop("drop -q -f @{0}", "undo")]

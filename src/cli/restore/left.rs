@@ -11,10 +11,17 @@ pub(super) fn print(restored: &Restored, verb: &str, call: &mut Call) {
     let kept = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
     let kept_for_commits = restored.kept.iter().filter(|left| left.why == Why::Committed).count();
     let committed = restored.committed.len();
+    let is_idle = restored.is_idle();
     if kept + committed == 0 {
+        if is_idle && verb != phrase::RESTORED && !restored.kept.is_empty() {
+            let paths = phrase::count(restored.kept.len(), "path");
+            call.out.warning(&format!("nothing restored: {paths} kept"));
+            call.out.hint(
+                "see to what is kept and type it again; 'git checkpoint op undo <op>' takes another operation back",
+            );
+        }
         return;
     }
-    let is_idle = restored.is_idle();
     if is_idle {
         let (by_others, by_commits) = (kept - kept_for_commits, kept_for_commits + committed);
         let who = match (by_others, by_commits) {

@@ -169,7 +169,9 @@ impl<'r> Reader<'r> {
         let facts = self.facts(id)?;
         let Known { records, missing, is_earlier, otherwise } = self.known(id, facts.seconds)?;
         let parent_tree_id = match facts.parents.first() {
-            Some(parent) if self.repo.is_shallow() && !self.repo.has_object(*parent) => return Err(begins_shallow(id)),
+            Some(parent) if self.repo.is_shallow() && !self.repo.has_object(*parent) => {
+                return Err(begins_shallow(self.repo, id));
+            }
             Some(parent) => self.repo.tree_of_commit(*parent)?,
             None => self.repo.empty_tree_id(),
         };
@@ -302,9 +304,10 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// Returns the error for the commit `id`, at which a shallow clone begins: without its parent, nobody knows what it changed.
-fn begins_shallow(id: ObjectId) -> Error {
-    Error::refused(format!("this shallow clone begins at '{id}', and lacks the commit before it"))
+/// Returns the error for `id`, the first commit of a shallow clone. What a commit changed is the difference from its parent, and that
+/// is not here.
+fn begins_shallow(repo: &Repo, id: ObjectId) -> Error {
+    Error::refused(format!("this shallow clone begins at '{}', and lacks the commit before it", repo.short_id(&id)))
         .with_hint("'git fetch --deepen=1' fetches one commit more, 'git fetch --unshallow' all")
 }
 

@@ -58,7 +58,7 @@ fn refuse_unknown_paths(context: &Context, options: &Options) -> Result<()> {
         return Ok(());
     }
     let named: Vec<String> = options.pathspecs.iter().map(|it| it.to_str_lossy().into_owned()).collect();
-    Err(Error::user(format!("no file matches '{}'", named.join("' '"))))
+    Err(Error::user(format!("no file matches '{}'", named.join("' '"))).with_hint("'git ls-files' lists the files"))
 }
 
 fn is_range(text: &str) -> bool {

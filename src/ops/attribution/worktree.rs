@@ -257,7 +257,7 @@ impl Next {
     }
 }
 
-/// Gives all that is `from`'s in `ownership`, or nobody's, to `to`.
+/// Makes `to` the owner of the lines, or of the whole file, that `from` owns in `ownership`.
 fn give_to(to: Owner, from: Owner, ownership: &mut FileOwnership) {
     ownership.spans.iter_mut().filter(|span| span.owner == from).for_each(|span| span.owner = to);
     if ownership.whole == Some(from) {

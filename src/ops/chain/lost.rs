@@ -1,9 +1,9 @@
-//! Checkpoints that cannot be read any more: the worktree may still have the work that was in them, and nothing else tells whose
-//! that is.
+//! Finds unsaved changes that may be work of damaged checkpoints. The worktree may still have that work, and only the checkpoints
+//! could say who wrote it: so its author is unknown.
 //!
-//! Of the live shadow on HEAD, all unsaved changes may be such work, until the next checkpoint follows. Of another one, most often
-//! in the archive, only those are that are at paths that the shadow may have changed, as far as anything that can be read shows. Where
-//! the work of these shadows is looked for, the damaged ones are noted; only they are looked at here.
+//! If the live shadow on HEAD is damaged, all unsaved changes may be its work, until the next checkpoint is taken. If another shadow
+//! is, most often one in the archive, only changes at paths that it may have changed are; what can be read of it and around it shows
+//! which paths these are. The code that looks for the work of shadows notes the damaged ones, and this module looks only at those.
 
 use std::collections::{BTreeSet, HashMap};
 

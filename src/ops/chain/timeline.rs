@@ -29,8 +29,8 @@ pub(crate) struct Tip {
     pub(crate) archived: bool,
 }
 
-/// Gives the checkpoints of a timeline their numbers: `@{0}` is the newest. What an undo took off its shadow has none, so that the
-/// others are called as before what was undone.
+/// Gives the checkpoints of a timeline their numbers: `@{0}` is the newest. A checkpoint that an undo took off its shadow has none,
+/// so that the others have the numbers that they had before.
 pub(crate) struct Numbers {
     undone: HashSet<ObjectId>,
     next: usize,
@@ -43,9 +43,9 @@ impl Numbers {
         Self { undone: tips.iter().filter(undone).map(|tip| tip.id).collect(), next: 0 }
     }
 
-    /// Returns the number of `id`, the next checkpoint of the timeline.
-    pub(crate) fn next(&mut self, id: ObjectId) -> Option<usize> {
-        let number = (!self.undone.contains(&id)).then_some(self.next);
+    /// Returns the number of `id`, the next checkpoint of the timeline, which is `archived` or live.
+    pub(crate) fn next(&mut self, id: ObjectId, archived: bool) -> Option<usize> {
+        let number = (!archived || !self.undone.contains(&id)).then_some(self.next);
         self.next += usize::from(number.is_some());
         number
     }

@@ -149,7 +149,15 @@ fn look(context: &Context) -> Result<Vec<Problem>> {
 fn history(repo: &Repo) -> Result<Option<Problem>> {
     let Some(tip) = repo.find_sound_ref(refname::HISTORY)?.filter(|tip| repo.can_read(*tip)) else { return Ok(None) };
     let problem = |message: String| Problem::new("objects-missing", refname::HISTORY, message);
-    let is_fixable = "fetch or copy the objects from where they still are, or let 'git checkpoint doctor --fix'";
+    let hint = |fix: &str| {
+        if repo.is_partial_clone() {
+            let name = refname::HISTORY;
+            return format!(
+                "'git fetch --refetch --no-filter <remote> {name}:{name}' brings what this partial clone lacks"
+            );
+        }
+        format!("fetch or copy the objects from where they still are, or let 'git checkpoint doctor --fix' {fix}")
+    };
     Ok(match salvage::history_damage(repo, tip) {
         Err(error) => Some(Problem::unlooked("objects-missing", refname::HISTORY, &error)),
         Ok(None) => None,
@@ -158,11 +166,11 @@ fn history(repo: &Repo) -> Result<Option<Problem>> {
                 "the tree {} of its newest commit {id} cannot be read, so that no record can",
                 repo.tree_of_commit(id)?
             ))
-            .hint(format!("{is_fixable} go back to the newest state of the records that can be read")),
+            .hint(hint("go back to the newest state of the records that can be read")),
         ),
         Ok(Some(HistoryDamage::Earlier(id))) => Some(
             problem(format!("the earlier commit {id} of the records, or its tree, cannot be read; all records can"))
-                .hint(format!("{is_fixable} begin the log after it; no record is lost")),
+                .hint(hint("begin the log after it; no record is lost")),
         ),
     })
 }

@@ -1,5 +1,5 @@
-//! Saves what may be work of archived checkpoints that cannot be read apart from what a person has changed: nothing else tells
-//! whose it is.
+//! Divides a save of a person's changes in two, if some of them may be work of archived checkpoints that cannot be read. Only those
+//! checkpoints could say who wrote it: so the first part has an unknown author.
 
 use bstr::BString;
 
