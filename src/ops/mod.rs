@@ -49,6 +49,7 @@ mod closing;
 mod condense;
 mod context;
 mod disk_usage;
+mod earliest;
 mod enter;
 mod holding;
 mod inherited;

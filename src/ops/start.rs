@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use gix::ObjectId;
 
-use super::{chain::shadows, restored_target::restored};
+use super::{chain::shadows, earliest::Earliest, stats};
 use crate::{
     error::Result,
     git::{Repo, chain::Chain},
-    model::{checkpoint::Checkpoint, contributor::Contributor, refname::Base},
+    model::{checkpoint::Checkpoint, refname::Base},
 };
 
 /// Returns the start, which counts as verified while nothing is marked: the state before the first change on this base that an
@@ -18,9 +18,9 @@ use crate::{
 /// # Errors
 /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if a checkpoint on this base cannot be read.
 pub(crate) fn start(repo: &Repo) -> Result<Option<ObjectId>> {
-    let Some(mut search) = StartSearch::new(repo)? else { return Ok(None) };
-    while search.advance()? {}
-    Ok(search.before_agents.or(search.last))
+    let Some(tip) = shadows::latest_on(repo, Base::of_head(repo.head()?.id))? else { return Ok(None) };
+    let earliest = Earliest::up_to(repo, tip.id, &stats::earliest(repo))?;
+    Ok(earliest.before_agents.or(earliest.first))
 }
 
 /// Decides for checkpoints, newest first, which is the start. Reads only as many earlier ones as each answer needs: a list of the
@@ -30,10 +30,7 @@ pub(crate) struct StartSearch<'r> {
     repo: &'r Repo,
     chain: Chain<'r>,
     passed: HashSet<ObjectId>,
-    /// The checkpoint that was passed last.
-    last: Option<ObjectId>,
-    /// The state before the earliest agent's change that was passed.
-    before_agents: Option<ObjectId>,
+    earliest: Earliest,
 }
 
 impl<'r> StartSearch<'r> {
@@ -42,7 +39,7 @@ impl<'r> StartSearch<'r> {
         let base = Base::of_head(repo.head()?.id);
         let Some(tip) = shadows::latest_on(repo, base)? else { return Ok(None) };
         let chain = repo.chain_in_time(tip.id);
-        Ok(Some(Self { base, repo, chain, passed: HashSet::new(), last: None, before_agents: None }))
+        Ok(Some(Self { base, repo, chain, passed: HashSet::new(), earliest: Earliest::default() }))
     }
 
     /// Returns true if `checkpoint` is the start.
@@ -55,25 +52,21 @@ impl<'r> StartSearch<'r> {
         }
         let id = checkpoint.id;
         while !self.passed.contains(&id) && self.advance()? {}
-        match self.before_agents {
+        match self.earliest.before_agents {
             Some(before) if before == id => {
                 // An agent may have made an earlier change, too.
-                while self.before_agents == Some(id) && self.advance()? {}
-                Ok(self.before_agents == Some(id))
+                while self.earliest.before_agents == Some(id) && self.advance()? {}
+                Ok(self.earliest.before_agents == Some(id))
             }
             Some(_) => Ok(false),
-            None => Ok(self.last == Some(id) && !self.advance()?),
+            None => Ok(self.earliest.first == Some(id) && !self.advance()?),
         }
     }
 
     /// Passes one more checkpoint; returns false if there is none.
     fn advance(&mut self) -> Result<bool> {
         let Some(checkpoint) = self.chain.next().transpose()? else { return Ok(false) };
-        // What a restore has put back is the user's.
-        if checkpoint.origin.contributor != Contributor::Human && restored(&checkpoint.origin).is_none() {
-            self.before_agents = Some(checkpoint.before_id());
-        }
-        self.last = Some(checkpoint.id);
+        self.earliest.pass(&checkpoint);
         self.passed.insert(checkpoint.id);
         Ok(true)
     }

@@ -3,13 +3,13 @@
 //! A chain never changes below its tip, so statistics stay valid for all tips that build on theirs. A save now and then caches
 //! them, so that `status`, which writes nothing, need not walk all of a long chain.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use bstr::BString;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::{provenance::replay, restored_target::restored};
+use super::{earliest::Earliest, provenance::replay, restored_target::restored};
 use crate::{
     error::{Kind, Result},
     git::Repo,
@@ -37,6 +37,8 @@ pub(super) struct Stats {
     pub(super) tip_time: i64,
     /// The sessions that took them, the latest one first.
     pub(super) sessions: Vec<Part>,
+    /// What the last one and all before it in time, also in other chains, say of the start.
+    earliest: Option<Earliest>,
     /// What cannot be read and is not counted.
     #[serde(skip)]
     pub(super) broken: Option<String>,
@@ -175,6 +177,12 @@ impl Stats {
     }
 }
 
+/// Returns what is cached of the start, by the checkpoint up to which it holds.
+pub(super) fn earliest(repo: &Repo) -> HashMap<ObjectId, Earliest> {
+    let known = |stats: Stats| Some((ObjectId::from_hex(stats.tip.as_bytes()).ok()?, stats.earliest?));
+    cached(repo).into_iter().filter_map(known).collect()
+}
+
 /// Returns the cached statistics. Those that are damaged or of another version are as good as none.
 fn cached(repo: &Repo) -> Vec<Stats> {
     std::fs::read(path(repo)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
@@ -190,9 +198,11 @@ pub(super) fn cache_if_due(repo: &Repo, tip: ObjectId) {
     if tip.as_bytes().last().is_none_or(|byte| byte % ONCE_IN != 0) {
         return;
     }
+    let known = earliest(repo);
     let mut all = cached(repo);
-    let result = Stats::walk(repo, tip, &mut all).and_then(|stats| {
+    let result = Stats::walk(repo, tip, &mut all).and_then(|mut stats| {
         if stats.broken.is_none() {
+            stats.earliest = Some(Earliest::up_to(repo, tip, &known)?);
             all.insert(0, stats);
             all.truncate(MOST_KEPT);
             state::replace_file(&path(repo), &serde_json::to_vec(&all).unwrap_or_default())?;

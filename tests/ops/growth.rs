@@ -64,7 +64,7 @@ fn checkpoints_are_counted_right_with_and_without_the_cache() {
         let status = status::status(&context).expect("a status");
         let sessions: Vec<_> =
             status.sessions.into_iter().map(|session| (session.id, session.turn, session.checkpoints)).collect();
-        (status.shadow.map(|shadow| (shadow.checkpoints, shadow.tip_time)), sessions)
+        (status.shadow.map(|shadow| (shadow.checkpoints, shadow.tip_time)), sessions, status.start)
     };
     let cache = world.repo().join(".git/checkpoint/tally");
     for (count, session) in [(70, "one"), (3, "two"), (2, "one"), (80, "three")] {
@@ -72,8 +72,13 @@ fn checkpoints_are_counted_right_with_and_without_the_cache() {
         assert_eq!(tally(), tally(), "the same again");
         assert!(!cache.exists(), "status writes nothing");
     }
-    let (shadow, sessions) = tally();
+    let (shadow, sessions, start) = tally();
     assert_eq!(shadow.map(|(count, _)| count), Some(155));
+    assert_eq!(
+        start.map(|id| id.to_string()),
+        Some(world.git(&["rev-parse", "HEAD"]).trim().to_owned()),
+        "an agent took the first one"
+    );
     let of_agents = [("three".into(), Some(79), 80), ("one".into(), Some(1), 72), ("two".into(), Some(2), 3)];
     assert_eq!(sessions, of_agents);
     // About one save in 64 caches the statistics; that none of so many does happens once in a million times.
@@ -92,9 +97,10 @@ fn checkpoints_are_counted_right_with_and_without_the_cache() {
             Some(content) => fs::write(&cache, content).expect("written"),
             None => fs::remove_file(&cache).expect("it can be removed"),
         }
-        let (shadow, sessions) = tally();
+        let (shadow, sessions, start_now) = tally();
         assert_eq!(shadow.map(|(count, _)| count), Some(155 + saves + 1), "{content:?}");
         assert_eq!(sessions, of_agents);
+        assert_eq!(start_now, start, "{content:?}");
     }
 }
 
@@ -138,6 +144,30 @@ fn a_restore_reads_what_many_files_share_only_once() {
     for number in 0..COPIES {
         assert!(fs::read(world.repo().join(format!("copy{number}"))).expect("it is back") == content, "{number}");
     }
+}
+
+#[test]
+fn status_does_not_read_all_of_a_long_chain() {
+    let world = World::with_commit();
+    let mut shadow = world.shadow("main", 0);
+    let ids = shadow.commits(world.tree(), &["one", "two", "three"].map(ToOwned::to_owned));
+    shadow.commit(world.tree(), "more", &agent("one", 1));
+    let cache = world.repo().join(".git/checkpoint/tally");
+    let cached = (0..1000).find_map(|_| {
+        world.done(&["save", "--allow-empty"]);
+        fs::read_to_string(&cache).ok()
+    });
+    let cached = cached.expect("about one save in 64 caches");
+    // What is read is missed.
+    let first = ids[0].to_string();
+    fs::remove_file(world.repo().join(".git/objects").join(&first[..2]).join(&first[2..])).expect("a loose object");
+    let start = || world.json(&["status", "--json"])["start"].clone();
+    assert_eq!(start(), ids[2].to_string());
+    // As a program wrote it that did not cache the start.
+    let without = cached.replace("\"earliest\"", "\"later\"");
+    assert_ne!(without, cached);
+    fs::write(&cache, without).expect("written");
+    assert_eq!(start(), serde_json::Value::Null);
 }
 
 /// No other object may have its content.

@@ -74,7 +74,8 @@ fn print_summary(session: &Listed, prompt: Option<&str>, call: &mut Call) -> Res
     let columns = call.out.columns().unwrap_or(usize::MAX);
     let mut parts = vec![call.out.paint(phrase::ID, &phrase::session_id(&state.id, call.out.columns(), STATE + 1))];
     parts.extend(state.agent.as_ref().map(printable));
-    parts.extend(prompt.map(|prompt| format!("'{}'", layout::cut(&printable(prompt), LONGEST_PROMPT))));
+    let longest = call.out.columns().map_or(usize::MAX, |_| LONGEST_PROMPT);
+    parts.extend(prompt.map(|prompt| format!("'{}'", layout::cut(&printable(prompt), longest))));
     parts.push(format!("turn {}", state.turn));
     if session.checkpoints > 0 {
         parts.push(phrase::count(session.checkpoints, "uncommitted checkpoint"));
@@ -88,7 +89,7 @@ fn print_summary(session: &Listed, prompt: Option<&str>, call: &mut Call) -> Res
     phrase::wrapped(&format!("{words}  "), &parts, STATE, columns).iter().try_for_each(|line| call.out.line(line))
 }
 
-/// How many columns a prompt takes at most.
+/// How many columns of a terminal a prompt takes at most.
 const LONGEST_PROMPT: usize = 40;
 /// Columns of the state of a session and what is between it and the rest.
 const STATE: usize = 17;
