@@ -307,10 +307,10 @@ def models(bench):
     """A person chooses another model between two turns."""
     with Terminal(bench) as terminal:
         first = terminal.turn(("write", "made.txt", "made\n"))
-        terminal.change_model()
+        other_model = terminal.change_model()
         second = terminal.turn(("write", "more.txt", "more\n"))
     bench.commit("by two models")
-    told = [bench.client.model, bench.client.other_model]
+    told = [bench.client.model, other_model]
     found = [line["model"] for path in ["made.txt", "more.txt"] for line in bench.json("blame", path)["lines"]]
     bench.expect("models of made.txt and more.txt", told, found)
     taken = {path: checkpoint["model"] for checkpoint in bench.checkpoints() for path in checkpoint["paths"]}

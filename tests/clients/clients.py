@@ -78,9 +78,9 @@ class Codex(Client):
     ready = r"GPT-\S+ .*· /"
     asks = r"Would you like to"
     yes = ("y",)
-    other_model = "gpt-5.6-luna"
+    # Which one it is depends on the version: the client says it.
     other_model_by = (("/model", ["8"]), ("", ["Enter"]))
-    changed = r"Model changed to"
+    changed = r"Model changed to ([\w.-]+)"
 
     def settings(self, home, url):
         write(

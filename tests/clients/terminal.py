@@ -113,7 +113,7 @@ class Terminal:
         return prompt
 
     def change_model(self):
-        """Chooses the client's other model."""
+        """Chooses the client's other model; returns its name, as the client says it if it does."""
         for line, keys in self.client.other_model_by:
             if line:
                 self.type(line)
@@ -121,7 +121,9 @@ class Terminal:
             self.keys(*keys)
             self.settle()
         self.await_screen(self.client.changed, "changes the model")
+        said = re.search(self.client.changed, self.screen()).groups()
         self.settle()
+        return said[0] if said else self.client.other_model
 
     def leave(self):
         """Leaves the client."""
