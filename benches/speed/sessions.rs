@@ -95,7 +95,12 @@ fn tools(plan: &Plan, stage: &mut Stage) {
 fn write_sessions(lab: &Lab, count: usize) -> Result<()> {
     let folder = lab.root().join(".git/checkpoint/sessions");
     let model = fs::read_to_string(folder.join(format!("{SESSION}.toml")))?;
-    let model = model.replace("phase = \"active\"", "phase = \"ended\"");
+    // A turn under way is in the worktree's file: for its own, the session is idle.
+    let idle = "phase = \"idle\"";
+    if !model.contains(idle) {
+        return Err(format!("the session is not idle: {model}").into());
+    }
+    let model = model.replace(idle, "phase = \"ended\"");
     for number in 0..count {
         let id = format!("ended-{number}");
         let text = model.replace(&format!("id = \"{SESSION}\""), &format!("id = \"{id}\""));

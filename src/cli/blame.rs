@@ -1,6 +1,11 @@
 //! `git checkpoint blame`: who wrote each line of a file.
 
-use std::ffi::OsString;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+};
+
+use gix::ObjectId;
 
 use super::{
     Exit, attribution,
@@ -85,10 +90,15 @@ fn print(found: &Blame, hash: gix::hash::Kind, call: &mut Call) -> Result<()> {
     let names: Vec<String> = found.lines.iter().map(|lines| name(lines, &sessions, most)).collect();
     let width = names.iter().map(|name| layout::width(name)).max().unwrap_or(0);
     let digits = found.lines.last().map_or(1, |last| last.end.to_string().len());
-    let ids: Vec<String> = found.lines.iter().map(|lines| id(lines, hash, call)).collect();
-    let longest = ids.iter().map(String::len).max().unwrap_or(0);
-    for ((lines, name), id) in found.lines.iter().zip(names).zip(ids) {
-        let id = call.out.paint(phrase::ID, &format!("{id:<longest$}"));
+    // Many lines are of one commit, and each abbreviation takes a search through the objects.
+    let commits: BTreeSet<Option<ObjectId>> = found.lines.iter().map(|lines| lines.commit).collect();
+    let mut ids: BTreeMap<_, _> = commits.into_iter().map(|commit| (commit, id(commit, hash, call))).collect();
+    let longest = ids.values().map(String::len).max().unwrap_or(0);
+    for id in ids.values_mut() {
+        *id = call.out.paint(phrase::ID, &format!("{id:<longest$}"));
+    }
+    for (lines, name) in found.lines.iter().zip(names) {
+        let id = &ids[&lines.commit];
         let padding = " ".repeat(width - layout::width(&name));
         let kind = lines.who.owner;
         let owner = if is_narrow { attribution::letter(kind).to_string() } else { format!("{:<7}", kind.as_str()) };
@@ -111,9 +121,9 @@ fn print(found: &Blame, hash: gix::hash::Kind, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-/// Returns the abbreviated id of the commit; zeros for uncommitted lines.
-fn id(lines: &BlamedLines, hash: gix::hash::Kind, call: &Call) -> String {
-    lines.commit.map_or_else(|| "0".repeat(call.names.digits(hash)), |commit| call.names.id(&commit))
+/// Returns the abbreviated id of `commit`; zeros for uncommitted lines.
+fn id(commit: Option<ObjectId>, hash: gix::hash::Kind, call: &Call) -> String {
+    commit.map_or_else(|| "0".repeat(call.names.digits(hash)), |commit| call.names.id(&commit))
 }
 
 /// Returns the agent and the turn of `lines`; none if they are a person's.

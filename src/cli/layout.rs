@@ -56,6 +56,10 @@ pub(super) fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
 
 /// Returns `text`, which has no colours, in lines of at most `columns`, broken anywhere.
 pub(super) fn fold(text: &str, columns: usize) -> Vec<String> {
+    // No character takes more columns than bytes.
+    if text.len() <= columns {
+        return vec![text.to_owned()];
+    }
     let (mut lines, mut line, mut used) = (Vec::new(), String::new(), 0);
     for c in text.chars() {
         let wide = width(c.encode_utf8(&mut [0; 4]));

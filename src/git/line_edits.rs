@@ -148,7 +148,7 @@ fn begins_with_line(text: &[u8], line: &[u8]) -> bool {
     text.starts_with(line) && (line.ends_with(b"\n") || line.len() == text.len())
 }
 
-fn edits_of(diff: &Diff) -> Vec<Edit> {
+pub(super) fn edits_of(diff: &Diff) -> Vec<Edit> {
     let range = |range: Range<u32>| range.start as usize..range.end as usize;
     diff.hunks().map(|hunk| (range(hunk.before), range(hunk.after))).collect()
 }

@@ -106,6 +106,7 @@ mod unchanged;
 pub(crate) mod untracked;
 pub(crate) mod unwritable_log;
 pub(crate) mod user_index;
+pub(crate) mod version_edits;
 pub(crate) mod versions;
 mod weight;
 pub(crate) mod worktrees;

@@ -22,9 +22,14 @@ impl OwnDirectories {
     /// If the worktree and the git directory are the same.
     pub(super) fn find(root: &Path, git_dir: &Path, common_dir: &Path) -> Result<Self> {
         let mut paths = Vec::new();
-        for directory in [git_dir, common_dir, &common_dir.join("objects")] {
-            let real = std::fs::canonicalize(directory)
-                .context(Kind::User, || format!("cannot find the git directory '{}'", directory.display()))?;
+        let real = |directory: &Path| {
+            std::fs::canonicalize(directory)
+                .context(Kind::User, || format!("cannot find the git directory '{}'", directory.display()))
+        };
+        let real_git_dir = real(git_dir)?;
+        let real_common_dir = if common_dir == git_dir { real_git_dir.clone() } else { real(common_dir)? };
+        let objects = real(&real_common_dir.join("objects"))?;
+        for real in [real_git_dir, real_common_dir, objects] {
             let Ok(inside) = real.strip_prefix(root) else { continue };
             if inside.as_os_str().is_empty() {
                 return Err(Error::user(format!("the worktree '{}' is the git directory itself", root.display()))

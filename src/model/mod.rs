@@ -5,6 +5,7 @@
 pub mod attribution;
 pub(crate) mod change;
 pub mod checkpoint;
+pub(crate) mod common_ends;
 pub(crate) mod contributor;
 pub(crate) mod copied;
 pub(crate) mod event;

@@ -4,7 +4,10 @@
 //! records there are, and commits whose parents are commits of the log only, so that it leads to no code.
 
 mod append;
+mod change;
 mod transcript;
+
+use std::{cell::RefCell, collections::HashMap};
 
 use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
@@ -13,7 +16,6 @@ use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, commit::NewCommit, new_objects::NewObjects},
     model::{
-        change::{Change, Leaf},
         copied::{Copied, Written, is_copied},
         record::{self, Chunk, Link, Prompt, Record, RecordId},
         refname,
@@ -22,6 +24,7 @@ use crate::{
 
 pub use append::append;
 pub(crate) use append::lock;
+pub(crate) use change::SameChange;
 
 /// The size limit for text files of a record. We never write larger ones.
 const LARGEST: u64 = 256 << 20;
@@ -141,15 +144,6 @@ pub(crate) fn copied(repo: &Repo, commit: ObjectId, record: &Record) -> Result<C
     Ok(is_copied(&written(commit)?, record.seconds, original.as_ref()))
 }
 
-/// The records of commits that make the same change as another one.
-#[derive(Debug, Default)]
-pub(crate) struct SameChange {
-    /// The records of those that it is a copy of.
-    pub(crate) copied: Vec<RecordId>,
-    /// True if it is perhaps a copy of others.
-    pub(crate) is_doubtful: bool,
-}
-
 /// The index by commit.
 const COMMITS: &str = "commits";
 /// The index by first parent.
@@ -157,13 +151,12 @@ const PARENTS: &str = "parents";
 /// The index by what a commit changes.
 const CHANGES: &str = "changes";
 
-/// The changes of larger commits are not in the index.
-const MOST_CHANGES: usize = 10_000;
-
 /// The log as it is at one moment.
 pub(crate) struct Log<'r> {
     repo: &'r Repo,
     tree_id: ObjectId,
+    /// The trees of the indices that were read.
+    indices: RefCell<HashMap<&'static str, Option<ObjectId>>>,
 }
 
 impl<'r> Log<'r> {
@@ -173,12 +166,12 @@ impl<'r> Log<'r> {
         let tree_id = root_tree(repo, tip).map_err(|cause| {
             Error::new(cause.kind(), format!("the records in '{}' cannot be read", refname::HISTORY)).with_cause(cause)
         })?;
-        Ok(Some(Self { repo, tree_id }))
+        Ok(Some(Self::at(repo, tree_id)))
     }
 
     /// Returns the log as it was when its tree was `tree_id`.
     pub(crate) fn at(repo: &'r Repo, tree_id: ObjectId) -> Self {
-        Self { repo, tree_id }
+        Self { repo, tree_id, indices: RefCell::default() }
     }
 
     fn entry(&self, path: &str) -> Result<Option<(u32, ObjectId)>> {
@@ -186,7 +179,11 @@ impl<'r> Log<'r> {
     }
 
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
-        match self.entry(path)? {
+        self.read_entry(self.entry(path)?, path)
+    }
+
+    fn read_entry(&self, entry: Option<(u32, ObjectId)>, path: &str) -> Result<Option<Vec<u8>>> {
+        match entry {
             Some((0o100_644, id)) => {
                 if self.repo.object_size(id)?.is_some_and(|size| size > LARGEST) {
                     return Err(damaged(path, "it is too large"));
@@ -231,8 +228,20 @@ impl<'r> Log<'r> {
         self.read(&format!("{}/attribution", folder(id)))
     }
 
-    fn index(&self, index: &str, key: ObjectId) -> Result<Vec<RecordId>> {
-        let text = self.read(&index_path(index, key))?.unwrap_or_default();
+    fn index_tree(&self, index: &'static str) -> Result<Option<ObjectId>> {
+        if let Some(known) = self.indices.borrow().get(index) {
+            return Ok(*known);
+        }
+        let tree_id = self.entry(index)?.and_then(|(mode, id)| (mode == 0o40_000).then_some(id));
+        self.indices.borrow_mut().insert(index, tree_id);
+        Ok(tree_id)
+    }
+
+    fn index(&self, index: &'static str, key: ObjectId) -> Result<Vec<RecordId>> {
+        let Some(tree_id) = self.index_tree(index)? else { return Ok(Vec::new()) };
+        let path = index_path(index, key);
+        let entry = self.repo.find_entry(tree_id, path[index.len() + 1..].into())?;
+        let text = self.read_entry(entry, &path)?.unwrap_or_default();
         Ok(text.lines().filter_map(|line| RecordId::parse(line.to_str().ok()?)).collect())
     }
 
@@ -249,55 +258,6 @@ impl<'r> Log<'r> {
     pub(crate) fn of_commit_or_change(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
         let ids = self.of_commit(commit)?;
         if ids.is_empty() { Ok(self.of_change(commit)?.copied) } else { Ok(ids) }
-    }
-
-    /// Returns the records of commits that make the same change as `commit`, if it may be a copy of them. That is a guess: readers
-    /// show it, and only `doctor --relink` stores it in a link.
-    pub(crate) fn of_change(&self, commit: ObjectId) -> Result<SameChange> {
-        let mut same = SameChange::default();
-        // No commit has been noted with its change.
-        if self.entry(CHANGES)?.is_none() {
-            return Ok(same);
-        }
-        let Some(change) = self.change_of(commit)? else { return Ok(same) };
-        for id in self.index(CHANGES, change)? {
-            // A damaged record says nothing.
-            let Some(record) = self.find(&id).ok().flatten() else { continue };
-            match copied(self.repo, commit, &record)? {
-                Copied::Yes => same.copied.push(id),
-                Copied::Perhaps => same.is_doubtful = true,
-                Copied::No => {}
-            }
-        }
-        Ok(same)
-    }
-
-    /// Returns an id for what `commit` changes: a hash of the paths, and the blobs there before and after. None for a merge, an
-    /// empty commit, a very large one, and one that is not all here.
-    fn change_of(&self, commit: ObjectId) -> Result<Option<ObjectId>> {
-        let repo = self.repo;
-        let parents = if repo.is_commit(commit)? { repo.parents_of(commit)? } else { return Ok(None) };
-        let before = match &parents[..] {
-            [] => repo.empty_tree_id(),
-            [parent] if repo.is_commit(*parent)? => repo.tree_of_commit(*parent)?,
-            _ => return Ok(None),
-        };
-        // Trees may be missing in a partial clone.
-        let Ok(changes) = repo.diff_trees(before, repo.tree_of_commit(commit)?) else { return Ok(None) };
-        if changes.is_empty() || changes.len() > MOST_CHANGES {
-            return Ok(None);
-        }
-        let mut text = Vec::new();
-        for Change { path, before, after, .. } in changes {
-            let leaf =
-                |leaf: Option<Leaf>| leaf.map_or("-".into(), |leaf| format!("{:o} {}", leaf.mode.bits(), leaf.id));
-            text.extend_from_slice(&path);
-            text.extend_from_slice(format!("\0{}\0{}\n", leaf(before), leaf(after)).as_bytes());
-        }
-        let what = || "cannot hash what a commit changes".into();
-        gix::objs::compute_hash(repo.object_hash(), gix::objs::Kind::Blob, &text)
-            .context(Kind::Internal, what)
-            .map(Some)
     }
 
     /// Returns the records that the message of `commit` names; none if this repository does not have the commit.

@@ -43,8 +43,11 @@ pub(crate) fn has_files_of_worktree(git_dir: &Path) -> bool {
 /// Creates our directory inside `git_dir` if need be, and returns it.
 pub(crate) fn ensure_directory(git_dir: &Path) -> Result<PathBuf> {
     let directory = directory(git_dir);
-    std::fs::create_dir_all(&directory)
-        .context(Kind::Internal, || format!("cannot create '{}'", directory.display()))?;
+    // It nearly always exists, and one look is less than an attempt that fails and a look.
+    if !directory.is_dir() {
+        std::fs::create_dir_all(&directory)
+            .context(Kind::Internal, || format!("cannot create '{}'", directory.display()))?;
+    }
     Ok(directory)
 }
 

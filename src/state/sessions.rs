@@ -16,7 +16,10 @@ use serde::{Deserialize, Serialize};
 use super::{directory, ensure_directory, replace_file};
 use crate::{
     error::{Context as _, Kind, Result},
-    model::{refname::encode_component, session::Session},
+    model::{
+        refname::{decode_component, encode_component},
+        session::Session,
+    },
 };
 
 /// What was found of a session.
@@ -143,11 +146,16 @@ impl Held {
         Ok(session)
     }
 
-    /// As [`store`].
+    /// As [`store`]; a file that has all that already stays as it is.
     pub(crate) fn store(&self, session: &Session) -> Result<()> {
-        self.forget(&session.id);
-        store(&self.common_dir, session)?;
-        self.lock().insert(session.id.clone(), Some(session.clone().with_turn(None)));
+        let new = Some(session.clone().with_turn(None));
+        let known = self.lock().remove(&session.id);
+        if known.as_ref() == Some(&new) && file(&self.common_dir, &session.id, "toml").exists() {
+            remove_file(&file(&self.common_dir, &session.id, FORGOTTEN))?;
+        } else {
+            store(&self.common_dir, session)?;
+        }
+        self.lock().insert(session.id.clone(), new);
         Ok(())
     }
 
@@ -211,6 +219,16 @@ fn remove_file(path: &Path) -> Result<bool> {
 
 /// Returns all sessions with a file that makes sense, latest first.
 pub(crate) fn all(common_dir: &Path) -> Result<Vec<Session>> {
+    named(common_dir, |_| true)
+}
+
+/// Returns those of [`all`] whose ids begin with `prefix`. The names of the files tell which: no other file is read.
+pub(crate) fn beginning_with(common_dir: &Path, prefix: &str) -> Result<Vec<Session>> {
+    named(common_dir, |name| decode_component(name).is_some_and(|id| id.starts_with(prefix.as_bytes())))
+}
+
+/// Returns the sessions whose files make sense and have names that `is_wanted` accepts, latest first.
+fn named(common_dir: &Path, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Session>> {
     let folder = folder(common_dir);
     let entries = match fs::read_dir(&folder) {
         Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -219,7 +237,8 @@ pub(crate) fn all(common_dir: &Path) -> Result<Vec<Session>> {
     let mut sessions = Vec::new();
     for entry in entries {
         let path = entry.context(Kind::Internal, || format!("cannot read '{}'", folder.display()))?.path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
+        let is_session = path.extension().is_some_and(|extension| extension == "toml");
+        if is_session && path.file_stem().is_some_and(|name| is_wanted(&name.to_string_lossy())) {
             sessions.extend(read_file(&path)?.sound());
         }
     }
@@ -269,6 +288,8 @@ pub(crate) fn prompts(common_dir: &Path, id: &str) -> Result<Vec<Prompt>> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
     use super::*;
 
     #[test]
@@ -279,7 +300,10 @@ mod tests {
         let session = Session::new("../x", &"main".into(), 5);
         store(common, &session).expect("it can be written");
         assert_eq!(load(common, "../x").expect("readable"), Found::Session(Box::new(session.clone())));
-        assert_eq!(all(common).expect("readable"), [session]);
+        let list = [session];
+        assert_eq!(all(common).expect("readable"), list);
+        assert_eq!(beginning_with(common, "../").expect("readable"), list);
+        assert_eq!(beginning_with(common, "..%").expect("readable"), []);
         let path = file(common, "../x", "toml");
         assert_eq!(path.parent(), Some(folder(common).as_path()));
         fs::write(&path, "version = 1\nid = ").expect("it is ours");
@@ -287,6 +311,25 @@ mod tests {
         assert!(matches!(&found, Found::Damaged(bad) if bad.exists() && !path.exists()), "{found:?}");
         assert_eq!(load(common, "../x").expect("readable"), Found::Absent);
         assert_eq!(damaged(common).len(), 1);
+    }
+
+    #[test]
+    fn a_file_is_written_only_if_it_changes() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (common, mut session) = (directory.path(), Session::new("s", &"main".into(), 5));
+        store(common, &session).expect("it can be written");
+        let path = file(common, "s", "toml");
+        let inode = || fs::metadata(&path).expect("it is there").ino();
+        let (first, held) = (inode(), Held::new(common));
+        assert_eq!(held.load("s").expect("readable"), Found::Session(Box::new(session.clone())));
+        held.store(&session).expect("nothing is to be written");
+        assert_eq!(inode(), first);
+        session.last_seen = 6;
+        held.store(&session).expect("it can be written");
+        assert_ne!(inode(), first);
+        fs::remove_file(&path).expect("it is ours");
+        held.store(&session).expect("it can be written");
+        assert_eq!(load(common, "s").expect("readable"), Found::Session(Box::new(session)));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, cmp::Ordering};
 
-use super::Differ;
+use bstr::ByteSlice as _;
+
+use super::{Differ, file::hunk_lines};
 use crate::model::line_diff::Edit;
 
 /// A pair of an old and a new line, each by its place.
@@ -17,15 +19,16 @@ pub(super) struct Alignment {
 }
 
 impl Alignment {
-    /// Aligns `old` and `new`, whose plain diff is `hunks`.
+    /// Aligns the lines of two texts, whose plain diff is `hunks`.
     ///
     /// When nested code gets another indentation, the plain diff takes a `}` for one of another depth that is now indented
     /// as much, and the lines around it do not fit any more. A diff without blanks does not err in this. Both are cut where
     /// they agree, and of each part the one that aligns more lines is used, the plain one if they align as many.
-    pub(super) fn new(differ: &Differ<'_>, old: &[&[u8]], new: &[&[u8]], hunks: Vec<Edit>) -> Self {
+    pub(super) fn new(differ: &Differ<'_>, texts: [&[u8]; 2], hunks: Vec<Edit>) -> Self {
         let mut formatted = Vec::new();
-        for (gone, come) in &hunks {
-            formatted.extend(within(differ, old, new, (gone.clone(), come.clone())));
+        for ((gone, come), [old, new]) in hunks.iter().zip(hunk_lines(texts, &hunks)) {
+            let pairs = pairs_without_blanks(differ, &old, &new).into_iter();
+            formatted.extend(pairs.map(|(old, new)| (gone.start + old, come.start + new)));
         }
         let (Some((first_gone, first_come)), Some((last_gone, last_come))) = (hunks.first(), hunks.last()) else {
             return Self { hunks, formatted };
@@ -35,10 +38,11 @@ impl Alignment {
         if formatted.is_empty() || hunks.len() == 1 {
             return Self { hunks, formatted };
         }
+        let [old, new] = texts.map(|text| text.lines_with_terminator().collect::<Vec<_>>());
         let mut plain = equal_pairs(&hunks);
         plain.extend(&formatted);
         plain.sort_unstable();
-        match better_parts(&plain, &within(differ, old, new, all.clone())) {
+        match better_parts(&plain, &within(differ, &old, &new, all.clone())) {
             None => Self { hunks, formatted },
             Some(pairs) => {
                 let (equal, formatted): (Vec<Pair>, Vec<Pair>) =

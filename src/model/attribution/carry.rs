@@ -29,7 +29,7 @@ pub fn carry(differ: &Differ<'_>, spans: &[Span], before: &[u8], after: &[u8], a
     moves::place_moved(std::slice::from_mut(&mut work));
     let outcome = work.finish(differ, &limits, author, None);
     let mut lines = std::mem::take(&mut file.lines);
-    lines.splice(outcome.replaced, outcome.lines);
+    outcome.place(&mut lines);
     let lines = lines.iter().enumerate();
     spans_of(lines.filter(|(_, line)| line.origin.is_none()).map(|(at, line)| (at, line.owner)))
 }

@@ -130,11 +130,17 @@ pub struct Committed {
 /// Returns how the lines of two texts differ, in order.
 pub type Compare<'d> = &'d dyn Fn(&[u8], &[u8]) -> Vec<Edit>;
 
+/// The same for two versions of a file, `[before, after]`, less so many bytes at both ends, whole lines: counts in the part that is
+/// left. The version after is often the one before the next step.
+pub type CompareVersions<'d> = &'d dyn Fn([&[u8]; 2], [usize; 2]) -> Vec<Edit>;
+
 /// How lines are compared: the caller provides git's algorithms.
 #[derive(Clone, Copy)]
 pub struct Differ<'d> {
     /// For the changes of a step: histogram, with git's indent heuristic.
     pub steps: Compare<'d>,
+    /// The same for a file before and after a step; none if `steps` is as quick.
+    pub versions: Option<CompareVersions<'d>>,
     /// For what a commit adds and deletes: as `git diff --numstat` counts by default.
     pub counted: Compare<'d>,
 }

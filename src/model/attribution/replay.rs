@@ -185,13 +185,14 @@ impl<'d> Replay<'d> {
                 self.fates[origin.file as usize][origin.line as usize] = by;
             }
         }
-        for origin in outcomes.iter().flat_map(|outcome| &outcome.lines).filter_map(|line| line.origin) {
-            self.fates[origin.file as usize][origin.line as usize] = NOBODY;
-        }
         for (job, outcome) in jobs.into_iter().zip(outcomes) {
             if !job.is_replaced {
                 let owner = job.moved.and_then(|moved| moved.whole).unwrap_or(Owner::Author(author));
+                let part = outcome.part.clone();
                 let file = applied(job.old, job.after, outcome, owner);
+                for origin in file.lines[part].iter().filter_map(|line| line.origin) {
+                    self.fates[origin.file as usize][origin.line as usize] = NOBODY;
+                }
                 self.files.insert(job.path, file);
             }
         }
@@ -257,7 +258,7 @@ fn applied(mut file: File, after: Option<Content>, outcome: Outcome, owner: Owne
         file.whole = owner;
     }
     file.content = after;
-    file.lines.splice(outcome.replaced, outcome.lines);
+    outcome.place(&mut file.lines);
     let mut at = 0;
     file.graves.retain(|_| {
         at += 1;

@@ -6,15 +6,13 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use bstr::ByteSlice as _;
-
 use super::{
     AuthorId, Differ, FileOwnership, Limits,
     align::{Alignment, Pair, pairs_without_blanks},
-    file::{Deleted, File, Grave, Line, line_count},
+    file::{Deleted, File, Grave, Line, hunk_lines, line_count},
     words::{self, Derived},
 };
-use crate::model::line_diff::Edit;
+use crate::model::{common_ends::common_ends, line_diff::Edit};
 
 /// How many common lines around the difference the algorithm gets, for git's indent heuristic.
 const MARGIN: usize = 100;
@@ -25,20 +23,24 @@ const PARALLEL_LINES: usize = 32;
 /// ones.
 const MOST_NEAR: usize = 400;
 
-/// The part of a file that differs before and after a step.
+/// What differs in a file before and after a step. Of the lines that both have, only one between two hunks is counted here, so
+/// that each step in a long file costs what it changes.
 pub(super) struct Work<'t> {
-    /// How many lines are above.
-    pub(super) skip: usize,
     pub(super) old: Vec<&'t [u8]>,
     pub(super) new: Vec<&'t [u8]>,
     /// The owners of the old lines.
-    pub(super) known: &'t [Line],
-    /// The lines that replace each other, counted in this part.
+    pub(super) known: Vec<Line>,
+    /// The lines that replace each other.
     pub(super) hunks: Vec<Edit>,
+    /// The same, counted in the whole file.
+    edits: Vec<Edit>,
     /// The owners of the new lines; none while open.
     pub(super) placed: Vec<Option<Line>>,
     /// Old lines that are kept in the new content, or in another file.
     pub(super) lives: Vec<bool>,
+    /// The owners of the old lines of the part of the file that differs, and where it begins.
+    around: &'t [Line],
+    skip: usize,
     /// Deleted lines that were restored.
     reopened: HashSet<usize>,
     /// Pairs of lines in the hunks that differ only in blanks.
@@ -48,11 +50,12 @@ pub(super) struct Work<'t> {
 
 /// What a step does to a file, apart from its content.
 pub(super) struct Outcome {
-    /// The replaced lines of the old content, and the owners of the new ones.
-    pub(super) replaced: Range<usize>,
-    pub(super) lines: Vec<Line>,
     /// The edits, in lines of the whole file.
     pub(super) edits: Vec<Edit>,
+    /// The owners of their new lines.
+    lines: Vec<Line>,
+    /// The part of the new content in which the edits are.
+    pub(super) part: Range<usize>,
     /// The deleted lines; a line that was edited is among them.
     pub(super) deleted: Vec<Deleted>,
     /// Lines that are back.
@@ -60,33 +63,76 @@ pub(super) struct Outcome {
     pub(super) is_cut_off: bool,
 }
 
+impl Outcome {
+    /// Makes `lines`, the owners of the old lines of the whole file, those of the new ones.
+    pub(super) fn place(&self, lines: &mut Vec<Line>) {
+        let mut rest = self.lines.as_slice();
+        if self.edits.iter().all(|(gone, come)| gone.len() == come.len()) {
+            for (gone, come) in &self.edits {
+                let (own, others) = rest.split_at(come.len());
+                lines[gone.clone()].copy_from_slice(own);
+                rest = others;
+            }
+            return;
+        }
+        let (mut placed, mut from) = (Vec::with_capacity(lines.len() + self.lines.len()), 0);
+        for (gone, come) in &self.edits {
+            let (own, others) = rest.split_at(come.len());
+            placed.extend_from_slice(&lines[from..gone.start]);
+            placed.extend_from_slice(own);
+            (from, rest) = (gone.end, others);
+        }
+        placed.extend_from_slice(&lines[from..]);
+        *lines = placed;
+    }
+}
+
 impl<'t> Work<'t> {
     /// Compares the contents, and places the lines that are certain within the file.
     pub(super) fn new(differ: &Differ<'_>, limits: &Limits, file: &'t File, after: &'t [u8]) -> Self {
         let before = file.text();
-        let (top, bottom) = common_ends(before, after);
+        let (top, bottom) = common_ends(before, after, MARGIN);
         let skip = line_count(&before[..top]) as usize;
-        let (before, after) = (&before[top..before.len() - bottom], &after[top..after.len() - bottom]);
-        let split = |text: &'t [u8]| {
-            // Room for as many lines as before, and some more.
-            let mut lines: Vec<&[u8]> = Vec::with_capacity(file.lines.len() - skip + MARGIN);
-            lines.extend(text.lines_with_terminator());
-            lines
-        };
-        let (old, new) = (split(before), split(after));
-        let is_cut_off = before.len().max(after.len()) > limits.file_bytes || old.len().max(new.len()) > limits.lines;
+        let count = file.lines.len() - skip - line_count(&before[before.len() - bottom..]) as usize;
+        let parts @ [old, new] = [before, after].map(|text| &text[top..text.len() - bottom]);
+        let is_long = |text: &[u8]| text.len() > limits.lines && line_count(text) as usize > limits.lines;
+        let is_cut_off = old.len().max(new.len()) > limits.file_bytes || is_long(old) || is_long(new);
         let Alignment { hunks, formatted } = if old.is_empty() && new.is_empty() {
             Alignment { hunks: Vec::new(), formatted: Vec::new() }
         } else if is_cut_off || old.is_empty() || new.is_empty() {
-            Alignment { hunks: vec![(0..old.len(), 0..new.len())], formatted: Vec::new() }
+            Alignment { hunks: vec![(0..count, 0..line_count(new) as usize)], formatted: Vec::new() }
         } else {
-            Alignment::new(differ, &old, &new, (differ.steps)(before, after))
+            let hunks = match differ.versions {
+                Some(versions) => versions([before, after], [top, bottom]),
+                None => (differ.steps)(old, new),
+            };
+            Alignment::new(differ, parts, hunks)
         };
-        let known = &file.lines[skip..skip + old.len()];
-        let (placed, lives) = (vec![None; new.len()], vec![false; old.len()]);
-        let mut work =
-            Self { skip, old, new, known, hunks, placed, lives, reopened: HashSet::new(), formatted, is_cut_off };
-        work.place_common();
+        let mut work = Self {
+            old: Vec::new(),
+            new: Vec::new(),
+            known: Vec::new(),
+            hunks: Vec::new(),
+            edits: Vec::new(),
+            placed: Vec::new(),
+            lives: Vec::new(),
+            around: &file.lines[skip..skip + count],
+            skip,
+            reopened: HashSet::new(),
+            formatted: Vec::new(),
+            is_cut_off,
+        };
+        let mut formatted = formatted.into_iter().peekable();
+        for ((gone, come), [old, new]) in hunks.iter().zip(hunk_lines(parts, &hunks)) {
+            if !work.hunks.is_empty() {
+                work.add_common(work.around[gone.start - 1]);
+            }
+            let (from, to) = (work.old.len(), work.new.len());
+            work.add_hunk(old, new, gone.clone(), come.clone());
+            while let Some((old, new)) = formatted.next_if(|(old, _)| *old < gone.end) {
+                work.formatted.push((from + old - gone.start, to + new - come.start));
+            }
+        }
         work.place_formatted();
         if !is_cut_off {
             work.place_restored(differ, &file.graves);
@@ -94,21 +140,31 @@ impl<'t> Work<'t> {
         work
     }
 
+    /// Adds a line that both contents have.
+    fn add_common(&mut self, line: Line) {
+        self.old.push(b"");
+        self.new.push(b"");
+        self.known.push(line);
+        self.lives.push(true);
+        self.placed.push(Some(line));
+    }
+
+    /// Adds a hunk, which is in the lines `gone` and `come` of the part.
+    fn add_hunk(&mut self, old: Vec<&'t [u8]>, new: Vec<&'t [u8]>, gone: Range<usize>, come: Range<usize>) {
+        let (from, to) = (self.old.len(), self.new.len());
+        self.known.extend_from_slice(&self.around[gone.clone()]);
+        self.old.extend(old);
+        self.new.extend(new);
+        self.lives.resize(self.old.len(), false);
+        self.placed.resize(self.new.len(), None);
+        self.hunks.push((from..self.old.len(), to..self.new.len()));
+        let whole = |range: Range<usize>| range.start + self.skip..range.end + self.skip;
+        self.edits.push((whole(gone), whole(come)));
+    }
+
     fn carry(&mut self, old: usize, new: usize) {
         self.placed[new] = Some(self.known[old]);
         self.lives[old] = true;
-    }
-
-    fn place_common(&mut self) {
-        let (mut old, mut new) = (0, 0);
-        let end = (self.old.len()..self.old.len(), self.new.len()..self.new.len());
-        for (gone, come) in self.hunks.clone().into_iter().chain([end]) {
-            while old < gone.start && new < come.start {
-                self.carry(old, new);
-                (old, new) = (old + 1, new + 1);
-            }
-            (old, new) = (gone.end, come.end);
-        }
     }
 
     fn place_formatted(&mut self) {
@@ -123,12 +179,13 @@ impl<'t> Work<'t> {
             return;
         }
         let places = Places::new(graves);
-        for (gone, come) in self.hunks.clone() {
+        for (at, (_, come)) in self.hunks.clone().into_iter().enumerate() {
             let open: Vec<usize> = come.filter(|&new| self.placed[new].is_none()).collect();
             if open.is_empty() {
                 continue;
             }
-            let mut near = places.between(self.skip + gone.start, self.skip + gone.end);
+            let (gone, _) = &self.edits[at];
+            let mut near = places.between(gone.start, gone.end);
             near.retain(|at| !self.reopened.contains(at));
             near.sort_unstable();
             let most = MOST_NEAR + 4 * open.len();
@@ -159,42 +216,53 @@ impl<'t> Work<'t> {
             }
         }
         let lines: Vec<Line> = self.placed.iter().map(|line| line.unwrap_or(Line::by(author))).collect();
-        let is_written_here = brought.iter().zip(&lines).any(|(by, line)| by.is_none() && *line == Line::by(author));
+        let is_own = |line: &Line| *line == Line::by(author);
+        let is_written_here = || {
+            let mut here = lines.iter().zip(&brought);
+            here.any(|(line, by)| by.is_none() && is_own(line)) || self.common().any(is_own)
+        };
         let whole = moved.and_then(|moved| moved.whole?.author());
-        let bringer = brought.iter().flatten().next().copied().or(whole).filter(|_| !is_written_here);
-        let mut deleted = Vec::new();
-        for (gone, come) in &self.hunks {
+        let bringer = brought.iter().flatten().next().copied().or(whole).filter(|_| !is_written_here());
+        let (mut deleted, mut placed) = (Vec::new(), Vec::with_capacity(lines.len()));
+        for ((gone, come), (old, new)) in self.hunks.iter().zip(&self.edits) {
             // What is from elsewhere has replaced the lines in its place; if all is from there, so are the other deletions.
             let by = brought[come.clone()].iter().flatten().next().copied().or(bringer).unwrap_or(author);
-            let dead = gone.clone().filter(|&old| !self.lives[old] || edited[old]);
-            let grave = |old: usize| Grave {
-                first_gap: self.skip + come.start,
-                last_gap: self.skip + come.end,
-                text: self.old[old].into(),
-                line: self.known[old],
-            };
-            deleted.extend(dead.map(|old| Deleted { at: self.skip + old, grave: grave(old), by }));
+            for (at, line) in old.clone().zip(gone.clone()).filter(|(_, line)| !self.lives[*line] || edited[*line]) {
+                let (text, line) = (self.old[line].into(), self.known[line]);
+                deleted.push(Deleted { at, grave: Grave { first_gap: new.start, last_gap: new.end, text, line }, by });
+            }
+            placed.extend_from_slice(&lines[come.clone()]);
         }
-        let moved = |range: &Range<usize>| range.start + self.skip..range.end + self.skip;
+        let (gone, come) = self.edits.iter().fold((0, 0), |(old, new), it| (old + it.0.len(), new + it.1.len()));
         Outcome {
-            replaced: self.skip..self.skip + self.old.len(),
-            lines,
-            edits: self.hunks.iter().map(|(gone, come)| (moved(gone), moved(come))).collect(),
+            part: self.skip..self.skip + self.around.len() - gone + come,
+            lines: placed,
+            edits: self.edits,
             deleted,
             reopened: self.reopened,
             is_cut_off: self.is_cut_off,
         }
     }
 
+    /// Returns the owners of the lines of the part that differs which both contents have.
+    fn common(&self) -> impl Iterator<Item = &Line> {
+        let end = self.skip + self.around.len();
+        let starts = std::iter::once(self.skip).chain(self.edits.iter().map(|(gone, _)| gone.end));
+        let ends = self.edits.iter().map(|(gone, _)| gone.start).chain([end]);
+        starts.zip(ends).flat_map(|(start, end)| &self.around[start - self.skip..end - self.skip])
+    }
+
     /// Places the lines that `moved` owns, and returns the author of each such line.
     fn place_brought(&mut self, moved: Option<&FileOwnership>) -> Vec<Option<AuthorId>> {
         let mut brought = vec![None; self.new.len()];
         let Some(moved) = moved else { return brought };
-        for (at, placed) in self.placed.iter_mut().enumerate().filter(|(_, placed)| placed.is_none()) {
-            let owner = moved.owner(u32::try_from(self.skip + at + 1).unwrap_or(u32::MAX));
-            if let Some(by) = owner.author() {
-                *placed = Some(Line { owner, origin: None });
-                brought[at] = Some(by);
+        for ((_, come), (_, lines)) in self.hunks.iter().zip(&self.edits) {
+            for (at, line) in come.clone().zip(lines.clone()) {
+                let owner = moved.owner(u32::try_from(line + 1).unwrap_or(u32::MAX));
+                if let (None, Some(by)) = (self.placed[at], owner.author()) {
+                    self.placed[at] = Some(Line { owner, origin: None });
+                    brought[at] = Some(by);
+                }
             }
         }
         brought
@@ -298,43 +366,4 @@ impl<'g> Places<'g> {
         let start = self.until.partition_point(|&until| until < first).min(end);
         self.order[start..end].iter().copied().filter(|&at| self.graves[at].last_gap >= first).collect()
     }
-}
-
-/// Returns how many bytes at both ends are whole common lines, less a margin.
-fn common_ends(before: &[u8], after: &[u8]) -> (usize, usize) {
-    if before == after {
-        return (before.len(), 0);
-    }
-    let top = common_start(before, after);
-    let top = lines_up(&before[..top], MARGIN + 1);
-    let (before, after) = (&before[top..], &after[top..]);
-    let bottom = common_end(before, after);
-    (top, lines_down(&before[before.len() - bottom..], MARGIN + 1))
-}
-
-/// How many bytes are compared at a time: byte by byte would dominate a step in a long file.
-const BLOCK: usize = 512;
-
-/// Returns how many bytes both begin with.
-fn common_start(one: &[u8], other: &[u8]) -> usize {
-    let blocks = one.chunks_exact(BLOCK).zip(other.chunks_exact(BLOCK)).take_while(|(a, b)| a == b).count();
-    let rest = one[blocks * BLOCK..].iter().zip(&other[blocks * BLOCK..]);
-    blocks * BLOCK + rest.take_while(|(a, b)| a == b).count()
-}
-
-/// Returns how many bytes both end with.
-fn common_end(one: &[u8], other: &[u8]) -> usize {
-    let blocks = one.rchunks_exact(BLOCK).zip(other.rchunks_exact(BLOCK)).take_while(|(a, b)| a == b).count();
-    let (one, other) = (&one[..one.len() - blocks * BLOCK], &other[..other.len() - blocks * BLOCK]);
-    blocks * BLOCK + one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count()
-}
-
-/// Returns the length of `text` without its last `count` lines, the last of which is a part.
-fn lines_up(text: &[u8], count: usize) -> usize {
-    text.rfind_iter(b"\n").nth(count - 1).map_or(0, |at| at + 1)
-}
-
-/// Returns the length of `text` without its first `count` lines, the first of which is a part.
-fn lines_down(text: &[u8], count: usize) -> usize {
-    text.find_iter(b"\n").nth(count - 1).map_or(0, |at| text.len() - at - 1)
 }

@@ -31,6 +31,10 @@ pub(crate) fn doubtful_lines(repo: &Repo, changes: &[Change], ids: &[RecordId]) 
     let unknown = Owner::Author(AuthorId::default());
     let mut files = Vec::new();
     for change in changes {
+        // Without a record of the file, there is nothing to read.
+        if !stored.iter().flat_map(|it| &it.files).any(|file| file.ownership.path == change.path) {
+            continue;
+        }
         // A partial clone may lack the content.
         if change.after.is_none() || [change.before, change.after].iter().flatten().any(|it| !repo.has_object(it.id)) {
             continue;

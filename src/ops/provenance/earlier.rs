@@ -48,12 +48,14 @@ pub(super) fn of_earlier_versions(
     let renamed = renamed_from_gone(repo, head, &changed)?;
     let (mut ids, mut files) = (Vec::new(), Vec::new());
     for change in changed {
-        let (before, mut lines) = (lines_of(repo, change.before)?, lines_of(repo, change.after)?);
-        lines.retain(|line| !before.contains(line));
+        let (before, after) = (text_of(repo, change.before)?, text_of(repo, change.after)?);
+        let lines = new_lines(&before, &after);
         let former = renamed.iter().find(|it| it.path == change.path).and_then(|it| it.old_path.as_ref());
         let is_old = former.is_some() || change.after.is_some_and(|after| repo.was_stored_before(after.id, head));
         let path = former.unwrap_or(&change.path);
-        files.extend((!lines.is_empty()).then_some((change, path, change.before, lines, is_old)));
+        // What the commit of this number, counted back from HEAD, has there.
+        let known = (0, change.before);
+        files.extend((!lines.is_empty()).then_some((change, path, known, lines, is_old)));
     }
     if files.is_empty() {
         return Ok(ids);
@@ -71,12 +73,19 @@ pub(super) fn of_earlier_versions(
             None => break,
         };
         let records = log.of_commit(*commit)?;
+        if records.is_empty() {
+            continue;
+        }
         let (mut has_some, mut is_by_git) = (false, false);
-        for (change, path, leaf, lines, is_old) in &mut files {
+        for (change, path, known, lines, is_old) in &mut files {
+            let leaf = match known {
+                (number, leaf) if *number == at => *leaf,
+                _ => repo.find_leaf(repo.tree_of_commit(*commit)?, path.as_bstr())?,
+            };
             let before = repo.find_leaf(tree_id, path.as_bstr())?;
             let version = leaf.filter(|leaf| Some(*leaf) != before && Some(*leaf) != change.before);
             // Read the blob only if it may still change the answer for this commit.
-            if version.is_some() && !records.is_empty() && !(has_some && (is_by_git || !*is_old)) {
+            if version.is_some() && !(has_some && (is_by_git || !*is_old)) {
                 let text = text_of(repo, version)?;
                 let Some(rest) = left_to_read.checked_sub(text.len()) else { return Ok(ids) };
                 left_to_read = rest;
@@ -84,7 +93,7 @@ pub(super) fn of_earlier_versions(
                     (has_some, is_by_git) = (true, is_by_git || *is_old);
                 }
             }
-            *leaf = before;
+            *known = (at + 1, before);
         }
         // A new file may have the content that a recorded commit left under another name.
         for id in if new.is_empty() { &[] } else { records.as_slice() } {
@@ -125,9 +134,10 @@ fn renamed_from_gone(repo: &Repo, head: ObjectId, changed: &[&Change]) -> Result
     Ok(renamed)
 }
 
-/// Returns the lines of a text file that [`telling_lines`] accepts.
-fn lines_of(repo: &Repo, leaf: Option<Leaf>) -> Result<HashSet<Vec<u8>>> {
-    Ok(telling_lines(&text_of(repo, leaf)?).map(<[u8]>::to_vec).collect())
+/// Returns the lines of `after` that [`telling_lines`] accepts and `before` does not have.
+fn new_lines(before: &[u8], after: &[u8]) -> HashSet<Vec<u8>> {
+    let before: HashSet<&[u8]> = telling_lines(before).collect();
+    telling_lines(after).filter(|line| !before.contains(line)).map(<[u8]>::to_vec).collect()
 }
 
 /// Returns the content of a text file; nothing for other files, and if the blob is missing.

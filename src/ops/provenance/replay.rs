@@ -19,6 +19,7 @@ use crate::{
         Repo,
         counting::Counting,
         line_edits::{self, Algorithm},
+        version_edits::VersionEdits,
     },
     model::{
         attribution::{
@@ -144,9 +145,10 @@ impl Work {
     /// Replays `steps` and then `committed`, the changes of the commit; `counting` counts lines as git does.
     pub(crate) fn of(repo: &Repo, steps: &[Step], committed: &[Change], counting: &mut Counting<'_>) -> Result<Self> {
         let (mut authors, mut ids) = (vec![Author::plain(Contributor::Human)], HashMap::new());
-        let in_steps = line_edits::step_edits;
+        let (in_steps, edits) = (line_edits::step_edits, VersionEdits::default());
+        let versions = |texts: [&[u8]; 2], ends: [usize; 2]| edits.edits(texts, ends);
         let usual = |before: &[u8], after: &[u8]| line_edits::counted_edits(Algorithm::Myers, before, after);
-        let mut replay = Replay::new(Differ { steps: &in_steps, counted: &usual });
+        let mut replay = Replay::new(Differ { steps: &in_steps, versions: Some(&versions), counted: &usual });
         let leaves = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
         let mut ahead =
             repo.read_blobs_ahead(leaves.filter(|leaf| leaf.mode != Mode::Gitlink).map(|leaf| leaf.id).collect());
@@ -174,7 +176,9 @@ impl Work {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
                 let is_new = change.before.is_some_and(|leaf| !bases.contains_key(&leaf));
                 let is_gone = is_new && replay.knows(known.as_bstr()) && replay.current(known.as_bstr()).is_none();
-                if let (true, Some(after)) = (is_gone, content(repo, change.before)?) {
+                // Only then: the content that a step begins with was read as that of the step before.
+                let before = if is_gone { content(repo, change.before)? } else { None };
+                if let Some(after) = before {
                     let from = renamed.get(known).filter(|to| replay.current(to.as_bstr()).is_some());
                     let (path, from, after) = (known.clone(), from.map(|to| (*to).clone()), Some(after));
                     back.push(attribution::Change { path, from, before: None, after, moved: None });

@@ -5,7 +5,7 @@ use super::{
         Context,
         chain::timeline::{Timeline, all_tips},
     },
-    files::all,
+    files::{all, peek},
     id::check_id,
 };
 use crate::{
@@ -24,10 +24,11 @@ const LISTED: usize = 10;
 /// # Errors
 /// If `text` is the beginning of several ids.
 pub(crate) fn find(context: &Context, text: &str) -> Result<Option<String>> {
-    let sessions = all(context)?;
-    if sessions.iter().any(|session| session.id == text) || is_in_checkpoints(context, text)? {
+    // Whole ids are usual, and take no look at other sessions.
+    if peek(context, text).is_some() || is_in_checkpoints(context, text)? {
         return Ok(Some(text.to_owned()));
     }
+    let sessions = all(context)?;
     let is_of_agent = |session: &&Session| session.agent.as_ref().is_some_and(|agent| agent.eq_ignore_ascii_case(text));
     let here = context.repo.worktree_id();
     let last = sessions.iter().filter(is_of_agent).max_by_key(|session| (session.is_in(here), session.last_seen));

@@ -18,10 +18,10 @@ pub(crate) struct Asked {
 
 /// Returns the sessions of all worktrees whose ids begin with `prefix`, latest first, at most `most`.
 ///
-/// Reads only the files of sessions, no checkpoints: a shell asks for the sessions while the user types.
+/// Reads only the files of these sessions, no checkpoints: a shell asks for the sessions while the user types.
 pub(crate) fn asked(context: &Context, prefix: &str, most: usize) -> Result<Vec<Asked>> {
     let common_dir = context.repo.common_dir();
-    let known = sessions::all(common_dir)?.into_iter().filter(|session| session.id.starts_with(prefix));
+    let known = sessions::beginning_with(common_dir, prefix)?.into_iter();
     let asked = |session: Session| {
         let prompts = sessions::prompts(common_dir, &session.id).unwrap_or_default();
         let prompt = prompts.into_iter().next_back().map(|prompt| prompt.text);

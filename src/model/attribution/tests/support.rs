@@ -28,7 +28,7 @@ fn listed(diff: &Diff) -> Vec<Edit> {
     diff.hunks().map(|hunk| (range(hunk.before), range(hunk.after))).collect()
 }
 
-pub(super) const DIFFER: Differ<'static> = Differ { steps: &edits, counted: &counted };
+pub(super) const DIFFER: Differ<'static> = Differ { steps: &edits, versions: None, counted: &counted };
 
 #[expect(clippy::unnecessary_wraps, reason = "as the fields of changes have it")]
 pub(super) fn bytes(text: &str) -> Option<Content> {
