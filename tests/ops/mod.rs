@@ -50,6 +50,7 @@ mod restore;
 mod restore_crash;
 mod restore_findings;
 mod restore_killed;
+mod restore_others;
 mod restore_patch;
 mod restore_random;
 mod restore_roundtrip;

@@ -1,36 +1,25 @@
 //! Decides which steps a restore may take: by pathspecs, by the authors of changes, and by the paths that it must not touch.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice as _};
 
 use super::{
     installed,
-    owners::Owners,
     snapshot::{Snapshot, all_paths},
+    versions::{States, Unsaved},
 };
 use crate::{
     error::{Error, Result},
     git::{Repo, checkout_names::is_valid_path, ignore::Excludes, pathspec::Pathspec, stat_cache::StatCache},
     model::{
         change::Mode,
-        checkpoint::Origin,
-        contributor::Contributor,
         manifest::Part,
         step::Step,
         verdict::{Facts, Verdict, Why, decide},
     },
     ops::Context,
 };
-
-/// What no checkpoint has yet.
-#[derive(Default)]
-pub(super) struct Unsaved {
-    /// The paths that differ from the last checkpoint.
-    pub(super) paths: BTreeSet<BString>,
-    /// Who changed them.
-    pub(super) origin: Origin,
-}
 
 /// The states and files that facts are found in.
 pub(super) struct Scene<'a> {
@@ -93,7 +82,9 @@ impl Scene<'_> {
         committed: &BTreeSet<BString>,
         pathspecs: &[BString],
     ) -> Result<Vec<(Step, Verdict)>> {
-        let foreign = session.map(|session| self.foreign(&steps, session)).transpose()?.unwrap_or_default();
+        let states = States { pre: self.pre, target: self.target, unsaved: self.unsaved };
+        let others = |session| states.changed_by_others(self.repo, &steps, session, committed);
+        let foreign = session.map(others).transpose()?.unwrap_or_default();
         let ignored = self.ignored(&steps)?;
         let nested = self.guarded(&steps);
         let mut installed = installed::in_the_way(self.repo, &steps, |path| self.has_file(path))?;
@@ -181,32 +172,6 @@ impl Scene<'_> {
         }
         Ok(ignored)
     }
-
-    /// Returns the reasons why `session` must not change paths of `steps`, by path.
-    fn foreign(&self, steps: &[Step], session: &str) -> Result<HashMap<BString, Why>> {
-        let paths = |of: &Snapshot| Owners::of(self.repo, of.id, steps.iter().map(|step| step.path.clone()).collect());
-        let mut now = paths(self.pre)?;
-        now.extend(self.unsaved.paths.iter().map(|path| (path.clone(), self.unsaved.origin.clone())));
-        // Content of a commit belongs to no session. On another base, though, that commit may be later work: then only
-        // content counts that the session's own checkpoints had at the target.
-        let then = if self.pre.base() == self.target.first_commit() { None } else { Some(paths(self.target)?) };
-        let is_gone = |step: &&Step| step.before.is_none() && !now.contains_key(&step.path);
-        let gone = steps.iter().filter(is_gone).map(|step| step.path.clone()).filter(|_| then.is_some());
-        let deletions = Owners::of_deletions(self.repo, self.target.id, gone.collect())?;
-        let mut foreign = HashMap::new();
-        for step in steps {
-            let why = match now.get(&step.path) {
-                Some(origin) => why_foreign(origin, session),
-                None => match &then {
-                    None => None,
-                    Some(then) if then.get(&step.path).is_some_and(|origin| is_of(origin, session)) => None,
-                    Some(_) => deletions.get(&step.path).map_or(Some(Why::Unknown), |it| why_foreign(it, session)),
-                },
-            };
-            foreign.extend(why.map(|why| (step.path.clone(), why)));
-        }
-        Ok(foreign)
-    }
 }
 
 /// Makes sure that each of `pathspecs` names something in `target` or in the worktree, before anything is saved for it.
@@ -237,20 +202,6 @@ fn refuse_unmatched(search: &Pathspec<'_>) -> Result<()> {
             Err(Error::user(format!("pathspec '{text}' did not match any file of the checkpoint or the worktree")))
         }
         None => Ok(()),
-    }
-}
-
-fn is_of(origin: &Origin, session: &str) -> bool {
-    origin.session.as_deref() == Some(session)
-}
-
-fn why_foreign(origin: &Origin, session: &str) -> Option<Why> {
-    match (&origin.session, origin.contributor) {
-        _ if is_of(origin, session) => None,
-        (Some(other), _) => Some(Why::Session(other.clone())),
-        (None, Contributor::Human) => Some(Why::Human),
-        (None, Contributor::Agent) => Some(Why::Agent),
-        (None, Contributor::Unknown) => Some(Why::Unknown),
     }
 }
 
