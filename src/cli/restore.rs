@@ -151,7 +151,7 @@ fn print_not_offered(chosen: &ChosenHunks, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-/// Says why nothing was restored. The name that the user typed may select another checkpoint now, because the worktree was saved.
+/// Says why nothing was restored. While the user was asked, the name that was typed may have become that of another checkpoint.
 fn print_nothing(chosen: &ChosenHunks, call: &mut Call) -> Result<Exit> {
     let id = call.names.id(&chosen.target());
     if chosen.is_asked() {

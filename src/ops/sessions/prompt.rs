@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     super::closing::save_unless_turns_are_known,
     super::session_info::check_id,
-    super::session_info::{self, add_info, clock, find_or_rebuild, prepare, sign_of_life},
+    super::session_info::{self, add_info, clock, find_or_rebuild, found_or_new, prepare, sign_of_life},
     super::session_info::{SessionInfo, check_transcript},
     super::{
         Context, Worktree, author,
@@ -153,7 +153,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     worktree.edit_turns(|turns| turns.lost = None);
     let found = find_or_rebuild(worktree, id)?;
     let begins = found.is_none();
-    let mut session = found.unwrap_or_else(|| Session::new(id, &repo.worktree_id().to_owned(), clock()));
+    let mut session = found_or_new(worktree, id, found);
     let is_new = session.turn.number == 0 && session.base.is_empty();
     let step = transition((!is_new).then_some(session.phase), SessionEvent::Prompt);
     if step.actions.contains(&Action::CloseInterrupted) {
