@@ -56,6 +56,7 @@ mod restore_random;
 mod restore_roundtrip;
 mod restore_safety;
 mod restore_staged;
+mod restore_words;
 mod rewrite;
 mod rewrites;
 mod save;

@@ -1,6 +1,6 @@
 //! Decides which steps a restore may take: by pathspecs, by the authors of changes, and by the paths that it must not touch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice as _};
 
@@ -14,7 +14,8 @@ use crate::{
     git::{Repo, checkout_names::is_valid_path, ignore::Excludes, pathspec::Pathspec, stat_cache::StatCache},
     model::{
         change::Mode,
-        manifest::Part,
+        manifest::{Part, Reason},
+        path_text,
         step::Step,
         verdict::{Facts, Verdict, Why, decide},
     },
@@ -54,7 +55,7 @@ impl Scene<'_> {
                 }
             }
         }
-        refuse_unmatched(&search)?;
+        refuse_unmatched(&mut search, &[self.target, self.pre])?;
         Ok(steps)
     }
 
@@ -79,7 +80,7 @@ impl Scene<'_> {
         &self,
         steps: Vec<Step>,
         session: Option<&str>,
-        committed: &BTreeSet<BString>,
+        committed: &BTreeMap<BString, Why>,
         pathspecs: &[BString],
     ) -> Result<Vec<(Step, Verdict)>> {
         let states = States { pre: self.pre, target: self.target, unsaved: self.unsaved };
@@ -89,26 +90,27 @@ impl Scene<'_> {
         let nested = self.guarded(&steps);
         let mut installed = installed::in_the_way(self.repo, &steps, |path| self.has_file(path))?;
         installed.retain(|path, _| !pathspecs.contains(path));
-        let skipped: BTreeSet<BString> = [self.pre, self.target]
+        let skipped: BTreeMap<&BStr, Reason> = [self.pre, self.target]
             .iter()
-            .flat_map(|snapshot| snapshot.manifest.skipped.iter().map(|skipped| skipped.path.clone()))
+            .flat_map(|snapshot| snapshot.manifest.skipped.iter().map(|it| (it.path.as_bstr(), it.reason)))
             .collect();
         let judged = steps.into_iter().map(|step| {
             let path = step.path.as_bstr();
             let is_link = step.after.is_some_and(|after| after.leaf.mode == Mode::Link);
+            let reason = parents(path).chain([path]).find_map(|path| skipped.get(path)).copied();
             let facts = Facts {
                 // We must not remove an existing file with such a name either.
                 is_invalid: !is_valid_path(path, is_link),
                 is_in_nested: parents(path).any(|parent| nested.contains(parent))
                     || self.repo.own_directories.contain(path),
-                is_skipped: skipped.contains(path)
-                    || parents(path).any(|parent| skipped.contains(parent))
-                    || self.may_be_skipped(&step),
+                gone: self.gone_repository(&step),
+                is_skipped: reason.is_some() || self.may_be_skipped(&step),
+                skipped: reason,
                 is_sparse: self.is_sparse(&step),
                 is_ignored: ignored.contains(path),
                 installed: installed.remove(path),
                 foreign: match foreign.get(&step.path) {
-                    None | Some(Why::Unknown) if committed.contains(path) => Some(Why::Committed),
+                    known @ (None | Some(Why::Unknown)) => committed.get(path).or(known).cloned(),
                     other => other.cloned(),
                 },
             };
@@ -128,6 +130,15 @@ impl Scene<'_> {
             .filter(|step| step.before.iter().chain(&step.after).any(|side| side.leaf.mode == Mode::Gitlink))
             .map(|step| step.path.clone());
         nested.chain(gitlinks).collect()
+    }
+
+    /// Returns the reason to leave the path of `step` if the target has a repository there, and there is none.
+    fn gone_repository(&self, step: &Step) -> Option<Why> {
+        step.after.filter(|after| after.leaf.mode == Mode::Gitlink)?;
+        let inside = gix::path::from_bstr(step.path.as_bstr()).unwrap_or_default();
+        let is_there = self.repo.worktree_root().join(inside).join(".git").symlink_metadata().is_ok();
+        let is_nested = self.target.manifest.nested.iter().any(|nested| nested.path == step.path);
+        (!is_there).then_some(if is_nested { Why::RepositoryGone } else { Why::SubmoduleGone })
     }
 
     /// Returns true if a sparse checkout keeps the path of `step` out of the worktree, and it is not there.
@@ -191,18 +202,25 @@ pub(super) fn refuse_unknown(repo: &Repo, target: &Snapshot, pathspecs: &[BStrin
             search.matches(path.as_bstr());
         }
     }
-    refuse_unmatched(&search)
+    refuse_unmatched(&mut search, &[target])
 }
 
-fn refuse_unmatched(search: &Pathspec<'_>) -> Result<()> {
-    match search.unmatched().next() {
-        Some(text) => {
-            // Git turns a '.' in the root of the worktree into this.
-            let text = if text == ":" { ".".into() } else { text.to_string() };
-            Err(Error::user(format!("pathspec '{text}' did not match any file of the checkpoint or the worktree")))
-        }
-        None => Ok(()),
-    }
+/// Refuses if a pathspec has matched nothing. It may name a path that one of `snapshots` left out.
+fn refuse_unmatched(search: &mut Pathspec<'_>, snapshots: &[&Snapshot]) -> Result<()> {
+    let Some(text) = search.unmatched().next() else { return Ok(()) };
+    // Git turns a '.' in the root of the worktree into this.
+    let text = if text == ":" { ".".into() } else { text.to_string() };
+    let mut skipped = snapshots.iter().flat_map(|snapshot| &snapshot.manifest.skipped);
+    let Some(skipped) = skipped.find(|skipped| search.matches(skipped.path.as_bstr())) else {
+        return Err(Error::user(format!("pathspec '{text}' did not match any file of the checkpoint or the worktree")));
+    };
+    let (path, why) = (path_text::printable(skipped.path.as_bstr()), skipped.reason.as_str());
+    let error = Error::user(format!("'{path}' cannot be restored: it was skipped ({why})"));
+    Err(match skipped.reason.setting() {
+        Some(setting) => error
+            .with_hint(format!("later checkpoints have it if 'git checkpoint config set {setting} <value>' allows it")),
+        None => error,
+    })
 }
 
 /// Returns the directories that `path` is in, outermost first.

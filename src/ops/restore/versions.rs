@@ -1,7 +1,7 @@
 //! Finds the versions of paths that led to a checkpoint, and who made them: what a restore would take back.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
 };
 
@@ -59,7 +59,7 @@ impl States<'_> {
         repo: &Repo,
         steps: &[Step],
         session: &str,
-        committed: &BTreeSet<BString>,
+        committed: &BTreeMap<BString, Why>,
     ) -> Result<HashMap<BString, Why>> {
         let Self { pre, target, unsaved } = self;
         let paths: BTreeSet<BString> = steps.iter().map(|step| step.path.clone()).collect();
@@ -80,7 +80,7 @@ impl States<'_> {
             let (now_versions, then_versions) = (now.of_path(path), then.of_path(path));
             let past = |between| Past { now: now_versions, then: then_versions, between };
             let mut why = changed_by_others(past(Between::Nothing), session);
-            if why.is_none() && has_moved && !now.ended.contains(path) && !committed.contains(path) {
+            if why.is_none() && has_moved && !now.ended.contains(path) && !committed.contains_key(path) {
                 let leaf = repo.find_leaf(head, path.as_bstr())?;
                 if leaf != step.after.map(|content| content.leaf) {
                     if later.is_none() {
