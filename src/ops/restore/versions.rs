@@ -64,9 +64,11 @@ impl States<'_> {
         let Self { pre, target, unsaved } = self;
         let paths: BTreeSet<BString> = steps.iter().map(|step| step.path.clone()).collect();
         let mut now = Versions::of(repo, pre.id, paths.clone(), Some(target.id))?;
-        let not_saved = Version { id: ObjectId::null(repo.object_hash()), origin: Rc::new(unsaved.origin.clone()) };
-        for path in unsaved.paths.iter().filter(|path| paths.contains(*path)) {
-            now.by_path.entry(path.clone()).or_default().insert(0, not_saved.clone());
+        let (null, origin) = (ObjectId::null(repo.object_hash()), Rc::new(unsaved.origin.clone()));
+        for step in steps.iter().filter(|step| unsaved.paths.contains(&step.path)) {
+            let leaf = step.before.filter(|content| content.raw.is_none()).map(|content| content.leaf);
+            let not_saved = Version { id: null, origin: Rc::clone(&origin), leaf };
+            now.by_path.entry(step.path.clone()).or_default().insert(0, not_saved);
         }
         let elsewhere: BTreeSet<BString> = paths.into_iter().filter(|path| !now.ended.contains(path)).collect();
         let then = Versions::of(repo, target.id, elsewhere, None)?;
@@ -78,7 +80,8 @@ impl States<'_> {
         for step in steps {
             let path = &step.path;
             let (now_versions, then_versions) = (now.of_path(path), then.of_path(path));
-            let past = |between| Past { now: now_versions, then: then_versions, between };
+            let leaf = step.after.filter(|after| after.raw.is_none() && now.ended.contains(path)).map(|it| it.leaf);
+            let past = |between| Past { now: now_versions, target: leaf, then: then_versions, between };
             let mut why = changed_by_others(past(Between::Nothing), session);
             if why.is_none() && has_moved && !now.ended.contains(path) && !committed.contains_key(path) {
                 let leaf = repo.find_leaf(head, path.as_bstr())?;
@@ -158,12 +161,14 @@ impl Versions {
                 Err(error) if error.kind() == Kind::Corrupt => {
                     // Without its base, it is unknown what a checkpoint changed.
                     let origin = otherwise.unwrap_or_else(|| Rc::new(lost(repo, id)));
-                    found.add(paths, id, &origin);
+                    found.add(paths.into_iter().map(|path| (path, None)), id, &origin);
                     continue;
                 }
                 Err(error) => return Err(error),
             };
-            let mine: BTreeSet<BString> = changed.into_iter().filter(|path| paths.contains(path)).collect();
+            let mut changed = changed;
+            changed.retain(|path, _| paths.contains(path));
+            let mine: BTreeSet<BString> = changed.keys().cloned().collect();
             let origin = Rc::new(checkpoint.origin.clone());
             // The restored checkpoint may have been pruned since: then the checkpoint after the restore counts as well.
             let target = restored(&origin).filter(|target| repo.is_commit(*target).unwrap_or(false));
@@ -181,19 +186,20 @@ impl Versions {
             match source {
                 Some((source, otherwise)) => {
                     if target.is_none() {
-                        found.add(merged(repo, &checkpoint, source, &mine)?, id, &otherwise);
+                        let merged = merged(repo, &checkpoint, source, &mine)?.into_iter().map(|path| (path, None));
+                        found.add(merged, id, &otherwise);
                     }
                     work.push(Work { id: source, paths: mine, otherwise: Some(otherwise) });
                 }
-                None => found.add(mine, id, &origin),
+                None => found.add(changed.into_iter(), id, &origin),
             }
         }
         Ok(found)
     }
 
-    fn add(&mut self, paths: BTreeSet<BString>, id: ObjectId, origin: &Rc<Origin>) {
-        for path in paths {
-            self.by_path.entry(path).or_default().push(Version { id, origin: Rc::clone(origin) });
+    fn add(&mut self, files: impl Iterator<Item = (BString, Option<Leaf>)>, id: ObjectId, origin: &Rc<Origin>) {
+        for (path, leaf) in files {
+            self.by_path.entry(path).or_default().push(Version { id, origin: Rc::clone(origin), leaf });
         }
     }
 
@@ -226,11 +232,11 @@ fn unknown() -> Origin {
     Origin { contributor: Contributor::Unknown, ..Origin::default() }
 }
 
-/// Returns the paths whose bytes `checkpoint` changed.
-fn changed_paths(repo: &Repo, checkpoint: &Checkpoint) -> Result<BTreeSet<BString>> {
+/// Returns the paths whose bytes `checkpoint` changed, each with its file, unless git would write other bytes of it.
+fn changed_paths(repo: &Repo, checkpoint: &Checkpoint) -> Result<BTreeMap<BString, Option<Leaf>>> {
     let parent_tree = repo.tree_of_commit(checkpoint.before_id())?;
     let changes = repo.diff_trees(parent_tree, checkpoint.tree_id)?;
-    let mut paths: BTreeSet<BString> = changes.into_iter().map(|change| change.path).collect();
+    let mut paths: BTreeMap<_, _> = changes.into_iter().map(|change| (change.path, change.after)).collect();
     let parent_side = repo.checkpoint(checkpoint.before_id())?.and_then(|parent| parent.side_id);
     if checkpoint.side_id != parent_side {
         let raw = |side: Option<ObjectId>| {
@@ -238,7 +244,7 @@ fn changed_paths(repo: &Repo, checkpoint: &Checkpoint) -> Result<BTreeSet<BStrin
             Ok::<_, Error>(side.and_then(|side| side.raw_tree_id).unwrap_or_else(|| repo.empty_tree_id()))
         };
         let changes = repo.diff_trees(raw(parent_side)?, raw(checkpoint.side_id)?)?;
-        paths.extend(changes.into_iter().map(|change| change.path));
+        paths.extend(changes.into_iter().map(|change| (change.path, None)));
     }
     Ok(paths)
 }

@@ -65,7 +65,7 @@ fn a_turn_that_begins_with_its_tool_has_the_next_number_too() {
         echo three >>f; tell PostToolUse | git checkpoint hook --agent claude-code"#,
     );
     world.done(&["session", "stop", "S"]);
-    assert!(world.done(&["list"]).contains("S"), "it has a checkpoint");
+    assert!(world.done(&["list"]).contains("claude-code S"), "it has a checkpoint");
     let turns = world.json(&["prompts", "S", "--json"])["turns"].clone();
     let turns: Vec<u64> = turns.as_array().expect("turns").iter().filter_map(|turn| turn["turn"].as_u64()).collect();
     assert_eq!(turns, [1, 2, 3]);
