@@ -153,6 +153,29 @@ fn own_work_that_was_carried_to_another_commit_is_taken_back() {
     assert_eq!(world.read("f"), one);
 }
 
+/// A person has taken the agent's work away, and brought it back: nothing of it is a person's.
+#[test]
+fn work_that_is_as_the_session_left_it_is_the_sessions() {
+    let stage = Stage::new();
+    let save = |content: &str, origin: &git_checkpoint::Origin| {
+        stage.write("f", content);
+        stage.save_as(origin)
+    };
+    let human = git_checkpoint::Origin::default();
+    let one = save("one\n", &agent("s1", 1));
+    let two = save("two\n", &agent("s1", 2));
+    save("other\n", &human);
+    save("two\n", &human);
+    save("three\n", &agent("s1", 3));
+    assert_eq!(picture(&stage.restore(two)), ["+f"]);
+    stage.undo();
+    assert_eq!(picture(&stage.restore(one)), ["+f"]);
+    stage.undo();
+    save("two\nhuman\n", &human);
+    save("two\nhuman\nfour\n", &agent("s1", 4));
+    assert_eq!(picture(&stage.restore(one)), ["=f: changed by a human since"]);
+}
+
 /// Back and forth between own checkpoints, in whose history a person has a line: that stays in it.
 #[test]
 fn what_others_made_before_the_target_is_no_obstacle() {
