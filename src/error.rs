@@ -43,6 +43,9 @@ impl Kind {
 /// The next step where stored data is damaged.
 const DOCTOR: &str = "'git checkpoint doctor' says what is damaged, and what can be done";
 
+/// The next step where the file system has no room.
+const FULL: &str = "the disk is full, or your quota is: make room, and run the command again";
+
 /// An error with its kind, one line of message, an optional next step and an optional cause.
 #[derive(Debug)]
 pub struct Error {
@@ -115,7 +118,14 @@ impl Error {
     /// Returns the next step, if one is known: for damage, `doctor` if nothing better is.
     pub fn hint(&self) -> Option<&str> {
         let doctor = (self.kind == Kind::Corrupt).then_some(DOCTOR);
-        self.hint.as_deref().or(doctor)
+        let general = || if self.is_disk_full() { Some(FULL) } else { doctor };
+        self.hint.as_deref().or_else(general)
+    }
+
+    /// Returns true if there is no room on the disk, as the operating system or git has said.
+    fn is_disk_full(&self) -> bool {
+        let says_so = |text: &str| text.contains("No space left on device") || text.contains("Disk quota exceeded");
+        says_so(&self.message) || self.causes().iter().any(|cause| says_so(cause))
     }
 
     /// Returns the messages of the causes, outermost first, leaving out those that repeat the one above.
@@ -167,5 +177,14 @@ mod tests {
         let outer = Error::internal("cannot save").with_cause(inner).with_hint("try again");
         assert_eq!(outer.causes(), ["cannot read 'a'", "gone"]);
         assert_eq!((outer.kind(), outer.hint()), (Kind::Internal, Some("try again")));
+    }
+
+    #[test]
+    fn a_full_disk_is_no_damage() {
+        let full = || std::io::Error::from_raw_os_error(rustix::io::Errno::NOSPC.raw_os_error());
+        let error = Error::corrupt("cannot write").with_cause(Error::internal("cannot write 'a'").with_cause(full()));
+        assert_eq!(error.hint(), Some(FULL));
+        assert_eq!(Error::corrupt("cannot read").with_cause("gone").hint(), Some(DOCTOR));
+        assert_eq!(error.with_hint("try again").hint(), Some("try again"));
     }
 }

@@ -71,6 +71,9 @@ impl BlameCommand {
                 .warning("it is not known which turns are open: lines that no checkpoint has are of unknown authors");
             call.out.hint("'git checkpoint doctor' names the file");
         }
+        if !self.json && !self.porcelain && found.lines.iter().any(|lines| lines.who.owner == Kind::Unknown) {
+            call.hint_at_unrecorded(&context);
+        }
         Ok(Exit::Done)
     }
 }

@@ -23,7 +23,7 @@ use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{RefNames, Repo, counter::Counter},
     model::{event::Event, path_text::shell_word},
-    ops::{Context, Subscriber},
+    ops::{Context, Subscriber, explain::awaits_record},
 };
 
 /// What every command gets.
@@ -164,6 +164,13 @@ impl Call {
         for name in skipped {
             self.out.warning(&format!("the file of '{name}' has no id, and the ref is skipped"));
             self.out.hint("'git checkpoint doctor' says what can be done");
+        }
+    }
+
+    /// Says which command makes the records of commits that git has made without hooks, if there are any.
+    pub(super) fn hint_at_unrecorded(&mut self, context: &Context) {
+        if awaits_record(context) {
+            self.out.hint("'git checkpoint save' records what git has committed without hooks, and whose lines it has");
         }
     }
 

@@ -49,6 +49,9 @@ impl Explain {
                 _ => "no record".to_owned(),
             });
             hint_at_missing(&explained, call);
+            if explained.missing_records.is_empty() {
+                call.hint_at_unrecorded(&context);
+            }
             return Ok(exit);
         }
         call.start_pager(&context)?;

@@ -291,13 +291,16 @@ pub(super) fn printable(text: impl AsRef<[u8]>) -> String {
     path_text::printable(BStr::new(text.as_ref()))
 }
 
-/// Returns each line of `text` after `prefix`; on a terminal, wrapped between words.
+/// Returns each line of `text` after `prefix`; on a terminal, wrapped between words. As git, a hint has it before each part of a
+/// line; of a failure or a warning, one line says that it is one.
 fn prefixed(prefix: &str, text: &str) -> String {
+    let is_hint = prefix == "hint: ";
     let room = stderr_columns().saturating_sub(prefix.len());
     let mut out = String::new();
     for line in text.lines().map(printable) {
-        for part in layout::prose(&line, room) {
-            out.push_str(&format!("{prefix}{part}\n"));
+        for (at, part) in layout::prose(&line, room).into_iter().enumerate() {
+            let before = if at == 0 || is_hint { prefix.to_owned() } else { " ".repeat(prefix.len()) };
+            out.push_str(&format!("{before}{part}\n"));
         }
     }
     out

@@ -88,7 +88,8 @@ impl Purge {
             print(&done, is_of_text, names, out)?;
         }
         rest?;
-        Ok(if done.is_complete() && !done.is_empty() { Exit::Done } else { Exit::No })
+        let is_done = if done.is_empty() { is_of_text && done.is_nowhere() } else { done.is_complete() };
+        Ok(if is_done { Exit::Done } else { Exit::No })
     }
 }
 
@@ -234,12 +235,22 @@ fn print(done: &Purged, is_of_text: bool, names: &Names, out: &mut Output) -> Re
     for line in stays(done, names) {
         out.stderr(&format!("{line}\n"));
     }
+    if is_of_text && done.is_nowhere() {
+        out.note("nothing of it is left: no object has it, and no file of git-checkpoint's")?;
+        return Ok(());
+    }
     for name in done.fetched.iter().take(LISTED) {
         out.warning(&format!("'{}' was fetched, is not searched, and may have it", printable(name)));
     }
     if done.is_empty() {
         out.note("nothing to purge was found")?;
-        if is_of_text {
+        if done.is_elsewhere {
+            out.warning("objects of git's that are not git-checkpoint's have it");
+            out.hint(
+                "'git log --all -S<text>' finds commits that brought it; 'git reflog expire --expire-unreachable=now HEAD \
+                 <branch>', then 'git gc --prune=now', removes what no branch leads to",
+            );
+        } else if is_of_text {
             out.hint(COMMITS);
         }
         return Ok(());

@@ -151,7 +151,7 @@ fn print_not_offered(chosen: &ChosenHunks, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-/// Says why nothing was restored. The name that the user typed may select another checkpoint now, because the worktree was saved.
+/// Says why nothing was restored. While the user was asked, the name that was typed may have become that of another checkpoint.
 fn print_nothing(chosen: &ChosenHunks, call: &mut Call) -> Result<Exit> {
     let id = call.names.id(&chosen.target());
     if chosen.is_asked() {
@@ -214,6 +214,8 @@ impl Format {
         let is_undo = verb != phrase::RESTORED;
         let is_refused =
             !all.conflicts.is_empty() || is_all_left(restored, is_undo) || is_left_below(restored, is_undo);
+        // The user wants it back, and cannot have it.
+        let is_refused = is_refused || all.kept.iter().any(|left| left.why == Why::RepositoryGone);
         Ok(if is_refused { Exit::No } else { Exit::Done })
     }
 }
@@ -364,6 +366,9 @@ fn print_sum(restored: &Restored, (verb, has_moved): (&str, bool), call: &mut Ca
             _ => ", and run the command again".to_owned(),
         };
         call.out.hint(&format!("no checkpoint holds what is in the way: move it elsewhere{next}"));
+    }
+    if restored.kept.iter().any(|left| left.why == Why::SubmoduleGone) {
+        call.out.hint("'git submodule update --init <path>' brings back what a submodule had committed");
     }
     if restored.kept.iter().any(|left| left.why == Why::Sparse) {
         call.out.hint("'git sparse-checkout add <directory>' makes room for the files outside the sparse checkout");

@@ -49,6 +49,9 @@ impl WhyCommand {
         }
         call.start_pager(&context)?;
         print(&found, call)?;
+        if found.who.owner == Kind::Unknown {
+            call.hint_at_unrecorded(&context);
+        }
         Ok(Exit::Done)
     }
 }

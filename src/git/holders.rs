@@ -36,6 +36,16 @@ impl Repo {
         Ok(self.all_of_kind(b" blob", None)?.into_iter().collect())
     }
 
+    /// Returns all trees that are stored, reachable or not.
+    pub(crate) fn all_trees(&self) -> Result<Vec<ObjectId>> {
+        self.all_of_kind(b" tree", None)
+    }
+
+    /// Returns all annotated tags that are stored, reachable or not.
+    pub(crate) fn all_tags(&self) -> Result<Vec<ObjectId>> {
+        self.all_of_kind(b" tag", None)
+    }
+
     fn all_of_kind(&self, kind: &[u8], beside: Option<&Path>) -> Result<Vec<ObjectId>> {
         let format = "--batch-check=%(objectname) %(objecttype)";
         let arguments = ["cat-file", "--batch-all-objects", "--unordered", "--buffer", format];

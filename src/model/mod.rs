@@ -37,6 +37,7 @@ pub(crate) mod secret;
 pub(crate) mod selector;
 pub mod session;
 pub(crate) mod set_aside;
+pub(crate) mod since;
 pub(crate) mod slot;
 pub(crate) mod step;
 pub(crate) mod step_below;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{change::Mode, path_text, step::Step};
+use super::{change::Mode, manifest::Reason, path_text, step::Step};
 
 /// Why a path is left as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,14 +20,18 @@ pub enum Why {
     Unknown,
     /// HEAD has another version of it than the base commit of the checkpoint.
     Committed,
+    /// The same, and it has changes that no commit has.
+    CommittedInPart,
     /// It changed after the restore that is being undone.
     Since,
+    /// Its entry in the index changed after that restore.
+    StagedSince,
     /// The ignore rules cover it, now or at the time of the checkpoint.
     Ignored,
     /// It makes this agent call us, which the restore would end.
     Installed(String),
-    /// It is not in a checkpoint, so it could not be brought back.
-    Skipped,
+    /// It is not in a checkpoint, so it could not be brought back; and why it was left out, if that is known.
+    Skipped(Option<Reason>),
     /// Something that is not part of the plan has its place.
     InTheWay,
     /// It is not as it was when the restore began.
@@ -38,6 +42,10 @@ pub enum Why {
     InNested,
     /// It is a submodule or another repository.
     Nested,
+    /// It was a repository that is no submodule, and is gone.
+    RepositoryGone,
+    /// It is a submodule whose files are not there.
+    SubmoduleGone,
     /// A directory on the way to it is a symbolic link.
     BelowLink,
     /// Its directory is not checked out.
@@ -58,7 +66,13 @@ impl Why {
 
     /// Returns true if the path is only left because of who changed it, so that a restore of everything takes it.
     pub(crate) fn yields_to_all(&self) -> bool {
-        matches!(self, Self::Human | Self::Session(_) | Self::Agent | Self::Unknown | Self::Committed | Self::Since)
+        let is_of_others = matches!(self, Self::Human | Self::Session(_) | Self::Agent | Self::Unknown);
+        is_of_others || self.is_for_commits() || matches!(self, Self::Since | Self::StagedSince)
+    }
+
+    /// Returns true if the path is left because commits have changed it.
+    pub(crate) fn is_for_commits(&self) -> bool {
+        matches!(self, Self::Committed | Self::CommittedInPart)
     }
 }
 
@@ -67,6 +81,10 @@ impl fmt::Display for Why {
         f.write_str(match self {
             Self::Session(id) => return write!(f, "changed by session '{id}'"),
             Self::Installed(agent) => return write!(f, "has the hooks of {agent}"),
+            Self::Skipped(Some(reason)) => {
+                let (why, setting) = (reason.as_str(), reason.setting().map(|setting| format!(", {setting}")));
+                return write!(f, "skipped: {why}{}", setting.unwrap_or_default());
+            }
             Self::KeptAs(path) => {
                 return write!(f, "changed under way; another version is in '{}'", path_text::escape(path.as_bstr()));
             }
@@ -74,13 +92,17 @@ impl fmt::Display for Why {
             Self::Agent => "changed by another agent since",
             Self::Unknown => "changed since, by whom is not known",
             Self::Committed => "changed by commits since",
+            Self::CommittedInPart => "changed since, in commits and uncommitted",
             Self::Since => "changed since the restore",
+            Self::StagedSince => "in the index: changed since the restore",
             Self::Ignored => "ignored",
-            Self::Skipped => "skipped",
+            Self::Skipped(None) => "skipped",
             Self::InTheWay => "in the way",
             Self::UnderWay => "changed under way",
             Self::InNested => "inside a nested repository",
             Self::Nested => "a nested repository",
+            Self::RepositoryGone => "a repository that is gone; no checkpoint has its files",
+            Self::SubmoduleGone => "a submodule that is not there; no checkpoint has its files",
             Self::BelowLink => "below a symbolic link",
             Self::Sparse => "outside the sparse checkout",
             Self::Invalid => "invalid name",
@@ -107,8 +129,12 @@ pub(crate) struct Facts {
     pub is_invalid: bool,
     /// True if it is in a nested repository, now or at the time of the checkpoint.
     pub is_in_nested: bool,
+    /// Set if the checkpoint has a repository there, and there is none.
+    pub gone: Option<Why>,
     /// True if the checkpoint left it out, or a save would now.
     pub is_skipped: bool,
+    /// Why, if that is known.
+    pub skipped: Option<Reason>,
     /// True if sparse checkout leaves it out, and it does not exist.
     pub is_sparse: bool,
     /// True if the ignore rules cover it, now or at the time of the checkpoint.
@@ -139,12 +165,13 @@ pub(crate) fn decide(step: &Step, facts: &Facts) -> Verdict {
     let rules = [
         (step.modes().any(|mode| mode == Mode::Gitlink), Why::Nested),
         (facts.is_in_nested, Why::InNested),
-        (facts.is_skipped, Why::Skipped),
+        (facts.is_skipped, Why::Skipped(facts.skipped)),
         (facts.is_sparse, Why::Sparse),
         // Writing over an existing ignored file is refused later: no checkpoint has its bytes.
         (is_delete && facts.is_ignored, Why::Ignored),
     ];
     let rule = rules.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why);
+    let rule = facts.gone.clone().or(rule);
     let installed = || facts.installed.clone().map(Why::Installed);
     rule.or_else(installed).or_else(|| facts.foreign.clone()).map_or(Verdict::Go, Verdict::Keep)
 }
@@ -173,7 +200,9 @@ mod tests {
     const NOTHING: Facts = Facts {
         is_invalid: false,
         is_in_nested: false,
+        gone: None,
         is_skipped: false,
+        skipped: None,
         is_sparse: false,
         is_ignored: false,
         installed: None,
@@ -186,11 +215,13 @@ mod tests {
     #[case::invalid_beats_all(step("f", 1, 2), Facts { is_invalid: true, is_skipped: true, ..NOTHING }, Verdict::Refuse(Why::Invalid))]
     #[case::ignored_delete(step("f", 1, 0), Facts { is_ignored: true, ..NOTHING }, Verdict::Keep(Why::Ignored))]
     #[case::ignored_write(step("f", 1, 2), Facts { is_ignored: true, ..NOTHING }, Verdict::Go)]
-    #[case::skipped(step("f", 0, 2), Facts { is_skipped: true, ..NOTHING }, Verdict::Keep(Why::Skipped))]
-    #[case::skipped_delete(step("f", 1, 0), Facts { is_skipped: true, ..NOTHING }, Verdict::Keep(Why::Skipped))]
+    #[case::skipped(step("f", 0, 2), Facts { is_skipped: true, ..NOTHING }, Verdict::Keep(Why::Skipped(None)))]
+    #[case::skipped_with_reason(step("f", 0, 2), Facts { is_skipped: true, skipped: Some(Reason::TooLarge), ..NOTHING }, Verdict::Keep(Why::Skipped(Some(Reason::TooLarge))))]
+    #[case::skipped_delete(step("f", 1, 0), Facts { is_skipped: true, ..NOTHING }, Verdict::Keep(Why::Skipped(None)))]
     #[case::nested(step("n/f", 1, 0), Facts { is_in_nested: true, ..NOTHING }, Verdict::Keep(Why::InNested))]
     #[case::gitlink(moded("n", None, Some(Mode::Gitlink)), NOTHING, Verdict::Keep(Why::Nested))]
     #[case::gitlink_gone(moded("n", Some(Mode::Gitlink), None), NOTHING, Verdict::Keep(Why::Nested))]
+    #[case::gitlink_that_went(moded("n", None, Some(Mode::Gitlink)), Facts { gone: Some(Why::RepositoryGone), ..NOTHING }, Verdict::Keep(Why::RepositoryGone))]
     #[case::gitlink_to_file(moded("n", Some(Mode::Gitlink), Some(Mode::File)), NOTHING, Verdict::Keep(Why::Nested))]
     #[case::sparse(step("f", 1, 2), Facts { is_sparse: true, ..NOTHING }, Verdict::Keep(Why::Sparse))]
     #[case::installed(step("f", 1, 0), Facts { installed: Some("x".into()), foreign: Some(Why::Human), ..NOTHING }, Verdict::Keep(Why::Installed("x".into())))]

@@ -49,6 +49,20 @@ impl LeftOut {
     }
 }
 
+/// Returns the repositories whose content no checkpoint of the worktree has, and git has it nowhere else: submodules with changes, and
+/// all others in `nested`; each with what it is, in words. `cache` is what a pass has just seen.
+pub(crate) fn unprotected(
+    context: &Context,
+    cache: Option<&StatCache>,
+    nested: &[Nested],
+) -> Vec<(BString, &'static str)> {
+    let submodules = LeftOut::find(context, cache, &[]).submodules.into_iter();
+    let nested = nested.iter().filter(|nested| !context.repo.is_own_worktree(nested.path.as_bstr()));
+    let mut found: Vec<_> = submodules.map(|submodule| (submodule.path, "a submodule with changes")).collect();
+    found.extend(nested.map(|nested| (nested.path.clone(), "another repository")));
+    found
+}
+
 /// Returns the paths of the repositories that `recurse` says, sorted: of the submodules in `cache`, what a pass has just seen, and
 /// of those in `nested`.
 pub(crate) fn repositories(cache: &StatCache, nested: &[Nested], recurse: Recurse) -> Vec<BString> {

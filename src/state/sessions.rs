@@ -50,6 +50,9 @@ const LONGEST: u64 = 1 << 20;
 /// The ending of the file that says not to rebuild a session.
 const FORGOTTEN: &str = "forgotten";
 
+/// The ending of the file that has the number of the last turn of a session without a file.
+const LAST_TURN: &str = "turns";
+
 /// Returns the directory of all of them.
 pub(crate) fn folder(common_dir: &Path) -> PathBuf {
     directory(common_dir).join("sessions")
@@ -197,9 +200,30 @@ pub(crate) fn is_forgotten(common_dir: &Path, id: &str) -> bool {
     file(common_dir, id, FORGOTTEN).exists()
 }
 
-/// Removes what is kept of the session `id`; returns true if there was anything.
+/// Notes that the turns of the session `id`, whose file is lost or about to be removed, have the numbers up to `number`: its
+/// checkpoints and its prompts are found by them, so that a later turn must have another one.
+pub(crate) fn keep_last_turn(common_dir: &Path, id: &str, number: u32) -> Result<()> {
+    if number <= last_turn(common_dir, id) {
+        return Ok(());
+    }
+    ensure_directory(common_dir)?;
+    let folder = folder(common_dir);
+    fs::create_dir_all(&folder).context(Kind::Internal, || format!("cannot create '{}'", folder.display()))?;
+    replace_file(&file(common_dir, id, LAST_TURN), format!("{number}\n").as_bytes())
+}
+
+/// Returns the number that [`keep_last_turn`] has noted of the session `id`; 0 if there is none.
+pub(crate) fn last_turn(common_dir: &Path, id: &str) -> u32 {
+    let text = super::read_text(&file(common_dir, id, LAST_TURN), LONGEST).ok().flatten();
+    text.and_then(|text| text.trim().parse().ok()).unwrap_or_default()
+}
+
+/// Removes what is kept of the session `id`, but for the number of its last turn; returns true if there was anything.
 pub(crate) fn remove(common_dir: &Path, id: &str) -> Result<bool> {
     let mut is_there = false;
+    if let Some(session) = read(common_dir, id)? {
+        keep_last_turn(common_dir, id, session.turn.number)?;
+    }
     for extension in ["toml", "prompts", "bad"] {
         is_there |= remove_file(&file(common_dir, id, extension))?;
     }

@@ -1,4 +1,5 @@
-//! Directories with more new files than the limit: no checkpoint has them, and the agent's user hears of it once.
+//! What no checkpoint has, such as directories with more new files than the limit, and other repositories: the agent's user hears of
+//! it once.
 
 use serde_json::json;
 
@@ -34,5 +35,20 @@ fn a_prompt_names_what_the_limit_leaves_out_once() {
     world.git(&["config", "checkpoint.save.maxUntrackedFiles", "4"]);
     let said = prompted("s");
     assert!(said.contains("'t'") && said.contains("'u'"), "{said}");
+    world.finish();
+}
+
+#[test]
+fn a_prompt_names_what_other_repositories_have_once() {
+    let world = World::with_lines();
+    world.sh("git init -q nested; echo x >nested/x");
+    let prompted = |session: &str| {
+        let answer = world.answer("prompt", session, &json!({}));
+        world.stop(session);
+        answer["message"].as_str().unwrap_or_default().to_owned()
+    };
+    let said = prompted("s");
+    assert!(said.contains("no checkpoint has 'nested' (another repository): what is lost there"), "{said}");
+    assert_eq!((prompted("s"), prompted("s2")), (String::new(), String::new()), "once is enough");
     world.finish();
 }

@@ -61,9 +61,15 @@ fn ours_are_rewritten_whatever_git_keeps(#[case] then: &str, #[case] named: &str
         world.assert_accounted(then);
         assert!(!places(&world, SECRET).is_empty(), "{then}: git keeps it");
         // It is not found again.
-        let again = described(&purge(&world, &["--force"], SECRET));
+        let again = purge(&world, &["--force"], SECRET);
+        assert_eq!(again.status.code(), Some(1), "{then}: {}", described(&again));
+        let again = described(&again);
         assert!(again.contains("nothing to purge was found"), "{then}: {again}");
+        assert!(again.contains("warning: objects of git's that are not git-checkpoint's have it"), "{then}: {again}");
         world.sh(remove);
+        let last = purge(&world, &["--force"], SECRET);
+        assert_eq!(last.status.code(), Some(0), "{then}: {}", described(&last));
+        assert!(described(&last).contains("nothing of it is left: no object has it"), "{then}: {}", described(&last));
         assert_eq!(places(&world, SECRET), Vec::<String>::new(), "{then}: {words}");
         world.assert_sound(then);
     }

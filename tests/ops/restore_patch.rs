@@ -50,13 +50,16 @@ fn only_the_chosen_hunk_is_restored_and_undo_takes_it_back() {
 #[test]
 fn nothing_is_restored_unless_it_is_chosen() {
     let world = two_hunks();
-    let before = world.sh("sha256sum f new .git/index");
+    let state = || {
+        world.sh("sha256sum f new .git/index; git for-each-ref; git checkpoint list; git checkpoint status; git checkpoint op log")
+    };
+    let before = state();
     let output = answer(&world, &["restore", "--patch", "@{0}"], "q\n");
     assert!(String::from_utf8_lossy(&output.stdout).ends_with("no hunk was chosen: nothing was restored\n"));
-    assert_eq!(world.sh("sha256sum f new .git/index"), before);
+    assert_eq!(state(), before);
     // The end of the input says no to all that was not asked.
-    answer(&world, &["restore", "-p", "@{1}"], "");
-    assert_eq!(world.sh("sha256sum f new .git/index"), before);
+    answer(&world, &["restore", "-p", "@{0}"], "");
+    assert_eq!(state(), before);
 }
 
 #[test]
@@ -196,7 +199,7 @@ fn what_git_cannot_show_is_named() {
         "not offered  bin (binary)\nnot offered  lf (differs only in bytes that git does not show, such as line endings)\n\
          there is no hunk to choose: nothing was restored\n"
     );
-    world.sh("git checkpoint restore -q --all '@{1}'");
+    world.sh("git checkpoint restore -q --all '@{0}'");
     let output = answer(&world, &["restore", "-p", "@{0}"], "");
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("nothing to do: the worktree is as in "));
 }
@@ -232,6 +235,7 @@ fn a_signal_to_end_ends_git_too() {
     let world = two_hunks();
     let left = || world.sh("ls -A .. | grep -v output");
     let before = left();
+    let refs = world.git(&["for-each-ref"]);
     let mut command = world.command("sh");
     command.args(["-c", "exec git-checkpoint restore -p '@{0}' >../output 2>&1"]).stdin(Stdio::piped());
     let mut child = command.spawn().expect("a shell");
@@ -251,5 +255,6 @@ fn a_signal_to_end_ends_git_too() {
     };
     assert_eq!(status.code(), Some(130));
     assert_eq!(left(), before, "the index of git's own is gone");
+    assert_eq!(world.git(&["for-each-ref"]), refs, "nothing was saved");
     assert_eq!(state(&world), "three\ntwenty-seven\nother\n");
 }

@@ -187,7 +187,7 @@ fn a_nested_repository_with_commits_is_a_boundary_too() {
     assert_eq!(picture(&stage.restore(a)), ["=sub: a nested repository"]);
     assert_eq!(stage.read("sub/file"), "x\n");
     stage.remove("sub");
-    assert_eq!(picture(&stage.restore(b)), ["=sub: a nested repository"]);
+    assert_eq!(picture(&stage.restore(b)), ["=sub: a repository that is gone; no checkpoint has its files"]);
     assert!(!stage.exists("sub"));
 }
 

@@ -114,6 +114,9 @@ impl AttributionCommand {
         if !self.json && !self.porcelain && !found.missing_records.is_empty() && found.troubles.is_empty() {
             call.out.hint(FETCH);
         }
+        if !self.json && !self.porcelain && found.summary.unknown > 0 {
+            call.hint_at_unrecorded(&context);
+        }
         Ok(if self.check { judge(&found, &context.settings.attribution, call) } else { Exit::Done })
     }
 

@@ -9,7 +9,8 @@ use crate::{
 /// Prints what the restore left alone because of who has changed it, and how to restore that, too.
 pub(super) fn print(restored: &Restored, verb: &str, call: &mut Call) {
     let kept = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
-    let kept_for_commits = restored.kept.iter().filter(|left| left.why == Why::Committed).count();
+    let kept_for_commits = restored.kept.iter().filter(|left| left.why.is_for_commits()).count();
+    let is_in_part = restored.kept.iter().any(|left| left.why == Why::CommittedInPart);
     let committed = restored.committed.len();
     let is_idle = restored.is_idle();
     if kept + committed == 0 {
@@ -26,6 +27,7 @@ pub(super) fn print(restored: &Restored, verb: &str, call: &mut Call) {
         let (by_others, by_commits) = (kept - kept_for_commits, kept_for_commits + committed);
         let who = match (by_others, by_commits) {
             (_, 0) => "others have changed",
+            (0, _) if is_in_part => "commits and uncommitted work have changed",
             (0, _) => "only commits have changed",
             _ => "others and commits have changed",
         };

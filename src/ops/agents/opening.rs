@@ -18,6 +18,6 @@ pub(super) fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'
         prompted.stashed.clear();
     }
     let mut notes = prompted.notes();
-    notes.extend(unprotected::note(worktree, &prompted.skipped));
+    notes.extend(unprotected::note(worktree, &prompted.skipped, &prompted.repositories));
     Ok(notes)
 }

@@ -16,7 +16,7 @@ use super::{
         guard::{self, Verdict, Who},
         named::{self, Trigger},
         save::{self, Author, Request, SavedAndSeen, Scope},
-        session_info::{self, add_info, clock, find_or_rebuild, sign_of_life as mark_alive},
+        session_info::{self, add_info, clock, find_or_rebuild, found_or_new, sign_of_life as mark_alive},
         sessions::{Opening, note_stashes, seen_here},
         turn,
     },
@@ -219,13 +219,12 @@ fn save_as_unknown(worktree: &Worktree<'_>, reach: &ReachHere) -> Result<()> {
 /// Stores a session whose first event that we see is the end of a tool call. Its turn is under way, but has no baseline:
 /// the state of the worktree before is unknown.
 fn begin_without_baseline(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
-    let repo = &worktree.repo;
-    let mut session = Session::new(&report.session, &repo.worktree_id().to_owned(), clock());
+    let mut session = found_or_new(worktree, &report.session, None);
     add_info(&mut session, &report.info);
     seen_here(worktree, &mut session)?;
     mark_alive(&mut session);
     note_stashes(worktree);
-    session.turn.number = 1;
+    session.turn.number += 1;
     let turn = UnderWay { started: clock(), has_checkpoint: true, ..UnderWay::default() };
     let session = session.with_turn(Some(&turn));
     session_info::store(worktree, &session)?;

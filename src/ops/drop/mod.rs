@@ -56,6 +56,9 @@ pub struct DroppedCheckpoint {
     pub id: ObjectId,
     /// Its subject.
     pub subject: String,
+    /// What people call it.
+    #[serde(skip)]
+    pub called: String,
     /// When it was taken, in ISO 8601.
     pub time: String,
 }
@@ -151,6 +154,7 @@ pub(super) fn drop_in(worktree: &Worktree<'_>, options: &Options, agreed: Option
     let dropped = targets.into_iter().map(|it| DroppedCheckpoint {
         id: it.id,
         time: moment::iso(it.seconds, it.offset),
+        called: called(repo, &it),
         subject: it.subject,
     });
     let (dropped, rewritten, dry_run) = (dropped.collect(), copier.copies.len(), options.dry_run);

@@ -29,7 +29,7 @@ use self::{
     contents::{Contents, paths_of},
     locks::{Locks, git_dirs_of},
     logs::Logs,
-    scan::{Commits, Scan, objects_of},
+    scan::{Commits, Scan, is_in_any_object, objects_of},
 };
 use super::{
     Context, Worktree, operations,
@@ -134,6 +134,7 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     plan.objects = work.gone.len();
     plan.dry_run = options.dry_run;
     if plan.is_empty() {
+        plan.is_elsewhere = !secret.is_nothing() && is_in_any_object(repo, secret)?;
         return Ok(Step::Done(plan));
     }
     let is_agreed = options.force || agreed.is_some_and(|agreed| agreed.covers(&plan));

@@ -97,6 +97,9 @@ pub struct Purged {
     /// What the user can do about that.
     #[serde(skip)]
     pub advice: Option<String>,
+    /// True if nothing of ours has the text, and objects of the user have it. They are searched only then.
+    #[serde(skip)]
+    pub is_elsewhere: bool,
     /// True if nothing was done.
     pub dry_run: bool,
 }
@@ -141,6 +144,11 @@ impl Purged {
         self.stay = removal.stay.iter().map(ToString::to_string).collect();
         self.stay.sort();
         self.objects = removal.gone.len();
+    }
+
+    /// Returns true if no object has the text, no file of ours and no file of a worktree.
+    pub fn is_nowhere(&self) -> bool {
+        self.is_empty() && self.is_complete() && self.worktree.is_empty() && !self.is_elsewhere
     }
 
     /// Returns true if nothing is left that was to be removed.

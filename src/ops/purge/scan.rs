@@ -284,6 +284,27 @@ fn add_leaves(repo: &Repo, id: ObjectId, paths: &mut HashMap<ObjectId, BString>)
     Ok(())
 }
 
+/// Returns true if any object has `secret`, whether it is ours or the user's.
+pub(super) fn is_in_any_object(repo: &Repo, secret: &Secret) -> Result<bool> {
+    let mut buffer = Vec::new();
+    let mut all: Vec<(ObjectKind, ObjectId)> = repo.all_blobs()?.into_iter().map(|id| (ObjectKind::Blob, id)).collect();
+    all.extend(repo.all_commits()?.into_iter().map(|id| (ObjectKind::Commit, id)));
+    all.extend(repo.all_tags()?.into_iter().map(|id| (ObjectKind::Tag, id)));
+    for (kind, id) in all {
+        repo.check_interrupt()?;
+        if secret.is_in(repo.read_object(id, kind, &mut buffer)?) {
+            return Ok(true);
+        }
+    }
+    for id in repo.all_trees()? {
+        repo.check_interrupt()?;
+        if repo.tree_entries(id)?.iter().any(|(name, _, _)| secret.is_in(name)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Returns the objects of the `operations`.
 pub(super) fn objects_of(repo: &Repo, operations: &BTreeSet<ObjectId>) -> Result<HashSet<ObjectId>> {
     let mut objects = HashSet::new();

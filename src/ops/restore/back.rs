@@ -40,7 +40,7 @@ pub(super) fn refuse_left(looked: &Restored, what: &str) -> Result<()> {
         causes.push(format!("and {} more", left.len() - MOST_NAMED));
     }
     let error = Error::refused(format!("{what}: these paths would stay as they are: {}", causes.join(", ")));
-    let has_edits = left.iter().any(|left| left.why == Why::Since);
+    let has_edits = left.iter().any(|left| matches!(left.why, Why::Since | Why::StagedSince));
     Err(if has_edits { error.with_hint("'--all' saves them and takes them back, too") } else { error })
 }
 

@@ -5,11 +5,7 @@ use std::collections::BTreeSet;
 use bstr::BString;
 use gix::ObjectId;
 
-use super::{
-    leftover,
-    scope::{Scene, Unsaved},
-    snapshot::Snapshot,
-};
+use super::{leftover, scope::Scene, snapshot::Snapshot, versions::Unsaved};
 use crate::{
     error::{Error, Kind, Result},
     git::{

@@ -342,7 +342,10 @@ impl<'a> RestoreRun<'a> {
         };
         let staged = self.staging().map(|staging| staging.left.as_slice()).unwrap_or_default();
         let all = |planned: &[Left], found: &[Left], is_conflict: bool| {
-            let staged = staged.iter().filter(|left| (left.why == Why::UnderWay) == is_conflict);
+            // If the file is left, too, that says enough.
+            let is_said =
+                |left: &Left| planned.iter().chain(found).any(|it| it.path == left.path && it.why == Why::Since);
+            let staged = staged.iter().filter(|left| (left.why == Why::UnderWay) == is_conflict && !is_said(left));
             let mut all: Vec<Left> = planned.iter().chain(found).chain(staged).cloned().collect();
             all.sort_by(|a, b| a.path.cmp(&b.path));
             all.dedup();

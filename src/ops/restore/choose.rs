@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::atomic::AtomicBool, time::Instant};
 
 use bstr::BString;
-use gix::ObjectId;
+use gix::objs::Kind as ObjectKind;
 
 use super::{
     RestoreOptions,
@@ -14,13 +14,13 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::{
-        edit_tree::edit_tree,
+        edit_tree::{Edit, edit_tree},
         new_objects::{NewObjects, Target},
     },
     model::{
         change::Mode,
         plan::{Group, Plan},
-        step::Step,
+        step::{Content, Step},
         submodule::Recurse,
     },
     ops::{Context, restored_target},
@@ -28,8 +28,8 @@ use crate::{
 
 /// Shows the user what a restore with `options` would change, hunk by hunk, and returns what the user chooses.
 ///
-/// Saves the worktree first, so that the hunks are those of a checkpoint. Once `ends` is raised, ends git. While git asks, the
-/// interrupt of `context` counts only if git ends, too.
+/// Takes no checkpoint: the restore of what the user chooses does. Once `ends` is raised, ends git. While git asks, the interrupt of
+/// `context` counts only if git ends, too.
 ///
 /// # Errors
 /// As [`restore`](super::restore()), and if git cannot ask.
@@ -43,7 +43,7 @@ fn offer(context: &Context, options: &RestoreOptions, ends: &AtomicBool) -> Resu
     let before_options = BeforeOptions {
         recurse: Recurse::No,
         subject: restored_target::subject_before(Some(target.id)),
-        is_dry: false,
+        is_dry: true,
         keeps_index: false,
         force: options.force,
         after_crash: false,
@@ -54,18 +54,24 @@ fn offer(context: &Context, options: &RestoreOptions, ends: &AtomicBool) -> Resu
     let planned = plan_of(&before.sight().scene(context, &target), options, session.as_deref())?;
     let target = target.id;
     let plan = &planned.plan;
-    let edits: Vec<_> = plan.groups.iter().filter(|group| has_parts(group)).flat_map(Group::steps).map(edit).collect();
-    let from = before.snapshot.tree_id;
+    let steps: Vec<&Step> = plan.groups.iter().filter(|group| has_parts(group)).flat_map(Group::steps).collect();
+    // Git reads only what is stored. No checkpoint needs these objects, so git may delete them in two weeks.
     let mut objects = NewObjects::new(&context.repo, Target::Loose);
-    let to = edit_tree(from, &edits, &mut objects)?;
-    objects.write()?.check_and_release()?;
+    for content in steps.iter().filter_map(|step| step.before).filter(|content| content.leaf.mode != Mode::Gitlink) {
+        objects.add(ObjectKind::Blob, &before.repo().read_blob(content.leaf.id)?)?;
+    }
+    let nothing = context.repo.empty_tree_id();
+    let from = edit_tree(nothing, &sides(&steps, |step| step.before), &mut objects)?;
+    let to = edit_tree(nothing, &sides(&steps, |step| step.after), &mut objects)?;
+    let written = objects.write()?;
     let binary = if from == to { BTreeSet::new() } else { context.repo.binary_paths(from, to)? };
     let not_offered = not_offered(plan, &binary);
     let is_asked = from != to && binary.len() < context.repo.diff_trees(from, to)?.len();
-    tracing::debug!(took = ?start.elapsed(), paths = edits.len(), "hunks: offered");
+    tracing::debug!(took = ?start.elapsed(), paths = steps.len(), "hunks: offered");
     // Other commands may run while the user chooses.
     drop(before);
     let to = if is_asked { context.repo.choose_hunks(from, to, ends)? } else { from };
+    written.check_and_release()?;
     Ok(ChosenHunks { target, from, to, is_asked, not_offered })
 }
 
@@ -102,6 +108,8 @@ fn differs_in_bytes_only(step: &Step) -> bool {
     matches!((step.before, step.after), (Some(before), Some(after)) if before.leaf == after.leaf)
 }
 
-fn edit(step: &Step) -> (BString, Option<(ObjectId, Mode)>) {
-    (step.path.clone(), step.after.map(|content| (content.leaf.id, content.leaf.mode)))
+/// Returns the files that `steps` have on one side.
+fn sides(steps: &[&Step], side: impl Fn(&Step) -> Option<Content>) -> Vec<(BString, Edit)> {
+    let files = steps.iter().filter_map(|step| Some((step.path.clone(), side(step)?.leaf)));
+    files.map(|(path, leaf)| (path, Some((leaf.id, leaf.mode)))).collect()
 }

@@ -15,9 +15,9 @@ use crate::{
 /// The hunks of a restore that the user has chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenHunks {
-    /// The checkpoint that is restored. Its number may have changed, because the worktree was saved.
+    /// The checkpoint that is restored. Its number is another one once the worktree was saved.
     pub(super) target: ObjectId,
-    /// The tree of the worktree when the user was asked, and the same with the chosen hunks.
+    /// The tree of what was offered, as it was when the user was asked, and the same with the chosen hunks.
     pub(super) from: ObjectId,
     pub(super) to: ObjectId,
     /// True if git had something to ask.

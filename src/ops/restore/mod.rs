@@ -20,7 +20,6 @@ mod installed;
 mod leftover;
 mod look;
 mod moved;
-mod owners;
 mod permissions;
 mod restored;
 mod resume;
@@ -28,6 +27,7 @@ mod scope;
 mod snapshot;
 mod staged;
 mod undo;
+mod versions;
 
 use std::time::Instant;
 

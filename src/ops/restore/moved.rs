@@ -1,6 +1,6 @@
 //! Files that are other ones because HEAD is at another commit: a restore does not bring their old versions back.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use bstr::{BString, ByteSlice as _};
 
@@ -8,7 +8,7 @@ use super::snapshot::{self, Snapshot};
 use crate::{
     error::{Error, Result},
     git::Repo,
-    model::{change::Leaf, step::Step},
+    model::{change::Leaf, step::Step, verdict::Why},
 };
 
 /// The steps that a restore on another base may take.
@@ -18,8 +18,8 @@ pub(super) struct Moved {
     pub(super) steps: Vec<Step>,
     /// The paths of those other files: only commits have changed them since.
     pub(super) committed: Vec<BString>,
-    /// The paths of steps that must not be taken, since the checkpoint and commits have changed them both.
-    pub(super) both: BTreeSet<BString>,
+    /// The paths of steps that must not be taken, since the checkpoint and commits have changed them both; and why, in words.
+    pub(super) both: BTreeMap<BString, Why>,
 }
 
 /// Returns those of `steps`, from `pre` to `target`, that a restore without `--all` takes.
@@ -47,7 +47,8 @@ pub(super) fn moved(repo: &Repo, steps: Vec<Step>, pre: &Snapshot, target: &Snap
                 moved.committed.push(step.path);
                 continue;
             }
-            moved.both.insert(step.path.clone());
+            let why = if worktree == head { Why::Committed } else { Why::CommittedInPart };
+            moved.both.insert(step.path.clone(), why);
         }
         moved.steps.push(step);
     }

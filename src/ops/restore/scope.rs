@@ -1,36 +1,26 @@
 //! Decides which steps a restore may take: by pathspecs, by the authors of changes, and by the paths that it must not touch.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice as _};
 
 use super::{
     installed,
-    owners::Owners,
     snapshot::{Snapshot, all_paths},
+    versions::{States, Unsaved},
 };
 use crate::{
     error::{Error, Result},
     git::{Repo, checkout_names::is_valid_path, ignore::Excludes, pathspec::Pathspec, stat_cache::StatCache},
     model::{
         change::Mode,
-        checkpoint::Origin,
-        contributor::Contributor,
-        manifest::Part,
+        manifest::{Part, Reason},
+        path_text,
         step::Step,
         verdict::{Facts, Verdict, Why, decide},
     },
     ops::Context,
 };
-
-/// What no checkpoint has yet.
-#[derive(Default)]
-pub(super) struct Unsaved {
-    /// The paths that differ from the last checkpoint.
-    pub(super) paths: BTreeSet<BString>,
-    /// Who changed them.
-    pub(super) origin: Origin,
-}
 
 /// The states and files that facts are found in.
 pub(super) struct Scene<'a> {
@@ -65,7 +55,7 @@ impl Scene<'_> {
                 }
             }
         }
-        refuse_unmatched(&search)?;
+        refuse_unmatched(&mut search, &[self.target, self.pre])?;
         Ok(steps)
     }
 
@@ -90,34 +80,37 @@ impl Scene<'_> {
         &self,
         steps: Vec<Step>,
         session: Option<&str>,
-        committed: &BTreeSet<BString>,
+        committed: &BTreeMap<BString, Why>,
         pathspecs: &[BString],
     ) -> Result<Vec<(Step, Verdict)>> {
-        let foreign = session.map(|session| self.foreign(&steps, session)).transpose()?.unwrap_or_default();
+        let states = States { pre: self.pre, target: self.target, unsaved: self.unsaved };
+        let others = |session| states.changed_by_others(self.repo, &steps, session, committed);
+        let foreign = session.map(others).transpose()?.unwrap_or_default();
         let ignored = self.ignored(&steps)?;
         let nested = self.guarded(&steps);
         let mut installed = installed::in_the_way(self.repo, &steps, |path| self.has_file(path))?;
         installed.retain(|path, _| !pathspecs.contains(path));
-        let skipped: BTreeSet<BString> = [self.pre, self.target]
+        let skipped: BTreeMap<&BStr, Reason> = [self.pre, self.target]
             .iter()
-            .flat_map(|snapshot| snapshot.manifest.skipped.iter().map(|skipped| skipped.path.clone()))
+            .flat_map(|snapshot| snapshot.manifest.skipped.iter().map(|it| (it.path.as_bstr(), it.reason)))
             .collect();
         let judged = steps.into_iter().map(|step| {
             let path = step.path.as_bstr();
             let is_link = step.after.is_some_and(|after| after.leaf.mode == Mode::Link);
+            let reason = parents(path).chain([path]).find_map(|path| skipped.get(path)).copied();
             let facts = Facts {
                 // We must not remove an existing file with such a name either.
                 is_invalid: !is_valid_path(path, is_link),
                 is_in_nested: parents(path).any(|parent| nested.contains(parent))
                     || self.repo.own_directories.contain(path),
-                is_skipped: skipped.contains(path)
-                    || parents(path).any(|parent| skipped.contains(parent))
-                    || self.may_be_skipped(&step),
+                gone: self.gone_repository(&step),
+                is_skipped: reason.is_some() || self.may_be_skipped(&step),
+                skipped: reason,
                 is_sparse: self.is_sparse(&step),
                 is_ignored: ignored.contains(path),
                 installed: installed.remove(path),
                 foreign: match foreign.get(&step.path) {
-                    None | Some(Why::Unknown) if committed.contains(path) => Some(Why::Committed),
+                    known @ (None | Some(Why::Unknown)) => committed.get(path).or(known).cloned(),
                     other => other.cloned(),
                 },
             };
@@ -137,6 +130,15 @@ impl Scene<'_> {
             .filter(|step| step.before.iter().chain(&step.after).any(|side| side.leaf.mode == Mode::Gitlink))
             .map(|step| step.path.clone());
         nested.chain(gitlinks).collect()
+    }
+
+    /// Returns the reason to leave the path of `step` if the target has a repository there, and there is none.
+    fn gone_repository(&self, step: &Step) -> Option<Why> {
+        step.after.filter(|after| after.leaf.mode == Mode::Gitlink)?;
+        let inside = gix::path::from_bstr(step.path.as_bstr()).unwrap_or_default();
+        let is_there = self.repo.worktree_root().join(inside).join(".git").symlink_metadata().is_ok();
+        let is_nested = self.target.manifest.nested.iter().any(|nested| nested.path == step.path);
+        (!is_there).then_some(if is_nested { Why::RepositoryGone } else { Why::SubmoduleGone })
     }
 
     /// Returns true if a sparse checkout keeps the path of `step` out of the worktree, and it is not there.
@@ -181,32 +183,6 @@ impl Scene<'_> {
         }
         Ok(ignored)
     }
-
-    /// Returns the reasons why `session` must not change paths of `steps`, by path.
-    fn foreign(&self, steps: &[Step], session: &str) -> Result<HashMap<BString, Why>> {
-        let paths = |of: &Snapshot| Owners::of(self.repo, of.id, steps.iter().map(|step| step.path.clone()).collect());
-        let mut now = paths(self.pre)?;
-        now.extend(self.unsaved.paths.iter().map(|path| (path.clone(), self.unsaved.origin.clone())));
-        // Content of a commit belongs to no session. On another base, though, that commit may be later work: then only
-        // content counts that the session's own checkpoints had at the target.
-        let then = if self.pre.base() == self.target.first_commit() { None } else { Some(paths(self.target)?) };
-        let is_gone = |step: &&Step| step.before.is_none() && !now.contains_key(&step.path);
-        let gone = steps.iter().filter(is_gone).map(|step| step.path.clone()).filter(|_| then.is_some());
-        let deletions = Owners::of_deletions(self.repo, self.target.id, gone.collect())?;
-        let mut foreign = HashMap::new();
-        for step in steps {
-            let why = match now.get(&step.path) {
-                Some(origin) => why_foreign(origin, session),
-                None => match &then {
-                    None => None,
-                    Some(then) if then.get(&step.path).is_some_and(|origin| is_of(origin, session)) => None,
-                    Some(_) => deletions.get(&step.path).map_or(Some(Why::Unknown), |it| why_foreign(it, session)),
-                },
-            };
-            foreign.extend(why.map(|why| (step.path.clone(), why)));
-        }
-        Ok(foreign)
-    }
 }
 
 /// Makes sure that each of `pathspecs` names something in `target` or in the worktree, before anything is saved for it.
@@ -226,32 +202,25 @@ pub(super) fn refuse_unknown(repo: &Repo, target: &Snapshot, pathspecs: &[BStrin
             search.matches(path.as_bstr());
         }
     }
-    refuse_unmatched(&search)
+    refuse_unmatched(&mut search, &[target])
 }
 
-fn refuse_unmatched(search: &Pathspec<'_>) -> Result<()> {
-    match search.unmatched().next() {
-        Some(text) => {
-            // Git turns a '.' in the root of the worktree into this.
-            let text = if text == ":" { ".".into() } else { text.to_string() };
-            Err(Error::user(format!("pathspec '{text}' did not match any file of the checkpoint or the worktree")))
-        }
-        None => Ok(()),
-    }
-}
-
-fn is_of(origin: &Origin, session: &str) -> bool {
-    origin.session.as_deref() == Some(session)
-}
-
-fn why_foreign(origin: &Origin, session: &str) -> Option<Why> {
-    match (&origin.session, origin.contributor) {
-        _ if is_of(origin, session) => None,
-        (Some(other), _) => Some(Why::Session(other.clone())),
-        (None, Contributor::Human) => Some(Why::Human),
-        (None, Contributor::Agent) => Some(Why::Agent),
-        (None, Contributor::Unknown) => Some(Why::Unknown),
-    }
+/// Refuses if a pathspec has matched nothing. It may name a path that one of `snapshots` left out.
+fn refuse_unmatched(search: &mut Pathspec<'_>, snapshots: &[&Snapshot]) -> Result<()> {
+    let Some(text) = search.unmatched().next() else { return Ok(()) };
+    // Git turns a '.' in the root of the worktree into this.
+    let text = if text == ":" { ".".into() } else { text.to_string() };
+    let mut skipped = snapshots.iter().flat_map(|snapshot| &snapshot.manifest.skipped);
+    let Some(skipped) = skipped.find(|skipped| search.matches(skipped.path.as_bstr())) else {
+        return Err(Error::user(format!("pathspec '{text}' did not match any file of the checkpoint or the worktree")));
+    };
+    let (path, why) = (path_text::printable(skipped.path.as_bstr()), skipped.reason.as_str());
+    let error = Error::user(format!("'{path}' cannot be restored: it was skipped ({why})"));
+    Err(match skipped.reason.setting() {
+        Some(setting) => error
+            .with_hint(format!("later checkpoints have it if 'git checkpoint config set {setting} <value>' allows it")),
+        None => error,
+    })
 }
 
 /// Returns the directories that `path` is in, outermost first.

@@ -71,7 +71,7 @@ impl Staging {
             let found = slot(repo, now, &change.path)?;
             match change.find(&found) {
                 Found::After => {}
-                Found::Other if !all => staging.left.push(Left { path: change.path, why: Why::Since }),
+                Found::Other if !all => staging.left.push(Left { path: change.path, why: Why::StagedSince }),
                 Found::Before | Found::Other => staging.make(SlotChange { before: found, ..change }),
             }
         }

@@ -1,6 +1,6 @@
 //! Takes a restore back: only the paths that it changed, and only as far as they have not changed since.
 
-use std::{collections::BTreeSet, time::Instant};
+use std::{collections::BTreeMap, time::Instant};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -265,7 +265,7 @@ fn plan_of(scene: &Scene<'_>, journal: &Journal, all: bool) -> Result<Planned> {
     for step in &journal.steps {
         reversal.add(scene, step, all)?;
     }
-    let mut candidates = scene.judge(reversal.steps, None, &BTreeSet::new(), &[])?;
+    let mut candidates = scene.judge(reversal.steps, None, &BTreeMap::new(), &[])?;
     candidates.extend(reversal.judged);
     let plan = plan::plan(candidates, scene.repo.config_bool("core.ignoreCase") == Some(true));
     let mut directories = scene.directories(&[])?;

@@ -1,9 +1,15 @@
 //! Finds a session: in its file, or in the checkpoints that name it when the file is lost.
 
+use std::collections::BTreeMap;
+
 use bstr::ByteSlice as _;
 
 use super::{
-    super::{Context, chain::timeline::live_tips, protected::refuse_protected},
+    super::{
+        Context, Worktree,
+        chain::timeline::{Timeline, all_tips, live_tips},
+        protected::refuse_protected,
+    },
     files::{load, with_turn},
     info::SessionInfo,
 };
@@ -33,7 +39,11 @@ pub(crate) fn sign_of_life(session: &mut Session) {
 /// damaged; none if the user had the session forgotten.
 pub(crate) fn find_or_rebuild(context: &Context, id: &str) -> Result<Option<Session>> {
     let repo = &context.repo;
-    match load(context, id)? {
+    let found = load(context, id)?;
+    if found == Found::Absent && context.locked().is_some() {
+        keep_turns_if_lost(context)?;
+    }
+    match found {
         Found::Session(session) => return Ok(Some(*session)),
         Found::Absent if sessions::is_forgotten(repo.common_dir(), id) => return Ok(None),
         Found::Absent => {}
@@ -71,7 +81,36 @@ pub(crate) fn find_or_rebuild(context: &Context, id: &str) -> Result<Option<Sess
         let last = sessions::prompts(repo.common_dir(), id)?.last().map(|prompt| prompt.turn);
         session.turn.number = session.turn.number.max(last.unwrap_or(1));
     }
-    Ok(rebuilt.map(|session| with_turn(context, session)))
+    Ok(rebuilt.map(|mut session| {
+        session.turn.number = session.turn.number.max(sessions::last_turn(repo.common_dir(), id));
+        with_turn(context, session)
+    }))
+}
+
+/// Returns the session `id`, which [`find_or_rebuild`] has `found` or not: then it is a new one. Of a session
+/// that was forgotten, or whose file was lost, the turns go on after those that it had.
+pub(crate) fn found_or_new(worktree: &Worktree<'_>, id: &str, found: Option<Session>) -> Session {
+    found.unwrap_or_else(|| {
+        let mut session = Session::new(id, &worktree.repo.worktree_id().to_owned(), clock());
+        session.turn.number = sessions::last_turn(worktree.repo.common_dir(), id);
+        session
+    })
+}
+
+/// If the files of all sessions are lost, notes the number of the last turn of each session that has checkpoints.
+fn keep_turns_if_lost(context: &Context) -> Result<()> {
+    let common_dir = context.repo.common_dir();
+    if sessions::has_any(common_dir) {
+        return Ok(());
+    }
+    let mut last: BTreeMap<String, u32> = BTreeMap::new();
+    for (checkpoint, _) in Timeline::new(&context.repo, &all_tips(&context.repo, None)?)? {
+        if let (Some(id), Some(turn)) = (checkpoint.origin.session, checkpoint.origin.turn) {
+            let last = last.entry(id).or_default();
+            *last = turn.max(*last);
+        }
+    }
+    last.into_iter().try_for_each(|(id, turn)| sessions::keep_last_turn(common_dir, &id, turn))
 }
 
 /// Updates `session` with what the caller reports about it.

@@ -12,4 +12,6 @@ pub use id::new_id;
 pub(crate) use id::{check_id, unknown};
 pub(crate) use info::check_transcript;
 pub use info::{OnMultisession, SessionInfo};
-pub(crate) use known::{add_info, clock, find_or_rebuild, has_lost_worktree, is_elsewhere, prepare, sign_of_life};
+pub(crate) use known::{
+    add_info, clock, find_or_rebuild, found_or_new, has_lost_worktree, is_elsewhere, prepare, sign_of_life,
+};

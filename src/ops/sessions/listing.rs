@@ -254,6 +254,7 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     turn::end(&worktree, &mut session, EndReason::Forgotten, None)?;
     let before = session.to_toml();
     let common_dir = context.repo.common_dir();
+    sessions::keep_last_turn(common_dir, id, session.turn.number)?;
     // Its checkpoints would bring it back.
     if work(context)?.contains_key(id) {
         sessions::mark_forgotten(common_dir, id)?;

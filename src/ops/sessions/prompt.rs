@@ -8,9 +8,8 @@ use serde::Serialize;
 
 use super::{
     super::closing::save_unless_turns_are_known,
-    super::session_info::check_id,
-    super::session_info::{self, add_info, clock, find_or_rebuild, prepare, sign_of_life},
-    super::session_info::{SessionInfo, check_transcript},
+    super::session_info::{self, add_info, clock, find_or_rebuild, found_or_new, prepare, sign_of_life},
+    super::session_info::{SessionInfo, check_id, check_transcript},
     super::{
         Context, Worktree, author,
         chain::{
@@ -22,6 +21,7 @@ use super::{
         condense,
         enter::Purpose,
         guard,
+        inside::unprotected,
         provenance::set_aside,
         salvage::{Look, set_broken_aside},
         save::{self, Seen, Shadow, SkippedPath, UnfilteredPath},
@@ -84,6 +84,9 @@ pub struct Prompted {
     pub elsewhere: Option<Elsewhere>,
     /// The paths that the checkpoint of the state before the turn lacks.
     pub skipped: Vec<SkippedPath>,
+    /// The repositories inside the worktree that no checkpoint has, each with what it is.
+    #[serde(skip)]
+    pub(crate) repositories: Vec<(BString, &'static str)>,
     /// Files that this checkpoint holds unfiltered, because their filters failed.
     pub unfiltered: Vec<UnfilteredPath>,
 }
@@ -153,7 +156,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     worktree.edit_turns(|turns| turns.lost = None);
     let found = find_or_rebuild(worktree, id)?;
     let begins = found.is_none();
-    let mut session = found.unwrap_or_else(|| Session::new(id, &repo.worktree_id().to_owned(), clock()));
+    let mut session = found_or_new(worktree, id, found);
     let is_new = session.turn.number == 0 && session.base.is_empty();
     let step = transition((!is_new).then_some(session.phase), SessionEvent::Prompt);
     if step.actions.contains(&Action::CloseInterrupted) {
@@ -233,6 +236,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         stashed,
         interrupted,
         elsewhere: None,
+        repositories: unprotected(worktree, seen.cache.as_ref().map(|it| &it.0), &seen.side.manifest.nested),
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
     })

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    super::session_info::{self, add_info, check_id, clock, find_or_rebuild, prepare, sign_of_life},
+    super::session_info::{self, add_info, check_id, clock, find_or_rebuild, found_or_new, prepare, sign_of_life},
     super::session_info::{SessionInfo, check_transcript},
     super::{Context, Worktree, author, enter::Purpose, turn},
     elsewhere::leave_if_gone,
@@ -70,7 +70,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, info: &SessionInfo) -> Re
         close_interrupted(worktree, session)?;
     }
     let step = transition(found.as_ref().map(|session| session.phase), SessionEvent::Start);
-    let mut session = found.unwrap_or_else(|| Session::new(id, &worktree.repo.worktree_id().to_owned(), clock()));
+    let mut session = found_or_new(worktree, id, found);
     add_info(&mut session, info);
     session.phase = step.phase.unwrap_or(session.phase);
     seen_here(worktree, &mut session)?;

@@ -110,7 +110,12 @@ fn a_life_of_a_session() {
     fails(&desk, &["session", "forget", id], 1);
     desk.stop(id);
     desk.json(&["session", "forget", id]);
-    assert_eq!((files(&desk), desk.refs("pending")), (Vec::new(), Vec::new()));
+    let last_turn = (format!("{id}.turns"), b"2\n".to_vec());
+    assert_eq!(
+        (files(&desk), desk.refs("pending")),
+        (vec![last_turn], Vec::new()),
+        "only the number of its last turn stays"
+    );
     fails(&desk, &["session", "forget", id], 1);
     assert_eq!(desk.recorded("HEAD")[0].0, "g");
     desk.finish();

@@ -12,6 +12,7 @@ mod linking;
 mod losses;
 mod manual;
 mod moved;
+mod numbers;
 mod one_command;
 mod remaining;
 mod renamed_again;

@@ -1,0 +1,123 @@
+//! What a restore, and commands around it, say of what they leave alone, and what can be typed next.
+
+use crate::support::{World, processes::described};
+
+#[test]
+fn a_file_with_commits_and_an_uncommitted_line_is_not_changed_by_commits_alone() {
+    let world = World::with_hooks();
+    world.done(&["session", "prompt", "S", "--agent", "x", "-m", "one"]);
+    world.sh("echo committed >>f; git checkpoint save -q --session S; git commit -qam x; echo left >>f");
+    world.done(&["session", "stop", "S"]);
+    let output = world.checkpoint(&["restore", "--before", "S@1"]);
+    let said = described(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("kept     f (changed since, in commits and uncommitted)"), "{said}");
+    assert!(said.contains("nothing restored: commits and uncommitted work have changed 1 path"), "{said}");
+    world.sh("git checkout -q f");
+    let said = described(&world.checkpoint(&["restore", "--before", "S@1"]));
+    assert!(said.contains("only commits have changed 1 path"), "{said}");
+}
+
+#[test]
+fn an_undo_says_which_path_it_keeps_in_the_index() {
+    let world = World::with_commit();
+    world.sh("echo one >f; git add f; git checkpoint save -q; echo two >f; git checkpoint restore -q --staged base; git add f");
+    world.sh("echo three >f; git add f; git checkout-index -f f; git cat-file blob HEAD:f >f");
+    let said = described(&world.checkpoint(&["undo"]));
+    assert!(said.contains("written  f\n"), "{said}");
+    assert!(said.contains("kept     f (in the index: changed since the restore)"), "{said}");
+}
+
+/// What git commits without hooks is recorded by the next save: until then, its authors are unknown.
+#[rstest::rstest]
+#[case::blame(&["blame", "f"])]
+#[case::why(&["why", "f:2"])]
+#[case::explain(&["explain"])]
+#[case::attribution(&["attribution"])]
+#[case::stat(&["attribution", "--stat"])]
+fn a_commit_without_hooks_gets_a_hint_that_works(#[case] arguments: &[&str]) {
+    const HINT: &str = "hint: 'git checkpoint save' records what git has committed without hooks";
+    let world = World::with_commit();
+    let said = || described(&world.checkpoint(arguments));
+    assert!(!said().contains(HINT), "{}", said());
+    world.done(&["session", "prompt", "S", "--agent", "x", "-m", "one"]);
+    world.add_to("f", "S\n");
+    world.done(&["session", "stop", "S"]);
+    world.git(&["commit", "-qam", "x"]);
+    assert!(said().contains(HINT), "{}", said());
+    world.checkpoint(&["save"]);
+    assert!(!said().contains(HINT) && said().contains("agent"), "{}", said());
+}
+
+#[test]
+fn a_repository_that_is_gone_cannot_be_restored() {
+    let world = World::with_commit();
+    world.sh("git init -q nested; git -C nested commit -q --allow-empty -m x; echo y >nested/y");
+    world.done(&["save"]);
+    let id = world.json(&["show", "@{0}", "--json"])["id"].as_str().expect("an id").to_owned();
+    let there = world.checkpoint(&["restore", &id]);
+    assert_eq!(there.status.code(), Some(0), "{}", described(&there));
+    world.sh("rm -rf nested; echo 1 >>f");
+    for arguments in [&["restore", "-n", &id], &["restore", &id]] as [&[&str]; 2] {
+        let output = world.checkpoint(arguments);
+        let said = described(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("kept     nested (a repository that is gone; no checkpoint has its files)"), "{said}");
+    }
+    assert_eq!(world.read("f"), "base\n", "the rest is restored");
+}
+
+/// What a submodule has committed is still in the superproject's git directory.
+#[test]
+fn a_submodule_that_is_gone_gets_a_hint() {
+    let world = World::with_commit();
+    world.sh("git init -q ../lib; git -C ../lib commit -q --allow-empty -m x
+        git -c protocol.file.allow=always submodule --quiet add ../lib sub; git commit -qm sub; git checkpoint save -q --allow-empty");
+    world.sh("rm -rf sub");
+    let said = described(&world.checkpoint(&["restore", "base"]));
+    assert!(said.contains("kept     sub (a submodule that is not there; no checkpoint has its files)"), "{said}");
+    world.sh("git submodule --quiet update --init sub; test -e sub/.git");
+    assert!(said.contains("'git submodule update --init <path>'"), "{said}");
+}
+
+#[test]
+fn a_file_that_a_limit_left_out_is_named_with_the_setting() {
+    let world = World::with_commit();
+    world.git(&["config", "checkpoint.save.max-file-size", "1KiB"]);
+    world.write("b", vec![b'x'; 3000]);
+    world.write("f", "two\n");
+    world.checkpoint(&["save"]);
+    let output = world.checkpoint(&["restore", "@{0}", "--", "b"]);
+    let said = described(&output);
+    assert!(!output.status.success() && said.contains("'b' cannot be restored: it was skipped (too large)"), "{said}");
+    assert!(said.contains("'git checkpoint config set save.max-file-size <value>'"), "{said}");
+    world.write("b", "small\n");
+    let said = described(&world.checkpoint(&["restore", "@{0}", "--", "b"]));
+    assert!(said.contains("kept     b (skipped: too large, save.max-file-size)"), "{said}");
+}
+
+#[test]
+fn a_dropped_checkpoint_is_called_as_in_the_list() {
+    let world = World::with_commit();
+    world.write("f", "1\n");
+    world.done(&["save", "-m", "one"]);
+    world.write("f", "2\n");
+    world.done(&["save", "-m", "two"]);
+    world.done(&["restore", "@{1}"]);
+    let listed = world.done(&["list"]);
+    let called = listed.lines().next().and_then(|line| line.split_once("restored")).expect("a restore").1;
+    let id = world.json(&["show", "@{0}", "--json"])["id"].as_str().expect("an id").to_owned();
+    world.sh("git checkout -q f");
+    let said = world.done(&["drop", "--force", &id]);
+    assert!(said.contains(&format!("restored{called}")), "{said} {listed}");
+}
+
+/// Long messages are wrapped on a terminal.
+#[test]
+fn a_failure_is_called_one_once() {
+    let world = World::with_commit();
+    world.sh("mkdir -p some/long/directory/name; echo 1 >some/long/directory/name/file-of-code; git add .; git commit -qm x; rm -r some");
+    let said = world
+        .sh("script -qec 'stty cols 60; git checkpoint blame some/long/directory/name/file-of-code || true' /dev/null");
+    assert_eq!(said.matches("fatal:").count(), 1, "{said}");
+}

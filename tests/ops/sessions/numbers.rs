@@ -1,0 +1,72 @@
+//! The numbers of turns: `<session>@<turn>` never names two of them.
+
+use crate::support::{World, processes::described};
+
+/// A turn of `session`, asked for by `text`, that appends `line` to `f`.
+fn turn(world: &World, session: &str, text: &str, line: &str) -> String {
+    let said = world.done(&["session", "prompt", session, "--agent", "x", "-m", text]);
+    world.add_to("f", line);
+    world.done(&["session", "stop", session]);
+    said
+}
+
+/// A session with two turns, whose work is uncommitted, committed, or set aside.
+fn with_two_turns(and_then: &str) -> World {
+    let world = World::with_hooks();
+    turn(&world, "S", "one", "one\n");
+    turn(&world, "S", "two", "two\n");
+    world.sh(and_then);
+    world
+}
+
+#[rstest::rstest]
+fn a_lost_session_goes_on_with_the_next_number(
+    #[values("true", "git commit -qam x", "git checkpoint reset -q")] and_then: &str,
+    #[values(
+        "git checkpoint session forget S",
+        "rm -rf .git/checkpoint",
+        "git checkpoint session forget S; rm -rf .git/checkpoint"
+    )]
+    lost: &str,
+) {
+    let world = with_two_turns(and_then);
+    world.sh(lost);
+    let said = turn(&world, "S", "three", "three\n");
+    assert!(said.contains("turn 3: "), "{said}");
+    let prompts = world.done(&["prompts", "S"]);
+    let line = |name: &str| prompts.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
+    assert!(line("S@3").contains("three") && !line("S@1").contains("three"), "{prompts}");
+    world.sh("git add f; git commit -qm y");
+    let why = |at: &str| described(&world.checkpoint(&["why", at]));
+    assert!(!why("f:2").contains("three"), "{}", why("f:2"));
+    assert!(why("f:4").contains("three"), "{}", why("f:4"));
+}
+
+/// Another session may come first after the loss.
+#[test]
+fn each_lost_session_goes_on_with_its_next_number() {
+    let world = with_two_turns("true");
+    turn(&world, "T", "one", "t one\n");
+    world.sh("git commit -qam x; rm -rf .git/checkpoint");
+    assert!(turn(&world, "new", "x", "new\n").contains("turn 1: "));
+    world.done(&["session", "start", "T"]);
+    assert!(turn(&world, "T", "x", "t two\n").contains("turn 2: "));
+    assert!(turn(&world, "S", "x", "three\n").contains("turn 3: "));
+}
+
+#[test]
+fn a_turn_that_begins_with_its_tool_has_the_next_number_too() {
+    let world = with_two_turns("git checkpoint session forget S");
+    world.sh(
+        r#"tell() {
+            printf '{"session_id":"S","cwd":"%s","hook_event_name":"%s","tool_name":"Write","tool_use_id":"t",' "$PWD" "$1"
+            printf '"tool_input":{"file_path":"%s/f"}}' "$PWD"
+        }
+        echo three >>f; tell PostToolUse | git checkpoint hook --agent claude-code"#,
+    );
+    world.done(&["session", "stop", "S"]);
+    assert!(world.done(&["list"]).contains("claude-code S"), "it has a checkpoint");
+    let turns = world.json(&["prompts", "S", "--json"])["turns"].clone();
+    let turns: Vec<u64> = turns.as_array().expect("turns").iter().filter_map(|turn| turn["turn"].as_u64()).collect();
+    assert_eq!(turns, [1, 2, 3]);
+}
