@@ -12,24 +12,36 @@ use std::{
 use bstr::ByteSlice as _;
 use gix::diff::blob::{Algorithm, Diff, IndentHeuristic, IndentLevel, Interner, Token};
 
-use super::line_edits::edits_of;
+use super::line_edits::{edits_of, step_edits};
 use crate::model::{common_ends::common_start, line_diff::Edit};
 
-/// How many bytes of texts are kept for later comparisons: those of many small files, or of a long one.
+/// How many bytes of texts are kept for later comparisons.
 const MOST_BYTES: usize = 16 << 20;
+/// Shorter texts are compared as if no version had been seen before: to keep them would take longer.
+const LEAST_BYTES: usize = 64 << 10;
 /// As wide as a tab is in git's indent heuristic.
 const TAB_WIDTH: u8 = 8;
 
 /// The versions that were compared last.
-#[derive(Default)]
 pub(crate) struct VersionEdits {
+    /// The fewest bytes of a text that is kept.
+    least: usize,
     kept: RefCell<VecDeque<Version>>,
+}
+
+impl Default for VersionEdits {
+    fn default() -> Self {
+        Self { least: LEAST_BYTES, kept: RefCell::default() }
+    }
 }
 
 impl VersionEdits {
     /// Returns what [`step_edits`](super::line_edits::step_edits) returns for the parts of two texts that are left without so many
     /// bytes at both ends, whole lines that both have.
     pub(crate) fn edits(&self, [before, after]: [&[u8]; 2], [top, bottom]: [usize; 2]) -> Vec<Edit> {
+        if before.len() < self.least {
+            return step_edits(&before[top..before.len() - bottom], &after[top..after.len() - bottom]);
+        }
         let mut kept = self.kept.borrow_mut();
         let known = kept.iter().position(|version| *version.text == *before);
         let mut version = known.and_then(|at| kept.remove(at)).unwrap_or_else(|| Version::new(before));
@@ -180,13 +192,13 @@ impl Version {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::line_edits::step_edits, *};
+    use super::*;
 
     proptest! {
         /// A version compares as if no other had been seen before it.
         #[test]
         fn versions_compare_as_texts_do(versions in proptest::collection::vec("[ab{}\n]{0,40}", 1..8), end in "[ab\n]{0,9}") {
-            let edits = VersionEdits::default();
+            let edits = VersionEdits { least: 0, ..VersionEdits::default() };
             for pair in versions.windows(2) {
                 let (before, after) = (format!("{end}\n{}\n{end}", pair[0]), format!("{end}\n{}\n{end}", pair[1]));
                 let ends = [end.len() + 1, end.len()];

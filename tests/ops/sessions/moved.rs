@@ -526,3 +526,17 @@ fn a_stash_that_comes_back_in_a_silent_turn_keeps_its_authors(
     }
     desk.finish();
 }
+
+#[test]
+fn a_file_that_was_emptied_on_another_branch_is_emptied_here_by_who_did_it() {
+    let desk = Desk::new();
+    desk.git(&["checkout", "-q", "-b", "other"]);
+    desk.turn("one", &[("g", "")]);
+    desk.commit_all();
+    desk.git(&["checkout", "-q", "main"]);
+    desk.write("h", "more\n");
+    desk.commit_all();
+    desk.turn("two", &[("g", "")]);
+    let found = desk.json(&["attribution", "--worktree"]);
+    assert_eq!(found["summary"]["agent_removed"], 1, "{found:#}");
+}
