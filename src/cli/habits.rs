@@ -71,7 +71,12 @@ const FEWEST_DIGITS: usize = 4;
 /// Returns what to type instead of `typed`, a value that `command` does not take in this place.
 fn value_hint(command: &str, typed: &str) -> Option<String> {
     let is_number = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
+    let is_count = typed.strip_prefix('-').is_some_and(|rest| rest.parse::<u32>().is_ok());
     match command {
+        // What 'op undo' takes of 'redo 1' would be another direction.
+        "undo" | "redo" if is_count || (command == "redo" && is_number && typed.len() < FEWEST_DIGITS) => {
+            Some(format!("{command} takes one step at a time; 'git checkpoint undo --list' shows all of them"))
+        }
         _ if typed.starts_with('-') => None,
         "save" => Some(format!("a message follows -m: 'git checkpoint save -m {}'", shell_word(typed))),
         "reset" => Some("it sets all checkpoints aside; 'git checkpoint restore <checkpoint>' goes to one".to_owned()),
@@ -112,6 +117,8 @@ mod tests {
     #[case::no_line("why", "x", None)]
     #[case::operation("undo", "@{1}", Some("undo takes no name; 'git checkpoint op undo @{1}' takes"))]
     #[case::number("undo", "3", Some("undo takes no name; 'git checkpoint op undo @{3}' takes"))]
+    #[case::count_of_undo("undo", "-3", Some("undo takes one step at a time; 'git checkpoint undo --list' shows"))]
+    #[case::number_of_redo("redo", "1", Some("redo takes one step at a time; 'git checkpoint undo --list' shows"))]
     #[case::operation_by_id("redo", "0a1b2c3d", Some("redo takes no name; 'git checkpoint op undo 0a1b2c3d' takes"))]
     #[case::anything("undo", "@{1;x}", Some("undo takes no name; 'git checkpoint op undo <op>' takes"))]
     #[case::no_count("list", "-", None)]
