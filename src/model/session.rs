@@ -91,6 +91,21 @@ pub struct Turn {
     pub prompt_digest: Option<String>,
 }
 
+impl Turn {
+    /// No agent gets that far: a higher number comes from elsewhere, or is damaged.
+    const MOST: u32 = 1_000_000;
+
+    /// Returns the number of the turn after this one.
+    pub(crate) fn next(&self) -> u32 {
+        self.number.saturating_add(1)
+    }
+
+    /// Returns `number` if it may be that of a turn of ours, or else 0: the turns of a session must not go on after it.
+    pub(crate) fn sane(number: u32) -> u32 {
+        if number > Self::MOST { 0 } else { number }
+    }
+}
+
 /// A turn under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
@@ -248,6 +263,16 @@ mod tests {
     const PHASES: [Option<Phase>; 4] = [None, Some(Phase::Idle), Some(Phase::Active), Some(Phase::Ended)];
     const EVENTS: [SessionEvent; 5] =
         [SessionEvent::Start, SessionEvent::Prompt, SessionEvent::Tool, SessionEvent::Stop, SessionEvent::End];
+
+    #[rstest::rstest]
+    #[case::none(0, 0, 1)]
+    #[case::usual(7, 7, 8)]
+    #[case::the_highest(1_000_000, 1_000_000, 1_000_001)]
+    #[case::no_turn_of_ours(1_000_001, 0, 1_000_002)]
+    #[case::nothing_after_it(u32::MAX, 0, u32::MAX)]
+    fn a_turn_has_a_number(#[case] number: u32, #[case] sane: u32, #[case] next: u32) {
+        assert_eq!((Turn::sane(number), Turn { number, ..Turn::default() }.next()), (sane, next));
+    }
 
     #[test]
     fn the_manual_draws_the_table() {

@@ -18,7 +18,7 @@ use crate::{
     error::{Context as _, Kind, Result},
     model::{
         refname::{decode_component, encode_component},
-        session::Session,
+        session::{Session, Turn},
     },
 };
 
@@ -203,7 +203,7 @@ pub(crate) fn is_forgotten(common_dir: &Path, id: &str) -> bool {
 /// Notes that the turns of the session `id`, whose file is lost or about to be removed, have the numbers up to `number`: its
 /// checkpoints and its prompts are found by them, so that a later turn must have another one.
 pub(crate) fn keep_last_turn(common_dir: &Path, id: &str, number: u32) -> Result<()> {
-    if number <= last_turn(common_dir, id) {
+    if Turn::sane(number) <= last_turn(common_dir, id) {
         return Ok(());
     }
     ensure_directory(common_dir)?;
@@ -215,7 +215,7 @@ pub(crate) fn keep_last_turn(common_dir: &Path, id: &str, number: u32) -> Result
 /// Returns the number that [`keep_last_turn`] has noted of the session `id`; 0 if there is none.
 pub(crate) fn last_turn(common_dir: &Path, id: &str) -> u32 {
     let text = super::read_text(&file(common_dir, id, LAST_TURN), LONGEST).ok().flatten();
-    text.and_then(|text| text.trim().parse().ok()).unwrap_or_default()
+    text.and_then(|text| text.trim().parse().ok()).map(Turn::sane).unwrap_or_default()
 }
 
 /// Removes what is kept of the session `id`, but for the number of its last turn; returns true if there was anything.

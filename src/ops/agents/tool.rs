@@ -224,7 +224,7 @@ fn begin_without_baseline(worktree: &Worktree<'_>, report: &Report) -> Result<Se
     seen_here(worktree, &mut session)?;
     mark_alive(&mut session);
     note_stashes(worktree);
-    session.turn.number += 1;
+    session.turn.number = session.turn.next();
     let turn = UnderWay { started: clock(), has_checkpoint: true, ..UnderWay::default() };
     let session = session.with_turn(Some(&turn));
     session_info::store(worktree, &session)?;

@@ -17,7 +17,7 @@ use crate::{
     error::Result,
     model::{
         refname::decode_component,
-        session::{Phase, Session, Transcript},
+        session::{Phase, Session, Transcript, Turn},
     },
     state::{
         self, process,
@@ -67,7 +67,7 @@ pub(crate) fn find_or_rebuild(context: &Context, id: &str) -> Result<Option<Sess
                 base: checkpoint.base.to_string(),
                 ..Session::new(id, &repo.worktree_id().to_owned(), seconds)
             });
-            session.turn.number = session.turn.number.max(turn);
+            session.turn.number = session.turn.number.max(Turn::sane(turn));
             session.started = session.started.min(seconds);
             session.last_seen = session.last_seen.max(seconds);
         }
@@ -78,8 +78,8 @@ pub(crate) fn find_or_rebuild(context: &Context, id: &str) -> Result<Option<Sess
             worktree_path: repo.worktree_root().display().to_string(),
             ..Session::new(id, &repo.worktree_id().to_owned(), clock())
         });
-        let last = sessions::prompts(repo.common_dir(), id)?.last().map(|prompt| prompt.turn);
-        session.turn.number = session.turn.number.max(last.unwrap_or(1));
+        let last = sessions::prompts(repo.common_dir(), id)?.last().map(|prompt| Turn::sane(prompt.turn));
+        session.turn.number = session.turn.number.max(last.unwrap_or_default()).max(1);
     }
     Ok(rebuilt.map(|mut session| {
         session.turn.number = session.turn.number.max(sessions::last_turn(repo.common_dir(), id));
@@ -107,7 +107,7 @@ fn keep_turns_if_lost(context: &Context) -> Result<()> {
     for (checkpoint, _) in Timeline::new(&context.repo, &all_tips(&context.repo, None)?)? {
         if let (Some(id), Some(turn)) = (checkpoint.origin.session, checkpoint.origin.turn) {
             let last = last.entry(id).or_default();
-            *last = turn.max(*last);
+            *last = Turn::sane(turn).max(*last);
         }
     }
     last.into_iter().try_for_each(|(id, turn)| sessions::keep_last_turn(common_dir, &id, turn))

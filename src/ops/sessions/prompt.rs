@@ -184,7 +184,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     let taken_up = take_up(worktree, &mut shadow, &seen, &dirty)?;
     let decision = decide_for(worktree, &shadow, is_broken || !worktree.broken().is_empty(), seen.tree_id, &dirty)?;
     let (number, prompt_digest) = match opening {
-        Opening::Prompt(_) => (session.turn.number + 1, None),
+        Opening::Prompt(_) => (session.turn.next(), None),
         Opening::Notice => (session.turn.number.max(1), session.turn.prompt_digest.take()),
     };
     repo.note_turn_of_hook(number);

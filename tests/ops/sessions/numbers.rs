@@ -70,3 +70,34 @@ fn a_turn_that_begins_with_its_tool_has_the_next_number_too() {
     let turns: Vec<u64> = turns.as_array().expect("turns").iter().filter_map(|turn| turn["turn"].as_u64()).collect();
     assert_eq!(turns, [1, 2, 3]);
 }
+
+/// A fetched archive may say anything.
+#[rstest::rstest]
+#[case::archived("git commit -qam x; rm -rf .git/checkpoint; number archive", 2)]
+#[case::live("rm -rf .git/checkpoint; number shadow", 2)]
+#[case::noted(
+    "git commit -qam x; git checkpoint session forget S; echo 4294967295 >.git/checkpoint/sessions/S.turns",
+    1
+)]
+#[case::in_the_session("sed -i 's/^number = .*/number = 4294967295/' .git/checkpoint/sessions/S.toml", u32::MAX)]
+fn a_number_that_no_agent_reaches_is_not_noted(#[case] script: &str, #[case] expected: u32) {
+    let world = with_two_turns(&format!(
+        r"number() {{
+            ref=$(git for-each-ref --format='%(refname)' refs/checkpoints/$1 | head -1)
+            git update-ref $ref $(git cat-file commit $ref | sed 's/^Checkpoint-Turn: .*/Checkpoint-Turn: 4294967295/' |
+                git hash-object -w -t commit --stdin)
+        }}
+        {script}"
+    ));
+    let said = turn(&world, "S", "three", "three\n");
+    assert!(said.contains(&format!("turn {expected}: ")), "{said}");
+    world.sh(
+        r#"tell() {
+            printf '{"session_id":"S","cwd":"%s","hook_event_name":"%s","tool_name":"Write","tool_use_id":"t",' "$PWD" "$1"
+            printf '"tool_input":{"file_path":"%s/f"}}' "$PWD"
+        }
+        echo four >>f; tell PostToolUse | git checkpoint hook --agent claude-code"#,
+    );
+    world.done(&["session", "stop", "S"]);
+    assert!(turn(&world, "T", "one", "t\n").contains("turn 1: "));
+}
