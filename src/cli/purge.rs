@@ -236,7 +236,9 @@ fn print(done: &Purged, is_of_text: bool, names: &Names, out: &mut Output) -> Re
         out.stderr(&format!("{line}\n"));
     }
     if is_of_text && done.is_nowhere() {
-        out.note("nothing of it is left: no object has it, and no file of git-checkpoint's")?;
+        out.note(
+            "nothing of it is left: no object has it, no file of git-checkpoint's, and none that the next save stores",
+        )?;
         return Ok(());
     }
     for name in done.fetched.iter().take(LISTED) {
@@ -244,6 +246,12 @@ fn print(done: &Purged, is_of_text: bool, names: &Names, out: &mut Output) -> Re
     }
     if done.is_empty() {
         out.note("nothing to purge was found")?;
+    }
+    if let Some(refused) = &done.refused {
+        out.warning(&format!("it would be refused: {refused}"));
+        done.advice.iter().for_each(|advice| out.hint(advice));
+    }
+    if done.is_empty() {
         if done.is_elsewhere {
             out.warning("objects of git's that are not git-checkpoint's have it");
             out.hint(
@@ -254,10 +262,6 @@ fn print(done: &Purged, is_of_text: bool, names: &Names, out: &mut Output) -> Re
             out.hint(COMMITS);
         }
         return Ok(());
-    }
-    if let Some(refused) = &done.refused {
-        out.warning(&format!("it would be refused: {refused}"));
-        done.advice.iter().for_each(|advice| out.hint(advice));
     }
     if done.dry_run {
         return if done.objects == 0 {

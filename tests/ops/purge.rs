@@ -428,3 +428,28 @@ fn the_plan_counts_what_the_purge_removes() {
     let done = described(&purge(&world, &["--force"], SECRET));
     assert!(done.contains(&format!("removed {counted} objects")), "{plan}\n{done}");
 }
+
+/// The text was never saved: the next save would store it.
+#[rstest::rstest]
+#[case::untracked("cp ../secret new", Some("'new'"))]
+#[case::modified("cat ../secret >>f", Some("'f'"))]
+#[case::staged("cp ../secret new; git add new", Some("'new'"))]
+#[case::in_another_worktree(
+    "git worktree add -q ../other; cp ../secret ../other/new",
+    Some("the worktree 'other' still has")
+)]
+#[case::ignored("echo new >.git/info/exclude; cp ../secret new", None)]
+fn a_text_that_is_only_in_the_worktree_is_left(#[case] script: &str, #[case] place: Option<&str>) {
+    let world = World::with_commit();
+    fs::write(world.root().join("secret"), SECRET).expect("writable");
+    world.sh(script);
+    for arguments in [&["--dry-run"], &["--force"]] {
+        let output = purge(&world, arguments, SECRET);
+        let said = described(&output);
+        assert_eq!(said.contains("nothing of it is left"), place.is_none(), "{said}");
+        assert_eq!(output.status.code(), Some(i32::from(place.is_some())), "{said}");
+        if let Some(place) = place {
+            assert!(said.contains("still has the text in") && said.contains(place), "{said}");
+        }
+    }
+}

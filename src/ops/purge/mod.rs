@@ -134,7 +134,11 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     plan.objects = work.gone.len();
     plan.dry_run = options.dry_run;
     if plan.is_empty() {
-        plan.is_elsewhere = !secret.is_nothing() && is_in_any_object(repo, secret)?;
+        if !secret.is_nothing() {
+            plan.is_elsewhere = is_in_any_object(repo, secret)?;
+            let is_gone = refuse::if_a_save_would_store_it(context, secret);
+            if options.dry_run { plan.note_refusal(is_gone)? } else { is_gone? }
+        }
         return Ok(Step::Done(plan));
     }
     let is_agreed = options.force || agreed.is_some_and(|agreed| agreed.covers(&plan));

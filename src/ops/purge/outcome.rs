@@ -146,7 +146,7 @@ impl Purged {
         self.objects = removal.gone.len();
     }
 
-    /// Returns true if no object has the text, no file of ours and no file of a worktree.
+    /// Returns true if no object has the text, no file of ours and no file of a worktree that the next save would store.
     pub fn is_nowhere(&self) -> bool {
         self.is_empty() && self.is_complete() && self.worktree.is_empty() && !self.is_elsewhere
     }

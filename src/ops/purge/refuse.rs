@@ -10,7 +10,7 @@ use crate::{
     model::{path_text, secret::Secret},
     ops::{
         Context,
-        replace::{all_open_turns, uncommitted},
+        replace::{Place, all_open_turns, uncommitted},
     },
 };
 
@@ -21,15 +21,27 @@ pub(super) fn if_it_would_mix(context: &Context, secret: &Secret, paths: &[BStri
         return Err(Error::refused(format!("the session '{}' has a turn under way", session.id))
             .with_hint(format!("'git checkpoint session stop {}' ends it", path_text::shell_word(&session.id))));
     }
-    if !to_change && paths.is_empty() {
-        return Ok(());
-    }
+    if to_change || !paths.is_empty() { if_uncommitted(context, secret, paths, &|_| true) } else { Ok(()) }
+}
+
+/// Refuses to say that nothing is left while the next save of a worktree would store the text.
+pub(super) fn if_a_save_would_store_it(context: &Context, secret: &Secret) -> Result<()> {
+    if_uncommitted(context, secret, &[], &|place| place.name.starts_with("the worktree"))
+}
+
+/// Refuses while uncommitted work, in the places that are `wanted`, has the text; if there are `paths`, one of these.
+fn if_uncommitted(
+    context: &Context,
+    secret: &Secret,
+    paths: &[BString],
+    wanted: &dyn Fn(&Place) -> bool,
+) -> Result<()> {
     let mut pathspec = context.repo.pathspec(paths)?;
     let is_about_paths = !paths.is_empty();
     let mut is_wanted = |path: &BStr, content: &[u8]| {
         if is_about_paths { pathspec.matches(path) } else { secret.is_in(content) }
     };
-    for place in uncommitted(context)? {
+    for place in uncommitted(context)?.iter().filter(|place| wanted(place)) {
         let Some(file) = place.find(&mut is_wanted)? else { continue };
         let (name, path) = (&place.name, path_text::printable(file.path.as_bstr()));
         let what = if is_about_paths {
