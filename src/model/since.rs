@@ -23,7 +23,7 @@ pub(crate) struct Version {
 pub(crate) struct Past<'p> {
     /// The versions that led to what the worktree has; without those before the target if they lead to it.
     pub(crate) now: &'p [Version],
-    /// The file of the target, if `now` leads to it.
+    /// The file of the target; none if there is none, or if it is not known byte for byte.
     pub(crate) target: Option<Leaf>,
     /// The versions that led to what the target has; empty if `now` leads to the target.
     pub(crate) then: &'p [Version],
@@ -45,7 +45,7 @@ pub(crate) enum Between<'p> {
 /// Returns why `session` must not take back what has become of a path: who else has changed it, the latest if there are several.
 pub(crate) fn changed_by_others(past: Past<'_>, session: &str) -> Option<Why> {
     let Past { now, target, then, between } = past;
-    let now = without_detours(now, target);
+    let (now, is_of_target) = without_detours(now, target);
     let is_then = |version: &Version| then.iter().any(|it| it.id == version.id);
     let since = now.iter().take_while(|version| !is_then(version)).count();
     let common = now.get(since);
@@ -53,10 +53,11 @@ pub(crate) fn changed_by_others(past: Past<'_>, session: &str) -> Option<Why> {
     let put_back = common.filter(|common| then.first().is_some_and(|first| first.id != common.id));
     let known = now[..since].iter().chain(put_back).copied().find_map(|version| why(&version.origin, session));
     known.or_else(|| match between {
-        _ if common.is_some() => None,
+        // What the target has was there since, whoever brought it.
+        _ if common.is_some() || is_of_target => None,
         Between::Nothing => None,
         Between::Versions(later) => {
-            let past = Past { now: later, target: None, then, between: Between::Nothing };
+            let past = Past { now: later, target, then, between: Between::Nothing };
             changed_by_others(past, session)
         }
         Between::Unknown => {
@@ -66,21 +67,21 @@ pub(crate) fn changed_by_others(past: Past<'_>, session: &str) -> Option<Why> {
     })
 }
 
-/// Returns `versions` without those that have come to nothing: what is again as an earlier version, or as the file `target` before all
-/// of them, has nothing of what was made in between, as after an edit that was taken back.
-fn without_detours(versions: &[Version], target: Option<Leaf>) -> Vec<&Version> {
+/// Returns `versions` without those that have come to nothing: what is again as an earlier version has nothing of what was made in
+/// between, as after an edit that was taken back. If one of them is as the file `target`, it is where they end, and the second is true.
+fn without_detours(versions: &[Version], target: Option<Leaf>) -> (Vec<&Version>, bool) {
     let mut left = Vec::new();
     let mut at = 0;
     while let Some(version) = versions.get(at) {
         if version.leaf.is_some() && version.leaf == target {
-            break;
+            return (left, true);
         }
         let same = |earlier: &Version| version.leaf.is_some() && earlier.leaf == version.leaf;
         at = versions.iter().rposition(same).map_or(at, |first| first.max(at));
         left.push(&versions[at]);
         at += 1;
     }
-    left
+    (left, false)
 }
 
 fn is_of(origin: &Origin, session: &str) -> bool {
@@ -172,6 +173,9 @@ mod tests {
     #[case::back_to_a_humans_version("5s2 4s1 3s3 2h1", "", HUMAN)]
     #[case::back_to_a_version_before_the_target("5s4 4h1", "3s2 2s1", HUMAN)]
     #[case::deleted_twice("3h 2s1 1s", "", HUMAN)]
+    #[case::a_person_took_it_away_and_brought_it_back("5s4 4hf", "3sf", "own")]
+    #[case::a_person_brought_it_back_and_changed_it("5s4 4h3 3hf", "3sf", HUMAN)]
+    #[case::away_and_back_and_a_humans_change("6s5 5h4 4s3 3h1 2s1", "", HUMAN)]
     fn versions_from_one_commit(#[case] now: &str, #[case] then: &str, #[case] expected: &str) {
         assert_eq!(found(now, then, None), expected);
     }
@@ -186,6 +190,9 @@ mod tests {
     #[case::both_did("", "1s", "3s 2h 1s", HUMAN)]
     #[case::the_worktree_leads_to_it("2s 1h", "1h", "?", "own")]
     #[case::as_the_commit_has_it("3s", "1h", "1h", "own")]
+    #[case::as_the_target_since("4s2 3hf", "1h", "?", "own")]
+    #[case::not_as_the_target_since("4s2 3h1", "1s", "?", HUMAN)]
+    #[case::a_human_took_it_back_and_away("", "1s", "4h1 3hf 2h", HUMAN)]
     fn versions_from_different_commits(
         #[case] now: &str,
         #[case] then: &str,

@@ -196,3 +196,21 @@ fn what_others_made_before_the_target_is_no_obstacle() {
     assert_eq!(picture(&stage.restore(two)), ["+f"]);
     assert_eq!(stage.read("f"), "human\none\ntwo\n");
 }
+
+#[rstest::rstest]
+#[case::to_what_the_commit_has("cp f ../k; git checkout -q f; git checkpoint save -q; cp ../k f")]
+#[case::its_line_ends(
+    "git config core.autocrlf input; sed -i 's/$/\\r/' f; git checkpoint save -q; sed -i 's/\\r$//' f"
+)]
+#[case::its_mode("chmod +x f; git checkpoint save -q; chmod -x f")]
+#[case::its_name("mv f k; git checkpoint save -q; mv k f")]
+fn what_a_person_changes_and_takes_back_is_nothing_of_theirs(#[case] script: &str) {
+    let world = numbers();
+    turn(&world, "S", "f", "sed -i s/^2$/S2/ f");
+    let one = world.read("f");
+    world.sh(script);
+    turn(&world, "S", "f", "sed -i s/^9$/S9/ f");
+    let said = world.done(&["restore", "S@1"]);
+    assert!(said.contains("written  f"), "{said}");
+    assert_eq!(world.read("f"), one);
+}

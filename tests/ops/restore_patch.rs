@@ -258,3 +258,29 @@ fn a_signal_to_end_ends_git_too() {
     assert_eq!(world.git(&["for-each-ref"]), refs, "nothing was saved");
     assert_eq!(state(&world), "three\ntwenty-seven\nother\n");
 }
+
+/// What was chosen is the session's; what was not is still a person's, though the checkpoint after the restore names the target.
+#[rstest::rstest]
+#[case::of_a_person("sed -i 's/^18$/human/' f", false)]
+#[case::of_the_session("true", true)]
+fn what_was_not_chosen_is_whose_it_was(#[case] script: &str, #[case] is_own: bool) {
+    let world = World::new();
+    let turn = |change: &str| {
+        world.sh(&format!(
+            "git checkpoint session prompt s --agent x -m x >/dev/null; {change}
+            git checkpoint session stop s >/dev/null"
+        ));
+    };
+    world.sh("git init -q -b main .; git checkpoint enable -q; seq 30 >f; git add .; git commit -qm base");
+    turn("sed -i 's/^3$/three/' f");
+    let one = world.read("f");
+    turn("sed -i -e 's/^9$/nine/' -e 's/^27$/twenty-seven/' f");
+    world.sh(script);
+    let output = answer(&world, &["restore", "-p", "s@1"], if is_own { "n\ny\n" } else { "n\nn\ny\n" });
+    assert!(output.status.success(), "{}", said(&output));
+    let before = world.read("f");
+    assert!(world.sh("cat f").contains("nine") && !world.sh("cat f").contains("twenty"), "{}", world.sh("cat f"));
+    let output = world.checkpoint(&["restore", "s@1"]);
+    assert_eq!(world.read("f"), if is_own { one } else { before }, "{}", said(&output));
+    assert_eq!(output.status.success(), is_own, "{}", said(&output));
+}

@@ -80,7 +80,7 @@ impl States<'_> {
         for step in steps {
             let path = &step.path;
             let (now_versions, then_versions) = (now.of_path(path), then.of_path(path));
-            let leaf = step.after.filter(|after| after.raw.is_none() && now.ended.contains(path)).map(|it| it.leaf);
+            let leaf = step.after.filter(|after| after.raw.is_none()).map(|it| it.leaf);
             let past = |between| Past { now: now_versions, target: leaf, then: then_versions, between };
             let mut why = changed_by_others(past(Between::Nothing), session);
             if why.is_none() && has_moved && !now.ended.contains(path) && !committed.contains_key(path) {
@@ -137,8 +137,8 @@ struct Work {
 impl Versions {
     /// Returns the versions of `paths` that led to the checkpoint `id`. With `end`, the search ends at that checkpoint or commit.
     ///
-    /// Of what a restore put back, these are the versions that led to the restored checkpoint; of what was carried forward from
-    /// another commit, those that led to what was carried.
+    /// Of what a restore put back as a whole, these are the versions that led to the restored checkpoint; of what was carried forward
+    /// from another commit, those that led to what was carried.
     fn of(repo: &Repo, id: ObjectId, paths: BTreeSet<BString>, end: Option<ObjectId>) -> Result<Self> {
         let mut found = Self::default();
         // Each path is in one entry only.
@@ -168,7 +168,7 @@ impl Versions {
             };
             let mut changed = changed;
             changed.retain(|path, _| paths.contains(path));
-            let mine: BTreeSet<BString> = changed.keys().cloned().collect();
+            let mut mine: BTreeSet<BString> = changed.keys().cloned().collect();
             let origin = Rc::new(checkpoint.origin.clone());
             // The restored checkpoint may have been pruned since: then the checkpoint after the restore counts as well.
             let target = restored(&origin).filter(|target| repo.is_commit(*target).unwrap_or(false));
@@ -178,6 +178,14 @@ impl Versions {
                 (None, Some(carried)) => Some((carried, Rc::new(unknown()))),
                 (None, None) => None,
             };
+            let more = source.as_ref().map(|(source, _)| merged(repo, &checkpoint, *source, &mine)).transpose()?;
+            let more = more.unwrap_or_default();
+            if target.is_some() {
+                // Of a path of which only a part was put back, that is a change like any other.
+                mine.retain(|path| !more.contains(path));
+                let parts = changed.iter().filter(|(path, _)| more.contains(*path));
+                found.add(parts.map(|(path, leaf)| (path.clone(), *leaf)), id, &origin);
+            }
             let before = checkpoint.before_id();
             let rest = if source.is_some() { paths.difference(&mine).cloned().collect() } else { paths };
             if checkpoint.base.commit_id() != Some(before) || Some(before) == end {
@@ -186,8 +194,7 @@ impl Versions {
             match source {
                 Some((source, otherwise)) => {
                     if target.is_none() {
-                        let merged = merged(repo, &checkpoint, source, &mine)?.into_iter().map(|path| (path, None));
-                        found.add(merged, id, &otherwise);
+                        found.add(more.into_iter().map(|path| (path, None)), id, &otherwise);
                     }
                     work.push(Work { id: source, paths: mine, otherwise: Some(otherwise) });
                 }
@@ -208,7 +215,8 @@ impl Versions {
     }
 }
 
-/// Returns those of `paths` of which the checkpoint `carrier` has more than what it carried forward from `source`.
+/// Returns those of `paths` of which the checkpoint `carrier` has something else than what it carried forward, or put back, from
+/// `source`.
 fn merged(repo: &Repo, carrier: &Checkpoint, source: ObjectId, paths: &BTreeSet<BString>) -> Result<BTreeSet<BString>> {
     // Of what cannot be read, the author is unknown anyway.
     let Ok(tree_id) = repo.tree_of_commit(source) else { return Ok(BTreeSet::new()) };
@@ -244,7 +252,11 @@ fn changed_paths(repo: &Repo, checkpoint: &Checkpoint) -> Result<BTreeMap<BStrin
             Ok::<_, Error>(side.and_then(|side| side.raw_tree_id).unwrap_or_else(|| repo.empty_tree_id()))
         };
         let changes = repo.diff_trees(raw(parent_side)?, raw(checkpoint.side_id)?)?;
-        paths.extend(changes.into_iter().map(|change| (change.path, None)));
+        for change in changes {
+            let is_exact = change.after.is_some();
+            let leaf = if is_exact { None } else { repo.find_leaf(checkpoint.tree_id, change.path.as_bstr())? };
+            paths.insert(change.path, leaf);
+        }
     }
     Ok(paths)
 }
