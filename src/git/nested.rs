@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 
-use bstr::{BStr, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::{
     ObjectId,
     index::{
@@ -21,7 +21,11 @@ use super::{
 };
 use crate::{
     error::{Context as _, Kind, Result},
-    model::{change::Mode, manifest::Reason, submodule::Inside},
+    model::{
+        change::Mode,
+        manifest::{Nested, Reason},
+        submodule::Inside,
+    },
 };
 
 impl Repo {
@@ -33,12 +37,15 @@ impl Repo {
         Ok(head.filter(|id| id.kind() == self.object_hash()))
     }
 
-    /// Returns true if the repository in `path` of this worktree has uncommitted changes; none if that is unknown.
-    pub(crate) fn nested_is_dirty(&self, path: &BStr, limits: &Limits) -> Option<bool> {
-        let directory = self.worktree_root().join(gix::path::from_bstr(path).ok()?);
-        let nested = Self::open_nested(directory)?;
-        nested.head().ok()?.id?;
-        Some(nested.changes_inside(limits, true)?.is_any())
+    /// Returns what is known of the repository in `path` of this worktree, which is no submodule.
+    pub(crate) fn look_into(&self, path: BString, limits: &Limits) -> Result<Nested> {
+        let inside = gix::path::from_bstr(path.as_bstr()).context(Kind::Internal, || "a path".into())?;
+        let opened = Self::open_nested(self.worktree_root().join(inside));
+        let id = opened.as_ref().and_then(|nested| nested.head().ok()?.id);
+        let head = id.filter(|id| id.kind() == self.object_hash());
+        let changes = opened.as_ref().filter(|_| head.is_some()).and_then(|nested| nested.changes_inside(limits, true));
+        let is_worktree = opened.is_some_and(|nested| nested.shares_objects_with(self));
+        Ok(Nested { path, head, dirty: changes.map(Inside::is_any), is_worktree })
     }
 
     /// Returns what has changed in this worktree since the commit at HEAD; none if that is unknown. If any change will do

@@ -94,14 +94,9 @@ impl Repo {
     }
 
     /// Returns true if both are worktrees of one repository.
-    fn shares_objects_with(&self, other: &Self) -> bool {
+    pub(super) fn shares_objects_with(&self, other: &Self) -> bool {
         let common = |repo: &Self| std::fs::canonicalize(repo.common_dir()).ok();
         common(self).is_some_and(|dir| Some(dir) == common(other))
-    }
-
-    /// Returns true if the repository in `path` of this worktree is another worktree of this one.
-    pub(crate) fn is_own_worktree(&self, path: &BStr) -> bool {
-        self.populated(path).is_some_and(|inner| inner.shares_objects_with(self))
     }
 
     /// Returns true if `path` of this worktree is a directory with a `.git`, and no symbolic link leads to it.

@@ -100,6 +100,8 @@ pub struct Nested {
     pub head: Option<ObjectId>,
     /// True if it has uncommitted changes; none if that is unknown.
     pub dirty: Option<bool>,
+    /// True if it is another worktree of this repository: its checkpoints are its own.
+    pub is_worktree: bool,
 }
 
 /// The checkpoint of a repository inside the worktree that was taken with this one.
@@ -235,6 +237,8 @@ struct StoredNested {
     head: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dirty: Option<bool>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    worktree: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -292,6 +296,7 @@ impl From<&Manifest> for Stored {
             path: (&it.path).into(),
             head: it.head.map(|id| id.to_string()),
             dirty: it.dirty,
+            worktree: it.is_worktree,
         };
         let tied = |it: &Tied| StoredTied { path: (&it.path).into(), checkpoint: it.checkpoint.to_string() };
         let unmerged = |it: &Unmerged| StoredUnmerged {
@@ -327,7 +332,8 @@ impl TryFrom<Stored> for Manifest {
         let id = |hex: &str| ObjectId::from_hex(hex.as_bytes()).map_err(|_| format!("'{hex}' is not an object id"));
         let skipped = |it: StoredSkipped| Ok(Skipped { path: it.path.decode()?, reason: it.reason, size: it.size });
         let nested = |it: StoredNested| {
-            Ok(Nested { path: it.path.decode()?, head: it.head.as_deref().map(id).transpose()?, dirty: it.dirty })
+            let head = it.head.as_deref().map(id).transpose()?;
+            Ok(Nested { path: it.path.decode()?, head, dirty: it.dirty, is_worktree: it.worktree })
         };
         let tied = |it: StoredTied| Ok(Tied { path: it.path.decode()?, checkpoint: id(&it.checkpoint)? });
         let unmerged = |it: StoredUnmerged| {
@@ -364,7 +370,7 @@ mod tests {
         let manifest = Manifest {
             lost: vec![Part::Tree, Part::Manifest],
             skipped: vec![Skipped { path: b"big\n\xff".into(), reason: Reason::TooLarge, size: 12 }],
-            nested: vec![Nested { path: "lib".into(), head: Some(id), dirty: Some(true) }],
+            nested: vec![Nested { path: "lib".into(), head: Some(id), dirty: Some(true), is_worktree: true }],
             submodules: vec![Tied { path: "sub".into(), checkpoint: id }],
             empty_directories: vec!["empty".into()],
             unmerged: vec![Unmerged { path: "f".into(), stage: 2, mode: 0o100_644, id }],

@@ -89,11 +89,8 @@ fn manifest() -> impl Strategy<Value = Manifest> {
     let size = 0..=i64::MAX.unsigned_abs();
     let skipped =
         (path(), prop::sample::select(reasons), size).prop_map(|(path, reason, size)| Skipped { path, reason, size });
-    let nested = (path(), prop::option::of(id()), any::<Option<bool>>()).prop_map(|(path, head, dirty)| Nested {
-        path,
-        head,
-        dirty,
-    });
+    let nested = (path(), prop::option::of(id()), any::<Option<bool>>(), any::<bool>())
+        .prop_map(|(path, head, dirty, is_worktree)| Nested { path, head, dirty, is_worktree });
     let unmerged =
         (path(), 1..=3u8, any::<u32>(), id()).prop_map(|(path, stage, mode, id)| Unmerged { path, stage, mode, id });
     let tied = (path(), id()).prop_map(|(path, checkpoint)| Tied { path, checkpoint });

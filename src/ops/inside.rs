@@ -32,10 +32,7 @@ impl LeftOut {
             tracing::warn!(%error, "cannot look into the submodules");
             Vec::new()
         });
-        let is_left_out = |nested: &&Nested| {
-            // The checkpoints of another worktree of this repository are its own.
-            nested.dirty != Some(false) && !context.repo.is_own_worktree(nested.path.as_bstr())
-        };
+        let is_left_out = |nested: &&Nested| nested.dirty != Some(false) && !nested.is_worktree;
         // Without a pass, `nested` is what an earlier one has seen.
         let nested = if cache.is_some() { nested } else { &[] };
         Self { submodules, nested: nested.iter().filter(is_left_out).map(|nested| nested.path.clone()).collect() }
@@ -49,18 +46,29 @@ impl LeftOut {
     }
 }
 
-/// Returns the repositories whose content no checkpoint of the worktree has, and git has it nowhere else: submodules with changes, and
-/// all others in `nested`; each with what it is, in words. `cache` is what a pass has just seen.
-pub(crate) fn unprotected(
-    context: &Context,
-    cache: Option<&StatCache>,
-    nested: &[Nested],
-) -> Vec<(BString, &'static str)> {
-    let submodules = LeftOut::find(context, cache, &[]).submodules.into_iter();
-    let nested = nested.iter().filter(|nested| !context.repo.is_own_worktree(nested.path.as_bstr()));
-    let mut found: Vec<_> = submodules.map(|submodule| (submodule.path, "a submodule with changes")).collect();
-    found.extend(nested.map(|nested| (nested.path.clone(), "another repository")));
-    found
+/// The repositories whose content no checkpoint of the worktree has, and git has it nowhere else.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unprotected {
+    /// Submodules with changes, and all others, each with what it is, in words.
+    pub(crate) found: Vec<(BString, &'static str)>,
+    /// Repositories that may be among them: they were not looked into.
+    pub(crate) unknown: Vec<BString>,
+}
+
+impl Unprotected {
+    /// Returns those of the submodules in `cache`, what a pass has just seen, and of `nested`. To look into all submodules takes
+    /// long, so this does it only if it `should_look`.
+    pub(crate) fn find(context: &Context, cache: Option<&StatCache>, nested: &[Nested], should_look: bool) -> Self {
+        if !should_look {
+            let unknown = cache.map(|cache| repositories(cache, nested, Recurse::All)).unwrap_or_default();
+            return Self { found: Vec::new(), unknown };
+        }
+        let submodules = LeftOut::find(context, cache, &[]).submodules.into_iter();
+        let nested = nested.iter().filter(|nested| !nested.is_worktree);
+        let mut found: Vec<_> = submodules.map(|submodule| (submodule.path, "a submodule with changes")).collect();
+        found.extend(nested.map(|nested| (nested.path.clone(), "another repository")));
+        Self { found, unknown: Vec::new() }
+    }
 }
 
 /// Returns the paths of the repositories that `recurse` says, sorted: of the submodules in `cache`, what a pass has just seen, and

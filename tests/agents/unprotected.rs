@@ -52,3 +52,23 @@ fn a_prompt_names_what_other_repositories_have_once() {
     assert_eq!((prompted("s"), prompted("s2")), (String::new(), String::new()), "once is enough");
     world.finish();
 }
+
+/// To look into submodules takes long, so only the first prompt of a session does it.
+#[test]
+fn the_first_prompt_of_a_session_names_submodules_with_changes() {
+    let world = World::with_lines();
+    world.sh("git init -q ../lib; git -C ../lib commit -q --allow-empty -m x
+        git -c protocol.file.allow=always submodule --quiet add ../lib sub; git commit -qm sub");
+    let prompted = |session: &str| {
+        let answer = world.answer("prompt", session, &json!({}));
+        world.stop(session);
+        answer["message"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(prompted("s"), "");
+    world.sh("echo x >sub/x");
+    assert_eq!(prompted("s"), "");
+    let said = prompted("s2");
+    assert!(said.contains("no checkpoint has 'sub' (a submodule with changes): what is lost there"), "{said}");
+    assert_eq!(["s2", "s", "s3", "s3", "s4"].map(prompted).concat(), "", "once is enough");
+    world.finish();
+}

@@ -121,3 +121,30 @@ fn a_failure_is_called_one_once() {
         .sh("script -qec 'stty cols 60; git checkpoint blame some/long/directory/name/file-of-code || true' /dev/null");
     assert_eq!(said.matches("fatal:").count(), 1, "{said}");
 }
+
+/// Agents make such worktrees, and remove them. Their checkpoints are their own.
+#[test]
+fn a_linked_worktree_that_was_removed_is_no_repository_that_is_gone() {
+    let world = World::with_commit();
+    world.sh("git worktree add -q .wt/x -b x; git checkpoint save -q");
+    let id = world.json(&["show", "@{0}", "--json"])["id"].as_str().expect("an id").to_owned();
+    world.sh("git worktree remove --force .wt/x; echo 1 >>f; git checkpoint save -q");
+    let output = world.checkpoint(&["restore", &id]);
+    let said = described(&output);
+    assert!(output.status.success() && !said.contains("gone"), "{said}");
+    assert_eq!(world.read("f"), "base\n");
+}
+
+#[test]
+fn a_repository_whose_files_are_there_is_not_gone() {
+    let world = World::with_commit();
+    world.sh(
+        "git init -q nested; echo y >nested/y; git -C nested add y; git -C nested commit -qm y; git checkpoint save -q",
+    );
+    let id = world.json(&["show", "@{0}", "--json"])["id"].as_str().expect("an id").to_owned();
+    world.sh("rm -rf nested/.git; echo 1 >>f; git checkpoint save -q");
+    let output = world.checkpoint(&["restore", &id]);
+    let said = described(&output);
+    assert!(output.status.success() && !said.contains("gone"), "{said}");
+    assert_eq!((world.read("f").as_slice(), world.read("nested/y").as_slice()), (&b"base\n"[..], &b"y\n"[..]));
+}

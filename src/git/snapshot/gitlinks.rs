@@ -10,7 +10,7 @@ use crate::{
         limits::Limits,
         stat_cache::{Known, Stat},
     },
-    model::{change::Mode, manifest::Nested},
+    model::change::Mode,
 };
 
 impl Pass<'_, '_> {
@@ -32,9 +32,9 @@ impl Pass<'_, '_> {
             }
         }
         for path in nested {
-            let head = self.repo.nested_head(path.as_bstr())?;
-            let dirty = head.and_then(|_| self.repo.nested_is_dirty(path.as_bstr(), limits));
-            let known = head.map(|id| Known {
+            let nested = self.repo.look_into(path, limits)?;
+            let path = &nested.path;
+            let known = nested.head.map(|id| Known {
                 stat: Stat::default(),
                 id,
                 raw_id: None,
@@ -51,7 +51,7 @@ impl Pass<'_, '_> {
                 None if at.is_some() => self.note_absent(path.clone())?,
                 None => {}
             }
-            self.manifest.nested.push(Nested { path, head, dirty });
+            self.manifest.nested.push(nested);
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use bstr::{BString, ByteSlice as _};
 
 use crate::{
     model::path_text,
-    ops::{Worktree, save::SkippedPath},
+    ops::{Worktree, inside::Unprotected, save::SkippedPath},
 };
 
 /// How many paths are remembered. What is beyond that is counted.
@@ -12,15 +12,12 @@ const MOST: usize = 256;
 /// How many are named.
 const NAMED: usize = 3;
 
-/// Returns a note about those of the `skipped` paths that limits leave out, and of the `repositories`, each with what it is, that were
-/// not named before in this worktree. Notes that they are.
-pub(super) fn note(
-    worktree: &Worktree<'_>,
-    skipped: &[SkippedPath],
-    repositories: &[(BString, &'static str)],
-) -> Option<String> {
+/// Returns a note about those of the `skipped` paths that limits leave out, and of the `repositories`, that were not named before
+/// in this worktree. Notes that they are.
+pub(super) fn note(worktree: &Worktree<'_>, skipped: &[SkippedPath], repositories: &Unprotected) -> Option<String> {
     let told = worktree.turns().unprotected;
-    let (now, note) = news(&told, &all(skipped, repositories));
+    let unknown: Vec<String> = repositories.unknown.iter().map(named).collect();
+    let (now, note) = news(&told, &all(skipped, &repositories.found), &unknown);
     if now != told {
         worktree.edit_turns(|turns| turns.unprotected = now);
     }
@@ -29,7 +26,6 @@ pub(super) fn note(
 
 /// Returns those of the `skipped` paths that limits leave out, and the `repositories`, each with the reason.
 fn all(skipped: &[SkippedPath], repositories: &[(BString, &'static str)]) -> Vec<(String, String)> {
-    let name = |path: &BString| path_text::printable(path.as_bstr());
     let of_limits = skipped.iter().filter_map(|it| {
         let setting = it.setting?;
         let why = if it.is_too_many() {
@@ -37,24 +33,31 @@ fn all(skipped: &[SkippedPath], repositories: &[(BString, &'static str)]) -> Vec
         } else {
             it.reason.to_owned()
         };
-        Some((name(&it.path), format!("{why}: {setting}")))
+        Some((named(&it.path), format!("{why}: {setting}")))
     });
-    let repositories = repositories.iter().map(|(path, what)| (name(path), (*what).to_owned()));
+    let repositories = repositories.iter().map(|(path, what)| (named(path), (*what).to_owned()));
     of_limits.chain(repositories).take(MOST).collect()
 }
 
-/// Returns the paths of `all`, and a note about those of them that are not among `told`.
-fn news(told: &[String], all: &[(String, String)]) -> (Vec<String>, Option<String>) {
+fn named(path: &BString) -> String {
+    path_text::printable(path.as_bstr())
+}
+
+/// Returns the paths of `all`, and a note about those of them that are not among `told`. Those among `told` of which it is
+/// `unknown` whether any checkpoint has them stay there.
+fn news(told: &[String], all: &[(String, String)], unknown: &[String]) -> (Vec<String>, Option<String>) {
     let new: Vec<_> = all.iter().filter(|(name, _)| !told.contains(name)).collect();
-    let named = new.iter().take(NAMED).map(|(name, why)| format!("'{name}' ({why})"));
-    let mut named = named.collect::<Vec<_>>().join(", ");
+    let texts = new.iter().take(NAMED).map(|(name, why)| format!("'{name}' ({why})"));
+    let mut text = texts.collect::<Vec<_>>().join(", ");
     if new.len() > NAMED {
-        named.push_str(&format!(" and {} more", new.len() - NAMED));
+        text.push_str(&format!(" and {} more", new.len() - NAMED));
     }
     let note = (!new.is_empty()).then(|| {
-        format!("no checkpoint has {named}: what is lost there cannot be restored; see 'git checkpoint status'")
+        format!("no checkpoint has {text}: what is lost there cannot be restored; see 'git checkpoint status'")
     });
-    (all.iter().map(|(name, _)| name.clone()).collect(), note)
+    let now: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
+    let still = told.iter().filter(|name| unknown.contains(name) && !now.contains(name)).cloned().collect();
+    ([now, still].concat(), note)
 }
 
 #[cfg(test)]
@@ -86,7 +89,7 @@ mod tests {
             SkippedPath::from(&Skipped { path: (*path).into(), reason: *reason, size: 5 })
         };
         let (found, note) =
-            news(&told, &all(&skipped.iter().map(of).collect::<Vec<_>>(), &[("r".into(), "another repository")]));
+            news(&told, &all(&skipped.iter().map(of).collect::<Vec<_>>(), &[("r".into(), "another repository")]), &[]);
         assert_eq!(found, [now, &["r"]].concat());
         assert_eq!(note.is_some(), expected.is_some(), "{note:?}");
         assert!(note.as_deref().unwrap_or_default().contains(expected.unwrap_or_default()), "{note:?}");
@@ -95,8 +98,16 @@ mod tests {
     #[test]
     fn a_repository_is_named_with_what_it_is() {
         let (_, note) =
-            news(&[], &all(&[], &[("n".into(), "another repository"), ("s".into(), "a submodule with changes")]));
+            news(&[], &all(&[], &[("n".into(), "another repository"), ("s".into(), "a submodule with changes")]), &[]);
         let named = "no checkpoint has 'n' (another repository), 's' (a submodule with changes): what is lost there";
         assert!(note.as_deref().unwrap_or_default().starts_with(named), "{note:?}");
+    }
+    #[rstest::rstest]
+    #[case::looked_into(&["r", "d"], &[], &[])]
+    #[case::not_looked_into(&["r", "d"], &["r", "q"], &["r"])]
+    #[case::not_told_yet(&[], &["r"], &[])]
+    fn what_was_told_of_a_repository_stays_told(#[case] told: &[&str], #[case] unknown: &[&str], #[case] now: &[&str]) {
+        let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(news(&owned(told), &[], &owned(unknown)), (owned(now), None));
     }
 }

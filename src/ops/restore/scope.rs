@@ -132,13 +132,17 @@ impl Scene<'_> {
         nested.chain(gitlinks).collect()
     }
 
-    /// Returns the reason to leave the path of `step` if the target has a repository there, and there is none.
+    /// Returns the reason to leave the path of `step` if the target has a repository there, and nothing of it is there. What
+    /// another worktree of this repository had is in checkpoints of its own.
     fn gone_repository(&self, step: &Step) -> Option<Why> {
         step.after.filter(|after| after.leaf.mode == Mode::Gitlink)?;
         let inside = gix::path::from_bstr(step.path.as_bstr()).unwrap_or_default();
-        let is_there = self.repo.worktree_root().join(inside).join(".git").symlink_metadata().is_ok();
-        let is_nested = self.target.manifest.nested.iter().any(|nested| nested.path == step.path);
-        (!is_there).then_some(if is_nested { Why::RepositoryGone } else { Why::SubmoduleGone })
+        let directory = self.repo.worktree_root().join(inside);
+        let is_directory = directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let is_there = is_directory && directory.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+        let nested = self.target.manifest.nested.iter().find(|nested| nested.path == step.path);
+        let is_of_here = is_there || nested.is_some_and(|nested| nested.is_worktree);
+        (!is_of_here).then_some(if nested.is_some() { Why::RepositoryGone } else { Why::SubmoduleGone })
     }
 
     /// Returns true if a sparse checkout keeps the path of `step` out of the worktree, and it is not there.

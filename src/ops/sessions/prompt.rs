@@ -21,7 +21,7 @@ use super::{
         condense,
         enter::Purpose,
         guard,
-        inside::unprotected,
+        inside::Unprotected,
         provenance::set_aside,
         salvage::{Look, set_broken_aside},
         save::{self, Seen, Shadow, SkippedPath, UnfilteredPath},
@@ -84,9 +84,9 @@ pub struct Prompted {
     pub elsewhere: Option<Elsewhere>,
     /// The paths that the checkpoint of the state before the turn lacks.
     pub skipped: Vec<SkippedPath>,
-    /// The repositories inside the worktree that no checkpoint has, each with what it is.
+    /// The repositories inside the worktree that no checkpoint has; only the first prompt of a session looks for them.
     #[serde(skip)]
-    pub(crate) repositories: Vec<(BString, &'static str)>,
+    pub(crate) repositories: Unprotected,
     /// Files that this checkpoint holds unfiltered, because their filters failed.
     pub unfiltered: Vec<UnfilteredPath>,
 }
@@ -157,9 +157,9 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     let found = find_or_rebuild(worktree, id)?;
     let begins = found.is_none();
     let mut session = found_or_new(worktree, id, found);
-    let is_new = session.turn.number == 0 && session.base.is_empty();
-    let step = transition((!is_new).then_some(session.phase), SessionEvent::Prompt);
-    if step.actions.contains(&Action::CloseInterrupted) {
+    let is_first = begins || session.turn.number == 0;
+    let phase = (session.turn.number > 0 || !session.base.is_empty()).then_some(session.phase);
+    if transition(phase, SessionEvent::Prompt).actions.contains(&Action::CloseInterrupted) {
         close_interrupted(worktree, &mut session)?;
     }
     // An interrupted turn or stop may have left the record incomplete.
@@ -225,6 +225,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         overlap: decision.overlap.len(),
     });
     let stashed = if decision.reason == Reason::Clean { set_aside::stashed(worktree, &shadow)? } else { Vec::new() };
+    let cache = seen.cache.as_ref().map(|it| &it.0);
     Ok(Prompted {
         version: 1,
         session: State::from(&session),
@@ -236,7 +237,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         stashed,
         interrupted,
         elsewhere: None,
-        repositories: unprotected(worktree, seen.cache.as_ref().map(|it| &it.0), &seen.side.manifest.nested),
+        repositories: Unprotected::find(worktree, cache, &seen.side.manifest.nested, is_first),
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
     })

@@ -107,6 +107,7 @@ fn nested_repositories_are_boundaries(#[case] first: &str, #[case] then: &str, #
 #[case::empty_directory("nest n; mkdir n/empty", "dirty = false")]
 #[case::deep("nest n; mkdir -p n/a/b; echo x >n/a/b/new", "dirty = true")]
 #[case::ignored_inside("nest n; echo x >n/new; mkdir n/.git/info; echo new >n/.git/info/exclude", "dirty = false")]
+#[case::another_worktree("git worktree add -q n", "worktree = true")]
 fn the_manifest_tells_head_and_dirt(#[case] script: &str, #[case] expected: &str) {
     let bench = Bench::new(&format!("{NESTED}{script}"));
     let saved = bench.save_warm_and_cold();
