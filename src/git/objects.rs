@@ -42,13 +42,9 @@ impl Repo {
     }
 
     /// Returns true if the object `id` was stored before `other`, as far as that is known: by the times of their files, which only
-    /// loose objects have, or because only `id` is packed. What is only in memory was not. That the empty blob is there says nothing: any
-    /// command may have stored it.
+    /// loose objects have, or because only `id` is packed. What is only in memory was not.
     pub(crate) fn was_stored_before(&self, id: ObjectId, other: ObjectId) -> bool {
         use gix::objs::Exists as _;
-        if id.is_empty_blob() {
-            return false;
-        }
         let stored: &gix::odb::Handle = &self.inner.objects;
         let is_loose = |id| loose::path(stored.store_ref().path(), id).exists();
         match (self.stored_at(id), self.stored_at(other)) {

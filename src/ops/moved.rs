@@ -145,9 +145,11 @@ impl<'s> Search<'s> {
             let index = staged.get(&change.path).copied().flatten();
             let mut leaves: Vec<Leaf> = change.after.into_iter().chain(index).collect();
             leaves.dedup_by_key(|leaf| leaf.id);
-            // No earlier commit has content that was first stored since the command began.
+            // No earlier commit has content that was first stored since the command began. That a commit has an empty file
+            // says nothing: it brings no line.
             leaves.retain(|leaf| {
-                head.is_none_or(|head| head.id != leaf.id)
+                !leaf.id.is_empty_blob()
+                    && head.is_none_or(|head| head.id != leaf.id)
                     && !objects.is_new(leaf.id)
                     && (has_fetched || !worktree.repo.was_stored_since(leaf.id, began))
             });

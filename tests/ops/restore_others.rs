@@ -214,3 +214,18 @@ fn what_a_person_changes_and_takes_back_is_nothing_of_theirs(#[case] script: &st
     assert!(said.contains("written  f"), "{said}");
     assert_eq!(world.read("f"), one);
 }
+
+#[rstest::rstest]
+#[case::reset("git reset -q --hard")]
+#[case::checkout("git checkout -q f; rm n")]
+#[case::stash("git stash -qu")]
+#[case::saved("git checkout -q f; rm n; git checkpoint save -q")]
+fn what_a_person_gave_up_comes_back(#[case] script: &str) {
+    let world = numbers();
+    turn(&world, "S", "f", "echo S11 >>f");
+    turn(&world, "S", "n", "echo new >n");
+    let (f, n) = (world.read("f"), world.read("n"));
+    world.sh(script);
+    world.done(&["restore", "S@2"]);
+    assert_eq!((world.read("f"), world.read("n")), (f, n));
+}

@@ -73,23 +73,30 @@ impl States<'_> {
         let elsewhere: BTreeSet<BString> = paths.into_iter().filter(|path| !now.ended.contains(path)).collect();
         let then = Versions::of(repo, target.id, elsewhere, None)?;
         let has_moved = pre.base() != target.first_commit();
-        let head = pre.base().filter(|_| has_moved).map(|base| base_tree(repo, base)).transpose()?;
+        let head = pre.base().map(|base| base_tree(repo, base)).transpose()?;
         let head = head.flatten().unwrap_or_else(|| repo.empty_tree_id());
         let mut later: Option<Later> = None;
         let mut found = HashMap::new();
         for step in steps {
             let path = &step.path;
-            let (now_versions, then_versions) = (now.of_path(path), then.of_path(path));
+            let committed_leaf = repo.find_leaf(head, path.as_bstr())?;
+            let is_as_committed = match step.before {
+                Some(before) => before.raw.is_none() && Some(before.leaf) == committed_leaf,
+                None => committed_leaf.is_none(),
+            };
+            // Whoever made it so, for example by 'git reset --hard': the commit has it.
+            let now_versions = if is_as_committed { &[] } else { now.of_path(path) };
+            let then_versions = then.of_path(path);
             let leaf = step.after.filter(|after| after.raw.is_none()).map(|it| it.leaf);
             let past = |between| Past { now: now_versions, target: leaf, then: then_versions, between };
             let mut why = changed_by_others(past(Between::Nothing), session);
             if why.is_none() && has_moved && !now.ended.contains(path) && !committed.contains_key(path) {
-                let leaf = repo.find_leaf(head, path.as_bstr())?;
-                if leaf != step.after.map(|content| content.leaf) {
+                if committed_leaf != step.after.map(|content| content.leaf) {
                     if later.is_none() {
                         later = Some(Later::find(repo, target.id, steps)?);
                     }
-                    let versions = later.as_ref().map(|later| later.of_path(repo, path, leaf)).transpose()?.flatten();
+                    let versions =
+                        later.as_ref().map(|later| later.of_path(repo, path, committed_leaf)).transpose()?.flatten();
                     why = changed_by_others(past(versions.map_or(Between::Unknown, Between::Versions)), session);
                 }
             }
