@@ -36,7 +36,7 @@ impl Default for VersionEdits {
 }
 
 impl VersionEdits {
-    /// Returns what [`step_edits`](super::line_edits::step_edits) returns for the parts of two texts that are left without so many
+    /// Returns what [`step_edits`] returns for the parts of two texts that are left without so many
     /// bytes at both ends, whole lines that both have.
     pub(crate) fn edits(&self, [before, after]: [&[u8]; 2], [top, bottom]: [usize; 2]) -> Vec<Edit> {
         if before.len() < self.least {

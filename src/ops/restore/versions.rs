@@ -84,21 +84,20 @@ impl States<'_> {
                 Some(before) => before.raw.is_none() && Some(before.leaf) == committed_leaf,
                 None => committed_leaf.is_none(),
             };
-            // Whoever made it so, for example by 'git reset --hard': the commit has it.
+            // The commit has it, also if a person has put it back to that, for example by 'git reset --hard'.
             let now_versions = if is_as_committed { &[] } else { now.of_path(path) };
             let then_versions = then.of_path(path);
             let leaf = step.after.filter(|after| after.raw.is_none()).map(|it| it.leaf);
             let past = |between| Past { now: now_versions, target: leaf, then: then_versions, between };
             let mut why = changed_by_others(past(Between::Nothing), session);
-            if why.is_none() && has_moved && !now.ended.contains(path) && !committed.contains_key(path) {
-                if committed_leaf != step.after.map(|content| content.leaf) {
-                    if later.is_none() {
-                        later = Some(Later::find(repo, target.id, steps)?);
-                    }
-                    let versions =
-                        later.as_ref().map(|later| later.of_path(repo, path, committed_leaf)).transpose()?.flatten();
-                    why = changed_by_others(past(versions.map_or(Between::Unknown, Between::Versions)), session);
+            let may_have_changed = has_moved && !now.ended.contains(path) && !committed.contains_key(path);
+            if why.is_none() && may_have_changed && committed_leaf != step.after.map(|content| content.leaf) {
+                if later.is_none() {
+                    later = Some(Later::find(repo, target.id, steps)?);
                 }
+                let versions =
+                    later.as_ref().map(|later| later.of_path(repo, path, committed_leaf)).transpose()?.flatten();
+                why = changed_by_others(past(versions.map_or(Between::Unknown, Between::Versions)), session);
             }
             found.extend(why.map(|why| (path.clone(), why)));
         }
