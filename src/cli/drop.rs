@@ -74,7 +74,7 @@ fn print(done: &DropDone, names: &Names, out: &mut Output) -> Result<()> {
     let verb = if done.dry_run { "would drop" } else { "dropped" };
     for it in &done.dropped {
         let id = out.paint(phrase::ID, &names.id(&it.id));
-        let line = format!("{verb} {id} {}", printable(&it.subject));
+        let line = format!("{verb} {id} {}", printable(&it.called));
         if done.dry_run { out.line(&line)? } else { out.note(&line)? }
     }
     let deleted = done.refs.iter().filter(|moved| moved.new.is_none());

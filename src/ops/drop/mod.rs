@@ -56,6 +56,9 @@ pub struct DroppedCheckpoint {
     pub id: ObjectId,
     /// Its subject.
     pub subject: String,
+    /// What it is called for people.
+    #[serde(skip)]
+    pub called: String,
     /// When it was taken, in ISO 8601.
     pub time: String,
 }
@@ -143,14 +146,18 @@ pub(super) fn drop_in(worktree: &Worktree<'_>, options: &Options, agreed: Option
     let mut copier = Copier::new(repo, &left_out);
     let refs = ref_moves(repo, &mut copier)?;
     if let Some(target) = targets.iter().find(|target| copier.known(target.id).is_none()) {
-        return Err(Error::user(format!("no ref leads to the checkpoint '{}': it is dropped already", target.id))
-            .with_hint("'git gc' removes it in due time"));
+        return Err(Error::user(format!(
+            "no ref leads to the checkpoint '{}': it is dropped already",
+            repo.short_id(&target.id)
+        ))
+        .with_hint("'git gc' removes it in due time"));
     }
     refuse_in_use(worktree, &copier, &refs)?;
     let lost = loses(worktree, &left_out, &refs)?;
     let dropped = targets.into_iter().map(|it| DroppedCheckpoint {
         id: it.id,
         time: moment::iso(it.seconds, it.offset),
+        called: called(repo, &it),
         subject: it.subject,
     });
     let (dropped, rewritten, dry_run) = (dropped.collect(), copier.copies.len(), options.dry_run);
