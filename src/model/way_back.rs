@@ -1,9 +1,9 @@
-//! What `undo` and `redo` do with an operation while something is in the way of taking it back: pure functions, and the only rule for
-//! that.
+//! What `undo` and `redo` do with an operation while something is in the way of taking it back: pure functions, and the only
+//! rule for that.
 //!
-//! An operation that nothing takes back any more is passed over, so that it does not keep those before it from being taken back. If
-//! something that a person can type still takes it back, the command stops there and names that, since to go on would change files
-//! of which the person may not think.
+//! An operation that nothing takes back any more is passed over, so that it does not keep those before it from being taken
+//! back. If something that a person can type still takes it back, the command stops there and names that, since to go on
+//! would change files of which the person may not think.
 
 use gix::ObjectId;
 
@@ -23,7 +23,8 @@ pub(crate) enum Hindrance {
 pub(crate) enum Way {
     /// To take this later operation back first.
     First(ObjectId),
-    /// To set the live checkpoints aside, and to make those live again that the operation has set aside, of which this is the last.
+    /// To set the live checkpoints aside, and to make those live again that the operation has set aside, of which this is the
+    /// last.
     BringBack(ObjectId),
     /// To go back to how all was before the operation.
     GoBack,
@@ -54,8 +55,8 @@ pub(crate) fn ways(hindrances: &[Hindrance], set_aside: Option<ObjectId>) -> Vec
     first.chain(set_aside.map(Way::BringBack)).chain([Way::GoBack]).collect()
 }
 
-/// Returns what is done with an operation that something hinders or not, if one of its [`ways`] works or none. Only an operation that
-/// the command finds itself is passed over, and not one that is named.
+/// Returns what is done with an operation that something hinders or not, if one of its [`ways`] works or none. Only an
+/// operation that the command finds itself is passed over, and not one that is named.
 pub(crate) fn next(is_hindered: bool, has_way: bool, is_named: bool) -> Next {
     match (is_hindered, has_way || is_named) {
         (false, _) => Next::TakesBack,

@@ -52,8 +52,8 @@ pub(super) struct Choice {
 /// Returns the operation that `which` asks for, over those that nothing takes back any more.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if something is in the way, and a person can type what takes the operation back, or
-/// has named it; and if there are only operations that nothing takes back any more.
+/// [`Kind::Refused`](crate::error::Kind::Refused) if something is in the way, and a person can type what takes the operation
+/// back, or has named it; and if there are only operations that nothing takes back any more.
 pub(super) fn choose(context: &Context, which: &Which) -> Result<Choice> {
     if is_interrupted(context)? {
         return Ok(Choice { which: which.clone(), picked: pick(context, which)?, passed_over: Vec::new() });
