@@ -46,3 +46,4 @@ pub mod turns;
 pub(crate) mod uncommitted;
 pub(crate) mod unsaid;
 pub(crate) mod verdict;
+pub(crate) mod worktree_name;

@@ -64,3 +64,4 @@ mod terminal;
 mod tour;
 mod trees;
 mod verify;
+mod worktrees;

@@ -4,13 +4,14 @@
 
 use std::{collections::HashSet, path::Path};
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::super::{date, man, output::printable, settings};
 use crate::{
     agent::dialects,
     config::{self, keys},
-    git::{Abbreviation, Repo},
+    git::{Abbreviation, Repo, registrations::Registration},
     ops::{
         Context,
         called::with_short_ids,
@@ -116,6 +117,20 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
     ];
     let words = words.into_iter().filter(|it| it.value.starts_with(typed)).collect();
     [ids, turns, tags, words, revisions_of(&context.repo, typed, MOST_OF_SEVERAL)].concat()
+}
+
+/// Returns the branches that are checked out in worktrees.
+pub(super) fn worktrees(typed: &str) -> Vec<Candidate> {
+    let registered = context().and_then(|context| context.repo.registrations().ok()).unwrap_or_default();
+    let branch =
+        |it: &Registration| it.head.branch.as_ref()?.to_str().ok()?.strip_prefix("refs/heads/").map(str::to_owned);
+    let named = registered.iter().filter_map(|it| Some((branch(it)?, it)));
+    let about = |it: &Registration| it.path.as_os_str().as_encoded_bytes().to_owned();
+    named
+        .filter(|(name, _)| name.starts_with(typed))
+        .take(MOST)
+        .map(|(name, it)| Candidate::new(name, about(it)))
+        .collect()
 }
 
 /// Returns the latest checkpoints of archived shadows.
