@@ -1,4 +1,4 @@
-//! Makes a linked worktree, and the branch for it, by git.
+//! Makes a linked worktree, and the branch for it, and moves one, by git.
 
 use std::{
     ffi::OsStr,
@@ -152,9 +152,7 @@ impl Repo {
             Outcome::Made => return Ok(None),
             Outcome::HookFailed => return Ok(Some(FailedHook { status: shell_status(output.status), said })),
             Outcome::Part => {
-                // The second --force is for git's lock.
-                let words = ["worktree", "remove", "--force", "--force", "--"].map(OsStr::new);
-                self.plain_git(from, &[&words[..], &[path.as_os_str()]].concat())?;
+                self.remove_made_worktree(from, path)?;
             }
             Outcome::Nothing => {}
         }
@@ -163,6 +161,41 @@ impl Repo {
             _ => said.to_str_lossy().into_owned(),
         };
         Err(Error::user(format!("git cannot make the worktree '{}'", path.display())).with_cause(cause))
+    }
+
+    /// Removes a worktree that has just been made, whatever is in it.
+    pub(crate) fn remove_made_worktree(&self, from: &Path, path: &Path) -> Result<()> {
+        // The second --force is for git's lock.
+        let words = ["worktree", "remove", "--force", "--force", "--"].map(OsStr::new);
+        self.plain_git(from, &[&words[..], &[path.as_os_str()]].concat()).map(drop)
+    }
+
+    /// Moves the linked worktree with the root `path` to `to`, where nothing is, from the directory `from`.
+    ///
+    /// # Errors
+    /// If git refuses it; the worktree is where it was then.
+    pub(crate) fn move_worktree(&self, from: &Path, path: &Path, to: &Path) -> Result<()> {
+        let words = ["worktree", "move", "--"].map(OsStr::new);
+        let output = self.plain_git(from, &[&words[..], &[path.as_os_str(), to.as_os_str()]].concat())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(Error::user(format!("git cannot move the worktree '{}'", path.display()))
+            .with_cause(output.stderr.trim().to_str_lossy().into_owned()))
+    }
+
+    /// Lets HEAD of the worktree with the git directory `git_dir`, whose root need not be there, point to `commit`, whatever it
+    /// points to now.
+    pub(crate) fn detach_head(from: &Path, git_dir: &Path, commit: ObjectId) -> Result<()> {
+        let id = commit.to_string();
+        let words = ["update-ref", "--no-deref", "-m", "checkpoint: restored without its branch", "HEAD", &id];
+        let words = [&[OsStr::new("--git-dir"), git_dir.as_os_str()], &words.map(OsStr::new)[..]].concat();
+        let output = run_plain_git(from, &words).context(Kind::Internal, || "cannot run git".into())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(Error::internal(format!("git cannot detach HEAD in '{}'", git_dir.display()))
+            .with_cause(output.stderr.trim().to_str_lossy().into_owned()))
     }
 
     /// True once git has registered the worktree at `path`, and that it has the branch `name`.

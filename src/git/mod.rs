@@ -22,6 +22,7 @@ pub(crate) mod commit;
 mod conversions;
 mod converter;
 pub(crate) mod copied_commit;
+pub(crate) mod copy_file;
 pub(crate) mod counter;
 pub(crate) mod counting;
 mod damaged_refs;

@@ -50,6 +50,11 @@ impl Registration {
     pub(crate) fn is_main(&self) -> bool {
         self.id == "main"
     }
+
+    /// Returns a directory of it in which git can run: its root, or its git directory if it has no root.
+    pub(crate) fn directory(&self) -> PathBuf {
+        if self.place == Place::Worktree { self.path.clone() } else { self.git_dir.clone() }
+    }
 }
 
 /// Returns the worktree's root that `gitdir` names, a file in the administrative directory `admin`; none if it names none.

@@ -32,6 +32,7 @@ pub(crate) mod reconcile;
 pub mod record;
 pub(crate) mod redact;
 pub mod refname;
+pub(crate) mod removal;
 pub(crate) mod secret;
 pub(crate) mod selector;
 pub mod session;

@@ -17,6 +17,7 @@ use crate::{
         called::with_short_ids,
         history::{self, Entry, ListOptions},
         operations, sessions,
+        worktrees::{self, Restorable},
     },
 };
 
@@ -131,6 +132,14 @@ pub(super) fn worktrees(typed: &str) -> Vec<Candidate> {
         .take(MOST)
         .map(|(name, it)| Candidate::new(name, about(it)))
         .collect()
+}
+
+/// Returns the removed worktrees that can be restored.
+pub(super) fn removed(typed: &str) -> Vec<Candidate> {
+    let list = context().and_then(|context| worktrees::restorable(&context).ok()).map(|list| list.removed);
+    let named = list.unwrap_or_default().into_iter().filter(|it| it.id.starts_with(typed));
+    let about = |it: &Restorable| format!("{}  {}", it.removed, it.path).into_bytes();
+    named.take(MOST).map(|it| Candidate::new(it.id.clone(), about(&it))).collect()
 }
 
 /// Returns the latest checkpoints of archived shadows.

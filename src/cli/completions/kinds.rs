@@ -37,6 +37,8 @@ enum Kind {
     Session,
     /// A worktree, by its branch.
     Worktree,
+    /// A removed worktree, by its id.
+    Removed,
     Agent,
     Setting,
     /// A value of the setting that is named before it.
@@ -79,6 +81,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("program", Kind::File),
     ("range", Kind::Free),
     ("regex", Kind::Free),
+    ("removed", Kind::Removed),
     ("session", Kind::Session),
     ("shell", Kind::Free),
     ("size", Kind::Free),
@@ -104,6 +107,7 @@ impl Kind {
             Self::Explained => [candidates::revisions(typed), candidates::sessions(typed)].concat(),
             Self::Session => candidates::sessions(typed),
             Self::Worktree => candidates::worktrees(typed),
+            Self::Removed => candidates::removed(typed),
             Self::Agent => candidates::agents(typed),
             Self::Setting => candidates::settings(typed),
             Self::Value => line.after("set").map(|key| candidates::values(key, typed)).unwrap_or_default(),

@@ -2,7 +2,9 @@
 
 mod add;
 mod exec;
+mod inside;
 mod list;
+mod remove;
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path};
 
@@ -12,7 +14,7 @@ use crate::{
     ops::worktrees::{self, Code},
 };
 
-/// List the worktrees of this repository, and run programs in them
+/// Make, list and remove the worktrees of this repository, and run programs in them
 ///
 /// A worktree is named by its branch, by the name of its directory, by git's id of it, or by the path of its root.
 #[derive(clap::Args, Debug)]
@@ -41,6 +43,25 @@ enum Action {
     /// It runs at the worktree's root, without a shell and without the GIT_* variables that name another repository. Without
     /// a program, your shell is started there.
     Exec(exec::Exec),
+    /// Remove a worktree, after a checkpoint of it; 'worktree restore' brings it back
+    ///
+    /// Its branch stays. Refused while somebody works there, if it is locked, and if it has submodules or other repositories
+    /// inside.
+    Remove(remove::Remove),
+    /// Bring a removed worktree back: branch, uncommitted changes and all other files
+    Restore(remove::Restore),
+    /// Give a worktree another path
+    Move(remove::Move),
+    /// Let git forget worktrees whose directory is gone, and delete those that were removed long ago
+    Prune(remove::Prune),
+    /// Show what changed in a worktree, as 'git checkpoint diff' does there
+    Diff(inside::DiffIn),
+    /// Show where a worktree stands, as 'git checkpoint status' does there
+    Status(inside::StatusIn),
+    /// Show files of a worktree, and nothing outside of it
+    ///
+    /// Paths count from the worktree's root. None leads through a symbolic link, and git's own files are left out.
+    Files(inside::Files),
 }
 
 #[derive(clap::Args, Debug)]
@@ -69,6 +90,13 @@ impl Worktree {
             Action::Path(path) => path.run(call),
             Action::Validate(validate) => validate.run(call),
             Action::Exec(exec) => exec.run(call),
+            Action::Remove(remove) => remove.run(call),
+            Action::Restore(restore) => restore.run(call),
+            Action::Move(relocate) => relocate.run(call),
+            Action::Prune(prune) => prune.run(call),
+            Action::Diff(diff) => diff.run(call),
+            Action::Status(status) => status.run(call),
+            Action::Files(files) => files.run(call),
         }
     }
 }

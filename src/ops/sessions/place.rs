@@ -36,8 +36,11 @@ pub(crate) fn place(context: &Context, name: Option<&str>) -> Result<WorkPlace> 
     let session = known(context, &id_of(context, name)?)?;
     let id = session.id;
     let gone = || {
+        let removed = decode_component(&session.worktree);
+        let back = removed.and_then(|worktree| worktrees::restore_command(context, worktree.as_bstr()));
+        let back = back.map(|command| format!("'{command}' brings it back, ")).unwrap_or_default();
         Error::refused(format!("the worktree '{}' of the session '{id}' is gone", session.worktree_path))
-            .with_hint(format!("'git checkpoint session adopt {id}' lets it go on in this worktree"))
+            .with_hint(format!("{back}'git checkpoint session adopt {id}' lets it go on in this worktree"))
     };
     let worktree = decode_component(&session.worktree).ok_or_else(gone)?;
     let found = worktrees::by_id(context, worktree.as_bstr())?.ok_or_else(gone)?;

@@ -112,6 +112,12 @@ fn dirty(context: &Context, root: &Path) -> Result<usize> {
     Ok(worktree.repo.diff_trees(tree_id, worktree.tree_id)?.len())
 }
 
+/// Returns whether HEAD of the main worktree contains the commit `id`; none if one of them has no commit.
+pub(super) fn is_merged_into_main(context: &Context, id: Option<ObjectId>) -> Result<Option<bool>> {
+    let main = context.repo.registrations()?.first().and_then(|main| main.head.id);
+    main.zip(id).map(|(main, id)| is_merged(&context.repo, main, id)).transpose()
+}
+
 /// Returns true if the commit `main` contains the commit `id`.
 fn is_merged(repo: &Repo, main: ObjectId, id: ObjectId) -> Result<bool> {
     /// Clocks of different machines differ.

@@ -59,7 +59,7 @@ pub(crate) fn find_root(context: &Context, name: Option<&OsStr>) -> Result<Regis
 }
 
 /// Returns the worktree that `name` stands for, whatever is there.
-fn registered(context: &Context, name: Option<&OsStr>) -> Result<Registration> {
+pub(super) fn registered(context: &Context, name: Option<&OsStr>) -> Result<Registration> {
     let all = context.repo.registrations()?;
     let found = match name {
         None => all.iter().filter(|it| it.id == context.repo.worktree_id()).collect(),
@@ -90,7 +90,7 @@ pub(crate) fn by_id(context: &Context, id: &BStr) -> Result<Option<Registration>
 }
 
 /// Returns `found` with the canonical path of its root, if it has one.
-fn checked(context: &Context, found: &Registration) -> Result<Registration> {
+pub(super) fn checked(context: &Context, found: &Registration) -> Result<Registration> {
     let real = fs::canonicalize(&found.path).ok();
     let root = root(found, real.as_deref(), &roots(context)).map_err(|code| code.error(&found.path))?;
     Ok(Registration { path: root.to_owned(), ..found.clone() })

@@ -78,7 +78,7 @@ impl Code {
             ),
             Self::Gone => refused(
                 format!("the worktree '{path}' is gone"),
-                "'git worktree repair' finds one that was moved, 'git worktree prune' forgets those that are gone"
+                "'git worktree repair' finds one that was moved, 'git checkpoint worktree prune' forgets those that are gone"
                     .into(),
             ),
             Self::Taken => refused(

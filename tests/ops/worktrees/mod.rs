@@ -1,7 +1,12 @@
 //! `git checkpoint worktree`, on repositories whose worktrees git has made.
 
 mod adds;
+mod brought;
+mod files;
 mod places;
+mod prunes;
+mod removal_races;
+mod removed;
 
 use std::{
     fs,
