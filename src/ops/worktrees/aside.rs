@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::registrations::Registration,
+    git::{Repo, registrations::Registration},
     model::removal::{Next, Parts},
     state::{
         failpoint,
@@ -128,6 +128,7 @@ fn put_back(admin: &Path, removed: &Removed) -> Result<()> {
             error.with_hint(hint)
         })?;
     }
+    failpoint::hit("worktree:after-tree-back");
     release(admin, removed)?;
     removed.forget()
 }
@@ -151,6 +152,16 @@ pub(super) fn tree_back(removed: &Removed, admin: &Path) -> Result<()> {
     put_back(admin, removed)
 }
 
+/// Lets HEAD of a worktree whose root is about to come back point to the commit that its files are from, if its branch has
+/// another one by now.
+fn head_back(context: &Context, removed: &Removed, admin: &Path) -> Result<()> {
+    let now = context.repo.registration(removed.worktree.as_ref())?.and_then(|found| found.head.id);
+    match removed.head.filter(|head| now != Some(*head)) {
+        Some(head) => Repo::detach_head(context.repo.common_dir(), admin, head),
+        None => Ok(()),
+    }
+}
+
 /// Moves the roots back of which a killed command has moved only the root, and forgets what it had only written down.
 pub(super) fn put_back_interrupted(context: &Context) -> Result<()> {
     for removed in removed::all(context.repo.common_dir())? {
@@ -164,7 +175,10 @@ pub(super) fn put_back_interrupted(context: &Context) -> Result<()> {
         };
         match parts.next() {
             Next::Leave => {}
-            Next::PutBack => put_back(&admin, &removed)?,
+            Next::PutBack => {
+                head_back(context, &removed, &admin)?;
+                put_back(&admin, &removed)?;
+            }
             Next::Forget => {
                 release(&admin, &removed)?;
                 removed.forget()?;

@@ -55,17 +55,29 @@ fn a_killed_removal_has_removed_all_or_nothing(#[case] step: &str, #[case] is_re
     assert!(output.status.success(), "{step}: {}", said(&output));
 }
 
-#[test]
-fn a_killed_restore_goes_on() {
+#[rstest]
+#[case::admin("worktree:after-admin-back", "true")]
+#[case::branch_moved("worktree:after-admin-back", "git branch -qf side main")]
+#[case::tree("worktree:after-tree-back", "true")]
+fn a_killed_restore_goes_on(#[case] step: &str, #[case] meanwhile: &str) {
     let world = World::with_commit();
+    world.git(&["branch", "-M", "main"]);
     let path = with_work(&world);
     let before = state(&world, &path);
+    let status = || world.sh(&format!("cd '{}'; git rev-parse HEAD; git status --porcelain", path.display()));
+    let facts = status();
     let removed = json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
     let id = removed["id"].as_str().expect("an id");
-    dies(&world, &["worktree", "restore", id], "worktree:after-admin-back");
+    world.sh(meanwhile);
+    dies(&world, &["worktree", "restore", id], step);
     world.sh("git worktree prune --expire=now");
     json_of(&world, &["worktree", "prune", "--json"]);
-    assert_eq!(state(&world, &path), before);
+    if meanwhile == "true" {
+        assert_eq!(state(&world, &path), before);
+    }
+    // HEAD is at the commit that the files are from, with the branch or without it.
+    assert_eq!(status(), facts, "{step}");
+    assert!(!world.git(&["worktree", "list", "--porcelain"]).contains("locked"), "{step}");
     assert_eq!(world.sh("ls -A .git/checkpoint/removed"), "");
 }
 
