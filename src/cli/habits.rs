@@ -73,7 +73,7 @@ fn value_hint(command: &str, typed: &str) -> Option<String> {
     let is_number = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
     let is_count = typed.strip_prefix('-').is_some_and(|rest| rest.parse::<u32>().is_ok());
     match command {
-        // What 'op undo' takes of 'redo 1' would be another direction.
+        // A number after 'op undo' counts from the last operation, and means nothing to 'redo'.
         "undo" | "redo" if is_count || (command == "redo" && is_number && typed.len() < FEWEST_DIGITS) => {
             Some(format!("{command} takes one step at a time; 'git checkpoint undo --list' shows all of them"))
         }

@@ -17,8 +17,8 @@ pub(crate) struct Version {
     pub(crate) leaf: Option<Leaf>,
 }
 
-/// What has become of a path since the checkpoint that is restored, in versions: the newest first, and the oldest was made of what a
-/// commit has. A restore makes no version: it puts one back.
+/// What has become of a path since the checkpoint that is restored, as versions, the newest first. The oldest one changed the file of
+/// a commit. A restore makes no version: it puts one back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Past<'p> {
     /// The versions that led to what the worktree has; without those before the target if they lead to it.
@@ -38,7 +38,7 @@ pub(crate) enum Between<'p> {
     Nothing,
     /// These versions, of which the last is as the commit has it.
     Versions(&'p [Version]),
-    /// Nobody knows.
+    /// It is not known what.
     Unknown,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn changed_by_others(past: Past<'_>, session: &str) -> Option<Why> {
     let put_back = common.filter(|common| then.first().is_some_and(|first| first.id != common.id));
     let known = now[..since].iter().chain(put_back).copied().find_map(|version| why(&version.origin, session));
     known.or_else(|| match between {
-        // What the target has was there since, whoever brought it.
+        // The path has been as in the target since then: what changed it before that has come to nothing.
         _ if common.is_some() || is_of_target => None,
         Between::Nothing => None,
         Between::Versions(later) => {
@@ -67,8 +67,9 @@ pub(crate) fn changed_by_others(past: Past<'_>, session: &str) -> Option<Why> {
     })
 }
 
-/// Returns `versions` without those that have come to nothing: what is again as an earlier version has nothing of what was made in
-/// between, as after an edit that was taken back. If one of them is as the file `target`, it is where they end, and the second is true.
+/// Returns `versions` without those that have come to nothing: if the file became again what an earlier version had, as after an edit
+/// that was taken back, nothing is left of the versions in between. If a version has the file `target`, the list ends before it, and the
+/// second value is true.
 fn without_detours(versions: &[Version], target: Option<Leaf>) -> (Vec<&Version>, bool) {
     let mut left = Vec::new();
     let mut at = 0;

@@ -1,4 +1,5 @@
-//! What a checkpoint and all before it in time say of the start of the work. It never changes for a checkpoint.
+//! What a checkpoint and all before it in time say of the start of the work. For one checkpoint, the answer never changes, so that it
+//! can be cached.
 
 use std::collections::HashMap;
 

@@ -179,8 +179,12 @@ impl Stats {
 
 /// Returns what is cached of the start, by the checkpoint up to which it holds.
 pub(super) fn earliest(repo: &Repo) -> HashMap<ObjectId, Earliest> {
-    let known = |stats: Stats| Some((ObjectId::from_hex(stats.tip.as_bytes()).ok()?, stats.earliest?));
-    cached(repo).into_iter().filter_map(known).collect()
+    earliest_in(&cached(repo))
+}
+
+fn earliest_in(cached: &[Stats]) -> HashMap<ObjectId, Earliest> {
+    let known = |stats: &Stats| Some((ObjectId::from_hex(stats.tip.as_bytes()).ok()?, stats.earliest?));
+    cached.iter().filter_map(known).collect()
 }
 
 /// Returns the cached statistics. Those that are damaged or of another version are as good as none.
@@ -198,8 +202,8 @@ pub(super) fn cache_if_due(repo: &Repo, tip: ObjectId) {
     if tip.as_bytes().last().is_none_or(|byte| byte % ONCE_IN != 0) {
         return;
     }
-    let known = earliest(repo);
     let mut all = cached(repo);
+    let known = earliest_in(&all);
     let result = Stats::walk(repo, tip, &mut all).and_then(|mut stats| {
         if stats.broken.is_none() {
             stats.earliest = Some(Earliest::up_to(repo, tip, &known)?);

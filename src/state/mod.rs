@@ -43,7 +43,7 @@ pub(crate) fn has_files_of_worktree(git_dir: &Path) -> bool {
 /// Creates our directory inside `git_dir` if need be, and returns it.
 pub(crate) fn ensure_directory(git_dir: &Path) -> Result<PathBuf> {
     let directory = directory(git_dir);
-    // It nearly always exists, and one look is less than an attempt that fails and a look.
+    // It nearly always exists, and a look costs less than an attempt to create it.
     if !directory.is_dir() {
         std::fs::create_dir_all(&directory)
             .context(Kind::Internal, || format!("cannot create '{}'", directory.display()))?;

@@ -15,10 +15,10 @@ const NAMED: usize = 3;
 /// Returns a note about those of the `skipped` paths that limits leave out, and of the `repositories`, that were not named before
 /// in this worktree. Notes that they are.
 pub(super) fn note(worktree: &Worktree<'_>, skipped: &[SkippedPath], repositories: &Unprotected) -> Option<String> {
-    let told = worktree.turns().unprotected;
+    let noted = worktree.turns().unprotected;
     let unknown: Vec<String> = repositories.unknown.iter().map(named).collect();
-    let (now, note) = news(&told, &all(skipped, &repositories.found), &unknown);
-    if now != told {
+    let (now, note) = news(&noted, &all(skipped, &repositories.found), &unknown);
+    if now != noted {
         worktree.edit_turns(|turns| turns.unprotected = now);
     }
     note
@@ -43,10 +43,10 @@ fn named(path: &BString) -> String {
     path_text::printable(path.as_bstr())
 }
 
-/// Returns the paths of `all`, and a note about those of them that are not among `told`. Those among `told` of which it is
-/// `unknown` whether any checkpoint has them stay there.
-fn news(told: &[String], all: &[(String, String)], unknown: &[String]) -> (Vec<String>, Option<String>) {
-    let new: Vec<_> = all.iter().filter(|(name, _)| !told.contains(name)).collect();
+/// Returns the paths to remember, and a note about the paths of `all` that are not `noted` yet. To remember are all of these, and
+/// those of the `noted` ones that were not looked into: it is `unknown` whether a checkpoint has them now.
+fn news(noted: &[String], all: &[(String, String)], unknown: &[String]) -> (Vec<String>, Option<String>) {
+    let new: Vec<_> = all.iter().filter(|(name, _)| !noted.contains(name)).collect();
     let texts = new.iter().take(NAMED).map(|(name, why)| format!("'{name}' ({why})"));
     let mut text = texts.collect::<Vec<_>>().join(", ");
     if new.len() > NAMED {
@@ -56,7 +56,7 @@ fn news(told: &[String], all: &[(String, String)], unknown: &[String]) -> (Vec<S
         format!("no checkpoint has {text}: what is lost there cannot be restored; see 'git checkpoint status'")
     });
     let now: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
-    let still = told.iter().filter(|name| unknown.contains(name) && !now.contains(name)).cloned().collect();
+    let still = noted.iter().filter(|name| unknown.contains(name) && !now.contains(name)).cloned().collect();
     ([now, still].concat(), note)
 }
 
@@ -79,17 +79,17 @@ mod tests {
         Some("'3' (too large: save.max-file-size) and 1 more:")
     )]
     fn each_is_named_once(
-        #[case] told: &[&str],
+        #[case] noted: &[&str],
         #[case] skipped: &[(&str, Reason)],
         #[case] now: &[&str],
         #[case] expected: Option<&str>,
     ) {
-        let told: Vec<String> = told.iter().chain(&["r"]).map(ToString::to_string).collect();
+        let noted: Vec<String> = noted.iter().chain(&["r"]).map(ToString::to_string).collect();
         let of = |(path, reason): &(&str, Reason)| {
             SkippedPath::from(&Skipped { path: (*path).into(), reason: *reason, size: 5 })
         };
         let (found, note) =
-            news(&told, &all(&skipped.iter().map(of).collect::<Vec<_>>(), &[("r".into(), "another repository")]), &[]);
+            news(&noted, &all(&skipped.iter().map(of).collect::<Vec<_>>(), &[("r".into(), "another repository")]), &[]);
         assert_eq!(found, [now, &["r"]].concat());
         assert_eq!(note.is_some(), expected.is_some(), "{note:?}");
         assert!(note.as_deref().unwrap_or_default().contains(expected.unwrap_or_default()), "{note:?}");
@@ -102,12 +102,17 @@ mod tests {
         let named = "no checkpoint has 'n' (another repository), 's' (a submodule with changes): what is lost there";
         assert!(note.as_deref().unwrap_or_default().starts_with(named), "{note:?}");
     }
+
     #[rstest::rstest]
     #[case::looked_into(&["r", "d"], &[], &[])]
     #[case::not_looked_into(&["r", "d"], &["r", "q"], &["r"])]
-    #[case::not_told_yet(&[], &["r"], &[])]
-    fn what_was_told_of_a_repository_stays_told(#[case] told: &[&str], #[case] unknown: &[&str], #[case] now: &[&str]) {
+    #[case::not_noted_yet(&[], &["r"], &[])]
+    fn a_repository_that_is_not_looked_into_stays_noted(
+        #[case] noted: &[&str],
+        #[case] unknown: &[&str],
+        #[case] now: &[&str],
+    ) {
         let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(news(&owned(told), &[], &owned(unknown)), (owned(now), None));
+        assert_eq!(news(&owned(noted), &[], &owned(unknown)), (owned(now), None));
     }
 }

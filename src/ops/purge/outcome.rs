@@ -97,7 +97,7 @@ pub struct Purged {
     /// What the user can do about that.
     #[serde(skip)]
     pub advice: Option<String>,
-    /// True if nothing of ours has the text, and objects of the user have it. They are searched only then.
+    /// True if objects of the user have the text. They are searched only if nothing of ours has it.
     #[serde(skip)]
     pub is_elsewhere: bool,
     /// True if nothing was done.

@@ -162,7 +162,7 @@ impl Versions {
                 Ok(Some(checkpoint)) => changed_paths(repo, &checkpoint).map(|changed| (checkpoint, changed)),
                 Err(error) => Err(error),
             };
-            let (checkpoint, changed) = match read {
+            let (checkpoint, mut changed) = match read {
                 Ok(read) => read,
                 Err(error) if error.kind() == Kind::Corrupt => {
                     // Without its base, it is unknown what a checkpoint changed.
@@ -172,7 +172,6 @@ impl Versions {
                 }
                 Err(error) => return Err(error),
             };
-            let mut changed = changed;
             changed.retain(|path, _| paths.contains(path));
             let mut mine: BTreeSet<BString> = changed.keys().cloned().collect();
             let origin = Rc::new(checkpoint.origin.clone());

@@ -54,16 +54,21 @@ fn each_lost_session_goes_on_with_its_next_number() {
     assert!(turn(&world, "S", "x", "three\n").contains("turn 3: "));
 }
 
+/// Appends `line` to `f`, and reports to the hook for Claude Code that a tool of S has done it.
+fn end_of_tool(world: &World, line: &str) {
+    world.sh(&format!(
+        r#"echo {line} >>f
+        {{
+            printf '{{"session_id":"S","cwd":"%s","hook_event_name":"PostToolUse","tool_name":"Write",' "$PWD"
+            printf '"tool_use_id":"t","tool_input":{{"file_path":"%s/f"}}}}' "$PWD"
+        }} | git checkpoint hook --agent claude-code"#
+    ));
+}
+
 #[test]
 fn a_turn_that_begins_with_its_tool_has_the_next_number_too() {
     let world = with_two_turns("git checkpoint session forget S");
-    world.sh(
-        r#"tell() {
-            printf '{"session_id":"S","cwd":"%s","hook_event_name":"%s","tool_name":"Write","tool_use_id":"t",' "$PWD" "$1"
-            printf '"tool_input":{"file_path":"%s/f"}}' "$PWD"
-        }
-        echo three >>f; tell PostToolUse | git checkpoint hook --agent claude-code"#,
-    );
+    end_of_tool(&world, "three");
     world.done(&["session", "stop", "S"]);
     assert!(world.done(&["list"]).contains("claude-code S"), "it has a checkpoint");
     let turns = world.json(&["prompts", "S", "--json"])["turns"].clone();
@@ -91,13 +96,7 @@ fn a_number_that_no_agent_reaches_is_not_noted(#[case] script: &str, #[case] exp
     ));
     let said = turn(&world, "S", "three", "three\n");
     assert!(said.contains(&format!("turn {expected}: ")), "{said}");
-    world.sh(
-        r#"tell() {
-            printf '{"session_id":"S","cwd":"%s","hook_event_name":"%s","tool_name":"Write","tool_use_id":"t",' "$PWD" "$1"
-            printf '"tool_input":{"file_path":"%s/f"}}' "$PWD"
-        }
-        echo four >>f; tell PostToolUse | git checkpoint hook --agent claude-code"#,
-    );
+    end_of_tool(&world, "four");
     world.done(&["session", "stop", "S"]);
     assert!(turn(&world, "T", "one", "t\n").contains("turn 1: "));
 }
