@@ -209,6 +209,20 @@ fn lines_are_whose_they_are(#[case] steps: &str, #[case] is_strict: bool, #[valu
      insert person 0 252 1 49; commit person 0 255 1 1",
     "all"
 )]
+#[case::a_file_that_was_moved_and_comes_back_under_its_old_name(
+    "insert s1 82 255 1 1; git-mv person 25 255 1 1; pick-bare person 0 255 1 1; amend person 0 255 1 1",
+    "all"
+)]
+#[case::a_common_line_in_a_moved_file_that_comes_back_under_its_old_name(
+    "mv person 182 255 1 1; insert s1 0 255 1 186; mv person 0 255 1 1; stash-push person 0 255 1 1; \
+     insert person 0 255 1 1; amend person 0 255 1 187",
+    "all"
+)]
+#[case::a_moved_file_that_is_moved_again_before_a_squash(
+    "mv person 0 255 1 1; commit-staged person 0 255 1 1; branch person 0 255 1 127; insert s1 111 255 1 1; \
+     mv s1 209 255 1 1; mv person 157 255 1 1; merge-squash person 0 255 1 59",
+    "all"
+)]
 #[case::a_common_line_after_a_pick_that_was_given_up(
     "branch person 0 255 1 1; insert s1 0 248 3 49; commit person 0 255 1 1; checkout person 0 255 1 1; \
      pick-bare person 0 255 1 13; insert person 0 248 4 49; commit person 0 255 1 1",

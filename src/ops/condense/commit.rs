@@ -1,7 +1,7 @@
 //! Condenses one commit: writes the record of the work that it took, links the commit to existing records, and carries the rest
 //! of the work forward.
 
-use std::{collections::BTreeSet, rc::Rc};
+use std::{collections::BTreeMap, rc::Rc};
 
 use bstr::BString;
 use gix::ObjectId;
@@ -26,7 +26,7 @@ use crate::{
         written::Written,
     },
     model::{
-        change::Change,
+        change::{Change, Leaf},
         checkpoint::Origin,
         event::Event,
         record::{How, Link, Record, RecordId, ids_in_message},
@@ -37,6 +37,7 @@ use crate::{
         chain::{
             Shadow,
             carry_forward::{Aim, LiveShadows, Rest},
+            look_at_all,
             lost::is_any_noted,
         },
         provenance::{covered, doubt::doubtful_lines, recorded, replay::Work, step::Step},
@@ -233,7 +234,7 @@ pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectI
     let repo = &worktree.repo;
     let Some(on_base) = shadows_to_carry(worktree, base)? else { return Ok(()) };
     let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
-    let now_tree_id = without_committed(repo, &on_base, commit)?;
+    let now_tree_id = without_committed(worktree, &shadow, &on_base, commit)?;
     let aim = Aim { now_tree_id, is_now_seen: false, rest };
     let moved = on_base.carry_forward(worktree, &mut shadow, aim, &|_| false)?;
     failpoint::hit("condense:before-refs");
@@ -243,23 +244,41 @@ pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectI
 }
 
 /// Returns the tree of the last checkpoint of `on_base`. If HEAD is at `commit`, the returned tree has the content of `commit`
-/// at each path where the worktree has it, because there the user has undone or replaced the work.
-fn without_committed(repo: &Repo, on_base: &LiveShadows, commit: ObjectId) -> Result<ObjectId> {
+/// at each path where the worktree has it, because there the user has undone or replaced the work. If the user has undone some of
+/// it, it may be in another file now: the tree has all other files that differ from `commit`, too.
+fn without_committed(
+    worktree: &Worktree<'_>,
+    shadow: &Shadow,
+    on_base: &LiveShadows,
+    commit: ObjectId,
+) -> Result<ObjectId> {
+    let repo = &worktree.repo;
     let tip_tree_id = on_base.latest.tree_id;
     if repo.head()?.id != Some(commit) {
         return Ok(tip_tree_id);
     }
     let head_tree_id = repo.tree_of_commit(commit)?;
-    let touched: BTreeSet<BString> = on_base.touched(repo)?.into_iter().map(|change| change.path).collect();
+    let touched = on_base.touched(repo)?.into_iter().map(|change| (change.path, change.before));
+    let touched: BTreeMap<BString, Option<Leaf>> = touched.collect();
     let mut changes = repo.diff_trees(tip_tree_id, head_tree_id)?;
-    changes.retain(|change| touched.contains(&change.path));
+    changes.retain(|change| touched.contains_key(&change.path));
     let as_committed = repo.unchanged_in_worktree(changes)?;
     if as_committed.is_empty() {
         return Ok(tip_tree_id);
     }
+    let is_undone = |change: &Change| change.before.is_some() && touched.get(&change.path) == Some(&change.after);
+    let others = if as_committed.iter().any(is_undone) {
+        let (seen, objects) = look_at_all(worktree, shadow)?;
+        drop(objects.write()?);
+        repo.diff_trees(head_tree_id, seen.tree_id)?
+    } else {
+        Vec::new()
+    };
+    let others = others.into_iter().filter(|change| !touched.contains_key(&change.path));
     let edit = |change: Change| (change.path, change.after.map(|leaf| (leaf.id, leaf.mode)));
+    let edits: Vec<_> = as_committed.into_iter().chain(others).map(edit).collect();
     let mut objects = NewObjects::new(repo, Target::Loose);
-    let tree_id = edit_tree(tip_tree_id, &as_committed.into_iter().map(edit).collect::<Vec<_>>(), &mut objects)?;
+    let tree_id = edit_tree(tip_tree_id, &edits, &mut objects)?;
     // Carrying forward compares this tree with others, so it has to be stored. No ref leads to it.
     drop(objects.write()?);
     Ok(tree_id)

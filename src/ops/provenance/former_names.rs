@@ -1,13 +1,17 @@
 //! Which changes of a step belong to a file that has another name now? `replay` asks for each checkpoint, back in time.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 
+use super::super::chain::carry_forward::base_tree;
 use crate::{
     error::Result,
     git::Repo,
-    model::change::{Change, Leaf},
+    model::{
+        change::{Change, Leaf, Status},
+        checkpoint::Checkpoint,
+    },
 };
 
 /// If a step deletes more files than this, we look for no renames in it. Git's limit for renames is the same.
@@ -56,4 +60,36 @@ pub(super) fn changes_of(
     }
     rest.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(rest)
+}
+
+/// Finds files of `changes`, with which `carrier` carries the work of `source` forward, that were moved meanwhile: such a file has the
+/// content in `carrier` that another one has in `source`. Makes renames of them.
+///
+/// Returns the files that `carrier` has at the old names all the same: they are new after the renames.
+pub(super) fn find_moved(
+    repo: &Repo,
+    source: &Checkpoint,
+    carrier: &Checkpoint,
+    changes: &mut [Change],
+) -> Result<Vec<Change>> {
+    let mut work: Option<HashMap<Leaf, BString>> = None;
+    let mut back = Vec::new();
+    for change in changes {
+        let Some(after) = change.after.filter(|_| change.old_path.is_none()) else { continue };
+        if repo.find_leaf(source.tree_id, change.path.as_bstr())? == Some(after) {
+            continue;
+        }
+        if work.is_none() {
+            let changed = repo.diff_trees(base_tree(repo, source)?, source.tree_id)?;
+            work = Some(changed.into_iter().filter_map(|it| Some((it.after?, it.path))).collect());
+        }
+        let Some(path) = work.as_mut().and_then(|work| work.remove(&after)) else { continue };
+        let now = repo.find_leaf(carrier.tree_id, path.as_bstr())?;
+        if now != Some(after) {
+            back.extend(Change::between(path.clone(), None, now));
+            (change.old_path, change.before, change.status) = (Some(path), Some(after), Status::Renamed);
+        }
+    }
+    back.sort_by(|one: &Change, other| one.path.cmp(&other.path));
+    Ok(back)
 }

@@ -12,7 +12,8 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{super::restored_target::restored, former_names::changes_of, step::Step};
+use super::former_names::{changes_of, find_moved};
+use super::{super::restored_target::restored, step::Step};
 use crate::{
     error::{Kind, Result},
     git::{
@@ -69,7 +70,12 @@ fn steps_beside(
         let put_back = restored(&checkpoint.origin);
         let source = checkpoint.origin.carried.or(put_back).filter(|id| repo.is_commit(*id).unwrap_or(false));
         let source = source.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
+        let mut back = Vec::new();
         if let Some(source) = source.filter(|source| !own.contains(&source.id)) {
+            let is_kept = checkpoint.origin.carried.is_some();
+            if is_kept {
+                back = find_moved(repo, &source, &checkpoint, &mut changes)?;
+            }
             let known = followed.entry(source.id).or_default();
             let paths = changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
             let paths: BTreeSet<BString> = paths.flatten().cloned().collect();
@@ -80,7 +86,6 @@ fn steps_beside(
             } else {
                 steps_beside(repo, &source, &|path| new.contains(path), followed)
             };
-            let is_kept = checkpoint.origin.carried.is_some();
             match steps {
                 Ok(steps) if is_kept || are_here(repo, &steps) => {
                     all.extend(steps);
@@ -112,6 +117,7 @@ fn steps_beside(
             let taken = Some((checkpoint.seconds, before_id));
             all.push(Step { origin, changes, moved, taken });
         }
+        all.extend((!back.is_empty()).then(|| Step::new(Origin::default(), back)));
     }
     Ok(all)
 }

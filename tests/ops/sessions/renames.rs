@@ -473,3 +473,33 @@ fn a_sessions_lines_in_a_file_that_is_renamed_over_two_commits_stay_its_own(
     assert_eq!(owner(3), Some("agent".into()), "{parts:?}");
     desk.finish();
 }
+
+/// HEAD moves before any checkpoint has seen the new name.
+#[rstest::rstest]
+#[case::a_new_file("n", "mv n m")]
+#[case::a_new_file_with_a_persons_line("n", "mv n m; echo human >>m")]
+#[case::a_file_that_is_put_back("f", "mv f m; git checkout -q f")]
+fn a_moved_file_keeps_its_authors_when_something_else_is_committed(
+    #[case] path: &str,
+    #[case] script: &str,
+    #[values(
+        "git commit -qm x",
+        "git -c core.hooksPath=/dev/null commit -qm x",
+        "git checkout -qb x; git commit -qm x"
+    )]
+    commit: &str,
+) {
+    let desk = Desk::new();
+    let lines: String = (1..=4).map(|at| format!("line {at} that the agent has written\n")).collect();
+    let content = if path == "f" { changed(&[]) + &lines } else { lines };
+    desk.turn("a", &[(path, &content)]);
+    desk.sh(&format!("{script}; echo human >h; git add h; {commit}"));
+    let parts = desk.json(&["blame", "m"])["lines"].as_array().expect("lines").clone();
+    let number = |it: &Value, key: &str| it[key].as_u64().expect("a number");
+    let agents = parts.iter().filter(|it| it["owner"] == "agent").map(|it| number(it, "end") + 1 - number(it, "start"));
+    assert_eq!(agents.sum::<u64>(), 4, "{parts:?}");
+    desk.git(&["add", "-A"]);
+    desk.git(&["commit", "-q", "-m", "all"]);
+    assert_eq!(desk.lines().0, 4);
+    desk.finish();
+}

@@ -1,6 +1,9 @@
 //! Carries work forward from one base commit to another: the paths whose work the worktree still contains.
 
-use std::{cell::OnceCell, collections::BTreeSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeSet, HashMap, HashSet},
+};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -13,7 +16,7 @@ use crate::{
         new_objects::NewObjects,
     },
     model::{
-        change::{Leaf, Mode},
+        change::{Change, Leaf, Mode},
         checkpoint::Checkpoint,
         refname::Base,
     },
@@ -63,6 +66,7 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
     let renamed = OnceCell::new();
     let changes = repo.diff_trees(base_tree_id, tip.tree_id)?;
     let mut former = None;
+    let mut gone = Vec::new();
     for change in &changes {
         let path = change.path.as_bstr();
         let head = repo.find_leaf(to.head_tree_id, path)?;
@@ -79,6 +83,11 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
         }
         let now = repo.find_leaf(to.now_tree_id, path)?;
         let is_wanted = to.wanted.as_ref().is_none_or(|wanted| wanted.contains(&change.path));
+        // The user has undone the work in this file, or moved the file.
+        if is_wanted && now == head && change.after.is_some() && change.after != head {
+            gone.push(change);
+            continue;
+        }
         if !is_wanted || now == head || change.after == head {
             leaves_some |=
                 change.after != head && (to.is_now_seen || !share(repo, change, change.before, head)?.is_all());
@@ -112,8 +121,32 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
             edits.push((change.path.clone(), carried.map(|leaf| (leaf.id, leaf.mode))));
         }
     }
+    let mut names = if gone.is_empty() { HashMap::new() } else { new_names(repo, to, &changes, &gone)? };
+    for change in gone {
+        if let Some(path) = names.remove(&change.path) {
+            edits.push((path.clone(), change.after.map(|leaf| (leaf.id, leaf.mode))));
+            paths.push(path);
+        } else {
+            let head = repo.find_leaf(to.head_tree_id, change.path.as_bstr())?;
+            leaves_some |= to.is_now_seen || !share(repo, change, change.before, head)?.is_all();
+        }
+    }
     let tree_id = if edits.is_empty() { to.last_tree_id } else { edit_tree(to.last_tree_id, &edits, objects)? };
     Ok(Carried { tree_id, paths, leaves_some })
+}
+
+/// Returns the new names of the files of `gone` that somebody has moved to where the worktree differs from the new base commit. The
+/// chain has not seen the moves: its `changes` do not name these places.
+fn new_names(repo: &Repo, to: &Destination, changes: &[Change], gone: &[&Change]) -> Result<HashMap<BString, BString>> {
+    let known: HashSet<&BString> = changes.iter().map(|change| &change.path).collect();
+    let mut places = repo.diff_trees(to.head_tree_id, to.now_tree_id)?;
+    places.retain(|change| change.after.is_some() && !known.contains(&change.path));
+    let added = places.into_iter().filter_map(|change| Change::between(change.path, None, change.after));
+    let deleted = gone.iter().filter_map(|change| Change::between(change.path.clone(), change.after, None));
+    let mut ends: Vec<Change> = added.chain(deleted).collect();
+    ends.sort_by(|one, other| one.path.cmp(&other.path));
+    let found = repo.detect_renames(ends)?;
+    Ok(found.into_iter().filter_map(|change| Some((change.old_path?, change.path))).collect())
 }
 
 /// Returns the files of the tree `before` that have other names in the tree `after`.
