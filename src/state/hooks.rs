@@ -26,6 +26,9 @@ pub(crate) struct Written {
 #[derive(Serialize, Deserialize)]
 struct File {
     version: u32,
+    /// Since when hooks are enabled, in Unix seconds; none in a file of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    since: Option<i64>,
     #[serde(default)]
     hook: Vec<Entry>,
 }
@@ -66,10 +69,13 @@ pub(crate) fn read(common_dir: &Path) -> Result<Option<Vec<Written>>> {
 
 /// Returns since when hooks are enabled at the latest, in Unix seconds; none if they are not.
 pub(crate) fn enabled_since(common_dir: &Path) -> Option<i64> {
-    let metadata = std::fs::metadata(path(common_dir)).ok()?;
+    let path = path(common_dir);
+    let metadata = std::fs::metadata(&path).ok()?;
     let times = [metadata.created(), metadata.modified()].into_iter().flatten();
     let seconds = times.filter_map(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    seconds.filter_map(|elapsed| i64::try_from(elapsed.as_secs()).ok()).min()
+    let seconds = seconds.filter_map(|elapsed| i64::try_from(elapsed.as_secs()).ok());
+    let noted = std::fs::read(&path).ok().and_then(|text| toml::from_slice::<File>(&text).ok()?.since);
+    seconds.chain(noted).min()
 }
 
 /// Notes what was written.
@@ -83,7 +89,9 @@ pub(crate) fn write(common_dir: &Path, written: &[Written]) -> Result<()> {
         new: written.is_new,
         path: StoredPath::from(&Vec::from_path_lossy(&written.path).into_owned().into()),
     };
-    let file = File { version: 1, hook: written.iter().map(entry).collect() };
+    // Enabling them again does not change since when they are enabled.
+    let since = enabled_since(common_dir).unwrap_or_else(|| jiff::Timestamp::now().as_second());
+    let file = File { version: 1, since: Some(since), hook: written.iter().map(entry).collect() };
     let text = toml::to_string(&file).context(Kind::Internal, || "cannot write down the hooks".into())?;
     super::replace_file_durably(&path(common_dir), text.as_bytes())
 }
@@ -112,6 +120,20 @@ pub(crate) fn remove(common_dir: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hooks_that_are_written_again_are_enabled_since_the_first_time() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        assert_eq!(enabled_since(dir.path()), None);
+        write(dir.path(), &[]).expect("written");
+        let text = std::fs::read_to_string(path(dir.path())).expect("readable");
+        let early: Vec<&str> =
+            text.lines().map(|line| if line.starts_with("since") { "since = 5" } else { line }).collect();
+        std::fs::write(path(dir.path()), early.join("\n")).expect("written");
+        assert_eq!(enabled_since(dir.path()), Some(5), "{text}");
+        write(dir.path(), &[]).expect("written");
+        assert_eq!(enabled_since(dir.path()), Some(5));
+    }
 
     #[test]
     fn written_hooks_are_read_again() {

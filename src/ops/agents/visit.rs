@@ -8,8 +8,9 @@ use std::{
 use bstr::ByteSlice as _;
 
 use super::{
+    event::Event,
     paths,
-    report::{Reach, Report, What},
+    report::{Reach, Report, Tool, What},
 };
 use crate::{
     error::Result,
@@ -62,6 +63,24 @@ fn limited(report: &Report, reach: Reach) -> Report {
         tool.reach = reach;
     }
     report
+}
+
+/// Returns the root of the other worktree in which the tool began whose end `report` reports, if the tool may have changed any
+/// file: agents report where they are after a command, which may have changed the directory.
+pub(super) fn began_in(repo: &Repo, report: &Report) -> Option<PathBuf> {
+    let What::AfterTool(Tool { reach: Reach::Anything, .. }) = &report.what else { return None };
+    let others = repo.other_worktrees();
+    if others.is_empty() {
+        return None;
+    }
+    let key = Event::of(repo, report).key;
+    let is_open = |git_dir: &Path| {
+        peek(git_dir).find(&report.session).is_some_and(|entry| entry.calls.iter().any(|call| call.key == key))
+    };
+    if is_open(repo.git_dir()) {
+        return None;
+    }
+    others.into_iter().find(|(id, _)| is_open(&repo.git_dir_of(id.as_bstr()))).map(|(_, root)| root)
 }
 
 /// Returns the worktree with the root `root`, to handle a report there.

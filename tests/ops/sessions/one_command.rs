@@ -75,6 +75,31 @@ fn lines_that_a_command_commits_in_another_worktree_are_not_a_persons(#[case] sc
     desk.finish();
 }
 
+/// An agent reports the end of a command from the directory to which the command has changed.
+#[test]
+fn unsaved_lines_in_the_worktree_where_a_command_ends_are_not_the_agents() {
+    let desk = with_topic();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked", "topic"]);
+    desk.go("linked");
+    desk.sh("echo 'a person typed this' >h");
+    desk.go("repo");
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    tell(&desk, "a", "PreToolUse", TOOL);
+    desk.sh("echo 'the command wrote this' >x; echo 'the command wrote that' >../linked/y");
+    desk.go("linked");
+    tell(&desk, "a", "PostToolUse", TOOL);
+    desk.go("repo");
+    tell(&desk, "a", "Stop", "");
+    assert_eq!(blamed(&desk, "x"), ["the command wrote this: a"]);
+    desk.go("linked");
+    assert_eq!(blamed(&desk, "h"), ["a person typed this: unknown"]);
+    desk.git(&["add", "-A"]);
+    desk.git(&["commit", "-q", "-m", "all"]);
+    assert_eq!(blamed(&desk, "h"), ["a person typed this: unknown"]);
+    assert_eq!(blamed(&desk, "y"), ["the command wrote that: unknown"]);
+    desk.finish();
+}
+
 /// A conflict with a stash entry from long before the turn.
 #[test]
 fn an_old_stash_popped_with_a_conflict_keeps_its_authors() {
