@@ -95,7 +95,8 @@ pub(crate) fn save_and_write_turns_if(
     request: &Request,
     consider: Consider<'_>,
 ) -> Result<Option<SavedAndSeen>> {
-    if named::needs_named_first(worktree, request) || !stashed::unseen(worktree)?.is_empty() {
+    let has_stashed = stashed::unseen(worktree).map_or(true, |entries| !entries.is_empty());
+    if has_stashed || named::needs_named_first(worktree, request) {
         return Ok(None);
     }
     let taken = try_twice(worktree, request, false, Some(consider))?;
@@ -138,9 +139,7 @@ pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Resul
                 Err(error) if error.kind() == Kind::Race => {}
                 taken => {
                     let mut taken = taken?;
-                    for earlier in earlier {
-                        taken.saved.add_earlier(earlier);
-                    }
+                    taken.saved.add_earlier(earlier);
                     return Ok(taken);
                 }
             }

@@ -185,15 +185,18 @@ pub struct Saved {
 }
 
 impl Saved {
-    /// Adds what `earlier` has saved, the checkpoint that the same command took right before this one.
-    pub(crate) fn add_earlier(&mut self, earlier: Self) {
-        if earlier.created && !self.created {
-            // It is the one that holds the state of the worktree.
-            (self.contributor, self.session, self.turn) = (earlier.contributor, earlier.session, earlier.turn);
+    /// Adds what the checkpoints `earlier` have saved, which the same command took right before this one.
+    pub(crate) fn add_earlier(&mut self, earlier: impl IntoIterator<Item = Self>) {
+        let took_none = !self.created;
+        for earlier in earlier {
+            if earlier.created && took_none {
+                // The last of them holds the state of the worktree.
+                (self.contributor, self.session, self.turn) = (earlier.contributor, earlier.session, earlier.turn);
+            }
+            (self.created, self.reset) = (self.created || earlier.created, self.reset || earlier.reset);
+            self.of_unknown += earlier.of_unknown;
+            self.paths.extend(earlier.paths);
         }
-        (self.created, self.reset) = (self.created || earlier.created, self.reset || earlier.reset);
-        self.of_unknown += earlier.of_unknown;
-        self.paths.extend(earlier.paths);
         self.paths.sort_by(|one, other| one.path.cmp(&other.path));
     }
 

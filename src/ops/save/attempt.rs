@@ -125,9 +125,7 @@ pub(super) fn try_save(
                 drop((objects, turns));
                 let first = first.map(|it| try_save(worktree, &it, false, None, save_below)).transpose()?;
                 let mut rest = try_save(worktree, &rest, fails_if_named_changed, consider, save_below)?;
-                if let Some(first) = first {
-                    rest.saved.add_earlier(first.saved);
-                }
+                rest.saved.add_earlier(first.map(|first| first.saved));
                 rest.saved.add_below(below);
                 rest.saved.taken_up = taken_up;
                 return Ok(rest);
