@@ -128,13 +128,15 @@ impl Error {
         says_so(&self.message) || self.causes().iter().any(|cause| says_so(cause))
     }
 
-    /// Returns the messages of the causes, outermost first, leaving out those that repeat the one above.
+    /// Returns the messages of the causes, outermost first, leaving out those that repeat the one above, or its end.
     pub fn causes(&self) -> Vec<String> {
         let mut lines: Vec<String> = Vec::new();
         let mut next: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(self);
         while let Some(cause) = next {
             let line = cause.to_string();
-            if line != self.message && lines.last() != Some(&line) {
+            let above = lines.last().unwrap_or(&self.message);
+            let is_end = above.strip_suffix(&line).is_some_and(|start| start.is_empty() || start.ends_with(": "));
+            if line != self.message && !is_end {
                 lines.push(line);
             }
             next = cause.source();
@@ -177,6 +179,9 @@ mod tests {
         let outer = Error::internal("cannot save").with_cause(inner).with_hint("try again");
         assert_eq!(outer.causes(), ["cannot read 'a'", "gone"]);
         assert_eq!((outer.kind(), outer.hint()), (Kind::Internal, Some("try again")));
+        let whole =
+            Error::refused("cannot go back: HEAD was elsewhere").with_cause(Error::refused("HEAD was elsewhere"));
+        assert!(whole.causes().is_empty());
     }
 
     #[test]

@@ -102,7 +102,7 @@ fn added_and_deleted_lines_are_those_that_git_counts() {
 
 fn replayed(histories: &BTreeMap<String, Vec<Vec<u8>>>, algorithm: Algorithm) -> Vec<FileOwnership> {
     let counted = |before: &[u8], after: &[u8]| counted_edits(algorithm, before, after);
-    let mut replay = Replay::new(Differ { steps: &step_edits, versions: None, counted: &counted });
+    let mut replay = Replay::new(Differ::new(&step_edits, &counted));
     let content = |text: &Vec<u8>| Some(Content::Bytes(text.clone()));
     for at in 1..=STEPS {
         let change = |(path, versions): (&String, &Vec<Vec<u8>>)| Change {

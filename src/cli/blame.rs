@@ -5,6 +5,7 @@ use std::{
     ffi::OsString,
 };
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
@@ -54,8 +55,11 @@ impl BlameCommand {
         let context = call.context()?;
         let path = Call::paths(&context.repo, std::slice::from_ref(&self.file))?.pop().unwrap_or_default();
         let options = blame::Options { path, rev: self.rev, ranges: self.ranges, ignores_whitespace: self.whitespace };
-        let found = blame::blame(&context, &options)
-            .map_err(|error| from_root::with_hint(error, &context, &[self.file], options.rev.as_deref(), Form::Path))?;
+        let found = blame::blame(&context, &options).map_err(|error| {
+            let (rev, path) = (options.rev.as_deref(), options.path.as_bstr());
+            let error = from_root::with_hint(error, &context, &[self.file], rev, Form::Path);
+            if rev.is_some() { error } else { from_root::with_deleted_hint(error, &context, path) }
+        })?;
         call.out.unreadable_records(&found.troubles);
         if self.json {
             call.out.json(&found)?;

@@ -44,6 +44,12 @@ impl Explain {
         if exit == Exit::No {
             call.out.aside(&match (&explained.commit, &explained.session) {
                 (Some(commit), _) if !explained.missing_records.is_empty() => missing(&explained, commit, call),
+                (Some(commit), _) if explained.is_human => {
+                    format!(
+                        "commit {} has no record: no agent has written in it, its lines are human",
+                        call.names.id(commit)
+                    )
+                }
                 (Some(commit), _) => format!("commit {} has no record", call.names.id(commit)),
                 (_, Some(session)) => format!("session {} has no record yet", printable(session)),
                 _ => "no record".to_owned(),

@@ -68,6 +68,20 @@ pub(super) fn with_hint(
     }
 }
 
+/// Returns `error` of a command about the lines of `path`, a file of the worktree, with a hint at the version of the last commit if the
+/// file is deleted.
+pub(super) fn with_deleted_hint(error: Error, context: &Context, path: &BStr) -> Error {
+    let repo = &context.repo;
+    let head = repo.head().ok().and_then(|head| head.id);
+    if error.hint().is_some() || is_in_worktree(repo, path) || !head.is_some_and(|id| is_in_commit(repo, id, path)) {
+        return error;
+    }
+    error.with_hint(format!(
+        "'{}' is not in the worktree; '--rev HEAD' takes it as the last commit has it",
+        printable(path)
+    ))
+}
+
 /// Returns `typed` without a final slash if it is a plain relative path: no magic of pathspecs, and nothing to resolve.
 fn plain(typed: &OsString) -> Option<&str> {
     let text = typed.to_str()?.trim_end_matches('/');

@@ -1,6 +1,11 @@
 //! `git checkpoint purge`: removes a text from all that we store.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::{
+    collections::BTreeSet,
+    io::{IsTerminal as _, Read as _},
+};
+
+use bstr::ByteSlice as _;
 
 use super::{
     Exit,
@@ -11,6 +16,8 @@ use super::{
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
+    git::Repo,
+    model::path_text::shell_word,
     ops::{
         Context,
         purge::{self, By, Kept, Purged},
@@ -76,7 +83,7 @@ impl Purge {
         let (out, names) = (&mut call.out, &call.names);
         let (done, rest) = purge::purge(&context, &options, &mut |plan| {
             drop(progress.take());
-            for line in found(plan, names).into_iter().chain(stays(plan, names)) {
+            for line in found(plan, names).into_iter().chain(stays(plan, names, &context.repo)) {
                 out.stderr(&format!("{line}\n"));
             }
             question::ask("Purge it? [y/N] ", out)
@@ -85,7 +92,7 @@ impl Purge {
         if self.json {
             out.json(&done)?;
         } else {
-            print(&done, is_of_text, names, out)?;
+            print(&done, is_of_text, (names, &context.repo), out)?;
         }
         rest?;
         let is_done = if done.is_empty() { is_of_text && done.is_nowhere() } else { done.is_complete() };
@@ -160,18 +167,29 @@ fn kept_line(kept: &Kept, names: &Names) -> String {
     }
 }
 
+/// Returns the command that removes what only the reflogs of HEAD, of its branch and of the branches in `kept` have.
+fn expire(kept: &[Kept], repo: &Repo) -> String {
+    let is_branch = |name: &&String| matches!(repo.find_ref(&format!("refs/heads/{name}")), Ok(Some(_)));
+    let named = kept.iter().filter_map(|kept| kept.r#ref.as_ref());
+    let mut branches: BTreeSet<String> = named.filter(is_branch).cloned().collect();
+    let head = repo.head().ok().and_then(|head| head.branch);
+    branches.extend(head.and_then(|name| Some(name.strip_prefix(b"refs/heads/")?.to_str().ok()?.to_owned())));
+    let names: Vec<String> = branches.iter().map(|name| format!(" {}", printable(shell_word(name)))).collect();
+    format!("git reflog expire --expire-unreachable=now HEAD{}", names.concat())
+}
+
 /// Returns the commands that remove what stays.
-fn kept_hints(kept: &[Kept], names: &Names) -> Vec<String> {
+fn kept_hints(kept: &[Kept], names: &Names, repo: &Repo) -> Vec<String> {
     let is_any = |by: By| kept.iter().any(|kept| kept.by == by);
     let mut lines = Vec::new();
-    if let Some(kept) = kept.iter().find(|kept| kept.by == By::Ref && kept.is_stored) {
-        let name = kept.r#ref.as_ref().map(printable).unwrap_or_default();
+    if let Some(first) = kept.iter().find(|kept| kept.by == By::Ref && kept.is_stored) {
+        let name = first.r#ref.as_ref().map(printable).unwrap_or_default();
         lines.push(if name == "stash" {
             "hint: 'git stash drop' drops the stash entry; then 'git gc --prune=now' removes what it had".into()
         } else {
             format!(
-                "hint: once no commit of '{name}' has it, 'git reflog expire --expire-unreachable=now HEAD <branch>' and \
-                 'git gc --prune=now' remove it"
+                "hint: once no commit of '{name}' has it, '{}' and 'git gc --prune=now' remove it",
+                expire(kept, repo)
             )
         });
     }
@@ -183,11 +201,8 @@ fn kept_hints(kept: &[Kept], names: &Names) -> Vec<String> {
         ));
     }
     if is_any(By::Reflog) {
-        lines.push(
-            "hint: 'git reflog expire --expire-unreachable=now HEAD <branch>', then 'git gc --prune=now', removes what \
-             only reflogs have"
-                .into(),
-        );
+        let expire = expire(kept, repo);
+        lines.push(format!("hint: '{expire}', then 'git gc --prune=now', removes what only reflogs have"));
     } else if is_any(By::Nothing) {
         lines.push("hint: 'git gc --prune=now' removes commits to which no ref leads".into());
     }
@@ -195,11 +210,11 @@ fn kept_hints(kept: &[Kept], names: &Names) -> Vec<String> {
 }
 
 /// Returns what has the text and stays, in words.
-fn stays(plan: &Purged, names: &Names) -> Vec<String> {
+fn stays(plan: &Purged, names: &Names, repo: &Repo) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(plan.kept.iter().take(LISTED).map(|kept| format!("warning: {}", kept_line(kept, names))));
     lines.extend(plan.kept.len().checked_sub(LISTED + 1).map(|more| format!("warning: and {} more", more + 1)));
-    lines.extend(kept_hints(&plan.kept, names));
+    lines.extend(kept_hints(&plan.kept, names, repo));
     let files = listed("warning: still in the worktree: ", plan.worktree.iter().map(printable));
     let are_files = !files.is_empty();
     lines.extend(files);
@@ -227,12 +242,12 @@ fn listed(start: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     lines
 }
 
-fn print(done: &Purged, is_of_text: bool, names: &Names, out: &mut Output) -> Result<()> {
+fn print(done: &Purged, is_of_text: bool, (names, repo): (&Names, &Repo), out: &mut Output) -> Result<()> {
     for line in found(done, names) {
         if done.dry_run { out.line(&line)? } else { out.note(&line)? }
     }
     out.flush()?;
-    for line in stays(done, names) {
+    for line in stays(done, names, repo) {
         out.stderr(&format!("{line}\n"));
     }
     if is_of_text && done.is_nowhere() {
@@ -254,10 +269,11 @@ fn print(done: &Purged, is_of_text: bool, names: &Names, out: &mut Output) -> Re
     if done.is_empty() {
         if done.is_elsewhere {
             out.warning("objects of git's that are not git-checkpoint's have it");
-            out.hint(
-                "'git log --all -S<text>' finds commits that brought it; 'git reflog expire --expire-unreachable=now HEAD \
-                 <branch>', then 'git gc --prune=now', removes what no branch leads to",
-            );
+            out.hint(&format!(
+                "'git log --all -S<text>' finds commits that brought it; '{}', then 'git gc --prune=now', removes what no \
+                 branch leads to",
+                expire(&done.kept, repo)
+            ));
         } else if is_of_text {
             out.hint(COMMITS);
         }

@@ -119,6 +119,7 @@ impl Restore {
             None => with_hint(error, &context, &options, &typed),
         })?;
         drop(progress);
+        left::say_what_verified_is(&context, &options.target, &restored, call)?;
         let exit = self.format.print(&restored, &restored, (phrase::RESTORED, false), call)?;
         let entry = &options.target;
         if is_stash_entry(entry) && has_untracked(&context.repo, entry)? {
@@ -134,7 +135,8 @@ fn with_hint(error: Error, context: &Context, options: &restore::RestoreOptions,
     if error.hint().is_some() {
         return error;
     }
-    from_root::with_hint(error, context, typed, Some(&options.target), Form::Pathspec)
+    let error = from_root::with_hint(error, context, typed, Some(&options.target), Form::Pathspec);
+    left::with_history_hint(error, typed)
 }
 
 /// Prints which paths git did not ask for, and how to restore them.
@@ -212,8 +214,7 @@ impl Format {
             print_sum(restored, (verb, has_moved), call)?;
         }
         let is_undo = verb != phrase::RESTORED;
-        let is_refused =
-            !all.conflicts.is_empty() || is_all_left(restored, is_undo) || is_left_below(restored, is_undo);
+        let is_refused = !all.conflicts.is_empty() || is_all_left(restored) || is_left_below(restored, is_undo);
         // The user wants it back, and cannot have it.
         let is_refused = is_refused || all.kept.iter().any(|left| left.why == Why::RepositoryGone);
         Ok(if is_refused { Exit::No } else { Exit::Done })
@@ -290,18 +291,17 @@ fn print_listed(lines: &[String], wanted: bool, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-/// Returns true if the restore changed nothing because others, or commits, had changed every path that differs; with `is_undo`, for
-/// whatever reason it kept paths.
-fn is_all_left(restored: &Restored, is_undo: bool) -> bool {
-    let is_kept = restored.kept.iter().any(|left| is_undo || left.why.yields_to_all());
-    restored.is_idle() && (is_kept || !restored.committed.is_empty())
+/// Returns true if the restore changed nothing, and left paths that differ.
+fn is_all_left(restored: &Restored) -> bool {
+    let is_left = [&restored.kept, &restored.conflicts].iter().any(|left| !left.is_empty());
+    restored.is_idle() && (is_left || !restored.committed.is_empty())
 }
 
 /// Returns true if a submodule was left alone, or if that counts like a path that is: as in the worktree if nothing was changed
 /// there; with `is_undo`, always.
 fn is_left_below(restored: &Restored, is_undo: bool) -> bool {
     restored.restored_submodules.iter().any(|it| {
-        let is_left = |inside: &Restored| is_all_left(inside, is_undo) || is_left_below(inside, is_undo);
+        let is_left = |inside: &Restored| is_all_left(inside) || is_left_below(inside, is_undo);
         it.is_refused() || (is_undo && !it.is_complete()) || it.restored.as_ref().is_some_and(is_left)
     })
 }
@@ -333,7 +333,7 @@ fn print_sum(restored: &Restored, (verb, has_moved): (&str, bool), call: &mut Ca
         return Ok(());
     }
     let is_only_below = !is_idle && restored.is_idle_here();
-    if !(restored.dry_run || is_all_left(&all, verb != phrase::RESTORED) || is_only_below) {
+    if !(restored.dry_run || is_all_left(&all) || is_only_below) {
         let staged = match restored.staged.len() {
             0 => String::new(),
             count => format!(", and {} in the index,", phrase::count(count, "path")),
@@ -372,6 +372,9 @@ fn print_sum(restored: &Restored, (verb, has_moved): (&str, bool), call: &mut Ca
     }
     if restored.kept.iter().any(|left| left.why == Why::Sparse) {
         call.out.hint("'git sparse-checkout add <directory>' makes room for the files outside the sparse checkout");
+    }
+    if conflicts.iter().any(|left| left.why == Why::BelowLink) {
+        call.out.hint(&format!("'git checkpoint restore {id} -- <link>' puts the directory in the place of the link"));
     }
     left::print_way_back(restored, verb, call);
     Ok(())

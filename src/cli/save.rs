@@ -17,7 +17,7 @@ use super::{
     recurse::Recurse,
 };
 use crate::{
-    error::{Context as _, Kind, Result},
+    error::{Context as _, Error, Kind, Result},
     git::Repo,
     model::{checkpoint::Origin, contributor::Contributor, refname::Base},
     ops::save::{self, Author, Saved, SavedSubmodule, SkippedPath, UnfilteredPath},
@@ -84,7 +84,7 @@ impl Save {
         };
         let progress = call.progress("saving");
         let saved = save::save(&context, &options).map_err(|error| match &self.paths {
-            Some(typed) => from_root::with_hint(error, &context, typed, None, Form::Path),
+            Some(typed) => with_hint(from_root::with_hint(error, &context, typed, None, Form::Path)),
             None => error,
         })?;
         drop(progress);
@@ -121,6 +121,16 @@ impl Save {
             (None, None) => return Ok(None),
         };
         Call::paths(repo, &named).map(Some)
+    }
+}
+
+/// Returns `error`, with a hint at what saves all changes if it is about a path and nothing better is known.
+fn with_hint(error: Error) -> Error {
+    let is_of_path = error.kind() == Kind::User && error.message().contains("did not match");
+    if is_of_path && error.hint().is_none() {
+        error.with_hint("'git checkpoint save', without '--paths', saves all that has changed")
+    } else {
+        error
     }
 }
 
@@ -208,6 +218,15 @@ fn print_submodules(saved: &Saved, above: &BString, call: &mut Call) -> Result<(
     Ok(())
 }
 
+/// Returns how much of what was saved has an unknown author.
+fn unknown(saved: &Saved) -> String {
+    match saved.of_unknown {
+        0 => String::new(),
+        all if all == saved.paths.len() => ", author unknown".to_owned(),
+        some => format!(", author of {some} unknown"),
+    }
+}
+
 fn print(saved: &Saved, has_message: bool, is_marked: bool, call: &mut Call) -> Result<()> {
     warn_of_skipped(&saved.skipped, call);
     warn_of_inside(saved, call);
@@ -220,7 +239,13 @@ fn print(saved: &Saved, has_message: bool, is_marked: bool, call: &mut Call) -> 
         Some(id) if saved.created => {
             let id = call.out.paint(phrase::ID, &call.names.id(id));
             let verified = if saved.verified { ", verified" } else { "" };
-            call.out.note(&format!("saved {id} ({}{verified})", phrase::count(saved.paths.len(), "path")))
+            let unknown = unknown(saved);
+            call.out.note(&format!("saved {id} ({}{unknown}{verified})", phrase::count(saved.paths.len(), "path")))?;
+            if !unknown.is_empty() {
+                call.out
+                    .hint("an agent may have made it; 'git checkpoint save --contributor human' saves what is yours");
+            }
+            Ok(())
         }
         Some(id) => {
             let id = call.out.paint(phrase::ID, &call.names.id(id));

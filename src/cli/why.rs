@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use bstr::ByteSlice as _;
+
 use super::{
     Exit,
     call::Call,
@@ -40,8 +42,10 @@ impl WhyCommand {
         let (file, line) = place(&self.place)?;
         let path = Call::paths(&context.repo, std::slice::from_ref(&file))?.pop().unwrap_or_default();
         let rev = self.rev.clone();
-        let found = why::why(&context, path, line, self.rev)
-            .map_err(|error| from_root::with_hint(error, &context, &[file], rev.as_deref(), Form::Path))?;
+        let found = why::why(&context, path.clone(), line, self.rev).map_err(|error| {
+            let error = from_root::with_hint(error, &context, &[file], rev.as_deref(), Form::Path);
+            if rev.is_some() { error } else { from_root::with_deleted_hint(error, &context, path.as_bstr()) }
+        })?;
         call.out.unreadable_records(&found.troubles);
         if self.json {
             call.out.json(&found)?;

@@ -1,7 +1,7 @@
 //! Reads blobs before a restore writes them, and checks that all of them are whole.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -30,9 +30,21 @@ const LARGE: u64 = 8 << 20;
 pub(crate) struct ReadAhead {
     /// With the content, how many times it will be asked for.
     blobs: HashMap<ObjectId, (Vec<u8>, usize)>,
+    /// All that were read, and are whole.
+    checked: HashSet<ObjectId>,
 }
 
 impl ReadAhead {
+    /// Returns true if nothing was read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.checked.is_empty()
+    }
+
+    /// Returns true if the blob `id` was read, and is whole.
+    pub(crate) fn has_checked(&self, id: ObjectId) -> bool {
+        self.checked.contains(&id)
+    }
+
     /// Returns the content of the blob `id`, which stays only if it will be asked for again; none if it was not read ahead.
     pub(crate) fn take(&mut self, id: ObjectId) -> Option<Vec<u8>> {
         let (data, uses) = self.blobs.get_mut(&id)?;
@@ -104,6 +116,7 @@ impl Repo {
                 Err(id) => return Err(lost(id)),
             }
         }
+        ahead.checked = ids.into_iter().collect();
         Ok(ahead)
     }
 }

@@ -271,9 +271,10 @@ impl Repo {
     /// is written again.
     pub(crate) fn freshen(&self, id: ObjectId) -> bool {
         let path = self.loose_path(id);
-        // The library says that these two exist everywhere, so only a file of their own is evidence.
+        // The library says that these two exist everywhere, so only a file of their own that is whole is evidence.
         if id.is_empty_blob() || id.is_empty_tree() {
-            return has_content(&path) && touch(&path, self.touch_time.get());
+            let found = loose::read_if(self.inner.objects.store_ref().path(), id, |_| true);
+            return matches!(found, Ok(loose::Found::Whole(_))) && touch(&path, self.touch_time.get());
         }
         // To look for new packs would cost more than to write the object twice.
         if !self.inner.objects.exists_without_refresh(&id) {

@@ -49,11 +49,14 @@ pub(crate) fn changed_by_others(past: Past<'_>, session: &str) -> Option<Why> {
     let is_then = |version: &Version| then.iter().any(|it| it.id == version.id);
     let since = now.iter().take_while(|version| !is_then(version)).count();
     let common = now.get(since);
-    // What a restore has put back, of the versions before the target's, is of who made it.
-    let put_back = common.filter(|common| then.first().is_some_and(|first| first.id != common.id));
-    let known = now[..since].iter().chain(put_back).copied().find_map(|version| why(&version.origin, session));
+    let known = now[..since].iter().copied().find_map(|version| why(&version.origin, session));
+    // A restore has put back a version from before the target's. If it is someone else's, what was done after it must be the
+    // session's own: its checkpoint does not bring back what yet another one had done there.
+    let put_back = common.filter(|common| !is_of(&common.origin, session));
+    let forward = || then.iter().take_while(|version| put_back.is_some_and(|common| common.id != version.id));
+    let known = known.or_else(|| forward().find_map(|version| why(&version.origin, session)));
     known.or_else(|| match between {
-        // The path has been as in the target since then: what changed it before that has come to nothing.
+        // The path has been as in the target, or in its past, since then: what changed it before that has come to nothing.
         _ if common.is_some() || is_of_target => None,
         Between::Nothing => None,
         Between::Versions(later) => {
@@ -161,7 +164,11 @@ mod tests {
     #[case::a_human_before_the_target_and_since("4h 3s 2s 1h", "2s 1h", HUMAN)]
     #[case::back_to_an_own_version("1s", "3s 2h 1s", "own")]
     #[case::back_to_the_commit("", "3s 2h 1s", "own")]
-    #[case::back_to_a_version_of_a_human("2h 1s", "3s 2h 1s", HUMAN)]
+    #[case::back_to_a_version_of_a_human("2h 1s", "3s 2h 1s", "own")]
+    #[case::back_to_a_version_of_a_human_and_changed("4h 2h 1s", "3s 2h 1s", HUMAN)]
+    #[case::back_to_before_the_session("1h", "2s 1h", "own")]
+    #[case::back_to_before_another_session("1h", "3s 2o 1h", OTHER)]
+    #[case::back_in_a_path_of_another_session("1o", "2o 1o", OTHER)]
     #[case::back_to_the_targets_own_version("2h 1s", "2h 1s", "own")]
     #[case::on_top_of_the_targets_own_version("3s 2h", "2h", "own")]
     #[case::on_top_of_what_was_put_back("4s 1s", "3s 2h 1s", "own")]

@@ -67,6 +67,9 @@ pub struct Explained {
     /// Why no record can be read; none if they can.
     #[serde(skip)]
     pub trouble: Option<String>,
+    /// True if it is a commit without records, and people have written all that is in it.
+    #[serde(skip)]
+    pub is_human: bool,
 }
 
 /// What the user asked for.
@@ -212,10 +215,9 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
         (kind, session) = (Subject::Session, Some(id));
         records = found;
     }
-    let figures = match commit {
-        Some(commit) if !records.is_empty() => Some(figures_of(context, commit)?),
-        _ => None,
-    };
+    let figures = commit.map(|commit| figures_of(context, commit));
+    let is_human = records.is_empty() && matches!(&figures, Some(Ok(figures)) if figures.is_human());
+    let figures = if records.is_empty() { None } else { figures.transpose()? };
     let (lines, agent_percentage) = (figures.as_ref().map(Counts::from), figures.and_then(|it| it.agent_percentage));
     let subject = commit.map(|commit| context.repo.message_of(commit)).transpose()?;
     let subject = subject.map(|message| message.lines().next().unwrap_or_default().to_owned());
@@ -231,6 +233,7 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
         missing_records,
         records,
         trouble: damage.map(|damage| damage.to_string()),
+        is_human,
     })
 }
 

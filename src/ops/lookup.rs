@@ -25,6 +25,7 @@ use crate::{
     model::{
         checkpoint::Checkpoint,
         manifest::Part,
+        path_text::shell_word,
         refname,
         selector::{Selector, TurnName},
     },
@@ -105,6 +106,12 @@ pub(crate) fn find_before(context: &Context, text: &str) -> Result<Found> {
         }
         _ => {
             let Found { id, session } = find(context, text)?;
+            if let (Ok(None), true) = (context.repo.find_checkpoint(id), context.repo.can_read(id)) {
+                let word = shell_word(text);
+                return Err(Error::user(format!("'{text}' is a commit: nothing is before it")).with_hint(format!(
+                    "'git checkpoint restore {word}', without '--before', goes back to the commit"
+                )));
+            }
             let mut found = checkpoint(context, id)?;
             // One that was carried forward to another base holds the worktree as its original does.
             while let Some(original) = found.origin.carried {
@@ -125,6 +132,11 @@ fn of_turn(context: &Context, name: &TurnName) -> Result<Found> {
             .with_hint("'git checkpoint session list --all' shows those that are known"));
     };
     Ok(Found { id: turn::find(context, &session, name)?, session: Some(session) })
+}
+
+/// Returns true if `text` means the verified checkpoint, and none is marked: it then names the start.
+pub(crate) fn is_unmarked(repo: &Repo, text: &str) -> Result<bool> {
+    Ok(Selector::parse(text) == Some(Selector::Verified) && marked(repo)?.is_none())
 }
 
 fn verified(repo: &Repo) -> Result<ObjectId> {

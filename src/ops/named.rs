@@ -88,6 +88,15 @@ pub(crate) fn requests(context: &Context, trigger: Trigger<'_>) -> Vec<Request> 
     paths_of.into_iter().map(request).collect()
 }
 
+/// Returns the files that open tool calls name, each with the author that such a save gives it.
+pub(crate) fn authors(context: &Context, trigger: Trigger<'_>) -> Vec<(Vec<BString>, Origin)> {
+    let named = |request: Request| match (request.scope, request.author) {
+        (Scope::PathsIfThere(paths), Author::Is(origin)) => Some((paths, origin)),
+        _ => None,
+    };
+    requests(context, trigger).into_iter().filter_map(named).collect()
+}
+
 /// Returns the session of `makers`; none if they are of several sessions, or one is unknown. Includes the subagent if it is the
 /// only maker.
 fn one_of<'t>(makers: &BTreeSet<Option<Maker<'t>>>) -> Option<Maker<'t>> {
@@ -119,10 +128,10 @@ pub(crate) fn is_any_file_named(context: &Context) -> bool {
 }
 
 /// Returns true if the files that open tool calls name need checkpoints before `request` is saved: it includes all files, or
-/// its author is still to be inferred.
+/// its author is still to be inferred. They need none if the user has said whose all changes are.
 pub(crate) fn needs_named_first(context: &Context, request: &Request) -> bool {
     let is_limited = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::OwnSteps(_));
-    (!is_limited || request.author == Author::Infer) && is_any_file_named(context)
+    (!is_limited || request.author == Author::Infer) && !request.is_all_human && is_any_file_named(context)
 }
 
 /// Returns true if `seen` differs from the last checkpoint in a file that an open tool call names.

@@ -83,21 +83,35 @@ fn note_alive(worktree: &Worktree<'_>, id: &str) {
 
 /// Takes a checkpoint of `worktree`, and then writes `turns.toml`: an open turn may have got its first checkpoint.
 pub(crate) fn save_and_write_turns(worktree: &Worktree<'_>, request: &Request) -> Result<SavedAndSeen> {
-    save_and_write_turns_if(worktree, request, None)
+    let taken = save_worktree(worktree, request)?;
+    write_turns(worktree);
+    Ok(taken)
 }
 
-/// Does the same, but takes no checkpoint if `consider` returns false: the result then has no id.
+/// Does the same if `consider` returns true. Otherwise, and if the save would first take other checkpoints (of stashed work, or of
+/// files that open tool calls name), takes none and returns none.
 pub(crate) fn save_and_write_turns_if(
     worktree: &Worktree<'_>,
     request: &Request,
-    consider: Option<Consider<'_>>,
-) -> Result<SavedAndSeen> {
-    let taken = save_worktree_if(worktree, request, consider)?;
+    consider: Consider<'_>,
+) -> Result<Option<SavedAndSeen>> {
+    let has_stashed = stashed::unseen(worktree).map_or(true, |entries| !entries.is_empty());
+    if has_stashed || named::needs_named_first(worktree, request) {
+        return Ok(None);
+    }
+    let taken = try_twice(worktree, request, false, Some(consider))?;
+    if taken.saved.id.is_none() {
+        return Ok(None);
+    }
+    write_turns(worktree);
+    Ok(Some(taken))
+}
+
+fn write_turns(worktree: &Worktree<'_>) {
     if let Err(error) = turn::write(worktree) {
         // The checkpoint and its ref exist: this must not fail the save.
         tracing::warn!(%error, "cannot write the open turns");
     }
-    Ok(taken)
 }
 
 /// Takes a checkpoint of `worktree`.
@@ -109,14 +123,6 @@ pub(crate) fn save_and_write_turns_if(
 /// If objects are missing, sets aside the shadow that needs them, and tries once more. After a race with another process, tries
 /// once more, too.
 pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<SavedAndSeen> {
-    save_worktree_if(worktree, request, None)
-}
-
-fn save_worktree_if(
-    worktree: &Worktree<'_>,
-    request: &Request,
-    consider: Option<Consider<'_>>,
-) -> Result<SavedAndSeen> {
     if matches!(request.scope, Scope::All | Scope::Staged(_)) {
         save_stashed(worktree, request).or_else(|error| {
             worktree.check_interrupt()?;
@@ -126,15 +132,20 @@ fn save_worktree_if(
     }
     if named::needs_named_first(worktree, request) {
         let trigger = trigger(worktree, request)?;
+        let mut earlier = Vec::new();
         for _ in 0..named::MOST_ATTEMPTS {
-            save_named(worktree, trigger)?;
-            match try_twice(worktree, request, true, consider) {
+            earlier.append(&mut save_named(worktree, trigger)?);
+            match try_twice(worktree, request, true, None) {
                 Err(error) if error.kind() == Kind::Race => {}
-                taken => return taken,
+                taken => {
+                    let mut taken = taken?;
+                    taken.saved.add_earlier(earlier);
+                    return Ok(taken);
+                }
             }
         }
     }
-    try_twice(worktree, request, false, consider)
+    try_twice(worktree, request, false, None)
 }
 
 /// Takes a checkpoint of what each new stash entry took away, with the author of `request`. For example, an agent edits a file
@@ -168,11 +179,11 @@ fn trigger<'r>(worktree: &Worktree<'_>, request: &'r Request) -> Result<Trigger<
     })
 }
 
-/// Takes checkpoints of the files that open tool calls name, one for each author.
-pub(crate) fn save_named(worktree: &Worktree<'_>, trigger: Trigger<'_>) -> Result<()> {
-    named::requests(worktree, trigger)
-        .iter()
-        .try_for_each(|request| try_twice(worktree, request, false, None).map(drop))
+/// Takes checkpoints of the files that open tool calls name, one for each author. Returns those that were needed.
+pub(crate) fn save_named(worktree: &Worktree<'_>, trigger: Trigger<'_>) -> Result<Vec<Saved>> {
+    let requests = named::requests(worktree, trigger);
+    let saved = requests.iter().map(|request| try_twice(worktree, request, false, None).map(|taken| taken.saved));
+    saved.filter(|saved| saved.as_ref().map_or(true, |saved| saved.created)).collect()
 }
 
 /// Looks at the whole worktree before a turn of `session` begins. If a file that an open tool call names has changed, saves

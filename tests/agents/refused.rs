@@ -9,7 +9,7 @@ use std::{
 use git_checkpoint::testing::model::turns::Turns;
 
 use super::words;
-use crate::support::World;
+use crate::support::{World, processes::described};
 
 /// Runs a line of its standard input and waits for it, or starts it, or ends what it has started.
 const AGENT: &str = "
@@ -638,5 +638,32 @@ fn what_a_person_commits_while_the_agent_asks_about_a_file_is_not_the_agents(
     agent.event(&world, "Stop", "");
     world.commit();
     assert_eq!(world.owners(), ["f agent 1"]);
+    world.finish();
+}
+
+/// A command that saves says what it has saved, also if a tool that names the file is still open, and that the author is unknown.
+#[test]
+fn a_save_says_that_it_does_not_know_the_author() {
+    const HINT: &str = "hint: an agent may have made it; 'git checkpoint save --contributor human' saves what is yours";
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let mut payload = world.claude("PreToolUse", "s", "1");
+    payload["tool_name"] = "Edit".into();
+    payload["tool_input"] = serde_json::json!({ "file_path": world.repo().join("f").display().to_string() });
+    agent.tell(&world, &payload);
+    world.add("f", "of a person who has refused it, or of the tool");
+    let said = described(&world.checkpoint(&["save"]));
+    assert!(said.contains("saved ") && said.contains("(1 path, author unknown)") && said.contains(HINT), "{said}");
+    assert_eq!(world.chain(), ["unknown f"]);
+    world.add("f", "of a person or the tool");
+    world.add("g", "of a person");
+    let said = described(&world.checkpoint(&["save"]));
+    assert!(said.contains("(2 paths, author of 1 unknown)") && said.contains(HINT), "{said}");
+    world.add("f", "of a person, who says so");
+    let saved = world.json(&["save", "--contributor", "human", "--json"]);
+    assert_eq!((&saved["created"], &saved["contributor"]), (&true.into(), &"human".into()), "{saved}");
+    assert_eq!(world.chain(), ["unknown f", "unknown f", "human g", "human f"]);
+    let said = described(&world.checkpoint(&["save"]));
+    assert!(said.contains("nothing has changed since") && !said.contains("unknown"), "{said}");
     world.finish();
 }

@@ -148,3 +148,13 @@ fn a_shadow_is_not_collected_by_who_listed_refs_while_it_moved() {
     }
     assert_eq!(problems(&world), []);
 }
+
+/// Git's own empty blob is everywhere, so a save that meets a damaged file of it writes it anew.
+#[test]
+fn a_damaged_empty_blob_is_written_anew() {
+    let world = World::with_commit();
+    let id = world.git(&["hash-object", "-w", "/dev/null"]);
+    let path = world.repo().join(".git/objects").join(&id[..2]).join(id[2..].trim());
+    world.sh(&format!("chmod u+w {0}; echo junk >{0}; : >empty; git checkpoint save -q", path.display()));
+    world.git(&["fsck", "--strict"]);
+}

@@ -281,3 +281,21 @@ fn a_restore_is_one_row_of_the_users() {
     assert!(first.contains(" human ") && first.contains("undid a restore"), "{said}");
     assert_eq!(subjects(&world, &ListOptions { session: Some("s".into()), ..Default::default() }), "add mul");
 }
+
+/// A commit that an agent makes within a turn has a line of its own: the checkpoints around it are not one line.
+#[test]
+fn a_commit_within_a_turn_stands_between_its_checkpoints() {
+    let world = World::with_hooks().with_clock();
+    world.sh(r#"tell() {
+            printf '{"session_id":"S","cwd":"%s","hook_event_name":"%s"%s}' "$PWD" "$1" "$2" |
+                git checkpoint hook --agent claude-code
+        }
+        tool=',"tool_name":"Write","tool_use_id":"t","tool_input":{"file_path":"'$PWD'/f"}'
+        tell UserPromptSubmit ',"prompt":"do it"'; tell PreToolUse "$tool"
+        echo a >>f; git commit -qam first; echo b >>f
+        tell PostToolUse "$tool"; tell Stop ''"#);
+    let listed = world.done(&["list"]);
+    let lines: Vec<&str> = listed.lines().collect();
+    let at = lines.iter().position(|line| line.contains("-- committed as") && line.contains("'first'"));
+    assert_eq!((lines.len(), at), (3, Some(1)), "{listed}");
+}

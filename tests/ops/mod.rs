@@ -53,6 +53,7 @@ mod restore_killed;
 mod restore_others;
 mod restore_patch;
 mod restore_random;
+mod restore_refused;
 mod restore_roundtrip;
 mod restore_safety;
 mod restore_staged;

@@ -136,7 +136,7 @@ fn a_file_with_exact_bytes_is_restored_as_a_whole_or_not_at_all() {
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("'f' has bytes that git would not write"), "{}", said(&output));
     assert_eq!(world.sh("sha256sum f"), before);
-    let output = answer(&world, &["restore", "-p", "@{1}"], "y\na\n");
+    let output = answer(&world, &["restore", "-p", "@{0}"], "y\na\n");
     assert!(output.status.success(), "{}", said(&output));
     assert_eq!(world.sh("seq 30 | sed 's/$/\\r/' | cmp - f; test ! -x f"), "");
 }

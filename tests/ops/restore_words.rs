@@ -90,7 +90,7 @@ fn a_file_that_a_limit_left_out_is_named_with_the_setting() {
     let output = world.checkpoint(&["restore", "@{0}", "--", "b"]);
     let said = described(&output);
     assert!(!output.status.success() && said.contains("'b' cannot be restored: it was skipped (too large)"), "{said}");
-    assert!(said.contains("'git checkpoint config set save.max-file-size <value>'"), "{said}");
+    assert!(said.contains("'git checkpoint config set save.max-file-size 1MiB'"), "{said}");
     world.write("b", "small\n");
     let said = described(&world.checkpoint(&["restore", "@{0}", "--", "b"]));
     assert!(said.contains("kept     b (skipped: too large, save.max-file-size)"), "{said}");
@@ -147,4 +147,56 @@ fn a_repository_whose_files_are_there_is_not_gone() {
     let said = described(&output);
     assert!(output.status.success() && !said.contains("gone"), "{said}");
     assert_eq!((world.read("f").as_slice(), world.read("nested/y").as_slice()), (&b"base\n"[..], &b"y\n"[..]));
+}
+
+#[test]
+fn verified_without_a_mark_says_that_it_is_the_start() {
+    const WORDS: &str = "no checkpoint is verified: this goes back to the start, ";
+    let world = World::with_commit();
+    world.sh("echo mine >n; git checkpoint save -q; echo more >>n");
+    for arguments in [&["restore", "-n", "verified"], &["restore", "--json", "verified"]] as [&[&str]; 2] {
+        let said = described(&world.checkpoint(arguments));
+        assert!(said.contains(WORDS), "{said}");
+    }
+    world.sh("git checkpoint verify -q '@{0}'; echo even more >>n");
+    let said = described(&world.checkpoint(&["restore", "verified"]));
+    assert!(said.contains("written  n") && !said.contains(WORDS), "{said}");
+}
+
+#[test]
+fn a_path_below_a_link_gets_a_hint() {
+    let world = World::with_commit();
+    world.sh("mkdir d; echo v >d/v; git checkpoint save -qm directory; rm -r d; mkdir e; ln -s e d");
+    let id = world.json(&["show", "@{0}", "--json"])["id"].as_str().expect("an id").to_owned();
+    let output = world.checkpoint(&["restore", &id, "--", "d/v"]);
+    let said = described(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("-- <link>' puts the directory in the place of the link"), "{said}");
+    assert!(said.contains("nothing restored: 1 path kept") && !said.contains("restored 0 paths"), "{said}");
+    world.done(&["restore", &id, "--", "d"]);
+    assert_eq!(world.read("d/v"), "v\n");
+}
+
+#[rstest::rstest]
+#[case::before_a_commit(&["restore", "--before", "base"], "'git checkpoint restore base', without '--before'")]
+#[case::no_such_path(&["restore", "base", "nosuch"], "'git checkpoint list -- nosuch' shows which checkpoints have changed it")]
+#[case::no_such_path_to_save(&["save", "--paths", "nosuch"], "'git checkpoint save', without '--paths'")]
+#[case::a_turn_of_a_save(&["restore", "x@1"], "'git checkpoint list --session x' names them")]
+#[case::a_deleted_file(&["blame", "gone"], "'--rev HEAD' takes it as the last commit has it")]
+#[case::a_line_of_a_deleted_file(&["why", "gone:1"], "'--rev HEAD' takes it as the last commit has it")]
+fn a_mistake_gets_a_hint(#[case] arguments: &[&str], #[case] hint: &str) {
+    let world = World::with_commit();
+    world.sh("echo x >gone; git add gone; git commit -qm gone; rm gone; echo y >>f
+        git checkpoint save -q --session x --agent foo");
+    let said = described(&world.checkpoint(arguments));
+    assert!(said.starts_with("exit status: 128") && said.contains(hint), "{said}");
+}
+
+#[test]
+fn a_commit_of_people_is_explained() {
+    let world = World::with_hooks().with_clock();
+    world.next_second();
+    world.sh("echo mine >>f; git commit -qam mine");
+    let said = described(&world.checkpoint(&["explain"]));
+    assert!(said.contains("has no record: no agent has written in it, its lines are human"), "{said}");
 }

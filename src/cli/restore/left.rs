@@ -1,10 +1,42 @@
 //! What a restore says of paths that it left alone, and of what it has left.
 
+use std::ffi::OsString;
+
 use crate::{
-    cli::{call::Call, phrase},
-    model::verdict::Why,
-    ops::restore::Restored,
+    cli::{call::Call, output::printable, phrase},
+    error::{Error, Kind, Result},
+    model::{path_text::shell_word, verdict::Why},
+    ops::{Context, lookup, restore::Restored},
 };
+
+/// Says what `target` has named if it is `verified` and no checkpoint is marked.
+pub(super) fn say_what_verified_is(
+    context: &Context,
+    target: &str,
+    restored: &Restored,
+    call: &mut Call,
+) -> Result<()> {
+    if lookup::is_unmarked(&context.repo, target)? {
+        let id = call.names.id(&restored.target);
+        call.out.aside(&format!("no checkpoint is verified: this goes back to the start, {id}"));
+    }
+    Ok(())
+}
+
+/// Returns `error`, with a hint at where to look for a path that the user `typed` if nothing matches it and nothing better is known.
+pub(super) fn with_history_hint(error: Error, typed: &[OsString]) -> Error {
+    let is_of_path = error.kind() == Kind::User && error.message().contains("did not match");
+    if !is_of_path || error.hint().is_some() {
+        return error;
+    }
+    // With several, the error does not have the words of the one that matches nothing.
+    let path = match typed {
+        [path] => path.to_str().filter(|path| shell_word(path) == *path).map(printable),
+        _ => None,
+    };
+    let path = path.as_deref().unwrap_or("<path>");
+    error.with_hint(format!("'git checkpoint list -- {path}' shows which checkpoints have changed it"))
+}
 
 /// Prints what the restore left alone because of who has changed it, and how to restore that, too.
 pub(super) fn print(restored: &Restored, verb: &str, call: &mut Call) {
@@ -14,9 +46,11 @@ pub(super) fn print(restored: &Restored, verb: &str, call: &mut Call) {
     let committed = restored.committed.len();
     let is_idle = restored.is_idle();
     if kept + committed == 0 {
+        let left = restored.kept.len() + restored.conflicts.len();
+        if is_idle && left > 0 {
+            call.out.warning(&format!("nothing restored: {} kept", phrase::count(left, "path")));
+        }
         if is_idle && verb != phrase::RESTORED && !restored.kept.is_empty() {
-            let paths = phrase::count(restored.kept.len(), "path");
-            call.out.warning(&format!("nothing restored: {paths} kept"));
             call.out.hint(
                 "see to what is kept and type it again; 'git checkpoint op undo <op>' takes another operation back",
             );

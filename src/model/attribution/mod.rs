@@ -137,12 +137,29 @@ pub type CompareVersions<'d> = &'d dyn Fn([&[u8]; 2], [usize; 2]) -> Vec<Edit>;
 /// How lines are compared: the caller provides git's algorithms.
 #[derive(Clone, Copy)]
 pub struct Differ<'d> {
-    /// For the changes of a step: histogram, with git's indent heuristic.
-    pub steps: Compare<'d>,
-    /// The same for a file before and after a step; none if `steps` is as quick.
-    pub versions: Option<CompareVersions<'d>>,
-    /// For what a commit adds and deletes: as `git diff --numstat` counts by default.
-    pub counted: Compare<'d>,
+    steps: Compare<'d>,
+    versions: Option<CompareVersions<'d>>,
+    counted: Compare<'d>,
+}
+
+impl<'d> Differ<'d> {
+    /// Compares the changes of a step by `steps` (histogram, with git's indent heuristic), and what a commit adds and deletes by
+    /// `counted` (as `git diff --numstat` counts by default).
+    pub fn new(steps: Compare<'d>, counted: Compare<'d>) -> Self {
+        Self { steps, versions: None, counted }
+    }
+
+    /// Compares a file before and after a step by `versions`, which returns what `steps` does, and is quicker.
+    #[must_use]
+    pub fn with_versions(self, versions: CompareVersions<'d>) -> Self {
+        Self { versions: Some(versions), ..self }
+    }
+
+    /// Returns how a file differs before and after a step, less so many bytes at both ends, whole lines.
+    fn edits_of_versions(&self, texts: [&[u8]; 2], [top, bottom]: [usize; 2]) -> Vec<Edit> {
+        let [before, after] = texts.map(|text| &text[top..text.len() - bottom]);
+        self.versions.map_or_else(|| (self.steps)(before, after), |versions| versions(texts, [top, bottom]))
+    }
 }
 
 /// Lines that the commit adds and that have the same owner.

@@ -77,6 +77,12 @@ impl Figures {
         figures.summed()
     }
 
+    /// Returns true if people have written all the lines, and there are some.
+    pub(crate) fn is_human(&self) -> bool {
+        let of_others = self.agent_lines + self.mixed + self.unknown + self.agent_removed + self.unknown_removed;
+        of_others + self.agent_binaries + self.other_binaries == 0 && self.total_committed > 0
+    }
+
     /// Returns the sum of two parts.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {

@@ -102,11 +102,7 @@ impl<'t> Work<'t> {
         } else if is_cut_off || old.is_empty() || new.is_empty() {
             Alignment { hunks: vec![(0..count, 0..line_count(new) as usize)], formatted: Vec::new() }
         } else {
-            let hunks = match differ.versions {
-                Some(versions) => versions([before, after], [top, bottom]),
-                None => (differ.steps)(old, new),
-            };
-            Alignment::new(differ, parts, hunks)
+            Alignment::new(differ, parts, differ.edits_of_versions([before, after], [top, bottom]))
         };
         let mut work = Self {
             old: Vec::new(),

@@ -98,7 +98,7 @@ pub(super) fn leave(context: &Context, session: &str) {
         }
         let closed = open(context, &root).and_then(|there| {
             let worktree = Worktree::enter(&there, Purpose::Change)?;
-            let saved = save::save_named(&worktree, Trigger::EndOf(session));
+            let saved = save::save_named(&worktree, Trigger::EndOf(session)).map(drop);
             worktree.edit_turns(|turns| turns.end(session));
             turn::write_after(&worktree, saved)
         });

@@ -241,7 +241,7 @@ impl Reader<'_> {
                 let before = self.repo.read_blob(blob)?;
                 let spans = self.with_base_lines(commit, view, change, &before)?;
                 let steps = line_edits::step_edits;
-                let differ = Differ { steps: &steps, versions: None, counted: &steps };
+                let differ = Differ::new(&steps, &steps);
                 Ok(Some(carry(&differ, &spans, &before, &text.after, CARRIER)))
             }
             Some(_) => Ok(None),

@@ -74,7 +74,7 @@ impl Text {
 /// Returns the owners that follow from the contents of the files of a commit alone: all that is new is [`CARRIER`]'s.
 pub(super) fn by_content(files: &[Committed]) -> Vec<FileOwnership> {
     let steps = line_edits::step_edits;
-    Replay::new(Differ { steps: &steps, versions: None, counted: &usual_edits }).finish(files).files
+    Replay::new(Differ::new(&steps, &usual_edits)).finish(files).files
 }
 
 /// Returns how two texts differ, as git counts.

@@ -228,7 +228,7 @@ fn origins(before: &[u8], after: &[u8]) -> HashMap<u32, u32> {
     let one = |line: u32| Span { start: line, end: line, owner: Owner::Author(line) };
     let spans: Vec<Span> = (1..=count).map(one).collect();
     let steps = line_edits::step_edits;
-    let carried = carry(&Differ { steps: &steps, versions: None, counted: &steps }, &spans, before, after, carrier);
+    let carried = carry(&Differ::new(&steps, &steps), &spans, before, after, carrier);
     let mut origins = HashMap::new();
     for span in carried {
         if let Owner::Author(origin) = span.owner

@@ -65,6 +65,8 @@ pub(crate) struct Request {
     pub(crate) recurse: Recurse,
     /// True if what may be work of unreadable checkpoints has a checkpoint of its own already.
     pub(crate) is_lost_saved: bool,
+    /// True if the user has said that all changes are a person's, also those in files that open tool calls name.
+    pub(crate) is_all_human: bool,
 }
 
 /// Where a save looks for changes.
@@ -126,7 +128,7 @@ impl From<&SaveOptions> for Request {
         let SaveOptions { message, author, paths, verify, allow_empty, force: _, recurse_submodules: recurse } =
             options.clone();
         let scope = paths.map_or(Scope::All, Scope::Paths);
-        let (hold, turn_of, ends_turn) = (Hold::Ref, None, false);
-        Self { scope, author, turn_of, ends_turn, message, hold, verify, allow_empty, recurse, is_lost_saved: false }
+        let is_all_human = author == Author::Is(Origin::default());
+        Self { scope, author, message, verify, allow_empty, recurse, is_all_human, hold: Hold::Ref, ..Self::default() }
     }
 }

@@ -179,17 +179,29 @@ pub struct Saved {
     pub taken_up: Vec<String>,
     /// How long it took.
     pub duration_ms: u64,
+    /// Of how many of the paths the author is unknown.
+    #[serde(skip)]
+    pub(crate) of_unknown: usize,
 }
 
 impl Saved {
-    /// Adds what `earlier` has saved, the checkpoint that the same command took right before this one; before both, it has saved
-    /// the repositories inside the worktree, as `below` says.
-    pub(crate) fn add_earlier(&mut self, earlier: Option<Self>, below: SavedBelow) {
-        if let Some(earlier) = earlier {
+    /// Adds what the checkpoints `earlier` have saved, which the same command took right before this one.
+    pub(crate) fn add_earlier(&mut self, earlier: impl IntoIterator<Item = Self>) {
+        let took_none = !self.created;
+        for earlier in earlier {
+            if earlier.created && took_none {
+                // The last of them holds the state of the worktree.
+                (self.contributor, self.session, self.turn) = (earlier.contributor, earlier.session, earlier.turn);
+            }
             (self.created, self.reset) = (self.created || earlier.created, self.reset || earlier.reset);
+            self.of_unknown += earlier.of_unknown;
             self.paths.extend(earlier.paths);
         }
         self.paths.sort_by(|one, other| one.path.cmp(&other.path));
+    }
+
+    /// Adds what the same command has saved in the repositories inside the worktree before, as `below` says.
+    pub(crate) fn add_below(&mut self, below: SavedBelow) {
         for first in below.saved {
             let is_same = |it: &&mut SavedSubmodule| it.path == first.path && it.saved.id == first.saved.id;
             if let Some(again) = self.saved_submodules.iter_mut().find(is_same) {

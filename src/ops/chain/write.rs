@@ -26,6 +26,7 @@ use crate::{
     model::{
         change::{Leaf, Mode},
         checkpoint::Origin,
+        contributor::Contributor,
         refname,
     },
     ops::{Context, Worktree, holding::hold_when_left, verified_mark},
@@ -95,6 +96,7 @@ pub(crate) fn take(
         // The checkpoint is taken and marked. At worst, the next one is marked as well.
         tracing::warn!(%error, "cannot note the mark");
     }
+    let of_unknown = if origin.contributor == Contributor::Unknown { changes.len() } else { 0 };
     Ok(Saved {
         version: 1,
         id: Some(id),
@@ -118,6 +120,7 @@ pub(crate) fn take(
         broken: worktree.broken(),
         taken_up: Vec::new(),
         duration_ms: milliseconds(start.elapsed()),
+        of_unknown,
     })
 }
 

@@ -41,11 +41,16 @@ impl Group {
             && restored_target::is_before_restore(&earlier.subject)
     }
 
+    /// Returns true if `entry` is of the same turn, and HEAD was at the same commit.
     fn is_of_turn(&self, entry: &Entry) -> bool {
         let (later, earlier) = (&self.entry.checkpoint.origin, &entry.checkpoint.origin);
         let has_turn = later.turn.is_some() && later.session.is_some();
         let is_by_restore = self.entry.restored.is_some() || entry.restored.is_some();
-        has_turn && !is_by_restore && (later.turn, &later.session) == (earlier.turn, &earlier.session)
+        let is_on_same_commit = self.earliest.base == entry.checkpoint.base;
+        has_turn
+            && !is_by_restore
+            && is_on_same_commit
+            && (later.turn, &later.session) == (earlier.turn, &earlier.session)
     }
 
     pub(super) fn fold(&mut self, entry: Entry) {

@@ -23,7 +23,10 @@ pub(super) fn find(context: &Context, session: &str, name: &TurnName) -> Result<
     let mut of_turn = timeline.by_ref().map(|(checkpoint, _)| checkpoint).filter(is_of_turn);
     let Some(last) = of_turn.next() else {
         let broken = (!timeline.broken.is_empty()).then(|| timeline.broken.remove(0));
-        return Err(broken.unwrap_or_else(|| no_such_turn(session, name.turn)));
+        return match broken {
+            Some(error) => Err(error),
+            None => Err(no_such_turn(session, name.turn, has_saved_outside_of_turns(context, session)?)),
+        };
     };
     Ok(if name.is_before { of_turn.last().unwrap_or(last).before_id() } else { last.id })
 }
@@ -36,8 +39,18 @@ pub(crate) fn turn_of(checkpoint: &Checkpoint) -> Option<(&str, u32)> {
     origin.session.as_deref().zip(origin.turn).filter(|_| !is_copy)
 }
 
-fn no_such_turn(session: &str, turn: u32) -> Error {
+/// Returns true if `session` has a checkpoint that belongs to none of its turns, as of `save --session`.
+fn has_saved_outside_of_turns(context: &Context, session: &str) -> Result<bool> {
+    let mut timeline = Timeline::new(&context.repo, &all_tips(&context.repo, None)?)?;
+    Ok(timeline.any(|(it, _)| it.origin.session.as_deref() == Some(session) && it.origin.turn.unwrap_or(0) == 0))
+}
+
+fn no_such_turn(session: &str, turn: u32, has_others: bool) -> Error {
     let word = shell_word(session);
-    Error::user(format!("turn {turn} of the session '{session}' has no checkpoint"))
-        .with_hint(format!("a turn that changed nothing has none; 'git checkpoint prompts {word}' lists the turns"))
+    let error = Error::user(format!("turn {turn} of the session '{session}' has no checkpoint"));
+    error.with_hint(if has_others {
+        format!("it has some that 'save' took outside of a turn: 'git checkpoint list --session {word}' names them")
+    } else {
+        format!("a turn that changed nothing has none; 'git checkpoint prompts {word}' lists the turns")
+    })
 }

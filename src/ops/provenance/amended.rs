@@ -131,7 +131,7 @@ fn holds_any(
     if deleted.iter().any(|lines| !lines.is_empty()) && recorded.ownership.removed.iter().any(|(id, _)| is_agent(*id)) {
         return Ok(true);
     }
-    let differ = Differ { steps: &step_edits, versions: None, counted: &step_edits };
+    let differ = Differ::new(&step_edits, &step_edits);
     // Only lines of agents matter here, so the author of the amendment may count as a human.
     let amender = AuthorId::try_from(authors.len() - 1).unwrap_or(AuthorId::MAX);
     let spans = carry(&differ, &recorded.ownership.spans, &after, &now, amender);

@@ -154,7 +154,7 @@ impl Work {
         let (in_steps, edits) = (line_edits::step_edits, VersionEdits::default());
         let versions = |texts: [&[u8]; 2], ends: [usize; 2]| edits.edits(texts, ends);
         let usual = |before: &[u8], after: &[u8]| line_edits::counted_edits(Algorithm::Myers, before, after);
-        let mut replay = Replay::new(Differ { steps: &in_steps, versions: Some(&versions), counted: &usual });
+        let mut replay = Replay::new(Differ::new(&in_steps, &usual).with_versions(&versions));
         let leaves = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
         let mut ahead =
             repo.read_blobs_ahead(leaves.filter(|leaf| leaf.mode != Mode::Gitlink).map(|leaf| leaf.id).collect());

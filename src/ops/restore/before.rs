@@ -1,6 +1,6 @@
 //! The state before a restore: locked and saved, or for a dry run only looked at.
 
-use std::collections::BTreeSet;
+use std::{cell::Cell, collections::BTreeSet};
 
 use bstr::BString;
 use gix::ObjectId;
@@ -10,6 +10,7 @@ use crate::{
     error::{Error, Kind, Result},
     git::{
         Repo,
+        check_blobs::ReadAhead,
         refs::RefUpdate,
         side::tree_of_blobs,
         snapshot::{Keep, full_pass},
@@ -25,11 +26,11 @@ use crate::{
         verdict::Left,
     },
     ops::{
-        Context, Worktree, author,
+        Context, Worktree,
         chain::shadows,
         enter::Purpose,
         restored_target,
-        save::{self, Author, Hold, OwnSteps, Scope},
+        save::{self, Author, Hold, OwnSteps, SavedAndSeen, Scope},
     },
     state::{
         self,
@@ -74,8 +75,19 @@ impl<'a> Sight<'a> {
     }
 }
 
-/// Decides whether there is anything to do, before a checkpoint is taken for it.
-pub(super) type Consider<'c> = &'c dyn Fn(Sight<'_>) -> Result<bool>;
+/// What a restore has to expect.
+pub(super) enum Outlook {
+    /// It has something to do, and all content that it needs can be read.
+    Work(ReadAhead),
+    /// It may have nothing to do, or may find something in its way: only a dry run, which reads the files, knows.
+    Undecided,
+    /// It cannot be done.
+    Refused(Error),
+}
+
+/// Decides what a restore has to expect, before a checkpoint is taken for it. What it fails of is refused, too, unless an object is
+/// lost, which the save may write again.
+pub(super) type Consider<'c> = &'c dyn Fn(Sight<'_>) -> Result<Outlook>;
 
 /// The worktree as it is, with the lock that keeps other operations of ours away.
 pub(super) struct Before<'c> {
@@ -91,14 +103,19 @@ pub(super) struct Before<'c> {
     pub(super) journal: Option<Journal>,
     /// Paths of which an interrupted restore had another program's version, which has a name of its own now.
     pub(super) rescued: Vec<Left>,
+    /// What was read before it was saved.
+    pub(super) ahead: Cell<ReadAhead>,
     index: IndexIdentity,
     /// Holds what a dry run has found, and must not write.
     memory: Option<Repo>,
 }
 
 impl<'c> Before<'c> {
-    /// Takes the lock and saves everything, unless `options` says otherwise. Returns none if something is unsaved, but `consider`
-    /// finds nothing to do: then no checkpoint is taken.
+    /// Takes the lock and saves everything, unless `options` says otherwise. Returns none if something is unsaved, and `consider` is
+    /// undecided: then no checkpoint is taken.
+    ///
+    /// # Errors
+    /// Also if `consider` refuses; no checkpoint is taken then.
     pub(super) fn take(
         context: &'c Context,
         options: &BeforeOptions,
@@ -130,21 +147,31 @@ impl<'c> Before<'c> {
             ..save::Request::default()
         };
         let _way = context.repo.on_the_way(operation::SAVE);
+        let found = Cell::new(None);
         let taken = match consider {
-            Some(consider) => save::save_and_write_turns_if(
-                &worktree,
-                &wanted,
-                Some(&|unsaved| is_worth_it(&worktree, unsaved, consider)),
-            ),
-            None => save::save_and_write_turns(&worktree, &wanted),
-        }?;
-        let Some(id) = taken.saved.id else { return Ok(None) };
+            Some(consider) => {
+                let decide = |unsaved: &save::Unsaved<'_>| {
+                    let outlook = outlook(&worktree, unsaved, consider)?;
+                    let has_work = matches!(outlook, Outlook::Work(_));
+                    found.set(Some(outlook));
+                    Ok(has_work)
+                };
+                save::save_and_write_turns_if(&worktree, &wanted, &decide)?
+            }
+            None => Some(save::save_and_write_turns(&worktree, &wanted)?),
+        };
+        let ahead = match found.take() {
+            Some(Outlook::Refused(error)) => return Err(error),
+            Some(Outlook::Work(ahead)) => Cell::new(ahead),
+            _ => Cell::default(),
+        };
+        let Some(SavedAndSeen { saved, side, cache }) = taken else { return Ok(None) };
+        let id = saved.id.ok_or_else(|| Error::internal("the worktree was not saved"))?;
         let mut snapshot = Snapshot::read(&context.repo, id)?;
         // A checkpoint that holds this state already may be older than what has been left out since.
-        snapshot.manifest = taken.side.manifest;
-        let (cache, unsaved) = (taken.cache, Unsaved::default());
-        let checkpoint_id = Some(id);
-        Ok(Some(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, index, memory: None }))
+        snapshot.manifest = side.manifest;
+        let (checkpoint_id, unsaved, memory) = (Some(id), Unsaved::default(), None);
+        Ok(Some(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, ahead, index, memory }))
     }
 
     /// Writes objects of the files again that are not stored any more, though a checkpoint refers to them.
@@ -163,9 +190,9 @@ impl<'c> Before<'c> {
         let snapshot = Snapshot::read(&context.repo, journal.pre_restore)?;
         let index = context.repo.user_index_identity();
         let checkpoint_id = Some(journal.pre_restore);
-        let unsaved = Unsaved::default();
+        let (unsaved, ahead, memory) = (Unsaved::default(), Cell::default(), None);
         let (cache, journal) = (None, Some(journal));
-        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, index, memory: None })
+        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, ahead, index, memory })
     }
 
     /// Saves what is staged now, and returns that state: what was staged since a crash may be in no checkpoint.
@@ -198,11 +225,10 @@ impl<'c> Before<'c> {
         drop(objects);
         let saved = (snapshot.tree_id, snapshot.raw_tree(&memory));
         snapshot.hold(base, now.tree_id, raw_tree, now.index_tree_id, now.manifest);
-        let origin = author::unsaved(&worktree)?;
-        let unsaved = Unsaved { paths: changed_since(&memory, saved, &snapshot)?, origin };
-        let (checkpoint_id, cache) = (None, Some(now.cache));
-        let rescued = Vec::new();
-        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, index, memory: Some(memory) })
+        let unsaved = Unsaved::look(&worktree, changed_since(&memory, saved, &snapshot)?)?;
+        let (checkpoint_id, cache, ahead) = (None, Some(now.cache), Cell::default());
+        let (rescued, memory) = (Vec::new(), Some(memory));
+        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, ahead, index, memory })
     }
 
     /// Returns this state as a plan is made from it.
@@ -250,8 +276,8 @@ impl<'c> Before<'c> {
     }
 }
 
-/// Returns true if `consider` finds something to do, or fails: what it fails of, the restore itself mends, or says more about.
-fn is_worth_it(context: &Context, save: &save::Unsaved<'_>, consider: Consider<'_>) -> Result<bool> {
+/// Returns what `consider` finds of the worktree that `save` is about to save.
+fn outlook(context: &Context, save: &save::Unsaved<'_>, consider: Consider<'_>) -> Result<Outlook> {
     let found = (|| {
         let memory = save.objects.in_memory()?;
         let (shadow, seen) = (save.shadow, save.seen);
@@ -261,15 +287,18 @@ fn is_worth_it(context: &Context, save: &save::Unsaved<'_>, consider: Consider<'
         let index = seen.index_tree_id.unwrap_or(shadow.head_tree_id);
         snapshot.hold(base, seen.tree_id, seen.side.raw_tree_id, index, seen.side.manifest.clone());
         let paths = changed_since(&memory, saved, &snapshot)?;
-        let unsaved = Unsaved { paths, origin: save.origin.clone() };
+        let unsaved = Unsaved::by(paths, save.origin);
         let cache = seen.cache.as_ref().map(|(cache, _)| cache);
         consider(Sight { repo: &memory, snapshot: &snapshot, cache, unsaved: &unsaved })
     })();
     context.repo.check_interrupt()?;
-    Ok(found.unwrap_or_else(|error| {
-        tracing::debug!(%error, "plan: not made before the save");
-        true
-    }))
+    Ok(match found {
+        Err(error) if error.kind() == Kind::Corrupt => {
+            tracing::debug!(%error, "plan: not made before the save");
+            Outlook::Work(ReadAhead::default())
+        }
+        found => found.unwrap_or_else(Outlook::Refused),
+    })
 }
 
 /// Returns the state of the last checkpoint or, without one, of HEAD.

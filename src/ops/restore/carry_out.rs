@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, check_blobs::ReadAhead, checkout::Checkout, recorder::FilesChanged, threads},
+    git::{Repo, check_blobs::ReadAhead, recorder::FilesChanged, threads},
     model::{
         event::Event,
         manifest::Part,
@@ -39,24 +39,21 @@ use crate::{
     },
 };
 
-/// A restore reads all content once before it writes any of it. Up to this many bytes stay in memory and are not read again.
-pub(super) const READ_AHEAD: usize = 32 << 20;
-
 /// How far one attempt of a restore goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     /// It reads all that it would restore, but takes no checkpoint and changes nothing.
     DryRun,
-    /// If something is unsaved, but nothing seems to be left to do, it takes no checkpoint and returns no result. Otherwise, it
-    /// is the same as `Full`.
+    /// If something is unsaved, and it cannot be said without reading files that something is to be done, it takes no checkpoint
+    /// and returns no result. Otherwise, it is the same as `Full`. If the restore cannot be done, it fails and takes no checkpoint.
     IfChanged,
     /// It takes a checkpoint of the worktree and restores.
     Full,
 }
 
-/// Calls `attempt` up to three times, so that a restore with nothing to do takes no checkpoint. The first attempt trusts the
-/// plan. If the plan has nothing to do, a dry run also reads the files. If they differ from the target, the third attempt
-/// restores it.
+/// Calls `attempt` up to three times, so that a restore that is refused, or has nothing to do, takes no checkpoint: it decides
+/// first, saves then, and writes then. The first attempt trusts the plan. If that does not say that there is something to do, a dry
+/// run also reads the files. If they are to be changed, the third attempt does it.
 pub(super) fn attempt_if_needed(attempt: impl Fn(Extent) -> Result<Option<Restored>>) -> Result<Restored> {
     if let Some(restored) = attempt(Extent::IfChanged)? {
         return Ok(restored);
@@ -88,19 +85,6 @@ pub(super) struct Planned {
     pub(super) staging: Option<Staging>,
     /// Paths that it leaves alone because only commits have changed them since the target.
     pub(super) committed: Vec<BString>,
-}
-
-impl Planned {
-    /// Returns true if something seems to be left to do. Trusts the plan, which has just been made: reads no file and runs no
-    /// filter.
-    pub(super) fn has_work(&self, repo: &Repo) -> Result<bool> {
-        let mut checkout = Checkout::open(repo.worktree_root(), &temporary::random())?;
-        let mut is_absent = |path: &BString| matches!(checkout.stat(path.as_bstr()), Ok(None));
-        let mut is_still_to_do = |step: &Step| step.before.is_some() || is_absent(&step.path);
-        Ok(self.staging.as_ref().is_some_and(|staging| !staging.is_empty())
-            || self.plan.groups.iter().any(|group| group.steps().all(&mut is_still_to_do))
-            || self.directories.iter().any(is_absent))
-    }
 }
 
 /// One run of a restore: the plan, and all that is needed to carry it out.
@@ -214,7 +198,7 @@ impl<'a> RestoreRun<'a> {
         let ahead = std::thread::scope(|scope| {
             // Read the content while the system writes the new objects to the disk.
             let sync = threads::start(scope, self.repo.syncing());
-            let ahead = snapshot::verify(self.repo, self.to.id, &self.planned.plan, READ_AHEAD)?;
+            let ahead = snapshot::verify(self.repo, self.to.id, &self.planned.plan, before.ahead.take())?;
             match sync.and_then(|sync| sync.join().ok()) {
                 Some(synced) => synced?,
                 None => self.repo.make_durable()?,

@@ -46,7 +46,8 @@ fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Re
     let options = RestoreOptions { all: true, ..RestoreOptions::default() };
     refuse_lost(&target, &options)?;
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), &options, None);
-    let consider = |sight: Sight<'_>| Ok(point.back(context)?.has_work() || planned(sight)?.has_work(sight.repo)?);
+    let consider =
+        |sight: Sight<'_>| planned(sight)?.outlook(&context.repo, sight, &target, point.back(context)?.has_work());
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(Some(target.id)),
         is_dry: extent == Extent::DryRun,

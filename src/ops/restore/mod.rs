@@ -20,6 +20,7 @@ mod installed;
 mod leftover;
 mod look;
 mod moved;
+mod outlook;
 mod permissions;
 mod restored;
 mod resume;
@@ -150,7 +151,6 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
     let session = session.or_else(|| call.session.map(ToOwned::to_owned).filter(|_| !takes_all(options)));
     let takes_tree = options.all && options.pathspecs.is_empty() && options.chosen.is_none();
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session.as_deref());
-    let consider = |sight: Sight<'_>| planned(sight)?.has_work(sight.repo);
     // Nothing is changed before it is known that all of them can be restored.
     let below::Possible { steps: below, has_work: has_work_below, left: left_below } =
         below::possible(context, steps_below(context, options, &target, session.as_deref())?, run_below)?;
@@ -163,7 +163,8 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
         recurse: if below.is_empty() { Recurse::No } else { options.recurse_submodules },
         saved: None,
     };
-    let consider = (extent == Extent::IfChanged && !has_work_below).then_some(&consider as before::Consider<'_>);
+    let consider = |sight: Sight<'_>| planned(sight)?.outlook(&context.repo, sight, &target, has_work_below);
+    let consider = (extent == Extent::IfChanged).then_some(&consider as before::Consider<'_>);
     let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };
     failpoint::hit("restore:after-save");
     let planned = planned(before.sight())?;

@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use super::{
     before::Before,
-    carry_out::{Planned, READ_AHEAD, RestoreRun, RunBelow},
+    carry_out::{Planned, RestoreRun, RunBelow},
     restored::Restored,
     snapshot::{self, Snapshot},
     staged::Staging,
 };
 use crate::{
     error::Result,
+    git::check_blobs::ReadAhead,
     model::{operation::Role, plan, verdict::Verdict},
     ops::{Context, inside::LeftOut, operations},
 };
@@ -56,7 +57,7 @@ pub(super) fn resume(context: &Context, dry_run: bool, run_below: RunBelow) -> R
     if dry_run {
         return work.preview();
     }
-    let ahead = snapshot::verify(repo, target.id, &planned.plan, READ_AHEAD)?;
+    let ahead = snapshot::verify(repo, target.id, &planned.plan, ReadAhead::default())?;
     if let Some(staging) = &planned.staging {
         staging.verify(repo)?;
     }

@@ -220,11 +220,22 @@ fn refuse_unmatched(search: &mut Pathspec<'_>, snapshots: &[&Snapshot]) -> Resul
     };
     let (path, why) = (path_text::printable(skipped.path.as_bstr()), skipped.reason.as_str());
     let error = Error::user(format!("'{path}' cannot be restored: it was skipped ({why})"));
-    Err(match skipped.reason.setting() {
-        Some(setting) => error
-            .with_hint(format!("later checkpoints have it if 'git checkpoint config set {setting} <value>' allows it")),
+    let (setting, value) = (skipped.reason.setting(), enough(skipped.reason, skipped.size));
+    let allowed = setting.map(|setting| format!("'git checkpoint config set {setting} {value}'"));
+    Err(match allowed {
+        Some(allowed) => error.with_hint(format!("later checkpoints have it after {allowed}")),
         None => error,
     })
+}
+
+/// Returns the value of the setting with which a save takes what it skipped for `reason`: a file of `size` bytes, or a directory
+/// with that many new files or more.
+fn enough(reason: Reason, size: u64) -> String {
+    match reason {
+        Reason::TooLarge => format!("{}MiB", (size >> 20) + 1),
+        Reason::TooManyFiles => size.saturating_mul(10).to_string(),
+        _ => "0".to_owned(),
+    }
 }
 
 /// Returns the directories that `path` is in, outermost first.

@@ -24,6 +24,9 @@ use crate::{
     },
 };
 
+/// A restore reads all content once before it writes any of it. Up to this many bytes stay in memory and are not read again.
+const READ_AHEAD: usize = 32 << 20;
+
 /// Everything a checkpoint (or the base commit) has of the worktree.
 pub(super) struct Snapshot {
     pub(super) id: ObjectId,
@@ -244,11 +247,22 @@ pub(super) fn verify_before(repo: &Repo, pre_restore: ObjectId, plan: &Plan) -> 
     repo.check_blobs(&paths.keys().copied().collect::<Vec<_>>(), 0, lost).map(drop)
 }
 
-/// Makes sure, before a restore writes anything, that all content of `plan` can be read; returns as much of it as fits into
-/// `room` bytes.
-pub(super) fn verify(repo: &Repo, target: ObjectId, plan: &Plan, room: usize) -> Result<ReadAhead> {
-    let ids: Vec<ObjectId> = written(plan).map(|it| it.2).collect();
-    repo.check_blobs(&ids, room, |id| repo.missing(cannot_read(repo, id, &paths_of(written(plan)), target)))
+/// Makes sure, before a restore writes anything, that all content of `plan` can be read; what `ahead` has was read before. Returns
+/// it with as much content as fits into [`READ_AHEAD`] bytes.
+pub(super) fn verify(repo: &Repo, target: ObjectId, plan: &Plan, ahead: ReadAhead) -> Result<ReadAhead> {
+    let ids: Vec<ObjectId> = written(plan).map(|it| it.2).filter(|id| !ahead.has_checked(*id)).collect();
+    let lost = |id| repo.missing(cannot_read(repo, id, &paths_of(written(plan)), target));
+    if ahead.is_empty() {
+        repo.check_blobs(&ids, READ_AHEAD, lost)
+    } else {
+        repo.check_blobs(&ids, 0, lost).map(|_| ahead)
+    }
+}
+
+/// Makes sure that what `repo` has of the content of `plan` can be read; returns as much of it as fits into [`READ_AHEAD`] bytes.
+pub(super) fn verify_stored(repo: &Repo, target: ObjectId, plan: &Plan) -> Result<ReadAhead> {
+    let ids: Vec<ObjectId> = written(plan).map(|it| it.2).filter(|id| repo.has_object(*id)).collect();
+    repo.check_blobs(&ids, READ_AHEAD, |id| repo.missing(cannot_read(repo, id, &paths_of(written(plan)), target)))
 }
 
 /// Makes sure that everything `plan` writes is there, and reads none of it.

@@ -214,12 +214,10 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
     let pick_again = || target.pick_again(context);
     let consider = |sight: Sight<'_>| {
         let picked = pick_again()?;
-        if picked.is_of_more && back_of(context, &picked)?.is_some_and(|back| back.has_work()) {
-            return Ok(true);
-        }
+        let has_work = picked.is_of_more && back_of(context, &picked)?.is_some_and(|back| back.has_work());
         let journal = journal_of(&picked)?;
         let target = Snapshot::read(sight.repo, journal.pre_restore)?;
-        plan_of(&sight.scene(context, &target), journal, options.all)?.has_work(sight.repo)
+        plan_of(&sight.scene(context, &target), journal, options.all)?.outlook(&context.repo, sight, &target, has_work)
     };
     let consider = (extent == Extent::IfChanged).then_some(&consider as Consider<'_>);
     let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };

@@ -21,18 +21,36 @@ use crate::{
         verdict::Why,
     },
     ops::{
+        Context, author,
         chain::timeline::{Tip, all_tips},
+        named::{self, Trigger},
         restored_target::restored,
     },
 };
 
-/// What no checkpoint has yet.
+/// The paths that no checkpoint has as they are, and who changed each.
 #[derive(Default)]
-pub(super) struct Unsaved {
-    /// The paths that differ from the last checkpoint.
-    pub(super) paths: BTreeSet<BString>,
-    /// Who changed them.
-    pub(super) origin: Origin,
+pub(super) struct Unsaved(BTreeMap<BString, Rc<Origin>>);
+
+impl Unsaved {
+    /// Returns `paths`, all changed by `origin`.
+    pub(super) fn by(paths: BTreeSet<BString>, origin: &Origin) -> Self {
+        let origin = Rc::new(origin.clone());
+        Self(paths.into_iter().map(|path| (path, Rc::clone(&origin))).collect())
+    }
+
+    /// Returns `paths` with the authors that a save would give them now.
+    pub(super) fn look(context: &Context, paths: BTreeSet<BString>) -> Result<Self> {
+        let origin = author::unsaved(context)?;
+        let mut unsaved = Self::by(paths, &origin);
+        for (named, origin) in named::authors(context, Trigger::of_author(&origin)) {
+            let origin = Rc::new(origin);
+            for path in named {
+                unsaved.0.entry(path).and_modify(|its| *its = Rc::clone(&origin));
+            }
+        }
+        Ok(unsaved)
+    }
 }
 
 /// The versions of paths that led to a checkpoint.
@@ -64,10 +82,11 @@ impl States<'_> {
         let Self { pre, target, unsaved } = self;
         let paths: BTreeSet<BString> = steps.iter().map(|step| step.path.clone()).collect();
         let mut now = Versions::of(repo, pre.id, paths.clone(), Some(target.id))?;
-        let (null, origin) = (ObjectId::null(repo.object_hash()), Rc::new(unsaved.origin.clone()));
-        for step in steps.iter().filter(|step| unsaved.paths.contains(&step.path)) {
+        let null = ObjectId::null(repo.object_hash());
+        for step in steps {
+            let Some(origin) = unsaved.0.get(&step.path) else { continue };
             let leaf = step.before.filter(|content| content.raw.is_none()).map(|content| content.leaf);
-            let not_saved = Version { id: null, origin: Rc::clone(&origin), leaf };
+            let not_saved = Version { id: null, origin: Rc::clone(origin), leaf };
             now.by_path.entry(step.path.clone()).or_default().insert(0, not_saved);
         }
         let elsewhere: BTreeSet<BString> = paths.into_iter().filter(|path| !now.ended.contains(path)).collect();

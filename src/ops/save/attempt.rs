@@ -105,7 +105,7 @@ pub(super) fn try_save(
     let new_baseline = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
     let had_shadow = shadow.expected.is_some();
     let to_do = to_do(request, &shadow, is_changed);
-    if to_do == ToDo::Take
+    if to_do != ToDo::Nothing
         && let Some(consider) = consider
         && !consider(&Unsaved { shadow: &shadow, origin: &origin, seen: &seen, objects: &objects })?
     {
@@ -125,7 +125,8 @@ pub(super) fn try_save(
                 drop((objects, turns));
                 let first = first.map(|it| try_save(worktree, &it, false, None, save_below)).transpose()?;
                 let mut rest = try_save(worktree, &rest, fails_if_named_changed, consider, save_below)?;
-                rest.saved.add_earlier(first.map(|first| first.saved), below);
+                rest.saved.add_earlier(first.map(|first| first.saved));
+                rest.saved.add_below(below);
                 rest.saved.taken_up = taken_up;
                 return Ok(rest);
             }
@@ -331,6 +332,7 @@ fn without_checkpoint(
         broken: context.broken(),
         taken_up: Vec::new(),
         duration_ms: milliseconds(start.elapsed()),
+        of_unknown: 0,
     })
 }
 

@@ -21,7 +21,7 @@ fn counting(old: &[u8], new: &[u8]) -> Vec<Edit> {
 /// Returns how many bytes were compared in the steps of a history that begins with the first version.
 fn compared(versions: &[(AuthorId, String)]) -> usize {
     COMPARED.set(0);
-    let mut replay = Replay::new(Differ { steps: &counting, versions: None, counted: &counted });
+    let mut replay = Replay::new(Differ::new(&counting, &counted));
     for pair in versions.windows(2) {
         let (author, after) = &pair[1];
         let change =
