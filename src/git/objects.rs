@@ -146,6 +146,23 @@ impl Repo {
         Ok(with(&commit))
     }
 
+    /// Calls `with` on the parsed commit `id`; returns none if this repository does not have it, or if it is no commit.
+    pub(crate) fn with_commit_if_here<T>(
+        &self,
+        id: ObjectId,
+        with: impl FnOnce(&CommitRef<'_>) -> T,
+    ) -> Result<Option<T>> {
+        let mut buffer = Vec::new();
+        // To ask for the kind first would open most objects twice.
+        let found = self.inner.objects.try_find(&id, &mut buffer);
+        if let Some(data) = found.ok().flatten().filter(|data| data.kind == ObjectKind::Commit)
+            && let Ok(commit) = CommitRef::from_bytes(data.data, self.object_hash())
+        {
+            return Ok(Some(with(&commit)));
+        }
+        if self.is_commit(id)? { self.with_commit(id, with).map(Some) } else { Ok(None) }
+    }
+
     /// Returns the tree of the commit `id`.
     pub fn tree_of_commit(&self, id: ObjectId) -> Result<ObjectId> {
         #[expect(clippy::redundant_closure, reason = "the method itself is not general enough in its lifetimes")]
