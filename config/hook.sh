@@ -40,6 +40,11 @@ if [ "$_checkpoint_hook" = commit-msg ]; then
 	esac
 fi
 
+# The last argument is 0 if only files were checked out, which is nothing to us.
+if [ "$_checkpoint_hook" = post-checkout ] && [ "${3-}" = 0 ]; then
+	exit "$_checkpoint_status"
+fi
+
 # After most commits of people, we have only to notice that HEAD has moved, which the next command does as well.
 if [ "$_checkpoint_hook" = post-commit ] && [ -s "${GIT_DIR:-.git}/checkpoint/followed-later" ]; then
 	# The note is for this commit only: empty it without starting a program.

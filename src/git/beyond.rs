@@ -35,8 +35,8 @@ impl Walk {
                 Some(seen) => seen.is_kept = true,
                 None => {
                     // A shallow or damaged repository may lack it.
-                    let Some((_, seconds)) = repo.parent_and_time(*id)? else { continue };
-                    self.seen.insert(*id, Seen { seconds, parents: repo.parents_of(*id)?, is_kept });
+                    let Some((parents, seconds)) = repo.parents_and_time(*id)? else { continue };
+                    self.seen.insert(*id, Seen { seconds, parents, is_kept });
                 }
             }
             self.open.push((self.seen[id].seconds, is_kept, *id));

@@ -57,7 +57,7 @@ impl Repo {
 
     /// Returns the checkpoint with the id `id`; none if the object is missing, or is no checkpoint.
     pub(crate) fn find_checkpoint(&self, id: ObjectId) -> Result<Option<Checkpoint>> {
-        if self.is_commit(id)? { self.checkpoint(id) } else { Ok(None) }
+        Ok(self.with_commit_if_here(id, |commit| Checkpoint::from_commit(id, commit))?.flatten())
     }
 
     /// Returns true if this repository has the object `id` and it is a commit.
@@ -76,6 +76,26 @@ impl Repo {
 }
 
 impl Chain<'_> {
+    /// Passes `checkpoint` without reading it, if it is the next one; returns true if it was.
+    pub(crate) fn pass(&mut self, checkpoint: &Checkpoint) -> bool {
+        let is_next = self.next == Some(checkpoint.id);
+        if is_next {
+            self.go_on(checkpoint);
+        }
+        is_next
+    }
+
+    /// Returns false if the chain has ended; if true, the next one is still to be read.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// What is before `checkpoint` comes next.
+    fn go_on(&mut self, checkpoint: &Checkpoint) {
+        let before = if self.is_in_time { checkpoint.before_id() } else { checkpoint.parent_id };
+        self.next = (checkpoint.base.commit_id() != Some(before)).then_some(before);
+    }
+
     fn read(&mut self, id: ObjectId) -> Result<Option<Checkpoint>> {
         let data = self.repo.read_object(id, ObjectKind::Commit, &mut self.buffer)?;
         let commit = CommitRef::from_bytes(data, self.repo.object_hash())
@@ -91,8 +111,7 @@ impl Iterator for Chain<'_> {
         let id = self.next.take()?;
         let checkpoint = self.read(id).transpose()?;
         if let Ok(checkpoint) = &checkpoint {
-            let before = if self.is_in_time { checkpoint.before_id() } else { checkpoint.parent_id };
-            self.next = (checkpoint.base.commit_id() != Some(before)).then_some(before);
+            self.go_on(checkpoint);
         }
         Some(checkpoint)
     }

@@ -29,6 +29,30 @@ pub(super) fn deflate(parts: &[&[u8]]) -> Vec<u8> {
     })
 }
 
+/// A file with so many bytes takes one block on nearly all file systems, deflated or not.
+const BLOCK: usize = 4096;
+/// The two-byte header of a stream for [`LEVEL`] (RFC 1950), and the header of its only block: the last one, stored (RFC 1951).
+const STORED: [u8; 3] = [0x78, 0x01, 0x01];
+
+/// Returns `parts`, one after the other, as one zlib stream for a file of its own. If that takes one block, does not compress: to
+/// set up a compressor takes longer than all the rest of a small save.
+pub(super) fn deflate_for_file(parts: &[&[u8]]) -> Vec<u8> {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    match u16::try_from(length) {
+        Ok(short) if STORED.len() + 4 + length + 4 <= BLOCK => {
+            let mut out = Vec::with_capacity(BLOCK);
+            out.extend(STORED);
+            out.extend(short.to_le_bytes());
+            out.extend((!short).to_le_bytes());
+            parts.iter().for_each(|part| out.extend_from_slice(part));
+            let checksum = parts.iter().fold(1, |checksum, part| zlib_rs::adler32::adler32(checksum, part));
+            out.extend(checksum.to_be_bytes());
+            out
+        }
+        _ => deflate(parts),
+    }
+}
+
 fn push(compress: &mut Compress, data: &[u8], flush: FlushCompress, out: &mut Vec<u8>) {
     let start = compress.total_in();
     loop {
@@ -50,13 +74,19 @@ fn push(compress: &mut Compress, data: &[u8], flush: FlushCompress, out: &mut Ve
 mod tests {
     use std::io::Read as _;
 
-    #[test]
-    fn streams_come_back_as_they_were_one_after_the_other() {
+    use super::{deflate, deflate_for_file};
+
+    #[rstest::rstest]
+    #[case::deflated(deflate)]
+    #[case::for_a_file(deflate_for_file)]
+    fn streams_come_back_as_they_were_one_after_the_other(#[case] stream_of: fn(&[&[u8]]) -> Vec<u8>) {
         let noise: Vec<u8> = (0..300_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         let long = vec![7; 100_000];
-        let cases: [&[&[u8]]; 6] = [&[], &[b"a"], &[&noise], &[b"blob 7\0", b"a\n"], &[b"head", &long, &noise], &[b""]];
+        let (most, more) = ([b"blob 4\0", &noise[..4078]], [b"blob 4\0", &noise[..4079]]);
+        let cases: [&[&[u8]]; 8] =
+            [&[], &[b"a"], &[&noise], &[b"blob 7\0", b"a\n"], &[b"head", &long, &noise], &[b""], &most, &more];
         for parts in cases {
-            let stream = super::deflate(parts);
+            let stream = stream_of(parts);
             let mut back = Vec::new();
             flate2::read::ZlibDecoder::new(stream.as_slice()).read_to_end(&mut back).expect("a whole stream");
             assert!(back == parts.concat(), "{} parts", parts.len());

@@ -67,10 +67,10 @@ pub(super) fn refuse_unknown_extensions(repo: &gix::Repository) -> Result<()> {
 /// A variable that names `objects_dir` itself redirects nothing.
 pub(super) fn refuse_redirected_objects(objects_dir: Option<&std::path::Path>) -> Result<()> {
     let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
-    let own = objects_dir.and_then(real);
+    let own = || objects_dir.and_then(real);
     for name in ["GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_COMMON_DIR"] {
         let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else { continue };
-        let is_own = name == "GIT_OBJECT_DIRECTORY" && own.is_some() && real(value.as_ref()) == own;
+        let is_own = name == "GIT_OBJECT_DIRECTORY" && own().is_some_and(|own| real(value.as_ref()) == Some(own));
         if !is_own {
             return Err(Error::user(format!("'{name}' is set, and checkpoints cannot honour it"))
                 .with_hint(format!("run it without: 'env -u {name} git checkpoint ...'")));

@@ -11,7 +11,7 @@ use std::{
 use flate2::{Decompress, FlushDecompress, Status};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
-use super::deflate::deflate;
+use super::deflate::deflate_for_file;
 use crate::{
     error::{Context as _, Error, Kind, Result},
     state::temporary,
@@ -43,7 +43,7 @@ pub(super) fn replace(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8
 fn write_anew(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8], syncs: bool) -> Result<()> {
     let what = || format!("cannot write the {kind} '{id}'");
     let header = gix::objs::encode::loose_header(kind, data.len() as u64);
-    let stream = deflate(&[&header, data]);
+    let stream = deflate_for_file(&[&header, data]);
     let mut vanished = None;
     for _ in 0..ATTEMPTS {
         match place(objects, &id.to_string(), &stream, syncs) {
@@ -236,6 +236,7 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git::deflate::deflate;
 
     #[test]
     fn a_written_object_can_be_read_and_no_other_file_is_left() {

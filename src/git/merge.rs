@@ -28,7 +28,19 @@ impl Repo {
 
     /// Returns the parents of the commit `id`, as git does: none for the boundary of a shallow clone.
     pub(crate) fn parents_of(&self, id: ObjectId) -> Result<Vec<ObjectId>> {
-        let parents: Vec<ObjectId> = self.with_commit(id, |commit| commit.parents().collect())?;
+        let parents = self.with_commit(id, |commit| commit.parents().collect())?;
+        self.unless_shallow(id, parents)
+    }
+
+    /// Returns the parents of the commit `id`, as [`parents_of`](Self::parents_of) does, and its time in Unix seconds; none if this
+    /// repository does not have it, or if it is no commit.
+    pub(super) fn parents_and_time(&self, id: ObjectId) -> Result<Option<(Vec<ObjectId>, i64)>> {
+        let Some((parents, seconds)) = self.written_parents_and_time(id)? else { return Ok(None) };
+        Ok(Some((self.unless_shallow(id, parents)?, seconds)))
+    }
+
+    /// Returns `parents`, which the commit `id` names; none if that is the boundary of a shallow clone.
+    fn unless_shallow(&self, id: ObjectId, parents: Vec<ObjectId>) -> Result<Vec<ObjectId>> {
         if parents.is_empty() {
             return Ok(parents);
         }
@@ -40,14 +52,19 @@ impl Repo {
     /// Returns the first parent of the commit `id` and its time in Unix seconds; none if this repository does not have
     /// it, or if it is no commit.
     pub(crate) fn parent_and_time(&self, id: ObjectId) -> Result<Option<(Option<ObjectId>, i64)>> {
+        let found = self.written_parents_and_time(id)?;
+        Ok(found.map(|(parents, seconds)| (parents.first().copied(), seconds)))
+    }
+
+    /// Returns the parents that the commit `id` names, and its time in Unix seconds.
+    fn written_parents_and_time(&self, id: ObjectId) -> Result<Option<(Vec<ObjectId>, i64)>> {
         let found =
             self.inner.try_find_object(id).context(Kind::Corrupt, || format!("cannot read the object '{id}'"))?;
         let Some(commit) = found.filter(|object| object.kind == ObjectKind::Commit) else { return Ok(None) };
         let malformed = || format!("the commit '{id}' is malformed");
         let commit = commit.try_to_commit_ref().context(Kind::Corrupt, malformed)?;
         let seconds = commit.time().context(Kind::Corrupt, malformed)?.seconds;
-        let parent = commit.parents().next();
-        Ok(Some((parent, seconds)))
+        Ok(Some((commit.parents().collect(), seconds)))
     }
 
     /// Returns the message of the commit `id`.

@@ -28,7 +28,10 @@ impl OwnDirectories {
         };
         let real_git_dir = real(git_dir)?;
         let real_common_dir = if common_dir == git_dir { real_git_dir.clone() } else { real(common_dir)? };
-        let objects = real(&real_common_dir.join("objects"))?;
+        let objects = real_common_dir.join("objects");
+        // A directory directly inside of what is canonical is canonical, too.
+        let is_directory = objects.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        let objects = if is_directory { objects } else { real(&objects)? };
         for real in [real_git_dir, real_common_dir, objects] {
             let Ok(inside) = real.strip_prefix(root) else { continue };
             if inside.as_os_str().is_empty() {

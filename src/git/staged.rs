@@ -2,8 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
-    io::{self, Read as _, Seek as _, SeekFrom},
+    fs, io,
+    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
 };
 
@@ -95,9 +95,9 @@ fn leaf_of(entry: &Entry) -> Option<Leaf> {
     Some(Leaf { id: entry.id, mode })
 }
 
-/// How much of the end of an index is searched for the tree: the first is enough for most, the last for all but strange
-/// ones.
-const TAILS: [u64; 3] = [64 << 10, 1 << 20, 16 << 20];
+/// How much of the end of an index is searched for the tree: the first is enough for most, the second for that of a hundred
+/// thousand files, the last for all but strange ones.
+const TAILS: [u64; 4] = [64 << 10, 256 << 10, 1 << 20, 16 << 20];
 
 /// Returns the tree of the index in the file `path`, if git has cached it there: `git commit` does so before it runs
 /// hooks.
@@ -106,13 +106,12 @@ const TAILS: [u64; 3] = [64 << 10, 1 << 20, 16 << 20];
 /// from which the lengths lead exactly to the end of the file, is the start of an extension. So a large index need not
 /// be read.
 fn cached_tree(path: &Path, hash: gix::hash::Kind) -> io::Result<Option<ObjectId>> {
-    let mut file = fs::File::open(path)?;
+    let file = fs::File::open(path)?;
     let length = file.metadata()?.len();
     for tail in TAILS {
         let taken = tail.min(length);
-        file.seek(SeekFrom::Start(length - taken))?;
-        let mut bytes = Vec::with_capacity(usize::try_from(taken).unwrap_or_default());
-        (&mut file).take(taken).read_to_end(&mut bytes)?;
+        let mut bytes = vec![0; usize::try_from(taken).unwrap_or_default()];
+        file.read_exact_at(&mut bytes, length - taken)?;
         if let Some(body) = tree_extension(&bytes, hash.len_in_bytes()) {
             return Ok(root_of(body, hash.len_in_bytes()));
         }
@@ -138,7 +137,8 @@ fn tree_extension(tail: &[u8], hash_length: usize) -> Option<&[u8]> {
         }
         true
     };
-    extensions.rfind_iter("TREE").find(|at| leads_to_end(*at)).and_then(body_at)
+    // From the front: a search from the back takes sixty times as long.
+    extensions.find_iter("TREE").find(|at| leads_to_end(*at)).and_then(body_at)
 }
 
 /// Returns the root tree in the extension `TREE`; none if it was invalidated by a change.

@@ -34,7 +34,11 @@ pub(crate) fn inside(root: &Path, path: &Path) -> Option<BString> {
 impl Repo {
     /// Returns the ids and canonical roots of the other worktrees of this repository whose directory is there.
     pub(crate) fn other_worktrees(&self) -> Vec<(BString, PathBuf)> {
-        let linked = fs::read_dir(self.common_dir().join("worktrees")).into_iter().flatten().flatten();
+        let linked = fs::read_dir(self.common_dir().join("worktrees"));
+        if linked.is_err() && self.worktree_id() == "main" {
+            return Vec::new();
+        }
+        let linked = linked.into_iter().flatten().flatten();
         let ids = linked.filter_map(|entry| Vec::from_os_string(entry.file_name()).ok()).map(|name| match &name[..] {
             b"main" => "worktrees/main".into(),
             _ => BString::from(name),

@@ -179,16 +179,30 @@ impl Entropy {
         if !kinds[..OTHER].iter().all(|is_there| *is_there) {
             return false;
         }
-        #[expect(clippy::cast_precision_loss, reason = "a token is short")]
-        let length = token.len() as f64;
-        let bits: f64 = counts
-            .iter()
-            .filter(|count| **count > 0)
-            .map(|count| f64::from(*count) / length)
-            .map(|share| -share * share.log2())
-            .sum();
-        bits >= self.min_bits && f64::from(changes) / (length - 1.0) >= self.min_changes
+        let length = u32::try_from(token.len()).unwrap_or(u32::MAX);
+        let repeated: f64 =
+            counts.iter().filter(|count| **count > 1).map(|count| f64::from(*count) * log2(*count)).sum();
+        let bits = log2(length) - repeated / f64::from(length);
+        bits >= self.min_bits && f64::from(changes) / f64::from(length - 1) >= self.min_changes
     }
+}
+
+/// Returns the binary logarithm of `number`, which is not 0. `f64::log2` would be the only function of the system's mathematical
+/// library that we use, and each start of the program would load that library.
+fn log2(number: u32) -> f64 {
+    let whole = number.ilog2();
+    // The rest is from 1 to 2: each time it is squared, one more binary digit of its logarithm shows.
+    let mut rest = f64::from(number) / f64::from(1_u32 << whole);
+    let (mut log, mut digit) = (f64::from(whole), 0.5);
+    for _ in 0..f64::MANTISSA_DIGITS {
+        rest *= rest;
+        if rest >= 2.0 {
+            rest /= 2.0;
+            log += digit;
+        }
+        digit /= 2.0;
+    }
+    log
 }
 
 fn is_token(byte: u8) -> bool {

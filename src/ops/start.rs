@@ -51,6 +51,9 @@ impl<'r> StartSearch<'r> {
             return Ok(false);
         }
         let id = checkpoint.id;
+        if self.chain.pass(checkpoint) {
+            self.note(checkpoint);
+        }
         while !self.passed.contains(&id) && self.advance()? {}
         match self.earliest.before_agents {
             Some(before) if before == id => {
@@ -59,15 +62,22 @@ impl<'r> StartSearch<'r> {
                 Ok(self.earliest.before_agents == Some(id))
             }
             Some(_) => Ok(false),
-            None => Ok(self.earliest.first == Some(id) && !self.advance()?),
+            None if self.earliest.first != Some(id) => Ok(false),
+            // A chain ends at its base. Without a base, only the last checkpoint shows where it ends.
+            None if self.base != Base::Unborn => Ok(!self.chain.goes_on()),
+            None => Ok(!self.advance()?),
         }
     }
 
     /// Passes one more checkpoint; returns false if there is none.
     fn advance(&mut self) -> Result<bool> {
         let Some(checkpoint) = self.chain.next().transpose()? else { return Ok(false) };
-        self.earliest.pass(&checkpoint);
-        self.passed.insert(checkpoint.id);
+        self.note(&checkpoint);
         Ok(true)
+    }
+
+    fn note(&mut self, checkpoint: &Checkpoint) {
+        self.earliest.pass(checkpoint);
+        self.passed.insert(checkpoint.id);
     }
 }

@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{ErrorKind, Read as _},
+    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
 };
 
@@ -43,9 +44,17 @@ pub(crate) fn note(common_dir: &Path, agent: &str, moment: &str, seconds: i64) -
     let folder = folder(common_dir);
     fs::create_dir_all(&folder).context(Kind::Internal, || format!("cannot create '{}'", folder.display()))?;
     let path = folder.join(agent);
-    // In place: no lock is held here, so that a temporary file would stay if we were killed.
-    fs::write(&path, format!("{moment} {seconds}\n"))
+    write(&path, format!("{moment} {seconds}\n").as_bytes())
         .context(Kind::Internal, || format!("cannot write '{}'", path.display()))
+}
+
+/// Writes in place: no lock is held here, so that a temporary file would stay if we were killed. Does not empty the file first:
+/// some file systems then write the new content to the disk at once.
+fn write(path: &Path, text: &[u8]) -> std::io::Result<()> {
+    let file = fs::File::options().write(true).create(true).truncate(false).open(path)?;
+    file.write_all_at(text, 0)?;
+    let length = text.len() as u64;
+    if file.metadata()?.len() == length { Ok(()) } else { file.set_len(length) }
 }
 
 /// Returns what each agent reported last, by name; files that make no sense are left out.

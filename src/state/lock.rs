@@ -5,8 +5,8 @@
 
 use std::{
     fs::File,
-    io::{Read as _, Seek as _, Write as _},
-    os::fd::AsFd as _,
+    io::Read as _,
+    os::{fd::AsFd as _, unix::fs::FileExt as _},
     path::Path,
     time::{Duration, Instant, SystemTime},
 };
@@ -21,6 +21,8 @@ use crate::error::{Context as _, Error, Kind, Result};
 #[must_use = "the lock is released when dropped"]
 pub(crate) struct Lock {
     file: File,
+    /// How many bytes the file has, at most.
+    length: u64,
     dead: Vec<String>,
 }
 
@@ -73,9 +75,10 @@ impl Lock {
         }
         let mut text = Vec::new();
         (&file).take(LONGEST).read_to_end(&mut text).context(Kind::Internal, what)?;
+        let length = Some(text.len() as u64).filter(|length| *length < LONGEST).unwrap_or(u64::MAX);
         let text = String::from_utf8_lossy(&text);
         let dead = text.lines().filter(|line| temporary::is_nonce(line)).map(Into::into).collect();
-        let mut lock = Self { file, dead };
+        let mut lock = Self { file, length, dead };
         lock.write();
         Ok(Some(lock))
     }
@@ -98,8 +101,10 @@ impl Lock {
 
     fn replace(&mut self, mut text: String) {
         self.dead.iter().for_each(|nonce| text.push_str(&format!("{nonce}\n")));
-        let written = self.file.rewind().and_then(|()| self.file.write_all(text.as_bytes()));
-        drop(written.and_then(|()| self.file.set_len(text.len() as u64)));
+        let length = text.len() as u64;
+        let written = self.file.write_all_at(text.as_bytes(), 0);
+        let is_longer = std::mem::replace(&mut self.length, length) > length;
+        drop(written.and_then(|()| if is_longer { self.file.set_len(length) } else { Ok(()) }));
     }
 }
 

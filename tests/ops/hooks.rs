@@ -278,6 +278,18 @@ fn post_commit_starts_us_if_there_is_something_to_do(
     assert_eq!(complaints(&world).contains(&"post-commit".into()), is_started);
 }
 
+#[rstest::rstest]
+#[case::of_files(&["HEAD", "--", "f"], false)]
+#[case::of_a_commit(&["--detach"], true)]
+fn a_checkout_starts_us_if_it_moves_head(#[case] arguments: &[&str], #[case] is_started: bool) {
+    let world = World::with_hooks();
+    shell(&world, "echo f >f; git add f; git commit -q -m f");
+    complain(&world);
+    drop(complaints(&world));
+    assert!(git(&world, &[&["checkout", "-q"], arguments].concat()).status.success());
+    assert_eq!(complaints(&world).contains(&"post-checkout".into()), is_started);
+}
+
 #[test]
 fn the_note_of_an_aborted_commit_is_forgotten() {
     let world = World::with_hooks();

@@ -202,3 +202,11 @@ fn text_that_a_rule_matches_contains_one_of_its_words() {
         runner.run(&matches, is_seen).unwrap_or_else(|error| panic!("{error}"));
     }
 }
+
+#[test]
+fn the_logarithm_is_that_of_the_library() {
+    for number in (1..10_000).chain([65_535, 65_536, 65_537, 1 << 31, u32::MAX]) {
+        let (own, expected) = (log2(number), f64::from(number).log2());
+        assert!((own - expected).abs() < 1e-12, "{number}: {own}, not {expected}");
+    }
+}

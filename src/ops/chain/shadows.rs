@@ -52,7 +52,8 @@ pub(crate) fn latest(repo: &Repo, live: &[Live]) -> Result<Option<Checkpoint>> {
             latest.push(checkpoint);
         }
     }
-    let at = latest.iter().position(|it| !latest.iter().any(|other| came_after(repo, other, it)));
+    let is_before = |it: &Checkpoint, other: &Checkpoint| it.id != other.id && came_after(repo, other, it);
+    let at = latest.iter().position(|it| !latest.iter().any(|other| is_before(it, other)));
     Ok(at.map(|at| latest.swap_remove(at)))
 }
 

@@ -105,18 +105,22 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     // Git's message names only the last of several commits that it has picked.
     let may_be_picked = is_quiet || prepared.is_some();
     ids.add(if may_be_picked { siblings } else { on_no_branch(repo, &log, siblings)? }, Evidence::Content);
+    let lately = LeftLately::read(repo)?;
     if matches!(place, Place::In(_)) && is_quiet {
         // Without our hooks, git may have merged or picked commits of a branch that HEAD was on before.
-        for commit in left_lately(repo, head, |_| true)? {
+        for commit in beyond(repo, head, lately.starts(|_| true))? {
             ids.add(log.of_commit(commit)?, Evidence::Content);
         }
     }
     if !matches!(place, Place::Staged) {
         ids.add(of_same_files(repo, &log, head, changes, is_quiet)?, Evidence::Content);
     }
-    let left = left_behind(repo, head)?;
+    let [by_resets, by_amends] = [lately.starts(is_reset), lately.starts(|kind| kind == Some(MoveKind::Amend))];
+    let left = beyond(repo, head, by_resets.clone())?;
+    // Without either, both are the commit of `ORIG_HEAD`.
+    let amended = if by_amends == by_resets { left.clone() } else { beyond(repo, head, by_amends)? };
     // What an amend has removed may be committed again as well: for example, a file that was renamed and not staged yet.
-    for commit in left_lately(repo, head, |kind| kind == Some(MoveKind::Amend))? {
+    for commit in amended {
         ids.add(log.of_commit(commit)?, Evidence::Removed);
     }
     for commit in &left {
@@ -281,17 +285,33 @@ fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
 ///
 /// `ORIG_HEAD` alone does not say that, because `git stash` resets, too, and sets it to HEAD. So this reads the reflog as well.
 pub(crate) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
-    left_lately(repo, head, |kind| kind == Some(MoveKind::Reset))
+    beyond(repo, head, LeftLately::read(repo)?.starts(is_reset))
 }
 
-/// Does the same as [`left_behind`] for the moves of HEAD that `counts` accepts, by their kinds.
-fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(Option<MoveKind>) -> bool) -> Result<Vec<ObjectId>> {
-    let lately = repo.left_lately(MOST_MOVES);
-    let mut starts: Vec<ObjectId> = lately.iter().filter(|(_, kind)| counts(*kind)).map(|(id, _)| *id).collect();
-    // `ORIG_HEAD` may be from an old operation.
-    let is_recent = |id: &ObjectId| lately.is_empty() || lately.iter().any(|(left, _)| left == id);
-    starts.extend(repo.find_ref("ORIG_HEAD")?.filter(is_recent));
-    beyond(repo, head, starts)
+fn is_reset(kind: Option<MoveKind>) -> bool {
+    kind == Some(MoveKind::Reset)
+}
+
+/// The commits that HEAD has left lately.
+struct LeftLately {
+    moves: Vec<(ObjectId, Option<MoveKind>)>,
+    /// `ORIG_HEAD`, unless it is from an old operation.
+    orig_head: Option<ObjectId>,
+}
+
+impl LeftLately {
+    fn read(repo: &Repo) -> Result<Self> {
+        let moves = repo.left_lately(MOST_MOVES);
+        let is_recent = |id: &ObjectId| moves.is_empty() || moves.iter().any(|(left, _)| left == id);
+        let orig_head = repo.find_ref("ORIG_HEAD")?.filter(is_recent);
+        Ok(Self { moves, orig_head })
+    }
+
+    /// Returns those that moves of the kinds that `counts` accepts have left, and `ORIG_HEAD`.
+    fn starts(&self, counts: fn(Option<MoveKind>) -> bool) -> Vec<ObjectId> {
+        let counted = self.moves.iter().filter(|(_, kind)| counts(*kind));
+        counted.map(|(id, _)| *id).chain(self.orig_head).collect()
+    }
 }
 
 /// Returns true if the index may have a line that the records of `commits` attribute to a session. One line is enough: git says
