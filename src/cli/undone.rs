@@ -26,6 +26,12 @@ impl How {
 
 /// Prints what was taken back; `verb` is the word for it.
 pub(super) fn print(undone: &Undone, format: &Format, verb: &str, call: &mut Call) -> Result<Exit> {
+    let is_dry = undone.only_looked == Some(true) || undone.restored.as_ref().is_some_and(|it| it.dry_run);
+    for it in undone.passed_over.iter().filter(|_| !format.json) {
+        let verb = if is_dry { "would pass over" } else { "passed over" };
+        let why = it.why.lines().map(printable).collect::<Vec<_>>().join(", ");
+        call.out.warning(&format!("{verb} {}, which nothing takes back any more: {why}", printable(&it.title)));
+    }
     if let Some(restored) = &undone.restored {
         if format.is_text() {
             print_moves(undone, restored.dry_run, call)?;

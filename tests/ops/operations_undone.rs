@@ -351,6 +351,24 @@ fn a_later_operation_that_stands_is_to_be_undone_first() {
     assert!(!refs(&world).keys().any(|name| name.contains("/verified/")));
 }
 
+/// The checkpoint after the restore knows that the directory is no longer empty: otherwise the undo would find a change.
+#[rstest::rstest]
+#[case::at_once("true")]
+#[case::after_another_one("git checkpoint verify -q --reset && git checkpoint undo -q")]
+fn the_shadow_goes_back_if_a_directory_was_empty(#[case] between: &str) {
+    let world = World::with_commit();
+    world.write("d/x", "x\n");
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-q", "-m", "d"]);
+    world.sh("rm d/x && git checkpoint save -q");
+    let before = refs(&world);
+    world.done(&["restore", "-q", "--all", "HEAD"]);
+    assert!(text(&world, "d/x").is_some());
+    world.sh(between);
+    world.done(&["undo", "-q"]);
+    assert_eq!((refs(&world), text(&world, "d/x")), (before, None));
+}
+
 #[test]
 fn words() {
     let world = World::with_commit();

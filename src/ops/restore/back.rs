@@ -20,11 +20,13 @@ use crate::{
 /// Refuses while a turn is under way: it counts from the checkpoints as they are.
 pub(crate) fn refuse_open_turns(context: &Context, what: &str) -> Result<()> {
     let turns = context.turns();
-    if context.are_turns_known() && turns.entries.iter().all(|entry| entry.turn.is_none()) {
+    let open = turns.entries.iter().find(|entry| entry.turn.is_some());
+    if context.are_turns_known() && open.is_none() {
         return Ok(());
     }
+    let ends = open.map(|open| format!(", 'git checkpoint session stop {}' ends it", path_text::shell_word(&open.id)));
     Err(Error::refused(format!("{what}: a session has a turn under way"))
-        .with_hint("'git checkpoint session list' shows it, 'git checkpoint session stop <session>' ends it"))
+        .with_hint(format!("'git checkpoint session list' shows it{}", ends.unwrap_or_default())))
 }
 
 /// Refuses if the files cannot all become what they were.

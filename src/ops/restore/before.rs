@@ -172,7 +172,7 @@ impl<'c> Before<'c> {
     pub(super) fn save_index(&self) -> Result<Snapshot> {
         let from = self.snapshot.basis(&self.worktree.repo)?;
         let wanted = save::Request {
-            scope: Scope::OwnSteps(OwnSteps { steps: Vec::new(), from, and_index: true }),
+            scope: Scope::OwnSteps(OwnSteps { steps: Vec::new(), from, directories: Vec::new(), and_index: true }),
             message: Some("before continuing a restore".into()),
             hold: Hold::ForRestore { index: true },
             ..save::Request::default()
@@ -236,7 +236,8 @@ impl<'c> Before<'c> {
         let author = Author::Is(Origin { note: None, carried: None, tool, ..of_target });
         let saved = target.basis(&self.worktree.repo).and_then(|from| {
             let (steps, and_index) = (journal.steps.clone(), !journal.index.is_empty());
-            let scope = Scope::OwnSteps(OwnSteps { steps, from, and_index });
+            let directories = target.manifest.empty_directories.clone();
+            let scope = Scope::OwnSteps(OwnSteps { steps, from, directories, and_index });
             let message = Some(format!("restore {short}"));
             save::save_and_write_turns(
                 &self.worktree,

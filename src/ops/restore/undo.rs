@@ -31,7 +31,7 @@ use crate::{
         Context, Worktree,
         enter::Purpose,
         inside::LeftOut,
-        operations::{Log, Picked, Which, back_over, pick, refuse},
+        operations::{Log, Picked, Which, back_over, pick, recorded_meanwhile, refuse},
         restored_target,
     },
     state::{
@@ -135,7 +135,7 @@ impl Target<'_> {
             // What is recorded by now is this undo.
             Ok(Picked { latest: self.picked.latest, ..picked })
         } else {
-            Err(Error::race("another operation was recorded meanwhile"))
+            Err(recorded_meanwhile())
         }
     }
 }
@@ -163,7 +163,7 @@ fn back_of(context: &Context, picked: &Picked) -> Result<Option<Back>> {
     let is_elsewhere = |tips: &[ObjectId], id| is_elsewhere(context, &known, tips, id);
     let back = back_over(context, &log, (entry, picked.latest), is_whole, &is_elsewhere)?;
     if is_whole {
-        refuse(&context.repo, &log, &back.obstacles, CANNOT, Some(entry))?;
+        refuse(&context.repo, &log, &back.obstacles, CANNOT)?;
     }
     let goes = is_whole || (back.obstacles.is_empty() && context.turns().entries.is_empty());
     Ok(Some(back).filter(|_| goes))
