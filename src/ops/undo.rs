@@ -8,22 +8,22 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 use serde::Serialize;
 
-pub use self::next::PassedOver;
-use self::next::{CANNOT, Choice, choose, is_interrupted};
+use self::next::{choose, instead_of_nothing, is_interrupted};
 use super::{
     Context, Worktree,
+    called::with_short_ids,
     enter::Purpose,
-    operations::{ListedMove, Log, Point, Which, back_over, candidates, nothing_left, recorded_meanwhile},
-    restore::{Restored, UndoOptions, go_back, is_elsewhere, refuse_open_turns, undo_files},
+    operations::{ListedMove, Log, Picked, Point, Which, back_over, candidates, nothing_left, refuse, title},
+    restore::{Restored, UndoOptions, go_back, is_elsewhere, undo_files},
     session_info,
 };
 use crate::{
     error::{Error, Result},
-    git::recorder::SessionFile,
+    git::{read_operations::Recorded, recorder::SessionFile},
     model::{
         id_text,
         operation::{Move, Role},
-        refname::{self, ShadowName},
+        refname,
         session::Session,
     },
     state::sessions,
@@ -49,14 +49,15 @@ pub struct Undone {
     /// The checkpoints that it has put into the archive, or would: no chain leads to them any more.
     #[serde(serialize_with = "id_text::serialize_list")]
     pub archived: Vec<ObjectId>,
-    /// Later operations that nothing takes back any more, and that stay as they are.
-    pub passed_over: Vec<PassedOver>,
     /// The session whose file is as before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// True for a dry run, which changes nothing.
     #[serde(skip_serializing_if = "Option::is_none", rename = "dry_run")]
     pub only_looked: Option<bool>,
+    /// What to type instead, if nothing could be restored, and `--all` does not help.
+    #[serde(skip)]
+    pub(crate) instead: Option<String>,
 }
 
 impl Undone {
@@ -68,16 +69,16 @@ impl Undone {
     ) -> Self {
         let is_archived = |moved: &&ListedMove| moved.r#ref.starts_with(refname::ARCHIVE) && moved.old.is_none();
         let archived = moved.iter().filter(is_archived).filter_map(|moved| moved.new).collect();
-        let (version, restored, session, passed_over) = (Some(1), None, None, Vec::new());
-        Self { version, restored, operation, command, moved, archived, passed_over, session, only_looked }
+        let (version, restored, session, instead) = (Some(1), None, None, None);
+        Self { version, restored, operation, command, moved, archived, session, only_looked, instead }
     }
 }
 
 /// Takes back the last operation of a person in this worktree. Another undo goes further back.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused), with all that has moved since, if the operation changed no files and a ref is
-/// not where it left it.
+/// [`Kind::Refused`](crate::error::Kind::Refused), with what is in the way and what works instead, if that operation cannot be taken
+/// back. None is passed over.
 pub fn undo_last(context: &Context, options: &UndoOptions) -> Result<Undone> {
     context.repo.name_operation("undo");
     context.emit_failure("undo", take_back(context, options, &Which::Last))
@@ -136,29 +137,31 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
         }
         which => which.clone(),
     };
-    // What this moves may be in the way, so it must be known first. Nothing is recorded meanwhile until it is dropped.
+    // What entering moves may be in the way, so it must be known first. Nothing is recorded meanwhile until it is dropped.
     let _worktree = if options.dry_run { None } else { Some(Worktree::enter(context, Purpose::Change)?) };
-    let choice = choose(context, &which)?;
-    let done = take_back_chosen(context, options, &choice)?;
-    Ok(Undone { passed_over: choice.passed_over, ..done })
+    let picked = choose(context, options, &which)?;
+    let mut done = take_back_picked(context, options, (&which, &picked))?;
+    if let Some(restored) = &done.restored {
+        done.instead = instead_of_nothing(context, &which, &picked, restored)?;
+    }
+    Ok(done)
 }
 
-/// Takes back what was chosen.
-///
-/// # Errors
-/// [`Kind::Race`](crate::error::Kind::Race) if another choice may be right by now. Nothing was taken back then.
-fn take_back_chosen(context: &Context, options: &UndoOptions, choice: &Choice) -> Result<Undone> {
-    let Choice { which, picked, .. } = choice;
+/// Takes back what was `picked`, as `which` asks for.
+fn take_back_picked(context: &Context, options: &UndoOptions, (which, picked): (&Which, &Picked)) -> Result<Undone> {
     let log = Log::read(context)?;
     let (operation, command) = (picked.id(), picked.entry.as_ref().map(|entry| log.command_behind(entry).to_owned()));
     if picked.journal.is_some() {
         let restored = undo_files(context, options, which, operation)?;
-        let moved = if options.dry_run { Vec::new() } else { listed(context.repo.moves_recorded()) };
-        let archived = Undone::of_refs(operation, None, moved, None).archived;
+        let archived = if options.dry_run {
+            restored.set_aside.clone()
+        } else {
+            Undone::of_refs(operation, None, listed(context.repo.moves_recorded()), None).archived
+        };
         let (version, restored) = (None, Some(restored));
         return Ok(Undone { version, restored, archived, ..Undone::of_refs(operation, command, Vec::new(), None) });
     }
-    let (Some(entry), latest) = (&picked.entry, picked.latest) else { return Err(recorded_meanwhile()) };
+    let Some(entry) = &picked.entry else { return Err(Error::internal("an operation without files is in the log")) };
     if let Some(file) = context.repo.session_file_of(entry)? {
         let id = Some(file.id.clone());
         put_session_back(context, file, (picked.role, options.dry_run))?;
@@ -166,17 +169,8 @@ fn take_back_chosen(context: &Context, options: &UndoOptions, choice: &Choice) -
         return Ok(Undone { session: id, ..Undone::of_refs(operation, command, Vec::new(), only_looked) });
     }
     let is_elsewhere = |tips: &[ObjectId], id| is_elsewhere(context, &[], tips, id);
-    let back = back_over(context, &log, (entry, latest), false, &is_elsewhere)?;
-    if !back.obstacles.is_empty() {
-        // There was none when it was chosen.
-        return Err(recorded_meanwhile());
-    }
-    let is_live =
-        |name: &str| ShadowName::from_ref(name).is_some_and(|shadow| shadow.worktree == context.repo.worktree_id());
-    if back.moves.iter().any(|moved| is_live(&moved.name)) {
-        // Otherwise what a person has changed since the last checkpoint would count as the session's.
-        refuse_open_turns(context, CANNOT)?;
-    }
+    let back = back_over(context, &log, (entry, picked.latest), false, &is_elsewhere)?;
+    refuse(&context.repo, &log, &back.obstacles, &format!("cannot take back {}", title_of(context, &log, entry)))?;
     let moved = if options.dry_run {
         back.with_archive(&context.repo)?
     } else {
@@ -186,17 +180,31 @@ fn take_back_chosen(context: &Context, options: &UndoOptions, choice: &Choice) -
     Ok(Undone::of_refs(operation, command, listed(moved), Some(options.dry_run)))
 }
 
+/// Returns the id and the command line of `entry`, and that of what it takes back.
+fn title_of(context: &Context, log: &Log, entry: &Recorded) -> String {
+    let (title, behind) = (title(&context.repo, entry), behind(context, log, entry));
+    if behind == with_short_ids(&context.repo, &entry.operation.command) {
+        title
+    } else {
+        format!("{title} ({behind})")
+    }
+}
+
+/// Returns the command line of what `entry` takes back in the end; its own if it takes nothing back.
+fn behind(context: &Context, log: &Log, entry: &Recorded) -> String {
+    with_short_ids(&context.repo, log.command_behind(entry))
+}
+
 /// Puts the file of a session back to what it was before the operation that `file` is of. Refs stay: those that it moved are of the
 /// turn that it ended, and of what that had not saved.
 ///
 /// # Errors
-/// [`recorded_meanwhile`] if the session went on since.
+/// If another worktree has changed the session meanwhile.
 fn put_session_back(context: &Context, file: SessionFile, (role, is_dry): (Role, bool)) -> Result<()> {
     let (common_dir, SessionFile { id, before, after }) = (context.repo.common_dir(), file);
     let now = sessions::bytes(common_dir, &id)?;
     if now != after {
-        // It had not when it was chosen.
-        return Err(recorded_meanwhile());
+        return Err(Error::refused(format!("the session '{id}' went on since")));
     }
     let session = before.as_deref().map(|text| {
         let session = text.to_str().ok().and_then(Session::parse).filter(|session| session.id == id);

@@ -315,10 +315,11 @@ fn what_stands_in_the_way_is_named_with_what_helps() {
     world.done(&["restore", "base"]);
     world.done(&["undo"]);
     let said = refused(&world, &["undo"]);
-    assert!(said.contains("has moved since") && said.contains("'git checkpoint save --json'"), "{said}");
-    assert!(said.contains("reset --restore-archived"), "{said}");
+    assert!(said.contains("nothing is left to undo") && said.contains("'git checkpoint save --json'"), "{said}");
+    let id = said.split_whitespace().find(|word| word.len() == 8 && word.bytes().all(|it| it.is_ascii_hexdigit()));
+    let said = refused(&world, &["op", "undo", id.expect("an id")]);
+    assert!(said.contains("has moved since") && said.contains("op restore"), "{said}");
     follow_hint(&world, &said);
-    world.done(&["reset", "--restore-archived", &one]);
     assert!(refs(&world).iter().any(|(name, id)| name.contains("/shadow/") && *id == one));
 }
 

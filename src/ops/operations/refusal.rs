@@ -22,7 +22,7 @@ pub(crate) fn causes(repo: &Repo, log: &Log, obstacles: &[Obstacle]) -> String {
     if more > 0 {
         causes.push(format!("and {more} more"));
     }
-    causes.join("\n")
+    causes.join("; ")
 }
 
 fn cause(repo: &Repo, log: &Log, obstacle: &Obstacle) -> String {

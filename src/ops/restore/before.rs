@@ -2,10 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{leftover, scope::Scene, snapshot::Snapshot, versions::Unsaved};
+use super::{
+    leftover,
+    scope::{self, Scene},
+    snapshot::Snapshot,
+    versions::Unsaved,
+};
 use crate::{
     error::{Error, Kind, Result},
     git::{
@@ -205,6 +210,11 @@ impl<'c> Before<'c> {
         Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, index, memory: Some(memory) })
     }
 
+    /// Returns true if the files of this state are as they were saved last.
+    pub(super) fn has_nothing_unsaved(&self) -> bool {
+        self.unsaved.paths.is_empty()
+    }
+
     /// Returns this state as a plan is made from it.
     pub(super) fn sight(&self) -> Sight<'_> {
         let cache = self.cache.as_ref();
@@ -236,7 +246,10 @@ impl<'c> Before<'c> {
         let author = Author::Is(Origin { note: None, carried: None, tool, ..of_target });
         let saved = target.basis(&self.worktree.repo).and_then(|from| {
             let (steps, and_index) = (journal.steps.clone(), !journal.index.is_empty());
-            let directories = target.manifest.empty_directories.clone();
+            let mut directories = target.manifest.empty_directories.clone();
+            // One that it has emptied may have stayed: that of a process, or one that could not be removed.
+            let deleted = journal.steps.iter().filter(|step| step.after.is_none()).map(|step| step.path.as_bstr());
+            directories.extend(deleted.flat_map(scope::parents).map(|path| path.to_owned()));
             let scope = Scope::OwnSteps(OwnSteps { steps, from, directories, and_index });
             let message = Some(format!("restore {short}"));
             save::save_and_write_turns(

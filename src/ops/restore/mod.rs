@@ -65,11 +65,12 @@ use scope::Scene;
 use snapshot::Snapshot;
 use staged::Staging;
 
-pub(crate) use back::refuse_open_turns;
+pub(crate) use back::{causes_of_left, refuse_open_turns};
 pub use chosen::{ChosenHunks, NotOffered};
 pub(crate) use elsewhere::is_elsewhere;
 pub(crate) use go_back::{check_way_back, go_back};
 pub use restored::{Restored, RestoredSubmodule};
+pub(crate) use undo::Look;
 pub use undo::UndoOptions;
 
 /// What to restore, and how.

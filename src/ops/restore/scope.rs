@@ -228,7 +228,7 @@ fn refuse_unmatched(search: &mut Pathspec<'_>, snapshots: &[&Snapshot]) -> Resul
 }
 
 /// Returns the directories that `path` is in, outermost first.
-fn parents(path: &BStr) -> impl Iterator<Item = &BStr> {
+pub(super) fn parents(path: &BStr) -> impl Iterator<Item = &BStr> {
     path.find_iter("/").map(|at| path[..at].as_bstr())
 }
 
