@@ -2,7 +2,7 @@
 
 use std::{fs, process::Stdio};
 
-use crate::support::{World, processes::described};
+use crate::support::{World, dice::Dice, processes::described};
 
 fn text(world: &World, name: &str) -> Option<String> {
     fs::read_to_string(world.repo().join(name)).ok()
@@ -35,12 +35,12 @@ fn assert_works(world: &World, command: &str) {
 
 /// Types undo and, where that is refused, what it hints at, until nothing is left to undo. Returns what was said at last.
 fn undo_to_the_end(world: &World) -> String {
-    for _ in 0..12 {
-        let output = world.checkpoint(&["undo", "-q"]);
+    for _ in 0..40 {
+        let output = world.checkpoint(&["undo"]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         match output.status.code() {
             Some(0) => {}
-            _ if said.contains("nothing is left to undo") => return said,
+            _ if said.contains("nothing is left to undo") || said.contains("nothing to undo") => return said,
             _ => drop(world.sh(&hinted(&said))),
         }
     }
@@ -113,13 +113,49 @@ fn undo_and_its_hints_come_to_an_end(#[case] before: &str) {
     world.done(&["op", "undo", "-q", "@{1}"]);
     let said = undo_to_the_end(&world);
     assert!(said.contains(&id[..8]) && said.contains("'git checkpoint op undo -q '@{1}''"), "{said}");
-    // Who names it hears what is in the way of it.
+    // A person who names it sees what takes it back.
     let named = refused(&world, &["op", "undo", &id]);
     assert!(named.contains("takes that one back first"), "{named}");
     world.sh(&hinted(&named));
     world.done(&["op", "undo", "-q", &id]);
     undo_to_the_end(&world);
     world.assert_sound("at the end");
+}
+
+/// Returns a command of a random history. It may be refused.
+fn random_command(dice: &mut Dice) -> String {
+    let (file, number) = (["f", "g", "d/x"][dice.roll(3)], dice.below(1000));
+    let operation = format!("@{{{}}}", dice.below(5));
+    let edit = format!("mkdir -p d; echo {number} >>{file}");
+    match dice.below(16) {
+        0..=2 => edit,
+        3..=5 => format!("{edit}; git checkpoint save -q"),
+        6 => format!("git checkpoint restore -q --all {operation}"),
+        7 => "git checkpoint restore -q base".to_owned(),
+        8 => format!("git checkpoint op restore -q {operation}"),
+        9 => "git checkpoint reset -q --force".to_owned(),
+        10 => format!("git checkpoint drop -fq {operation}"),
+        11 => format!("git checkpoint op undo -q {operation}"),
+        12 => "git checkpoint undo -q --all".to_owned(),
+        13 => format!("git checkpoint session prompt -q S -m x; {edit}; git checkpoint session stop -q S"),
+        14 => "git checkpoint session forget -q S".to_owned(),
+        _ => "git switch -q other || git switch -q main || { git add -A; git commit -q -m c; }".to_owned(),
+    }
+}
+
+/// Each hint on the way must work: the commands in it, as they are printed.
+#[test]
+fn undo_and_its_hints_come_to_an_end_in_random_histories() {
+    for seed in 0..16 {
+        let mut dice = Dice(seed);
+        let world = World::with_commit();
+        world.git(&["branch", "other"]);
+        for _ in 0..6 + dice.below(10) {
+            world.sh(&format!("({}) || true", random_command(&mut dice)));
+        }
+        undo_to_the_end(&world);
+        world.assert_sound(&format!("seed {seed}"));
+    }
 }
 
 #[test]

@@ -38,6 +38,12 @@ fn listed(world: &World) -> Vec<String> {
     list.iter().map(|it| it["command"].as_str().expect("a line").to_owned()).collect()
 }
 
+/// Returns the first id in `said`.
+fn id_in(said: &str) -> String {
+    let is_id = |word: &&str| word.len() == 8 && word.bytes().all(|it| it.is_ascii_hexdigit());
+    said.split_whitespace().find(is_id).expect("an id").to_owned()
+}
+
 /// Runs the last command that a hint in `said` names, which must succeed.
 fn follow_hint(world: &World, said: &str) {
     let hint = said.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap_or_else(|| panic!("no hint: {said}"));
@@ -316,8 +322,7 @@ fn what_stands_in_the_way_is_named_with_what_helps() {
     world.done(&["undo"]);
     let said = refused(&world, &["undo"]);
     assert!(said.contains("nothing is left to undo") && said.contains("'git checkpoint save --json'"), "{said}");
-    let id = said.split_whitespace().find(|word| word.len() == 8 && word.bytes().all(|it| it.is_ascii_hexdigit()));
-    let said = refused(&world, &["op", "undo", id.expect("an id")]);
+    let said = refused(&world, &["op", "undo", &id_in(&said)]);
     assert!(said.contains("has moved since") && said.contains("op restore"), "{said}");
     follow_hint(&world, &said);
     assert!(refs(&world).iter().any(|(name, id)| name.contains("/shadow/") && *id == one));
@@ -332,6 +337,8 @@ fn where_a_reset_does_not_help_op_restore_is_named() {
     world.done(&["drop", "--force", &dropped]);
     save(&world, "four\n");
     let said = refused(&world, &["undo"]);
+    assert!(said.contains("nothing is left to undo"), "{said}");
+    let said = refused(&world, &["op", "undo", &id_in(&said)]);
     follow_hint(&world, &said);
     assert_eq!(text(&world, "f").as_deref(), Some("three\n"));
     assert!(refs(&world).iter().any(|(name, id)| name.contains("/shadow/") && *id == last));
