@@ -49,8 +49,8 @@ pub(crate) enum Way {
 /// Returns what is to be tried if the `hindrances` are in the way of the operation that was `asked` for: the best one first. The
 /// latest of the hindrances is the last one: an earlier operation may stand on a later one.
 ///
-/// In the place of the last operation, only an earlier one is taken back, and none is brought back: a person who follows one hint after
-/// the other comes to an end.
+/// In the place of the last operation, only an earlier one is taken back, and none is brought back: a person who follows hint
+/// after hint comes to an end.
 pub(crate) fn ways(hindrances: &[Hindrance], asked: Asked<'_>) -> Vec<Way> {
     let Some(first) = hindrances.first() else { return Vec::new() };
     let mut ways = Vec::new();

@@ -11,15 +11,14 @@ use serde::Serialize;
 use self::next::{choose, instead_of_nothing, is_interrupted};
 use super::{
     Context, Worktree,
-    called::with_short_ids,
     enter::Purpose,
-    operations::{ListedMove, Log, Picked, Point, Which, back_over, candidates, nothing_left, refuse, title},
+    operations::{ListedMove, Log, Picked, Point, Which, back_over, candidates, nothing_left, refuse, title_of},
     restore::{Restored, UndoOptions, go_back, is_elsewhere, undo_files},
     session_info,
 };
 use crate::{
     error::{Error, Result},
-    git::{read_operations::Recorded, recorder::SessionFile},
+    git::recorder::SessionFile,
     model::{
         id_text,
         operation::{Move, Role},
@@ -170,7 +169,12 @@ fn take_back_picked(context: &Context, options: &UndoOptions, (which, picked): (
     }
     let is_elsewhere = |tips: &[ObjectId], id| is_elsewhere(context, &[], tips, id);
     let back = back_over(context, &log, (entry, picked.latest), false, &is_elsewhere)?;
-    refuse(&context.repo, &log, &back.obstacles, &format!("cannot take back {}", title_of(context, &log, entry)))?;
+    refuse(
+        &context.repo,
+        &log,
+        &back.obstacles,
+        &format!("cannot take back {}", title_of(&context.repo, &log, entry)),
+    )?;
     let moved = if options.dry_run {
         back.with_archive(&context.repo)?
     } else {
@@ -178,21 +182,6 @@ fn take_back_picked(context: &Context, options: &UndoOptions, (which, picked): (
         back.carry_out(context)?
     };
     Ok(Undone::of_refs(operation, command, listed(moved), Some(options.dry_run)))
-}
-
-/// Returns the id and the command line of `entry`, and that of what it takes back.
-fn title_of(context: &Context, log: &Log, entry: &Recorded) -> String {
-    let (title, behind) = (title(&context.repo, entry), behind(context, log, entry));
-    if behind == with_short_ids(&context.repo, &entry.operation.command) {
-        title
-    } else {
-        format!("{title} ({behind})")
-    }
-}
-
-/// Returns the command line of what `entry` takes back in the end; its own if it takes nothing back.
-fn behind(context: &Context, log: &Log, entry: &Recorded) -> String {
-    with_short_ids(&context.repo, log.command_behind(entry))
 }
 
 /// Puts the file of a session back to what it was before the operation that `file` is of. Refs stay: those that it moved are of the

@@ -16,4 +16,4 @@ pub(crate) use forget::forget_removed;
 pub use listing::{Listed, ListedMove, list, show};
 pub(crate) use log::{Log, journal};
 pub(crate) use pick::{Picked, Which, candidates, entry_of, entry_with, nothing_left, pick, recorded_meanwhile};
-pub(crate) use refusal::{causes, refuse, title};
+pub(crate) use refusal::{behind, causes, refuse, title_of};

@@ -43,6 +43,17 @@ pub(crate) fn title(repo: &Repo, entry: &Recorded) -> String {
     format!("{} '{}'", repo.short_id(&entry.id), with_short_ids(repo, &entry.operation.command))
 }
 
+/// Returns the same with the command line of what `entry` takes back, if it does.
+pub(crate) fn title_of(repo: &Repo, log: &Log, entry: &Recorded) -> String {
+    let (title, behind) = (title(repo, entry), behind(repo, log, entry));
+    if behind == with_short_ids(repo, &entry.operation.command) { title } else { format!("{title} ({behind})") }
+}
+
+/// Returns the command line of what `entry` takes back in the end; its own if it takes nothing back.
+pub(crate) fn behind(repo: &Repo, log: &Log, entry: &Recorded) -> String {
+    with_short_ids(repo, log.command_behind(entry))
+}
+
 /// Returns the commit of `base`, abbreviated for people, or the word for none.
 pub(crate) fn short_base(repo: &Repo, base: Base) -> String {
     base.commit_id().map_or_else(|| base.to_string(), |id| repo.short_id(&id))

@@ -249,7 +249,7 @@ impl<'c> Before<'c> {
             let mut directories = target.manifest.empty_directories.clone();
             // One that it has emptied may have stayed: that of a process, or one that could not be removed.
             let deleted = journal.steps.iter().filter(|step| step.after.is_none()).map(|step| step.path.as_bstr());
-            directories.extend(deleted.flat_map(scope::parents).map(|path| path.to_owned()));
+            directories.extend(deleted.flat_map(scope::parents).map(ToOwned::to_owned));
             let scope = Scope::OwnSteps(OwnSteps { steps, from, directories, and_index });
             let message = Some(format!("restore {short}"));
             save::save_and_write_turns(

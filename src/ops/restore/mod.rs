@@ -140,6 +140,11 @@ pub(crate) fn undo_files(
     undo::undo_files(context, options, which, Depth { nonce: None, run_below })
 }
 
+/// Looks at the worktree, to see what of several operations can be taken back.
+pub(crate) fn look(context: &Context) -> Result<Look<'_>> {
+    Look::open(context, run_below)
+}
+
 /// What a restore of the worktree above has to say, of which this one is a part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Call<'c> {

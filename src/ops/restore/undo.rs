@@ -8,10 +8,9 @@ use gix::ObjectId;
 use super::{
     back::{refuse_left, refuse_open_turns},
     before::{Before, BeforeOptions, Consider, Sight},
-    carry_out::{Depth, Extent, Planned, RestoreRun, attempt_if_needed, expect_result, files_of},
+    carry_out::{Depth, Extent, Planned, RestoreRun, RunBelow, attempt_if_needed, expect_result, files_of},
     elsewhere::is_elsewhere,
     restored::Restored,
-    run_below,
     scope::Scene,
     snapshot::Snapshot,
     staged::Staging,
@@ -216,7 +215,7 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
     let before = Before::take(context, &before_options(extent, target.saved.clone()), consider)?;
     let Some(before) = before else { return Ok(None) };
     let run = Run { context, before: &before, all: options.all, depth: target.depth, start };
-    if extent == Extent::DryRun { run.preview(&pick_again()?) } else { run.execute(&pick_again()?) }.map(Some)
+    run.take_back(&pick_again()?, extent == Extent::DryRun).map(Some)
 }
 
 fn before_options(extent: Extent, saved: Option<(RefUpdate, Role)>) -> BeforeOptions {
@@ -235,20 +234,21 @@ fn before_options(extent: Extent, saved: Option<(RefUpdate, Role)>) -> BeforeOpt
 pub(crate) struct Look<'c> {
     context: &'c Context,
     before: Before<'c>,
+    run_below: RunBelow,
 }
 
 impl<'c> Look<'c> {
     /// Looks at the worktree of `context`.
-    pub(crate) fn open(context: &'c Context) -> Result<Self> {
+    pub(super) fn open(context: &'c Context, run_below: RunBelow) -> Result<Self> {
         let before = Before::take(context, &before_options(Extent::DryRun, None), None)?;
         let before = before.ok_or_else(|| Error::internal("the worktree was not looked at"))?;
-        Ok(Self { context, before })
+        Ok(Self { context, before, run_below })
     }
 
     /// Returns what the attempt to take `picked` back would do to files; with `all`, also to what was edited since.
     pub(crate) fn preview(&self, picked: &Picked, all: bool) -> Result<Restored> {
-        let depth = Depth { nonce: None, run_below };
-        Run { context: self.context, before: &self.before, all, depth, start: Instant::now() }.preview(picked)
+        let depth = Depth { nonce: None, run_below: self.run_below };
+        Run { context: self.context, before: &self.before, all, depth, start: Instant::now() }.take_back(picked, true)
     }
 }
 
@@ -262,35 +262,18 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    fn preview(&self, picked: &Picked) -> Result<Restored> {
-        // What is unsaved would be saved first, and then the shadow stays where it is.
-        let goes = picked.is_of_more || self.before.has_nothing_unsaved();
-        let back = if goes { back_of(self.context, picked)? } else { None };
-        self.with(picked, back.as_ref(), |work| work.preview())
-    }
-
-    fn execute(&self, picked: &Picked) -> Result<Restored> {
-        let back = back_of(self.context, picked)?;
-        self.with(picked, back.as_ref(), |work| {
-            let restored = work.execute(self.before)?;
-            work.remove_directories(journal_of(picked)?)?;
-            Ok(restored)
-        })
-    }
-
-    fn with<T>(
-        &self,
-        picked: &Picked,
-        back: Option<&Back>,
-        carry_out: impl FnOnce(&RestoreRun<'_>) -> Result<T>,
-    ) -> Result<T> {
+    /// Takes `picked` back, or only looks at what that would do.
+    fn take_back(&self, picked: &Picked, is_dry: bool) -> Result<Restored> {
         let Run { context, before, all, depth, start } = *self;
         let (journal, repo) = (journal_of(picked)?, before.repo());
         let target = Snapshot::read(repo, journal.pre_restore)?;
         let planned = plan_of(&before.sight().scene(context, &target), journal, all)?;
+        // What is unsaved in a dry run would be saved first, and then the shadow stays where it is.
+        let goes = !is_dry || picked.is_of_more || before.has_nothing_unsaved();
+        let back = if goes { back_of(context, picked)? } else { None };
         let is_done = journal.progress == Progress::Done;
         let reversed = |step: &StepBelow| step.reversed(temporary::random(), all, is_done);
-        carry_out(&RestoreRun {
+        let work = RestoreRun {
             context,
             repo,
             planned: &planned,
@@ -299,7 +282,7 @@ impl Run<'_> {
             pre_restore: before.checkpoint_id,
             other_base: None,
             is_resumed: false,
-            back,
+            back: back.as_ref(),
             is_called_off: picked.is_interrupted(),
             role: picked.role,
             rescued: &before.rescued,
@@ -308,7 +291,13 @@ impl Run<'_> {
             run_below: depth.run_below,
             nonce: depth.nonce,
             start,
-        })
+        };
+        if is_dry {
+            return work.preview();
+        }
+        let restored = work.execute(before)?;
+        work.remove_directories(journal)?;
+        Ok(restored)
     }
 }
 

@@ -2,14 +2,13 @@
 
 use std::cell::OnceCell;
 
-use super::title_of;
 use crate::{
     error::Result,
     model::{obstacle::Obstacle, refname::ShadowName, way_back::Hindrance},
     ops::{
         Context,
-        operations::{Log, Picked, back_over, causes},
-        restore::{Look, causes_of_left, refuse_open_turns},
+        operations::{Log, Picked, back_over, causes, title_of},
+        restore::{Look, causes_of_left, look, refuse_open_turns},
     },
     state::sessions,
 };
@@ -80,7 +79,7 @@ impl<'c> Scene<'c> {
                 // Otherwise what a person has changed since the last checkpoint would count as the session's.
                 refuse_open_turns(
                     self.context,
-                    &format!("cannot take back {}", title_of(self.context, self.log, entry)),
+                    &format!("cannot take back {}", title_of(&self.context.repo, self.log, entry)),
                 )?;
             }
         }
@@ -118,7 +117,7 @@ impl<'c> Scene<'c> {
         if let Some(look) = self.look.get() {
             return Ok(look);
         }
-        let look = Look::open(self.context)?;
+        let look = look(self.context)?;
         Ok(self.look.get_or_init(|| look))
     }
 }

@@ -4,7 +4,6 @@ use gix::ObjectId;
 
 use super::{
     blocked::{Blocked, Files, Scene},
-    title_of,
     way::first_that_works,
 };
 use crate::{
@@ -13,7 +12,7 @@ use crate::{
     model::way_back::{Asked, Hindrance, ways},
     ops::{
         Context,
-        operations::{Log, Picked, Which, candidates, journal, pick, restores_files},
+        operations::{Log, Picked, Which, candidates, journal, pick, restores_files, title_of},
         restore::{Restored, UndoOptions, causes_of_left},
     },
     state::journal::{Journal, Progress},
@@ -76,7 +75,7 @@ fn asked<'o>(which: &Which, others: &'o [ObjectId]) -> Asked<'o> {
 /// Returns the error if `entry` is what `which` asks for, and is `blocked`: it says why, and what works.
 fn stop(scene: &Scene<'_>, which: &Which, entry: &Recorded, blocked: &Blocked) -> Result<Error> {
     let Scene { context, log, .. } = scene;
-    let (others, title) = (others(log, which, entry.id), title_of(context, log, entry));
+    let (others, title) = (others(log, which, entry.id), title_of(&context.repo, log, entry));
     let found = first_that_works(scene, (which, entry.id), &ways(&blocked.hindrances, asked(which, &others)))?;
     let (causes, is_named) = (&blocked.causes, matches!(which, Which::Named(_)));
     if found.is_none() && !is_named {

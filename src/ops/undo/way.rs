@@ -5,16 +5,13 @@ use std::fs;
 use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{
-    behind,
-    blocked::{Files, Scene},
-};
+use super::blocked::{Files, Scene};
 use crate::{
     error::{Error, Result},
     git::Repo,
     model::{path_text::shell_word, plan::is_below, refname::Base, way_back::Way},
     ops::{
-        operations::{Point, Which, pick},
+        operations::{Point, Which, behind, pick},
         restore::{check_way_back, refuse_open_turns},
     },
 };
@@ -59,7 +56,7 @@ fn hint(scene: &Scene<'_>, (which, of): (&Which, ObjectId), way: Way) -> Result<
             let (entry, option) = (log.entry(id)?, if all { "--all " } else { "" });
             let what = if log.stack.is_undo(id) { "redoes" } else { "takes back" };
             let command = || format!("git checkpoint op undo {option}{}", repo.short_id(&id));
-            Ok(works(id, all)?.then(|| format!("'{}' {what} '{}'", command(), behind(scene.context, log, entry))))
+            Ok(works(id, all)?.then(|| format!("'{}' {what} '{}'", command(), behind(repo, log, entry))))
         }
         Way::WithEdits => {
             let command = match which {
