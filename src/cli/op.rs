@@ -114,7 +114,7 @@ impl Op {
                 let progress = call.progress("undoing");
                 let undone = undo::undo_named(&context, &undo.how.options(), &undo.op)?;
                 drop(progress);
-                print(&undone, &undo.format, UNDONE, call)
+                print(&undone, &undo.format, (UNDONE, true), call)
             }
             Action::Restore(restore) => restore.run(call),
         }
@@ -185,7 +185,7 @@ impl GoBack {
         let progress = call.progress("restoring");
         let done = undo::restore_to(&context, self.dry_run, &self.op)?;
         drop(progress);
-        print(&done, &self.format, RESTORED, call)
+        print(&done, &self.format, (RESTORED, true), call)
     }
 }
 

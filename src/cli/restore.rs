@@ -7,6 +7,7 @@ use std::ffi::OsString;
 
 use bstr::BString;
 
+pub(super) use self::left::Words;
 use super::{
     Exit,
     call::{Call, with_target_hint},
@@ -120,7 +121,7 @@ impl Restore {
         })?;
         drop(progress);
         left::say_what_verified_is(&context, &options.target, &restored, call)?;
-        let exit = self.format.print(&restored, &restored, (phrase::RESTORED, false), call)?;
+        let exit = self.format.print(&restored, &restored, &Words::of_restore(), call)?;
         let entry = &options.target;
         if is_stash_entry(entry) && has_untracked(&context.repo, entry)? {
             call.out.hint(&format!("'git stash apply {entry}' also brings back the untracked files that were stashed"));
@@ -195,13 +196,12 @@ impl Format {
         !self.json && !self.nul
     }
 
-    /// Prints what a restore did or would do, as JSON in the form of `json`; `verb` is what it is called. It may also have moved
-    /// refs.
+    /// Prints what a restore did or would do, as JSON in the form of `json`.
     pub(super) fn print(
         &self,
         restored: &Restored,
         json: &impl serde::Serialize,
-        (verb, has_moved): (&str, bool),
+        words: &Words<'_>,
         call: &mut Call,
     ) -> Result<Exit> {
         let all = restored.with_submodules();
@@ -211,9 +211,9 @@ impl Format {
             print_letters(&all, call)?;
         } else {
             print_lists(&all, call)?;
-            print_sum(restored, (verb, has_moved), call)?;
+            print_sum(restored, words, call)?;
         }
-        let is_undo = verb != phrase::RESTORED;
+        let is_undo = words.verb != phrase::RESTORED;
         let is_refused = !all.conflicts.is_empty() || is_all_left(restored) || is_left_below(restored, is_undo);
         // The user wants it back, and cannot have it.
         let is_refused = is_refused || all.kept.iter().any(|left| left.why == Why::RepositoryGone);
@@ -315,7 +315,8 @@ fn why(why: &Why, call: &Call) -> String {
 }
 
 /// The last line, and what to type next.
-fn print_sum(restored: &Restored, (verb, has_moved): (&str, bool), call: &mut Call) -> Result<()> {
+fn print_sum(restored: &Restored, words: &Words<'_>, call: &mut Call) -> Result<()> {
+    let Words { verb, has_moved, .. } = *words;
     let changed = restored.written.len() + restored.deleted.len();
     let id = call.names.id(&restored.target);
     let target = call.out.paint(phrase::ID, &id);
@@ -351,7 +352,7 @@ fn print_sum(restored: &Restored, (verb, has_moved): (&str, bool), call: &mut Ca
         let tense = if restored.dry_run { "is" } else { "was" };
         call.out.hint(&format!("{id} was taken on {base}: what is different there from HEAD {tense} restored too"));
     }
-    left::print(&all, verb, call);
+    left::print(&all, words, call);
     if verb == phrase::RESTORED {
         submodules::print_left_out(restored, &id, call);
     }

@@ -14,8 +14,8 @@ use crate::{error::Result, ops::undo};
 ///
 /// The last of restore, reset, verify, drop, prune, session adopt, session forget and op restore that is not undone yet; a second
 /// undo goes further back. What save and agents' hooks did is left alone. The paths that a restore wrote or deleted become what they
-/// were before it; one that was edited since is kept and listed, unless --all is given. For other operations, nothing is done if a
-/// ref has moved since.
+/// were before it; one that was edited since is kept and listed, unless --all is given. If the last operation cannot be taken back,
+/// nothing is done: no operation is passed over, and a hint names what can be taken back.
 #[derive(clap::Args, Debug)]
 pub(super) struct Undo {
     #[command(flatten)]
@@ -48,7 +48,7 @@ impl Undo {
         let progress = call.progress("undoing");
         let undone = undo::undo_last(&context, &self.how.options())?;
         drop(progress);
-        print(&undone, &self.format, UNDONE, call)
+        print(&undone, &self.format, (UNDONE, false), call)
     }
 }
 
@@ -58,6 +58,6 @@ impl Redo {
         let progress = call.progress("redoing");
         let undone = undo::redo(&context, &self.how.options())?;
         drop(progress);
-        print(&undone, &self.format, REDONE, call)
+        print(&undone, &self.format, (REDONE, false), call)
     }
 }

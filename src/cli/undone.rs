@@ -1,6 +1,12 @@
 //! What the commands that take operations back have in common.
 
-use super::{Exit, call::Call, output::printable, phrase::REDONE, restore::Format};
+use super::{
+    Exit,
+    call::Call,
+    output::printable,
+    phrase::{REDONE, RESTORED},
+    restore::{Format, Words},
+};
 use crate::{
     error::Result,
     model::refname,
@@ -24,13 +30,25 @@ impl How {
     }
 }
 
-/// Prints what was taken back; `verb` is the word for it.
-pub(super) fn print(undone: &Undone, format: &Format, verb: &str, call: &mut Call) -> Result<Exit> {
+/// Prints what was taken back; `verb` is the word for it. If the operation `is_named`, a hint names it, too.
+pub(super) fn print(
+    undone: &Undone,
+    format: &Format,
+    (verb, is_named): (&'static str, bool),
+    call: &mut Call,
+) -> Result<Exit> {
     if let Some(restored) = &undone.restored {
         if format.is_text() {
             print_moves(undone, restored.dry_run, call)?;
         }
-        return format.print(restored, undone, (verb, !undone.moved.is_empty()), call);
+        let again = match (verb, undone.operation.filter(|_| is_named)) {
+            (RESTORED, _) => None,
+            (_, Some(id)) => Some(format!("op undo --all {}", call.names.id(&id))),
+            (REDONE, None) => Some("redo --all".to_owned()),
+            _ => Some("undo --all".to_owned()),
+        };
+        let (has_moved, instead) = (!undone.moved.is_empty(), undone.instead.as_deref());
+        return format.print(restored, undone, &Words { verb, has_moved, again, instead }, call);
     }
     if format.json {
         call.out.json(undone)?;

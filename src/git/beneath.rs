@@ -1,6 +1,9 @@
 //! Opens files below the worktree's root without following symbolic links.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::{
+    fs::File,
+    os::fd::{AsFd, OwnedFd},
+};
 
 use bstr::{BStr, ByteSlice as _};
 use rustix::{
@@ -8,6 +11,10 @@ use rustix::{
     io::Errno,
 };
 
+use super::{
+    Repo,
+    read_directory::{self, Buffer},
+};
 use crate::error::Error;
 
 /// What an error means for a path.
@@ -30,6 +37,18 @@ impl Trouble {
             Errno::ACCESS | Errno::PERM | Errno::IO => Self::Unreadable,
             _ => Self::Other,
         }
+    }
+}
+
+impl Repo {
+    /// Returns true if the directory `path` is in the worktree, and nothing is in it.
+    pub(crate) fn is_empty_directory(&self, path: &BStr) -> bool {
+        let Ok(root) = File::open(self.worktree_root()) else { return false };
+        let mut is_empty = true;
+        let directory = open(root, path, OFlags::RDONLY | OFlags::DIRECTORY);
+        let read =
+            directory.and_then(|it| read_directory::read(it.as_fd(), &mut Buffer::default(), |_, _| is_empty = false));
+        read.is_ok() && is_empty
     }
 }
 

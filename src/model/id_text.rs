@@ -21,6 +21,11 @@ pub(crate) fn serialize_optional<S: Serializer>(id: &Option<ObjectId>, serialize
     id.map(|id| id.to_string()).serialize(serializer)
 }
 
+/// Serializes ids as their hexadecimal digits.
+pub(crate) fn serialize_list<S: Serializer>(ids: &[ObjectId], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(ids.iter().map(ToString::to_string))
+}
+
 /// An id that may be absent, as its hexadecimal digits, both ways.
 pub(crate) mod optional {
     use gix::ObjectId;

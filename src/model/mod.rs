@@ -48,3 +48,4 @@ pub mod turns;
 pub(crate) mod uncommitted;
 pub(crate) mod unsaid;
 pub(crate) mod verdict;
+pub(crate) mod way_back;

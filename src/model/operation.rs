@@ -52,6 +52,13 @@ pub(crate) struct Move {
     pub(crate) new: Option<ObjectId>,
 }
 
+impl Move {
+    /// Returns the checkpoint that the move puts into the archive; none if it does something else.
+    pub(crate) fn archived(&self) -> Option<ObjectId> {
+        self.new.filter(|_| self.old.is_none() && self.name.starts_with(refname::ARCHIVE))
+    }
+}
+
 /// How an operation relates to an earlier one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Role {

@@ -11,12 +11,14 @@ use super::operation::{Operation, Role};
 pub(crate) struct Stack {
     /// For `undo`: operations of a person, and what was redone.
     pub(crate) undo: Vec<ObjectId>,
-    /// For `redo`: undos.
+    /// For `redo`: undos, also those of which `op undo` took the redo back.
     pub(crate) redo: Vec<ObjectId>,
     /// Operations that were killed before they changed a file.
     pub(crate) not_begun: HashSet<ObjectId>,
     /// Operations that were interrupted and taken back half-way, and what took them back: all is as if they had not been.
     pub(crate) called_off: HashSet<ObjectId>,
+    /// Undos: operations that take another one back, or take back what takes it back again, and so on.
+    undos: HashSet<ObjectId>,
     /// Of the operations that call one off: which.
     calls_off: HashMap<ObjectId, ObjectId>,
     /// The last operation that took an operation back, or finished it; true if it took it back.
@@ -43,6 +45,11 @@ impl Stack {
             at = *of;
         }
         at
+    }
+
+    /// Returns true if what takes the operation `id` back is a redo: that is an undo itself.
+    pub(crate) fn is_undo(&self, id: ObjectId) -> bool {
+        self.undos.contains(&id)
     }
 
     /// Notes which of the operations of `log` that have begun call an interrupted one off.
@@ -157,7 +164,7 @@ pub(crate) fn stack<'o>(log: impl IntoIterator<Item = (ObjectId, &'o Operation)>
     let log: Vec<(ObjectId, &Operation)> = log.into_iter().collect();
     // One that is tried again in a submodule has the nonce of the first try.
     let live = log.iter().rfind(|(_, it)| live.is_some() && it.nonce.as_deref() == live).map(|(id, _)| *id);
-    let (mut stack, mut taken_up) = (Stack::default(), HashSet::new());
+    let (mut stack, mut taken_up, mut known) = (Stack::default(), HashSet::new(), HashSet::new());
     for (id, operation) in log.iter().rev() {
         if !has_begun(!operation.is_unfinished, live == Some(*id), taken_up.contains(id)) {
             stack.not_begun.insert(*id);
@@ -172,6 +179,16 @@ pub(crate) fn stack<'o>(log: impl IntoIterator<Item = (ObjectId, &'o Operation)>
             continue;
         }
         let is_off = stack.called_off.contains(&id);
+        let is_undo = match operation.role {
+            Role::Plain => false,
+            // `op undo` of an undo is a redo, whatever it was when it was written.
+            Role::Undo(of) => !stack.is_undo(of),
+            // The undo may have left the log.
+            Role::Redo(of) => known.contains(&of) && !stack.is_undo(of),
+            Role::Continues(of) => stack.is_undo(of),
+        };
+        known.insert(id);
+        stack.undos.extend(is_undo.then_some(id));
         // What is called off has changed nothing about an operation that is not.
         if let Role::Undo(of) | Role::Redo(of) | Role::Continues(of) = operation.role
             && (!is_off || stack.called_off.contains(&of))
@@ -182,19 +199,10 @@ pub(crate) fn stack<'o>(log: impl IntoIterator<Item = (ObjectId, &'o Operation)>
             continue;
         }
         match operation.role {
-            Role::Undo(of) => {
+            Role::Undo(of) | Role::Redo(of) | Role::Continues(of) => {
                 remove(&mut stack.undo, of);
-                stack.redo.push(id);
-            }
-            Role::Redo(of) => {
                 remove(&mut stack.redo, of);
-                stack.undo.push(id);
-            }
-            Role::Continues(of) => {
-                let is_undo = stack.redo.contains(&of);
-                let list = if is_undo { &mut stack.redo } else { &mut stack.undo };
-                remove(list, of);
-                list.push(id);
+                if is_undo { stack.redo.push(id) } else { stack.undo.push(id) }
             }
             Role::Plain if operation.is_undoable() => {
                 stack.undo.push(id);
@@ -249,6 +257,10 @@ mod tests {
     #[case::new_ends_redo(&["restore", "undo 0", "verify"], &[2], &[])]
     #[case::save_keeps_redo(&["restore", "undo 0", "save"], &[], &[1])]
     #[case::in_the_middle(&["restore", "reset", "verify", "undo 1"], &[0, 2], &[3])]
+    #[case::undo_of_an_undo(&["restore", "undo 0", "undo 1"], &[2], &[])]
+    #[case::undo_of_an_undo_after_a_new_one(&["restore", "undo 0", "verify", "undo 1", "reset"], &[2, 3, 4], &[])]
+    #[case::redo_of_what_has_left_the_log(&["redo 9"], &[0], &[])]
+    #[case::undo_of_an_undo_continued(&["restore", "undo 0", "undo 1!", "continue 2"], &[3], &[])]
     #[case::of_a_save(&["save", "verify", "undo 0"], &[1], &[2])]
     #[case::continued(&["restore", "continue 0"], &[1], &[])]
     #[case::sessions(&["session adopt*", "session forget*"], &[0, 1], &[])]

@@ -80,7 +80,9 @@ impl Purpose {
 }
 
 impl<'c> Worktree<'c> {
-    /// Takes the lock of the checkpoints of the worktree of `context`, and brings them up to date, as far as `purpose` says.
+    /// Takes the lock of the checkpoints of the worktree of `context`, and brings them up to date, as far as `purpose` says. A
+    /// caller that has entered with this context already shares its lock: a command of several steps keeps it from the first to
+    /// the last one, so that no other command comes in between.
     ///
     /// A failure to make a record or to carry work forward is only an event, except after a commit: what the caller wants to save
     /// must not be lost for that. The work stays on its old base, and the next command tries again.
@@ -88,7 +90,10 @@ impl<'c> Worktree<'c> {
     /// # Errors
     /// [`Kind::Race`](crate::error::Kind::Race) if another process holds the lock for too long.
     pub fn enter(context: &'c Context, purpose: Purpose) -> Result<Self> {
-        let worktree = Self::with_lock(context, take_lock(context, purpose)?)?;
+        let worktree = match Self::held(context) {
+            Some(held) => held,
+            None => Self::with_lock(context, take_lock(context, purpose)?)?,
+        };
         if let Err(error) = set_inherited_aside(&worktree) {
             // What the caller wants to save must not be lost for that.
             worktree.leave_for_later("inherited", error)?;

@@ -41,6 +41,12 @@ impl<'c> Worktree<'c> {
         Ok(Self { context, locked })
     }
 
+    /// Returns the worktree of `context` under the lock that the caller holds already; none if it holds none. Only for
+    /// [`enter`](Self::enter).
+    pub(super) fn held(context: &'c Context) -> Option<Self> {
+        context.locked().map(|locked| Self { context, locked })
+    }
+
     /// Returns this worktree, under the same lock, with another `context`. For example, `git commit <path>` runs its hooks with
     /// a temporary index; the other context then reads the user's index.
     pub(super) fn with_context<'o>(&self, context: &'o Context) -> Worktree<'o> {

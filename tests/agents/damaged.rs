@@ -410,4 +410,8 @@ fn an_operation_of_which_the_files_are_lost_is_not_undone_by_half() {
     }
     let log = world.json(&["op", "log", "--json"]);
     assert_eq!(log["operations"][0]["undoable"], false, "{log}");
+    // The one before it is whole.
+    let said = said(&world.checkpoint(&["undo"]));
+    world.sh(said.split('\'').find(|part| part.starts_with("git checkpoint op undo ")).expect("a hint"));
+    assert!(world.sh("cat f").contains("one") && !world.sh("cat g").contains("two"));
 }

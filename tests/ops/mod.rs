@@ -34,6 +34,7 @@ mod operations;
 mod operations_held;
 mod operations_killed;
 mod operations_random;
+mod operations_stuck;
 mod operations_undone;
 mod own_directories;
 mod permissions;

@@ -38,8 +38,27 @@ pub(super) fn with_history_hint(error: Error, typed: &[OsString]) -> Error {
     error.with_hint(format!("'git checkpoint list -- {path}' shows which checkpoints have changed it"))
 }
 
+/// What is said of a restore beside its paths.
+pub(in crate::cli) struct Words<'w> {
+    /// What it is called.
+    pub(in crate::cli) verb: &'static str,
+    /// True if it has also moved refs.
+    pub(in crate::cli) has_moved: bool,
+    /// Of what takes an operation back: the command that takes back also what was edited since.
+    pub(in crate::cli) again: Option<String>,
+    /// The hint, if nothing could be restored, and that command does not help.
+    pub(in crate::cli) instead: Option<&'w str>,
+}
+
+impl Words<'_> {
+    /// Returns what is said of a restore that takes nothing back.
+    pub(super) fn of_restore() -> Self {
+        Self { verb: phrase::RESTORED, has_moved: false, again: None, instead: None }
+    }
+}
+
 /// Prints what the restore left alone because of who has changed it, and how to restore that, too.
-pub(super) fn print(restored: &Restored, verb: &str, call: &mut Call) {
+pub(super) fn print(restored: &Restored, Words { again, instead, .. }: &Words<'_>, call: &mut Call) {
     let kept = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
     let kept_for_commits = restored.kept.iter().filter(|left| left.why.is_for_commits()).count();
     let is_in_part = restored.kept.iter().any(|left| left.why == Why::CommittedInPart);
@@ -50,10 +69,8 @@ pub(super) fn print(restored: &Restored, verb: &str, call: &mut Call) {
         if is_idle && left > 0 {
             call.out.warning(&format!("nothing restored: {} kept", phrase::count(left, "path")));
         }
-        if is_idle && verb != phrase::RESTORED && !restored.kept.is_empty() {
-            call.out.hint(
-                "see to what is kept and type it again; 'git checkpoint op undo <op>' takes another operation back",
-            );
+        if let Some(hint) = instead {
+            call.out.hint(hint);
         }
         return;
     }
@@ -66,18 +83,17 @@ pub(super) fn print(restored: &Restored, verb: &str, call: &mut Call) {
             _ => "others and commits have changed",
         };
         let paths = phrase::count(kept + committed, "path");
-        call.out.warning(&match verb {
-            phrase::UNDONE | phrase::REDONE => format!("nothing restored: {paths} changed since the restore"),
-            _ => format!("nothing restored: {who} {paths} since the checkpoint"),
+        call.out.warning(&match again {
+            Some(_) => format!("nothing restored: {paths} changed since the restore"),
+            None => format!("nothing restored: {who} {paths} since the checkpoint"),
         });
     }
     let id = call.names.id(&restored.target);
-    let command = match verb {
-        phrase::UNDONE if is_idle || restored.dry_run => "undo --all".to_owned(),
-        phrase::REDONE if is_idle || restored.dry_run => "redo --all".to_owned(),
+    let command = match again {
+        Some(again) if is_idle || restored.dry_run => again.clone(),
         // The next undo goes further back.
-        phrase::UNDONE | phrase::REDONE => format!("restore --all {id} -- <path>..."),
-        _ => format!("restore --all {id}"),
+        Some(_) => format!("restore --all {id} -- <path>..."),
+        None => format!("restore --all {id}"),
     };
     let what = match (kept, committed) {
         (_, 0) => "overwrites the kept paths too".to_owned(),

@@ -202,10 +202,10 @@ pub(crate) fn look_at_paths<'r>(
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: named.skipped }, objects))
 }
 
-/// Returns the state of the worktree after the steps of a restore, without reading it.
+/// Returns the state of the worktree after the steps of a restore, without reading files.
 pub(crate) fn look_at_own_steps<'r>(
     repo: &'r Repo,
-    OwnSteps { steps, from, .. }: &OwnSteps,
+    OwnSteps { steps, from, directories, .. }: &OwnSteps,
     tip: &Checkpoint,
     mut side: Side,
 ) -> Result<(Seen, NewObjects<'r>)> {
@@ -217,6 +217,11 @@ pub(crate) fn look_at_own_steps<'r>(
     raw_edits.extend(raw_edits_of_unchanged(repo, (tip.tree_id, side.raw_tree_id), &edits, &mut objects)?);
     edit_raw_tree(repo, &mut side, &raw_edits, &mut objects)?;
     side.manifest.unfiltered.retain(|file| !steps.iter().any(|step| step.path == file.path));
+    // Otherwise the next save would find a change, and an undo would leave that on the shadow.
+    side.manifest.empty_directories.extend(directories.iter().cloned());
+    side.manifest.empty_directories.retain(|path| repo.is_empty_directory(path.as_bstr()));
+    side.manifest.empty_directories.sort();
+    side.manifest.empty_directories.dedup();
     side.manifest.filters = repo.filters_with_smudge();
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: Vec::new() }, objects))
 }

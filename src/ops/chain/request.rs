@@ -94,6 +94,8 @@ pub(crate) struct OwnSteps {
     pub(crate) steps: Vec<Step>,
     /// The checkpoint or commit that the new content is from.
     pub(crate) from: Basis,
+    /// Directories that may be empty by now, beside those that were.
+    pub(crate) directories: Vec<BString>,
     /// The index has changed as well, and is read.
     pub(crate) and_index: bool,
 }

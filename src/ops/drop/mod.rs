@@ -146,8 +146,11 @@ pub(super) fn drop_in(worktree: &Worktree<'_>, options: &Options, agreed: Option
     let mut copier = Copier::new(repo, &left_out);
     let refs = ref_moves(repo, &mut copier)?;
     if let Some(target) = targets.iter().find(|target| copier.known(target.id).is_none()) {
-        return Err(Error::user(format!("no ref leads to the checkpoint '{}': it is dropped already", target.id))
-            .with_hint("'git gc' removes it in due time"));
+        return Err(Error::user(format!(
+            "no ref leads to the checkpoint '{}': it is dropped already",
+            repo.short_id(&target.id)
+        ))
+        .with_hint("'git gc' removes it in due time"));
     }
     refuse_in_use(worktree, &copier, &refs)?;
     let lost = loses(worktree, &left_out, &refs)?;

@@ -6,6 +6,7 @@ use gix::ObjectId;
 
 use super::{
     log::{Log, journal},
+    pick::recorded_meanwhile,
     refusal::{refuse, short_base},
 };
 use crate::{
@@ -26,6 +27,14 @@ use crate::{
 
 /// The end of the error if not all is known that was done since.
 const CANNOT: &str = "cannot go back to that operation";
+
+/// The hint if no checkpoint is known that has the files of then.
+const LISTS_CHECKPOINTS: &str = "'git checkpoint list' shows the checkpoints that can be restored";
+
+/// Returns the hint at what puts the files of the checkpoint `id` back, and nothing else.
+pub(crate) fn restores_files(repo: &Repo, id: &ObjectId) -> String {
+    format!("'git checkpoint restore --all {}' puts the files back, and leaves all refs", repo.short_id(id))
+}
 
 /// An operation to go back to.
 pub(crate) struct Point {
@@ -52,7 +61,7 @@ impl Point {
         let log = Log::read(context)?;
         let is_others = |entry: &&Recorded| !context.repo.has_recorded(entry.id);
         if log.entries.iter().take_while(|entry| entry.id != self.latest).any(|entry| is_others(&entry)) {
-            return Err(Error::race("another operation was recorded meanwhile"));
+            return Err(recorded_meanwhile());
         }
         let since = log.entries.iter().take_while(|entry| entry.id != self.id).count();
         let Some(entries) = log.entries.get(..=since) else {
@@ -65,7 +74,7 @@ impl Point {
         };
         if !entries.windows(2).all(follows) {
             return Err(Error::refused(format!("{CANNOT}: an operation after it cannot be read"))
-                .with_hint("'git checkpoint restore <checkpoint>' puts files back"));
+                .with_hint(self.hint_at_files(context)));
         }
         let later = entries[..since].iter().rev().map(|entry| Later {
             id: entry.id,
@@ -73,15 +82,25 @@ impl Point {
             fate: Fate::TakenBack,
         });
         let back = plan(context, &later.collect::<Vec<_>>(), (TakenOff::All, &|_, _| false), false)?;
-        refuse(&context.repo, &log, &back.obstacles, CANNOT, None)?;
+        refuse(&context.repo, &log, &back.obstacles, CANNOT)
+            .map_err(|error| error.with_hint(self.hint_at_files(context)))?;
         Ok(back)
+    }
+
+    /// Returns the hint at what puts the files back, if the refs cannot go back.
+    fn hint_at_files(&self, context: &Context) -> String {
+        match self.files(context) {
+            Ok(id) => restores_files(&context.repo, &id),
+            Err(error) => error.hint().unwrap_or(LISTS_CHECKPOINTS).to_owned(),
+        }
     }
 
     /// Returns the checkpoint that has the files as they were after the operation.
     pub(crate) fn files(&self, context: &Context) -> Result<ObjectId> {
         let (log, repo) = (Log::read(context)?, &context.repo);
-        let hint = "'git checkpoint list' shows the checkpoints, 'git checkpoint restore <checkpoint>' puts files back";
-        let unknown = || Error::refused(format!("{CANNOT}: no checkpoint has the files as they were")).with_hint(hint);
+        let unknown = || {
+            Error::refused(format!("{CANNOT}: no checkpoint has the files as they were")).with_hint(LISTS_CHECKPOINTS)
+        };
         let entries: Vec<&Recorded> = log.entries.iter().skip_while(|entry| entry.id != self.id).collect();
         let (number, ids) =
             last_saved(entries.iter().map(|entry| &entry.operation), repo.worktree_id()).ok_or_else(unknown)?;
@@ -91,9 +110,7 @@ impl Point {
         let tip = shadows::latest(repo, &tips)?.ok_or_else(unknown)?;
         if tip.base != base {
             let what = format!("{CANNOT}: HEAD was at another commit then ({})", short_base(repo, tip.base));
-            let id = repo.short_id(&tip.id);
-            return Err(Error::refused(what)
-                .with_hint(format!("'git checkpoint restore --all {id}' puts the files back, and leaves all refs")));
+            return Err(Error::refused(what).with_hint(restores_files(repo, &tip.id)));
         }
         // An undo may leave the files that it puts back without a checkpoint of their own: then its target has them.
         let has_begun = !log.stack.not_begun.contains(&entries[number].id);

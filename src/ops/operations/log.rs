@@ -40,11 +40,11 @@ impl Log {
         Ok(Self { entries, stack, broken })
     }
 
-    /// Returns the operation that an undo takes back next; with `has_files`, the next one that changed files.
-    pub(crate) fn last(&self, has_files: bool) -> Option<&Recorded> {
+    /// Returns the last operation that changed files and can be taken back.
+    pub(crate) fn last_of_files(&self) -> Option<&Recorded> {
         let mut entries = self.stack.undo.iter().rev().filter_map(|id| self.entry(*id).ok());
         // What `not_undone` stands for may have changed files.
-        entries.find(|entry| !has_files || entry.operation.has_files || entry.operation.not_undone.is_some())
+        entries.find(|entry| entry.operation.has_files || entry.operation.not_undone.is_some())
     }
 
     /// Follows a row of undos and redos: returns the command line of the operation that `recorded` takes back in the end; its own
@@ -130,6 +130,7 @@ impl Log {
 pub(crate) fn journal(context: &Context, recorded: &Recorded) -> Result<Option<Journal>> {
     let text = context.repo.files_of(recorded)?;
     text.map(|text| Journal::parse(&text)).transpose().map_err(|cause| {
-        Error::corrupt(format!("what the operation '{}' did to files cannot be read", recorded.id)).with_cause(cause)
+        let id = context.repo.short_id(&recorded.id);
+        Error::corrupt(format!("what the operation '{id}' did to files cannot be read")).with_cause(cause)
     })
 }

@@ -10,10 +10,10 @@ mod log;
 mod pick;
 mod refusal;
 
-pub(crate) use back::{Point, back_over};
+pub(crate) use back::{Point, back_over, restores_files};
 pub use forget::forget_all;
 pub(crate) use forget::forget_removed;
 pub use listing::{Listed, ListedMove, list, show};
-pub(crate) use log::Log;
-pub(crate) use pick::{Picked, Which, entry_of, entry_with, pick};
-pub(crate) use refusal::refuse;
+pub(crate) use log::{Log, journal};
+pub(crate) use pick::{Picked, Which, candidates, entry_of, entry_with, nothing_left, pick, recorded_meanwhile};
+pub(crate) use refusal::{behind, causes, refuse, title_of};

@@ -2,7 +2,10 @@
 
 use gix::ObjectId;
 
-use super::log::{Log, journal};
+use super::{
+    log::{Log, journal},
+    refusal::title,
+};
 use crate::{
     error::{Error, Result},
     git::read_operations::Recorded,
@@ -64,16 +67,10 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
         return pick_interrupted(context, which, live, &log);
     }
     let entry = match which {
-        Which::Last | Which::LastOfFiles => match log.last(*which == Which::LastOfFiles) {
-            Some(entry) => entry,
-            None => return Err(nothing_to_undo(&log)),
-        },
-        Which::LastUndo => match log.stack.redo.last() {
+        Which::LastOfFiles => log.last_of_files().ok_or_else(|| nothing_left(&log, which))?,
+        Which::Last | Which::LastUndo => match candidates(&log, which).first() {
             Some(id) => log.entry(*id)?,
-            None => {
-                return Err(Error::user("nothing to redo")
-                    .with_hint("'git checkpoint undo --list' shows what can be undone and redone"));
-            }
+            None => return Err(nothing_left(&log, which)),
         },
         Which::Named(text) => {
             let entry = log.find(text)?;
@@ -100,10 +97,8 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
         }
     };
     if let Some(instead) = &entry.operation.not_undone {
-        let (id, command) = (context.repo.short_id(&entry.id), &entry.operation.command);
-        return Err(
-            Error::refused(format!("the operation '{id}' ('{command}') cannot be undone")).with_hint(instead.clone())
-        );
+        let title = title(&context.repo, entry);
+        return Err(Error::refused(format!("the operation {title} cannot be undone")).with_hint(instead.clone()));
     }
     let role = role_for(&log, entry);
     let of_entry = journal(context, entry)?;
@@ -115,7 +110,7 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
 
 /// Returns how what takes `entry` back relates to it.
 fn role_for(log: &Log, entry: &Recorded) -> Role {
-    if log.stack.redo.contains(&entry.id) { Role::Redo(entry.id) } else { Role::Undo(entry.id) }
+    if log.stack.is_undo(entry.id) { Role::Redo(entry.id) } else { Role::Undo(entry.id) }
 }
 
 /// Returns the restore of `live`, which was interrupted, if that is asked for.
@@ -168,16 +163,33 @@ fn not_undoable(context: &Context, entry: &Recorded) -> Error {
     let what =
         format!("the operation '{}' only took checkpoints or followed commits", context.repo.short_id(&entry.id));
     Error::refused(what).with_hint(
-        "'git checkpoint undo --list' shows what can be undone, 'git checkpoint restore <checkpoint>' puts files back",
+        "'git checkpoint undo --list' shows what can be undone, 'git checkpoint list' the checkpoints that can be restored",
     )
 }
 
-/// Returns the error if there is nothing to take back.
-fn nothing_to_undo(log: &Log) -> Error {
-    if log.stack.redo.is_empty() {
-        Error::user("nothing to undo in this worktree yet").with_hint(
-            "'git checkpoint list' shows the checkpoints, 'git checkpoint restore <checkpoint>' puts one back",
-        )
+/// Returns the operations that `which` asks for, the next one first; of a named one, none.
+pub(crate) fn candidates(log: &Log, which: &Which) -> Vec<ObjectId> {
+    let list: &[ObjectId] = match which {
+        Which::Last | Which::LastOfFiles => &log.stack.undo,
+        Which::LastUndo => &log.stack.redo,
+        Which::Named(_) => &[],
+    };
+    list.iter().rev().copied().collect()
+}
+
+/// Returns the error if another process has recorded an operation since it was decided what to take back: that is to be decided
+/// again.
+pub(crate) fn recorded_meanwhile() -> Error {
+    Error::race("another operation was recorded meanwhile").with_hint("run the command again")
+}
+
+/// Returns the error if there is nothing of what `which` asks for.
+pub(crate) fn nothing_left(log: &Log, which: &Which) -> Error {
+    if *which == Which::LastUndo {
+        Error::user("nothing to redo").with_hint("'git checkpoint undo --list' shows what can be undone and redone")
+    } else if log.stack.redo.is_empty() {
+        Error::user("nothing to undo in this worktree yet")
+            .with_hint("'git checkpoint list' shows the checkpoints that can be restored")
     } else {
         Error::user("nothing is left to undo in this worktree")
             .with_hint("'git checkpoint redo' takes the last undo back, 'git checkpoint op log' shows all operations")

@@ -20,28 +20,38 @@ use crate::{
 /// Refuses while a turn is under way: it counts from the checkpoints as they are.
 pub(crate) fn refuse_open_turns(context: &Context, what: &str) -> Result<()> {
     let turns = context.turns();
-    if context.are_turns_known() && turns.entries.iter().all(|entry| entry.turn.is_none()) {
+    let open = turns.entries.iter().find(|entry| entry.turn.is_some());
+    if context.are_turns_known() && open.is_none() {
         return Ok(());
     }
+    let ends = open.map(|open| format!(", 'git checkpoint session stop {}' ends it", path_text::shell_word(&open.id)));
     Err(Error::refused(format!("{what}: a session has a turn under way"))
-        .with_hint("'git checkpoint session list' shows it, 'git checkpoint session stop <session>' ends it"))
+        .with_hint(format!("'git checkpoint session list' shows it{}", ends.unwrap_or_default())))
 }
 
 /// Refuses if the files cannot all become what they were.
 pub(super) fn refuse_left(looked: &Restored, what: &str) -> Result<()> {
+    causes_of_left(looked).map_or(Ok(()), |(causes, _)| Err(Error::refused(format!("{what}: {causes}"))))
+}
+
+/// Returns why not all files could become what they were, and whether that is only because of edits; none if all could.
+pub(crate) fn causes_of_left(looked: &Restored) -> Option<(String, bool)> {
     const MOST_NAMED: usize = 5;
-    let left: Vec<&Left> = looked.kept.iter().chain(&looked.conflicts).collect();
-    if left.is_empty() {
-        return Ok(());
-    }
+    let all = looked.with_submodules();
+    let left: Vec<&Left> = all.kept.iter().chain(&all.conflicts).collect();
     let cause = |left: &&Left| format!("'{}' ({})", path_text::escape(left.path.as_bstr()), left.why);
-    let mut causes: Vec<String> = left.iter().take(MOST_NAMED).map(cause).collect();
-    if left.len() > MOST_NAMED {
-        causes.push(format!("and {} more", left.len() - MOST_NAMED));
+    let below = looked.restored_submodules.iter();
+    let refused =
+        below.filter_map(|it| Some(format!("'{}' ({})", path_text::escape(it.path.as_bstr()), it.why.as_ref()?)));
+    let mut causes: Vec<String> = refused.collect();
+    let is_edited = causes.is_empty() && left.iter().all(|left| matches!(left.why, Why::Since | Why::StagedSince));
+    causes.extend(left.iter().map(cause));
+    if causes.len() > MOST_NAMED {
+        let more = causes.split_off(MOST_NAMED).len();
+        causes.push(format!("and {more} more"));
     }
-    let error = Error::refused(format!("{what}: these paths would stay as they are: {}", causes.join(", ")));
-    let has_edits = left.iter().any(|left| matches!(left.why, Why::Since | Why::StagedSince));
-    Err(if has_edits { error.with_hint("'--all' saves them and takes them back, too") } else { error })
+    let causes = format!("these paths would stay as they are: {}", causes.join(", "));
+    (!looked.is_complete()).then_some((causes, is_edited))
 }
 
 impl Back {

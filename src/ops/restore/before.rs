@@ -2,10 +2,15 @@
 
 use std::{cell::Cell, collections::BTreeSet};
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{leftover, scope::Scene, snapshot::Snapshot, versions::Unsaved};
+use super::{
+    leftover,
+    scope::{self, Scene},
+    snapshot::Snapshot,
+    versions::Unsaved,
+};
 use crate::{
     error::{Error, Kind, Result},
     git::{
@@ -199,7 +204,7 @@ impl<'c> Before<'c> {
     pub(super) fn save_index(&self) -> Result<Snapshot> {
         let from = self.snapshot.basis(&self.worktree.repo)?;
         let wanted = save::Request {
-            scope: Scope::OwnSteps(OwnSteps { steps: Vec::new(), from, and_index: true }),
+            scope: Scope::OwnSteps(OwnSteps { steps: Vec::new(), from, directories: Vec::new(), and_index: true }),
             message: Some("before continuing a restore".into()),
             hold: Hold::ForRestore { index: true },
             ..save::Request::default()
@@ -229,6 +234,11 @@ impl<'c> Before<'c> {
         let (checkpoint_id, cache, ahead) = (None, Some(now.cache), Cell::default());
         let (rescued, memory) = (Vec::new(), Some(memory));
         Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, ahead, index, memory })
+    }
+
+    /// Returns true if the files of this state are as they were saved last.
+    pub(super) fn has_nothing_unsaved(&self) -> bool {
+        self.unsaved.is_empty()
     }
 
     /// Returns this state as a plan is made from it.
@@ -262,7 +272,11 @@ impl<'c> Before<'c> {
         let author = Author::Is(Origin { note: None, carried: None, tool, ..of_target });
         let saved = target.basis(&self.worktree.repo).and_then(|from| {
             let (steps, and_index) = (journal.steps.clone(), !journal.index.is_empty());
-            let scope = Scope::OwnSteps(OwnSteps { steps, from, and_index });
+            let mut directories = target.manifest.empty_directories.clone();
+            // One that it has emptied may have stayed: that of a process, or one that could not be removed.
+            let deleted = journal.steps.iter().filter(|step| step.after.is_none()).map(|step| step.path.as_bstr());
+            directories.extend(deleted.flat_map(scope::parents).map(ToOwned::to_owned));
+            let scope = Scope::OwnSteps(OwnSteps { steps, from, directories, and_index });
             let message = Some(format!("restore {short}"));
             save::save_and_write_turns(
                 &self.worktree,

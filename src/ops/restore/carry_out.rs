@@ -26,7 +26,7 @@ use crate::{
         operation::{Move, Role},
         operation_back::Back,
         plan::{self, Plan},
-        refname::{self, Base},
+        refname::Base,
         step::Step,
         step_below::StepBelow,
         verdict::{Left, Why},
@@ -158,7 +158,13 @@ impl<'a> RestoreRun<'a> {
         snapshot::verify_there(self.repo, self.to.id, &self.planned.plan)?;
         let applied =
             self.applier(&temporary::random(), &steps)?.preview(&self.planned.plan, &self.planned.directories)?;
-        Ok(self.restored(&applied, self.below(true)?, true))
+        let below = self.below(true)?;
+        let moves = match self.back.filter(|_| self.takes_all(&applied, &below)) {
+            Some(back) => back.with_archive(self.repo)?,
+            None => Vec::new(),
+        };
+        let set_aside = moves.iter().filter_map(Move::archived).collect();
+        Ok(Restored { set_aside, ..self.restored(&applied, below, true) })
     }
 
     /// Does in the repositories inside the worktree what is to be done there, or only looks at it.
@@ -264,8 +270,8 @@ impl<'a> RestoreRun<'a> {
 
     /// Returns which checkpoints `moves` have put into the archive, except the one that the files are as in now.
     fn set_aside(&self, moves: &[Move]) -> Vec<ObjectId> {
-        let is_archived = |moved: &&Move| moved.name.starts_with(refname::ARCHIVE) && moved.old.is_none();
-        moves.iter().filter(is_archived).filter_map(|moved| moved.new).filter(|id| *id != self.to.id).collect()
+        let archived = moves.iter().filter_map(Move::archived);
+        archived.filter(|id| *id != self.to.id).collect()
     }
 
     /// Writes the entry of the operation log, before any file is changed.

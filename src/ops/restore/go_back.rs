@@ -22,22 +22,37 @@ use crate::{
     state::failpoint,
 };
 
+/// How an error begins if not all can go back.
+const CANNOT: &str = "cannot go back";
+
 /// Brings the worktree back to `point`. Returns what that did, or would do, to files and to refs.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused), before anything is changed, if something is in the way.
 pub(crate) fn go_back(context: &Context, point: &Point, dry_run: bool) -> Result<(Restored, Vec<Move>)> {
-    refuse_open_turns(context, "cannot go back")?;
-    let moves = point.back(context)?.with_archive(&context.repo)?;
-    let attempt = |extent| attempt(context, point, extent);
-    let looked = expect_result(attempt(Extent::DryRun)?)?;
+    refuse_open_turns(context, CANNOT)?;
+    let (looked, moves) = look(context, point)?;
     if dry_run {
         return Ok((looked, moves));
     }
-    refuse_left(&looked, "cannot go back")?;
-    let restored = attempt_if_needed(attempt)?;
+    refuse_left(&looked, CANNOT)?;
+    let restored = attempt_if_needed(|extent| attempt(context, point, extent))?;
     let is_done = restored.kept.is_empty() && restored.conflicts.is_empty();
     Ok((restored, if is_done { context.repo.moves_recorded() } else { Vec::new() }))
+}
+
+/// Returns what going back to `point` would do to files and to refs.
+fn look(context: &Context, point: &Point) -> Result<(Restored, Vec<Move>)> {
+    let moves = point.back(context)?.with_archive(&context.repo)?;
+    Ok((expect_result(attempt(context, point, Extent::DryRun)?)?, moves))
+}
+
+/// Makes sure that the worktree can go back to `point`, now or once no turn is open.
+///
+/// # Errors
+/// If it cannot.
+pub(crate) fn check_way_back(context: &Context, point: &Point) -> Result<()> {
+    refuse_left(&look(context, point)?.0, CANNOT)
 }
 
 fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Restored>> {

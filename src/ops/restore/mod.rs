@@ -33,6 +33,7 @@ mod versions;
 use std::time::Instant;
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use crate::{
     error::{Error, Result},
@@ -49,7 +50,7 @@ use crate::{
         Context,
         inside::{self, LeftOut},
         lookup,
-        operations::{Log, Which, entry_of, entry_with},
+        operations::{Log, Which, entry_of, entry_with, pick, recorded_meanwhile},
         restored_target,
     },
     state::{
@@ -65,11 +66,12 @@ use scope::Scene;
 use snapshot::Snapshot;
 use staged::Staging;
 
-pub(crate) use back::refuse_open_turns;
+pub(crate) use back::{causes_of_left, refuse_open_turns};
 pub use chosen::{ChosenHunks, NotOffered};
 pub(crate) use elsewhere::is_elsewhere;
-pub(crate) use go_back::go_back;
+pub(crate) use go_back::{check_way_back, go_back};
 pub use restored::{Restored, RestoredSubmodule};
+pub(crate) use undo::Look;
 pub use undo::UndoOptions;
 
 /// What to restore, and how.
@@ -119,15 +121,29 @@ pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> 
 /// If there is nothing to undo, and as [`restore`].
 pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
     context.repo.name_operation("undo");
-    context.emit_failure("undo", undo_files(context, options, &Which::LastOfFiles))
+    context.emit_failure("undo", undo_files(context, options, &Which::LastOfFiles, None))
 }
 
-/// Takes the operation that `which` asks for back, which changed files.
+/// Takes the operation that `which` asks for back, which changed files; that is `chosen` unless another one was recorded since.
 ///
 /// # Errors
-/// As [`undo`](undo()); [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files.
-pub(crate) fn undo_files(context: &Context, options: &UndoOptions, which: &Which) -> Result<Restored> {
+/// As [`undo`](undo()); [`Kind::Refused`](crate::error::Kind::Refused) if the operation changed no files; [`recorded_meanwhile`] if
+/// it is another one.
+pub(crate) fn undo_files(
+    context: &Context,
+    options: &UndoOptions,
+    which: &Which,
+    chosen: Option<ObjectId>,
+) -> Result<Restored> {
+    if chosen.is_some() && pick(context, which)?.id() != chosen {
+        return Err(recorded_meanwhile());
+    }
     undo::undo_files(context, options, which, Depth { nonce: None, run_below })
+}
+
+/// Looks at the worktree, to see what of several operations can be taken back.
+pub(crate) fn look(context: &Context) -> Result<Look<'_>> {
+    Look::open(context, run_below)
 }
 
 /// What a restore of the worktree above has to say, of which this one is a part.

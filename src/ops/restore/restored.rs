@@ -61,7 +61,8 @@ pub struct Restored {
     pub inexact: bool,
     /// True if all this was only looked at.
     pub dry_run: bool,
-    /// The checkpoints that an undo has put into the archive, because they have versions of files that nothing else has.
+    /// The checkpoints that an undo has put into the archive, because they have versions of files that nothing else has. Of a dry
+    /// run, all that it would put there.
     #[serde(skip)]
     pub(crate) set_aside: Vec<ObjectId>,
     /// True if no redo brings the state before it back.

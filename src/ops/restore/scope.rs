@@ -239,7 +239,7 @@ fn enough(reason: Reason, size: u64) -> String {
 }
 
 /// Returns the directories that `path` is in, outermost first.
-fn parents(path: &BStr) -> impl Iterator<Item = &BStr> {
+pub(super) fn parents(path: &BStr) -> impl Iterator<Item = &BStr> {
     path.find_iter("/").map(|at| path[..at].as_bstr())
 }
 

@@ -8,7 +8,7 @@ use gix::ObjectId;
 use super::{
     back::{refuse_left, refuse_open_turns},
     before::{Before, BeforeOptions, Consider, Sight},
-    carry_out::{Depth, Extent, Planned, RestoreRun, attempt_if_needed, expect_result, files_of},
+    carry_out::{Depth, Extent, Planned, RestoreRun, RunBelow, attempt_if_needed, expect_result, files_of},
     elsewhere::is_elsewhere,
     restored::Restored,
     scope::Scene,
@@ -22,8 +22,9 @@ use crate::{
         operation::{self, Move, Role},
         operation_back::Back,
         plan::{self, is_below},
-        refname::{self, ShadowName},
+        refname::ShadowName,
         step::{Content, Step},
+        step_below::StepBelow,
         submodule::Recurse,
         verdict::{Verdict, Why},
     },
@@ -31,7 +32,7 @@ use crate::{
         Context, Worktree,
         enter::Purpose,
         inside::LeftOut,
-        operations::{Log, Picked, Which, back_over, pick, refuse},
+        operations::{Log, Picked, Which, back_over, pick, recorded_meanwhile, refuse},
         restored_target,
     },
     state::{
@@ -83,8 +84,8 @@ pub(super) fn undo_files(
         _ if options.dry_run => expect_result(attempt(Extent::DryRun)?),
         Progress::Done if journal.directories.is_empty() && target.saved.is_none() && journal.below.is_empty() => {
             let restored = attempt_if_needed(attempt)?;
-            // What finds nothing to do takes no checkpoint; the operation is taken back all the same.
-            if restored.is_idle() && restored.kept.is_empty() && restored.conflicts.is_empty() {
+            // What finds nothing to do may take no checkpoint, and then has no entry. The operation is taken back all the same.
+            if restored.pre_restore.is_none() && restored.is_idle() && restored.is_complete() {
                 note_taken_back(context, which, picked.id())?;
             }
             Ok(restored)
@@ -135,7 +136,7 @@ impl Target<'_> {
             // What is recorded by now is this undo.
             Ok(Picked { latest: self.picked.latest, ..picked })
         } else {
-            Err(Error::race("another operation was recorded meanwhile"))
+            Err(recorded_meanwhile())
         }
     }
 }
@@ -163,7 +164,7 @@ fn back_of(context: &Context, picked: &Picked) -> Result<Option<Back>> {
     let is_elsewhere = |tips: &[ObjectId], id| is_elsewhere(context, &known, tips, id);
     let back = back_over(context, &log, (entry, picked.latest), is_whole, &is_elsewhere)?;
     if is_whole {
-        refuse(&context.repo, &log, &back.obstacles, CANNOT, Some(entry))?;
+        refuse(&context.repo, &log, &back.obstacles, CANNOT)?;
     }
     let goes = is_whole || (back.obstacles.is_empty() && context.turns().entries.is_empty());
     Ok(Some(back).filter(|_| goes))
@@ -178,8 +179,7 @@ fn saved_before(context: &Context, picked: &Picked) -> Result<Option<(RefUpdate,
     };
     let repo = &context.repo;
     // Besides, the archive may hold what was saved first.
-    let is_held = |moved: &&Move| moved.name.starts_with(refname::ARCHIVE) && moved.old.is_none();
-    let moves: Vec<&Move> = entry.operation.moves.iter().filter(|moved| !is_held(moved)).collect();
+    let moves: Vec<&Move> = entry.operation.moves.iter().filter(|moved| moved.archived().is_none()).collect();
     let [moved] = moves.as_slice() else { return Ok(None) };
     let Some(saved) = repo.find_checkpoint(journal.target)?.filter(|_| moved.new != Some(journal.target)) else {
         return Ok(None);
@@ -201,16 +201,6 @@ fn journal_of(picked: &Picked) -> Result<&Journal> {
 
 fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent: Extent) -> Result<Option<Restored>> {
     let start = Instant::now();
-    let before_options = BeforeOptions {
-        subject: restored_target::subject_before(None),
-        is_dry: extent == Extent::DryRun,
-        keeps_index: true,
-        force: true,
-        after_crash: true,
-        recurse: Recurse::No,
-        saved: target.saved.clone(),
-    };
-    let depth = target.depth;
     let pick_again = || target.pick_again(context);
     let consider = |sight: Sight<'_>| {
         let picked = pick_again()?;
@@ -220,41 +210,93 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
         plan_of(&sight.scene(context, &target), journal, options.all)?.outlook(&context.repo, sight, &target, has_work)
     };
     let consider = (extent == Extent::IfChanged).then_some(&consider as Consider<'_>);
-    let Some(before) = Before::take(context, &before_options, consider)? else { return Ok(None) };
-    let picked = pick_again()?;
-    let (journal, repo) = (journal_of(&picked)?, before.repo());
-    let target = Snapshot::read(repo, journal.pre_restore)?;
-    let planned = plan_of(&before.sight().scene(context, &target), journal, options.all)?;
-    let back = if extent == Extent::DryRun { None } else { back_of(context, &picked)? };
-    let work = RestoreRun {
-        context,
-        repo,
-        planned: &planned,
-        from: &before.snapshot,
-        to: &target,
-        pre_restore: before.checkpoint_id,
-        other_base: None,
-        is_resumed: false,
-        back: back.as_ref(),
-        is_called_off: picked.is_interrupted(),
-        role: picked.role,
-        rescued: &before.rescued,
-        inside: LeftOut::default(),
-        below: journal
-            .below
-            .iter()
-            .map(|step| step.reversed(temporary::random(), options.all, journal.progress == Progress::Done))
-            .collect(),
-        run_below: depth.run_below,
-        nonce: depth.nonce,
-        start,
-    };
-    if extent == Extent::DryRun {
-        return work.preview().map(Some);
+    let before = Before::take(context, &before_options(extent, target.saved.clone()), consider)?;
+    let Some(before) = before else { return Ok(None) };
+    let run = Run { context, before: &before, all: options.all, depth: target.depth, start };
+    run.take_back(&pick_again()?, extent == Extent::DryRun).map(Some)
+}
+
+fn before_options(extent: Extent, saved: Option<(RefUpdate, Role)>) -> BeforeOptions {
+    BeforeOptions {
+        subject: restored_target::subject_before(None),
+        is_dry: extent == Extent::DryRun,
+        keeps_index: true,
+        force: true,
+        after_crash: true,
+        recurse: Recurse::No,
+        saved,
     }
-    let restored = work.execute(&before)?;
-    work.remove_directories(journal)?;
-    Ok(Some(restored))
+}
+
+/// The worktree as it is, looked at once, to see what there is to take back of several operations.
+pub(crate) struct Look<'c> {
+    context: &'c Context,
+    before: Before<'c>,
+    run_below: RunBelow,
+}
+
+impl<'c> Look<'c> {
+    /// Looks at the worktree of `context`.
+    pub(super) fn open(context: &'c Context, run_below: RunBelow) -> Result<Self> {
+        let before = Before::take(context, &before_options(Extent::DryRun, None), None)?;
+        let before = before.ok_or_else(|| Error::internal("the worktree was not looked at"))?;
+        Ok(Self { context, before, run_below })
+    }
+
+    /// Returns what the attempt to take `picked` back would do to files; with `all`, also to what was edited since.
+    pub(crate) fn preview(&self, picked: &Picked, all: bool) -> Result<Restored> {
+        let depth = Depth { nonce: None, run_below: self.run_below };
+        Run { context: self.context, before: &self.before, all, depth, start: Instant::now() }.take_back(picked, true)
+    }
+}
+
+/// One attempt to take an operation back.
+struct Run<'r> {
+    context: &'r Context,
+    before: &'r Before<'r>,
+    all: bool,
+    depth: Depth<'r>,
+    start: Instant,
+}
+
+impl Run<'_> {
+    /// Takes `picked` back, or only looks at what that would do.
+    fn take_back(&self, picked: &Picked, is_dry: bool) -> Result<Restored> {
+        let Run { context, before, all, depth, start } = *self;
+        let (journal, repo) = (journal_of(picked)?, before.repo());
+        let target = Snapshot::read(repo, journal.pre_restore)?;
+        let planned = plan_of(&before.sight().scene(context, &target), journal, all)?;
+        // What is unsaved in a dry run would be saved first, and then the shadow stays where it is.
+        let goes = !is_dry || picked.is_of_more || before.has_nothing_unsaved();
+        let back = if goes { back_of(context, picked)? } else { None };
+        let is_done = journal.progress == Progress::Done;
+        let reversed = |step: &StepBelow| step.reversed(temporary::random(), all, is_done);
+        let work = RestoreRun {
+            context,
+            repo,
+            planned: &planned,
+            from: &before.snapshot,
+            to: &target,
+            pre_restore: before.checkpoint_id,
+            other_base: None,
+            is_resumed: false,
+            back: back.as_ref(),
+            is_called_off: picked.is_interrupted(),
+            role: picked.role,
+            rescued: &before.rescued,
+            inside: LeftOut::default(),
+            below: journal.below.iter().map(reversed).collect(),
+            run_below: depth.run_below,
+            nonce: depth.nonce,
+            start,
+        };
+        if is_dry {
+            return work.preview();
+        }
+        let restored = work.execute(before)?;
+        work.remove_directories(journal)?;
+        Ok(restored)
+    }
 }
 
 /// Decides what takes the restore of `journal` back in `scene`; with `all`, also what was edited since.
@@ -268,7 +310,11 @@ fn plan_of(scene: &Scene<'_>, journal: &Journal, all: bool) -> Result<Planned> {
     let plan = plan::plan(candidates, scene.repo.config_bool("core.ignoreCase") == Some(true));
     let mut directories = scene.directories(&[])?;
     directories.retain(|directory| {
-        let is_of = |step: &Step| step.path == *directory || is_below(directory.as_bstr(), step.path.as_bstr());
+        // The restore may have filled it, too.
+        let is_of = |step: &Step| {
+            let (path, directory) = (step.path.as_bstr(), directory.as_bstr());
+            path == directory || is_below(directory, path) || is_below(path, directory)
+        };
         journal.steps.iter().any(is_of)
     });
     let staging = Some(Staging::reversed(scene.repo, &journal.index, scene.pre, all)?);

@@ -39,6 +39,11 @@ impl Unsaved {
         Self(paths.into_iter().map(|path| (path, Rc::clone(&origin))).collect())
     }
 
+    /// Returns true if there are no such paths.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns `paths` with the authors that a save would give them now.
     pub(super) fn look(context: &Context, paths: BTreeSet<BString>) -> Result<Self> {
         let origin = author::unsaved(context)?;

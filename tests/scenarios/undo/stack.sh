@@ -1,5 +1,5 @@
 # The ids of operations differ from run to run: the log has the real time, too.
-hide_ids() { sed -E "s/(^@\{[0-9]+\} +|operation |operation '|op undo |Undoes:  |by |since: )[0-9a-f]{8,40}/\1ID/"; }
+hide_ids() { sed -E "s/(^@\{[0-9]+\} +|operation |operation '|op undo |Undoes:  |by |since: )[0-9a-f]{8,40}/\1ID/; s/(left to undo: )[0-9a-f]{8,40}/\1ID/"; }
 export -f hide_ids
 repository
 printf 'one\n' >src/numbers.txt
