@@ -142,7 +142,7 @@ pub(crate) fn undo_files(
 }
 
 /// Looks at the worktree, to see what of several operations can be taken back.
-pub(crate) fn look(context: &Context) -> Result<Look<'_>> {
+pub(crate) fn look_at_worktree(context: &Context) -> Result<Look<'_>> {
     Look::open(context, run_below)
 }
 

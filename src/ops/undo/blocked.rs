@@ -8,7 +8,7 @@ use crate::{
     ops::{
         Context,
         operations::{Log, Picked, back_over, causes, title_of},
-        restore::{Look, causes_of_left, look, refuse_open_turns},
+        restore::{Look, causes_of_left, look_at_worktree, refuse_open_turns},
     },
     state::sessions,
 };
@@ -117,7 +117,7 @@ impl<'c> Scene<'c> {
         if let Some(look) = self.look.get() {
             return Ok(look);
         }
-        let look = look(self.context)?;
+        let look = look_at_worktree(self.context)?;
         Ok(self.look.get_or_init(|| look))
     }
 }
