@@ -44,7 +44,9 @@ pub(super) fn deflate_for_file(parts: &[&[u8]]) -> Vec<u8> {
             out.extend(STORED);
             out.extend(short.to_le_bytes());
             out.extend((!short).to_le_bytes());
-            parts.iter().for_each(|part| out.extend_from_slice(part));
+            for part in parts {
+                out.extend_from_slice(part);
+            }
             let checksum = parts.iter().fold(1, |checksum, part| zlib_rs::adler32::adler32(checksum, part));
             out.extend(checksum.to_be_bytes());
             out
