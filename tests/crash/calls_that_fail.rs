@@ -175,11 +175,11 @@ fn leftovers_of_killed_agent_events_are_swept() {
     }
     assert_done(&told(&world, &[], "UserPromptSubmit", r#""prompt":"do it""#));
     let mut deaths = 0;
-    for nth in 1..14 {
-        world.write("f", format!("{nth}\n"));
-        let kill = format!("inject=write:signal=SIGKILL:when={nth}");
+    for (call, nth) in (1..14).flat_map(|nth| [("write", nth), ("pwrite64", nth)]) {
+        world.write("f", format!("{call} {nth}\n"));
+        let kill = format!("inject={call}:signal=SIGKILL:when={nth}");
         let call = format!(
-            r#""tool_name":"Write","tool_use_id":"t{nth}","tool_input":{{"file_path":"{}/new","content":""}}"#,
+            r#""tool_name":"Write","tool_use_id":"{call}{nth}","tool_input":{{"file_path":"{}/new","content":""}}"#,
             world.repo().display()
         );
         let output = told(&world, &["-e", &kill], "PreToolUse", &call);

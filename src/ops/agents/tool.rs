@@ -219,8 +219,7 @@ fn save_as_unknown(worktree: &Worktree<'_>, reach: &ReachHere) -> Result<()> {
 /// Saves all changes of this worktree with an unknown author: the tool that may have made them began in another one.
 pub(super) fn save_as_unknown_here(context: &Context) -> Result<()> {
     let worktree = Worktree::enter(context, Purpose::Event)?;
-    let saved = save_as_unknown(&worktree, &ReachHere::Anything);
-    turn::write_after(&worktree, saved)
+    turn::write_after(&worktree, save_as_unknown(&worktree, &ReachHere::Anything))
 }
 
 /// Stores a session whose first event that we see is the end of a tool call. Its turn is under way, but has no baseline:
