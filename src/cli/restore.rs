@@ -214,7 +214,8 @@ impl Format {
             print_sum(restored, words, call)?;
         }
         let is_undo = words.verb != phrase::RESTORED;
-        let is_refused = !all.conflicts.is_empty() || is_all_left(restored) || is_left_below(restored, is_undo);
+        let is_refused =
+            !all.conflicts.is_empty() || is_all_left(restored, is_undo) || is_left_below(restored, is_undo);
         // The user wants it back, and cannot have it.
         let is_refused = is_refused || all.kept.iter().any(|left| left.why == Why::RepositoryGone);
         Ok(if is_refused { Exit::No } else { Exit::Done })
@@ -291,17 +292,18 @@ fn print_listed(lines: &[String], wanted: bool, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-/// Returns true if the restore changed nothing, and left paths that differ.
-fn is_all_left(restored: &Restored) -> bool {
-    let is_left = [&restored.kept, &restored.conflicts].iter().any(|left| !left.is_empty());
-    restored.is_idle() && (is_left || !restored.committed.is_empty())
+/// Returns true if the restore changed nothing, and left paths that differ; with `is_undo`, also if it left only those that every
+/// restore leaves.
+fn is_all_left(restored: &Restored, is_undo: bool) -> bool {
+    let left = left::count(restored, is_undo);
+    restored.is_idle() && (left > 0 || !restored.committed.is_empty())
 }
 
 /// Returns true if a submodule was left alone, or if that counts like a path that is: as in the worktree if nothing was changed
 /// there; with `is_undo`, always.
 fn is_left_below(restored: &Restored, is_undo: bool) -> bool {
     restored.restored_submodules.iter().any(|it| {
-        let is_left = |inside: &Restored| is_all_left(inside) || is_left_below(inside, is_undo);
+        let is_left = |inside: &Restored| is_all_left(inside, is_undo) || is_left_below(inside, is_undo);
         it.is_refused() || (is_undo && !it.is_complete()) || it.restored.as_ref().is_some_and(is_left)
     })
 }
@@ -334,7 +336,8 @@ fn print_sum(restored: &Restored, words: &Words<'_>, call: &mut Call) -> Result<
         return Ok(());
     }
     let is_only_below = !is_idle && restored.is_idle_here();
-    if !(restored.dry_run || is_all_left(&all) || is_only_below) {
+    let is_undo = verb != phrase::RESTORED;
+    if !(restored.dry_run || is_all_left(&all, is_undo) || is_only_below) {
         let staged = match restored.staged.len() {
             0 => String::new(),
             count => format!(", and {} in the index,", phrase::count(count, "path")),

@@ -70,6 +70,11 @@ impl Why {
         is_of_others || self.is_for_commits() || matches!(self, Self::Since | Self::StagedSince)
     }
 
+    /// Returns true if every restore leaves the path as it is, because its files are in no checkpoint, or it has an agent's hooks.
+    pub(crate) fn is_of_every_restore(&self) -> bool {
+        matches!(self, Self::Installed(_) | Self::InNested | Self::Nested | Self::SubmoduleGone)
+    }
+
     /// Returns true if the path is left because commits have changed it.
     pub(crate) fn is_for_commits(&self) -> bool {
         matches!(self, Self::Committed | Self::CommittedInPart)

@@ -57,6 +57,12 @@ impl Words<'_> {
     }
 }
 
+/// Returns how many paths that differ the restore left; with `is_undo`, also those that every restore leaves.
+pub(super) fn count(restored: &Restored, is_undo: bool) -> usize {
+    let kept = restored.kept.iter().filter(|left| is_undo || !left.why.is_of_every_restore());
+    kept.count() + restored.conflicts.len()
+}
+
 /// Prints what the restore left alone because of who has changed it, and how to restore that, too.
 pub(super) fn print(restored: &Restored, Words { again, instead, .. }: &Words<'_>, call: &mut Call) {
     let kept = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
@@ -65,7 +71,7 @@ pub(super) fn print(restored: &Restored, Words { again, instead, .. }: &Words<'_
     let committed = restored.committed.len();
     let is_idle = restored.is_idle();
     if kept + committed == 0 {
-        let left = restored.kept.len() + restored.conflicts.len();
+        let left = count(restored, again.is_some());
         if is_idle && left > 0 {
             call.out.warning(&format!("nothing restored: {} kept", phrase::count(left, "path")));
         }
