@@ -2,9 +2,6 @@
 //!
 //! `renames` finds renames, and `line_edits` compares lines.
 
-use std::{collections::BTreeSet, ffi::OsString};
-
-use bstr::{BString, ByteSlice as _};
 use gix::{
     ObjectId,
     diff::tree::{Recorder, recorder},
@@ -31,31 +28,7 @@ impl Repo {
     pub(crate) fn diff_trees_if_damaged(&self, old: ObjectId, new: ObjectId) -> Result<Vec<Change>> {
         or_as_far_as_readable(self, &self.inner.objects, (old, new), self.diff_trees(old, new))
     }
-
-    /// Returns those of `paths` that a commit before `to`, and not before `from`, has changed; merges do not count. What cannot be
-    /// read says nothing.
-    pub(crate) fn paths_in_commits(
-        &self,
-        from: ObjectId,
-        to: ObjectId,
-        paths: &[BString],
-    ) -> Result<BTreeSet<BString>> {
-        let (from, to) = (format!("^{from}"), to.to_string());
-        let mut arguments = ["--literal-pathspecs", "log", "-z", "--format=", "--name-only", "--no-renames"]
-            .map(OsString::from)
-            .to_vec();
-        arguments.extend(["--full-history", "--no-show-signature", &from, &to, "--"].map(OsString::from));
-        // Of many paths, git looks at all.
-        let few = paths.iter().filter(|_| paths.len() <= MOST_PATHS).filter_map(|path| path.to_os_str().ok());
-        arguments.extend(few.map(ToOwned::to_owned));
-        let listed = self.try_git(&arguments, None)?.stdout;
-        let listed: BTreeSet<&[u8]> = listed.split(|byte| *byte == 0).collect();
-        Ok(paths.iter().filter(|path| listed.contains(path.as_slice())).cloned().collect())
-    }
 }
-
-/// So many paths fit into a command line.
-const MOST_PATHS: usize = 100;
 
 /// Returns what was `found` to differ between two trees; if one is damaged, how the second differs from what can be read of the
 /// first.

@@ -246,22 +246,3 @@ fn a_persons_version_below_the_checkpoint_is_no_change_since() {
     world.add_to("f", "more of mine\n");
     keeps(&world, &["S@1"], "f", "changed by a human since");
 }
-
-/// A session's work is committed, and someone takes it back in a commit: HEAD has again what the session began with.
-#[rstest::rstest]
-#[case::by_git("git revert --no-edit HEAD >/dev/null")]
-#[case::by_a_person("sed -i /S1/d f; git commit -qam without")]
-fn what_a_commit_took_back_does_not_come_back(#[case] command: &str) {
-    let world = numbers();
-    turn(&world, "S", "f", "echo S1 >>f");
-    world.git(&["commit", "-qam", "S"]);
-    world.sh(command);
-    let output = keeps(&world, &["S@1"], "f", "changed by commits since");
-    assert!(described(&output).contains("only commits have changed 1 path"), "{}", described(&output));
-    world.done(&["restore", "S@1", "--", "f"]);
-    assert!(world.read("f").ends_with(b"S1\n"));
-    world.done(&["undo"]);
-    // What was committed and dropped without another commit is the session's to bring back.
-    world.sh("git reset -q --hard HEAD~2");
-    assert!(world.done(&["restore", "S@1"]).contains("written  f"));
-}

@@ -1,7 +1,10 @@
 //! Condenses one commit: writes the record of the work that it took, links the commit to existing records, and carries the rest
 //! of the work forward.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use bstr::BString;
 use gix::ObjectId;
@@ -267,18 +270,19 @@ fn without_committed(
         return Ok(tip_tree_id);
     }
     let is_undone = |change: &Change| change.before.is_some() && touched.get(&change.path) == Some(&change.after);
-    let others = if as_committed.iter().any(is_undone) {
+    let edit = |change: Change| (change.path, change.after.map(|leaf| (leaf.id, leaf.mode)));
+    let (from_tree_id, edits): (ObjectId, Vec<_>) = if as_committed.iter().any(is_undone) {
         let (seen, objects) = look_at_all(worktree, shadow)?;
         drop(objects.write()?);
-        repo.diff_trees(head_tree_id, seen.tree_id)?
+        let as_committed: BTreeSet<BString> = as_committed.into_iter().map(|change| change.path).collect();
+        let mut work = repo.diff_trees(seen.tree_id, tip_tree_id)?;
+        work.retain(|change| touched.contains_key(&change.path) && !as_committed.contains(&change.path));
+        (seen.tree_id, work.into_iter().map(edit).collect())
     } else {
-        Vec::new()
+        (tip_tree_id, as_committed.into_iter().map(edit).collect())
     };
-    let others = others.into_iter().filter(|change| !touched.contains_key(&change.path));
-    let edit = |change: Change| (change.path, change.after.map(|leaf| (leaf.id, leaf.mode)));
-    let edits: Vec<_> = as_committed.into_iter().chain(others).map(edit).collect();
     let mut objects = NewObjects::new(repo, Target::Loose);
-    let tree_id = edit_tree(tip_tree_id, &edits, &mut objects)?;
+    let tree_id = edit_tree(from_tree_id, &edits, &mut objects)?;
     // Carrying forward compares this tree with others, so it has to be stored. No ref leads to it.
     drop(objects.write()?);
     Ok(tree_id)

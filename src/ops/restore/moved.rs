@@ -1,6 +1,6 @@
 //! Files that are other ones because HEAD is at another commit: a restore does not bring their old versions back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use bstr::{BString, ByteSlice as _};
 
@@ -39,24 +39,14 @@ pub(super) fn moved(repo: &Repo, steps: Vec<Step>, pre: &Snapshot, target: &Snap
     }
     // Of a base that is lost nothing is known: what HEAD has, and the checkpoint has otherwise, is kept.
     let tree = |base| Ok::<_, Error>(snapshot::base_tree(repo, base)?.unwrap_or_else(|| repo.empty_tree_id()));
-    let (trees, commits) = ((tree(now)?, tree(then)?), (now.commit_id(), then.commit_id()));
-    let mut leaves = Vec::new();
-    for step in &steps {
+    let (now, then) = (tree(now)?, tree(then)?);
+    let mut moved = Moved::default();
+    for step in steps {
         let path = step.path.as_bstr();
         let leaf = |content: Option<Content>| content.map(|content| content.leaf);
-        let (head, base) = (repo.find_leaf(trees.0, path)?, repo.find_leaf(trees.1, path)?);
-        leaves.push(Leaves { head, base, worktree: leaf(step.before), wanted: leaf(step.after) });
-    }
-    let are_back =
-        leaves.iter().zip(&steps).filter(|(leaves, _)| leaves.head == leaves.base && leaves.wanted != leaves.base);
-    let are_back: Vec<BString> = are_back.map(|(_, step)| step.path.clone()).collect();
-    let there_and_back = match commits {
-        (Some(now), Some(then)) if !are_back.is_empty() => repo.paths_in_commits(then, now, &are_back)?,
-        _ => BTreeSet::new(),
-    };
-    let mut moved = Moved::default();
-    for (step, leaves) in steps.into_iter().zip(leaves) {
-        match leaves.by_commits(there_and_back.contains(&step.path)) {
+        let (head, base) = (repo.find_leaf(now, path)?, repo.find_leaf(then, path)?);
+        let leaves = Leaves { head, base, worktree: leaf(step.before), wanted: leaf(step.after) };
+        match leaves.by_commits() {
             ByCommits::Nothing => moved.steps.push(step),
             ByCommits::Only => moved.committed.push(step.path),
             ByCommits::Both(why) => {
@@ -89,12 +79,10 @@ enum ByCommits {
 }
 
 impl Leaves {
-    /// Returns what commits have made of the path. With `is_there_and_back`, they have changed it, though HEAD has again what the
-    /// target began with: for example if the target's work was committed and reverted.
-    fn by_commits(self, is_there_and_back: bool) -> ByCommits {
+    /// Returns what commits have made of the path.
+    fn by_commits(self) -> ByCommits {
         let Self { head, base, worktree, wanted } = self;
-        let is_of_commits = head != base || is_there_and_back;
-        if !is_of_commits || wanted == head {
+        if head == base || wanted == head {
             ByCommits::Nothing
         } else if wanted == base && worktree == head {
             ByCommits::Only
@@ -113,23 +101,20 @@ mod tests {
 
     /// The digits are HEAD's file, that of the target's base, the worktree's and the target's.
     #[rstest::rstest]
-    #[case::nothing_is_committed("1112", false, "nothing")]
-    #[case::edited_since("1132", false, "nothing")]
-    #[case::the_target_is_committed("2122", false, "nothing")]
-    #[case::the_target_is_committed_and_edited_since("2132", false, "nothing")]
-    #[case::commits_alone("2121", false, "only")]
-    #[case::commits_and_an_edit("2131", false, "in part")]
-    #[case::commits_and_the_target("2123", false, "commits")]
-    #[case::committed_and_reverted("1112", true, "commits")]
-    #[case::committed_and_reverted_and_edited_since("1132", true, "in part")]
-    #[case::deleted_in_a_commit("0002", true, "commits")]
-    fn what_commits_have_made(#[case] leaves: &str, #[case] is_there_and_back: bool, #[case] expected: &str) {
+    #[case::nothing_is_committed("1112", "nothing")]
+    #[case::edited_since("1132", "nothing")]
+    #[case::the_target_is_committed("2122", "nothing")]
+    #[case::the_target_is_committed_and_edited_since("2132", "nothing")]
+    #[case::commits_alone("2121", "only")]
+    #[case::commits_and_an_edit("2131", "in part")]
+    #[case::commits_and_the_target("2123", "commits")]
+    fn what_commits_have_made(#[case] leaves: &str, #[case] expected: &str) {
         let leaf = |digit: &str| {
             let id = ObjectId::from_hex(digit.repeat(40).as_bytes()).expect("hexadecimal");
             (digit != "0").then_some(Leaf { id, mode: Mode::File })
         };
         let [head, base, worktree, wanted] = [0, 1, 2, 3].map(|at| leaf(&leaves[at..=at]));
-        let found = Leaves { head, base, worktree, wanted }.by_commits(is_there_and_back);
+        let found = Leaves { head, base, worktree, wanted }.by_commits();
         let expected = match expected {
             "nothing" => ByCommits::Nothing,
             "only" => ByCommits::Only,

@@ -477,7 +477,6 @@ fn a_sessions_lines_in_a_file_that_is_renamed_over_two_commits_stay_its_own(
 /// HEAD moves before any checkpoint has seen the new name.
 #[rstest::rstest]
 #[case::a_new_file("n", "mv n m")]
-#[case::a_new_file_with_a_persons_line("n", "mv n m; echo human >>m")]
 #[case::a_file_that_is_put_back("f", "mv f m; git checkout -q f")]
 fn a_moved_file_keeps_its_authors_when_something_else_is_committed(
     #[case] path: &str,

@@ -121,32 +121,27 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
             edits.push((change.path.clone(), carried.map(|leaf| (leaf.id, leaf.mode))));
         }
     }
-    let mut names = if gone.is_empty() { HashMap::new() } else { new_names(repo, to, &changes, &gone)? };
+    let mut places = if gone.is_empty() { HashMap::new() } else { new_places(repo, to, &changes)? };
     for change in gone {
-        if let Some(path) = names.remove(&change.path) {
-            edits.push((path.clone(), change.after.map(|leaf| (leaf.id, leaf.mode))));
+        // Even then, the work may be at both places, and come back here.
+        let head = repo.find_leaf(to.head_tree_id, change.path.as_bstr())?;
+        leaves_some |= to.is_now_seen || !share(repo, change, change.before, head)?.is_all();
+        if let Some((leaf, path)) = change.after.and_then(|leaf| Some((leaf, places.remove(&leaf)?))) {
+            edits.push((path.clone(), Some((leaf.id, leaf.mode))));
             paths.push(path);
-        } else {
-            let head = repo.find_leaf(to.head_tree_id, change.path.as_bstr())?;
-            leaves_some |= to.is_now_seen || !share(repo, change, change.before, head)?.is_all();
         }
     }
     let tree_id = if edits.is_empty() { to.last_tree_id } else { edit_tree(to.last_tree_id, &edits, objects)? };
     Ok(Carried { tree_id, paths, leaves_some })
 }
 
-/// Returns the new names of the files of `gone` that somebody has moved to where the worktree differs from the new base commit. The
-/// chain has not seen the moves: its `changes` do not name these places.
-fn new_names(repo: &Repo, to: &Destination, changes: &[Change], gone: &[&Change]) -> Result<HashMap<BString, BString>> {
+/// Returns the files in which the worktree differs from the new base commit, and that the chain does not know, by their content: a
+/// file of the chain that is gone may have been moved there.
+fn new_places(repo: &Repo, to: &Destination, changes: &[Change]) -> Result<HashMap<Leaf, BString>> {
     let known: HashSet<&BString> = changes.iter().map(|change| &change.path).collect();
-    let mut places = repo.diff_trees(to.head_tree_id, to.now_tree_id)?;
-    places.retain(|change| change.after.is_some() && !known.contains(&change.path));
-    let added = places.into_iter().filter_map(|change| Change::between(change.path, None, change.after));
-    let deleted = gone.iter().filter_map(|change| Change::between(change.path.clone(), change.after, None));
-    let mut ends: Vec<Change> = added.chain(deleted).collect();
-    ends.sort_by(|one, other| one.path.cmp(&other.path));
-    let found = repo.detect_renames(ends)?;
-    Ok(found.into_iter().filter_map(|change| Some((change.old_path?, change.path))).collect())
+    let differing = repo.diff_trees(to.head_tree_id, to.now_tree_id)?.into_iter().rev();
+    let unknown = differing.filter(|change| !known.contains(&change.path));
+    Ok(unknown.filter_map(|change| Some((change.after?, change.path))).collect())
 }
 
 /// Returns the files of the tree `before` that have other names in the tree `after`.
