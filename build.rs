@@ -8,6 +8,7 @@ use std::{path::PathBuf, process::Command};
 fn main() {
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=RUSTC_LINKER");
     if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
         println!("cargo::rustc-link-arg=-no-pie");
         if let Some(directory) = unwinder_inside() {
@@ -31,11 +32,12 @@ fn unwinder_inside() -> Option<PathBuf> {
     let linker = variable("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
     let output = Command::new(linker).arg("-print-file-name=libgcc_eh.a").output().ok()?;
     let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
-    // Where it has none, the C compiler prints the name as it is.
+    // Where it has none, the C compiler prints the name as it is. A linker script has no way to quote a quotation mark.
+    let text = path.to_str().filter(|text| !text.contains('"'))?;
     if !path.is_absolute() || !path.exists() {
         return None;
     }
     let directory = PathBuf::from(variable("OUT_DIR")?);
-    std::fs::write(directory.join("libgcc_s.so"), "GROUP ( -lgcc_eh -lgcc )\n").ok()?;
+    std::fs::write(directory.join("libgcc_s.so"), format!("GROUP ( \"{text}\" -lgcc )\n")).ok()?;
     Some(directory)
 }

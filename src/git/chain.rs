@@ -57,7 +57,7 @@ impl Repo {
 
     /// Returns the checkpoint with the id `id`; none if the object is missing, or is no checkpoint.
     pub(crate) fn find_checkpoint(&self, id: ObjectId) -> Result<Option<Checkpoint>> {
-        Ok(self.with_commit_if_here(id, |commit| Checkpoint::from_commit(id, commit))?.flatten())
+        if self.is_commit(id)? { self.checkpoint(id) } else { Ok(None) }
     }
 
     /// Returns true if this repository has the object `id` and it is a commit.

@@ -85,37 +85,31 @@ impl Repo {
         Ok(Some(self.read_blob(leaf.id)?).filter(|text| !is_binary(text)))
     }
 
-    /// Returns the content of the blobs `ids`, versions of files, the oldest first; if possible, other threads read a few blobs
-    /// ahead.
+    /// Returns the content of the blobs `ids`, in order; if possible, other threads read a few blobs ahead.
     pub(crate) fn read_blobs_ahead(&self, ids: Vec<ObjectId>) -> impl Iterator<Item = Result<Vec<u8>>> {
         /// More readers would take cores from the thread that uses the content.
         const READERS: usize = 2;
-        /// How many blobs a reader reads before it passes them on. It begins with the newest: of most packs, a version is what has
-        /// changed since the next one, which the library has just read.
         const AHEAD: usize = 4;
         let (count, ids) = (ids.len(), Arc::new(ids));
-        // Each reader reads every n-th few blobs, and ends when the receiver is dropped.
+        // Each reader reads every n-th blob, and ends when the receiver is dropped.
         let receivers =
             [(); READERS].map(|()| sync_channel(AHEAD)).into_iter().enumerate().map(|(first, (sender, receiver))| {
                 let (shared, ids) = (self.inner.clone().into_sync(), Arc::clone(&ids));
                 let read = move || {
                     let repo = shared.to_thread_local();
-                    for few in ids.chunks(AHEAD).skip(first).step_by(READERS) {
-                        let mut read: Vec<_> = few.iter().rev().map(|id| read_blob(&repo, *id)).collect();
-                        while let Some(blob) = read.pop() {
-                            if sender.send(blob).is_err() {
-                                return;
-                            }
+                    for id in ids.iter().skip(first).step_by(READERS) {
+                        if sender.send(read_blob(&repo, *id)).is_err() {
+                            return;
                         }
                     }
                 };
                 // Without a thread, the channel is closed, and each blob is read when it is needed.
-                drop((first * AHEAD < count).then(|| threads::detach(read)));
+                drop((first < count).then(|| threads::detach(read)));
                 receiver
             });
         let receivers: Vec<_> = receivers.collect();
         // What this repository holds in its memory alone, no other thread can read.
-        let received = move |at: usize| receivers[at / AHEAD % READERS].recv().ok().and_then(Result::ok);
+        let received = move |at: usize| receivers[at % READERS].recv().ok().and_then(Result::ok);
         (0..count).map(move |at| received(at).map_or_else(|| self.read_blob(ids[at]), Ok))
     }
 
@@ -144,23 +138,6 @@ impl Repo {
         let commit = CommitRef::from_bytes(data, self.object_hash())
             .context(Kind::Corrupt, || format!("the commit '{id}' is malformed"))?;
         Ok(with(&commit))
-    }
-
-    /// Calls `with` on the parsed commit `id`; returns none if this repository does not have it, or if it is no commit.
-    pub(crate) fn with_commit_if_here<T>(
-        &self,
-        id: ObjectId,
-        with: impl FnOnce(&CommitRef<'_>) -> T,
-    ) -> Result<Option<T>> {
-        let mut buffer = Vec::new();
-        // To ask for the kind first would open most objects twice.
-        let found = self.inner.objects.try_find(&id, &mut buffer);
-        if let Some(data) = found.ok().flatten().filter(|data| data.kind == ObjectKind::Commit)
-            && let Ok(commit) = CommitRef::from_bytes(data.data, self.object_hash())
-        {
-            return Ok(Some(with(&commit)));
-        }
-        if self.is_commit(id)? { self.with_commit(id, with).map(Some) } else { Ok(None) }
     }
 
     /// Returns the tree of the commit `id`.

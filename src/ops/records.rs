@@ -263,10 +263,11 @@ impl<'r> Log<'r> {
     /// Returns the records that the message of `commit` names; none if this repository does not have the commit.
     pub(crate) fn named_by(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
         let mut ids = Vec::new();
-        let named = self.repo.with_commit_if_here(commit, |commit| record::ids_in_message(commit.message))?;
-        for id in named.unwrap_or_default() {
-            if self.has(&id)? {
-                ids.push(id);
+        if self.repo.is_commit(commit)? {
+            for id in self.repo.with_commit(commit, |commit| record::ids_in_message(commit.message))? {
+                if self.has(&id)? {
+                    ids.push(id);
+                }
             }
         }
         Ok(ids)

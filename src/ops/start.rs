@@ -64,7 +64,7 @@ impl<'r> StartSearch<'r> {
             Some(_) => Ok(false),
             None if self.earliest.first != Some(id) => Ok(false),
             // A chain ends at its base. Without a base, only the last checkpoint shows where it ends.
-            None if self.base != Base::Unborn => Ok(!self.chain.goes_on()),
+            None if self.base != Base::Unborn && !self.chain.goes_on() => Ok(true),
             None => Ok(!self.advance()?),
         }
     }
