@@ -193,11 +193,41 @@ impl<'c> OpenTurn<'c> {
         shadow: &mut Shadow,
         who: Contributor,
     ) -> Result<Vec<Self>> {
-        let repo = &worktree.repo;
-        let mut turns = turns_without_checkpoint(worktree, &shadow.name, shadow.tip.as_ref(), who)?;
+        let turns = turns_without_checkpoint(worktree, &shadow.name, shadow.tip.as_ref(), who)?;
         if turns.iter().any(|(open, _)| open.turn.should_reset_shadow) {
-            set_aside(repo, shadow)?;
+            set_aside(&worktree.repo, shadow)?;
         }
+        Self::add_each(worktree, shadow, turns)
+    }
+
+    /// Does the same for a checkpoint of `own` turn, whose baseline `shadow` has: adds the baselines of turns that began later. After
+    /// the checkpoint, they could not be added any more, and the changes before these turns would count as theirs.
+    pub(crate) fn add_later_baselines(
+        worktree: &'c Worktree<'_>,
+        shadow: &mut Shadow,
+        own: &Self,
+        who: Contributor,
+    ) -> Result<Vec<Self>> {
+        let repo = &worktree.repo;
+        let own_id = &own.session.id;
+        // The turns have found the shadow without the baseline of this one.
+        let found = match &shadow.tip {
+            Some(tip) if shadow.held_tip().is_none() => repo.find_checkpoint(tip.before_id())?,
+            tip => tip.clone(),
+        };
+        let began = pending_of(repo, own_id)?.and_then(|(_, id)| readable(repo, id)).map(|pending| pending.seconds);
+        let mut turns = turns_without_checkpoint(worktree, &shadow.name, found.as_ref(), who)?;
+        turns.retain(|(open, pending)| {
+            open.session.id != *own_id && !open.turn.should_reset_shadow && began.is_none_or(|it| it <= pending.seconds)
+        });
+        Self::add_each(worktree, shadow, turns)
+    }
+
+    fn add_each(
+        worktree: &'c Worktree<'_>,
+        shadow: &mut Shadow,
+        mut turns: Vec<(Self, Checkpoint)>,
+    ) -> Result<Vec<Self>> {
         for (open, pending) in &mut turns {
             match open.add_baseline(worktree, pending, shadow) {
                 Err(error) if error.kind() == Kind::Corrupt => {

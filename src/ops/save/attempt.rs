@@ -82,7 +82,10 @@ pub(super) fn try_save(
         Some(turn) => turn.shadow_with_baseline(worktree, &mut origin, &mut request.message)?,
         None => Shadow::read_for(worktree, origin.session.as_deref())?,
     };
-    if turns.is_empty() && origin.session.is_none() {
+    if let Some(own) = turns.first() {
+        let later = OpenTurn::add_later_baselines(worktree, &mut shadow, own, origin.contributor)?;
+        turns.extend(later);
+    } else if origin.session.is_none() {
         turns = OpenTurn::add_baselines(worktree, &mut shadow, origin.contributor)?;
     }
     if shadow.tip.is_none() && !worktree.broken().is_empty() {

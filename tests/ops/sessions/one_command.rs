@@ -218,3 +218,42 @@ fn a_renamed_file_whose_base_is_gone_is_not_the_sessions() {
     assert!(desk.records("HEAD").iter().all(|record| record.counts.agent == 0), "{:?}", desk.records("HEAD"));
     desk.finish();
 }
+
+/// The tool of the first session ends while the second one has announced that it writes `n`.
+#[rstest::rstest]
+fn what_a_person_changed_before_the_prompt_of_a_second_agent_stays_theirs(
+    #[values("n", "f")] path: &str,
+    #[values("worktree", "session")] storage: &str,
+    #[values(false, true)] has_checkpoint: bool,
+) {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.storage", storage]);
+    let tool = |name: &str, id: &str| {
+        let file = desk.folder().join(name).display().to_string();
+        format!(
+            r#","tool_name":"Write","tool_input":{{"file_path":"{file}","content":""}},"tool_response":{{}},"tool_use_id":"{id}""#
+        )
+    };
+    let write = |session: &str, name: &str, id: &str, line: &str| {
+        tell(&desk, session, "PreToolUse", &tool(name, id));
+        desk.sh(&format!("echo '{line}' >>{name}"));
+        tell(&desk, session, "PostToolUse", &tool(name, id));
+    };
+    tell(&desk, "b", "UserPromptSubmit", r#","prompt":"do it""#);
+    if has_checkpoint {
+        write("b", "h", "t0", "b first");
+    }
+    desk.sh(&format!("echo 'human wrote this' >>{path}"));
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do that""#);
+    tell(&desk, "a", "PreToolUse", &tool(path, "t1"));
+    write("b", "g", "t2", "b wrote this");
+    desk.sh(&format!("echo 'a wrote this' >>{path}"));
+    tell(&desk, "a", "PostToolUse", &tool(path, "t1"));
+    tell(&desk, "a", "Stop", "");
+    tell(&desk, "b", "Stop", "");
+    assert_eq!(blamed(&desk, path), ["human wrote this: human", "a wrote this: a"]);
+    desk.commit_all();
+    assert_eq!(blamed(&desk, path), ["human wrote this: human", "a wrote this: a"]);
+    assert_eq!(blamed(&desk, "g").last().map(String::as_str), Some("b wrote this: b"));
+    desk.finish();
+}
