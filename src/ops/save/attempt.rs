@@ -82,12 +82,7 @@ pub(super) fn try_save(
         Some(turn) => turn.shadow_with_baseline(worktree, &mut origin, &mut request.message)?,
         None => Shadow::read_for(worktree, origin.session.as_deref())?,
     };
-    if let Some(own) = turns.first() {
-        let later = OpenTurn::add_later_baselines(worktree, &mut shadow, own, origin.contributor)?;
-        turns.extend(later);
-    } else if origin.session.is_none() {
-        turns = OpenTurn::add_baselines(worktree, &mut shadow, origin.contributor)?;
-    }
+    add_other_baselines(worktree, &mut shadow, &mut turns, &origin)?;
     if shadow.tip.is_none() && !worktree.broken().is_empty() {
         // A broken shadow was set aside, so no live checkpoint has the paths that the request leaves out. Save them as well.
         request.scope = Scope::All;
@@ -174,6 +169,22 @@ pub(super) fn try_save(
     store_cache(repo, &mut seen, saved.id);
     let saved = Saved { saved_submodules: below.saved, failed_submodules: below.failed, ..saved };
     Ok(SavedAndSeen { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
+}
+
+/// Adds to `shadow` the baselines of turns other than `turns` that come before a checkpoint of `origin`, and these turns to `turns`.
+fn add_other_baselines<'c>(
+    worktree: &'c Worktree<'_>,
+    shadow: &mut Shadow,
+    turns: &mut Vec<OpenTurn<'c>>,
+    origin: &Origin,
+) -> Result<()> {
+    let others = match turns.first() {
+        Some(own) => OpenTurn::add_later_baselines(worktree, shadow, own, origin.contributor)?,
+        None if origin.session.is_none() => OpenTurn::add_baselines(worktree, shadow, origin.contributor)?,
+        None => Vec::new(),
+    };
+    turns.extend(others);
+    Ok(())
 }
 
 /// Returns the author that `request` names, or else infers who made the unsaved changes.
