@@ -66,3 +66,4 @@ mod terminal;
 mod tour;
 mod trees;
 mod verify;
+mod worktrees;
