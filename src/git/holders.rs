@@ -248,6 +248,19 @@ pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Returns the same without what is in `left`, an entry of `directory`.
+pub(crate) fn files_below_without(directory: &Path, left: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in entries_of(directory)?.into_iter().filter(|path| path != left) {
+        match fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+            true => files.extend(files_below(&path)?),
+            false => files.push(path),
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
 /// Returns what is in `directory`; nothing if that is not there.
 ///
 /// # Errors

@@ -73,7 +73,8 @@ fn stored_path(path: &Path) -> StoredPath {
     StoredPath::from(&BString::from(path.as_os_str().as_bytes()))
 }
 
-fn folder(common_dir: &Path) -> PathBuf {
+/// Returns the directory with a folder for each. All but the records in it is the user's.
+pub(crate) fn folder(common_dir: &Path) -> PathBuf {
     directory(common_dir).join("removed")
 }
 

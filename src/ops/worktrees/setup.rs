@@ -123,6 +123,7 @@ pub(crate) fn set_up(
 ///
 /// # Errors
 /// If the way to run a command fails. A command that fails is no error.
+#[expect(dead_code, reason = "`worktree remove` does not run these commands yet")]
 pub(super) fn tear_down(context: &Context, found: &Registration, run: Run<'_>) -> Result<Option<Ran>> {
     let commands = &context.settings.worktree.teardown;
     let Some(mut ran) = begin(context, commands)? else { return Ok(None) };

@@ -5,6 +5,7 @@ mod brought;
 mod files;
 mod places;
 mod prunes;
+mod purged;
 mod removal_races;
 mod removed;
 
