@@ -48,6 +48,7 @@ mod index_tree;
 mod interrupt;
 pub(crate) mod jj;
 mod keep;
+mod known_to_worktree;
 pub(crate) mod limits;
 pub mod line_edits;
 pub(crate) mod lock_files;

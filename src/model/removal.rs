@@ -4,40 +4,71 @@
 use gix::ObjectId;
 use serde::Serialize;
 
-/// Where the parts of a removed worktree are. A removal first moves the root aside, then git's directory of it; a restore moves
-/// them back in the other order.
+/// Where the root of a removed worktree is. A removal first moves the root aside, then git's directory of it; a restore moves them
+/// back in the other order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Root {
+    /// It was gone before: only git's directory was moved.
+    WasGone,
+    /// It is aside.
+    Aside,
+    /// It is not aside, in a folder of ours.
+    NotAside,
+    /// It is not seen where it would be aside, on another file system, which may not be mounted.
+    NotSeen,
+}
+
+/// What is in the place of the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InPlace {
+    /// Nothing.
+    Nothing,
+    /// A worktree that git's directory and the record name.
+    Worktree,
+    /// Something else.
+    Other,
+}
+
+/// Where git's directory of a removed worktree is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admin {
+    /// It is aside.
+    Aside,
+    /// In its place, where git has registered it for the place of the root.
+    InPlace,
+    /// Neither: git has forgotten it, or has given its id to another worktree.
+    Gone,
+}
+
+/// Where the parts of a removed worktree are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
-    /// The root was there when the worktree was removed.
-    pub(crate) has_tree: bool,
-    /// The root was moved aside.
-    pub(crate) tree_is_aside: bool,
-    /// Git's directory was moved aside.
-    pub(crate) admin_is_aside: bool,
-    /// Git's directory is in its place, with the lock of the removal.
-    pub(crate) is_held: bool,
-    /// Nothing is where the root was.
-    pub(crate) is_free: bool,
+    pub(crate) root: Root,
+    pub(crate) in_place: InPlace,
+    pub(crate) admin: Admin,
 }
 
 /// What to do about a removed worktree before anything else is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Nothing.
-    Leave,
+    /// Nothing: it is removed, and a restore brings it back.
+    Removed,
     /// Move the root back to its place: a removal, or a restore, was killed.
     PutBack,
     /// Forget it: everything is in its place.
     Forget,
+    /// Nothing: half of it is aside, and where the other half should be is something else. Nothing of it is ever deleted.
+    Half,
 }
 
 impl Parts {
     /// Decides what to do.
     pub(crate) fn next(self) -> Next {
-        match (self.tree_is_aside, self.admin_is_aside) {
-            (false, false) => Next::Forget,
-            (true, false) if self.has_tree && self.is_held && self.is_free => Next::PutBack,
-            (true, _) | (false, true) => Next::Leave,
+        match (self.root, self.admin, self.in_place) {
+            (_, Admin::Aside, _) => Next::Removed,
+            (Root::Aside, Admin::InPlace, InPlace::Nothing) => Next::PutBack,
+            (Root::NotSeen, Admin::InPlace, InPlace::Worktree) | (Root::WasGone | Root::NotAside, _, _) => Next::Forget,
+            (Root::Aside | Root::NotSeen, _, _) => Next::Half,
         }
     }
 }
@@ -88,18 +119,29 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case::removed([true, true, true, false, true], Next::Leave)]
-    #[case::not_begun([true, false, false, false, false], Next::Forget)]
-    #[case::not_begun_but_locked([true, false, false, true, false], Next::Forget)]
-    #[case::killed_half_way([true, true, false, true, true], Next::PutBack)]
-    #[case::something_else_is_there([true, true, false, true, false], Next::Leave)]
-    #[case::another_one_has_its_id([true, true, false, false, true], Next::Leave)]
-    #[case::only_its_root_is_back([true, false, true, false, false], Next::Leave)]
-    #[case::pruned([false, false, true, false, true], Next::Leave)]
-    #[case::pruned_and_back([false, false, false, false, false], Next::Forget)]
-    fn an_interrupted_removal_goes_back(#[case] facts: [bool; 5], #[case] expected: Next) {
-        let [has_tree, tree_is_aside, admin_is_aside, is_held, is_free] = facts;
-        assert_eq!(Parts { has_tree, tree_is_aside, admin_is_aside, is_held, is_free }.next(), expected);
+    #[case::removed(Root::Aside, Admin::Aside, InPlace::Nothing, Next::Removed)]
+    #[case::removed_and_its_place_is_taken(Root::Aside, Admin::Aside, InPlace::Other, Next::Removed)]
+    #[case::removed_and_not_mounted(Root::NotSeen, Admin::Aside, InPlace::Nothing, Next::Removed)]
+    #[case::removed_and_its_files_lost(Root::NotAside, Admin::Aside, InPlace::Nothing, Next::Removed)]
+    #[case::not_begun(Root::NotAside, Admin::InPlace, InPlace::Worktree, Next::Forget)]
+    #[case::not_begun_and_moved_since(Root::NotAside, Admin::Gone, InPlace::Nothing, Next::Forget)]
+    #[case::not_begun_elsewhere(Root::NotSeen, Admin::InPlace, InPlace::Worktree, Next::Forget)]
+    #[case::killed_half_way(Root::Aside, Admin::InPlace, InPlace::Nothing, Next::PutBack)]
+    #[case::something_else_is_there(Root::Aside, Admin::InPlace, InPlace::Other, Next::Half)]
+    #[case::one_with_its_id_is_there(Root::Aside, Admin::InPlace, InPlace::Worktree, Next::Half)]
+    #[case::git_has_forgotten_it(Root::Aside, Admin::Gone, InPlace::Nothing, Next::Half)]
+    #[case::half_way_and_not_mounted(Root::NotSeen, Admin::InPlace, InPlace::Nothing, Next::Half)]
+    #[case::forgotten_and_not_mounted(Root::NotSeen, Admin::Gone, InPlace::Nothing, Next::Half)]
+    #[case::pruned(Root::WasGone, Admin::Aside, InPlace::Nothing, Next::Removed)]
+    #[case::pruned_and_back(Root::WasGone, Admin::InPlace, InPlace::Worktree, Next::Forget)]
+    #[case::prune_not_begun(Root::WasGone, Admin::InPlace, InPlace::Nothing, Next::Forget)]
+    fn an_interrupted_removal_goes_back(
+        #[case] root: Root,
+        #[case] admin: Admin,
+        #[case] in_place: InPlace,
+        #[case] expected: Next,
+    ) {
+        assert_eq!(Parts { root, in_place, admin }.next(), expected);
     }
 
     #[rstest]

@@ -195,6 +195,11 @@ impl Removed {
         Ok(parent.join(name.to_path().unwrap_or(Path::new(TREE))))
     }
 
+    /// Returns true if its root is, or would be, kept in the folder.
+    pub(crate) fn is_tree_in_folder(&self) -> bool {
+        self.tree.as_ref().is_some_and(|tree| tree.starts_with(&self.folder))
+    }
+
     /// Forgets it: nothing of it is aside.
     pub(crate) fn forget(&self) -> Result<()> {
         match fs::remove_file(self.folder.join(RECORD)) {

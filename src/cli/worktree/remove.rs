@@ -180,6 +180,13 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
             WhyLeft::NotMounted => "the directory above is empty or gone: its file system may not be mounted",
             WhyLeft::NoDotGit => "its directory is there, but has no '.git': 'git worktree repair' may help",
             WhyLeft::InUse => "a session works there",
+            WhyLeft::Half => {
+                "a command that moved it was killed, and something else is in its place: move that away, and run this again"
+            }
+            WhyLeft::FilesNotMounted => "it was removed, and its files are gone: their file system may not be mounted",
+            WhyLeft::OfAnother => {
+                "it was removed, and its files are those of the repository that this one is a copy of"
+            }
         };
         call.out.note(&format!("left {}: {why}", phrase::quoted(&it.path)))?;
     }

@@ -118,7 +118,9 @@ impl Approve {
 
 fn change(context: &Context, lists: &mut [OfProject], wanted: bool) -> Result<()> {
     worktrees::approve(context, lists, wanted)?;
-    lists.iter_mut().for_each(|list| list.approved = wanted);
+    for list in lists {
+        list.approved = wanted;
+    }
     Ok(())
 }
 

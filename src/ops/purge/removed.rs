@@ -10,7 +10,7 @@ use gix::ObjectId;
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, holders::files_below},
-    model::{path_text, secret::Secret},
+    model::{path_text, refname, secret::Secret},
     ops::Context,
     state::{
         self,
@@ -56,6 +56,14 @@ fn with_text(context: &Context, removed: &Removed, secret: &Secret) -> Result<Op
             let path = BStr::new(file.strip_prefix(tree).unwrap_or(&file).as_os_str().as_bytes());
             if has_text(&file, secret)? && !is_committed(repo, head, path, secret)? {
                 return Ok(Some(path.to_owned()));
+            }
+        }
+    }
+    // What is staged there, and in no commit.
+    if let Some(holder) = repo.find_ref(&refname::removed_worktree_ref(&removed.id))? {
+        for (_, is_tree, id) in repo.tree_entries(repo.tree_of_commit(holder)?)? {
+            if !is_tree && secret.is_in(&repo.read_blob(id)?) {
+                return Ok(Some("what is staged".into()));
             }
         }
     }

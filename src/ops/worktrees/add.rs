@@ -236,7 +236,9 @@ fn base(
             .with_hint("git-check-ref-format(1) says which names are"));
     }
     let full = format!("refs/heads/{branch}");
-    if let Some(holder) = registered.iter().find(|it| it.head.branch.as_ref().is_some_and(|at| *at == full.as_str())) {
+    // HEAD of a bare repository is no checkout.
+    let mut checkouts = registered.iter().filter(|it| it.place != Place::Bare);
+    if let Some(holder) = checkouts.find(|it| it.head.branch.as_ref().is_some_and(|at| *at == full.as_str())) {
         let path = holder.path.display();
         let hint = match holder.place {
             Place::Nothing => "its directory is gone: 'git checkpoint worktree prune' forgets it".to_owned(),

@@ -61,6 +61,8 @@ pub(super) fn refuse_kind(found: &Registration) -> Result<()> {
 /// Refuses if somebody works in the worktree `found`, whose root is at `root` now: a session, git, a restore, or a process.
 pub(super) fn refuse(context: &Context, found: &Registration, root: &Path) -> Result<()> {
     let path = found.path.display();
+    // The kernel knows canonical paths alone.
+    let root = &fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     if found.id == context.repo.worktree_id() {
         return Err(Error::refused(format!("this command runs in the worktree '{path}'"))
             .with_hint("run it in another worktree: 'git checkpoint worktree list' shows them"));

@@ -17,7 +17,9 @@ use crate::{
 fn matching<'a>(all: &'a [Registration], name: &OsStr) -> Vec<&'a Registration> {
     let name = name.as_bytes();
     let is_branch = |it: &Registration| {
-        it.head.branch.as_ref().is_some_and(|branch| branch.strip_prefix(b"refs/heads/") == Some(name))
+        // HEAD of a bare repository is no checkout.
+        it.place != Place::Bare
+            && it.head.branch.as_ref().is_some_and(|branch| branch.strip_prefix(b"refs/heads/") == Some(name))
     };
     let is_called =
         |it: &Registration| it.id == name || it.path.file_name().is_some_and(|last| last.as_bytes() == name);

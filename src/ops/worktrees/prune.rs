@@ -14,7 +14,12 @@ use super::{
 use crate::{
     error::Result,
     git::registrations::{Place, Registration},
-    model::{moment, path_text, process::Life, session::Phase},
+    model::{
+        moment, path_text,
+        process::Life,
+        removal::{Next, Root},
+        session::Phase,
+    },
     state::{
         process,
         removed::{self, Removed},
@@ -33,6 +38,12 @@ pub(crate) enum WhyLeft {
     NoDotGit,
     /// A session works there.
     InUse,
+    /// Only half of it was moved when a removal or a restore was killed, and something else is in its place.
+    Half,
+    /// It was removed, and its files are on a file system that is not mounted.
+    FilesNotMounted,
+    /// It was removed, and its files belong to another repository, of which this one is a copy.
+    OfAnother,
 }
 
 /// A worktree that git has forgotten. `worktree restore` lets git know it again once its directory is back.
@@ -103,15 +114,25 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
         removed::sweep_dropped(repo.common_dir());
     }
     for old in removed::all(repo.common_dir())? {
+        let path: BString = old.path.as_os_str().as_bytes().into();
+        let why = why_kept(context, &old)?;
+        if why == Some(WhyLeft::Half) {
+            pruned.left.push(Left { path, why: WhyLeft::Half });
+            continue;
+        }
         if !all_removed && oldest.is_none_or(|oldest| old.seconds > oldest) {
+            pruned.kept += 1;
+            continue;
+        }
+        if let Some(why) = why {
+            pruned.left.push(Left { path, why });
             pruned.kept += 1;
             continue;
         }
         context.check_interrupt()?;
         if !dry_run {
-            old.delete()?;
+            aside::delete(context, &old)?;
         }
-        let path = old.path.as_os_str().as_bytes().into();
         pruned.deleted.push(Old { id: old.id, path, removed: moment::iso(old.seconds, 0) });
     }
     for found in repo.registrations()?.iter().filter(|it| !it.is_main() && it.place == Place::Nothing) {
@@ -124,7 +145,7 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
         if !dry_run {
             let mut removed = Removed::new(repo.common_dir(), found.id.clone(), found.path.clone())?;
             (removed.branch, removed.head) = (found.head.branch.clone(), found.head.id);
-            aside::move_registration(found, &mut removed)?;
+            aside::move_registration(context, found, &mut removed)?;
             id = Some(removed.id);
             pruned.kept += 1;
         }
@@ -135,6 +156,21 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
         note(context, "'git checkpoint worktree restore --list' shows what can be restored".to_owned());
     }
     Ok(pruned)
+}
+
+/// Returns why the removed worktree may not be deleted.
+fn why_kept(context: &Context, old: &Removed) -> Result<Option<WhyLeft>> {
+    let parts = aside::parts(context, old)?;
+    let is_of_another = || {
+        let admin = context.repo.git_dir_of(old.worktree.as_ref());
+        !old.is_tree_in_folder() && old.tree.as_ref().is_some_and(|tree| !aside::is_named(tree, &admin))
+    };
+    Ok(match (parts.next(), parts.root) {
+        (Next::Half | Next::PutBack, _) => Some(WhyLeft::Half),
+        (_, Root::NotSeen) => Some(WhyLeft::FilesNotMounted),
+        (_, Root::Aside) if is_of_another() => Some(WhyLeft::OfAnother),
+        _ => None,
+    })
 }
 
 /// Returns why git should still know the worktree `found`, whose directory is gone.

@@ -1,6 +1,6 @@
 //! `worktree restore`: brings a removed worktree back, byte for byte.
 
-use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -8,17 +8,16 @@ use serde::Serialize;
 
 use super::{
     super::Context,
-    aside,
+    aside, head_again,
     in_use::{self, is_there},
     lock::lock,
     remove::{note, short},
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, registrations::Registration},
     model::{
         id_text, moment, path_text,
-        removal::{HeadAgain, WhyDetached, head_again},
+        removal::{HeadAgain, WhyDetached},
     },
     state::removed::Removed,
 };
@@ -113,7 +112,8 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
     let admin = repo.git_dir_of(removed.worktree.as_bstr());
     refuse_place(&removed, &admin)?;
     let all = repo.registrations()?;
-    if is_there(&admin) {
+    let is_half = is_there(&admin) && !is_there(&removed.admin());
+    if is_there(&admin) && !is_half {
         let other = all.iter().find(|it| it.id == removed.worktree);
         let other = other.map_or_else(|| admin.display().to_string(), |it| it.path.display().to_string());
         return Err(Error::refused(format!("git has given the id of the removed worktree to another one, '{other}'"))
@@ -126,17 +126,13 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
         return Err(Error::corrupt(format!("the commit '{head}' of the removed worktree is lost"))
             .with_hint("'git fetch' may bring it back; nothing was changed"));
     }
-    let head = decide(context, &removed, &all)?;
-    let main = all.first().map_or_else(|| repo.common_dir().to_owned(), Registration::directory);
     let branch = removed.branch.as_ref().map(|branch| short(branch.as_bstr()).to_string());
-    if let (HeadAgain::NewBranch, Some(commit), Some(branch)) = (head, removed.head, &branch) {
-        repo.make_branch(&main, branch, commit, "a removed worktree")?;
+    if !is_half {
+        aside::admin_back(&removed, &admin)?;
     }
-    aside::admin_back(&removed, &admin)?;
-    if let (HeadAgain::Detached(_), Some(commit)) = (head, removed.head) {
-        Repo::detach_head(&main, &admin, commit)?;
-    }
-    aside::tree_back(&removed, &admin)?;
+    let head = head_again::put(context, &removed, &admin);
+    let head = head.inspect_err(|_| drop(aside::back_aside(&removed, &admin)))?;
+    aside::tree_back(context, &removed, &admin)?;
     note(context, format!("'git checkpoint worktree remove {}' removes it again", in_use::word(&removed.path)));
     Ok(Restored {
         version: 1,
@@ -181,28 +177,10 @@ fn refuse_place(removed: &Removed, admin: &Path) -> Result<()> {
             .with_hint("move it away, or remove that worktree first: 'git checkpoint worktree list' shows it")),
         (None, false) => Err(Error::refused(format!("the directory of the worktree '{path}' was gone before it was pruned"))
             .with_hint("once its directory is there again, run it again; 'git checkpoint list --archived' shows what was saved")),
-        (None, true) if !is_its_root(removed, admin) => {
+        (None, true) if !aside::is_named(&removed.path, admin) => {
             Err(Error::refused(format!("'{path}' is no longer the worktree that was pruned"))
                 .with_hint("'git worktree list' and the file '.git' there say what each takes it for"))
         }
         _ => Ok(()),
     }
-}
-
-/// Returns true if the `.git` in the root of a worktree names the git directory `admin`, which is not there.
-fn is_its_root(removed: &Removed, admin: &Path) -> bool {
-    let text = fs::read(removed.path.join(".git")).unwrap_or_default();
-    let named = text.strip_prefix(b"gitdir: ").and_then(|path| path.trim_end().to_path().ok());
-    let Some(named) = named.map(|named| removed.path.join(named)) else { return false };
-    // The directory above may have gone with the last one in it.
-    let above = |path: &Path| fs::canonicalize(path.parent()?.parent()?).ok();
-    named.file_name() == admin.file_name() && above(&named).is_some_and(|common| Some(common) == above(admin))
-}
-
-/// Decides what HEAD is restored to.
-fn decide(context: &Context, removed: &Removed, all: &[Registration]) -> Result<HeadAgain> {
-    let Some(branch) = &removed.branch else { return Ok(head_again(false, removed.head, None, false)) };
-    let now = branch.to_str().ok().map(|name| context.repo.find_ref(name)).transpose()?.flatten();
-    let is_elsewhere = all.iter().any(|it| it.head.branch.as_ref() == Some(branch));
-    Ok(head_again(true, removed.head, now, is_elsewhere))
 }

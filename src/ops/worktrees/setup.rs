@@ -7,14 +7,17 @@ use std::{collections::BTreeSet, ffi::OsString, path::Path};
 use bstr::ByteSlice as _;
 use serde::Serialize;
 
-use super::{super::Context, remove::short};
+use super::{
+    super::Context,
+    lock::{lock, lock_set_up},
+    remove::short,
+};
 use crate::{
     config::settings::Commands,
-    error::{Error, Kind, Result},
+    error::Result,
     git::{digest, registrations::Registration},
     state::{
-        self, approved,
-        lock::Lock,
+        approved,
         setup::{self, Progress},
     },
 };
@@ -103,14 +106,7 @@ pub(crate) fn set_up(
     if !ran.approved {
         return Ok(Some(ran));
     }
-    let lock = state::ensure_directory(&found.git_dir)?.join("setup.lock");
-    let _lock = Lock::acquire(&lock, context.settings.lock_timeout, &|| context.check_interrupt()).map_err(
-        |error| match error.kind() {
-            Kind::Race => Error::race(format!("another process sets up the worktree '{}'", found.path.display()))
-                .with_hint("try again when it is done"),
-            _ => error,
-        },
-    )?;
+    let _lock = lock_set_up(context, found)?;
     let digest = digest_of(&commands.lines);
     let before = setup::progress(&found.git_dir)?;
     let first = if from_first { 0 } else { succeeded(before.as_ref(), &digest, ran.total) };
@@ -188,7 +184,7 @@ pub(crate) fn of_project(context: &Context) -> Result<Vec<OfProject>> {
 
 /// Approves exactly these lists of commands, or no longer does, in all worktrees of the repository.
 pub(crate) fn approve(context: &Context, lists: &[OfProject], is_approved: bool) -> Result<()> {
-    let _lock = super::lock::lock(context)?;
+    let _lock = lock(context)?;
     let common = context.repo.common_dir();
     let before = approved::approved(common)?;
     let digests: BTreeSet<String> = lists.iter().map(|list| digest_of(&list.commands)).collect();

@@ -3,6 +3,7 @@
 mod adds;
 mod brought;
 mod files;
+mod halves;
 mod places;
 mod prunes;
 mod purged;

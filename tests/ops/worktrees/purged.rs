@@ -17,6 +17,7 @@ use crate::support::World;
 #[case::in_a_name_that_is_left_elsewhere("echo 4711-the-code >x.lock")]
 #[case::called_index("mkdir out/sub; echo 4711-the-code >out/sub/index")]
 #[case::unstaged("echo 4711-the-code >t")]
+#[case::staged("echo 4711-the-code >t; git add t; echo other >t")]
 fn a_purge_leaves_removed_worktrees_alone(#[case] script: &str) {
     let world = World::with_commit();
     let path = with_work(&world);

@@ -20,7 +20,7 @@ use crate::support::{World, program};
 const SIGABRT: i32 = 6;
 
 /// Runs the program with `arguments`, which dies at `step`.
-fn dies(world: &World, arguments: &[&str], step: &str) {
+pub(super) fn dies(world: &World, arguments: &[&str], step: &str) {
     let output = world.command(program()).args(arguments).env("CHECKPOINT_FAILPOINT", step).output();
     let output = output.expect("the program runs");
     assert_eq!(output.status.signal(), Some(SIGABRT), "{step}: {}", said(&output));
@@ -94,7 +94,7 @@ fn a_killed_deletion_goes_on() {
 }
 
 /// Waits until the process `pid` is halted.
-fn wait_until_halted(pid: u32) {
+pub(super) fn wait_until_halted(pid: u32) {
     let start = Instant::now();
     let is_halted = || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|text| text.contains(") T "));
     while !is_halted() {
