@@ -502,3 +502,13 @@ fn a_moved_file_keeps_its_authors_when_something_else_is_committed(
     assert_eq!(desk.lines().0, 4);
     desk.finish();
 }
+
+#[test]
+fn an_empty_file_is_not_another_one_that_an_agent_made() {
+    let desk = Desk::new();
+    desk.turn("a", &[("n", "")]);
+    desk.sh("rm n; : >mine; echo human >h; git add h; git commit -qm x");
+    assert_eq!(desk.chain(), Vec::<String>::new());
+    assert_eq!(desk.read("mine"), "");
+    desk.finish();
+}

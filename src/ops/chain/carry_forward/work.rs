@@ -141,7 +141,10 @@ fn new_places(repo: &Repo, to: &Destination, changes: &[Change]) -> Result<HashM
     let known: HashSet<&BString> = changes.iter().map(|change| &change.path).collect();
     let differing = repo.diff_trees(to.head_tree_id, to.now_tree_id)?.into_iter().rev();
     let unknown = differing.filter(|change| !known.contains(&change.path));
-    Ok(unknown.filter_map(|change| Some((change.after?, change.path))).collect())
+    // All empty files are alike.
+    let empty = ObjectId::empty_blob(repo.object_hash());
+    let place = |change: Change| Some((change.after.filter(|leaf| leaf.id != empty)?, change.path));
+    Ok(unknown.filter_map(place).collect())
 }
 
 /// Returns the files of the tree `before` that have other names in the tree `after`.
