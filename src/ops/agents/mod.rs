@@ -5,6 +5,7 @@
 //! everything twice. What is left between events, and when events are missing, the next event takes up.
 
 mod event;
+mod full_pass;
 mod opening;
 mod paths;
 mod report;

@@ -12,6 +12,7 @@ use bstr::BString;
 use super::{
     super::{
         Context, Worktree, author,
+        chain::is_any_gone,
         enter::Purpose,
         guard::{self, Verdict, Who},
         named::{self, Trigger},
@@ -20,7 +21,7 @@ use super::{
         sessions::{Opening, note_stashes, seen_here},
         turn,
     },
-    event, opening, paths,
+    event, full_pass, opening, paths,
     report::{Answer, Message, Reach, Report, Tool},
     sign_of_life,
 };
@@ -119,13 +120,13 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
     let is_after_turn = begins && is_of_last_turn(session.as_ref(), report);
     if begins && !is_after_turn {
         verdict.notes.extend(opening::begin(worktree, report, Opening::Prompt(None))?);
-        note_full_pass(worktree);
+        full_pass::note(worktree);
     } else {
         sign_of_life::note(worktree, report)?;
         match &reach {
             ReachHere::Paths(paths) => save_before_call(worktree, report, key, Some(paths.clone()))?,
             // Save first: the tool may delete a file, or people may have changed files since the turn or the last full pass.
-            ReachHere::Anything if tool.may_destroy || is_after_turn || is_full_pass_due(worktree) => {
+            ReachHere::Anything if tool.may_destroy || is_after_turn || full_pass::is_due(worktree) => {
                 save_before_call(worktree, report, key, None)?;
             }
             ReachHere::Anything | ReachHere::Nothing => {}
@@ -237,13 +238,17 @@ fn begin_without_baseline(worktree: &Worktree<'_>, report: &Report) -> Result<Se
     Ok(session)
 }
 
-/// Saves what has changed in `paths` (none: in all files) before the tool call `key`. [`author::before`] infers the author.
+/// Saves what has changed in `paths` (none: in all files) before the tool call `key`. [`author::before`] infers the author. If one
+/// of these files is gone, saves all files: a person may have given it another name, and its lines keep their authors only if
+/// one checkpoint has both names.
 pub(super) fn save_before_call(
     worktree: &Worktree<'_>,
     report: &Report,
     key: &str,
     paths: Option<Vec<BString>>,
 ) -> Result<()> {
+    // If the last checkpoint cannot be read, the save deals with that.
+    let paths = paths.filter(|paths| !is_any_gone(worktree, paths, &report.session).unwrap_or(false));
     let named = paths.as_ref().map(|paths| texts(paths));
     let origin = author::before(worktree, &report.session, key, named.as_deref());
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
@@ -257,7 +262,7 @@ pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<SavedAndS
     let (author, turn_of, scope) = (Author::Is(origin.clone()), turn_of.clone(), scope.clone());
     let taken = save::save_worktree(worktree, &Request { scope, author, turn_of, ..Request::default() })?;
     if taken.cache.is_some() {
-        note_full_pass(worktree);
+        full_pass::note(worktree);
     }
     Ok(taken)
 }
@@ -345,7 +350,14 @@ fn note_begun(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Rea
     let command = tool.runs_command.then(|| {
         let since = process::own_start().unwrap_or_default();
         let head = worktree.repo.head().ok().and_then(|head| head.id).map(|id| id.to_string());
-        Command { agent: process::agent(), since, until: None, began: milliseconds(), head, is_settled: false }
+        Command {
+            agent: process::agent(),
+            since,
+            until: None,
+            began: full_pass::milliseconds(),
+            head,
+            is_settled: false,
+        }
     });
     let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
     // If a tool names files outside this worktree, it may change any file here, but only while it is in use. `used_anything`
@@ -380,21 +392,4 @@ fn forget_idle(worktree: &Worktree<'_>, session: &Session) {
     if session.under_way.is_none() {
         worktree.edit_turns(|turns| turns.entries.retain(|it| it.id != session.id || !it.calls.is_empty()));
     }
-}
-
-fn milliseconds() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
-}
-
-/// Notes that a save has just made a full pass: it has looked at the whole worktree.
-fn note_full_pass(worktree: &Worktree<'_>) {
-    worktree.edit_turns(|turns| turns.scanned = milliseconds());
-}
-
-/// Returns true if the last full pass is longer ago than the setting `agents.pre-tool-scan`.
-fn is_full_pass_due(context: &Context) -> bool {
-    let since = milliseconds() - context.turns().scanned;
-    let least = i64::try_from(context.settings.agents.pre_tool_scan.as_millis()).unwrap_or(i64::MAX);
-    // If the clock was set back, the time of the last pass means nothing.
-    since < 0 || since >= least
 }

@@ -257,3 +257,45 @@ fn what_a_person_changed_before_the_prompt_of_a_second_agent_stays_theirs(
     assert_eq!(blamed(&desk, "g").last().map(String::as_str), Some("b wrote this: b"));
     desk.finish();
 }
+
+/// The next tool writes the old name anew, so that no event before it looks at the new one.
+#[rstest::rstest]
+#[case::one_session("b", "mv k m", &["b one: b", "b two: b", "b three: b"])]
+#[case::of_another_session("a", "mv k m", &["b one: b", "b two: b", "b three: b"])]
+#[case::and_edited("b", "mkdir d; mv k d/k; echo 'human one' >>d/k", &["b one: b", "b two: b", "b three: b", "human one: human"])]
+#[case::after_a_commit("b", "git add k; git commit -qm k; mv k m", &["b one: b", "b two: b", "b three: b"])]
+fn lines_of_a_file_that_a_person_moves_before_its_name_is_written_anew_keep_their_authors(
+    #[case] writer: &str,
+    #[case] moves: &str,
+    #[case] authors: &[&str],
+    #[values("worktree", "session")] storage: &str,
+) {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.storage", storage]);
+    tell(&desk, "b", "UserPromptSubmit", r#","prompt":"do it""#);
+    write(&desk, "b", "k", "t1", "b one\nb two\nb three");
+    if writer != "b" {
+        tell(&desk, writer, "UserPromptSubmit", r#","prompt":"do that""#);
+        write(&desk, writer, "g", "t2", "a one");
+    }
+    desk.sh(moves);
+    write(&desk, writer, "k", "t3", "anew");
+    tell(&desk, "b", "Stop", "");
+    let new = if desk.folder().join("d").exists() { "d/k" } else { "m" };
+    assert_eq!(blamed(&desk, new), authors);
+    desk.commit_all();
+    assert_eq!(blamed(&desk, new), authors);
+    assert_eq!(blamed(&desk, "k"), [format!("anew: {writer}")]);
+    desk.finish();
+}
+
+/// Reports that a tool of `session` writes the file `path`, and adds `line` to the file meanwhile.
+fn write(desk: &Desk, session: &str, path: &str, id: &str, line: &str) {
+    let file = desk.folder().join(path).display().to_string();
+    let tool = format!(
+        r#","tool_name":"Write","tool_input":{{"file_path":"{file}","content":""}},"tool_response":{{}},"tool_use_id":"{id}""#
+    );
+    tell(desk, session, "PreToolUse", &tool);
+    desk.sh(&format!("echo '{line}' >>{path}"));
+    tell(desk, session, "PostToolUse", &tool);
+}
