@@ -2,7 +2,7 @@
 
 use super::{
     desk::Desk,
-    moved::{TOOL, blamed, command, expected, lines, tell, with_topic},
+    moved::{TOOL, blamed, command, expected, lines, tell, with_topic, write},
 };
 use crate::support::template::Template;
 
@@ -287,15 +287,4 @@ fn lines_of_a_file_that_a_person_moves_before_its_name_is_written_anew_keep_thei
     assert_eq!(blamed(&desk, new), authors);
     assert_eq!(blamed(&desk, "k"), [format!("anew: {writer}")]);
     desk.finish();
-}
-
-/// Reports that a tool of `session` writes the file `path`, and adds `line` to the file meanwhile.
-fn write(desk: &Desk, session: &str, path: &str, id: &str, line: &str) {
-    let file = desk.folder().join(path).display().to_string();
-    let tool = format!(
-        r#","tool_name":"Write","tool_input":{{"file_path":"{file}","content":""}},"tool_response":{{}},"tool_use_id":"{id}""#
-    );
-    tell(desk, session, "PreToolUse", &tool);
-    desk.sh(&format!("echo '{line}' >>{path}"));
-    tell(desk, session, "PostToolUse", &tool);
 }
