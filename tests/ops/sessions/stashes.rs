@@ -395,3 +395,22 @@ fn work_of_two_open_turns_comes_back_after_a_commit(
     assert_eq!((blamed(&desk, path), blamed(&desk, "n")), (owned.to_vec(), new.map(String::from).to_vec()));
     desk.finish();
 }
+
+/// No checkpoint is taken between the stash and the amend.
+#[rstest::rstest]
+fn work_of_two_open_turns_comes_back_after_an_amend(#[values("worktree", "session")] storage: &str) {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.storage", storage]);
+    for session in ["a", "b"] {
+        tell(&desk, session, "UserPromptSubmit", r#","prompt":"do it""#);
+        write(&desk, session, &format!("n{session}"), session, &format!("{session} wrote this sentence."));
+    }
+    desk.git(&["stash", "-q", "-u"]);
+    desk.git(&["commit", "-q", "--amend", "-m", "other words"]);
+    desk.git(&["stash", "pop", "-q"]);
+    desk.commit_all();
+    for session in ["a", "b"] {
+        assert_eq!(blamed(&desk, &format!("n{session}")), [format!("{session} wrote this sentence.: {session}")]);
+    }
+    desk.finish();
+}
