@@ -17,7 +17,9 @@ use super::{
         guard::{self, Verdict, Who},
         named::{self, Trigger},
         save::{self, Author, Request, SavedAndSeen, Scope},
-        session_info::{self, add_info, clock, find_or_rebuild, found_or_new, sign_of_life as mark_alive},
+        session_info::{
+            self, add_info, clock, find_or_rebuild, found_or_new, has_lost_worktree, sign_of_life as mark_alive,
+        },
         sessions::{Opening, note_stashes, seen_here},
         turn,
     },
@@ -34,7 +36,7 @@ use crate::{
         contributor::Contributor,
         event::Event,
         session::{Action, Phase, Session, SessionEvent, UnderWay, transition},
-        turns::{Call, Command},
+        turns::{Call, Command, Entry},
     },
     state::process,
 };
@@ -175,7 +177,12 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
         note_ended(worktree, report, tool, key);
         return Ok(Answer::Allow);
     }
-    let session = match find_or_rebuild(worktree, &report.session)? {
+    let session = find_or_rebuild(worktree, &report.session)?;
+    // If the worktree in which the tool began is gone, we have not seen what was here before.
+    let is_open = |own: &Entry| event::ended(&own.calls, key).is_some();
+    let is_of_lost_worktree = session.as_ref().is_some_and(|session| has_lost_worktree(worktree, session))
+        && !worktree.turns().find(&report.session).is_some_and(is_open);
+    let session = match session {
         Some(mut session) => {
             add_info(&mut session, &report.info);
             mark_alive(&mut session);
@@ -195,7 +202,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
             let turn_of = Some(report.session.clone());
             drop(save(worktree, &Saving { turn_of, scope: Scope::PathsIfThere(own), ..Saving::all(origin) })?);
         }
-        ReachHere::Anything if author::is_another_at_work(worktree, &report.session) => {
+        ReachHere::Anything if is_of_lost_worktree || author::is_another_at_work(worktree, &report.session) => {
             save_as_unknown(worktree, &ReachHere::Anything)?;
         }
         ReachHere::Anything => {
@@ -247,8 +254,7 @@ pub(super) fn save_before_call(
     key: &str,
     paths: Option<Vec<BString>>,
 ) -> Result<()> {
-    // If the last checkpoint cannot be read, the save deals with that.
-    let paths = paths.filter(|paths| !is_any_gone(worktree, paths, &report.session).unwrap_or(false));
+    let paths = paths.filter(|paths| !is_any_gone(worktree, paths, &report.session));
     let named = paths.as_ref().map(|paths| texts(paths));
     let origin = author::before(worktree, &report.session, key, named.as_deref());
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
@@ -270,8 +276,8 @@ pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<SavedAndS
 /// Handles the end of a subagent. It is the author of the unsaved changes if it has a tool in use that may change any file, or
 /// if it has reported no tools and its agent does not report all tools.
 ///
-/// If it used such a tool and all have ended, the author is unknown, because a person may have made the changes since. The
-/// author is also unknown if the user may have refused the commands of the subagent.
+/// If it used such a tool and all have ended, the author is unknown, because a person may have made the changes since. It is also
+/// unknown if the user may have refused the commands of the subagent.
 pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
     sign_of_life::note(worktree, report)?;
     let turns = author::turns_without_stale_calls(worktree);
@@ -329,8 +335,7 @@ fn note_outside(worktree: &Worktree<'_>, report: &Report) {
     });
 }
 
-/// Returns the tool's name for the trailer `Checkpoint-Tool`; none if it is empty or has a space. In this trailer, only our own
-/// texts have a space, for example `restore <id>`.
+/// Returns the tool's name for the trailer `Checkpoint-Tool`; none if it is empty or has a space, as only our own texts have there.
 fn tool_name(tool: &Tool) -> Option<String> {
     Some(tool.name.clone()).filter(|name| !name.trim().is_empty() && !name.contains(' '))
 }

@@ -140,22 +140,15 @@ pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow:
 }
 
 /// Returns true if the last checkpoint has one of `paths`, and there is nothing now. The next checkpoint is one of `session`.
-///
-/// # Errors
-/// If the last checkpoint cannot be read.
-pub(crate) fn is_any_gone(context: &Context, paths: &[BString], session: &str) -> Result<bool> {
+/// Returns false if the last checkpoint cannot be read: the save deals with that.
+pub(crate) fn is_any_gone(context: &Context, paths: &[BString], session: &str) -> bool {
     let repo = &context.repo;
     let gone: Vec<&BString> = paths.iter().filter(|path| is_gone(repo, path)).collect();
     if gone.is_empty() {
-        return Ok(false);
+        return false;
     }
-    let last_tree_id = Shadow::read_for(context, Some(session))?.last_tree_id();
-    for path in gone {
-        if repo.find_leaf(last_tree_id, path.as_bstr())?.is_some() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let Ok(shadow) = Shadow::read_for(context, Some(session)) else { return false };
+    gone.into_iter().any(|path| matches!(repo.find_leaf(shadow.last_tree_id(), path.as_bstr()), Ok(Some(_))))
 }
 
 /// Returns true if there is nothing at `path`.

@@ -100,6 +100,47 @@ fn unsaved_lines_in_the_worktree_where_a_command_ends_are_not_the_agents() {
     desk.finish();
 }
 
+/// The command begins in the worktree that it removes.
+#[rstest::rstest]
+#[case::by_git("git worktree remove --force ../linked")]
+#[case::by_hand("rm -r ../linked")]
+fn unsaved_lines_beside_the_end_of_a_command_that_removes_its_worktree_are_not_the_agents(#[case] removal: &str) {
+    let desk = with_topic();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked", "topic"]);
+    desk.go("linked");
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    tell(&desk, "a", "PreToolUse", TOOL);
+    desk.go("repo");
+    desk.sh(&format!("{removal}; echo 'a person typed this' >h"));
+    tell(&desk, "a", "PostToolUse", TOOL);
+    assert_eq!(blamed(&desk, "h"), ["a person typed this: unknown"]);
+    command(&desk, "a", "echo 'a wrote this' >x");
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "h"), ["a person typed this: unknown"]);
+    assert_eq!(blamed(&desk, "x"), ["a wrote this: a"]);
+    desk.finish();
+}
+
+/// Two hooks report the end of the command, which changes the directory.
+#[test]
+fn the_second_report_of_a_commands_end_in_another_worktree_says_nothing_of_a_persons_lines() {
+    let desk = with_topic();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked", "topic"]);
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    tell(&desk, "a", "PreToolUse", TOOL);
+    desk.sh("echo 'a wrote this' >x");
+    desk.go("linked");
+    tell(&desk, "a", "PostToolUse", TOOL);
+    desk.sh("echo 'human wrote this' >h");
+    tell(&desk, "a", "PostToolUse", TOOL);
+    assert_eq!(blamed(&desk, "h"), ["human wrote this: human"]);
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "h"), ["human wrote this: human"]);
+    desk.go("repo");
+    assert_eq!(blamed(&desk, "x"), ["a wrote this: a"]);
+    desk.finish();
+}
+
 /// A conflict with a stash entry from long before the turn.
 #[test]
 fn an_old_stash_popped_with_a_conflict_keeps_its_authors() {
