@@ -266,6 +266,7 @@ fn what_a_person_changed_before_the_prompt_of_a_second_agent_stays_theirs(
     #[values("n", "f")] path: &str,
     #[values("worktree", "session")] storage: &str,
     #[values(false, true)] has_checkpoint: bool,
+    #[values("true", "echo 'human has changed this' >>g")] edit: &str,
 ) {
     let desk = Desk::new();
     desk.git(&["config", "checkpoint.storage", storage]);
@@ -284,7 +285,7 @@ fn what_a_person_changed_before_the_prompt_of_a_second_agent_stays_theirs(
     if has_checkpoint {
         write("b", "h", "t0", "b first");
     }
-    desk.sh(&format!("echo 'human wrote this' >>{path}"));
+    desk.sh(&format!("echo 'human wrote this' >>{path}; {edit}"));
     tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do that""#);
     tell(&desk, "a", "PreToolUse", &tool(path, "t1"));
     write("b", "g", "t2", "b wrote this");
