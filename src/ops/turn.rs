@@ -187,11 +187,12 @@ impl<'c> OpenTurn<'c> {
 
     /// Prepares `shadow` for a checkpoint of `who` outside any turn: adds the baselines of turns that have no checkpoint yet,
     /// oldest first, and returns these turns. If one of these turns is about to set the shadow aside, does that first. If `who`
-    /// is the author of all these baselines, adds none, because the checkpoint may include their changes.
+    /// is the author of all these baselines, adds none, because the checkpoint includes their changes. For a checkpoint of some paths
+    /// only, `who` is none.
     pub(crate) fn add_baselines(
         worktree: &'c Worktree<'_>,
         shadow: &mut Shadow,
-        who: Contributor,
+        who: Option<Contributor>,
     ) -> Result<Vec<Self>> {
         let turns = turns_without_checkpoint(worktree, &shadow.name, shadow.tip.as_ref(), who)?;
         if turns.iter().any(|(open, _)| open.turn.should_reset_shadow) {
@@ -206,7 +207,7 @@ impl<'c> OpenTurn<'c> {
         worktree: &'c Worktree<'_>,
         shadow: &mut Shadow,
         own: &Self,
-        who: Contributor,
+        who: Option<Contributor>,
     ) -> Result<Vec<Self>> {
         let repo = &worktree.repo;
         let own_id = &own.session.id;
@@ -317,7 +318,7 @@ fn turns_without_checkpoint<'c>(
     context: &'c Context,
     name: &ShadowName,
     tip: Option<&Checkpoint>,
-    who: Contributor,
+    who: Option<Contributor>,
 ) -> Result<Vec<(OpenTurn<'c>, Checkpoint)>> {
     let repo = &context.repo;
     let mut turns = Vec::new();
@@ -334,7 +335,7 @@ fn turns_without_checkpoint<'c>(
             turns.extend(pending.filter(|it| it.base == name.base).map(|pending| (open, pending)));
         }
     }
-    if turns.iter().all(|(_, pending)| pending.origin.contributor == who) {
+    if turns.iter().all(|(_, pending)| Some(pending.origin.contributor) == who) {
         turns.clear();
     }
     turns.sort_by_key(|(_, pending)| pending.seconds);
@@ -345,7 +346,7 @@ fn turns_without_checkpoint<'c>(
 pub(crate) fn baselines(context: &Context, tip: Option<&Checkpoint>, who: Contributor) -> Result<Vec<Checkpoint>> {
     let repo = &context.repo;
     let base = tip.map_or_else(|| Ok(Base::of_head(repo.head()?.id)), |tip| Ok(tip.base))?;
-    let turns = turns_without_checkpoint(context, &ShadowName::of_worktree(base, repo.worktree_id()), tip, who)?;
+    let turns = turns_without_checkpoint(context, &ShadowName::of_worktree(base, repo.worktree_id()), tip, Some(who))?;
     Ok(turns.into_iter().map(|(_, pending)| pending).collect())
 }
 

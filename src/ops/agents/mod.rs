@@ -5,6 +5,7 @@
 //! everything twice. What is left between events, and when events are missing, the next event takes up.
 
 mod event;
+mod full_pass;
 mod opening;
 mod paths;
 mod report;
@@ -47,11 +48,15 @@ pub(crate) fn handle(context: &Context, report: &Report) -> Result<Answer> {
     if matches!(report.what, What::Prompt(_)) {
         visit::leave(context, &report.session);
     }
-    if let Some(root) = visit::began_in(&context.repo, report) {
-        // The tool may have changed files in both worktrees. Here, we have not seen what was there before it.
-        let answer = visit::open(context, &root).and_then(|there| handle_here(&there, report));
-        drop(context.emit_failure(&format!("hook {}", report.agent), tool::save_as_unknown_here(context)));
-        return answer;
+    match visit::began(&context.repo, report) {
+        visit::Began::Here => {}
+        visit::Began::At(root) => {
+            // The tool may have changed files in both worktrees. Here, we have not seen what was there before it.
+            let answer = visit::open(context, &root).and_then(|there| handle_here(&there, report));
+            drop(context.emit_failure(&format!("hook {}", report.agent), tool::save_as_unknown_here(context)));
+            return answer;
+        }
+        visit::Began::Handled => return Ok(Answer::Allow),
     }
     let Some(parts) = visit::parts(&context.repo, report) else {
         let answer = handle_here(context, report);

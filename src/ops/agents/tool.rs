@@ -12,15 +12,18 @@ use bstr::BString;
 use super::{
     super::{
         Context, Worktree, author,
+        chain::is_any_gone,
         enter::Purpose,
         guard::{self, Verdict, Who},
         named::{self, Trigger},
         save::{self, Author, Request, SavedAndSeen, Scope},
-        session_info::{self, add_info, clock, find_or_rebuild, found_or_new, sign_of_life as mark_alive},
+        session_info::{
+            self, add_info, clock, find_or_rebuild, found_or_new, has_lost_worktree, sign_of_life as mark_alive,
+        },
         sessions::{Opening, note_stashes, seen_here},
         turn,
     },
-    event, opening, paths,
+    event, full_pass, opening, paths,
     report::{Answer, Message, Reach, Report, Tool},
     sign_of_life,
 };
@@ -33,7 +36,7 @@ use crate::{
         contributor::Contributor,
         event::Event,
         session::{Action, Phase, Session, SessionEvent, UnderWay, transition},
-        turns::{Call, Command},
+        turns::{Call, Command, Entry},
     },
     state::process,
 };
@@ -119,13 +122,13 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
     let is_after_turn = begins && is_of_last_turn(session.as_ref(), report);
     if begins && !is_after_turn {
         verdict.notes.extend(opening::begin(worktree, report, Opening::Prompt(None))?);
-        note_full_pass(worktree);
+        full_pass::note(worktree);
     } else {
         sign_of_life::note(worktree, report)?;
         match &reach {
             ReachHere::Paths(paths) => save_before_call(worktree, report, key, Some(paths.clone()))?,
             // Save first: the tool may delete a file, or people may have changed files since the turn or the last full pass.
-            ReachHere::Anything if tool.may_destroy || is_after_turn || is_full_pass_due(worktree) => {
+            ReachHere::Anything if tool.may_destroy || is_after_turn || full_pass::is_due(worktree) => {
                 save_before_call(worktree, report, key, None)?;
             }
             ReachHere::Anything | ReachHere::Nothing => {}
@@ -174,7 +177,12 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
         note_ended(worktree, report, tool, key);
         return Ok(Answer::Allow);
     }
-    let session = match find_or_rebuild(worktree, &report.session)? {
+    let session = find_or_rebuild(worktree, &report.session)?;
+    // If the worktree in which the tool began is gone, we have not seen what was here before.
+    let is_open = |own: &Entry| event::ended(&own.calls, key).is_some();
+    let is_of_lost_worktree = session.as_ref().is_some_and(|session| has_lost_worktree(worktree, session))
+        && !worktree.turns().find(&report.session).is_some_and(is_open);
+    let session = match session {
         Some(mut session) => {
             add_info(&mut session, &report.info);
             mark_alive(&mut session);
@@ -194,7 +202,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
             let turn_of = Some(report.session.clone());
             drop(save(worktree, &Saving { turn_of, scope: Scope::PathsIfThere(own), ..Saving::all(origin) })?);
         }
-        ReachHere::Anything if author::is_another_at_work(worktree, &report.session) => {
+        ReachHere::Anything if is_of_lost_worktree || author::is_another_at_work(worktree, &report.session) => {
             save_as_unknown(worktree, &ReachHere::Anything)?;
         }
         ReachHere::Anything => {
@@ -237,13 +245,16 @@ fn begin_without_baseline(worktree: &Worktree<'_>, report: &Report) -> Result<Se
     Ok(session)
 }
 
-/// Saves what has changed in `paths` (none: in all files) before the tool call `key`. [`author::before`] infers the author.
+/// Saves what has changed in `paths` (none: in all files) before the tool call `key`. [`author::before`] infers the author. If one
+/// of these files is gone, saves all files: a person may have given it another name, and its lines keep their authors only if
+/// one checkpoint has both names.
 pub(super) fn save_before_call(
     worktree: &Worktree<'_>,
     report: &Report,
     key: &str,
     paths: Option<Vec<BString>>,
 ) -> Result<()> {
+    let paths = paths.filter(|paths| !is_any_gone(worktree, paths, &report.session));
     let named = paths.as_ref().map(|paths| texts(paths));
     let origin = author::before(worktree, &report.session, key, named.as_deref());
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
@@ -257,7 +268,7 @@ pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<SavedAndS
     let (author, turn_of, scope) = (Author::Is(origin.clone()), turn_of.clone(), scope.clone());
     let taken = save::save_worktree(worktree, &Request { scope, author, turn_of, ..Request::default() })?;
     if taken.cache.is_some() {
-        note_full_pass(worktree);
+        full_pass::note(worktree);
     }
     Ok(taken)
 }
@@ -265,8 +276,8 @@ pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<SavedAndS
 /// Handles the end of a subagent. It is the author of the unsaved changes if it has a tool in use that may change any file, or
 /// if it has reported no tools and its agent does not report all tools.
 ///
-/// If it used such a tool and all have ended, the author is unknown, because a person may have made the changes since. The
-/// author is also unknown if the user may have refused the commands of the subagent.
+/// If it used such a tool and all have ended, the author is unknown, because a person may have made the changes since. It is also
+/// unknown if the user may have refused the commands of the subagent.
 pub(super) fn subagent_stops(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
     sign_of_life::note(worktree, report)?;
     let turns = author::turns_without_stale_calls(worktree);
@@ -324,8 +335,7 @@ fn note_outside(worktree: &Worktree<'_>, report: &Report) {
     });
 }
 
-/// Returns the tool's name for the trailer `Checkpoint-Tool`; none if it is empty or has a space. In this trailer, only our own
-/// texts have a space, for example `restore <id>`.
+/// Returns the tool's name for the trailer `Checkpoint-Tool`; none if it is empty or has a space, as only our own texts have there.
 fn tool_name(tool: &Tool) -> Option<String> {
     Some(tool.name.clone()).filter(|name| !name.trim().is_empty() && !name.contains(' '))
 }
@@ -345,7 +355,14 @@ fn note_begun(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Rea
     let command = tool.runs_command.then(|| {
         let since = process::own_start().unwrap_or_default();
         let head = worktree.repo.head().ok().and_then(|head| head.id).map(|id| id.to_string());
-        Command { agent: process::agent(), since, until: None, began: milliseconds(), head, is_settled: false }
+        Command {
+            agent: process::agent(),
+            since,
+            until: None,
+            began: full_pass::milliseconds(),
+            head,
+            is_settled: false,
+        }
     });
     let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
     // If a tool names files outside this worktree, it may change any file here, but only while it is in use. `used_anything`
@@ -380,21 +397,4 @@ fn forget_idle(worktree: &Worktree<'_>, session: &Session) {
     if session.under_way.is_none() {
         worktree.edit_turns(|turns| turns.entries.retain(|it| it.id != session.id || !it.calls.is_empty()));
     }
-}
-
-fn milliseconds() -> i64 {
-    jiff::Timestamp::now().as_millisecond()
-}
-
-/// Notes that a save has just made a full pass: it has looked at the whole worktree.
-fn note_full_pass(worktree: &Worktree<'_>) {
-    worktree.edit_turns(|turns| turns.scanned = milliseconds());
-}
-
-/// Returns true if the last full pass is longer ago than the setting `agents.pre-tool-scan`.
-fn is_full_pass_due(context: &Context) -> bool {
-    let since = milliseconds() - context.turns().scanned;
-    let least = i64::try_from(context.settings.agents.pre_tool_scan.as_millis()).unwrap_or(i64::MAX);
-    // If the clock was set back, the time of the last pass means nothing.
-    since < 0 || since >= least
 }

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     error::Result,
     git::Repo,
+    model::turns::Turns,
     ops::{Context, Worktree, enter::Purpose, named::Trigger, save, turn},
     state::turns::peek,
 };
@@ -65,22 +66,36 @@ fn limited(report: &Report, reach: Reach) -> Report {
     report
 }
 
-/// Returns the root of the other worktree in which the tool began whose end `report` reports, if the tool may have changed any
-/// file: agents report where they are after a command, which may have changed the directory.
-pub(super) fn began_in(repo: &Repo, report: &Report) -> Option<PathBuf> {
-    let What::AfterTool(Tool { reach: Reach::Anything, .. }) = &report.what else { return None };
+/// Where a tool began whose end is reported here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Began {
+    /// In this worktree, or it is not known where.
+    Here,
+    /// In the worktree with this root.
+    At(PathBuf),
+    /// In another worktree, where this report of its end was handled already.
+    Handled,
+}
+
+/// Returns where the tool began whose end `report` reports, if the tool may have changed any file: agents report where they are
+/// after a command, which may have changed the directory.
+pub(super) fn began(repo: &Repo, report: &Report) -> Began {
+    let What::AfterTool(Tool { reach: Reach::Anything, .. }) = &report.what else { return Began::Here };
     let others = repo.other_worktrees();
-    if others.is_empty() {
-        return None;
-    }
-    let key = Event::of(repo, report).key;
-    let is_open = |git_dir: &Path| {
-        peek(git_dir).find(&report.session).is_some_and(|entry| entry.calls.iter().any(|call| call.key == key))
+    let event = Event::of(repo, report);
+    let is_open = |turns: &Turns| {
+        turns.find(&report.session).is_some_and(|entry| entry.calls.iter().any(|call| call.key == event.key))
     };
-    if is_open(repo.git_dir()) {
-        return None;
+    if others.is_empty() || is_open(&peek(repo.git_dir())) {
+        return Began::Here;
     }
-    others.into_iter().find(|(id, _)| is_open(&repo.git_dir_of(id.as_bstr()))).map(|(_, root)| root)
+    let others: Vec<(PathBuf, Turns)> =
+        others.into_iter().map(|(id, root)| (root, peek(&repo.git_dir_of(id.as_bstr())))).collect();
+    if let Some((root, _)) = others.iter().find(|(_, turns)| is_open(turns)) {
+        return Began::At(root.clone());
+    }
+    let is_handled = others.iter().any(|(_, turns)| event.is_repeated(turns, report));
+    if is_handled { Began::Handled } else { Began::Here }
 }
 
 /// Returns the worktree with the root `root`, to handle a report there.

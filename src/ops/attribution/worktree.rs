@@ -248,8 +248,13 @@ impl Next {
             return Ok(());
         }
         let added: Vec<_> = ownership.spans.iter().map(|span| span.start as usize - 1..span.end as usize).collect();
-        let mut own = std::mem::take(&mut ownership.spans);
-        own.retain(|span| span.owner != Owner::Author(human));
+        let is_persons_edit = |owner: Owner| matches!(owner, Owner::Mixed { of, .. } if of == human);
+        let is_recorded = |line: u32| matches!(recorded.owner(line), Owner::Author(_));
+        let own = std::mem::take(&mut ownership.spans).into_iter().filter(|span| span.owner != Owner::Author(human));
+        let own =
+            own.flat_map(|Span { start, end, owner }| (start..=end).map(move |at| Span { start: at, end: at, owner }));
+        // A person has brought back the line that a record gives to an agent, for example by a restore.
+        let own = own.filter(|span| !(is_persons_edit(span.owner) && is_recorded(span.start))).collect();
         let unclaimed = Owner::Author(human);
         let beside = Beside { carrier: CARRIER, author: human, unclaimed, keeps_base: true };
         ownership.spans = combine(&[own, recorded.spans, doubtful], &added, beside);

@@ -31,17 +31,23 @@ impl Carriers {
         Self(known)
     }
 
-    /// Returns true if the shadow has the work of the checkpoint `id` at `path`: what was stashed is not carried forward.
-    pub(crate) fn has(&self, repo: &Repo, id: ObjectId, path: &BString) -> bool {
-        let carriers = self.0.get(&id);
-        carriers.is_some_and(|carriers| carriers.iter().all(|carrier| carries(repo, carrier, path)))
+    /// Returns true if the shadow has the work of `checkpoint` at `path`: what was stashed is not carried forward.
+    pub(crate) fn has(&self, repo: &Repo, checkpoint: &Checkpoint, path: &BString) -> bool {
+        let carriers = self.0.get(&checkpoint.id);
+        carriers.is_some_and(|carriers| carriers.iter().all(|carrier| carries(repo, carrier, checkpoint, path)))
     }
 }
 
-/// Returns true if `carrier` carries work at `path` forward. A file that it does not have may have another name there.
-fn carries(repo: &Repo, carrier: &Checkpoint, path: &BString) -> bool {
+/// Returns true if `carrier` carries the work of `checkpoint` at `path` forward. A new file that it does not have may have another
+/// name there: it has the same content then.
+fn carries(repo: &Repo, carrier: &Checkpoint, checkpoint: &Checkpoint, path: &BString) -> bool {
     let leaf = |tree_id: ObjectId| -> Option<Leaf> { repo.find_leaf(tree_id, path.as_bstr()).ok()? };
-    let before = repo.tree_of_commit(carrier.before_id()).ok().and_then(leaf);
-    let after = leaf(carrier.tree_id);
-    after.is_none() || before != after
+    let before_tree_id = repo.tree_of_commit(carrier.before_id());
+    let before = before_tree_id.as_ref().ok().copied().and_then(leaf);
+    let (after, work) = (leaf(carrier.tree_id), leaf(checkpoint.tree_id));
+    let is_moved = || {
+        let changes = before_tree_id.and_then(|tree_id| repo.diff_trees(tree_id, carrier.tree_id));
+        changes.is_ok_and(|changes| changes.iter().any(|change| change.after == work))
+    };
+    before != after || after.is_none() && work.is_some() && is_moved()
 }

@@ -145,7 +145,7 @@ impl LiveShadows {
         let mut moved = Moved::default();
         for (from, wanted) in self.shadows.iter().zip(self.shares(&context.repo)?) {
             if !stays(&from.0) {
-                self.carry_one(context, from, wanted, shadow, aim, &mut moved)?;
+                self.carry_one(context, from, wanted.as_ref(), shadow, aim, &mut moved)?;
             }
         }
         if aim.rest == Rest::IsSetAside {
@@ -160,7 +160,7 @@ impl LiveShadows {
         &self,
         context: &'c Context,
         (live, own): &(Live, Checkpoint),
-        wanted: Option<BTreeSet<BString>>,
+        wanted: Option<&BTreeSet<BString>>,
         shadow: &mut Shadow,
         Aim { now_tree_id, is_now_seen, rest }: Aim,
         moved: &mut Moved<'c>,
@@ -169,16 +169,18 @@ impl LiveShadows {
         // Written before the next shadow is carried, which reads these objects.
         let mut objects = NewObjects::new(repo, Target::Loose);
         shadow.go_to(live.name.session.clone(), None);
-        let (head_tree_id, last_tree_id, is_only) = (shadow.head_tree_id, shadow.last_tree_id(), wanted.is_none());
-        let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted, is_now_seen };
+        let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
+        let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted: wanted.cloned(), is_now_seen };
         let carried = carry(repo, &self.latest, &to, &mut objects)?;
         let is_carried = !carried.paths.is_empty();
         if !is_carried && rest == Rest::Stays {
             return Ok(());
         }
         let settled = if is_carried { Settled::Carried } else { Settled::Condensed };
-        let leaves_some =
-            if is_only { carried.leaves_some } else { self.is_left(repo, own, &carried.paths, head_tree_id)? };
+        let leaves_some = match wanted {
+            None => carried.leaves_some,
+            Some(wanted) => self.is_left(repo, own, &carried.paths, wanted, (head_tree_id, now_tree_id))?,
+        };
         // A process that crashed may have carried it forward already.
         if is_carried && !carries(repo, shadow, &self.latest) {
             let origin = origin_of(context, own)?;
@@ -194,17 +196,27 @@ impl LiveShadows {
     }
 
     /// Returns true if the user took back some work of the chain of `own` that is neither among the `carried` paths nor in the
-    /// commit: it may come back, for example from a stash. Work that another shadow has edited since belongs to that shadow.
-    fn is_left(&self, repo: &Repo, own: &Checkpoint, carried: &[BString], head_tree_id: ObjectId) -> Result<bool> {
+    /// commit: it may come back, for example from a stash. Work that another shadow has edited since belongs to that shadow; `wanted`
+    /// are the paths that this one changed last. The latest checkpoint or the tree `now_tree_id` shows that it was taken back.
+    fn is_left(
+        &self,
+        repo: &Repo,
+        own: &Checkpoint,
+        carried: &[BString],
+        wanted: &BTreeSet<BString>,
+        (head_tree_id, now_tree_id): (ObjectId, ObjectId),
+    ) -> Result<bool> {
         let mut changed = BTreeSet::new();
         for checkpoint in repo.chain(own.id) {
             changed.extend(changes(repo, &checkpoint?)?.into_iter().map(|change| change.path));
         }
         for change in repo.diff_trees(base_tree(repo, own)?, own.tree_id)? {
             let path = change.path.as_bstr();
-            let is_taken_back = repo.find_leaf(self.latest.tree_id, path)? == change.before;
+            let head = repo.find_leaf(head_tree_id, path)?;
+            let is_taken_back = repo.find_leaf(self.latest.tree_id, path)? == change.before
+                || wanted.contains(&change.path) && repo.find_leaf(now_tree_id, path)? == head;
             let may_be_left = changed.contains(&change.path) && !carried.contains(&change.path) && is_taken_back;
-            if may_be_left && !share(repo, &change, change.before, repo.find_leaf(head_tree_id, path)?)?.is_all() {
+            if may_be_left && !share(repo, &change, change.before, head)?.is_all() {
                 return Ok(true);
             }
         }

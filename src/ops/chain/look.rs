@@ -1,6 +1,6 @@
 //! Reads the worktree, and decides whether it differs from the last checkpoint.
 
-use std::io::ErrorKind;
+use std::{collections::HashSet, io::ErrorKind};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -25,7 +25,7 @@ use crate::{
         stat_cache::StatCache,
     },
     model::{
-        change::Change,
+        change::{Change, Leaf},
         checkpoint::Checkpoint,
         manifest::{Manifest, Skipped},
         path_text,
@@ -115,18 +115,22 @@ pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, sha
 }
 
 /// If one of `paths` is a file that was renamed since the last checkpoint, adds its old name to `paths`: the lines keep their
-/// authors only if one checkpoint has both names. Searches for old names only among the missing files that the last checkpoint
-/// has and in which it differs from HEAD. Adds no other missing file, because its new name may not be among `paths`.
+/// authors only if one checkpoint has both names. Searches for old names only among the files that the last checkpoint has and in
+/// which it differs from HEAD: those that are missing, and those whose content a new file has now, because git may have put the
+/// old one back. Adds no other missing file, because its new name may not be among `paths`.
 /// The file at a path that existed before counts as renamed, too, if another file was moved over it.
 pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
     let repo = &context.repo;
     let changed = repo.diff_trees(shadow.head_tree_id, shadow.last_tree_id())?.into_iter();
-    let gone: Vec<BString> =
-        changed.filter(|it| it.after.is_some() && is_gone(repo, &it.path)).map(|change| change.path).collect();
-    if gone.is_empty() || paths.is_empty() {
+    let mut changed: Vec<Change> = changed.filter(|change| change.after.is_some()).collect();
+    let new = if changed.is_empty() { HashSet::new() } else { new_contents(context, paths, shadow)? };
+    let may_be_old = |it: &Change| it.after.is_some_and(|after| new.contains(&after)) || is_gone(repo, &it.path);
+    changed.retain(may_be_old);
+    let former: Vec<BString> = changed.into_iter().map(|change| change.path).collect();
+    if former.is_empty() || paths.is_empty() {
         return Ok(());
     }
-    let (seen, objects) = look_at_paths(context, &[paths.as_slice(), &gone].concat(), shadow)?;
+    let (seen, objects) = look_at_paths(context, &[paths.as_slice(), &former].concat(), shadow)?;
     let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?.into_iter();
     // The search for renames reads these objects. The save writes those that it needs once more.
     drop(objects.write()?);
@@ -134,9 +138,43 @@ pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow:
     let ends = |Change { path, before, after, .. }: Change| {
         [Change::between(path.clone(), before, None), Change::between(path, None, after)].into_iter().flatten()
     };
-    let renamed = repo.detect_renames(changes.flat_map(ends).collect())?.into_iter();
-    paths.extend(renamed.filter_map(|change| change.old_path.filter(|old_path| *old_path != change.path)));
+    for change in repo.detect_renames(changes.flat_map(ends).collect())? {
+        let Some(old_path) = change.old_path.filter(|old_path| *old_path != change.path) else { continue };
+        // The author of an edit in the old file may be another one.
+        let now = repo.find_leaf(seen.tree_id, old_path.as_bstr())?;
+        if now.is_none() || now == repo.find_leaf(shadow.head_tree_id, old_path.as_bstr())? {
+            paths.push(old_path);
+        }
+    }
     Ok(())
+}
+
+/// Returns the content of those files at `paths` that the last checkpoint does not have. All empty files are alike: leaves them out.
+fn new_contents(context: &Context, paths: &[BString], shadow: &Shadow) -> Result<HashSet<Leaf>> {
+    let mut new = Vec::new();
+    for path in paths.iter().filter(|path| !is_gone(&context.repo, path)) {
+        if context.repo.find_leaf(shadow.last_tree_id(), path.as_bstr())?.is_none() {
+            new.push(path.clone());
+        }
+    }
+    if new.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let (seen, objects) = look_at_paths(context, &new, shadow)?;
+    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?.into_iter();
+    Ok(changes.filter_map(|change| change.after.filter(|leaf| !leaf.id.is_empty_blob())).collect())
+}
+
+/// Returns true if the last checkpoint has one of `paths`, and there is nothing now. The next checkpoint is one of `session`.
+/// Returns false if the last checkpoint cannot be read: the save deals with that.
+pub(crate) fn is_any_gone(context: &Context, paths: &[BString], session: &str) -> bool {
+    let repo = &context.repo;
+    let gone: Vec<&BString> = paths.iter().filter(|path| is_gone(repo, path)).collect();
+    if gone.is_empty() {
+        return false;
+    }
+    let Ok(shadow) = Shadow::read_for(context, Some(session)) else { return false };
+    gone.into_iter().any(|path| matches!(repo.find_leaf(shadow.last_tree_id(), path.as_bstr()), Ok(Some(_))))
 }
 
 /// Returns true if there is nothing at `path`.

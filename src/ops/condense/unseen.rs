@@ -36,7 +36,7 @@ const MOST_CHECKPOINTS: usize = 64;
 pub(crate) fn checkpoint_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> Result<()> {
     let repo = &worktree.repo;
     let mut shadow = Shadow::read_at(repo, base)?;
-    let turns = OpenTurn::add_baselines(worktree, &mut shadow, Contributor::Unknown)?;
+    let turns = OpenTurn::add_baselines(worktree, &mut shadow, Some(Contributor::Unknown))?;
     let mut changes = made.changes(repo)?;
     let renames = repo.detect_renames(changes.clone())?.into_iter().filter(|change| change.old_path.is_some());
     let former: HashMap<BString, Option<Leaf>> = renames.map(|change| (change.path, change.before)).collect();

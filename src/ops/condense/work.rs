@@ -142,7 +142,7 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
                 continue;
             }
             let carriers = carriers.get_or_init(|| Carriers::read(repo, live.checkpoint.id));
-            let is_known = carriers.has(repo, candidate.checkpoint.id, &path);
+            let is_known = carriers.has(repo, &candidate.checkpoint, &path);
             let is_done = || {
                 if done.get().is_none() {
                     let is_aside = |path: &BString| candidates.iter().any(|it| !it.is_live && it.touches(path));

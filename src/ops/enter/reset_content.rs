@@ -43,7 +43,7 @@ pub(super) fn keep_taken_back(worktree: &Worktree<'_>, known: Base, taken_back: 
     let TakenBack { tips, removed, doubtful, is_after_baselines } = taken_back;
     let mut shadow = Shadow::read(repo)?;
     let begun = if *is_after_baselines {
-        OpenTurn::add_baselines(worktree, &mut shadow, Contributor::Unknown)?
+        OpenTurn::add_baselines(worktree, &mut shadow, Some(Contributor::Unknown))?
     } else {
         Vec::new()
     };

@@ -272,7 +272,7 @@ fn find_work(
         let is_known = last == now
             || shadow.tip.as_ref().is_some_and(|tip| {
                 let carriers = carriers.get_or_init(|| Carriers::read(repo, tip.id));
-                carriers.has(repo, checkpoint.id, &change.path)
+                carriers.has(repo, checkpoint, &change.path)
             });
         // What the last checkpoint has of it has its authors there, and may have changed since.
         if !is_known && share(repo, &change, head, now)?.is_half() && share(repo, &change, last, now)?.is_any() {

@@ -82,7 +82,7 @@ pub(super) fn try_save(
         Some(turn) => turn.shadow_with_baseline(worktree, &mut origin, &mut request.message)?,
         None => Shadow::read_for(worktree, origin.session.as_deref())?,
     };
-    add_other_baselines(worktree, &mut shadow, &mut turns, &origin)?;
+    add_other_baselines(worktree, &mut shadow, &mut turns, &origin, &request.scope)?;
     if shadow.tip.is_none() && !worktree.broken().is_empty() {
         // A broken shadow was set aside, so no live checkpoint has the paths that the request leaves out. Save them as well.
         request.scope = Scope::All;
@@ -171,16 +171,20 @@ pub(super) fn try_save(
     Ok(SavedAndSeen { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
 }
 
-/// Adds to `shadow` the baselines of turns other than `turns` that come before a checkpoint of `origin`, and these turns to `turns`.
+/// Adds to `shadow` the baselines of turns other than `turns` that come before a checkpoint of `origin` in `scope`, and these turns to
+/// `turns`.
 fn add_other_baselines<'c>(
     worktree: &'c Worktree<'_>,
     shadow: &mut Shadow,
     turns: &mut Vec<OpenTurn<'c>>,
     origin: &Origin,
+    scope: &Scope,
 ) -> Result<()> {
+    let is_limited = matches!(scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Staged(_));
+    let who = Some(origin.contributor).filter(|_| !is_limited);
     let others = match turns.first() {
-        Some(own) => OpenTurn::add_later_baselines(worktree, shadow, own, origin.contributor)?,
-        None if origin.session.is_none() => OpenTurn::add_baselines(worktree, shadow, origin.contributor)?,
+        Some(own) => OpenTurn::add_later_baselines(worktree, shadow, own, who)?,
+        None if origin.session.is_none() => OpenTurn::add_baselines(worktree, shadow, who)?,
         None => Vec::new(),
     };
     turns.extend(others);

@@ -14,6 +14,17 @@ pub(super) fn tell(desk: &Desk, session: &str, event: &str, rest: &str) {
     desk.hear(&payload);
 }
 
+/// Reports that a tool of `session` writes the file `path`, and adds `line` to the file meanwhile.
+pub(super) fn write(desk: &Desk, session: &str, path: &str, id: &str, line: &str) {
+    let file = desk.folder().join(path).display().to_string();
+    let tool = format!(
+        r#","tool_name":"Write","tool_input":{{"file_path":"{file}","content":""}},"tool_response":{{}},"tool_use_id":"{id}""#
+    );
+    tell(desk, session, "PreToolUse", &tool);
+    desk.sh(&format!("echo '{line}' >>{path}"));
+    tell(desk, session, "PostToolUse", &tool);
+}
+
 /// A turn of `session` with one command.
 pub(super) fn command(desk: &Desk, session: &str, command: &str) {
     tell(desk, session, "UserPromptSubmit", r#","prompt":"do it""#);

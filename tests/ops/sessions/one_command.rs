@@ -2,7 +2,7 @@
 
 use super::{
     desk::Desk,
-    moved::{TOOL, blamed, command, expected, lines, tell, with_topic},
+    moved::{TOOL, blamed, command, expected, lines, tell, with_topic, write},
 };
 use crate::support::template::Template;
 
@@ -97,6 +97,47 @@ fn unsaved_lines_in_the_worktree_where_a_command_ends_are_not_the_agents() {
     desk.git(&["commit", "-q", "-m", "all"]);
     assert_eq!(blamed(&desk, "h"), ["a person typed this: unknown"]);
     assert_eq!(blamed(&desk, "y"), ["the command wrote that: unknown"]);
+    desk.finish();
+}
+
+/// The command begins in the worktree that it removes.
+#[rstest::rstest]
+#[case::by_git("git worktree remove --force ../linked")]
+#[case::by_hand("rm -r ../linked")]
+fn unsaved_lines_beside_the_end_of_a_command_that_removes_its_worktree_are_not_the_agents(#[case] removal: &str) {
+    let desk = with_topic();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked", "topic"]);
+    desk.go("linked");
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    tell(&desk, "a", "PreToolUse", TOOL);
+    desk.go("repo");
+    desk.sh(&format!("{removal}; echo 'a person typed this' >h"));
+    tell(&desk, "a", "PostToolUse", TOOL);
+    assert_eq!(blamed(&desk, "h"), ["a person typed this: unknown"]);
+    command(&desk, "a", "echo 'a wrote this' >x");
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "h"), ["a person typed this: unknown"]);
+    assert_eq!(blamed(&desk, "x"), ["a wrote this: a"]);
+    desk.finish();
+}
+
+/// Two hooks report the end of the command, which changes the directory.
+#[test]
+fn the_second_report_of_a_commands_end_in_another_worktree_says_nothing_of_a_persons_lines() {
+    let desk = with_topic();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked", "topic"]);
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    tell(&desk, "a", "PreToolUse", TOOL);
+    desk.sh("echo 'a wrote this' >x");
+    desk.go("linked");
+    tell(&desk, "a", "PostToolUse", TOOL);
+    desk.sh("echo 'human wrote this' >h");
+    tell(&desk, "a", "PostToolUse", TOOL);
+    assert_eq!(blamed(&desk, "h"), ["human wrote this: human"]);
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "h"), ["human wrote this: human"]);
+    desk.go("repo");
+    assert_eq!(blamed(&desk, "x"), ["a wrote this: a"]);
     desk.finish();
 }
 
@@ -225,6 +266,7 @@ fn what_a_person_changed_before_the_prompt_of_a_second_agent_stays_theirs(
     #[values("n", "f")] path: &str,
     #[values("worktree", "session")] storage: &str,
     #[values(false, true)] has_checkpoint: bool,
+    #[values("true", "echo 'human has changed this' >>g")] edit: &str,
 ) {
     let desk = Desk::new();
     desk.git(&["config", "checkpoint.storage", storage]);
@@ -243,7 +285,7 @@ fn what_a_person_changed_before_the_prompt_of_a_second_agent_stays_theirs(
     if has_checkpoint {
         write("b", "h", "t0", "b first");
     }
-    desk.sh(&format!("echo 'human wrote this' >>{path}"));
+    desk.sh(&format!("echo 'human wrote this' >>{path}; {edit}"));
     tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do that""#);
     tell(&desk, "a", "PreToolUse", &tool(path, "t1"));
     write("b", "g", "t2", "b wrote this");
@@ -255,5 +297,36 @@ fn what_a_person_changed_before_the_prompt_of_a_second_agent_stays_theirs(
     desk.commit_all();
     assert_eq!(blamed(&desk, path), ["human wrote this: human", "a wrote this: a"]);
     assert_eq!(blamed(&desk, "g").last().map(String::as_str), Some("b wrote this: b"));
+    desk.finish();
+}
+
+/// The next tool writes the old name anew, so that no event before it looks at the new one.
+#[rstest::rstest]
+#[case::one_session("b", "mv k m", &["b one: b", "b two: b", "b three: b"])]
+#[case::of_another_session("a", "mv k m", &["b one: b", "b two: b", "b three: b"])]
+#[case::and_edited("b", "mkdir d; mv k d/k; echo 'human one' >>d/k", &["b one: b", "b two: b", "b three: b", "human one: human"])]
+#[case::after_a_commit("b", "git add k; git commit -qm k; mv k m", &["b one: b", "b two: b", "b three: b"])]
+fn lines_of_a_file_that_a_person_moves_before_its_name_is_written_anew_keep_their_authors(
+    #[case] writer: &str,
+    #[case] moves: &str,
+    #[case] authors: &[&str],
+    #[values("worktree", "session")] storage: &str,
+) {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.storage", storage]);
+    tell(&desk, "b", "UserPromptSubmit", r#","prompt":"do it""#);
+    write(&desk, "b", "k", "t1", "b one\nb two\nb three");
+    if writer != "b" {
+        tell(&desk, writer, "UserPromptSubmit", r#","prompt":"do that""#);
+        write(&desk, writer, "g", "t2", "a one");
+    }
+    desk.sh(moves);
+    write(&desk, writer, "k", "t3", "anew");
+    tell(&desk, "b", "Stop", "");
+    let new = if desk.folder().join("d").exists() { "d/k" } else { "m" };
+    assert_eq!(blamed(&desk, new), authors);
+    desk.commit_all();
+    assert_eq!(blamed(&desk, new), authors);
+    assert_eq!(blamed(&desk, "k"), [format!("anew: {writer}")]);
     desk.finish();
 }

@@ -2,7 +2,7 @@
 
 use super::{
     desk::{Desk, changed, numbered, parts, words},
-    moved::{blamed, expected},
+    moved::{blamed, expected, tell, write},
 };
 use crate::support::template::Template;
 
@@ -360,5 +360,57 @@ fn stashed_work_is_recognized_though_the_file_was_edited_meanwhile() {
     desk.sh("git stash pop -q || true; printf 'g\\nwords of a person\\nsomething of the agent\\n' >g; git add g");
     let told = &desk.json(&["attribution", "--worktree"])["summary"];
     assert_eq!((&told["agent_lines"], &told["human_added"]), (&1.into(), &0.into()), "{told}");
+    desk.finish();
+}
+
+/// The work of two sessions is stashed in their turns, and a commit is made meanwhile.
+#[rstest::rstest]
+fn work_of_two_open_turns_comes_back_after_a_commit(
+    #[values("f", "k")] path: &str,
+    #[values("worktree", "session")] storage: &str,
+    #[values(false, true)] prompts_again: bool,
+) {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.storage", storage]);
+    tell(&desk, "b", "UserPromptSubmit", r#","prompt":"do it""#);
+    write(&desk, "b", path, "t1", "b wrote this sentence.");
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do that""#);
+    write(&desk, "a", "n", "t2", "a wrote this sentence.\na wrote another sentence.");
+    desk.git(&["stash", "-q", "-u"]);
+    tell(&desk, "a", "Stop", "");
+    if prompts_again {
+        tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do more""#);
+    }
+    write(&desk, "b", "h", "t3", "b wrote this, too.");
+    desk.sh("echo human >u; git add u; git commit -qm u");
+    tell(&desk, "a", "Stop", "");
+    tell(&desk, "b", "Stop", "");
+    desk.git(&["stash", "pop", "-q"]);
+    desk.json(&["save"]);
+    let owned = ["b wrote this sentence.: b".to_owned()];
+    assert_eq!(blamed(&desk, path), owned);
+    let new = ["a wrote this sentence.: a", "a wrote another sentence.: a"];
+    assert_eq!(blamed(&desk, "n"), new);
+    desk.commit_all();
+    assert_eq!((blamed(&desk, path), blamed(&desk, "n")), (owned.to_vec(), new.map(String::from).to_vec()));
+    desk.finish();
+}
+
+/// No checkpoint is taken between the stash and the amend.
+#[rstest::rstest]
+fn work_of_two_open_turns_comes_back_after_an_amend(#[values("worktree", "session")] storage: &str) {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.storage", storage]);
+    for session in ["a", "b"] {
+        tell(&desk, session, "UserPromptSubmit", r#","prompt":"do it""#);
+        write(&desk, session, &format!("n{session}"), session, &format!("{session} wrote this sentence."));
+    }
+    desk.git(&["stash", "-q", "-u"]);
+    desk.git(&["commit", "-q", "--amend", "-m", "other words"]);
+    desk.git(&["stash", "pop", "-q"]);
+    desk.commit_all();
+    for session in ["a", "b"] {
+        assert_eq!(blamed(&desk, &format!("n{session}")), [format!("{session} wrote this sentence.: {session}")]);
+    }
     desk.finish();
 }

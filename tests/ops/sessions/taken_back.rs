@@ -609,3 +609,22 @@ fn a_save_names_the_sessions_whose_work_it_takes_up() {
     assert_eq!(desk.json(&["save"])["taken_up"], serde_json::Value::Null);
     desk.finish();
 }
+
+/// Both lines have most words in common, so that going back looks like an edit.
+#[rstest::rstest]
+#[case::restore("restore HEAD^", 0)]
+#[case::restore_and_a_line("restore HEAD^; echo 'human wrote this' >>f", 1)]
+#[case::checkout("git checkout -q HEAD^ -- f", 0)]
+fn a_line_as_an_earlier_commit_has_it_is_as_a_whole_its_authors(#[case] script: &str, #[case] human: usize) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &(changed(&[]) + "a says that the value of x is 13\n"))]);
+    desk.commit_all();
+    desk.turn("a", &[("f", &(changed(&[]) + "a says that the value of x is 33\n"))]);
+    desk.commit_all();
+    desk.sh(&script.replace("restore", "git checkpoint restore"));
+    let all = ["a says that the value of x is 13: a", "human wrote this: human"];
+    assert_eq!(blamed(&desk, "f"), all[..=human]);
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "f"), all[..=human]);
+    desk.finish();
+}
