@@ -11,7 +11,7 @@ use super::{
     Exit,
     call::Call,
     names::Names,
-    output::{Output, printable},
+    output::{Output, messages, printable},
     phrase, question,
 };
 use crate::{
@@ -84,7 +84,7 @@ impl Purge {
         let (done, rest) = purge::purge(&context, &options, &mut |plan| {
             drop(progress.take());
             for line in found(plan, names).into_iter().chain(stays(plan, names, &context.repo)) {
-                out.stderr(&format!("{line}\n"));
+                out.stderr(&messages(&line));
             }
             question::ask("Purge it? [y/N] ", out)
         })?;
@@ -248,7 +248,7 @@ fn print(done: &Purged, is_of_text: bool, (names, repo): (&Names, &Repo), out: &
     }
     out.flush()?;
     for line in stays(done, names, repo) {
-        out.stderr(&format!("{line}\n"));
+        out.stderr(&messages(&line));
     }
     if is_of_text && done.is_nowhere() {
         out.note(

@@ -157,7 +157,7 @@ fn a_deleted_file_of_the_target_gets_the_hint_too() {
 #[case::diff(&["diff", "s1"], "'s1' is a session")]
 #[case::save(&["save", "a text"], "hint: a message follows -m: 'git checkpoint save -m 'a text''")]
 #[case::why(&["why", "f", "3"], "hint: the line follows the file after a colon: '<file>:3'")]
-#[case::undo(&["undo", "@{1}"], "hint: undo takes no name; 'git checkpoint op undo @{1}' takes that one of 'undo --list' back")]
+#[case::undo(&["undo", "@{1}"], "hint: undo takes no name; 'git checkpoint op undo @{1}' takes back one that undo --list shows")]
 #[case::log(&["log", "-p"], "hint: 'git checkpoint show -p <checkpoint>' shows the lines")]
 #[case::last(&["restore", "--last"], "hint: '@{0}' names the latest checkpoint")]
 fn what_users_type_first_gets_a_hint(#[case] arguments: &[&str], #[case] hint: &str) {
