@@ -122,6 +122,36 @@ pub(super) struct RestoreRun<'a> {
 }
 
 impl<'a> RestoreRun<'a> {
+    /// Returns the run that carries out what is `planned`, from the state that `before` has found to the state `to`. Refs stay, and it
+    /// is no part of another operation.
+    pub(super) fn new(
+        before: &'a Before<'a>,
+        planned: &'a Planned,
+        to: &'a Snapshot,
+        run_below: RunBelow,
+        start: Instant,
+    ) -> Self {
+        Self {
+            context: before.context(),
+            repo: before.repo(),
+            planned,
+            from: &before.snapshot,
+            to,
+            pre_restore: before.checkpoint_id,
+            other_base: None,
+            is_resumed: false,
+            role: Role::Plain,
+            back: None,
+            is_called_off: false,
+            rescued: &before.rescued,
+            inside: LeftOut::default(),
+            below: Vec::new(),
+            run_below,
+            nonce: None,
+            start,
+        }
+    }
+
     fn staging(&self) -> Option<&'a Staging> {
         self.planned.staging.as_ref()
     }
@@ -268,10 +298,17 @@ impl<'a> RestoreRun<'a> {
         Ok(restored)
     }
 
-    /// Returns which checkpoints `moves` have put into the archive, except the one that the files are as in now.
+    /// Returns which checkpoints `moves` have put into the archive, except those whose files are at hand.
     fn set_aside(&self, moves: &[Move]) -> Vec<ObjectId> {
         let archived = moves.iter().filter_map(Move::archived);
-        archived.filter(|id| *id != self.to.id).collect()
+        archived.filter(|id| *id != self.to.id && !self.is_at_hand(*id).unwrap_or(false)).collect()
+    }
+
+    /// Returns true if all files of the checkpoint `id` are as they are now, or as the way back makes them.
+    fn is_at_hand(&self, id: ObjectId) -> Result<bool> {
+        let state = Snapshot::read(self.repo, id)?;
+        let is_as = |other: &Snapshot| snapshot::differences(self.repo, other, &state).map(|it| it.is_empty());
+        Ok(is_as(self.to)? || (!self.is_called_off && is_as(self.from)?))
     }
 
     /// Writes the entry of the operation log, before any file is changed.

@@ -31,7 +31,6 @@ use crate::{
     ops::{
         Context, Worktree,
         enter::Purpose,
-        inside::LeftOut,
         operations::{Log, Picked, Which, back_over, pick, recorded_meanwhile, refuse},
         restored_target,
     },
@@ -272,23 +271,12 @@ impl Run<'_> {
         let is_done = journal.progress == Progress::Done;
         let reversed = |step: &StepBelow| step.reversed(temporary::random(), all, is_done);
         let work = RestoreRun {
-            context,
-            repo,
-            planned: &planned,
-            from: &before.snapshot,
-            to: &target,
-            pre_restore: before.checkpoint_id,
-            other_base: None,
-            is_resumed: false,
             back: back.as_ref(),
             is_called_off: picked.is_interrupted(),
             role: picked.role,
-            rescued: &before.rescued,
-            inside: LeftOut::default(),
             below: journal.below.iter().map(reversed).collect(),
-            run_below: depth.run_below,
             nonce: depth.nonce,
-            start,
+            ..RestoreRun::new(before, &planned, &target, depth.run_below, start)
         };
         if is_dry {
             return work.preview();
