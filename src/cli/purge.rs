@@ -215,9 +215,12 @@ fn stays(plan: &Purged, names: &Names, repo: &Repo) -> Vec<String> {
     lines.extend(plan.kept.iter().take(LISTED).map(|kept| format!("warning: {}", kept_line(kept, names))));
     lines.extend(plan.kept.len().checked_sub(LISTED + 1).map(|more| format!("warning: and {} more", more + 1)));
     lines.extend(kept_hints(&plan.kept, names, repo));
+    // If that refuses the purge, the reason says it.
+    let says_refusal = plan.refused.as_ref().is_some_and(|refused| refused.starts_with("the worktree "));
     let files = listed("warning: still in the worktree: ", plan.worktree.iter().map(printable));
-    let are_files = !files.is_empty();
-    lines.extend(files);
+    let are_files = !files.is_empty() && !says_refusal;
+    let is_said = says_refusal && plan.worktree.len() == 1;
+    lines.extend(files.into_iter().filter(|_| !is_said));
     if are_files {
         lines.push("hint: ignore the file or remove the text from it: the next save stores it again".into());
     }

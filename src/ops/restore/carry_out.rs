@@ -42,13 +42,22 @@ use crate::{
 /// How far one attempt of a restore goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// It reads all that it would restore, but takes no checkpoint and changes nothing.
+    /// It takes no checkpoint and changes nothing. It looks whether the content of the target is there, and reads none of it.
     DryRun,
+    /// The same, but it also reads that content: what cannot be read is refused before anything is saved.
+    Rehearsal,
     /// If something is unsaved, and it cannot be said without reading files that something is to be done, it takes no checkpoint
     /// and returns no result. Otherwise, it is the same as `Full`. If the restore cannot be done, it fails and takes no checkpoint.
     IfChanged,
     /// It takes a checkpoint of the worktree and restores.
     Full,
+}
+
+impl Extent {
+    /// Returns true if nothing is changed.
+    pub(super) fn is_dry(self) -> bool {
+        matches!(self, Self::DryRun | Self::Rehearsal)
+    }
 }
 
 /// Calls `attempt` up to three times, so that a restore that is refused, or has nothing to do, takes no checkpoint: it decides
@@ -58,7 +67,7 @@ pub(super) fn attempt_if_needed(attempt: impl Fn(Extent) -> Result<Option<Restor
     if let Some(restored) = attempt(Extent::IfChanged)? {
         return Ok(restored);
     }
-    let looked = expect_result(attempt(Extent::DryRun)?)?;
+    let looked = expect_result(attempt(Extent::Rehearsal)?)?;
     if looked.is_idle() { Ok(Restored { dry_run: false, ..looked }) } else { expect_result(attempt(Extent::Full)?) }
 }
 
@@ -182,10 +191,15 @@ impl<'a> RestoreRun<'a> {
         self.applier(&journal.nonce, &[])?.remove_directories(&directories)
     }
 
-    /// Returns what the plan would do. Reads all content, and changes nothing.
-    pub(super) fn preview(&self) -> Result<Restored> {
+    /// Returns what the plan would do, as the dry `extent` has it, and changes nothing.
+    pub(super) fn preview(&self, extent: Extent) -> Result<Restored> {
         let steps = self.steps();
         snapshot::verify_there(self.repo, self.to.id, &self.planned.plan)?;
+        if extent == Extent::Rehearsal {
+            self.staging().map_or(Ok(()), |staging| staging.verify(self.repo))?;
+            // What is unsaved is only in memory, and whole.
+            snapshot::verify_stored(&self.context.repo, self.to.id, &self.planned.plan)?;
+        }
         let applied =
             self.applier(&temporary::random(), &steps)?.preview(&self.planned.plan, &self.planned.directories)?;
         let below = self.below(true)?;

@@ -62,7 +62,7 @@ fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Re
         |sight: Sight<'_>| planned(sight)?.outlook(&context.repo, sight, &target, point.back(context)?.has_work());
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(Some(target.id)),
-        is_dry: extent == Extent::DryRun,
+        is_dry: extent.is_dry(),
         keeps_index: false,
         force: false,
         after_crash: false,
@@ -79,5 +79,5 @@ fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Re
         inside: left_out(context, &options, before.sight()),
         ..RestoreRun::new(&before, &planned, &target, run_below, start)
     };
-    if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)
+    if extent.is_dry() { work.preview(extent) } else { work.execute(&before) }.map(Some)
 }

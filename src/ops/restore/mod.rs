@@ -171,7 +171,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
         below::possible(context, steps_below(context, options, &target, session.as_deref())?, run_below)?;
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(Some(target.id)),
-        is_dry: extent == Extent::DryRun,
+        is_dry: extent.is_dry(),
         keeps_index: options.staged,
         force: options.force,
         after_crash: false,
@@ -192,7 +192,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
         nonce: call.nonce,
         ..RestoreRun::new(&before, &planned, &target, run_below, start)
     };
-    let mut restored = if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }?;
+    let mut restored = if extent.is_dry() { work.preview(extent) } else { work.execute(&before) }?;
     restored.leaves_submodules &= left_below.is_empty();
     restored.restored_submodules.extend(left_below);
     Ok(Some(restored))

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::{
     before::Before,
-    carry_out::{Planned, RestoreRun, RunBelow},
+    carry_out::{Extent, Planned, RestoreRun, RunBelow},
     restored::Restored,
     snapshot::{self, Snapshot},
     staged::Staging,
@@ -43,7 +43,7 @@ pub(super) fn resume(context: &Context, dry_run: bool, run_below: RunBelow) -> R
         ..RestoreRun::new(&before, &planned, &target, run_below, start)
     };
     if dry_run {
-        return work.preview();
+        return work.preview(Extent::DryRun);
     }
     let ahead = snapshot::verify(repo, target.id, &planned.plan, ReadAhead::default())?;
     if let Some(staging) = &planned.staging {
