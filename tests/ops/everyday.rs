@@ -240,11 +240,11 @@ fn what_a_person_restores_is_no_checkpoint_of_the_session() {
 /// Of a session that only `save` names, no turn can be listed.
 #[test]
 fn a_session_without_turns_is_called_so() {
+    const HINT: &str = "'7f3a' is a session without turns: 'git checkpoint list --session 7f3a' shows its checkpoints";
     let world = World::with_commit();
     world.write("f", "a\n");
     world.done(&["save", "-q", "--session", "7f3a"]);
     let said = |line: &[&str]| described(&world.checkpoint(line));
-    const HINT: &str = "'7f3a' is a session without turns: 'git checkpoint list --session 7f3a' shows its checkpoints";
     assert!(said(&["restore", "7f3a"]).contains(HINT), "{}", said(&["restore", "7f3a"]));
     assert!(said(&["restore", "7f3a@0"]).contains(HINT), "{}", said(&["restore", "7f3a@0"]));
     assert!(said(&["prompts"]).contains("7f3a"), "{}", said(&["prompts"]));
