@@ -75,8 +75,10 @@ impl BlameCommand {
                 .warning("it is not known which turns are open: lines that no checkpoint has are of unknown authors");
             call.out.hint("'git checkpoint doctor' names the file");
         }
-        if !self.json && !self.porcelain && found.lines.iter().any(|lines| lines.who.owner == Kind::Unknown) {
-            call.hint_at_unrecorded(&context);
+        let unknown = || found.lines.iter().filter(|lines| lines.who.owner == Kind::Unknown);
+        if !self.json && !self.porcelain && unknown().next().is_some() {
+            let commits: BTreeSet<ObjectId> = unknown().filter_map(|lines| lines.commit).collect();
+            call.hint_at_unrecorded(&context, &commits.into_iter().collect::<Vec<_>>());
         }
         Ok(Exit::Done)
     }

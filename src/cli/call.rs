@@ -7,6 +7,7 @@ use std::{
 };
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use super::{
     command_line::CommandLine,
@@ -15,7 +16,7 @@ use super::{
     interrupt::{Interrupt, Listening},
     names::Names,
     output::Output,
-    phrase,
+    phrase::{self, FETCH},
     progress::Progress,
     settings,
 };
@@ -23,7 +24,10 @@ use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{RefNames, Repo, counter::Counter},
     model::{event::Event, path_text::shell_word},
-    ops::{Context, Subscriber, explain::awaits_record},
+    ops::{
+        Context, Subscriber,
+        unrecorded::{Unrecorded, unrecorded},
+    },
 };
 
 /// What every command gets.
@@ -167,11 +171,18 @@ impl Call {
         }
     }
 
-    /// Says which command makes the records of commits that git has made without hooks, if there are any.
-    pub(super) fn hint_at_unrecorded(&mut self, context: &Context) {
-        if awaits_record(context) {
-            self.out.hint("'git checkpoint save' records what git has committed without hooks, and whose lines it has");
-        }
+    /// Says what helps if lines of `commits` are unknown.
+    pub(super) fn hint_at_unrecorded(&mut self, context: &Context, commits: &[ObjectId]) {
+        let Some(why) = unrecorded(context, commits) else { return };
+        self.out.hint(match why {
+            Unrecorded::AwaitsSave => {
+                "'git checkpoint save' records what git has committed without hooks, and whose lines it has"
+            }
+            Unrecorded::IsElsewhere => FETCH,
+            Unrecorded::NeverEnabled => {
+                "commits made before 'git checkpoint enable' have no record of who wrote their lines"
+            }
+        });
     }
 
     /// Shows on the terminal that `what` is being done, if it takes long, until the result is dropped.

@@ -2,7 +2,13 @@
 
 use gix::ObjectId;
 
-use super::{Exit, attribution::FETCH, call::Call, layout, output::printable, phrase};
+use super::{
+    Exit,
+    call::Call,
+    layout,
+    output::printable,
+    phrase::{self, FETCH},
+};
 use crate::{
     error::Result,
     model::record::{Counts, How, RecordId},
@@ -56,7 +62,7 @@ impl Explain {
             });
             hint_at_missing(&explained, call);
             if explained.missing_records.is_empty() {
-                call.hint_at_unrecorded(&context);
+                call.hint_at_unrecorded(&context, explained.commit.as_slice());
             }
             return Ok(exit);
         }

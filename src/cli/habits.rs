@@ -90,9 +90,14 @@ fn value_hint(command: &str, typed: &str) -> Option<String> {
                 () if is_name || is_id => typed.to_owned(),
                 () => "<op>".to_owned(),
             };
-            Some(format!(
-                "{command} takes no name; 'git checkpoint op undo {name}' takes that one of 'undo --list' back"
-            ))
+            Some(match command {
+                "redo" => {
+                    "redo takes no name, it takes the last undo back: 'git checkpoint undo --list' shows it".to_owned()
+                }
+                _ => {
+                    format!("undo takes no name; 'git checkpoint op undo {name}' takes back one that undo --list shows")
+                }
+            })
         }
         _ => None,
     }
@@ -119,7 +124,12 @@ mod tests {
     #[case::number("undo", "3", Some("undo takes no name; 'git checkpoint op undo @{3}' takes"))]
     #[case::count_of_undo("undo", "-3", Some("undo takes one step at a time; 'git checkpoint undo --list' shows"))]
     #[case::number_of_redo("redo", "1", Some("redo takes one step at a time; 'git checkpoint undo --list' shows"))]
-    #[case::operation_by_id("redo", "0a1b2c3d", Some("redo takes no name; 'git checkpoint op undo 0a1b2c3d' takes"))]
+    #[case::operation_by_id(
+        "redo",
+        "0a1b2c3d",
+        Some("redo takes no name, it takes the last undo back: 'git checkpoint undo --list'")
+    )]
+    #[case::id_of_undo("undo", "0a1b2c3d", Some("undo takes no name; 'git checkpoint op undo 0a1b2c3d' takes"))]
     #[case::anything("undo", "@{1;x}", Some("undo takes no name; 'git checkpoint op undo <op>' takes"))]
     #[case::no_count("list", "-", None)]
     #[case::unknown("", "frobnicate", None)]

@@ -1,6 +1,11 @@
 //! Measures, cuts and wraps text for the columns of a terminal.
 
-use textwrap::{Options, WordSplitter, core::display_width};
+use std::ops::Range;
+
+use textwrap::{
+    Options, WordSeparator, WordSplitter,
+    core::{Word, display_width},
+};
 
 /// Stands for the part of a text that was cut off.
 const ELLIPSIS: &str = "...";
@@ -44,14 +49,65 @@ pub(super) fn padded(text: &str, columns: usize) -> String {
 }
 
 /// Returns `text` in lines of at most `columns`, broken between words only; the lines after the first begin with `indent` blanks.
+///
+/// A command in quotes can be pasted: it stays on one line, even if that line gets too long.
 pub(super) fn wrap(text: &str, columns: usize, indent: usize) -> Vec<String> {
     if width(text) <= columns {
         return vec![text.to_owned()];
     }
     let indent = " ".repeat(indent);
-    let options =
-        Options::new(columns).subsequent_indent(&indent).break_words(false).word_splitter(WordSplitter::NoHyphenation);
+    let options = Options::new(columns)
+        .subsequent_indent(&indent)
+        .break_words(false)
+        .word_separator(WordSeparator::Custom(words))
+        .word_splitter(WordSplitter::NoHyphenation);
     textwrap::wrap(text, options).into_iter().map(String::from).collect()
+}
+
+/// Returns the words of `line`; a command in quotes is one word.
+fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let commands = commands(line);
+    let (mut at, mut start) = (0, 0);
+    let pieces = WordSeparator::AsciiSpace.find_words(line).filter_map(move |word| {
+        at += word.word.len() + word.whitespace.len();
+        // Where the word ends, `at` is the begin of the next one.
+        let is_within = commands.iter().any(|command| command.start < at && at < command.end);
+        (!is_within).then(|| Word::from(&line[std::mem::replace(&mut start, at)..at]))
+    });
+    Box::new(pieces)
+}
+
+/// Returns where `line` has commands of git in single quotes. A word of a command may be in quotes of its own, as a shell needs it.
+fn commands(line: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (start, _) in line.match_indices("'git ") {
+        let is_new = found.last().is_none_or(|last| last.end <= start);
+        if is_new && !line[..start].ends_with(char::is_alphanumeric) {
+            found.extend(end_of_quoted(&line[start..]).map(|end| start..start + end));
+        }
+    }
+    found
+}
+
+/// Returns where the command ends that begins `text` with its quote; none if it does not end.
+fn end_of_quoted(text: &str) -> Option<usize> {
+    let (mut depth, mut before) = (0, ' ');
+    let mut is_escaped = false;
+    for (at, c) in text.char_indices() {
+        if c == '\'' && before == '\\' {
+            // The shell's `'\''`: what is in quotes goes on.
+            is_escaped = true;
+        } else if c == '\'' {
+            let is_open = is_escaped || before == ' ' || before == '=';
+            depth = if is_open { depth + 1 } else { depth - 1 };
+            is_escaped = false;
+            if depth == 0 {
+                return Some(at + 1);
+            }
+        }
+        before = c;
+    }
+    None
 }
 
 /// Returns `text`, which has no colours, in lines of at most `columns`, broken anywhere.
@@ -106,6 +162,13 @@ mod tests {
     #[case::options_stay_whole("use --no-pager here", 12, 0, &["use", "--no-pager", "here"])]
     #[case::a_word_that_is_too_long("a verylongword b", 6, 2, &["a", "  verylongword", "  b"])]
     #[case::colours_take_no_columns("\u{1b}[31mone\u{1b}[0m two", 7, 2, &["\u{1b}[31mone\u{1b}[0m two"])]
+    #[case::a_command("see 'git checkpoint op log' now", 16, 0, &["see", "'git checkpoint op log'", "now"])]
+    #[case::two_commands("'git a b' or 'git c d'", 12, 2, &["'git a b' or", "  'git c d'"])]
+    #[case::its_comma_stays_with_it("after 'git a b', go", 11, 0, &["after", "'git a b',", "go"])]
+    #[case::a_command_with_quotes("do 'git a -- 'b c' d' x y", 9, 0, &["do", "'git a -- 'b c' d'", "x y"])]
+    #[case::a_command_with_a_quote("do 'git a 'b'\\''s c'' x", 9, 0, &["do", "'git a 'b'\\''s c''", "x"])]
+    #[case::no_command("the agents' git is 'one two'", 16, 0, &["the agents' git", "is 'one two'"])]
+    #[case::it_does_not_end("do 'git one two", 9, 0, &["do 'git", "one two"])]
     fn lines_break_between_words(
         #[case] text: &str,
         #[case] columns: usize,

@@ -306,6 +306,15 @@ fn prefixed(prefix: &str, text: &str) -> String {
     out
 }
 
+/// Returns `text` as [`Output`] prints messages: a line that begins as an error, a warning or a hint is wrapped on a terminal.
+pub(super) fn messages(text: &str) -> String {
+    let line = |line: &str| {
+        let prefix = ["error: ", "warning: ", "hint: "].into_iter().find(|prefix| line.starts_with(prefix));
+        prefix.map_or_else(|| format!("{line}\n"), |prefix| prefixed(prefix, &line[prefix.len()..]))
+    };
+    text.lines().map(line).collect()
+}
+
 /// Returns the columns of standard error, to which messages are wrapped; no limit if it is no terminal.
 pub(super) fn stderr_columns() -> usize {
     let stderr = io::stderr();

@@ -24,6 +24,10 @@ pub(super) const BOLD: Style = Style::new().bold();
 /// The style of what matters less.
 pub(super) const DIM: Style = Style::new().dimmed();
 
+/// The hint for records that are not here.
+pub(super) const FETCH: &str =
+    "if a remote has them, 'git fetch <remote> refs/checkpoints/history:refs/checkpoints/history' gets them";
+
 /// What a restore says it has done.
 pub(super) const RESTORED: &str = "restored";
 /// What an undo says it has done.

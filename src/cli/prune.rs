@@ -91,5 +91,6 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
         _ => String::new(),
     };
     let count = format!("{} of checkpoints", phrase::count(pruned.dropped.len(), "chain"));
-    call.out.note(&format!("{verb} {count}{held}; {} stay in the archive", pruned.kept))
+    let stay = if pruned.kept == 1 { "stays" } else { "stay" };
+    call.out.note(&format!("{verb} {count}{held}; {} {stay} in the archive", pruned.kept))
 }

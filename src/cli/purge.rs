@@ -11,7 +11,7 @@ use super::{
     Exit,
     call::Call,
     names::Names,
-    output::{Output, printable},
+    output::{Output, messages, printable},
     phrase, question,
 };
 use crate::{
@@ -84,7 +84,7 @@ impl Purge {
         let (done, rest) = purge::purge(&context, &options, &mut |plan| {
             drop(progress.take());
             for line in found(plan, names).into_iter().chain(stays(plan, names, &context.repo)) {
-                out.stderr(&format!("{line}\n"));
+                out.stderr(&messages(&line));
             }
             question::ask("Purge it? [y/N] ", out)
         })?;
@@ -215,9 +215,12 @@ fn stays(plan: &Purged, names: &Names, repo: &Repo) -> Vec<String> {
     lines.extend(plan.kept.iter().take(LISTED).map(|kept| format!("warning: {}", kept_line(kept, names))));
     lines.extend(plan.kept.len().checked_sub(LISTED + 1).map(|more| format!("warning: and {} more", more + 1)));
     lines.extend(kept_hints(&plan.kept, names, repo));
+    // If that refuses the purge, the reason says it.
+    let says_refusal = plan.refused.as_ref().is_some_and(|refused| refused.starts_with("the worktree "));
     let files = listed("warning: still in the worktree: ", plan.worktree.iter().map(printable));
-    let are_files = !files.is_empty();
-    lines.extend(files);
+    let are_files = !files.is_empty() && !says_refusal;
+    let is_said = says_refusal && plan.worktree.len() == 1;
+    lines.extend(files.into_iter().filter(|_| !is_said));
     if are_files {
         lines.push("hint: ignore the file or remove the text from it: the next save stores it again".into());
     }
@@ -248,7 +251,7 @@ fn print(done: &Purged, is_of_text: bool, (names, repo): (&Names, &Repo), out: &
     }
     out.flush()?;
     for line in stays(done, names, repo) {
-        out.stderr(&format!("{line}\n"));
+        out.stderr(&messages(&line));
     }
     if is_of_text && done.is_nowhere() {
         out.note(

@@ -318,19 +318,14 @@ fn why(why: &Why, call: &Call) -> String {
 
 /// The last line, and what to type next.
 fn print_sum(restored: &Restored, words: &Words<'_>, call: &mut Call) -> Result<()> {
-    let Words { verb, has_moved, .. } = *words;
+    let verb = words.verb;
     let changed = restored.written.len() + restored.deleted.len();
     let id = call.names.id(&restored.target);
     let target = call.out.paint(phrase::ID, &id);
     let (is_idle, all) = (restored.is_idle(), restored.with_submodules());
     submodules::print(restored, verb, call)?;
     if is_idle && restored.is_complete() && restored.committed.is_empty() {
-        // An undo or `op restore` may have moved refs alone.
-        let what = match verb {
-            phrase::RESTORED if !has_moved => "nothing to do",
-            _ if restored.dry_run => "no file would change",
-            _ => "no file had to change",
-        };
+        let what = left::nothing_changed(restored, words);
         call.out.note(&format!("{what}: the worktree is as in {target}"))?;
         left::print_way_back(restored, verb, call);
         return Ok(());

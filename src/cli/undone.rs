@@ -48,7 +48,8 @@ pub(super) fn print(
             _ => Some("undo --all".to_owned()),
         };
         let (has_moved, instead) = (!undone.moved.is_empty(), undone.instead.as_deref());
-        return format.print(restored, undone, &Words { verb, has_moved, again, instead }, call);
+        let command = undone.command.as_deref();
+        return format.print(restored, undone, &Words { verb, command, has_moved, again, instead }, call);
     }
     if format.json {
         call.out.json(undone)?;

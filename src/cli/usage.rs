@@ -11,7 +11,7 @@ use super::{
     Exit,
     commands::Cli,
     habits, layout, man,
-    output::{Output, stderr_columns},
+    output::{Output, messages, stderr_columns},
 };
 
 /// Answers what clap could not parse into a command: a request for help, or a mistake.
@@ -41,7 +41,8 @@ pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Out
             if !is_close(error) {
                 report = report.lines().filter(|line| !is_tip(line)).map(|line| format!("{line}\n")).collect();
             }
-            out.stderr(&in_gits_words(&with_spelled_usage(&report, stderr_columns()), habit.as_deref()));
+            let report = with_spelled_usage(&report, stderr_columns());
+            out.stderr(&messages(&in_gits_words(&report, habit.as_deref())));
             Exit::Usage
         }
     }

@@ -54,7 +54,7 @@ impl WhyCommand {
         call.start_pager(&context)?;
         print(&found, call)?;
         if found.who.owner == Kind::Unknown {
-            call.hint_at_unrecorded(&context);
+            call.hint_at_unrecorded(&context, found.commit.as_slice());
         }
         Ok(Exit::Done)
     }

@@ -83,6 +83,7 @@ mod repack;
 mod repo;
 pub(crate) mod revision;
 mod rules;
+mod same_content;
 mod scan;
 pub(crate) mod seed;
 mod seen_head;

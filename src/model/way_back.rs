@@ -50,7 +50,7 @@ pub(crate) enum Way {
 /// latest of the hindrances is the last one: an earlier operation may stand on a later one.
 ///
 /// In the place of the last operation, only an earlier one is taken back, and none is brought back: a person who follows hint
-/// after hint comes to an end.
+/// after hint comes to an end. If nothing of that works, [`ways_by_name`] may still.
 pub(crate) fn ways(hindrances: &[Hindrance], asked: Asked<'_>) -> Vec<Way> {
     let Some(first) = hindrances.first() else { return Vec::new() };
     let mut ways = Vec::new();
@@ -75,6 +75,14 @@ pub(crate) fn ways(hindrances: &[Hindrance], asked: Asked<'_>) -> Vec<Way> {
     if let Asked::Last(others) = asked {
         ways.extend([false, true].iter().flat_map(|all| others.iter().map(|id| Way::Other(*id, *all))));
     }
+    ways
+}
+
+/// Returns what is to be tried if nothing is left to undo, and the `hindrances` are in the way of the last operation: what it may be
+/// taken back after by its name.
+pub(crate) fn ways_by_name(hindrances: &[Hindrance]) -> Vec<Way> {
+    let mut ways = ways(hindrances, Asked::Named);
+    ways.retain(|way| matches!(way, Way::First(_)));
     ways
 }
 

@@ -9,8 +9,6 @@ use serde::Serialize;
 use super::{
     Context,
     attribution::{Options, Reader, Target, attribution},
-    chain::shadows::latest_on,
-    known_base::known_base,
     records::Log,
     session_info,
 };
@@ -24,22 +22,9 @@ use crate::{
         },
         id_text, moment, path_text,
         record::{Counts, How, Link, Prompt, Record, RecordId},
-        refname::Base,
     },
     state,
 };
-
-/// Returns true if HEAD has moved from a commit with checkpoints since we last looked, so that there may be commits whose records the
-/// next save makes. This only informs: what cannot be read says nothing.
-pub(crate) fn awaits_record(context: &Context) -> bool {
-    let repo = &context.repo;
-    let known = || {
-        let known = known_base(context)?;
-        let now = Base::of_head(repo.head().ok()?.id);
-        Some(known).filter(|known| *known != now)
-    };
-    known().is_some_and(|known| latest_on(repo, known).is_ok_and(|latest| latest.is_some()))
-}
 
 /// An explanation. Serializes to what `explain --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]

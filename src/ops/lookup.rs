@@ -152,6 +152,7 @@ fn verified(repo: &Repo) -> Result<ObjectId> {
 pub(crate) fn checkpoint(context: &Context, id: ObjectId) -> Result<Checkpoint> {
     match context.repo.find_checkpoint(id) {
         Ok(Some(checkpoint)) => Ok(checkpoint),
+        Ok(None) if context.repo.is_commit(id).unwrap_or(false) => Err(is_a_commit(&context.repo.short_id(&id))),
         Ok(None) if context.repo.can_read(id) => Err(not_a_checkpoint(&id.to_string())),
         Ok(None) => Err(unreadable(id)),
         Err(error) => Err(unreadable(id).with_cause(error)),
@@ -182,12 +183,25 @@ fn no_match(text: &str) -> Error {
 /// Returns that `text` names no checkpoint, with the hint that it names a session if it does.
 fn no_match_or_session(context: &Context, text: &str) -> Error {
     let error = no_match(text);
-    match session_info::find(context, text) {
-        Ok(Some(_)) => error.with_hint(format!(
-            "'{text}' is a session: '{text}@<turn>' names the state after a turn, 'git checkpoint prompts {text}' lists them"
-        )),
-        Ok(None) | Err(_) => error,
-    }
+    let named = text.strip_suffix('^').unwrap_or(text);
+    let (name, is_turn) = named.strip_suffix("@0").map_or((text, false), |name| (name, true));
+    let Ok(Some(id)) = session_info::find(context, name) else { return error };
+    let session = session_info::find_or_rebuild(context, &id).ok().flatten();
+    let (has_turns, word) = (session.is_none_or(|session| session.turn.number > 0), shell_word(name));
+    error.with_hint(match (has_turns, is_turn) {
+        (false, _) => {
+            format!("'{name}' is a session without turns: 'git checkpoint list --session {word}' shows its checkpoints")
+        }
+        (true, true) => format!("turns are counted from 1: 'git checkpoint prompts {word}' lists them"),
+        (true, false) => format!(
+            "'{name}' is a session: '{name}@<turn>' names the state after a turn, 'git checkpoint prompts {word}' lists them"
+        ),
+    })
+}
+
+/// Returns that `text` names a commit where a checkpoint is needed.
+pub(super) fn is_a_commit(text: &str) -> Error {
+    Error::user(format!("'{text}' is a commit, not a checkpoint")).with_hint(LIST)
 }
 
 fn not_a_checkpoint(text: &str) -> Error {

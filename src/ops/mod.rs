@@ -68,6 +68,7 @@ mod show;
 mod start;
 mod stats;
 mod turn;
+pub(crate) mod unrecorded;
 mod verified_mark;
 mod worktree;
 

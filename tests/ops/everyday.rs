@@ -157,7 +157,7 @@ fn a_deleted_file_of_the_target_gets_the_hint_too() {
 #[case::diff(&["diff", "s1"], "'s1' is a session")]
 #[case::save(&["save", "a text"], "hint: a message follows -m: 'git checkpoint save -m 'a text''")]
 #[case::why(&["why", "f", "3"], "hint: the line follows the file after a colon: '<file>:3'")]
-#[case::undo(&["undo", "@{1}"], "hint: undo takes no name; 'git checkpoint op undo @{1}' takes that one of 'undo --list' back")]
+#[case::undo(&["undo", "@{1}"], "hint: undo takes no name; 'git checkpoint op undo @{1}' takes back one that undo --list shows")]
 #[case::log(&["log", "-p"], "hint: 'git checkpoint show -p <checkpoint>' shows the lines")]
 #[case::last(&["restore", "--last"], "hint: '@{0}' names the latest checkpoint")]
 fn what_users_type_first_gets_a_hint(#[case] arguments: &[&str], #[case] hint: &str) {
@@ -235,4 +235,70 @@ fn what_a_person_restores_is_no_checkpoint_of_the_session() {
     assert_eq!(listed["sessions"][0]["checkpoints"], 1, "{listed}");
     assert_eq!(listed["sessions"][0]["files"][0], "f", "{listed}");
     assert_eq!(world.json(&["status", "--json"])["sessions"][0]["checkpoints"], 1);
+}
+
+/// Of a session that only `save` names, no turn can be listed.
+#[test]
+fn a_session_without_turns_is_called_so() {
+    const HINT: &str = "'7f3a' is a session without turns: 'git checkpoint list --session 7f3a' shows its checkpoints";
+    let world = World::with_commit();
+    world.write("f", "a\n");
+    world.done(&["save", "-q", "--session", "7f3a"]);
+    let said = |line: &[&str]| described(&world.checkpoint(line));
+    assert!(said(&["restore", "7f3a"]).contains(HINT), "{}", said(&["restore", "7f3a"]));
+    assert!(said(&["restore", "7f3a@0"]).contains(HINT), "{}", said(&["restore", "7f3a@0"]));
+    assert!(said(&["prompts"]).contains("7f3a"), "{}", said(&["prompts"]));
+    world.done(&["session", "prompt", "S", "-m", "x"]);
+    world.done(&["session", "stop", "S"]);
+    let turn = said(&["restore", "S@0^"]);
+    assert!(turn.contains("turns are counted from 1: 'git checkpoint prompts S' lists them"), "{turn}");
+}
+
+#[rstest::rstest]
+#[case::verify(&["verify", "base"])]
+#[case::verify_head(&["verify", "HEAD"])]
+#[case::drop(&["drop", "base"])]
+fn a_commit_is_called_a_commit(#[case] line: &[&str]) {
+    let said = described(&World::with_commit().checkpoint(line));
+    assert!(said.contains("is a commit, not a checkpoint"), "{said}");
+    assert!(said.lines().all(|line| line.len() < 100), "ids are short: {said}");
+}
+
+#[test]
+fn what_changed_a_kept_path_is_not_known() {
+    let world = World::with_commit();
+    world.sh("git checkpoint session prompt -q K -m go; echo a >>f; git checkpoint session stop -q K");
+    world.sh("for s in A B; do git checkpoint session prompt -q $s -m go; done");
+    world.sh("echo b >>f; git checkpoint save -q; for s in A B; do git checkpoint session stop -q $s; done");
+    let said = described(&world.checkpoint(&["restore", "K@1"]));
+    assert!(said.contains("nothing restored: 1 path changed since the checkpoint, by whom is not known"), "{said}");
+}
+
+/// Git has removed what the restore wrote: there is nothing to undo in files, but the operation is taken back.
+#[test]
+fn an_undo_that_changes_no_file_says_what_it_took_back() {
+    let world = World::with_commit();
+    for name in ["n", "d/x"] {
+        world.done(&["session", "prompt", "-q", "S", "-m", "go"]);
+        world.write(name, "1\n");
+        world.done(&["session", "stop", "-q", "S"]);
+    }
+    world.sh("git clean -fdq; git checkpoint restore -q S@2; git clean -fdq; git checkpoint restore -q S@1");
+    world.sh("git checkpoint undo -q");
+    let said = described(&world.checkpoint(&["undo"]));
+    assert!(
+        said.contains("undone: git checkpoint restore -q S@2; no file had to change: the worktree is as in"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_checkpoint_of_the_index_alone_is_called_so() {
+    let world = World::with_commit();
+    world.sh("echo 1 >f; git checkpoint save -q; echo 2 >f; git add f; echo 1 >f; git checkpoint save -q");
+    let listed = world.done(&["list"]);
+    assert!(listed.lines().next().is_some_and(|line| line.ends_with("no file, only the index")), "{listed}");
+    world.sh("git checkpoint save -q --allow-empty");
+    let listed = world.done(&["list"]);
+    assert!(listed.lines().next().is_some_and(|line| line.contains("no change")), "{listed}");
 }

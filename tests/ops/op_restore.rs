@@ -6,7 +6,7 @@ use std::{
     process::Output,
 };
 
-use crate::support::{World, dice::Dice, program};
+use crate::support::{World, dice::Dice, processes::described, program};
 
 /// Returns the refs of checkpoints without the operation logs.
 fn refs(world: &World) -> BTreeMap<String, String> {
@@ -154,7 +154,7 @@ fn undo_refuses_once_something_was_saved() {
     world.done(&["op", "restore", &at]);
     save(&world, "three\n");
     let said = refused(&world, &["undo", "--all"]);
-    assert!(said.contains("refs/checkpoints/shadow/") && said.contains("save"), "{said}");
+    assert!(said.contains("the shadow of ") && said.contains("save"), "{said}");
     assert_eq!(text(&world, "f").as_deref(), Some("three\n"));
 }
 
@@ -537,4 +537,25 @@ fn an_undo_that_leaves_nothing_saved_is_gone_back_to() {
     let read = |name: &str| std::fs::read_to_string(world.repo().join(name)).unwrap_or_default();
     assert_eq!((read("f").as_str(), read("new").as_str()), ("unsaved\n", "unsaved\n"));
     world.assert_sound("after op restore");
+}
+
+/// Nothing was edited in between: what the archive has, the worktree has, or the next undo or redo brings back.
+#[test]
+fn no_hint_at_the_archive_where_nothing_was_edited() {
+    let world = World::with_commit();
+    for turn in ["one", "two"] {
+        world.done(&["session", "prompt", "-q", "S", "-m", turn]);
+        world.add_to("f", turn);
+        world.done(&["session", "stop", "-q", "S"]);
+    }
+    world.add_to("f", "mine");
+    world.done(&["op", "restore", "-q", "@{1}"]);
+    for step in ["undo", "redo", "undo", "redo"] {
+        let said = described(&world.checkpoint(&[step]));
+        assert!(!said.contains("in the archive") && said.contains("goes back to"), "{step}: {said}");
+    }
+    world.add_to("f", "edited");
+    let said = described(&world.checkpoint(&["undo", "--all"]));
+    assert!(said.contains("goes back to"), "{said}");
+    world.assert_sound("at the end");
 }

@@ -117,7 +117,7 @@ fn undo_of_an_operation_refuses_what_has_moved_since_and_names_it() {
     let refused = world.checkpoint(&["undo"]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains("refs/checkpoints/shadow/") && said.contains("'git checkpoint save --json'"), "{said}");
+    assert!(said.contains("the shadow of ") && said.contains("'git checkpoint save --json'"), "{said}");
     assert_eq!(refs(&world), before);
 }
 

@@ -24,8 +24,9 @@ fn hinted(said: &str) -> String {
     let hints: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("hint: ")).collect();
     assert_eq!(hints.len(), 1, "{said}");
     assert!(!hints[0].contains('<'), "{said}");
-    let mut words = hints[0].split('\'').filter(|part| part.starts_with("git "));
-    words.next().unwrap_or_else(|| panic!("no command: {said}")).to_owned()
+    let words: Vec<&str> = hints[0].split('\'').filter(|part| part.starts_with("git ")).collect();
+    assert_eq!(words.len(), 1, "one command is in quotes: {said}");
+    words[0].to_owned()
 }
 
 /// Runs `command` in a copy of the repository: it must work.
@@ -113,6 +114,9 @@ fn undo_and_its_hints_come_to_an_end(#[case] before: &str) {
     world.done(&["op", "undo", "-q", "@{1}"]);
     let said = undo_to_the_end(&world);
     assert!(said.contains(&id[..8]) && said.contains("'git checkpoint op undo -q '@{1}''"), "{said}");
+    assert!(said.contains("the shadow of ") && !said.contains("refs/"), "{said}");
+    world.sh("rm -rf ../copy; cp -a . ../copy");
+    world.sh(&format!("cd ../copy; {}; git checkpoint op undo -q {id}; git checkpoint undo -q", hinted(&said)));
     // A person who names it sees what takes it back.
     let named = refused(&world, &["op", "undo", &id]);
     assert!(named.contains("takes that one back first"), "{named}");
@@ -199,6 +203,69 @@ fn a_session_that_went_on_is_named_with_what_can_be_taken_back() {
     world.sh(&hinted(&said));
     assert_eq!(text(&world, "f").as_deref(), Some("base\nW\n"));
     assert!(refused(&world, &["undo"]).contains("nothing is left to undo"));
+}
+
+/// Returns a world where `op restore` was done on another base than that of now.
+fn with_operation_elsewhere(before: &str) -> World {
+    let world = World::with_commit();
+    world.sh(before);
+    world.sh(
+        "echo v >>f; git checkpoint save -q; echo w >>f; git checkpoint save -q; git checkpoint op restore -q @{1}",
+    );
+    world.sh("git stash -q; git switch -q main");
+    world
+}
+
+#[rstest::rstest]
+#[case::head_was_detached("git checkout -q --detach; git commit -q --allow-empty -m d", "git switch --detach ")]
+#[case::on_a_branch("git switch -qc b; git commit -q --allow-empty -m d", "git switch b")]
+fn git_switch_goes_to_where_it_can_be_taken_back(#[case] before: &str, #[case] expected: &str) {
+    let world = with_operation_elsewhere(before);
+    let command = hinted(&refused(&world, &["undo"]));
+    assert!(command.starts_with(expected), "{command}");
+    world.sh(&command);
+    world.sh("git stash pop -q; git checkpoint undo -q");
+}
+
+#[test]
+fn the_branch_of_another_worktree_is_not_needed() {
+    let world = with_operation_elsewhere("git switch -qc b; git commit -q --allow-empty -m d");
+    world.sh("git worktree add -q ../other b");
+    let command = hinted(&refused(&world, &["undo"]));
+    assert!(command.starts_with("git switch --detach "), "{command}");
+    world.sh(&command);
+    world.sh("git stash pop -q; git checkpoint undo -q");
+}
+
+/// Git writes over an ignored file, and no checkpoint has it.
+#[test]
+fn no_switch_is_named_that_writes_over_an_ignored_file() {
+    let world = with_operation_elsewhere("git switch -qc b; echo t >t; git add t; git commit -qm t");
+    assert_eq!(hinted(&refused(&world, &["undo"])), "git switch b");
+    world.sh("echo mine >t; echo t >>.git/info/exclude");
+    let said = refused(&world, &["undo"]);
+    assert!(!said.contains("git switch"), "{said}");
+}
+
+#[test]
+fn a_hint_says_that_it_writes_over_what_was_committed() {
+    let world = World::with_commit();
+    world.sh("echo 1 >f; git checkpoint save -q; git checkpoint restore -q --all base; echo c >f; git commit -qam c");
+    let_session_go_on(&world, "F");
+    let said = refused(&world, &["undo"]);
+    assert!(hinted(&said).starts_with("git checkpoint op undo --all "), "{said}");
+    assert!(said.contains("over what was edited or committed since: git checkpoint restore -q --all base"), "{said}");
+}
+
+/// For a hint, only some are looked at, as each takes time.
+#[test]
+fn the_list_is_named_if_there_are_more_operations_than_are_looked_at() {
+    let world = World::with_commit();
+    world.sh("for i in $(seq 22); do echo $i >f; git checkpoint save -q; git checkpoint restore -q --all base; done");
+    world.sh("rm f; mkdir f; echo >f/f");
+    let_session_go_on(&world, "F");
+    let said = refused(&world, &["undo"]);
+    assert_eq!(hinted(&said), "git checkpoint undo --list", "{said}");
 }
 
 /// However many operations cannot be taken back, one is named.
@@ -339,11 +406,9 @@ fn where_head_is_at_another_branch_the_hint_is_to_switch() {
 #[rstest::rstest]
 #[case::with_edits_there("echo edited >>f")]
 #[case::with_an_untracked_file_there("git rm -q --cached f")]
-#[case::in_another_worktree("git worktree add -q ../side main")]
 #[case::in_a_rebase(
     "echo up >f; git commit -qam up; git switch -qc down HEAD~1; echo down >f; git commit -qam down; ! git rebase other"
 )]
-#[case::moved_on("git branch -f main other")]
 fn where_git_does_not_switch_the_hint_is_another_one(#[case] then: &str) {
     let world = elsewhere();
     world.sh(then);
@@ -351,6 +416,19 @@ fn where_git_does_not_switch_the_hint_is_another_one(#[case] then: &str) {
     assert!(hinted(&said).starts_with("git checkpoint op undo "), "{said}");
     assert_works(&world, &hinted(&said));
     assert_eq!(text(&world, "n").as_deref(), Some("committed\n"));
+}
+
+/// No branch that can be switched to is there.
+#[rstest::rstest]
+#[case::in_another_worktree("git worktree add -q ../side main")]
+#[case::moved_on("git branch -f main other")]
+fn the_commit_itself_is_named(#[case] then: &str) {
+    let world = elsewhere();
+    world.sh(then);
+    let command = hinted(&refused(&world, &["undo"]));
+    assert!(command.starts_with("git switch --detach "), "{command}");
+    world.sh(&format!("{command}; git stash pop -q; git checkpoint undo -q"));
+    assert_eq!(text(&world, "w").as_deref(), Some("b\n"));
 }
 
 /// The files are back already, so that no file has to change.

@@ -151,6 +151,7 @@ fn a_dry_run_says_what_will_be_refused() {
     let words = described(&plan);
     assert_eq!(plan.status.code(), Some(1), "{words}");
     assert!(words.contains("would be refused: the worktree still has the text in 'k'"), "{words}");
+    assert_eq!((words.matches("the worktree").count(), words.matches("hint: ").count()), (1, 1), "{words}");
     let plan = purge(&world, &["--dry-run", "--json"], SECRET);
     let plan: Value = serde_json::from_slice(&plan.stdout).expect("JSON");
     assert!(plan["refused"].as_str().is_some_and(|why| why.contains("'k'")), "{plan:#}");

@@ -54,6 +54,24 @@ fn damaged_content() {
     refused(&world, &["@{0}"], 128, "of 'h' in");
 }
 
+/// An open tool call names a file that has changed: that would be saved first.
+#[rstest::rstest]
+#[case::restore(&["restore", "--all", "@{0}"])]
+#[case::op_restore(&["op", "restore", "@{0}"])]
+fn damaged_content_while_a_tool_is_open(#[case] line: &[&str]) {
+    let world = unsaved();
+    world.sh("echo x >h; git checkpoint save -q; git checkpoint session prompt -q S -m p; rm h; echo more >>g");
+    world.sh(r#"printf '{"event":"pre-tool","session":"S","cwd":"%s","tool":{"name":"write","id":"1","paths":["f"]}}' "$PWD" |
+        git checkpoint hook --agent generic >/dev/null; echo of the tool >>f"#);
+    world.sh(
+        "blob=.git/objects/$(echo x | git hash-object --stdin | sed 's,^..,&/,'); chmod u+w $blob; printf junk >$blob",
+    );
+    let before = state(&world);
+    let output = world.checkpoint(line);
+    assert_ne!(output.status.code(), Some(0), "{}", described(&output));
+    assert_eq!(state(&world), before, "{}", described(&output));
+}
+
 #[test]
 fn lost_staged_content() {
     let world = unsaved();

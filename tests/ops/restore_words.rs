@@ -49,6 +49,26 @@ fn a_commit_without_hooks_gets_a_hint_that_works(#[case] arguments: &[&str]) {
     assert!(!said().contains(HINT) && said().contains("agent"), "{}", said());
 }
 
+/// Without an agent's checkpoints, no save makes a record: the hint says from when on commits get one.
+#[rstest::rstest]
+#[case::blame(&["blame", "f"])]
+#[case::why(&["why", "f:2"])]
+#[case::explain(&["explain"])]
+#[case::attribution(&["attribution"])]
+fn a_commit_before_enable_gets_a_hint_at_enable(#[case] arguments: &[&str]) {
+    const HINT: &str = "hint: commits made before 'git checkpoint enable' have no record of who wrote their lines\n";
+    let world = World::with_commit();
+    let said = || described(&world.checkpoint(arguments));
+    world.add_to("f", "z\n");
+    world.done(&["save"]);
+    world.git(&["commit", "-qam", "z"]);
+    assert!(said().contains(HINT) && !said().contains("git checkpoint save"), "{}", said());
+    world.checkpoint(&["save"]);
+    assert!(said().contains(HINT), "{}", said());
+    world.done(&["enable"]);
+    assert!(!said().contains("hint: "), "{}", said());
+}
+
 #[test]
 fn a_repository_that_is_gone_cannot_be_restored() {
     let world = World::with_commit();

@@ -83,6 +83,19 @@ fn what_is_printed_fits_a_narrow_terminal(#[case] arguments: &[&str]) {
     assert!(long.is_empty(), "{long:#?}\nof {lines:#?}");
 }
 
+/// A command of a hint can be pasted: it is on one line.
+#[rstest::rstest]
+#[case::a_hint(&["blame", "f"], "'git checkpoint enable'")]
+#[case::of_a_wrong_argument(&["undo", "0a1b2c3d"], "'git checkpoint op undo 0a1b2c3d'")]
+#[case::of_an_error(&["op", "undo", "0a1b2c3d4e5f"], "'git checkpoint op log'")]
+#[case::of_a_purge(&["purge", "-n", "base"], "'git log --all -S<text>'")]
+fn a_command_in_quotes_is_not_broken(#[case] arguments: &[&str], #[case] command: &str) {
+    let world = World::with_commit();
+    let lines = shown(&world, arguments);
+    assert!(lines.iter().any(|line| line.contains(command)), "{lines:#?}");
+    assert!(lines.iter().all(|line| columns(line) <= COLUMNS || line.starts_with("hint: 'git ")), "{lines:#?}");
+}
+
 /// With a terminal of 60 columns, too, each row shows which session it is of.
 #[test]
 fn two_sessions_of_one_agent_can_be_told_apart() {

@@ -176,7 +176,7 @@ fn only_checkpoints_can_be_verified() {
         "this worktree has no checkpoint yet"
     );
     let error = git_checkpoint::verify(&context, Some("base")).expect_err("a commit");
-    assert!(error.message().ends_with("is not a checkpoint"), "{error}");
+    assert!(error.message().ends_with("is a commit, not a checkpoint"), "{error}");
     assert_eq!(shown(&context), None);
 }
 

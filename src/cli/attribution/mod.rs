@@ -8,6 +8,7 @@ mod text;
 use std::{ffi::OsString, path::Path};
 
 use clap::ValueEnum;
+use gix::ObjectId;
 
 pub(super) use patch::visible;
 pub(super) use text::{letter, style};
@@ -17,6 +18,7 @@ use super::{
     call::Call,
     from_root::{self, Form},
     output::printable,
+    phrase::FETCH,
 };
 use crate::{
     config::Policy,
@@ -113,9 +115,10 @@ impl AttributionCommand {
         }
         if !self.json && !self.porcelain && !found.missing_records.is_empty() && found.troubles.is_empty() {
             call.out.hint(FETCH);
-        }
-        if !self.json && !self.porcelain && found.summary.unknown > 0 {
-            call.hint_at_unrecorded(&context);
+        } else if !self.json && !self.porcelain && found.summary.unknown > 0 {
+            let of_range = found.commits.iter().filter(|it| it.summary.unknown > 0).map(|it| it.commit);
+            let commits: Vec<ObjectId> = found.commit.into_iter().chain(of_range).collect();
+            call.hint_at_unrecorded(&context, &commits);
         }
         Ok(if self.check { judge(&found, &context.settings.attribution, call) } else { Exit::Done })
     }
@@ -159,10 +162,6 @@ fn print_notes(notes: &[(gix::ObjectId, String)], call: &mut Call) -> Result<()>
 
 /// The word for lines of unknown authors.
 const UNKNOWN: &str = "unknown";
-
-/// The hint for records that are not here.
-pub(super) const FETCH: &str =
-    "if a remote has them, 'git fetch <remote> refs/checkpoints/history:refs/checkpoints/history' gets them";
 
 /// Says which limits of `policy` are exceeded.
 fn judge(found: &Attribution, policy: &Policy, call: &mut Call) -> Exit {

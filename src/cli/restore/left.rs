@@ -42,6 +42,8 @@ pub(super) fn with_history_hint(error: Error, typed: &[OsString]) -> Error {
 pub(in crate::cli) struct Words<'w> {
     /// What it is called.
     pub(in crate::cli) verb: &'static str,
+    /// The command line of what it takes back, if it does.
+    pub(in crate::cli) command: Option<&'w str>,
     /// True if it has also moved refs.
     pub(in crate::cli) has_moved: bool,
     /// Of what takes an operation back: the command that takes back also what was edited since.
@@ -53,7 +55,19 @@ pub(in crate::cli) struct Words<'w> {
 impl Words<'_> {
     /// Returns what is said of a restore that takes nothing back.
     pub(super) fn of_restore() -> Self {
-        Self { verb: phrase::RESTORED, has_moved: false, again: None, instead: None }
+        Self { verb: phrase::RESTORED, command: None, has_moved: false, again: None, instead: None }
+    }
+}
+
+/// Returns what is said if no file of this worktree had to change, without the state that it is in.
+pub(super) fn nothing_changed(restored: &Restored, words: &Words<'_>) -> String {
+    // An undo or `op restore` may have moved refs alone.
+    match (words.verb, words.command.map(printable)) {
+        (phrase::RESTORED, _) if !words.has_moved => "nothing to do".to_owned(),
+        _ if restored.dry_run => "no file would change".to_owned(),
+        (phrase::UNDONE, Some(command)) => format!("undone: {command}; no file had to change"),
+        (phrase::REDONE, Some(command)) => format!("redone: {command}; no file had to change"),
+        _ => "no file had to change".to_owned(),
     }
 }
 
@@ -82,6 +96,8 @@ pub(super) fn print(restored: &Restored, Words { again, instead, .. }: &Words<'_
     }
     if is_idle {
         let (by_others, by_commits) = (kept - kept_for_commits, kept_for_commits + committed);
+        let is_unknown = by_commits == 0
+            && restored.kept.iter().filter(|left| left.why.yields_to_all()).all(|left| left.why == Why::Unknown);
         let who = match (by_others, by_commits) {
             (_, 0) => "others have changed",
             (0, _) if is_in_part => "commits and uncommitted work have changed",
@@ -91,6 +107,9 @@ pub(super) fn print(restored: &Restored, Words { again, instead, .. }: &Words<'_
         let paths = phrase::count(kept + committed, "path");
         call.out.warning(&match again {
             Some(_) => format!("nothing restored: {paths} changed since the restore"),
+            None if is_unknown => {
+                format!("nothing restored: {paths} changed since the checkpoint, by whom is not known")
+            }
             None => format!("nothing restored: {who} {paths} since the checkpoint"),
         });
     }

@@ -24,7 +24,7 @@ use crate::{
         written::Written,
     },
     model::{
-        change::{Leaf, Mode},
+        change::{Change, Leaf, Mode},
         checkpoint::Origin,
         contributor::Contributor,
         refname,
@@ -62,7 +62,8 @@ pub(crate) fn take(
     let (parent_id, after) = shadow.links(&mut commits)?;
     let time = shadow.not_before(repo.now());
     let side_id = side_commit(repo, shadow, side_tree_id, origin, &mut commits)?;
-    let (subject, body) = commit::subject_and_body(request.message.as_deref(), &changes);
+    let message = request.message.as_deref().or_else(|| is_of_index(shadow, seen, &changes).then_some(INDEX_ONLY));
+    let (subject, body) = commit::subject_and_body(message, &changes);
     let (name, tree_id) = (&shadow.name, seen.tree_id);
     let new = Draft { name, tree_id, parent_id, after, side_id, origin, subject: &subject, body, time };
     let id = new.write(repo, &mut commits)?;
@@ -122,6 +123,15 @@ pub(crate) fn take(
         duration_ms: milliseconds(start.elapsed()),
         of_unknown,
     })
+}
+
+/// The subject of a checkpoint of what is staged.
+const INDEX_ONLY: &str = "no file, only the index";
+
+/// Returns true if `seen` differs from the last checkpoint in what is staged, and in no file.
+fn is_of_index(shadow: &Shadow, seen: &Seen, changes: &[Change]) -> bool {
+    let last = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
+    changes.is_empty() && seen.side.index_tree_id != last
 }
 
 /// Registers with `written` the objects that the side data refer to and the last checkpoint's side data do not.

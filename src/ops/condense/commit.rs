@@ -29,7 +29,7 @@ use crate::{
         written::Written,
     },
     model::{
-        change::{Change, Leaf},
+        change::{Change, Leaf, Mode},
         checkpoint::Origin,
         event::Event,
         record::{How, Link, Record, RecordId, ids_in_message},
@@ -40,7 +40,7 @@ use crate::{
         chain::{
             Shadow,
             carry_forward::{Aim, LiveShadows, Rest},
-            look_at_all,
+            limits,
             lost::is_any_noted,
         },
         provenance::{covered, doubt::doubtful_lines, recorded, replay::Work, step::Step},
@@ -237,7 +237,7 @@ pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectI
     let repo = &worktree.repo;
     let Some(on_base) = shadows_to_carry(worktree, base)? else { return Ok(()) };
     let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
-    let now_tree_id = without_committed(worktree, &shadow, &on_base, commit)?;
+    let now_tree_id = without_committed(worktree, &on_base, commit)?;
     let aim = Aim { now_tree_id, is_now_seen: false, rest };
     let moved = on_base.carry_forward(worktree, &mut shadow, aim, &|_| false)?;
     failpoint::hit("condense:before-refs");
@@ -248,13 +248,9 @@ pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectI
 
 /// Returns the tree of the last checkpoint of `on_base`. If HEAD is at `commit`, the returned tree has the content of `commit`
 /// at each path where the worktree has it, because there the user has undone or replaced the work. If the user has undone some of
-/// it, it may be in another file now: the tree has all other files that differ from `commit`, too.
-fn without_committed(
-    worktree: &Worktree<'_>,
-    shadow: &Shadow,
-    on_base: &LiveShadows,
-    commit: ObjectId,
-) -> Result<ObjectId> {
+/// it, it may be in another file now: the tree is that of `commit`, with the work that is left, and each file that has all of what
+/// the user has undone in one file.
+fn without_committed(worktree: &Worktree<'_>, on_base: &LiveShadows, commit: ObjectId) -> Result<ObjectId> {
     let repo = &worktree.repo;
     let tip_tree_id = on_base.latest.tree_id;
     if repo.head()?.id != Some(commit) {
@@ -269,17 +265,25 @@ fn without_committed(
     if as_committed.is_empty() {
         return Ok(tip_tree_id);
     }
-    let is_undone = |change: &Change| change.before.is_some() && touched.get(&change.path) == Some(&change.after);
+    let is_undone = |change: &Change| touched.get(&change.path) == Some(&change.after);
+    let undone: BTreeSet<ObjectId> = as_committed
+        .iter()
+        .filter(|change| is_undone(change))
+        .filter_map(|change| change.before.filter(|leaf| leaf.mode != Mode::Gitlink).map(|leaf| leaf.id))
+        .filter(|id| *id != ObjectId::empty_blob(repo.object_hash()))
+        .collect();
     let edit = |change: Change| (change.path, change.after.map(|leaf| (leaf.id, leaf.mode)));
-    let (from_tree_id, edits): (ObjectId, Vec<_>) = if as_committed.iter().any(is_undone) {
-        let (seen, objects) = look_at_all(worktree, shadow)?;
-        drop(objects.write()?);
-        let as_committed: BTreeSet<BString> = as_committed.into_iter().map(|change| change.path).collect();
-        let mut work = repo.diff_trees(seen.tree_id, tip_tree_id)?;
-        work.retain(|change| touched.contains_key(&change.path) && !as_committed.contains(&change.path));
-        (seen.tree_id, work.into_iter().map(edit).collect())
-    } else {
+    let (from_tree_id, edits): (ObjectId, Vec<_>) = if undone.is_empty() {
         (tip_tree_id, as_committed.into_iter().map(edit).collect())
+    } else {
+        let as_committed: BTreeSet<BString> = as_committed.into_iter().map(|change| change.path).collect();
+        let mut work = repo.diff_trees(head_tree_id, tip_tree_id)?;
+        work.retain(|change| touched.contains_key(&change.path) && !as_committed.contains(&change.path));
+        let mut places = repo.files_with_content(&undone, &limits(worktree))?;
+        places.retain(|(path, _)| !touched.contains_key(path));
+        let places = places.into_iter().map(|(path, leaf)| (path, Some((leaf.id, leaf.mode))));
+        // The work comes last: a place gives way to it.
+        (head_tree_id, places.chain(work.into_iter().map(edit)).collect())
     };
     let mut objects = NewObjects::new(repo, Target::Loose);
     let tree_id = edit_tree(from_tree_id, &edits, &mut objects)?;

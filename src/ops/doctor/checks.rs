@@ -17,12 +17,7 @@ use crate::{
         refname,
         session::{Phase, Session},
     },
-    ops::{
-        Context, Worktree,
-        enter::Purpose,
-        guard, hooks, session_info,
-        sessions::{self, SessionInfo},
-    },
+    ops::{Context, Worktree, enter::Purpose, guard, hooks, session_info, sessions},
     state::{
         self,
         journal::{self, Journal},
@@ -304,7 +299,7 @@ pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
         };
         let message = "its turn was never stopped, and its agent's process is gone";
         let mut problem = Problem::new("session-abandoned", id, message).hint(hint);
-        problem.fixed = fix && is_here && sessions::stop(context, id, &SessionInfo::default()).is_ok();
+        problem.fixed = fix && is_here && sessions::close_abandoned(context, session).is_ok();
         problem
     };
     Ok(sessions.iter().map(problem).collect())

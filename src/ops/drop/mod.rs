@@ -193,9 +193,7 @@ pub(super) fn targets(context: &Context, texts: &[String]) -> Result<Vec<Checkpo
         let id = lookup::resolve(context, text)?;
         let checkpoint = match context.repo.find_checkpoint(id) {
             Ok(None) if context.repo.can_read(id) => {
-                let text = path_text::printable(text.as_str().into());
-                return Err(Error::user(format!("'{text}' is a commit, not a checkpoint"))
-                    .with_hint("'git checkpoint list' shows the checkpoints of this worktree"));
+                return Err(lookup::is_a_commit(&path_text::printable(text.as_str().into())));
             }
             _ => lookup::checkpoint(context, id)?,
         };

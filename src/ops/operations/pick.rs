@@ -162,9 +162,7 @@ pub(crate) fn entry_with<'l>(
 fn not_undoable(context: &Context, entry: &Recorded) -> Error {
     let what =
         format!("the operation '{}' only took checkpoints or followed commits", context.repo.short_id(&entry.id));
-    Error::refused(what).with_hint(
-        "'git checkpoint undo --list' shows what can be undone, 'git checkpoint list' the checkpoints that can be restored",
-    )
+    Error::refused(what).with_hint("'git checkpoint undo --list' shows what can be undone")
 }
 
 /// Returns the operations that `which` asks for, the next one first; of a named one, none.
@@ -192,6 +190,6 @@ pub(crate) fn nothing_left(log: &Log, which: &Which) -> Error {
             .with_hint("'git checkpoint list' shows the checkpoints that can be restored")
     } else {
         Error::user("nothing is left to undo in this worktree")
-            .with_hint("'git checkpoint redo' takes the last undo back, 'git checkpoint op log' shows all operations")
+            .with_hint("'git checkpoint redo' takes the last undo back")
     }
 }

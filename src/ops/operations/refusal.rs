@@ -4,7 +4,10 @@ use super::log::Log;
 use crate::{
     error::{Error, Result},
     git::{Repo, read_operations::Recorded},
-    model::{obstacle::Obstacle, refname::Base},
+    model::{
+        obstacle::Obstacle,
+        refname::{Base, ShadowName},
+    },
     ops::called::with_short_ids,
 };
 
@@ -16,9 +19,15 @@ pub(crate) fn refuse(repo: &Repo, log: &Log, obstacles: &[Obstacle], what: &str)
 /// Returns the `obstacles` in words.
 pub(crate) fn causes(repo: &Repo, log: &Log, obstacles: &[Obstacle]) -> String {
     const MOST_NAMED: usize = 5;
-    let mut causes: Vec<String> =
-        obstacles.iter().take(MOST_NAMED).map(|obstacle| cause(repo, log, obstacle)).collect();
-    let more = obstacles.len().saturating_sub(MOST_NAMED);
+    let mut causes: Vec<String> = Vec::new();
+    for cause in obstacles.iter().map(|obstacle| cause(repo, log, obstacle)) {
+        // Two refs may be in the way for one reason.
+        if !causes.contains(&cause) {
+            causes.push(cause);
+        }
+    }
+    let more = causes.len().saturating_sub(MOST_NAMED);
+    causes.truncate(MOST_NAMED);
     if more > 0 {
         causes.push(format!("and {more} more"));
     }
@@ -28,13 +37,22 @@ pub(crate) fn causes(repo: &Repo, log: &Log, obstacles: &[Obstacle]) -> String {
 fn cause(repo: &Repo, log: &Log, obstacle: &Obstacle) -> String {
     match obstacle {
         Obstacle::Moved { name, now, by } => match by.map_or_else(|| log.mover(name, *now), |by| log.entry(by).ok()) {
-            Some(by) => format!("'{name}' has moved since: {}", title(repo, by)),
-            None => format!("'{name}' has moved since, by another worktree or by git"),
+            Some(by) => format!("{} has moved since: {}", called(repo, name), title(repo, by)),
+            None => format!("{} has moved since, by another worktree or by git", called(repo, name)),
         },
         Obstacle::Missing { name, id } => {
-            format!("'{name}' pointed to '{}', which is missing or damaged", repo.short_id(id))
+            format!("{} pointed to '{}', which is missing or damaged", called(repo, name), repo.short_id(id))
         }
         Obstacle::Elsewhere { base } => format!("HEAD was at another commit then ({})", short_base(repo, *base)),
+    }
+}
+
+/// Returns what people call the ref `name`.
+fn called(repo: &Repo, name: &str) -> String {
+    match ShadowName::from_ref(name).map(|shadow| shadow.base) {
+        Some(Base::Unborn) => "the shadow before the first commit".to_owned(),
+        Some(base) => format!("the shadow of {}", short_base(repo, base)),
+        None => format!("'{name}'"),
     }
 }
 

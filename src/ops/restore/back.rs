@@ -24,9 +24,11 @@ pub(crate) fn refuse_open_turns(context: &Context, what: &str) -> Result<()> {
     if context.are_turns_known() && open.is_none() {
         return Ok(());
     }
-    let ends = open.map(|open| format!(", 'git checkpoint session stop {}' ends it", path_text::shell_word(&open.id)));
-    Err(Error::refused(format!("{what}: a session has a turn under way"))
-        .with_hint(format!("'git checkpoint session list' shows it{}", ends.unwrap_or_default())))
+    let hint = match open {
+        Some(open) => format!("'git checkpoint session stop {}' ends it", path_text::shell_word(&open.id)),
+        None => "'git checkpoint session list' shows it".to_owned(),
+    };
+    Err(Error::refused(format!("{what}: a session has a turn under way")).with_hint(hint))
 }
 
 /// Refuses if the files cannot all become what they were.

@@ -247,6 +247,10 @@ impl<'c> Before<'c> {
         Sight { repo: self.repo(), snapshot: &self.snapshot, cache, unsaved: &self.unsaved }
     }
 
+    pub(super) fn context(&self) -> &Context {
+        &self.worktree
+    }
+
     /// Returns the repository in which all objects of this state can be read.
     pub(super) fn repo(&self) -> &Repo {
         self.memory.as_ref().unwrap_or(&self.worktree.repo)

@@ -42,13 +42,22 @@ use crate::{
 /// How far one attempt of a restore goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// It reads all that it would restore, but takes no checkpoint and changes nothing.
+    /// It takes no checkpoint and changes nothing. It looks whether the content of the target is there, and reads none of it.
     DryRun,
+    /// The same, but it also reads that content: what cannot be read is refused before anything is saved.
+    Rehearsal,
     /// If something is unsaved, and it cannot be said without reading files that something is to be done, it takes no checkpoint
     /// and returns no result. Otherwise, it is the same as `Full`. If the restore cannot be done, it fails and takes no checkpoint.
     IfChanged,
     /// It takes a checkpoint of the worktree and restores.
     Full,
+}
+
+impl Extent {
+    /// Returns true if nothing is changed.
+    pub(super) fn is_dry(self) -> bool {
+        matches!(self, Self::DryRun | Self::Rehearsal)
+    }
 }
 
 /// Calls `attempt` up to three times, so that a restore that is refused, or has nothing to do, takes no checkpoint: it decides
@@ -58,7 +67,7 @@ pub(super) fn attempt_if_needed(attempt: impl Fn(Extent) -> Result<Option<Restor
     if let Some(restored) = attempt(Extent::IfChanged)? {
         return Ok(restored);
     }
-    let looked = expect_result(attempt(Extent::DryRun)?)?;
+    let looked = expect_result(attempt(Extent::Rehearsal)?)?;
     if looked.is_idle() { Ok(Restored { dry_run: false, ..looked }) } else { expect_result(attempt(Extent::Full)?) }
 }
 
@@ -122,6 +131,36 @@ pub(super) struct RestoreRun<'a> {
 }
 
 impl<'a> RestoreRun<'a> {
+    /// Returns the run that carries out what is `planned`, from the state that `before` has found to the state `to`. Refs stay, and it
+    /// is no part of another operation.
+    pub(super) fn new(
+        before: &'a Before<'a>,
+        planned: &'a Planned,
+        to: &'a Snapshot,
+        run_below: RunBelow,
+        start: Instant,
+    ) -> Self {
+        Self {
+            context: before.context(),
+            repo: before.repo(),
+            planned,
+            from: &before.snapshot,
+            to,
+            pre_restore: before.checkpoint_id,
+            other_base: None,
+            is_resumed: false,
+            role: Role::Plain,
+            back: None,
+            is_called_off: false,
+            rescued: &before.rescued,
+            inside: LeftOut::default(),
+            below: Vec::new(),
+            run_below,
+            nonce: None,
+            start,
+        }
+    }
+
     fn staging(&self) -> Option<&'a Staging> {
         self.planned.staging.as_ref()
     }
@@ -152,10 +191,15 @@ impl<'a> RestoreRun<'a> {
         self.applier(&journal.nonce, &[])?.remove_directories(&directories)
     }
 
-    /// Returns what the plan would do. Reads all content, and changes nothing.
-    pub(super) fn preview(&self) -> Result<Restored> {
+    /// Returns what the plan would do, as the dry `extent` has it, and changes nothing.
+    pub(super) fn preview(&self, extent: Extent) -> Result<Restored> {
         let steps = self.steps();
         snapshot::verify_there(self.repo, self.to.id, &self.planned.plan)?;
+        if extent == Extent::Rehearsal {
+            self.staging().map_or(Ok(()), |staging| staging.verify(self.repo))?;
+            // What is unsaved is only in memory, and whole.
+            snapshot::verify_stored(&self.context.repo, self.to.id, &self.planned.plan)?;
+        }
         let applied =
             self.applier(&temporary::random(), &steps)?.preview(&self.planned.plan, &self.planned.directories)?;
         let below = self.below(true)?;
@@ -268,10 +312,17 @@ impl<'a> RestoreRun<'a> {
         Ok(restored)
     }
 
-    /// Returns which checkpoints `moves` have put into the archive, except the one that the files are as in now.
+    /// Returns which checkpoints `moves` have put into the archive, except those whose files are at hand.
     fn set_aside(&self, moves: &[Move]) -> Vec<ObjectId> {
         let archived = moves.iter().filter_map(Move::archived);
-        archived.filter(|id| *id != self.to.id).collect()
+        archived.filter(|id| *id != self.to.id && !self.is_at_hand(*id).unwrap_or(false)).collect()
+    }
+
+    /// Returns true if all files of the checkpoint `id` are as they are now, or as the way back makes them.
+    fn is_at_hand(&self, id: ObjectId) -> Result<bool> {
+        let state = Snapshot::read(self.repo, id)?;
+        let is_as = |other: &Snapshot| snapshot::differences(self.repo, other, &state).map(|it| it.is_empty());
+        Ok(is_as(self.to)? || (!self.is_called_off && is_as(self.from)?))
     }
 
     /// Writes the entry of the operation log, before any file is changed.

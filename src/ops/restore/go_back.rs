@@ -14,10 +14,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    model::{
-        operation::{Move, Role},
-        submodule::Recurse,
-    },
+    model::{operation::Move, submodule::Recurse},
     ops::{Context, operations::Point, restored_target},
     state::failpoint,
 };
@@ -65,7 +62,7 @@ fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Re
         |sight: Sight<'_>| planned(sight)?.outlook(&context.repo, sight, &target, point.back(context)?.has_work());
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(Some(target.id)),
-        is_dry: extent == Extent::DryRun,
+        is_dry: extent.is_dry(),
         keeps_index: false,
         force: false,
         after_crash: false,
@@ -78,23 +75,9 @@ fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Re
     let back = point.back(context)?;
     let planned = planned(before.sight())?;
     let work = RestoreRun {
-        context,
-        repo: before.repo(),
-        planned: &planned,
-        from: &before.snapshot,
-        to: &target,
-        pre_restore: before.checkpoint_id,
-        other_base: None,
-        is_resumed: false,
         back: Some(&back),
-        is_called_off: false,
-        role: Role::Plain,
-        rescued: &before.rescued,
         inside: left_out(context, &options, before.sight()),
-        below: Vec::new(),
-        run_below,
-        nonce: None,
-        start,
+        ..RestoreRun::new(&before, &planned, &target, run_below, start)
     };
-    if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }.map(Some)
+    if extent.is_dry() { work.preview(extent) } else { work.execute(&before) }.map(Some)
 }

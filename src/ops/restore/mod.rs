@@ -39,7 +39,6 @@ use crate::{
     error::{Error, Result},
     model::{
         manifest::Part,
-        operation::Role,
         path_text::shell_word,
         plan,
         refname::Base,
@@ -172,7 +171,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
         below::possible(context, steps_below(context, options, &target, session.as_deref())?, run_below)?;
     let before_options = BeforeOptions {
         subject: restored_target::subject_before(Some(target.id)),
-        is_dry: extent == Extent::DryRun,
+        is_dry: extent.is_dry(),
         keeps_index: options.staged,
         force: options.force,
         after_crash: false,
@@ -187,25 +186,13 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
     let (steps, kept) = (planned.plan.groups.iter().flat_map(plan::Group::steps).count(), planned.plan.kept.len());
     tracing::debug!(took = ?start.elapsed(), target = %target.id, steps, kept, "plan: made");
     let work = RestoreRun {
-        context,
-        repo: before.repo(),
-        planned: &planned,
-        from: &before.snapshot,
-        to: &target,
-        pre_restore: before.checkpoint_id,
         other_base: target.base().filter(|base| takes_tree && Some(*base) != before.snapshot.base()),
-        is_resumed: false,
-        back: None,
-        is_called_off: false,
-        role: Role::Plain,
-        rescued: &before.rescued,
         inside: left_out(context, options, before.sight()).without(|path| below.iter().any(|step| step.path == *path)),
         below,
-        run_below,
         nonce: call.nonce,
-        start,
+        ..RestoreRun::new(&before, &planned, &target, run_below, start)
     };
-    let mut restored = if extent == Extent::DryRun { work.preview() } else { work.execute(&before) }?;
+    let mut restored = if extent.is_dry() { work.preview(extent) } else { work.execute(&before) }?;
     restored.leaves_submodules &= left_below.is_empty();
     restored.restored_submodules.extend(left_below);
     Ok(Some(restored))

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::{
     before::Before,
-    carry_out::{Planned, RestoreRun, RunBelow},
+    carry_out::{Extent, Planned, RestoreRun, RunBelow},
     restored::Restored,
     snapshot::{self, Snapshot},
     staged::Staging,
@@ -13,7 +13,7 @@ use crate::{
     error::Result,
     git::check_blobs::ReadAhead,
     model::{operation::Role, plan, verdict::Verdict},
-    ops::{Context, inside::LeftOut, operations},
+    ops::{Context, operations},
 };
 
 /// Takes the steps that are left. What was edited since the crash is a conflict, and stays.
@@ -36,26 +36,14 @@ pub(super) fn resume(context: &Context, dry_run: bool, run_below: RunBelow) -> R
     let planned =
         Planned { plan, directories: journal.directories.clone(), staging: Some(staging), committed: Vec::new() };
     let work = RestoreRun {
-        context,
-        repo,
-        planned: &planned,
-        from: &before.snapshot,
-        to: &target,
-        pre_restore: before.checkpoint_id,
-        other_base: None,
         is_resumed: true,
-        back: None,
         is_called_off: entry.is_some_and(|entry| log.stack.interrupted(entry.id) != entry.id),
         role,
-        rescued: &before.rescued,
-        inside: LeftOut::default(),
         below: journal.below.clone(),
-        run_below,
-        nonce: None,
-        start,
+        ..RestoreRun::new(&before, &planned, &target, run_below, start)
     };
     if dry_run {
-        return work.preview();
+        return work.preview(Extent::DryRun);
     }
     let ahead = snapshot::verify(repo, target.id, &planned.plan, ReadAhead::default())?;
     if let Some(staging) = &planned.staging {

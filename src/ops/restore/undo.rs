@@ -31,7 +31,6 @@ use crate::{
     ops::{
         Context, Worktree,
         enter::Purpose,
-        inside::LeftOut,
         operations::{Log, Picked, Which, back_over, pick, recorded_meanwhile, refuse},
         restored_target,
     },
@@ -213,13 +212,13 @@ fn attempt(context: &Context, options: &UndoOptions, target: &Target<'_>, extent
     let before = Before::take(context, &before_options(extent, target.saved.clone()), consider)?;
     let Some(before) = before else { return Ok(None) };
     let run = Run { context, before: &before, all: options.all, depth: target.depth, start };
-    run.take_back(&pick_again()?, extent == Extent::DryRun).map(Some)
+    run.take_back(&pick_again()?, extent).map(Some)
 }
 
 fn before_options(extent: Extent, saved: Option<(RefUpdate, Role)>) -> BeforeOptions {
     BeforeOptions {
         subject: restored_target::subject_before(None),
-        is_dry: extent == Extent::DryRun,
+        is_dry: extent.is_dry(),
         keeps_index: true,
         force: true,
         after_crash: true,
@@ -246,7 +245,8 @@ impl<'c> Look<'c> {
     /// Returns what the attempt to take `picked` back would do to files; with `all`, also to what was edited since.
     pub(crate) fn preview(&self, picked: &Picked, all: bool) -> Result<Restored> {
         let depth = Depth { nonce: None, run_below: self.run_below };
-        Run { context: self.context, before: &self.before, all, depth, start: Instant::now() }.take_back(picked, true)
+        Run { context: self.context, before: &self.before, all, depth, start: Instant::now() }
+            .take_back(picked, Extent::DryRun)
     }
 }
 
@@ -261,37 +261,26 @@ struct Run<'r> {
 
 impl Run<'_> {
     /// Takes `picked` back, or only looks at what that would do.
-    fn take_back(&self, picked: &Picked, is_dry: bool) -> Result<Restored> {
+    fn take_back(&self, picked: &Picked, extent: Extent) -> Result<Restored> {
         let Run { context, before, all, depth, start } = *self;
         let (journal, repo) = (journal_of(picked)?, before.repo());
         let target = Snapshot::read(repo, journal.pre_restore)?;
         let planned = plan_of(&before.sight().scene(context, &target), journal, all)?;
         // What is unsaved in a dry run would be saved first, and then the shadow stays where it is.
-        let goes = !is_dry || picked.is_of_more || before.has_nothing_unsaved();
+        let goes = !extent.is_dry() || picked.is_of_more || before.has_nothing_unsaved();
         let back = if goes { back_of(context, picked)? } else { None };
         let is_done = journal.progress == Progress::Done;
         let reversed = |step: &StepBelow| step.reversed(temporary::random(), all, is_done);
         let work = RestoreRun {
-            context,
-            repo,
-            planned: &planned,
-            from: &before.snapshot,
-            to: &target,
-            pre_restore: before.checkpoint_id,
-            other_base: None,
-            is_resumed: false,
             back: back.as_ref(),
             is_called_off: picked.is_interrupted(),
             role: picked.role,
-            rescued: &before.rescued,
-            inside: LeftOut::default(),
             below: journal.below.iter().map(reversed).collect(),
-            run_below: depth.run_below,
             nonce: depth.nonce,
-            start,
+            ..RestoreRun::new(before, &planned, &target, depth.run_below, start)
         };
-        if is_dry {
-            return work.preview();
+        if extent.is_dry() {
+            return work.preview(extent);
         }
         let restored = work.execute(before)?;
         work.remove_directories(journal)?;

@@ -69,6 +69,19 @@ pub fn stop(context: &Context, id: &str, info: &SessionInfo) -> Result<Stopped> 
     context.emit_failure("session stop", retry_on_race(|| enter_and_leave(context, id, info, SessionEvent::Stop)))
 }
 
+/// Ends the turn of `session`, whose process is gone: what may be left unsaved becomes its last checkpoint. That is no sign of life.
+///
+/// # Errors
+/// As [`stop`].
+pub(crate) fn close_abandoned(context: &Context, session: &Session) -> Result<()> {
+    stop(context, &session.id, &SessionInfo::default())?;
+    let worktree = Worktree::enter(context, Purpose::Change)?;
+    let Some(mut closed) = find_or_rebuild(&worktree, &session.id)? else { return Ok(()) };
+    (closed.process, closed.last_seen) = (session.process.clone(), session.last_seen);
+    closed.is_interrupted = true;
+    session_info::store(&worktree, &closed)
+}
+
 /// Ends the session `id`, and its turn if one is under way.
 ///
 /// # Errors

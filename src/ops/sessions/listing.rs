@@ -165,7 +165,13 @@ pub fn show(context: &Context, name: Option<&str>) -> Result<Shown> {
 fn last_here(context: &Context) -> Result<String> {
     let here = context.repo.worktree_id();
     let mut sessions = session_info::all(context)?.into_iter();
-    sessions.find(|session| session.is_in(here)).map(|session| session.id).ok_or_else(|| {
+    let with_file = sessions.find(|session| session.is_in(here)).map(|session| session.id);
+    // Of others, only their checkpoints are known.
+    let id = match with_file {
+        None => list(context, true)?.into_iter().map(|it| it.state).find(|it| it.worktree == here).map(|it| it.id),
+        id => id,
+    };
+    id.ok_or_else(|| {
         Error::refused("no session was seen in this worktree")
             .with_hint("'git checkpoint session list --all' lists those of all worktrees")
     })

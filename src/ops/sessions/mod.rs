@@ -18,7 +18,7 @@ pub use super::session_info::{OnMultisession, SessionInfo, new_id};
 pub(crate) use asked::asked;
 pub use elsewhere::Elsewhere;
 pub(crate) use elsewhere::leave_elsewhere;
-pub(crate) use events::leave;
+pub(crate) use events::{close_abandoned, leave};
 pub use events::{end, stop};
 pub use listing::{Listed, adopt, forget, list, show};
 pub(crate) use prompt::{Opening, begin as begin_turn, note_stashes};

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::read_operations::Recorded,
-    model::way_back::{Asked, Hindrance, ways},
+    model::way_back::{Asked, Hindrance, ways, ways_by_name},
     ops::{
         Context,
         operations::{Log, Picked, Which, candidates, journal, pick, restores_files, title_of},
@@ -54,7 +54,7 @@ pub(super) fn instead_of_nothing(
         return Ok(None);
     }
     let log = Log::read(context)?;
-    let others = others(&log, which, id);
+    let (others, _) = others(&log, which, id);
     first_that_works(&Scene::new(context, &log), (which, id), &ways(&[Hindrance::Final], asked(which, &others)))
 }
 
@@ -63,9 +63,15 @@ pub(super) fn is_interrupted(context: &Context) -> Result<bool> {
     Ok(Journal::read(context.repo.git_dir())?.is_some_and(|live| live.progress == Progress::Applying))
 }
 
-/// Returns the operations that `which` may ask for, without `id`.
-fn others(log: &Log, which: &Which, id: ObjectId) -> Vec<ObjectId> {
-    candidates(log, which).into_iter().filter(|other| *other != id).collect()
+/// How many other operations are looked at for a hint: the files of each one are compared.
+const MOST_TRIED: usize = 20;
+
+/// Returns the operations that `which` may ask for, without `id`, and whether there are more.
+fn others(log: &Log, which: &Which, id: ObjectId) -> (Vec<ObjectId>, bool) {
+    let mut others: Vec<ObjectId> = candidates(log, which).into_iter().filter(|other| *other != id).collect();
+    let are_more = others.len() > MOST_TRIED;
+    others.truncate(MOST_TRIED);
+    (others, are_more)
 }
 
 fn asked<'o>(which: &Which, others: &'o [ObjectId]) -> Asked<'o> {
@@ -75,17 +81,27 @@ fn asked<'o>(which: &Which, others: &'o [ObjectId]) -> Asked<'o> {
 /// Returns the error if `entry` is what `which` asks for, and is `blocked`: it says why, and what works.
 fn stop(scene: &Scene<'_>, which: &Which, entry: &Recorded, blocked: &Blocked) -> Result<Error> {
     let Scene { context, log, .. } = scene;
-    let (others, title) = (others(log, which, entry.id), title_of(&context.repo, log, entry));
+    let ((others, are_more), title) = (others(log, which, entry.id), title_of(&context.repo, log, entry));
     let found = first_that_works(scene, (which, entry.id), &ways(&blocked.hindrances, asked(which, &others)))?;
     let (causes, is_named) = (&blocked.causes, matches!(which, Which::Named(_)));
-    if found.is_none() && !is_named {
+    if found.is_none() && !is_named && !are_more {
         let word = if *which == Which::LastUndo { "redo" } else { "undo" };
-        return Ok(Error::refused(format!(
-            "nothing is left to {word}: {title} cannot be taken back, because {causes}"
-        )));
+        let error =
+            Error::refused(format!("nothing is left to {word}: {title} cannot be taken back, because {causes}"));
+        let named = Which::Named(entry.id.to_string());
+        let later = first_that_works(scene, (&named, entry.id), &ways_by_name(&blocked.hindrances))?;
+        let then = || format!("; after that, op undo {} works", context.repo.short_id(&entry.id));
+        return Ok(match later {
+            Some(hint) => error.with_hint(hint + &then()),
+            None => error,
+        });
     }
     let error = Error::refused(format!("cannot take back {title}: {causes}"));
-    let hint = if found.is_none() { instead(context, entry)? } else { found };
+    let hint = match found {
+        None if !is_named => Some("'git checkpoint undo --list' shows what else can be taken back".to_owned()),
+        None => instead(context, entry)?,
+        found => found,
+    };
     Ok(match hint {
         Some(hint) => error.with_hint(hint),
         None => error,

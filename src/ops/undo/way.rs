@@ -1,6 +1,6 @@
 //! What to type if an operation cannot be taken back. A hint is printed only if what it names works.
 
-use std::fs;
+use std::{fs, io::ErrorKind};
 
 use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
@@ -9,7 +9,7 @@ use super::blocked::{Files, Scene};
 use crate::{
     error::{Error, Result},
     git::Repo,
-    model::{path_text::shell_word, plan::is_below, refname::Base, way_back::Way},
+    model::{change::Change, path_text::shell_word, plan::is_below, refname::Base, way_back::Way},
     ops::{
         operations::{Point, Which, behind, pick},
         restore::{check_way_back, refuse_open_turns},
@@ -55,8 +55,13 @@ fn hint(scene: &Scene<'_>, (which, of): (&Which, ObjectId), way: Way) -> Result<
         Way::Other(id, all) => {
             let (entry, option) = (log.entry(id)?, if all { "--all " } else { "" });
             let what = if log.stack.is_undo(id) { "redoes" } else { "takes back" };
-            let command = || format!("git checkpoint op undo {option}{}", repo.short_id(&id));
-            Ok(works(id, all)?.then(|| format!("'{}' {what} '{}'", command(), behind(repo, log, entry))))
+            // One command is in quotes: the one to type.
+            let whose = if all { ", over what was edited or committed since" } else { "" };
+            let hint = || {
+                let (id, of) = (repo.short_id(&id), behind(repo, log, entry));
+                format!("'git checkpoint op undo {option}{id}' {what} this{whose}: {of}")
+            };
+            Ok(works(id, all)?.then(hint))
         }
         Way::WithEdits => {
             let command = match which {
@@ -67,8 +72,8 @@ fn hint(scene: &Scene<'_>, (which, of): (&Which, ObjectId), way: Way) -> Result<
             let hint = || format!("'git checkpoint {command}' saves what was edited since, and takes it back, too");
             Ok(works(of, true)?.then(hint))
         }
-        Way::Switch(base) => Ok(branch_to_switch_to(repo, base)?
-            .map(|branch| format!("'git switch {}' goes to where it can be taken back", shell_word(&branch)))),
+        Way::Switch(base) => Ok(what_to_switch_to(repo, base)?
+            .map(|target| format!("'git switch {target}' goes to where it can be taken back"))),
         Way::GoBack => {
             refuse_open_turns(scene.context, "a turn counts from the checkpoints as they are")?;
             let Some(before) = log.entry_before(of) else { return Ok(None) };
@@ -82,8 +87,9 @@ fn hint(scene: &Scene<'_>, (which, of): (&Which, ObjectId), way: Way) -> Result<
     }
 }
 
-/// Returns a branch at the commit of `base`, if git switches to it as things are. If HEAD was at one of them before, that is it.
-fn branch_to_switch_to(repo: &Repo, base: Base) -> Result<Option<String>> {
+/// Returns what git switches to as things are: a branch at the commit of `base`, as a word for a shell; if there is none, or another
+/// worktree has it, the commit itself. If HEAD was at one of the branches before, that is it.
+fn what_to_switch_to(repo: &Repo, base: Base) -> Result<Option<String>> {
     let (Some(commit), Some(head)) = (base.commit_id(), repo.head()?.id) else { return Ok(None) };
     if BUSY.iter().any(|name| fs::symlink_metadata(repo.git_dir().join(name)).is_ok()) {
         return Ok(None);
@@ -96,8 +102,11 @@ fn branch_to_switch_to(repo: &Repo, base: Base) -> Result<Option<String>> {
     let before = repo.run_git(&["rev-parse", "--symbolic-full-name", "@{-1}"], None).map(|name| name.to_string());
     let before = before.unwrap_or_default();
     let is_before = |branch: &&&str| before.trim_end().strip_prefix("refs/heads/") == Some(**branch);
-    let Some(branch) = branches.iter().find(is_before).or(branches.first()) else { return Ok(None) };
-    Ok(is_free_to_switch(repo, head, commit)?.then(|| (*branch).to_owned()))
+    let target = match branches.iter().find(is_before).or(branches.first()) {
+        Some(branch) => shell_word(branch),
+        None => format!("--detach {}", repo.short_id(&commit)),
+    };
+    Ok((repo.is_commit(commit)? && is_free_to_switch(repo, head, commit)?).then_some(target))
 }
 
 /// Returns true if nothing that no commit has is where the commits `from` and `to` differ.
@@ -107,6 +116,11 @@ fn is_free_to_switch(repo: &Repo, from: ObjectId, to: ObjectId) -> Result<bool> 
     let is_same = |a: &BStr, b: &BStr| a == b || is_below(a, b) || is_below(b, a);
     let changes = repo.diff_trees(repo.tree_of_commit(from)?, repo.tree_of_commit(to)?)?;
     // Git lists a repository inside the worktree with a final slash.
-    let is_in_the_way = |path: &BStr| dirty.iter().any(|it| is_same(it.trim_end_with(|c| c == '/').as_bstr(), path));
-    Ok(!changes.iter().any(|change| is_in_the_way(change.path.as_bstr())))
+    let is_dirty = |path: &BStr| dirty.iter().any(|it| is_same(it.trim_end_with(|c| c == '/').as_bstr(), path));
+    // Git writes over an ignored file, which no checkpoint has.
+    let is_taken = |change: &Change| {
+        let place = change.path.to_path().map(|path| fs::symlink_metadata(repo.worktree_root().join(path)));
+        change.before.is_none() && !place.is_ok_and(|it| it.is_err_and(|error| error.kind() == ErrorKind::NotFound))
+    };
+    Ok(!changes.iter().any(|change| is_dirty(change.path.as_bstr()) || is_taken(change)))
 }

@@ -145,6 +145,8 @@ fn the_doctor_stops_a_session_whose_process_is_gone_and_saves_its_work() {
     assert_eq!(codes(&world, &[], true), Vec::<String>::new());
     let status = world.json(&["status", "--json"]);
     assert_eq!((&status["sessions"][0]["phase"], &status["unsaved"]), (&"idle".into(), &serde_json::json!([])));
+    let listed = ends(&world, 0, &["session", "list"]);
+    assert!(listed.starts_with("process gone ") && listed.contains("interrupted"), "{listed}");
     // A person may have made the change since.
     assert_eq!(world.json(&["blame", "--json", "f"])["lines"][0]["owner"], "unknown");
 }

@@ -564,3 +564,14 @@ fn a_file_like_one_of_an_agent_that_is_still_there_is_a_persons(
     assert_eq!(moved::blamed(&desk, "m")[0], "mod tests;: human");
     desk.finish();
 }
+
+/// Where the work went is seen by whole contents: the commit waits for no filter, and no file of another size is read.
+#[test]
+fn a_commit_after_undone_work_runs_no_filter() {
+    let desk = Desk::new();
+    desk.turn("a", &[("n", "of the agent\n")]);
+    desk.sh("git config filter.slow.clean 'echo >>../ran; cat'; echo '*.slow filter=slow' >.git/info/attributes");
+    desk.sh("mv n m; echo other >x.slow; echo human >h; git add h; git commit -qm x; test ! -e ../ran");
+    assert_eq!(desk.json(&["blame", "m"])["lines"][0]["owner"], "agent");
+    desk.finish();
+}
