@@ -14,6 +14,7 @@ mod carry_out;
 pub(crate) mod choose;
 mod chosen;
 mod elsewhere;
+mod extent;
 mod give_up;
 mod go_back;
 mod installed;
@@ -59,7 +60,8 @@ use crate::{
     },
 };
 use before::{Before, BeforeOptions, Sight};
-use carry_out::{Depth, Extent, Planned, RestoreRun, attempt_if_needed, expect_result};
+use carry_out::{Depth, Planned, RestoreRun};
+use extent::{Extent, attempt_if_needed, expect_result};
 use moved::{Moved, moved};
 use scope::Scene;
 use snapshot::Snapshot;

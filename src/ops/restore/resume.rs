@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use super::{
     before::Before,
-    carry_out::{Extent, Planned, RestoreRun, RunBelow},
+    carry_out::{Planned, RestoreRun, RunBelow},
+    extent::Extent,
     restored::Restored,
     snapshot::{self, Snapshot},
     staged::Staging,

@@ -8,8 +8,9 @@ use gix::ObjectId;
 use super::{
     back::{refuse_left, refuse_open_turns},
     before::{Before, BeforeOptions, Consider, Sight},
-    carry_out::{Depth, Extent, Planned, RestoreRun, RunBelow, attempt_if_needed, expect_result, files_of},
+    carry_out::{Depth, Planned, RestoreRun, RunBelow, files_of},
     elsewhere::is_elsewhere,
+    extent::{Extent, attempt_if_needed, expect_result},
     restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
