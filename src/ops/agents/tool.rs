@@ -12,7 +12,7 @@ use bstr::BString;
 use super::{
     super::{
         Context, Worktree, author,
-        chain::is_any_gone,
+        chain::is_any_moved,
         enter::Purpose,
         guard::{self, Verdict, Who},
         named::{self, Trigger},
@@ -246,15 +246,15 @@ fn begin_without_baseline(worktree: &Worktree<'_>, report: &Report) -> Result<Se
 }
 
 /// Saves what has changed in `paths` (none: in all files) before the tool call `key`. [`author::before`] infers the author. If one
-/// of these files is gone, saves all files: a person may have given it another name, and its lines keep their authors only if
-/// one checkpoint has both names.
+/// of these files is gone or put back, saves all files: a person may have given it another name, and its lines keep their authors only
+/// if one checkpoint has both names.
 pub(super) fn save_before_call(
     worktree: &Worktree<'_>,
     report: &Report,
     key: &str,
     paths: Option<Vec<BString>>,
 ) -> Result<()> {
-    let paths = paths.filter(|paths| !is_any_gone(worktree, paths, &report.session));
+    let paths = paths.filter(|paths| !is_any_moved(worktree, paths, &report.session));
     let named = paths.as_ref().map(|paths| texts(paths));
     let origin = author::before(worktree, &report.session, key, named.as_deref());
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));

@@ -165,16 +165,23 @@ fn new_contents(context: &Context, paths: &[BString], shadow: &Shadow) -> Result
     Ok(changes.filter_map(|change| change.after.filter(|leaf| !leaf.id.is_empty_blob())).collect())
 }
 
-/// Returns true if the last checkpoint has one of `paths`, and there is nothing now. The next checkpoint is one of `session`.
-/// Returns false if the last checkpoint cannot be read: the save deals with that.
-pub(crate) fn is_any_gone(context: &Context, paths: &[BString], session: &str) -> bool {
+/// Returns true if what the last checkpoint has at one of `paths` may have another name now: there is nothing any more, or, as the
+/// index shows, again what HEAD has. The next checkpoint is one of `session`. Returns false if something cannot be read: the save
+/// deals with that.
+pub(crate) fn is_any_moved(context: &Context, paths: &[BString], session: &str) -> bool {
     let repo = &context.repo;
-    let gone: Vec<&BString> = paths.iter().filter(|path| is_gone(repo, path)).collect();
-    if gone.is_empty() {
-        return false;
-    }
     let Ok(shadow) = Shadow::read_for(context, Some(session)) else { return false };
-    gone.into_iter().any(|path| matches!(repo.find_leaf(shadow.last_tree_id(), path.as_bstr()), Ok(Some(_))))
+    let mut changed = Vec::new();
+    for path in paths {
+        let leaf = |tree_id| repo.find_leaf(tree_id, path.as_bstr());
+        let (Ok(Some(last)), Ok(head)) = (leaf(shadow.last_tree_id()), leaf(shadow.head_tree_id)) else { continue };
+        if is_gone(repo, path) {
+            return true;
+        }
+        changed.extend(Change::between(path.clone(), Some(last), head));
+    }
+    changed.retain(|change| change.after.is_some());
+    repo.unchanged_in_worktree(changed).is_ok_and(|unchanged| !unchanged.is_empty())
 }
 
 /// Returns true if there is nothing at `path`.

@@ -523,7 +523,7 @@ fn an_empty_file_is_not_another_one_that_an_agent_made() {
 #[case::stash("cp f ren; git stash -q")]
 fn a_file_that_is_moved_and_put_back_keeps_its_authors_under_the_new_name(
     #[case] script: &str,
-    #[values("save", "write ren", "write g", "stop")] next: &str,
+    #[values("save", "write ren", "write g", "write f", "stop")] next: &str,
 ) {
     let desk = Desk::new();
     moved::tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
