@@ -258,6 +258,7 @@ impl Repo {
     pub(super) fn is_stored(&self, id: ObjectId, target: Target) -> bool {
         match target {
             Target::Memory => {
+            abbreviation: std::cell::OnceCell::new(),
                 self.inner.objects.exists_without_refresh(&id) && (!self.distrusts_objects() || self.is_sound(id))
             }
             Target::Loose | Target::Pack => self.freshen(id) && (!self.distrusts_objects.get() || self.is_sound(id)),

@@ -17,6 +17,7 @@ use gix::{
 
 use super::{
     Repo,
+    abbreviation::Abbreviation,
     line_edits::is_binary,
     loose::{self, Found},
     threads,
@@ -114,6 +115,17 @@ impl Repo {
     }
 
     /// Returns the error with `message` that an object is missing, which ends an operation before it has changed anything.
+    /// Returns how ids are abbreviated here.
+    pub(crate) fn abbreviation(&self) -> Arc<Abbreviation> {
+        let new = || Arc::new(Abbreviation::new(self.config_value("core.abbrev"), self.inner.objects.store()));
+        Arc::clone(self.abbreviation.get_or_init(new))
+    }
+
+    /// Returns `id`, abbreviated for people.
+    pub(crate) fn short_id(&self, id: &ObjectId) -> String {
+        self.abbreviation().of(id)
+    }
+
     pub(crate) fn missing(&self, message: String) -> Error {
         let error = missing(&self.inner, message);
         let hint = error.hint().map(|hint| format!("{hint}; nothing was changed"));
