@@ -160,7 +160,9 @@ impl Repo {
 
     /// Returns the checkpoint with the id `id`; none for another commit.
     pub fn checkpoint(&self, id: ObjectId) -> Result<Option<Checkpoint>> {
-        self.with_commit(id, |commit| Checkpoint::from_commit(id, commit))
+        let mut buffer = Vec::new();
+        let data = self.read_object(id, ObjectKind::Commit, &mut buffer)?;
+        Checkpoint::parse(id, data).context(Kind::Corrupt, || format!("the commit '{id}' is malformed"))
     }
 
     /// Returns the leaf of the tree `tree_id` at `path`; none if there is nothing or a directory.
