@@ -86,7 +86,8 @@ impl Repo {
         Ok(Some(self.read_blob(leaf.id)?).filter(|text| !is_binary(text)))
     }
 
-    /// Returns the content of the blobs `ids`, in order; if possible, other threads read a few blobs ahead.
+    /// Returns the content of the blobs `ids`, in order; if possible, other threads read a few blobs ahead. For one, a thread takes
+    /// longer to start than it saves.
     pub(crate) fn read_blobs_ahead(&self, ids: Vec<ObjectId>) -> impl Iterator<Item = Result<Vec<u8>>> {
         /// More readers would take cores from the thread that uses the content.
         const READERS: usize = 2;
@@ -105,7 +106,7 @@ impl Repo {
                     }
                 };
                 // Without a thread, the channel is closed, and each blob is read when it is needed.
-                drop((first < count).then(|| threads::detach(read)));
+                drop((count > 1 && first < count).then(|| threads::detach(read)));
                 receiver
             });
         let receivers: Vec<_> = receivers.collect();
@@ -114,7 +115,6 @@ impl Repo {
         (0..count).map(move |at| received(at).map_or_else(|| self.read_blob(ids[at]), Ok))
     }
 
-    /// Returns the error with `message` that an object is missing, which ends an operation before it has changed anything.
     /// Returns how ids are abbreviated here.
     pub(crate) fn abbreviation(&self) -> Arc<Abbreviation> {
         let new = || Arc::new(Abbreviation::new(self.config_value("core.abbrev"), self.inner.objects.store()));
@@ -126,6 +126,7 @@ impl Repo {
         self.abbreviation().of(id)
     }
 
+    /// Returns the error with `message` that an object is missing, which ends an operation before it has changed anything.
     pub(crate) fn missing(&self, message: String) -> Error {
         let error = missing(&self.inner, message);
         let hint = error.hint().map(|hint| format!("{hint}; nothing was changed"));
