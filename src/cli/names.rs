@@ -1,6 +1,6 @@
 //! Prints paths and ids for people as git's settings say: paths relative to the current directory, and ids abbreviated.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use bstr::{BString, ByteSlice as _};
 
@@ -17,7 +17,7 @@ use crate::{
 pub(super) struct Names {
     /// The directory that paths are relative to, with final `/`; empty for the root.
     prefix: BString,
-    abbreviation: Option<Abbreviation>,
+    abbreviation: Option<Arc<Abbreviation>>,
 }
 
 impl Names {

@@ -1,11 +1,11 @@
 //! Abbreviates ids for people: to as many digits as `core.abbrev` says, or more if another object begins with the same digits.
 
-use std::cell::OnceCell;
+use std::sync::{Arc, OnceLock};
 
 use bstr::{BString, ByteSlice as _};
-use gix::{ObjectId, odb::store::prefix::disambiguate::Candidate};
+use gix::ObjectId;
 
-use super::Repo;
+use super::namesakes::Namesakes;
 
 /// The shortest length that git accepts, and the shortest that it chooses if none is set.
 const LEAST: usize = 4;
@@ -14,37 +14,32 @@ const LEAST_BY_ITSELF: usize = 7;
 /// Abbreviates ids as git does.
 pub(crate) struct Abbreviation {
     setting: Option<BString>,
-    objects: gix::OdbHandle,
-    digits: OnceCell<usize>,
-}
-
-impl Repo {
-    /// Returns how ids are abbreviated here.
-    pub(crate) fn abbreviation(&self) -> Abbreviation {
-        let mut objects = self.inner.objects.clone();
-        // Otherwise each id would make the library read the directory of packs again.
-        objects.refresh_never();
-        Abbreviation { setting: self.config_value("core.abbrev"), objects, digits: OnceCell::new() }
-    }
-
-    /// Returns `id`, abbreviated for people.
-    pub(crate) fn short_id(&self, id: &ObjectId) -> String {
-        self.abbreviation().of(id)
-    }
+    objects: Arc<gix::odb::Store>,
+    digits: OnceLock<usize>,
+    namesakes: OnceLock<Namesakes>,
 }
 
 impl Abbreviation {
-    /// Returns `id` with as many digits as git would print. If no object here has this id, returns the usual number of digits.
+    /// Returns how the ids of `objects` are abbreviated with the value `setting` of `core.abbrev`.
+    pub(super) fn new(setting: Option<BString>, objects: Arc<gix::odb::Store>) -> Self {
+        Self { setting, objects, digits: OnceLock::new(), namesakes: OnceLock::new() }
+    }
+
+    /// Returns `id` with as many digits as git would print: the usual number, or more if another object begins with the same ones.
     pub(crate) fn of(&self, id: &ObjectId) -> String {
-        let digits = self.digits(id.kind());
-        let found = Candidate::new(*id, digits).ok().and_then(|id| self.objects.disambiguate_prefix(id).ok().flatten());
-        found.map_or_else(|| id.to_hex_with_len(digits).to_string(), |prefix| prefix.to_string())
+        let (usual, full) = (self.digits(id.kind()), id.kind().len_in_hex());
+        let is_enough = |digits: &usize| {
+            let namesakes = self.namesakes.get_or_init(|| Namesakes::new(&self.objects));
+            !namesakes.has_other(*id, *digits)
+        };
+        let digits = (usual..full).find(is_enough).unwrap_or(full);
+        id.to_hex_with_len(digits).to_string()
     }
 
     /// Returns how many digits are usual here for ids of `kind`.
     pub(crate) fn digits(&self, kind: gix::hash::Kind) -> usize {
         *self.digits.get_or_init(|| {
-            let packed = || self.objects.packed_object_count().unwrap_or_default();
+            let packed = || self.objects.to_handle_arc().packed_object_count().unwrap_or_default();
             digits(self.setting.as_ref().map(|setting| setting.as_slice()), packed, kind.len_in_hex())
         })
     }

@@ -327,6 +327,7 @@ impl ForThread {
             interrupt,
             counter,
             packs: std::cell::OnceCell::new(),
+            abbreviation: std::cell::OnceCell::new(),
             distrusts_objects: std::cell::Cell::new(distrusts_objects),
             touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),

@@ -1,9 +1,6 @@
 //! Walks a chain of checkpoints from its tip to its base: along first parents, or in time across shadows.
 
-use gix::{
-    ObjectId,
-    objs::{CommitRef, Kind as ObjectKind},
-};
+use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::Repo;
 use crate::{
@@ -85,9 +82,9 @@ impl Chain<'_> {
         is_next
     }
 
-    /// Returns false if the chain has ended; if true, the next one is still to be read.
-    pub(crate) fn goes_on(&self) -> bool {
-        self.next.is_some()
+    /// Returns what is still to be read next, if it is a checkpoint; none if the chain has ended.
+    pub(crate) fn next_id(&self) -> Option<ObjectId> {
+        self.next
     }
 
     /// What is before `checkpoint` comes next.
@@ -98,9 +95,7 @@ impl Chain<'_> {
 
     fn read(&mut self, id: ObjectId) -> Result<Option<Checkpoint>> {
         let data = self.repo.read_object(id, ObjectKind::Commit, &mut self.buffer)?;
-        let commit = CommitRef::from_bytes(data, self.repo.object_hash())
-            .context(Kind::Corrupt, || format!("the commit '{id}' is malformed"))?;
-        Ok(Checkpoint::from_commit(id, &commit))
+        Checkpoint::parse(id, data).context(Kind::Corrupt, || format!("the commit '{id}' is malformed"))
     }
 }
 

@@ -53,6 +53,7 @@ pub(crate) mod merge;
 pub(crate) mod message;
 mod modes;
 pub(crate) mod named;
+mod namesakes;
 mod nested;
 pub(crate) mod new_objects;
 pub(crate) mod objects;

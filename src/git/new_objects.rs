@@ -132,14 +132,32 @@ impl<'r> NewObjects<'r> {
     }
 
     /// Returns the repository with these objects in memory: all trees, and the blobs that are not in the temporary pack.
-    pub(crate) fn in_memory(&self) -> Result<Repo> {
-        let repo = self.repo.with_object_memory();
-        for (id, object) in &self.waiting {
-            let mut buffer = Vec::new();
-            let data = self.try_find(id, &mut buffer).ok().flatten().expect("it waits");
-            repo.inner.write_buf(object.kind, data.data).context(Kind::Internal, || format!("cannot keep '{id}'"))?;
+    pub(crate) fn in_memory(&self) -> Repo {
+        let mut repo = self.repo.with_object_memory();
+        // Not by the library's function, which would hash each of them again.
+        let mut memory = repo.inner.objects.take_object_memory().unwrap_or_default();
+        memory.extend(self.waiting.iter().map(|(id, object)| (*id, (object.kind, self.data_of(object)))));
+        repo.inner.objects.set_object_memory(memory);
+        repo
+    }
+
+    /// Returns what `object` holds.
+    fn data_of(&self, object: &Prepared) -> Vec<u8> {
+        let mut data = Vec::new();
+        self.read(object, &mut data);
+        data
+    }
+
+    /// Puts what `object` holds into `buffer`.
+    fn read(&self, object: &Prepared, buffer: &mut Vec<u8>) {
+        buffer.clear();
+        if self.target == Target::Pack {
+            buffer.reserve(object.size);
+            let mut decoder = flate2::bufread::ZlibDecoder::new(object.data.as_slice());
+            std::io::Read::read_to_end(&mut decoder, buffer).expect("our own stream is whole");
+        } else {
+            buffer.extend_from_slice(&object.data);
         }
-        Ok(repo)
     }
 
     fn contains(&self, id: ObjectId) -> bool {
@@ -218,13 +236,7 @@ impl<'r> NewObjects<'r> {
 impl Find for NewObjects<'_> {
     fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::Result<Option<Data<'a>>> {
         let Some(object) = self.waiting.get(id) else { return self.repo.inner.objects.try_find(id, buffer) };
-        buffer.clear();
-        if self.target == Target::Pack {
-            let mut decoder = flate2::read::ZlibDecoder::new(object.data.as_slice());
-            std::io::Read::read_to_end(&mut decoder, buffer).expect("our own stream is whole");
-        } else {
-            buffer.extend_from_slice(&object.data);
-        }
+        self.read(object, buffer);
         Ok(Some(Data { kind: object.kind, object_hash: self.repo.object_hash(), data: buffer }))
     }
 }
@@ -246,6 +258,7 @@ impl Repo {
             interrupt: self.interrupt.clone(),
             counter: std::sync::Arc::clone(&self.counter),
             packs: std::cell::OnceCell::new(),
+            abbreviation: std::cell::OnceCell::new(),
             distrusts_objects: self.distrusts_objects.clone(),
             touch_time: self.touch_time.clone(),
             lost_patience: std::cell::RefCell::default(),

@@ -17,6 +17,7 @@ use gix::{
 
 use super::{
     Repo,
+    abbreviation::Abbreviation,
     line_edits::is_binary,
     loose::{self, Found},
     threads,
@@ -85,7 +86,8 @@ impl Repo {
         Ok(Some(self.read_blob(leaf.id)?).filter(|text| !is_binary(text)))
     }
 
-    /// Returns the content of the blobs `ids`, in order; if possible, other threads read a few blobs ahead.
+    /// Returns the content of the blobs `ids`, in order; if possible, other threads read a few blobs ahead. For one, a thread takes
+    /// longer to start than it saves.
     pub(crate) fn read_blobs_ahead(&self, ids: Vec<ObjectId>) -> impl Iterator<Item = Result<Vec<u8>>> {
         /// More readers would take cores from the thread that uses the content.
         const READERS: usize = 2;
@@ -104,13 +106,24 @@ impl Repo {
                     }
                 };
                 // Without a thread, the channel is closed, and each blob is read when it is needed.
-                drop((first < count).then(|| threads::detach(read)));
+                drop((count > 1 && first < count).then(|| threads::detach(read)));
                 receiver
             });
         let receivers: Vec<_> = receivers.collect();
         // What this repository holds in its memory alone, no other thread can read.
         let received = move |at: usize| receivers[at % READERS].recv().ok().and_then(Result::ok);
         (0..count).map(move |at| received(at).map_or_else(|| self.read_blob(ids[at]), Ok))
+    }
+
+    /// Returns how ids are abbreviated here.
+    pub(crate) fn abbreviation(&self) -> Arc<Abbreviation> {
+        let new = || Arc::new(Abbreviation::new(self.config_value("core.abbrev"), self.inner.objects.store()));
+        Arc::clone(self.abbreviation.get_or_init(new))
+    }
+
+    /// Returns `id`, abbreviated for people.
+    pub(crate) fn short_id(&self, id: &ObjectId) -> String {
+        self.abbreviation().of(id)
     }
 
     /// Returns the error with `message` that an object is missing, which ends an operation before it has changed anything.
@@ -148,7 +161,9 @@ impl Repo {
 
     /// Returns the checkpoint with the id `id`; none for another commit.
     pub fn checkpoint(&self, id: ObjectId) -> Result<Option<Checkpoint>> {
-        self.with_commit(id, |commit| Checkpoint::from_commit(id, commit))
+        let mut buffer = Vec::new();
+        let data = self.read_object(id, ObjectKind::Commit, &mut buffer)?;
+        Checkpoint::parse(id, data).context(Kind::Corrupt, || format!("the commit '{id}' is malformed"))
     }
 
     /// Returns the leaf of the tree `tree_id` at `path`; none if there is nothing or a directory.

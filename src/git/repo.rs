@@ -11,6 +11,7 @@ use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 
 use super::{
+    abbreviation::Abbreviation,
     counter::Counter,
     environment::{self, Heeded},
     found_lock::FoundLock,
@@ -46,6 +47,8 @@ pub struct Repo {
     pub(super) above: Vec<PathBuf>,
     /// The packs that git may collect object by object, listed when first needed.
     pub(super) packs: std::cell::OnceCell<Vec<SettledPack>>,
+    /// How ids are abbreviated, once one was.
+    pub(super) abbreviation: std::cell::OnceCell<Arc<Abbreviation>>,
     /// True once stored objects were found to be damaged.
     pub(super) distrusts_objects: std::cell::Cell<bool>,
     /// The time, since 1970, that files of objects get which we rely on; none: that of the moment. See [`touch`].
@@ -175,6 +178,7 @@ impl Repo {
             heeds,
             above: Vec::new(),
             packs: std::cell::OnceCell::new(),
+            abbreviation: std::cell::OnceCell::new(),
             distrusts_objects: std::cell::Cell::new(false),
             touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),
@@ -226,6 +230,7 @@ impl Repo {
             heeds: Heeded::Nothing,
             above: Vec::new(),
             packs: std::cell::OnceCell::new(),
+            abbreviation: std::cell::OnceCell::new(),
             distrusts_objects: std::cell::Cell::new(false),
             touch_time: std::cell::Cell::default(),
             lost_patience: std::cell::RefCell::default(),

@@ -17,7 +17,7 @@ pub(crate) fn start<'scope, T: Send + 'scope>(
 }
 
 /// Starts `work` on another thread, which ends with the process at the latest.
-pub(crate) fn detach(work: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+pub(crate) fn detach<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> std::io::Result<JoinHandle<T>> {
     Builder::new().spawn(work)
 }
 

@@ -1,7 +1,11 @@
 //! A checkpoint as a value, and its message form.
 
-use bstr::{BString, ByteSlice as _};
-use gix::ObjectId;
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::{
+    ObjectId,
+    date::Time,
+    objs::{CommitRef, CommitRefIter, commit::ref_iter::Token},
+};
 
 use super::{contributor::Contributor, refname::Base, secret::Secret, session::is_valid_id, trailer};
 
@@ -188,15 +192,29 @@ impl Checkpoint {
     /// Parses the commit `id` as a checkpoint; none if it is not one.
     ///
     /// A checkpoint's message names contributor, base and worktree, and the commit has a parent.
-    pub(crate) fn from_commit(id: ObjectId, commit: &gix::objs::CommitRef<'_>) -> Option<Self> {
-        let text = commit.message.to_str_lossy();
+    pub(crate) fn from_commit(id: ObjectId, commit: &CommitRef<'_>) -> Option<Self> {
+        Self::of(id, Parts::of(commit)?)
+    }
+
+    /// Parses `data`, the commit `id`, as a checkpoint; none if it is not one.
+    ///
+    /// # Errors
+    /// If it is no well-formed commit.
+    pub(crate) fn parse(id: ObjectId, data: &[u8]) -> gix::Result<Option<Self>> {
+        match Parts::read(id.kind(), data) {
+            Some(parts) => Ok(Self::of(id, parts)),
+            None => Ok(Self::from_commit(id, &CommitRef::from_bytes(data, id.kind())?)),
+        }
+    }
+
+    fn of(id: ObjectId, Parts { tree_id, mut parents, time, message }: Parts<'_>) -> Option<Self> {
+        let text = message.to_str_lossy();
         let (subject, body, trailers) = trailer::parse(&text);
         let value = |key: &str| trailers.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned());
         let id_of = |key: &str| value(key).and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
         let (carried, mut after) = (id_of(CARRIED), id_of(AFTER));
         // The parents: the previous checkpoint, the side commit, the chain that is carried forward, and the previous
         // checkpoint in time.
-        let mut parents: Vec<ObjectId> = commit.parents().collect();
         let mut take_last = |id: Option<ObjectId>| {
             let is_there = id.is_some() && parents.len() > 1 && parents.last() == id.as_ref();
             if is_there {
@@ -207,13 +225,12 @@ impl Checkpoint {
         // Ignore an id that is not a parent: git may remove that commit at any time.
         after = after.filter(|id| take_last(Some(*id)));
         take_last(carried);
-        let time = commit.committer().ok()?.time().ok()?;
         let (contributor, session) = (Contributor::from_word(&value(CONTRIBUTOR)?)?, value(SESSION));
         // Ids name files and are shown: what is no id comes from elsewhere and says nothing.
         let is_valid = session.as_deref().is_none_or(is_valid_id);
         Some(Self {
             id,
-            tree_id: commit.tree(),
+            tree_id,
             parent_id: *parents.first()?,
             after,
             side_id: parents.get(1).copied(),
@@ -235,6 +252,38 @@ impl Checkpoint {
             seconds: time.seconds,
             offset: time.offset,
         })
+    }
+}
+
+/// What a checkpoint is made of.
+struct Parts<'c> {
+    tree_id: ObjectId,
+    parents: Vec<ObjectId>,
+    /// When it was committed.
+    time: Time,
+    message: &'c BStr,
+}
+
+impl<'c> Parts<'c> {
+    fn of(commit: &CommitRef<'c>) -> Option<Self> {
+        let time = commit.committer().ok()?.time().ok()?;
+        Some(Self { tree_id: commit.tree(), parents: commit.parents().collect(), time, message: commit.message })
+    }
+
+    /// Returns the parts of the commit `data`; none if something is unusual. To parse a whole commit takes twice as long: the
+    /// library then makes an error of each header that could be there and is not.
+    fn read(hash: gix::hash::Kind, data: &'c [u8]) -> Option<Self> {
+        let (mut tree_id, mut parents, mut time, mut message) = (None, Vec::new(), None, None);
+        for token in CommitRefIter::from_bytes(data, hash) {
+            match token.ok()? {
+                Token::Tree { id } => tree_id = Some(id),
+                Token::Parent { id } => parents.push(id),
+                Token::Committer { signature } => time = Some(signature.time().ok()?),
+                Token::Message(text) => message = Some(text),
+                Token::Author { .. } | Token::Encoding(_) | Token::ExtraHeader(_) => {}
+            }
+        }
+        Some(Self { tree_id: tree_id?, parents, time: time?, message: message? })
     }
 }
 

@@ -164,8 +164,10 @@ proptest! {
         let parent = "0123456789012345678901234567890123456789";
         let who = "A <a@b> 1 +0000";
         let commit = format!("tree {parent}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{message}");
-        let commit = CommitRef::from_bytes(commit.as_bytes(), gix::hash::Kind::Sha1).expect("well formed");
-        let read = Checkpoint::from_commit(ObjectId::null(gix::hash::Kind::Sha1), &commit).expect("a checkpoint");
+        let (id, commit) = (ObjectId::null(gix::hash::Kind::Sha1), commit.as_bytes());
+        let read = Checkpoint::parse(id, commit).expect("well formed").expect("a checkpoint");
+        let whole = CommitRef::from_bytes(commit, id.kind()).expect("well formed");
+        prop_assert_eq!(Checkpoint::from_commit(id, &whole), Some(read.clone()));
         let plain = |text: &Option<String>| text.as_deref().map(trailer::one_line);
         let session = plain(&origin.session);
         let is_valid = session.as_deref().is_none_or(is_valid_id);

@@ -86,7 +86,7 @@ pub fn list(
     if let Some(tag) = &options.tag {
         let checkpoint = lookup::checkpoint(context, tagged(repo, tag)?)?;
         let archived = timeline::archived_tips(repo, None)?.iter().any(|tip| tip.id == checkpoint.id);
-        if let Some(entry) = filter.entry(checkpoint, archived, &mut marks)? {
+        if let Some(entry) = filter.entry(checkpoint, archived, |it| marks.of(it, &HashSet::new()))? {
             each(entry)?;
         }
         return Ok(filter.broken);
@@ -107,12 +107,13 @@ pub fn list(
     let worktree = (!options.all_worktrees).then(|| repo.worktree_id());
     let tips = timeline::all_tips(repo, worktree)?;
     let (mut timeline, mut numbers) = (Timeline::new(repo, &tips)?, Numbers::of(&tips));
-    for (checkpoint, archived) in timeline.by_ref() {
+    while let Some((checkpoint, archived)) = timeline.next() {
         let number = numbers.next(checkpoint.id, archived);
         if (archived && options.live) || (!archived && options.archived) {
             continue;
         }
-        let Some(mut entry) = filter.entry(checkpoint, archived, &mut marks)? else { continue };
+        let marked = |checkpoint: &Checkpoint| marks.of(checkpoint, timeline.read());
+        let Some(mut entry) = filter.entry(checkpoint, archived, marked)? else { continue };
         entry.undone = number.is_none();
         entry.number = worktree.and(number);
         if let Some(group) = open.as_mut().filter(|group| group.takes(repo, &entry)) {
@@ -183,9 +184,9 @@ impl<'r> Marks<'r> {
         Ok(Self { tags, verified, start })
     }
 
-    /// Returns what names `checkpoint`.
-    pub(super) fn of(&mut self, checkpoint: &Checkpoint) -> Marked {
-        let is_start = |search: &mut StartSearch<'_>| search.is_start(checkpoint).unwrap_or(false);
+    /// Returns what names `checkpoint`; `read` are checkpoints that were read already.
+    pub(super) fn of(&mut self, checkpoint: &Checkpoint, read: &HashSet<ObjectId>) -> Marked {
+        let is_start = |search: &mut StartSearch<'_>| search.is_start(checkpoint, read).unwrap_or(false);
         Marked {
             tags: self.tags.get(&checkpoint.id).cloned().unwrap_or_default(),
             verified: self.verified.contains(&checkpoint.id),
@@ -218,7 +219,12 @@ impl<'r> Filter<'r> {
     }
 
     /// Returns the entry of `checkpoint`, if it passes all filters; the expensive ones come last.
-    fn entry(&mut self, checkpoint: Checkpoint, archived: bool, marks: &mut Marks<'_>) -> Result<Option<Entry>> {
+    fn entry(
+        &mut self,
+        checkpoint: Checkpoint,
+        archived: bool,
+        marked: impl FnOnce(&Checkpoint) -> Marked,
+    ) -> Result<Option<Entry>> {
         if !self.passes(&checkpoint) {
             return Ok(None);
         }
@@ -236,7 +242,7 @@ impl<'r> Filter<'r> {
             }
             paths = self.options.with_paths.then(|| changed.into_iter().map(|change| change.path).collect());
         }
-        let Marked { tags, verified, start } = marks.of(&checkpoint);
+        let Marked { tags, verified, start } = marked(&checkpoint);
         let restored = restored(&checkpoint.origin);
         let called = called(self.repo, &checkpoint);
         let (number, commits, folded, undone) = (None, Vec::new(), 0, false);

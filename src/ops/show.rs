@@ -2,6 +2,8 @@
 
 mod commit;
 
+use std::collections::HashSet;
+
 use bstr::BString;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
@@ -79,7 +81,7 @@ fn show_checkpoint(repo: &Repo, checkpoint: Checkpoint) -> Result<ShownCheckpoin
     let changes = if_readable(changes, &mut broken)?.unwrap_or_default();
     let side = checkpoint.side_id.map_or_else(|| Ok(Side::default()), |id| repo.read_side(id));
     let side = if_readable(side, &mut broken)?.unwrap_or_default();
-    let Marked { tags, verified, start } = Marks::read(repo, false)?.of(&checkpoint);
+    let Marked { tags, verified, start } = Marks::read(repo, false)?.of(&checkpoint, &HashSet::new());
     let archived = timeline::archived_tips(repo, None)?.iter().any(|tip| tip.id == checkpoint.id);
     let (manifest, has_staged_tree) = (side.manifest, side.index_tree_id.is_some());
     let called = called(repo, &checkpoint);

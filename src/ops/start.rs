@@ -42,11 +42,11 @@ impl<'r> StartSearch<'r> {
         Ok(Some(Self { base, repo, chain, passed: HashSet::new(), earliest: Earliest::default() }))
     }
 
-    /// Returns true if `checkpoint` is the start.
+    /// Returns true if `checkpoint` is the start; `read` are checkpoints that were read already.
     ///
     /// # Errors
     /// As [`start`]; then no earlier checkpoint is the start.
-    pub(crate) fn is_start(&mut self, checkpoint: &Checkpoint) -> Result<bool> {
+    pub(crate) fn is_start(&mut self, checkpoint: &Checkpoint, read: &HashSet<ObjectId>) -> Result<bool> {
         if checkpoint.base != self.base || checkpoint.worktree != self.repo.worktree_id() {
             return Ok(false);
         }
@@ -64,7 +64,9 @@ impl<'r> StartSearch<'r> {
             Some(_) => Ok(false),
             None if self.earliest.first != Some(id) => Ok(false),
             // A chain ends at its base. Without a base, only the last checkpoint shows where it ends.
-            None if self.base != Base::Unborn && !self.chain.goes_on() => Ok(true),
+            None if self.base != Base::Unborn && self.chain.next_id().is_none() => Ok(true),
+            // It is asked about next, and passed then.
+            None if self.chain.next_id().is_some_and(|next| read.contains(&next)) => Ok(false),
             None => Ok(!self.advance()?),
         }
     }

@@ -68,6 +68,31 @@ fn what_a_save_leaves_out_is_named_as_seen_from_here() {
     assert!(stderr.contains("skipped ../large (too large"), "{stderr}");
 }
 
+/// Of so many objects, some begin with the same four digits.
+#[rstest::rstest]
+#[case::loose("git -c fastimport.unpackLimit=9999 fast-import --quiet < .git/others")]
+#[case::packed("git -c fastimport.unpackLimit=1 fast-import --quiet < .git/others")]
+#[case::borrowed(
+    "git init -q --bare .git/lender && git -C .git/lender fast-import --quiet < .git/others &&
+     echo \"$PWD/.git/lender/objects\" > .git/objects/info/alternates"
+)]
+fn ids_have_the_digits_that_tell_them_from_others(#[case] store: &str) {
+    let world = world();
+    world.git(&["config", "core.abbrev", "4"]);
+    world.sh("for i in $(seq 4000); do printf 'blob\\ndata <<END\\nother %s\\nEND\\n' $i; done > .git/others");
+    world.sh(store);
+    for number in 0..200 {
+        world.write(&format!("many/{number}"), format!("{number}\n"));
+    }
+    world.done(&["save"]);
+    let id = world.json(&["list", "--json"])["id"].as_str().expect("an id").to_owned();
+    let of_git = world.git(&["diff", "HEAD", &id, "--", "many"]);
+    let is_longer =
+        |line: &str| line.split_once("..").is_some_and(|(_, new)| line.starts_with("index ") && new.len() > 4);
+    assert!(of_git.lines().any(is_longer), "no two of them begin alike");
+    assert_eq!(world.done(&["diff", "base", "-p", "--", "many"]), of_git);
+}
+
 #[rstest::rstest]
 #[case::by_itself("auto")]
 #[case::short("5")]

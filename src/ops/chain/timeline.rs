@@ -131,6 +131,11 @@ impl<'r> Timeline<'r> {
         Ok(Self { repo, heads, passed, head, broken })
     }
 
+    /// Returns the checkpoints that were read so far.
+    pub(crate) fn read(&self) -> &HashSet<ObjectId> {
+        &self.passed
+    }
+
     /// Takes the latest head; among those of the same second, the first that no other one builds on.
     fn pop(&mut self) -> Option<Head<'r>> {
         let first = self.heads.pop()?;

@@ -38,7 +38,7 @@ pub(super) fn mixed(
     left_out: &HashSet<ObjectId>,
     worktree: Option<(ObjectId, ObjectId)>,
 ) -> Result<Option<Mixed>> {
-    let memory = &copier.objects.in_memory()?;
+    let memory = &copier.objects.in_memory();
     let mut wanted = BTreeSet::new();
     for id in left_out {
         let changed = repo.checkpoint(*id)?.map_or_else(|| Ok(Vec::new()), |checkpoint| changes(repo, &checkpoint))?;

@@ -250,7 +250,7 @@ fn loses(worktree: &Worktree<'_>, left_out: &HashSet<ObjectId>, refs: &[RefMove]
     if let Some(mixed) = authors::mixed(repo, &copier, left_out, live)? {
         return Err(would_mix(repo, &mixed));
     }
-    refuse_if_needed(worktree, &copier.objects.in_memory()?, left_out, copier.copies.values().copied())?;
+    refuse_if_needed(worktree, &copier.objects.in_memory(), left_out, copier.copies.values().copied())?;
     Ok(last::only_there(repo, left_out, refs, seen.tree_id)?.into_iter().collect())
 }
 

@@ -46,23 +46,24 @@ pub(super) fn of_earlier_versions(
     let changed: Vec<&Change> = changes.iter().filter(is_changed).collect();
     let changed = if changed.len() > MOST_RESTORED { Vec::new() } else { changed };
     let renamed = renamed_from_gone(repo, head, &changed)?;
-    let (mut ids, mut files) = (Vec::new(), Vec::new());
+    let (mut ids, mut files, mut new) = (Vec::new(), Vec::new(), HashSet::new());
     for change in changed {
-        let (before, after) = (text_of(repo, change.before)?, text_of(repo, change.after)?);
-        let lines = new_lines(&before, &after);
         let former = renamed.iter().find(|it| it.path == change.path).and_then(|it| it.old_path.as_ref());
         let is_old = former.is_some() || change.after.is_some_and(|after| repo.was_stored_before(after.id, head));
         let path = former.unwrap_or(&change.path);
+        let is_renamed = change.before.is_none() && is_old;
+        // Only a commit that has changed the file makes it worth while to read it.
+        let lines = if is_renamed { Some(new_lines(repo, change)?) } else { None };
+        if is_renamed && lines.as_ref().is_some_and(|lines| !lines.is_empty()) {
+            new.extend(change.after.map(|after| after.id));
+        }
         // What the commit of this number, counted back from HEAD, has there.
         let known = (0, change.before);
-        files.extend((!lines.is_empty()).then_some((change, path, known, lines, is_old)));
+        files.push((change, path, known, lines, is_old));
     }
     if files.is_empty() {
         return Ok(ids);
     }
-    let is_renamed = |change: &Change, is_old: bool| change.before.is_none() && is_old;
-    let renamed = files.iter().filter(|(change, .., is_old)| is_renamed(change, *is_old));
-    let new: HashSet<ObjectId> = renamed.filter_map(|(change, ..)| Some(change.after?.id)).collect();
     let head_tree_id = repo.tree_of_commit(head)?;
     let (line, _) = first_parents(repo, Some(head), MOST_KEPT, |_, _| true)?;
     let mut left_to_read = MOST_READ;
@@ -86,7 +87,11 @@ pub(super) fn of_earlier_versions(
             let version = leaf.filter(|leaf| Some(*leaf) != before && Some(*leaf) != change.before);
             // Read the blob only if it may still change the answer for this commit.
             if version.is_some() && !(has_some && (is_by_git || !*is_old)) {
-                let text = text_of(repo, version)?;
+                let lines = match lines {
+                    Some(lines) => lines,
+                    None => lines.insert(new_lines(repo, change)?),
+                };
+                let text = if lines.is_empty() { Vec::new() } else { text_of(repo, version)? };
                 let Some(rest) = left_to_read.checked_sub(text.len()) else { return Ok(ids) };
                 left_to_read = rest;
                 if telling_lines(&text).any(|line| lines.contains(line)) {
@@ -134,10 +139,11 @@ fn renamed_from_gone(repo: &Repo, head: ObjectId, changed: &[&Change]) -> Result
     Ok(renamed)
 }
 
-/// Returns the lines of `after` that [`telling_lines`] accepts and `before` does not have.
-fn new_lines(before: &[u8], after: &[u8]) -> HashSet<Vec<u8>> {
-    let before: HashSet<&[u8]> = telling_lines(before).collect();
-    telling_lines(after).filter(|line| !before.contains(line)).map(<[u8]>::to_vec).collect()
+/// Returns the lines that [`telling_lines`] accepts and the file did not have before `change`.
+fn new_lines(repo: &Repo, change: &Change) -> Result<HashSet<Vec<u8>>> {
+    let (before, after) = (text_of(repo, change.before)?, text_of(repo, change.after)?);
+    let before: HashSet<&[u8]> = telling_lines(&before).collect();
+    Ok(telling_lines(&after).filter(|line| !before.contains(line)).map(<[u8]>::to_vec).collect())
 }
 
 /// Returns the content of a text file; nothing for other files, and if the blob is missing.

@@ -1,6 +1,6 @@
 //! The state before a restore: locked and saved, or for a dry run only looked at.
 
-use std::{cell::Cell, collections::BTreeSet};
+use std::{cell::Cell, collections::BTreeSet, thread::JoinHandle};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -20,6 +20,7 @@ use crate::{
         side::tree_of_blobs,
         snapshot::{Keep, full_pass},
         stat_cache::StatCache,
+        threads,
         user_index::IndexIdentity,
     },
     model::{
@@ -110,6 +111,8 @@ pub(super) struct Before<'c> {
     pub(super) rescued: Vec<Left>,
     /// What was read before it was saved.
     pub(super) ahead: Cell<ReadAhead>,
+    /// The thread that writes what was saved to the disk.
+    sync: Cell<Option<JoinHandle<Result<()>>>>,
     index: IndexIdentity,
     /// Holds what a dry run has found, and must not write.
     memory: Option<Repo>,
@@ -171,17 +174,41 @@ impl<'c> Before<'c> {
             _ => Cell::default(),
         };
         let Some(SavedAndSeen { saved, side, cache }) = taken else { return Ok(None) };
+        // The system writes the new objects while the plan is made again.
+        let sync = Cell::new(threads::detach(context.repo.syncing()).ok());
         let id = saved.id.ok_or_else(|| Error::internal("the worktree was not saved"))?;
         let mut snapshot = Snapshot::read(&context.repo, id)?;
         // A checkpoint that holds this state already may be older than what has been left out since.
         snapshot.manifest = side.manifest;
         let (checkpoint_id, unsaved, memory) = (Some(id), Unsaved::default(), None);
-        Ok(Some(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, ahead, index, memory }))
+        Ok(Some(Self {
+            worktree,
+            snapshot,
+            checkpoint_id,
+            cache,
+            unsaved,
+            journal,
+            rescued,
+            ahead,
+            sync,
+            index,
+            memory,
+        }))
     }
 
     /// Writes objects of the files again that are not stored any more, though a checkpoint refers to them.
     pub(super) fn write_again(&self) -> Result<()> {
+        // It began before them.
+        drop(self.sync.take());
         save::write_again(&self.worktree).map(drop)
+    }
+
+    /// Waits until all that was saved is on the disk.
+    pub(super) fn make_durable(&self) -> Result<()> {
+        match self.sync.take().and_then(|sync| sync.join().ok()) {
+            Some(synced) => synced,
+            None => self.worktree.repo.make_durable(),
+        }
     }
 
     /// Takes the lock and what the interrupted restore has saved.
@@ -195,9 +222,9 @@ impl<'c> Before<'c> {
         let snapshot = Snapshot::read(&context.repo, journal.pre_restore)?;
         let index = context.repo.user_index_identity();
         let checkpoint_id = Some(journal.pre_restore);
-        let (unsaved, ahead, memory) = (Unsaved::default(), Cell::default(), None);
+        let (unsaved, ahead, sync, memory) = (Unsaved::default(), Cell::default(), Cell::default(), None);
         let (cache, journal) = (None, Some(journal));
-        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, ahead, index, memory })
+        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, ahead, sync, index, memory })
     }
 
     /// Saves what is staged now, and returns that state: what was staged since a crash may be in no checkpoint.
@@ -232,8 +259,8 @@ impl<'c> Before<'c> {
         snapshot.hold(base, now.tree_id, raw_tree, now.index_tree_id, now.manifest);
         let unsaved = Unsaved::look(&worktree, changed_since(&memory, saved, &snapshot)?)?;
         let (checkpoint_id, cache, ahead) = (None, Some(now.cache), Cell::default());
-        let (rescued, memory) = (Vec::new(), Some(memory));
-        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, ahead, index, memory })
+        let (rescued, sync, memory) = (Vec::new(), Cell::default(), Some(memory));
+        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, rescued, ahead, sync, index, memory })
     }
 
     /// Returns true if the files of this state are as they were saved last.
@@ -297,7 +324,7 @@ impl<'c> Before<'c> {
 /// Returns what `consider` finds of the worktree that `save` is about to save.
 fn outlook(context: &Context, save: &save::Unsaved<'_>, consider: Consider<'_>) -> Result<Outlook> {
     let found = (|| {
-        let memory = save.objects.in_memory()?;
+        let memory = save.objects.in_memory();
         let (shadow, seen) = (save.shadow, save.seen);
         let base = shadow.name.base;
         let mut snapshot = last_state(&memory, shadow.tip.as_ref().map(|tip| tip.id).or(base.commit_id()))?;

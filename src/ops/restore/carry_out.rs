@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, check_blobs::ReadAhead, recorder::FilesChanged, threads},
+    git::{Repo, check_blobs::ReadAhead, recorder::FilesChanged},
     model::{
         event::Event,
         manifest::Part,
@@ -209,16 +209,8 @@ impl<'a> RestoreRun<'a> {
             index: self.staging().map(|staging| staging.changes.clone()).unwrap_or_default(),
             below: self.below.clone(),
         };
-        let ahead = std::thread::scope(|scope| {
-            // Read the content while the system writes the new objects to the disk.
-            let sync = threads::start(scope, self.repo.syncing());
-            let ahead = snapshot::verify(self.repo, self.to.id, &self.planned.plan, before.ahead.take())?;
-            match sync.and_then(|sync| sync.join().ok()) {
-                Some(synced) => synced?,
-                None => self.repo.make_durable()?,
-            }
-            Ok::<_, Error>(ahead)
-        })?;
+        let ahead = snapshot::verify(self.repo, self.to.id, &self.planned.plan, before.ahead.take())?;
+        before.make_durable()?;
         failpoint::hit("restore:after-sync");
         self.record(&journal)?;
         failpoint::hit("restore:after-log");
