@@ -89,23 +89,23 @@ fn commands(line: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns where the command ends that begins `text` with its quote; none if it does not end.
+/// Returns where the command ends that begins `text` with its quote; none if it does not end. A quote within it opens one of the
+/// shell's if it begins a word or a value, or follows what a backslash takes, as in `'\\''`.
 fn end_of_quoted(text: &str) -> Option<usize> {
-    let (mut depth, mut before) = (0, ' ');
-    let mut is_escaped = false;
-    for (at, c) in text.char_indices() {
-        if c == '\'' && before == '\\' {
-            // The shell's `'\''`: what is in quotes goes on.
-            is_escaped = true;
-        } else if c == '\'' {
-            let is_open = is_escaped || before == ' ' || before == '=';
-            depth = if is_open { depth + 1 } else { depth - 1 };
-            is_escaped = false;
-            if depth == 0 {
-                return Some(at + 1);
+    let (mut is_quoted, mut may_open) = (false, false);
+    let mut characters = text.char_indices().skip(1);
+    while let Some((at, c)) = characters.next() {
+        match c {
+            '\'' if is_quoted => (is_quoted, may_open) = (false, false),
+            _ if is_quoted => {}
+            '\'' if may_open => is_quoted = true,
+            '\'' => return Some(at + 1),
+            '\\' => {
+                characters.next();
+                may_open = true;
             }
+            _ => may_open = c == ' ' || c == '=',
         }
-        before = c;
     }
     None
 }
@@ -167,6 +167,8 @@ mod tests {
     #[case::its_comma_stays_with_it("after 'git a b', go", 11, 0, &["after", "'git a b',", "go"])]
     #[case::a_command_with_quotes("do 'git a -- 'b c' d' x y", 9, 0, &["do", "'git a -- 'b c' d'", "x y"])]
     #[case::a_command_with_a_quote("do 'git a 'b'\\''s c'' x", 9, 0, &["do", "'git a 'b'\\''s c''", "x"])]
+    #[case::a_word_with_a_quote("do 'git a -m 'x '\\''y'' z", 9, 0, &["do", "'git a -m 'x '\\''y''", "z"])]
+    #[case::a_word_with_an_exclamation("do 'git a -m 'a'\\!' b c'' z", 9, 0, &["do", "'git a -m 'a'\\!' b c''", "z"])]
     #[case::no_command("the agents' git is 'one two'", 16, 0, &["the agents' git", "is 'one two'"])]
     #[case::it_does_not_end("do 'git one two", 9, 0, &["do 'git", "one two"])]
     fn lines_break_between_words(

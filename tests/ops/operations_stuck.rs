@@ -254,7 +254,10 @@ fn a_hint_says_that_it_writes_over_what_was_committed() {
     let_session_go_on(&world, "F");
     let said = refused(&world, &["undo"]);
     assert!(hinted(&said).starts_with("git checkpoint op undo --all "), "{said}");
-    assert!(said.contains("over what was edited or committed since: git checkpoint restore -q --all base"), "{said}");
+    assert!(
+        said.contains("back, and writes over what was edited or committed since: git checkpoint restore -q --all base"),
+        "{said}"
+    );
 }
 
 /// For a hint, only some are looked at, as each takes time.

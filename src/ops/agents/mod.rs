@@ -56,7 +56,11 @@ pub(crate) fn handle(context: &Context, report: &Report) -> Result<Answer> {
             drop(context.emit_failure(&format!("hook {}", report.agent), tool::save_as_unknown_here(context)));
             return answer;
         }
-        visit::Began::Handled => return Ok(Answer::Allow),
+        visit::Began::Handled => {
+            // Usually the same report comes twice, but some models count the calls of each answer from zero.
+            drop(context.emit_failure(&format!("hook {}", report.agent), tool::save_as_unknown_here(context)));
+            return Ok(Answer::Allow);
+        }
     }
     let Some(parts) = visit::parts(&context.repo, report) else {
         let answer = handle_here(context, report);

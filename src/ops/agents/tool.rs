@@ -12,7 +12,7 @@ use bstr::BString;
 use super::{
     super::{
         Context, Worktree, author,
-        chain::is_any_moved,
+        chain::add_new_names,
         enter::Purpose,
         guard::{self, Verdict, Who},
         named::{self, Trigger},
@@ -245,16 +245,18 @@ fn begin_without_baseline(worktree: &Worktree<'_>, report: &Report) -> Result<Se
     Ok(session)
 }
 
-/// Saves what has changed in `paths` (none: in all files) before the tool call `key`. [`author::before`] infers the author. If one
-/// of these files is gone or put back, saves all files: a person may have given it another name, and its lines keep their authors only
-/// if one checkpoint has both names.
+/// Saves what has changed in `paths` (none: in all files) before the tool call `key`. [`author::before`] infers the author. If a person
+/// has given one of these files another name, saves that file, too.
 pub(super) fn save_before_call(
     worktree: &Worktree<'_>,
     report: &Report,
     key: &str,
-    paths: Option<Vec<BString>>,
+    mut paths: Option<Vec<BString>>,
 ) -> Result<()> {
-    let paths = paths.filter(|paths| !is_any_moved(worktree, paths, &report.session));
+    if let Some(paths) = &mut paths {
+        // If the last checkpoint cannot be read, the save deals with that.
+        drop(add_new_names(worktree, paths, &report.session));
+    }
     let named = paths.as_ref().map(|paths| texts(paths));
     let origin = author::before(worktree, &report.session, key, named.as_deref());
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));

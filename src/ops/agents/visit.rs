@@ -73,7 +73,7 @@ pub(super) enum Began {
     Here,
     /// In the worktree with this root.
     At(PathBuf),
-    /// In another worktree, where this report of its end was handled already.
+    /// In another worktree, where a report of its end, or of the end of one with the same id, was handled already.
     Handled,
 }
 

@@ -1,6 +1,6 @@
 //! Reads the worktree, and decides whether it differs from the last checkpoint.
 
-use std::{collections::HashSet, io::ErrorKind};
+use std::io::ErrorKind;
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -25,7 +25,7 @@ use crate::{
         stat_cache::StatCache,
     },
     model::{
-        change::{Change, Leaf},
+        change::Change,
         checkpoint::Checkpoint,
         manifest::{Manifest, Skipped},
         path_text,
@@ -115,22 +115,18 @@ pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, sha
 }
 
 /// If one of `paths` is a file that was renamed since the last checkpoint, adds its old name to `paths`: the lines keep their
-/// authors only if one checkpoint has both names. Searches for old names only among the files that the last checkpoint has and in
-/// which it differs from HEAD: those that are missing, and those whose content a new file has now, because git may have put the
-/// old one back. Adds no other missing file, because its new name may not be among `paths`.
+/// authors only if one checkpoint has both names. Searches for old names only among the missing files that the last checkpoint
+/// has and in which it differs from HEAD. Adds no other missing file, because its new name may not be among `paths`.
 /// The file at a path that existed before counts as renamed, too, if another file was moved over it.
 pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
     let repo = &context.repo;
     let changed = repo.diff_trees(shadow.head_tree_id, shadow.last_tree_id())?.into_iter();
-    let mut changed: Vec<Change> = changed.filter(|change| change.after.is_some()).collect();
-    let new = if changed.is_empty() { HashSet::new() } else { new_contents(context, paths, shadow)? };
-    let may_be_old = |it: &Change| it.after.is_some_and(|after| new.contains(&after)) || is_gone(repo, &it.path);
-    changed.retain(may_be_old);
-    let former: Vec<BString> = changed.into_iter().map(|change| change.path).collect();
-    if former.is_empty() || paths.is_empty() {
+    let gone: Vec<BString> =
+        changed.filter(|it| it.after.is_some() && is_gone(repo, &it.path)).map(|change| change.path).collect();
+    if gone.is_empty() || paths.is_empty() {
         return Ok(());
     }
-    let (seen, objects) = look_at_paths(context, &[paths.as_slice(), &former].concat(), shadow)?;
+    let (seen, objects) = look_at_paths(context, &[paths.as_slice(), &gone].concat(), shadow)?;
     let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?.into_iter();
     // The search for renames reads these objects. The save writes those that it needs once more.
     drop(objects.write()?);
@@ -138,50 +134,34 @@ pub(crate) fn add_old_names(context: &Context, paths: &mut Vec<BString>, shadow:
     let ends = |Change { path, before, after, .. }: Change| {
         [Change::between(path.clone(), before, None), Change::between(path, None, after)].into_iter().flatten()
     };
-    for change in repo.detect_renames(changes.flat_map(ends).collect())? {
-        let Some(old_path) = change.old_path.filter(|old_path| *old_path != change.path) else { continue };
-        // The author of an edit in the old file may be another one.
-        let now = repo.find_leaf(seen.tree_id, old_path.as_bstr())?;
-        if now.is_none() || now == repo.find_leaf(shadow.head_tree_id, old_path.as_bstr())? {
-            paths.push(old_path);
-        }
-    }
+    let renamed = repo.detect_renames(changes.flat_map(ends).collect())?.into_iter();
+    paths.extend(renamed.filter_map(|change| change.old_path.filter(|old_path| *old_path != change.path)));
     Ok(())
 }
 
-/// Returns the content of those files at `paths` that the last checkpoint does not have. All empty files are alike: leaves them out.
-fn new_contents(context: &Context, paths: &[BString], shadow: &Shadow) -> Result<HashSet<Leaf>> {
-    let mut new = Vec::new();
-    for path in paths.iter().filter(|path| !is_gone(&context.repo, path)) {
-        if context.repo.find_leaf(shadow.last_tree_id(), path.as_bstr())?.is_none() {
-            new.push(path.clone());
-        }
+/// If one of `paths` is gone since the last checkpoint and git finds it renamed, adds its new name to `paths`: the lines keep their
+/// authors only if one checkpoint has both names. Looks at the whole worktree if such a file is gone. The next checkpoint is one of
+/// `session`.
+pub(crate) fn add_new_names(worktree: &Worktree<'_>, paths: &mut Vec<BString>, session: &str) -> Result<()> {
+    let repo = &worktree.repo;
+    let mut gone: Vec<&BString> = paths.iter().filter(|path| is_gone(repo, path)).collect();
+    if gone.is_empty() {
+        return Ok(());
     }
-    if new.is_empty() {
-        return Ok(HashSet::new());
+    let shadow = Shadow::read_for(worktree, Some(session))?;
+    gone.retain(|path| repo.find_leaf(shadow.last_tree_id(), path.as_bstr()).is_ok_and(|leaf| leaf.is_some()));
+    if gone.is_empty() {
+        return Ok(());
     }
-    let (seen, objects) = look_at_paths(context, &new, shadow)?;
-    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?.into_iter();
-    Ok(changes.filter_map(|change| change.after.filter(|leaf| !leaf.id.is_empty_blob())).collect())
-}
-
-/// Returns true if what the last checkpoint has at one of `paths` may have another name now: there is nothing any more, or, as the
-/// index shows, again what HEAD has. The next checkpoint is one of `session`. Returns false if something cannot be read: the save
-/// deals with that.
-pub(crate) fn is_any_moved(context: &Context, paths: &[BString], session: &str) -> bool {
-    let repo = &context.repo;
-    let Ok(shadow) = Shadow::read_for(context, Some(session)) else { return false };
-    let mut changed = Vec::new();
-    for path in paths {
-        let leaf = |tree_id| repo.find_leaf(tree_id, path.as_bstr());
-        let (Ok(Some(last)), Ok(head)) = (leaf(shadow.last_tree_id()), leaf(shadow.head_tree_id)) else { continue };
-        if is_gone(repo, path) {
-            return true;
-        }
-        changed.extend(Change::between(path.clone(), Some(last), head));
-    }
-    changed.retain(|change| change.after.is_some());
-    repo.unchanged_in_worktree(changed).is_ok_and(|unchanged| !unchanged.is_empty())
+    let (seen, objects) = look_at_all(worktree, &shadow)?;
+    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
+    // The search for renames reads these objects. The save writes those that it needs once more.
+    drop(objects.write()?);
+    let renamed = repo.detect_renames(changes)?.into_iter();
+    let new = renamed.filter(|change| change.old_path.as_ref().is_some_and(|old_path| gone.contains(&old_path)));
+    let new: Vec<BString> = new.map(|change| change.path).collect();
+    paths.extend(new);
+    Ok(())
 }
 
 /// Returns true if there is nothing at `path`.

@@ -22,44 +22,7 @@ const MOST_SPLIT: usize = 32;
 /// Returns those of `changes` whose path `wanted` accepts, or is in `former`, the earlier names of wanted files. If such a file
 /// is new in this step, or has the content that another file had before, deleted and replaced files may have been renamed to it: adds
 /// them to the result, and to `former`. If it has changed, a few deleted files may have been renamed onto it.
-///
-/// Also returns the files that the step has renamed and that are back, as the base commit of the chain `tip` has them.
 pub(super) fn changes_of(
-    repo: &Repo,
-    mut changes: Vec<Change>,
-    tip: &Checkpoint,
-    wanted: &dyn Fn(&BString) -> bool,
-    former: &mut BTreeSet<BString>,
-) -> Result<(Vec<Change>, Vec<Change>)> {
-    let back = take_put_back(repo, &mut changes, tip, &|path| wanted(path) || former.contains(path))?;
-    Ok((named_changes(repo, changes, wanted, former)?, back))
-}
-
-/// Finds new files of `changes` that `wanted` accepts and that have, byte for byte, what another file had before, which is now as the
-/// base commit of the chain `tip` has it: that one was moved, and git has put it back. Makes deletions of the changes of such files,
-/// and returns these files as new ones. A file that is still there with the content, or was edited, says nothing: the new file may
-/// be a copy, or another one that begins alike.
-fn take_put_back(
-    repo: &Repo,
-    changes: &mut [Change],
-    tip: &Checkpoint,
-    wanted: &dyn Fn(&BString) -> bool,
-) -> Result<Vec<Change>> {
-    let new = changes.iter().filter(|change| change.before.is_none() && wanted(&change.path));
-    let new: HashSet<Leaf> = new.filter_map(|change| change.after.filter(|leaf| !leaf.id.is_empty_blob())).collect();
-    let mut back = Vec::new();
-    for change in changes.iter_mut().filter(|change| change.before.is_some_and(|before| new.contains(&before))) {
-        let base = || repo.find_leaf(base_tree(repo, tip)?, change.path.as_bstr());
-        if change.after.is_some() && base()? == change.after {
-            back.extend(Change::between(change.path.clone(), None, change.after));
-            (change.after, change.status) = (None, Status::Deleted);
-        }
-    }
-    Ok(back)
-}
-
-/// Does what [`changes_of`] describes first.
-fn named_changes(
     repo: &Repo,
     mut changes: Vec<Change>,
     wanted: &dyn Fn(&BString) -> bool,

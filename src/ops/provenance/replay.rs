@@ -59,21 +59,22 @@ fn steps_beside(
         let checkpoint = checkpoint?;
         own.insert(checkpoint.id);
         let changes = repo.diff_trees(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)?;
-        let (changes, back) = changes_of(repo, changes, tip, wanted, &mut former)?;
+        let changes = changes_of(repo, changes, wanted, &mut former)?;
         if !changes.is_empty() {
-            chain.push((checkpoint, changes, back));
+            chain.push((checkpoint, changes));
         }
     }
     let mut all = Vec::new();
-    for (checkpoint, mut changes, mut back) in chain.into_iter().rev() {
+    for (checkpoint, mut changes) in chain.into_iter().rev() {
         // The source of carried or restored work has the authors. If it is in this chain, its steps are among ours already.
         let put_back = restored(&checkpoint.origin);
         let source = checkpoint.origin.carried.or(put_back).filter(|id| repo.is_commit(*id).unwrap_or(false));
         let source = source.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
+        let mut back = Vec::new();
         if let Some(source) = source.filter(|source| !own.contains(&source.id)) {
             let is_kept = checkpoint.origin.carried.is_some();
             if is_kept {
-                back.extend(find_moved(repo, &source, &checkpoint, &mut changes)?);
+                back = find_moved(repo, &source, &checkpoint, &mut changes)?;
             }
             let known = followed.entry(source.id).or_default();
             let paths = changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);

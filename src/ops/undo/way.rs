@@ -56,7 +56,7 @@ fn hint(scene: &Scene<'_>, (which, of): (&Which, ObjectId), way: Way) -> Result<
             let (entry, option) = (log.entry(id)?, if all { "--all " } else { "" });
             let what = if log.stack.is_undo(id) { "redoes this" } else { "takes this back" };
             // One command is in quotes: the one to type.
-            let whose = if all { ", over what was edited or committed since" } else { "" };
+            let whose = if all { ", and writes over what was edited or committed since" } else { "" };
             let hint = || {
                 let (id, of) = (repo.short_id(&id), behind(repo, log, entry));
                 format!("'git checkpoint op undo {option}{id}' {what}{whose}: {of}")

@@ -16,13 +16,18 @@ pub(super) fn tell(desk: &Desk, session: &str, event: &str, rest: &str) {
 
 /// Reports that a tool of `session` writes the file `path`, and adds `line` to the file meanwhile.
 pub(super) fn write(desk: &Desk, session: &str, path: &str, id: &str, line: &str) {
-    let file = desk.folder().join(path).display().to_string();
-    let tool = format!(
-        r#","tool_name":"Write","tool_input":{{"file_path":"{file}","content":""}},"tool_response":{{}},"tool_use_id":"{id}""#
-    );
+    let tool = write_tool(desk, path, id);
     tell(desk, session, "PreToolUse", &tool);
     desk.sh(&format!("echo '{line}' >>{path}"));
     tell(desk, session, "PostToolUse", &tool);
+}
+
+/// Returns what an event says of a tool that writes the file `path`.
+pub(super) fn write_tool(desk: &Desk, path: &str, id: &str) -> String {
+    let file = desk.folder().join(path).display().to_string();
+    format!(
+        r#","tool_name":"Write","tool_input":{{"file_path":"{file}","content":""}},"tool_response":{{}},"tool_use_id":"{id}""#
+    )
 }
 
 /// A turn of `session` with one command.

@@ -2,7 +2,7 @@
 
 use super::{
     desk::Desk,
-    moved::{TOOL, blamed, command, expected, lines, tell, with_topic, write},
+    moved::{TOOL, blamed, command, expected, lines, tell, with_topic, write, write_tool},
 };
 use crate::support::template::Template;
 
@@ -121,9 +121,9 @@ fn unsaved_lines_beside_the_end_of_a_command_that_removes_its_worktree_are_not_t
     desk.finish();
 }
 
-/// Two hooks report the end of the command, which changes the directory.
+/// Two hooks report the end of the command, which changes the directory. It could be the end of another one that has the same id.
 #[test]
-fn the_second_report_of_a_commands_end_in_another_worktree_says_nothing_of_a_persons_lines() {
+fn lines_after_the_second_report_of_a_commands_end_in_another_worktree_are_of_unknown_authors() {
     let desk = with_topic();
     desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked", "topic"]);
     tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
@@ -133,9 +133,9 @@ fn the_second_report_of_a_commands_end_in_another_worktree_says_nothing_of_a_per
     tell(&desk, "a", "PostToolUse", TOOL);
     desk.sh("echo 'human wrote this' >h");
     tell(&desk, "a", "PostToolUse", TOOL);
-    assert_eq!(blamed(&desk, "h"), ["human wrote this: human"]);
+    assert_eq!(blamed(&desk, "h"), ["human wrote this: unknown"]);
     desk.commit_all();
-    assert_eq!(blamed(&desk, "h"), ["human wrote this: human"]);
+    assert_eq!(blamed(&desk, "h"), ["human wrote this: unknown"]);
     desk.go("repo");
     assert_eq!(blamed(&desk, "x"), ["a wrote this: a"]);
     desk.finish();
@@ -328,5 +328,28 @@ fn lines_of_a_file_that_a_person_moves_before_its_name_is_written_anew_keep_thei
     desk.commit_all();
     assert_eq!(blamed(&desk, new), authors);
     assert_eq!(blamed(&desk, "k"), [format!("anew: {writer}")]);
+    desk.finish();
+}
+
+/// A person has deleted the one that the second tool writes anew.
+#[test]
+fn of_two_files_written_at_once_both_are_the_sessions() {
+    let desk = Desk::new();
+    tell(&desk, "b", "UserPromptSubmit", r#","prompt":"do it""#);
+    write(&desk, "b", "k", "t1", "b one");
+    desk.sh("rm k");
+    let (of_g, of_k) = (write_tool(&desk, "g", "t2"), write_tool(&desk, "k", "t3"));
+    tell(&desk, "b", "PreToolUse", &of_g);
+    desk.sh("echo 'b two' >g");
+    tell(&desk, "b", "PreToolUse", &of_k);
+    tell(&desk, "b", "PostToolUse", &of_g);
+    desk.sh("echo 'b three' >k");
+    tell(&desk, "b", "PostToolUse", &of_k);
+    tell(&desk, "b", "Stop", "");
+    for after in ["the turn", "the commit"] {
+        assert_eq!(blamed(&desk, "g").last().map(String::as_str), Some("b two: b"), "after {after}");
+        assert_eq!(blamed(&desk, "k"), ["b three: b"], "after {after}");
+        desk.sh("git add -A; git diff --cached --quiet || git commit -qm all");
+    }
     desk.finish();
 }

@@ -516,32 +516,6 @@ fn an_empty_file_is_not_another_one_that_an_agent_made() {
     desk.finish();
 }
 
-/// The next tool names the new file only.
-#[rstest::rstest]
-#[case::checkout("mv f ren; git checkout -q f")]
-#[case::reset("mv f ren; git reset -q --hard")]
-#[case::stash("cp f ren; git stash -q")]
-fn a_file_that_is_moved_and_put_back_keeps_its_authors_under_the_new_name(
-    #[case] script: &str,
-    #[values("save", "write ren", "write g", "write f", "stop")] next: &str,
-) {
-    let desk = Desk::new();
-    moved::tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
-    moved::write(&desk, "a", "f", "t1", "a one");
-    desk.sh(script);
-    match next {
-        "save" => drop(desk.json(&["save"])),
-        "stop" => {}
-        write => moved::write(&desk, "a", &write[6..], "t2", "a two"),
-    }
-    moved::tell(&desk, "a", "Stop", "");
-    let expected = if next == "write ren" { vec!["a one: a", "a two: a"] } else { vec!["a one: a"] };
-    assert_eq!(moved::blamed(&desk, "ren"), expected);
-    desk.commit_all();
-    assert_eq!(moved::blamed(&desk, "ren"), expected);
-    desk.finish();
-}
-
 /// The old file was edited, or is as it was: then nothing shows that the other one is the agent's.
 #[rstest::rstest]
 #[case::copied("cp k m")]
