@@ -145,7 +145,7 @@ impl LiveShadows {
         let mut moved = Moved::default();
         for (from, wanted) in self.shadows.iter().zip(self.shares(&context.repo)?) {
             if !stays(&from.0) {
-                self.carry_one(context, from, wanted, shadow, aim, &mut moved)?;
+                self.carry_one(context, from, wanted.as_ref(), shadow, aim, &mut moved)?;
             }
         }
         if aim.rest == Rest::IsSetAside {
@@ -160,7 +160,7 @@ impl LiveShadows {
         &self,
         context: &'c Context,
         (live, own): &(Live, Checkpoint),
-        wanted: Option<BTreeSet<BString>>,
+        wanted: Option<&BTreeSet<BString>>,
         shadow: &mut Shadow,
         Aim { now_tree_id, is_now_seen, rest }: Aim,
         moved: &mut Moved<'c>,
@@ -170,14 +170,14 @@ impl LiveShadows {
         let mut objects = NewObjects::new(repo, Target::Loose);
         shadow.go_to(live.name.session.clone(), None);
         let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
-        let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted: wanted.clone(), is_now_seen };
+        let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted: wanted.cloned(), is_now_seen };
         let carried = carry(repo, &self.latest, &to, &mut objects)?;
         let is_carried = !carried.paths.is_empty();
         if !is_carried && rest == Rest::Stays {
             return Ok(());
         }
         let settled = if is_carried { Settled::Carried } else { Settled::Condensed };
-        let leaves_some = match &wanted {
+        let leaves_some = match wanted {
             None => carried.leaves_some,
             Some(wanted) => self.is_left(repo, own, &carried.paths, wanted, (head_tree_id, now_tree_id))?,
         };
