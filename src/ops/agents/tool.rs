@@ -23,7 +23,9 @@ use super::{
         sessions::{Opening, note_stashes, seen_here},
         turn,
     },
-    event, full_pass, opening, paths,
+    event,
+    full_pass::{self, milliseconds},
+    opening, paths,
     report::{Answer, Message, Reach, Report, Tool},
     sign_of_life,
 };
@@ -357,14 +359,7 @@ fn note_begun(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Rea
     let command = tool.runs_command.then(|| {
         let since = process::own_start().unwrap_or_default();
         let head = worktree.repo.head().ok().and_then(|head| head.id).map(|id| id.to_string());
-        Command {
-            agent: process::agent(),
-            since,
-            until: None,
-            began: full_pass::milliseconds(),
-            head,
-            is_settled: false,
-        }
+        Command { agent: process::agent(), since, until: None, began: milliseconds(), head, is_settled: false }
     });
     let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
     // If a tool names files outside this worktree, it may change any file here, but only while it is in use. `used_anything`
