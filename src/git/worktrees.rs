@@ -8,6 +8,7 @@ use std::{
 use bstr::{BString, ByteSlice as _, ByteVec as _};
 
 use super::Repo;
+use crate::error::Result;
 
 /// Returns true if the worktree with the root `root` has the git directory `git_dir`.
 fn is_worktree_of(root: &Path, git_dir: &Path) -> bool {
@@ -32,6 +33,17 @@ pub(crate) fn inside(root: &Path, path: &Path) -> Option<BString> {
 }
 
 impl Repo {
+    /// Opens another worktree of this repository, whose canonical root is `root`, to work in it. Of the `GIT_*` variables, only the
+    /// user's name and the dates count.
+    ///
+    /// # Errors
+    /// If git would take another directory for its worktree.
+    pub(crate) fn open_worktree(&self, root: &Path) -> Result<Self> {
+        let mut there = self.open_below(root)?;
+        there.above.clone_from(&self.above);
+        Ok(there)
+    }
+
     /// Returns the ids and canonical roots of the other worktrees of this repository whose directory is there.
     pub(crate) fn other_worktrees(&self) -> Vec<(BString, PathBuf)> {
         let linked = fs::read_dir(self.common_dir().join("worktrees"));

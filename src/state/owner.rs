@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{directory, read_text, replace_file};
+use super::{directory, ensure_directory, read_text, replace_file};
 use crate::{error::Result, model::session::is_valid_id};
 
 /// More than this is in the file only if it is damaged.
@@ -16,6 +16,12 @@ fn file(git_dir: &Path) -> PathBuf {
 pub(crate) fn owner(git_dir: &Path) -> Option<String> {
     let text = read_text(&file(git_dir), LONGEST).ok().flatten()?;
     text.lines().next().filter(|id| is_valid_id(id)).map(Into::into)
+}
+
+/// Notes that the linked worktree of `git_dir` is made for `session`.
+pub(crate) fn write(git_dir: &Path, session: &str) -> Result<()> {
+    ensure_directory(git_dir)?;
+    replace_file(&file(git_dir), format!("{session}\n").as_bytes())
 }
 
 /// Hands the worktree of `git_dir` over to `session`, if it was made for another one.
