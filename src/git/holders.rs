@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
+    ffi::OsStr,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -24,6 +25,12 @@ const AUTO_MERGE: &str = "AUTO_MERGE";
 
 /// What to do about a worktree whose files of git are damaged.
 const DAMAGED: &str = "'git worktree list' shows the worktrees; repair its HEAD, or remove the worktree";
+
+/// Returns `words` for git after those that name the git directory.
+fn of_git_dir<'w>(git_dir: &'w Path, words: &[&'w str]) -> Vec<&'w OsStr> {
+    let of = [OsStr::new("--git-dir"), git_dir.as_os_str()];
+    of.into_iter().chain(words.iter().map(|word| OsStr::new(*word))).collect()
+}
 
 impl Repo {
     /// Returns all commits that are stored, reachable or not.
@@ -150,10 +157,8 @@ impl Repo {
         if !may_exist(&git_dir.join("HEAD")) {
             return Ok(Vec::new());
         }
-        let of = format!("--git-dir={}", git_dir.display());
-        let format = "--format=%(objectname)";
-        let arguments = [&of, "for-each-ref", format, "refs/worktree", "refs/bisect", "refs/rewritten"];
-        let listed = self.run_git(&arguments, None).map_err(|error| {
+        let words = ["for-each-ref", "--format=%(objectname)", "refs/worktree", "refs/bisect", "refs/rewritten"];
+        let listed = self.run_git(&of_git_dir(git_dir, &words), None).map_err(|error| {
             let what = format!("cannot list the refs of the worktree in '{}'", git_dir.display());
             Error::corrupt(what).with_hint(DAMAGED).with_cause(error)
         })?;
@@ -189,11 +194,11 @@ impl Repo {
     pub(super) fn logged_ids_in(&self, git_dir: &Path, ours: Option<&str>) -> Result<BTreeSet<ObjectId>> {
         let mut ids = BTreeSet::new();
         if self.common_dir().join("reftable").exists() {
-            let of = format!("--git-dir={}", git_dir.display());
-            for name in self.run_git(&[&of, "reflog", "list"], None)?.lines() {
+            let run = |words: &[&str]| self.run_git(&of_git_dir(git_dir, words), None);
+            for name in run(&["reflog", "list"])?.lines() {
                 let name = name.to_str_lossy();
                 if ours.is_none_or(|ours| !name.starts_with(ours)) {
-                    let listed = self.run_git(&[&of, "rev-list", "--walk-reflogs", &name], None)?;
+                    let listed = run(&["rev-list", "--walk-reflogs", &name])?;
                     ids.extend(listed.lines().filter_map(|line| ObjectId::from_hex(line).ok()));
                 }
             }

@@ -92,6 +92,8 @@ pub(crate) enum WhyDetached {
     Moved,
     /// The branch is checked out in another worktree.
     Elsewhere,
+    /// The branch is gone, and git cannot make it again: another one may be below its name.
+    NotMade,
 }
 
 /// Decides what HEAD of a worktree is restored to that was at the commit `head`, on a branch if `has_branch`. That branch is at

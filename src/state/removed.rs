@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bstr::{BString, ByteSlice as _, ByteVec as _};
+use bstr::{BString, ByteVec as _};
 use gix::ObjectId;
 use rustix::{
     fs::{CWD, RenameFlags},
@@ -182,17 +182,23 @@ impl Removed {
             found.context(Kind::User, || format!("cannot look at '{}'", path.display()))
         };
         let parent = self.path.parent().unwrap_or(&self.path);
-        let (here, beside) = (device(&self.path)?, device(parent)?);
-        if here != beside {
+        let (here, above) = (device(&self.path)?, device(parent)?);
+        if here != above {
             return Err(Error::refused(format!("'{}' is a mount point", self.path.display()))
                 .with_hint("unmount it, then 'git checkpoint worktree prune' forgets the worktree"));
         }
-        if here == device(&self.folder)? {
-            return Ok(self.folder.join(TREE));
-        }
-        let name = self.path.file_name().unwrap_or_default().as_bytes();
-        let name = [b".", name, b".removed-", self.id.as_bytes()].concat();
-        Ok(parent.join(name.to_path().unwrap_or(Path::new(TREE))))
+        Ok(if here == device(&self.folder)? { self.folder.join(TREE) } else { self.beside() })
+    }
+
+    /// Returns a hidden path beside the place of its root.
+    pub(crate) fn beside(&self) -> PathBuf {
+        /// The longest name that file systems allow, in bytes (`NAME_MAX`).
+        const LONGEST_NAME: usize = 255;
+        let own = self.path.file_name().unwrap_or_default().as_bytes();
+        let name = |own: &[u8]| [b".", own, b".removed-", self.id.as_bytes()].concat();
+        let full = Some(name(own)).filter(|name| name.len() <= LONGEST_NAME).unwrap_or_else(|| name(b""));
+        let parent = self.path.parent().unwrap_or(&self.path);
+        parent.join(std::ffi::OsStr::from_bytes(&full))
     }
 
     /// Returns true if its root is, or would be, kept in the folder.
@@ -243,12 +249,49 @@ pub(crate) fn sweep_dropped(common_dir: &Path) {
     }
 }
 
-/// Deletes the directory `path` if it is there. No symbolic link is followed.
+/// Deletes the directory `path` if it is there, with read-only directories in it. No symbolic link is followed.
 fn remove_all(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
+    let remove = || match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
+    };
+    match remove() {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            make_writable(path);
+            remove()
+        }
+        removed => removed,
     }
+}
+
+/// Lets the user change the directory `path` and all below it, as far as they are the user's.
+fn make_writable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Ok(metadata) = fs::symlink_metadata(path) else { return };
+    if !metadata.is_dir() {
+        return;
+    }
+    drop(fs::set_permissions(path, fs::Permissions::from_mode(metadata.permissions().mode() | 0o700)));
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        make_writable(&entry.path());
+    }
+}
+
+/// Removes folders without anything in them: a command was killed before it wrote the record. The caller holds the lock.
+pub(crate) fn sweep_empty(common_dir: &Path) {
+    for entry in fs::read_dir(folder(common_dir)).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(is_id) {
+            // Only if it is empty.
+            drop(fs::remove_dir(entry.path()));
+        }
+    }
+}
+
+/// Returns true if `error` says that a directory cannot be moved to where it should be, though it could be moved elsewhere: each
+/// bind mount counts as a file system of its own.
+pub(crate) fn is_of_two_mounts(error: &Error) -> bool {
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|cause| cause.kind() == io::ErrorKind::CrossesDevices)
 }
 
 /// Renames the directory `from` as `to`, where nothing may be.

@@ -1,13 +1,16 @@
 //! `worktree add`.
 
 use bstr::ByteSlice as _;
+use serde::Serialize;
 
-use super::super::{Exit, call::Call, output::printable, phrase};
+use super::super::{Exit, agent_files::Places, call::Call, doctor::agents::command_for, output::printable, phrase};
 use crate::{
     error::Result,
+    model::path_text::shell_word,
     ops::{
+        agent_hooks::Elsewhere,
         sessions::{self, OnMultisession, SessionInfo},
-        worktrees::{self, AddOptions, NotCopied},
+        worktrees::{self, AddOptions, Added, NotCopied},
     },
 };
 
@@ -61,19 +64,53 @@ impl Add {
             ));
             call.out.warning(&added.hook_said.to_str_lossy());
         }
+        let there = worktrees::context_in(&context, &added.path.to_os_str_lossy())?;
+        let places = Places::new(&there)?;
+        let elsewhere = places.elsewhere(&there, &places.enabled(&there)?)?;
         if self.json {
-            call.out.json(&added)?;
-            return Ok(Exit::Done);
+            call.out.json(&Whole { added: &added, agents_elsewhere: &elsewhere })?;
+        } else {
+            print(&added, call)?;
         }
-        let at = added.head.map(|id| format!(" at {}", call.names.id(&id))).unwrap_or_default();
-        let new = if added.created { "new branch" } else { "branch" };
-        call.out.note(&format!("{} ({new} {}{at})", phrase::quoted(&added.path), printable(&added.branch)))?;
-        if let Some(id) = &added.checkpoint {
-            call.out.note(&format!("    with the files of the checkpoint {}", call.names.id(id)))?;
-        }
-        if !added.copied.is_empty() {
-            call.out.note(&format!("    with {}", phrase::count(added.copied.len(), "ignored file")))?;
-        }
+        warn_of(&added, &elsewhere, call);
         Ok(Exit::Done)
     }
+}
+
+/// All that `worktree add --json` prints.
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    added: &'a Added,
+    agents_elsewhere: &'a [Elsewhere],
+}
+
+/// Says what is not as one may expect: the session's former worktree, and agents whose hooks are `elsewhere`.
+fn warn_of(added: &Added, elsewhere: &[Elsewhere], call: &mut Call) {
+    if let Some(left) = &added.left {
+        call.out.warning(&format!("{} was made for the session before, and no longer is", phrase::quoted(left)));
+    }
+    for agent in elsewhere {
+        call.out.warning(&format!(
+            "the hooks of {} are installed in the worktree {}, not in the new one: there is no checkpoint of its work there",
+            printable(&agent.agent),
+            phrase::quoted(&agent.worktree)
+        ));
+        let (path, command) = (shell_word(&added.path.to_str_lossy()), command_for(agent));
+        let command = command.strip_prefix("git ").unwrap_or(&command);
+        call.out.hint(&format!("'git -C {path} {command}' installs them there"));
+    }
+}
+
+fn print(added: &Added, call: &mut Call) -> Result<()> {
+    let at = added.head.map(|id| format!(" at {}", call.names.id(&id))).unwrap_or_default();
+    let new = if added.created { "new branch" } else { "branch" };
+    call.out.note(&format!("{} ({new} {}{at})", phrase::quoted(&added.path), printable(&added.branch)))?;
+    if let Some(id) = &added.checkpoint {
+        call.out.note(&format!("    with the files of the checkpoint {}", call.names.id(id)))?;
+    }
+    if !added.copied.is_empty() {
+        call.out.note(&format!("    with {}", phrase::count(added.copied.len(), "ignored file")))?;
+    }
+    Ok(())
 }

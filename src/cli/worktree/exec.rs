@@ -38,6 +38,9 @@ impl Exec {
         let variables = [
             ("GIT_CHECKPOINT_WORKTREE", Some(found.path.as_os_str())),
             ("GIT_CHECKPOINT_SESSION", session.as_deref().map(OsStr::new)),
+            // A shell sets them, and no shell goes there.
+            ("PWD", Some(found.path.as_os_str())),
+            ("OLDPWD", None),
         ];
         // Signals, the terminal and the exit status are its own.
         let cause = external::become_program(&program, arguments, &found.path, &variables);

@@ -1,6 +1,6 @@
 //! `worktree list` and `worktree show`.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::Path};
 
 use bstr::ByteSlice as _;
 
@@ -90,7 +90,8 @@ fn facts(it: &Listed, call: &Call) -> Vec<String> {
     facts.extend(if it.taken {
         Some("something else is in its place".to_owned())
     } else if it.prunable {
-        Some("its directory is gone".to_owned())
+        let is_there = it.path.to_path().is_ok_and(Path::exists);
+        Some(if is_there { "its '.git' is gone" } else { "its directory is gone" }.to_owned())
     } else {
         match it.dirty {
             None => Some("changes unknown".to_owned()),

@@ -7,7 +7,7 @@ use bstr::ByteSlice as _;
 use super::super::{Exit, call::Call, output::printable, phrase, question};
 use crate::{
     error::{Error, Result},
-    model::removal::WhyDetached,
+    model::{path_text::shell_word, removal::WhyDetached},
     ops::worktrees::{self, Pruned, Removal, RemoveOptions, RestorableList, WhyLeft},
 };
 
@@ -57,9 +57,11 @@ impl Remove {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
         let options = RemoveOptions { name: self.name, force: self.force };
-        let progress = call.progress("removing the worktree");
+        let mut progress = Some(call.progress("removing the worktree"));
         let out = &mut call.out;
         let mut ask = |removal: &Removal| {
+            // It would overwrite the question.
+            drop(progress.take());
             let what = phrase::count(removal.dirty, "changed path");
             question::ask(&format!("{} has {what}. Remove it? [y/N] ", phrase::quoted(&removal.path)), out)
         };
@@ -137,6 +139,9 @@ impl Restore {
                 WhyDetached::Elsewhere => {
                     format!("the branch '{branch}' is checked out elsewhere, so HEAD is detached")
                 }
+                WhyDetached::NotMade => {
+                    format!("the branch '{branch}' is gone, and git cannot make it again, so HEAD is detached")
+                }
             });
             call.out.hint("'git switch <branch>' there takes uncommitted changes along");
         }
@@ -180,6 +185,9 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
             WhyLeft::NotMounted => "the directory above is empty or gone: its file system may not be mounted",
             WhyLeft::NoDotGit => "its directory is there, but has no '.git': 'git worktree repair' may help",
             WhyLeft::InUse => "a session works there",
+            WhyLeft::Interrupted => "a command that moved it was killed: the next one that is no dry run puts it back",
+            WhyLeft::Forgotten => "a command that moved it was killed, and git has forgotten it since",
+            WhyLeft::NotDeleted => "it was removed, and its files cannot be deleted",
             WhyLeft::Half => {
                 "a command that moved it was killed, and something else is in its place: move that away, and run this again"
             }
@@ -189,9 +197,17 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
             }
         };
         call.out.note(&format!("left {}: {why}", phrase::quoted(&it.path)))?;
+        if let Some(session) = &it.session {
+            call.out.hint(&format!("'git checkpoint session end {}' ends the session", shell_word(session)));
+        }
+        if let Some(files) = &it.files {
+            call.out.hint(&format!("its files are in {}", phrase::quoted(files)));
+        }
     }
     for it in &pruned.deleted {
-        call.out.note(&format!("{deleted} {}, removed {}", phrase::quoted(&it.path), it.removed))?;
+        // Another worktree may be at that path by now.
+        let path = phrase::quoted(&it.path);
+        call.out.note(&format!("{deleted} what was kept of {path}, removed {}", it.removed))?;
     }
     if pruned.forgotten.is_empty() && pruned.left.is_empty() && pruned.deleted.is_empty() {
         call.out.note("nothing to prune")?;

@@ -2,6 +2,7 @@
 //!
 //! Each event is a step of the table in `model::session`; what the files say is intent, what the refs say is fact.
 
+mod admit;
 mod asked;
 mod elsewhere;
 mod events;

@@ -20,7 +20,7 @@ pub(crate) struct WorkPlace {
     /// The id of the session.
     pub(crate) session: String,
     /// The canonical root of the worktree.
-    #[serde(serialize_with = "path_text::serialize")]
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub(crate) path: BString,
     /// `main`, or git's id of the linked worktree.
     pub(crate) worktree: String,
@@ -45,7 +45,7 @@ pub(crate) fn place(context: &Context, name: Option<&str>) -> Result<WorkPlace> 
     let worktree = decode_component(&session.worktree).ok_or_else(gone)?;
     let found = worktrees::by_id(context, worktree.as_bstr())?.ok_or_else(gone)?;
     let path = Vec::from_path_buf(found.path).unwrap_or_default().into();
-    Ok(WorkPlace { version: 1, session: id, path, worktree: found.id.to_string() })
+    Ok(WorkPlace { version: 1, session: id, path, worktree: path_text::escape(found.id.as_bstr()) })
 }
 
 /// Returns the id of the session that `name` stands for (an id, an agent's name or the beginning of an id).

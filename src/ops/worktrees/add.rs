@@ -15,39 +15,24 @@ use super::{
     super::{
         Context, Worktree,
         enter::Purpose,
-        lookup,
         restore::{self, RestoreOptions},
         save::{self, Author, Hold, Request},
         session_info,
     },
+    branch::{AddOptions, Start, base, exists},
     include::{Included, NotCopied, include},
     lock::lock,
+    validate,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{
-        Repo, digest,
+        digest,
         registrations::{Place, Registration},
     },
-    model::{id_text, operation, path_text, worktree_name},
-    state::owner,
+    model::{id_text, operation, path_text, process::Life, refname::decode_component, session::Phase, worktree_name},
+    state::{owner, process},
 };
-
-/// What to make.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct AddOptions {
-    /// The branch, by its short name.
-    pub(crate) branch: String,
-    /// Make the branch, too.
-    pub(crate) create: bool,
-    /// Where a branch that is made begins; none: at HEAD of this worktree. Of a checkpoint, the worktree gets the files, and the
-    /// branch begins at its base.
-    pub(crate) base: Option<String>,
-    /// Bring the uncommitted changes of this worktree along, which gets a checkpoint for that.
-    pub(crate) from_here: bool,
-    /// The session that the worktree is for.
-    pub(crate) session: Option<String>,
-}
 
 /// The new worktree. Serializes to what `worktree add --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -55,7 +40,7 @@ pub(crate) struct Added {
     /// The version of this shape.
     pub(crate) version: u32,
     /// Its root.
-    #[serde(serialize_with = "path_text::serialize")]
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub(crate) path: BString,
     /// Git's id of it.
     pub(crate) id: String,
@@ -71,6 +56,9 @@ pub(crate) struct Added {
     pub(crate) checkpoint: Option<ObjectId>,
     /// The session that it is for.
     pub(crate) session: Option<String>,
+    /// The root of the worktree that was made for the session before, and no longer is; none if there was none.
+    #[serde(serialize_with = "path_text::serialize_optional")]
+    pub(crate) left: Option<BString>,
     /// The ignored files that were copied.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub(crate) copied: Vec<BString>,
@@ -93,7 +81,7 @@ pub(crate) struct Added {
 /// files are where its directory would be.
 pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
     let (repo, branch) = (&context.repo, &options.branch);
-    options.session.as_deref().map_or(Ok(()), session_info::check_id)?;
+    let former = options.session.as_deref().map_or(Ok(None), |session| former(context, session))?;
     let here = if options.from_here { Some(save_here(context)?) } else { None };
     let lock = lock(context)?;
     let registered = repo.registrations()?;
@@ -130,15 +118,19 @@ pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
         }
     });
     let Included { copied, not_copied } = filled?;
+    if let Some(former) = &former {
+        owner::remove(&former.git_dir)?;
+    }
     Ok(Added {
         version: 1,
         path: path.as_os_str().as_bytes().into(),
-        id: found.id.to_string(),
+        id: path_text::escape(found.id.as_bstr()),
         branch: branch.clone(),
         created: base.is_some(),
         head: found.head.id,
         checkpoint,
         session: options.session.clone(),
+        left: former.map(|former| former.path.as_os_str().as_bytes().into()),
         copied,
         not_copied,
         port: super::port(repo, branch.as_bytes().as_bstr()),
@@ -147,13 +139,21 @@ pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
     })
 }
 
-/// Where a branch begins that has to be made.
-struct Start {
-    commit: ObjectId,
-    /// What the commit was called.
-    name: String,
-    /// The checkpoint that the files are from.
-    files: Option<ObjectId>,
+/// Returns the worktree that was made for `session` before.
+///
+/// # Errors
+/// [`Kind::User`] if it is no id; [`Kind::Refused`] if the session has a turn under way: that stays where it is.
+fn former(context: &Context, session: &str) -> Result<Option<Registration>> {
+    session_info::check_id(session)?;
+    let Some(found) = session_info::find_or_rebuild(context, session)? else { return Ok(None) };
+    if found.phase == Phase::Active && process::life(found.process.as_ref()) != Life::Dead {
+        let (path, word) = (&found.worktree_path, path_text::shell_word);
+        return Err(Error::refused(format!("the session '{session}' has a turn under way in '{path}'"))
+            .with_hint(format!("'git -C {} checkpoint session stop {}' ends it", word(path), word(session))));
+    }
+    let Some(id) = decode_component(&found.worktree) else { return Ok(None) };
+    let former = context.repo.registration(id.as_bstr())?;
+    Ok(former.filter(|former| owner::owner(&former.git_dir).is_some_and(|owner| owner == session)))
 }
 
 /// Takes a checkpoint of this worktree.
@@ -194,76 +194,6 @@ fn fill(
     include(context, path)
 }
 
-/// Returns what `text` names: a commit as git does, or else a checkpoint, with the commit that it is based on.
-fn start(context: &Context, text: &str) -> Result<Start> {
-    let none =
-        || Error::user(format!("'{text}' is no commit")).with_hint("give a branch, a tag, a commit or a checkpoint");
-    // For git, `@` is HEAD; for us, the latest checkpoint.
-    let found = if text.starts_with('@') { None } else { context.repo.find_commit(text)? };
-    let id = match found {
-        Some(id) => id,
-        None => lookup::resolve(context, text).map_err(|error| match error.kind() {
-            Kind::User if !text.starts_with('@') => none(),
-            _ => error,
-        })?,
-    };
-    let Some(checkpoint) = context.repo.find_checkpoint(id)? else {
-        return Ok(Start { commit: id, name: text.to_owned(), files: None });
-    };
-    let Some(commit) = checkpoint.base.commit_id() else {
-        return Err(Error::refused(format!("the checkpoint '{text}' is based on no commit"))
-            .with_hint("a branch begins at a commit: make the first one"));
-    };
-    Ok(Start { commit, name: commit.to_string(), files: Some(id) })
-}
-
-/// Returns where the branch begins that has to be made; none if it exists and can be checked out. `here` is the checkpoint of
-/// this worktree, if its changes are to be brought along.
-fn base(
-    context: &Context,
-    options: &AddOptions,
-    here: Option<ObjectId>,
-    registered: &[Registration],
-) -> Result<Option<Start>> {
-    let repo = &context.repo;
-    let branch = &options.branch;
-    if !Repo::is_branch_name(branch) {
-        return Err(Error::user(format!("'{branch}' is not a valid name for a branch"))
-            .with_hint("git-check-ref-format(1) says which names are"));
-    }
-    let full = format!("refs/heads/{branch}");
-    // HEAD of a bare repository is no checkout.
-    let mut checkouts = registered.iter().filter(|it| it.place != Place::Bare);
-    if let Some(holder) = checkouts.find(|it| it.head.branch.as_ref().is_some_and(|at| *at == full.as_str())) {
-        let path = holder.path.display();
-        let hint = match holder.place {
-            Place::Nothing => "its directory is gone: 'git checkpoint worktree prune' forgets it".to_owned(),
-            _ => format!("'git checkpoint worktree exec {}' starts a shell there", path_text::shell_word(branch)),
-        };
-        return Err(Error::refused(format!("the branch '{branch}' is checked out in '{path}'")).with_hint(hint));
-    }
-    match (repo.find_ref(&full)?, options.create) {
-        (Some(_), true) => Err(exists(branch)),
-        (Some(_), false) if options.base.is_some() || here.is_some() => {
-            let option = if options.base.is_some() { "--base" } else { "--from-here" };
-            Err(Error::user(format!("{option} needs --create: the branch exists already, and has its commit")))
-        }
-        (Some(_), false) => Ok(None),
-        (None, false) => Err(Error::user(format!("there is no branch '{branch}'"))
-            .with_hint(format!("'git checkpoint worktree add --create {}' makes it", path_text::shell_word(branch)))),
-        (None, true) => {
-            let here = here.map(|id| id.to_string());
-            start(context, options.base.as_deref().or(here.as_deref()).unwrap_or("HEAD")).map(Some)
-        }
-    }
-}
-
-fn exists(branch: &str) -> Error {
-    let word = path_text::shell_word(branch);
-    Error::user(format!("the branch '{branch}' exists already"))
-        .with_hint(format!("'git checkpoint worktree add {word}' makes a worktree for it"))
-}
-
 fn check_count(context: &Context, registered: &[Registration]) -> Result<()> {
     let count = registered.iter().filter(|it| !it.is_main()).count();
     match context.settings.worktree.max {
@@ -289,7 +219,8 @@ impl Claimed {
         let marked = worktree_name::with_mark(&name, &digest::sha256(&[branch.as_bytes()]));
         let mut last = parent.clone();
         for name in [name, marked] {
-            let path = parent.join(directory_name(&context.settings.worktree.name_template, &main.path, &name)?);
+            let path = parent.join(directory_name(&context.settings.worktree.name_template, named_after(main), &name)?);
+            validate::refuse_outside(context, &path)?;
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Self(path)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = path,
@@ -318,23 +249,33 @@ impl Drop for Claimed {
     }
 }
 
-/// Returns the name of a worktree's directory by `template`, beside the main worktree, or bare repository, at `main`.
+/// Returns the directory that the repository is called after.
+fn named_after(main: &Registration) -> &Path {
+    let is_hidden = main.path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
+    // A bare repository may be `.bare` in a directory that has the name, beside the worktrees.
+    main.path.parent().filter(|_| is_hidden && main.place == Place::Bare).unwrap_or(&main.path)
+}
+
+/// Returns the name of a worktree's directory by `template`, if the repository is called after the directory `main`.
 ///
 /// # Errors
-/// [`Kind::Config`] if the template makes more of it than one name.
+/// [`Kind::Config`] if the template makes more of it than one name, or one that is hidden, or hard to type.
 fn directory_name(template: &str, main: &Path, name: &str) -> Result<String> {
     let own = main.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-    let own = own.strip_suffix(".git").filter(|own| !own.is_empty()).unwrap_or(&own);
+    let own = own.trim_start_matches('.');
+    let own = own.strip_suffix(".git").filter(|own| !own.is_empty()).unwrap_or(own);
     // The name may contain braces; the template's are gone by then.
     let parts: Vec<String> = template.split("{name}").map(|part| part.replace("{repo}", own)).collect();
     let full = parts.join(name);
     let mut components = Path::new(&full).components();
     let is_one = matches!(components.next(), Some(Component::Normal(only)) if only == OsStr::new(&full));
-    if is_one && !full.contains('\0') && template.contains("{name}") {
+    let is_plain = !full.contains(char::is_control) && !full.starts_with(['.', '-']);
+    if is_one && is_plain && template.contains("{name}") {
         return Ok(full);
     }
     Err(Error::config(format!(
-        "the setting 'worktree.name-template' is '{template}', which makes no name of a directory"
+        "the setting 'worktree.name-template' is '{}', which makes no name of a directory",
+        path_text::printable(template.as_bytes().as_bstr())
     ))
     .with_hint("for example '{repo}-wt-{name}'"))
 }
@@ -349,6 +290,11 @@ mod tests {
     #[case("{repo}-wt-{name}", "/home/me/my-repo", Some("my-repo-wt-feature-auth"))]
     #[case("{repo}-wt-{name}", "/srv/my-repo.git", Some("my-repo-wt-feature-auth"))]
     #[case("{name}.{repo}", "/{name}", Some("feature-auth.{name}"))]
+    #[case("{repo}-wt-{name}", "/home/me/.dotfiles", Some("dotfiles-wt-feature-auth"))]
+    #[case(".{name}", "/r", None)]
+    #[case("-{name}", "/r", None)]
+    #[case("{name}\n", "/r", None)]
+    #[case("{name}\u{1b}[31m", "/r", None)]
     #[case("{repo}", "/r", None)]
     #[case("x/{name}", "/r", None)]
     #[case("../{name}", "/r", None)]

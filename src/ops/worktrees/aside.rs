@@ -90,7 +90,7 @@ pub(super) fn move_aside(
     failpoint::hit("worktree:after-record");
     hold(&found.git_dir, removed).inspect_err(|_| drop(removed.forget()))?;
     failpoint::hit("worktree:after-lock");
-    let moved = move_directory(&removed.path, &tree).and_then(|()| {
+    let moved = move_root(removed, tree).and_then(|tree| {
         failpoint::hit("worktree:after-tree");
         // Processes before HEAD: one that has just ended may have moved it.
         in_use::refuse(context, found, &tree)?;
@@ -120,6 +120,19 @@ fn record(context: &Context, removed: &mut Removed, since: Duration) -> Result<P
     removed.tree = Some(tree.clone());
     removed.write()?;
     Ok(tree)
+}
+
+/// Moves the root to `tree`, or beside its place if that is not possible. Returns where it is.
+fn move_root(removed: &mut Removed, tree: PathBuf) -> Result<PathBuf> {
+    match move_directory(&removed.path, &tree) {
+        Err(error) if removed::is_of_two_mounts(&error) => {
+            let beside = removed.beside();
+            removed.tree = Some(beside.clone());
+            removed.write()?;
+            move_directory(&removed.path, &beside).map(|()| beside)
+        }
+        moved => moved.map(|()| tree),
+    }
 }
 
 /// Lets a ref lead to what only git's directory of the worktree leads to: while it is aside, git does not look into it.
@@ -177,9 +190,11 @@ fn put_back(context: &Context, admin: &Path, removed: &Removed) -> Result<()> {
             fs::create_dir_all(parent).context(Kind::User, || format!("cannot create '{}'", parent.display()))?;
         }
         move_directory(tree, &removed.path).map_err(|error| {
-            let hint =
-                format!("its files are in '{}'; 'git checkpoint worktree restore {}'", tree.display(), removed.id);
-            error.with_hint(hint)
+            error.with_hint(format!(
+                "its files are in '{}'; once nothing is in the way, 'git checkpoint worktree restore {}' brings it back",
+                tree.display(),
+                removed.id
+            ))
         })?;
     }
     failpoint::hit("worktree:after-tree-back");
@@ -273,6 +288,7 @@ pub(super) fn put_back_interrupted(context: &Context) -> Result<()> {
             tracing::warn!(%error, id = %removed.id, "a worktree that was being moved cannot be put back");
         }
     }
+    removed::sweep_empty(context.repo.common_dir());
     sweep_refs(context)
 }
 

@@ -11,12 +11,12 @@ use crate::{
         Repo,
         registrations::{Place, Registration},
     },
-    model::removal::{HeadAgain, head_again},
+    model::removal::{HeadAgain, WhyDetached, head_again},
     state::removed::Removed,
 };
 
 /// Decides what HEAD of a removed worktree is restored to.
-fn decide(context: &Context, removed: &Removed) -> Result<HeadAgain> {
+pub(super) fn decide(context: &Context, removed: &Removed) -> Result<HeadAgain> {
     let Some(branch) = &removed.branch else { return Ok(head_again(false, removed.head, None, false)) };
     let now = branch.to_str().ok().map(|name| context.repo.find_ref(name)).transpose()?.flatten();
     let registered = context.repo.registrations()?;
@@ -37,6 +37,15 @@ fn has_checked_out(found: &Registration, branch: &BStr) -> bool {
         && (found.head.branch.as_ref().is_some_and(|at| at == branch) || RETURNS.iter().any(|name| returns_to(name)))
 }
 
+/// Deletes the branch again that [`put`] has made for a worktree that could not be put back after that.
+pub(super) fn take_back(context: &Context, removed: &Removed, head: HeadAgain) {
+    let branch = removed.branch.as_ref().and_then(|branch| branch.strip_prefix(b"refs/heads/")?.to_str().ok());
+    let (HeadAgain::NewBranch, Some(branch), Some(commit)) = (head, branch, removed.head) else { return };
+    if let Err(error) = context.repo.delete_made_branch(context.repo.common_dir(), branch, commit) {
+        tracing::warn!(%error, "the branch '{branch}' is left");
+    }
+}
+
 /// Lets HEAD in git's directory `admin` of a worktree whose root is about to come back point to where the worktree's files are
 /// from. Returns where that is.
 pub(super) fn put(context: &Context, removed: &Removed, admin: &Path) -> Result<HeadAgain> {
@@ -45,7 +54,12 @@ pub(super) fn put(context: &Context, removed: &Removed, admin: &Path) -> Result<
     let branch = removed.branch.as_ref().and_then(|branch| branch.strip_prefix(b"refs/heads/")?.to_str().ok());
     match (head, removed.head) {
         (HeadAgain::NewBranch, Some(commit)) => {
-            branch.map_or(Ok(()), |branch| repo.make_branch(&main, branch, commit, "a removed worktree"))?;
+            let made = branch.map_or(Ok(()), |branch| repo.make_branch(&main, branch, commit, "a removed worktree"));
+            if let Err(error) = made {
+                tracing::debug!(%error, "the branch is not made again");
+                Repo::detach_head(&main, admin, commit)?;
+                return Ok(HeadAgain::Detached(WhyDetached::NotMade));
+            }
         }
         (HeadAgain::Detached(_), Some(commit)) => Repo::detach_head(&main, admin, commit)?,
         _ => {}

@@ -16,7 +16,11 @@ use crate::{
         Repo,
         registrations::{Place, Registration},
     },
-    model::{path_text, process::Life, session::Phase},
+    model::{
+        path_text,
+        process::Life,
+        session::{Phase, Session},
+    },
     state::{
         journal::{Journal, Progress},
         process, process_places, turns,
@@ -36,8 +40,15 @@ pub(super) fn is_there(path: &Path) -> bool {
 /// Returns the error for a worktree that is locked for `reason`.
 pub(super) fn locked(path: &Path, reason: &BStr) -> Error {
     let why = if reason.is_empty() { String::new() } else { format!(": {}", path_text::printable(reason)) };
-    Error::refused(format!("the worktree '{}' is locked{why}", path.display()))
-        .with_hint(format!("'git worktree unlock {}' unlocks it", word(path)))
+    // Git's own lock (builtin/worktree.c).
+    let hint = match reason.to_str() {
+        Ok("initializing") => format!(
+            "git is making it; if no git runs any more, 'git worktree remove -f -f {}' removes the part that there is",
+            word(path)
+        ),
+        _ => format!("'git worktree unlock {}' unlocks it", word(path)),
+    };
+    Error::refused(format!("the worktree '{}' is locked{why}", path.display())).with_hint(hint)
 }
 
 /// Refuses the main worktree, one that is locked, and one that is not there.
@@ -67,20 +78,7 @@ pub(super) fn refuse(context: &Context, found: &Registration, root: &Path) -> Re
         return Err(Error::refused(format!("this command runs in the worktree '{path}'"))
             .with_hint("run it in another worktree: 'git checkpoint worktree list' shows them"));
     }
-    let open = turns::peek(&found.git_dir);
-    if !turns::is_known(&found.git_dir) || open.entries.iter().any(|entry| entry.turn.is_some()) {
-        return Err(Error::refused(format!("a session has a turn under way in '{path}'")).with_hint(
-            "'git checkpoint session list' shows it, 'git checkpoint session stop <session>' ends the turn",
-        ));
-    }
-    let is_alive = |life| life == Life::Alive;
-    let sessions = session_info::all(context)?;
-    let mut here = sessions.iter().filter(|it| it.is_in(found.id.as_bstr()) && it.phase != Phase::Ended);
-    if let Some(session) = here.find(|session| is_alive(process::life(session.process.as_ref()))) {
-        let id = path_text::printable(session.id.as_bytes().as_bstr());
-        return Err(Error::refused(format!("the session '{id}' works in '{path}'"))
-            .with_hint(format!("end the agent, or 'git checkpoint session end {}'", path_text::shell_word(&id))));
-    }
+    refuse_sessions(context, found)?;
     refuse_git(found)?;
     if let Some(mount) = process_places::mount_in(root) {
         let inside = mount.strip_prefix(root).unwrap_or(&mount);
@@ -91,6 +89,35 @@ pub(super) fn refuse(context: &Context, found: &Registration, root: &Path) -> Re
         let name = path_text::printable(name.as_bytes().as_bstr());
         return Err(Error::refused(format!("the process {pid} ({name}) works in '{path}'"))
             .with_hint("end it, or let it leave that directory"));
+    }
+    Ok(())
+}
+
+/// Refuses if a session has a turn under way in the worktree `found`, or a process that works there. One whose process is gone
+/// does not come back to it.
+fn refuse_sessions(context: &Context, found: &Registration) -> Result<()> {
+    let path = found.path.display();
+    if !turns::is_known(&found.git_dir) {
+        return Err(Error::refused(format!("it is not known whether a session has a turn under way in '{path}'"))
+            .with_hint("'git checkpoint doctor' there says why"));
+    }
+    let sessions = session_info::all(context)?;
+    let life = |session: &Session| process::life(session.process.as_ref());
+    let is_dead = |id: &str| sessions.iter().any(|it| it.id == id && life(it) == Life::Dead);
+    let open = turns::peek(&found.git_dir);
+    let command = |what: &str, id: &str| {
+        format!("'git -C {} checkpoint session {what} {}'", word(&found.path), path_text::shell_word(id))
+    };
+    if let Some(entry) = open.entries.iter().find(|entry| entry.turn.is_some() && !is_dead(&entry.id)) {
+        let id = path_text::printable(entry.id.as_bytes().as_bstr());
+        return Err(Error::refused(format!("the session '{id}' has a turn under way in '{path}'"))
+            .with_hint(format!("wait for its end, or {} ends it", command("stop", &id))));
+    }
+    let mut here = sessions.iter().filter(|it| it.is_in(found.id.as_bstr()) && it.phase != Phase::Ended);
+    if let Some(session) = here.find(|session| life(session) == Life::Alive) {
+        let id = path_text::printable(session.id.as_bytes().as_bstr());
+        return Err(Error::refused(format!("the session '{id}' works in '{path}'"))
+            .with_hint(format!("end the agent, or {} ends the session", command("end", &id))));
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Listed {
     /// Its root, as git has registered it; the git directory of a bare repository, and where git has not noted the main worktree.
-    #[serde(serialize_with = "path_text::serialize")]
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub(crate) path: BString,
     /// `main`, or git's id of the linked worktree.
     pub(crate) id: String,
@@ -88,7 +88,7 @@ fn listed(context: &Context, it: &Registration, main: Option<ObjectId>, sessions
     let merged = main.zip(it.head.id).map(|(main, id)| is_merged(repo, main, id)).transpose()?;
     Ok(Listed {
         path: it.path.as_os_str().as_bytes().into(),
-        id: it.id.to_string(),
+        id: path_text::escape(it.id.as_bstr()),
         branch: branch.map(ToString::to_string),
         head: it.head.id,
         main: it.is_main(),

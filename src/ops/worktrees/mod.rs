@@ -2,6 +2,7 @@
 
 mod add;
 mod aside;
+mod branch;
 mod files;
 mod head_again;
 mod in_use;
@@ -19,7 +20,8 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use bstr::BStr;
 
-pub(crate) use add::{AddOptions, add};
+pub(crate) use add::{Added, add};
+pub(crate) use branch::AddOptions;
 pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as find_files, list as list_files};
 pub(crate) use include::NotCopied;
 pub(crate) use listing::{Listed, list, show};

@@ -1,6 +1,6 @@
 //! Finds the worktree that a person names on the command line.
 
-use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _};
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _, path::PathBuf};
 
 use bstr::BStr;
 
@@ -49,7 +49,7 @@ fn at<'a>(all: &'a [Registration], name: &OsStr) -> Option<&'a Registration> {
 /// [`Kind::Refused`](crate::error::Kind::Refused) if the worktree is gone, or something else is in its place.
 pub(crate) fn find(context: &Context, name: Option<&OsStr>) -> Result<Registration> {
     let found = registered(context, name)?;
-    if matches!(found.place, Place::Bare | Place::Unknown) { Ok(found) } else { checked(context, &found) }
+    if matches!(found.place, Place::Bare | Place::Unknown) { Ok(found) } else { with_root(context, &found, name) }
 }
 
 /// Returns the same if it has a root to work in.
@@ -57,7 +57,14 @@ pub(crate) fn find(context: &Context, name: Option<&OsStr>) -> Result<Registrati
 /// # Errors
 /// As [`find`]; [`Kind::Refused`](crate::error::Kind::Refused) for a bare repository.
 pub(crate) fn find_root(context: &Context, name: Option<&OsStr>) -> Result<Registration> {
-    checked(context, &registered(context, name)?)
+    with_root(context, &registered(context, name)?, name)
+}
+
+/// As [`checked`]; the worktree of this process, which has no `name` here, need not be below `worktree.roots`: it was not named
+/// from outside.
+fn with_root(context: &Context, found: &Registration, name: Option<&OsStr>) -> Result<Registration> {
+    let roots = if name.is_some() { roots(context) } else { Vec::new() };
+    below(found, &roots)
 }
 
 /// Returns the worktree that `name` stands for, whatever is there.
@@ -93,7 +100,11 @@ pub(crate) fn by_id(context: &Context, id: &BStr) -> Result<Option<Registration>
 
 /// Returns `found` with the canonical path of its root, if it has one.
 pub(super) fn checked(context: &Context, found: &Registration) -> Result<Registration> {
+    below(found, &roots(context))
+}
+
+fn below(found: &Registration, roots: &[PathBuf]) -> Result<Registration> {
     let real = fs::canonicalize(&found.path).ok();
-    let root = root(found, real.as_deref(), &roots(context)).map_err(|code| code.error(&found.path))?;
+    let root = root(found, real.as_deref(), roots).map_err(|code| code.error(&found.path))?;
     Ok(Registration { path: root.to_owned(), ..found.clone() })
 }

@@ -1,6 +1,6 @@
 //! `worktree prune`: forgets worktrees whose directory is gone, and deletes those that were removed long ago.
 
-use std::{fs, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{collections::BTreeSet, fs, os::unix::ffi::OsStrExt as _, path::Path};
 
 use bstr::BString;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     super::{Context, session_info},
     aside,
-    lock::lock,
+    lock::{lock, lock_to_look},
     remove::note,
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     model::{
         moment, path_text,
         process::Life,
-        removal::{Next, Root},
+        removal::{Admin, Next, Root},
         session::Phase,
     },
     state::{
@@ -40,10 +40,23 @@ pub(crate) enum WhyLeft {
     InUse,
     /// Only half of it was moved when a removal or a restore was killed, and something else is in its place.
     Half,
+    /// Only half of it was moved when a removal or a restore was killed; the next command that is no dry run moves that back.
+    Interrupted,
+    /// Only its files were moved when a removal was killed, and git has forgotten it since.
+    Forgotten,
+    /// It was removed, and its files cannot be deleted.
+    NotDeleted,
     /// It was removed, and its files are on a file system that is not mounted.
     FilesNotMounted,
     /// It was removed, and its files belong to another repository, of which this one is a copy.
     OfAnother,
+}
+
+impl WhyLeft {
+    /// Returns true if a command that moved it was killed.
+    fn is_half(self) -> bool {
+        matches!(self, Self::Half | Self::Interrupted | Self::Forgotten)
+    }
 }
 
 /// A worktree that git has forgotten. `worktree restore` lets git know it again once its directory is back.
@@ -52,7 +65,7 @@ pub(crate) struct Forgotten {
     /// What `worktree restore` takes; none in a dry run.
     pub(crate) id: Option<String>,
     /// Where its root was.
-    #[serde(serialize_with = "path_text::serialize")]
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub(crate) path: BString,
 }
 
@@ -60,10 +73,22 @@ pub(crate) struct Forgotten {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Left {
     /// Where its root was.
-    #[serde(serialize_with = "path_text::serialize")]
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub(crate) path: BString,
     /// Why.
     pub(crate) why: WhyLeft,
+    /// The session that works there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
+    /// Where its files are, if a killed command has moved only them.
+    #[serde(serialize_with = "path_text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<BString>,
+}
+
+impl Left {
+    fn new(path: BString, why: WhyLeft) -> Self {
+        Self { path, why, session: None, files: None }
+    }
 }
 
 /// A removed worktree.
@@ -72,7 +97,7 @@ pub(crate) struct Old {
     /// What `worktree restore` took.
     pub(crate) id: String,
     /// Where its root was.
-    #[serde(serialize_with = "path_text::serialize")]
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub(crate) path: BString,
     /// When it was removed, in ISO 8601.
     pub(crate) removed: String,
@@ -104,7 +129,7 @@ pub(crate) fn prune(context: &Context, removed: bool, dry_run: bool) -> Result<P
 
 fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Pruned> {
     const DAY: i64 = 24 * 60 * 60;
-    let _lock = lock(context)?;
+    let _lock = if dry_run { lock_to_look(context) } else { lock(context) }?;
     let repo = &context.repo;
     let mut pruned =
         Pruned { version: 1, dry_run, forgotten: Vec::new(), left: Vec::new(), deleted: Vec::new(), kept: 0 };
@@ -113,11 +138,15 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
     if !dry_run {
         removed::sweep_dropped(repo.common_dir());
     }
+    let mut half = BTreeSet::new();
     for old in removed::all(repo.common_dir())? {
         let path: BString = old.path.as_os_str().as_bytes().into();
         let why = why_kept(context, &old)?;
-        if why == Some(WhyLeft::Half) {
-            pruned.left.push(Left { path, why: WhyLeft::Half });
+        if let Some(why) = why.filter(|why| why.is_half()) {
+            half.insert(old.worktree.clone());
+            let files = old.tree.as_ref().filter(|_| why == WhyLeft::Forgotten);
+            let files = files.map(|tree| tree.as_os_str().as_bytes().into());
+            pruned.left.push(Left { files, ..Left::new(path, why) });
             continue;
         }
         if !all_removed && oldest.is_none_or(|oldest| old.seconds > oldest) {
@@ -125,20 +154,28 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
             continue;
         }
         if let Some(why) = why {
-            pruned.left.push(Left { path, why });
+            pruned.left.push(Left::new(path, why));
             pruned.kept += 1;
             continue;
         }
         context.check_interrupt()?;
-        if !dry_run {
-            aside::delete(context, &old)?;
+        if let Err(error) = if dry_run { Ok(()) } else { aside::delete(context, &old) } {
+            tracing::warn!(%error, "the next 'git checkpoint worktree prune' goes on with it");
+            pruned.left.push(Left::new(path, WhyLeft::NotDeleted));
+            continue;
         }
         pruned.deleted.push(Old { id: old.id, path, removed: moment::iso(old.seconds, 0) });
     }
     for found in repo.registrations()?.iter().filter(|it| !it.is_main() && it.place == Place::Nothing) {
         let path = BString::from(found.path.as_os_str().as_bytes());
-        if let Some(why) = why_left(context, found)? {
-            pruned.left.push(Left { path, why });
+        // That was said of its record.
+        if half.contains(&found.id) {
+            continue;
+        }
+        let session = session_in(context, found)?;
+        if let Some(why) = why_left(found, session.is_some()) {
+            let session = session.filter(|_| why == WhyLeft::InUse);
+            pruned.left.push(Left { session, ..Left::new(path, why) });
             continue;
         }
         let mut id = None;
@@ -166,25 +203,34 @@ fn why_kept(context: &Context, old: &Removed) -> Result<Option<WhyLeft>> {
         !old.is_tree_in_folder() && old.tree.as_ref().is_some_and(|tree| !aside::is_named(tree, &admin))
     };
     Ok(match (parts.next(), parts.root) {
-        (Next::Half | Next::PutBack, _) => Some(WhyLeft::Half),
+        (Next::PutBack, _) => Some(WhyLeft::Interrupted),
+        (Next::Half, Root::Aside) if parts.admin == Admin::Gone => Some(WhyLeft::Forgotten),
+        (Next::Half, _) => Some(WhyLeft::Half),
         (_, Root::NotSeen) => Some(WhyLeft::FilesNotMounted),
         (_, Root::Aside) if is_of_another() => Some(WhyLeft::OfAnother),
         _ => None,
     })
 }
 
-/// Returns why git should still know the worktree `found`, whose directory is gone.
-fn why_left(context: &Context, found: &Registration) -> Result<Option<WhyLeft>> {
+/// Returns the session that works in the worktree `found`.
+fn session_in(context: &Context, found: &Registration) -> Result<Option<String>> {
     let is_alive = |life| life == Life::Alive;
-    let sessions = session_info::all(context)?;
-    let mut here = sessions.iter().filter(|it| it.is_in(found.id.as_ref()) && it.phase != Phase::Ended);
+    let mut here = session_info::all(context)?.into_iter();
+    let works = here.find(|it| {
+        it.is_in(found.id.as_ref()) && it.phase != Phase::Ended && is_alive(process::life(it.process.as_ref()))
+    });
+    Ok(works.map(|session| session.id))
+}
+
+/// Returns why git should still know the worktree `found`, whose directory is gone, and where a session works if it is `in_use`.
+fn why_left(found: &Registration, in_use: bool) -> Option<WhyLeft> {
     let gone = Gone {
         is_locked: found.lock.is_some(),
         is_there: fs::symlink_metadata(&found.path).is_ok(),
         has_others: has_others(&found.path),
-        in_use: here.any(|session| is_alive(process::life(session.process.as_ref()))),
+        in_use,
     };
-    Ok(gone.why_left())
+    gone.why_left()
 }
 
 /// Returns true if the directory above `path` has something in it: a mount point has nothing while its file system is not there.

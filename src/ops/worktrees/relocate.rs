@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use serde::Serialize;
 
 use super::{
@@ -35,7 +35,7 @@ pub(crate) struct Moved {
     #[serde(serialize_with = "path_text::serialize")]
     pub(crate) from: BString,
     /// Its root.
-    #[serde(serialize_with = "path_text::serialize")]
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub(crate) path: BString,
 }
 
@@ -56,10 +56,7 @@ fn try_relocate(context: &Context, name: &OsStr, to: &Path) -> Result<Moved> {
     let found = named::checked(context, &found)?;
     in_use::refuse(context, &found, &found.path)?;
     let to = place(&found, to)?;
-    let roots = validate::roots(context);
-    if !roots.is_empty() && !roots.iter().any(|root| to.starts_with(root)) {
-        return Err(validate::Code::OutsideRoots.error(&to));
-    }
+    validate::refuse_outside(context, &to)?;
     let from = all.first().map_or_else(|| context.repo.common_dir().to_owned(), Registration::directory);
     failpoint::hit("worktree:before-move");
     context.repo.move_worktree(&from, &found.path, &to)?;
@@ -68,7 +65,7 @@ fn try_relocate(context: &Context, name: &OsStr, to: &Path) -> Result<Moved> {
         format!("'git checkpoint worktree move {} {}' moves it back", in_use::word(&to), in_use::word(&found.path)),
     );
     let text = |path: &Path| BString::from(path.as_os_str().as_bytes());
-    Ok(Moved { version: 1, id: found.id.to_string(), from: text(&found.path), path: text(&to) })
+    Ok(Moved { version: 1, id: path_text::escape(found.id.as_bstr()), from: text(&found.path), path: text(&to) })
 }
 
 /// Returns the new place of `found`: absolute, and with no link on the way there.

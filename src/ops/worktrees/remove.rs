@@ -44,7 +44,7 @@ pub(crate) struct Removal {
     /// What `worktree restore` takes.
     pub(crate) id: String,
     /// Its root.
-    #[serde(serialize_with = "path_text::serialize")]
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub(crate) path: BString,
     /// Git's id of it.
     pub(crate) worktree: String,
@@ -101,7 +101,8 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Resul
         };
         return Err(Error::refused(format!("the worktree '{}' has {what} from HEAD", found.path.display())).with_hint(
             format!(
-                "a checkpoint has them: 'git checkpoint worktree remove --force {}' removes it, and can be undone",
+                "a checkpoint has them: 'git checkpoint worktree remove --force {}' removes it, \
+                '... worktree restore' brings it back",
                 in_use::word(&found.path)
             ),
         ));
@@ -166,7 +167,7 @@ fn removal(context: &Context, there: &Context, found: &Registration, taken: &Sav
         version: 1,
         id: String::new(),
         path: found.path.as_os_str().as_bytes().into(),
-        worktree: found.id.to_string(),
+        worktree: path_text::escape(found.id.as_bstr()),
         branch: branch.map(|branch| short(branch.as_bstr()).to_string()),
         head: found.head.id,
         checkpoint: Some(checkpoint),

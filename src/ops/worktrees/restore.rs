@@ -10,11 +10,13 @@ use super::{
     super::Context,
     aside, head_again,
     in_use::{self, is_there},
-    lock::lock,
+    lock::lock_to_look,
     remove::{note, short},
+    validate,
 };
 use crate::{
     error::{Error, Result},
+    git::registrations::{Place, Registration},
     model::{
         id_text, moment, path_text,
         removal::{HeadAgain, WhyDetached},
@@ -28,7 +30,7 @@ pub(crate) struct Restorable {
     /// What `worktree restore` takes.
     pub(crate) id: String,
     /// Its root.
-    #[serde(serialize_with = "path_text::serialize")]
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub(crate) path: BString,
     /// The branch that was checked out in it; none if HEAD was detached.
     pub(crate) branch: Option<String>,
@@ -59,7 +61,7 @@ pub(crate) struct Restored {
     /// The version of this shape.
     pub(crate) version: u32,
     /// Its root.
-    #[serde(serialize_with = "path_text::serialize")]
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub(crate) path: BString,
     /// Git's id of it.
     pub(crate) id: String,
@@ -106,11 +108,18 @@ pub(crate) fn restore(context: &Context, name: &OsStr) -> Result<Restored> {
 }
 
 fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
-    let _lock = lock(context)?;
+    let _lock = lock_to_look(context)?;
+    let before = find(&aside::restorable(context)?, name).ok();
+    aside::put_back_interrupted(context)?;
     let repo = &context.repo;
-    let removed = find(&aside::restorable(context)?, name)?;
+    let removed = match (find(&aside::restorable(context)?, name), before) {
+        (Ok(removed), _) => removed,
+        // Only its root was aside.
+        (Err(error), Some(before)) => return put_back_before(context, &before)?.ok_or(error),
+        (Err(error), None) => return Err(error),
+    };
     let admin = repo.git_dir_of(removed.worktree.as_bstr());
-    refuse_place(&removed, &admin)?;
+    refuse_place(context, &removed, &admin)?;
     let all = repo.registrations()?;
     let is_half = is_there(&admin) && !is_there(&removed.admin());
     if is_there(&admin) && !is_half {
@@ -126,23 +135,37 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
         return Err(Error::corrupt(format!("the commit '{head}' of the removed worktree is lost"))
             .with_hint("'git fetch' may bring it back; nothing was changed"));
     }
-    let branch = removed.branch.as_ref().map(|branch| short(branch.as_bstr()).to_string());
     if !is_half {
         aside::admin_back(&removed, &admin)?;
     }
     let head = head_again::put(context, &removed, &admin);
     let head = head.inspect_err(|_| drop(aside::back_aside(&removed, &admin)))?;
-    aside::tree_back(context, &removed, &admin)?;
+    aside::tree_back(context, &removed, &admin).inspect_err(|_| head_again::take_back(context, &removed, head))?;
     note(context, format!("'git checkpoint worktree remove {}' removes it again", in_use::word(&removed.path)));
-    Ok(Restored {
-        version: 1,
-        path: removed.path.as_os_str().as_bytes().into(),
-        id: removed.worktree.to_string(),
-        branch,
-        head: removed.head,
-        created: head == HeadAgain::NewBranch,
-        detached: if let HeadAgain::Detached(why) = head { Some(why) } else { None },
-    })
+    Ok(Restored::new(&removed, head))
+}
+
+/// Returns what has become of the worktree `removed`, of which a killed command had moved only the root, if it is in its place.
+fn put_back_before(context: &Context, removed: &Removed) -> Result<Option<Restored>> {
+    let found = context.repo.registration(removed.worktree.as_bstr())?;
+    let is_back = |it: &Registration| it.place == Place::Worktree && it.path == removed.path;
+    let Some(found) = found.filter(is_back) else { return Ok(None) };
+    let head = if found.head.branch.is_some() { HeadAgain::AsBefore } else { head_again::decide(context, removed)? };
+    Ok(Some(Restored::new(removed, head)))
+}
+
+impl Restored {
+    fn new(removed: &Removed, head: HeadAgain) -> Self {
+        Self {
+            version: 1,
+            path: removed.path.as_os_str().as_bytes().into(),
+            id: path_text::escape(removed.worktree.as_bstr()),
+            branch: removed.branch.as_ref().map(|branch| short(branch.as_bstr()).to_string()),
+            head: removed.head,
+            created: head == HeadAgain::NewBranch,
+            detached: if let HeadAgain::Detached(why) = head { Some(why) } else { None },
+        }
+    }
 }
 
 /// Returns the one of `all` that `name` stands for.
@@ -166,8 +189,10 @@ fn find(all: &[Removed], name: &OsStr) -> Result<Removed> {
 }
 
 /// Refuses if something is where the root was; if that was gone, only the root itself may be there again.
-fn refuse_place(removed: &Removed, admin: &Path) -> Result<()> {
+fn refuse_place(context: &Context, removed: &Removed, admin: &Path) -> Result<()> {
     let path = removed.path.display();
+    validate::refuse_outside(context, &removed.path)?;
+    let is_known = context.repo.registration_at(&removed.path)?.is_some_and(|it| it.place == Place::Worktree);
     match (&removed.tree, is_there(&removed.path)) {
         (Some(tree), _) if !is_there(tree) => {
             Err(Error::refused(format!("the files of the removed worktree are gone from '{}'", tree.display()))
@@ -176,7 +201,10 @@ fn refuse_place(removed: &Removed, admin: &Path) -> Result<()> {
         (Some(_), true) => Err(Error::refused(format!("'{path}' exists already"))
             .with_hint("move it away, or remove that worktree first: 'git checkpoint worktree list' shows it")),
         (None, false) => Err(Error::refused(format!("the directory of the worktree '{path}' was gone before it was pruned"))
-            .with_hint("once its directory is there again, run it again; 'git checkpoint list --archived' shows what was saved")),
+            .with_hint("'git checkpoint worktree add <branch>' makes a new one, 'git checkpoint list --all-worktrees' shows what was saved \
+                of the old one; once the directory is there again, run this again")),
+        (None, true) if is_known => Err(Error::refused(format!("git has a worktree at '{path}' again"))
+            .with_hint("'git checkpoint list --all-worktrees' shows what was saved of the one that was pruned")),
         (None, true) if !aside::is_named(&removed.path, admin) => {
             Err(Error::refused(format!("'{path}' is no longer the worktree that was pruned"))
                 .with_hint("'git worktree list' and the file '.git' there say what each takes it for"))

@@ -6,12 +6,14 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use bstr::{BString, ByteSlice as _};
 use serde::Serialize;
 
 use super::super::Context;
 use crate::{
     error::{Error, Result},
     git::registrations::{Place, Registration},
+    model::path_text,
 };
 
 /// Why a path is not accepted.
@@ -47,8 +49,9 @@ pub(crate) struct Validated {
     pub(crate) version: u32,
     /// True if the path is accepted.
     pub(crate) valid: bool,
-    /// The path that was asked for; bytes that are not UTF-8 are replaced.
-    pub(crate) path: String,
+    /// The path that was asked for.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub(crate) path: BString,
     /// `main`, or git's id of the linked worktree; none if the path is not accepted.
     pub(crate) id: Option<String>,
     /// Why it is not accepted; none if it is.
@@ -141,6 +144,18 @@ pub(super) fn root<'a>(found: &Registration, real: Option<&'a Path>, roots: &[Pa
     }
 }
 
+/// Refuses a new place at `path`, whose parent is canonical, where no command would take a worktree.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if it is outside of the directories of the setting `worktree.roots`.
+pub(super) fn refuse_outside(context: &Context, path: &Path) -> Result<()> {
+    let roots = roots(context);
+    if roots.is_empty() || roots.iter().any(|root| path.starts_with(root)) {
+        return Ok(());
+    }
+    Err(Code::OutsideRoots.error(path))
+}
+
 /// Returns the directories of the setting `worktree.roots`, canonical where they exist.
 pub(super) fn roots(context: &Context) -> Vec<PathBuf> {
     let real = |root: &PathBuf| fs::canonicalize(root).unwrap_or_else(|_| root.clone());
@@ -155,8 +170,8 @@ pub(crate) fn validate(context: &Context, path: &Path) -> Result<Validated> {
     Ok(Validated {
         version: 1,
         valid: decided.is_ok(),
-        path: path.to_string_lossy().into_owned(),
-        id: decided.ok().map(|found| found.id.to_string()),
+        path: path.as_os_str().as_bytes().into(),
+        id: decided.ok().map(|found| path_text::escape(found.id.as_bstr())),
         code: decided.err(),
     })
 }

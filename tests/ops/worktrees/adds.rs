@@ -147,3 +147,44 @@ fn an_add_does_not_wait_for_the_hook_of_another_one() {
     });
     assert_eq!(by_us(&world), by_git(&world));
 }
+
+#[rstest]
+#[case::of_a_remote("topic", "--create topic --base origin/topic")]
+#[case::named_with_the_remote("origin/topic", "--create topic --base origin/topic")]
+#[case::nowhere("other", "--create other")]
+fn a_hint_makes_the_branch_that_is_meant(#[case] branch: &str, #[case] words: &str) {
+    let world = World::with_commit();
+    world.sh("git update-ref refs/remotes/origin/topic $(git commit-tree -m theirs 'HEAD^{tree}')");
+    let output = world.checkpoint(&["worktree", "add", branch]);
+    assert_eq!(output.status.code(), Some(128), "{}", said(&output));
+    let command = format!("git checkpoint worktree add {words}");
+    assert!(said(&output).contains(&format!("hint: '{command}' makes it")), "{}", said(&output));
+    world.sh(&command);
+}
+
+/// A worktree that no command would take is not made; who is in one can ask for it.
+#[test]
+fn nothing_is_made_outside_of_the_roots() {
+    let world = World::with_commit();
+    let inside = add(&world, "before");
+    world.sh("git config checkpoint.worktree.roots $PWD");
+    let output = world.checkpoint(&["worktree", "add", "-c", "side"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("worktree.roots"), "{}", said(&output));
+    assert_eq!(world.sh("git branch --list side; ls -d ../repo-wt-side 2>/dev/null || true"), "");
+    assert_eq!(run_in(&world, &inside, &["worktree", "path"]).stdout, format!("{}\n", inside.display()).as_bytes());
+    assert_eq!(run_in(&world, &inside, &["worktree", "path", "before"]).status.code(), Some(1));
+    world.git(&["config", "checkpoint.worktree.dir", "w"]);
+    assert!(world.checkpoint(&["worktree", "add", "-c", "side"]).status.success());
+}
+
+/// A program finds its directory in `PWD`, as a shell sets it.
+#[test]
+fn a_program_has_the_worktree_in_its_environment() {
+    let world = World::with_commit();
+    let path = add(&world, "side");
+    let output = world.checkpoint(&["worktree", "exec", "side", "--", "sh", "-c", "env"]);
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.lines().any(|line| line == format!("PWD={}", path.display())), "{text}");
+    assert!(!text.contains("OLDPWD="), "{text}");
+}

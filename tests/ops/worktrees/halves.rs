@@ -241,3 +241,43 @@ fn a_process_that_comes_at_the_last_moment_is_seen_from_a_linked_worktree() {
     assert!(said(&output).contains("(sleep) works in"), "{}", said(&output));
     assert!(path.join("out/o").exists());
 }
+
+/// Asks for what would be done, after a removal was killed when only the root was aside.
+#[test]
+fn a_dry_run_puts_nothing_back() {
+    let world = World::with_commit();
+    let path = with_work(&world);
+    dies(&world, &["worktree", "remove", "--force", "side"], "worktree:after-tree");
+    let dry = json_of(&world, &["worktree", "prune", "-n", "--json"]);
+    assert_eq!(
+        (dry["left"].as_array().map(Vec::len), &dry["left"][0]["why"]),
+        (Some(1), &json!("interrupted")),
+        "{dry}"
+    );
+    assert!(!path.exists());
+    // Whoever restores it finds that it is back.
+    let back = json_of(&world, &["worktree", "restore", "side", "--json"]);
+    assert_eq!((&back["created"], &back["detached"], path.exists()), (&json!(false), &Value::Null, true), "{back}");
+}
+
+/// Git shows it as locked, so people unlock it and let git prune it: the files are named, and stay.
+#[test]
+fn files_that_git_has_forgotten_are_named() {
+    let world = World::with_commit();
+    with_work(&world);
+    dies(&world, &["worktree", "remove", "--force", "side"], "worktree:after-tree");
+    world.sh("git worktree unlock ../repo-wt-side; git worktree prune");
+    let pruned = json_of(&world, &["worktree", "prune", "--removed", "--json"]);
+    assert_eq!(pruned["left"][0]["why"], json!("forgotten"), "{pruned}");
+    let files = pruned["left"][0]["files"].as_str().expect("a path");
+    assert_eq!(fs::read(std::path::Path::new(files).join(".env")).expect("it stays"), b"secret\n");
+}
+
+/// A command was killed before it wrote down what it was about to do.
+#[test]
+fn an_empty_folder_goes() {
+    let world = World::with_commit();
+    world.sh("mkdir -p .git/checkpoint/removed/12345678 .git/checkpoint/removed/other");
+    json_of(&world, &["worktree", "prune", "--json"]);
+    assert_eq!(world.sh("ls .git/checkpoint/removed").trim(), "other");
+}

@@ -9,6 +9,7 @@ mod prunes;
 mod purged;
 mod removal_races;
 mod removed;
+mod sessions;
 
 use std::{
     fs,

@@ -110,7 +110,7 @@ pub(super) fn wait_until_halted(pid: u32) {
 #[case::new_ignored_file("echo mine >out/mine", "has just been changed")]
 #[case::removes("rm t", "")]
 #[case::commits("git commit -qm mine", "has just been changed")]
-#[case::begins_a_turn("git checkpoint session prompt s1 --agent ag", "a session has a turn under way")]
+#[case::begins_a_turn("git checkpoint session prompt s1 --agent ag", "the session 's1' has a turn under way")]
 #[case::locks("git worktree lock .", "is locked")]
 fn work_that_begins_meanwhile_is_not_lost(
     #[case] script: &str,

@@ -89,7 +89,9 @@ fn the_operation_log_knows_it() {
     assert!(world.checkpoint(&["worktree", "restore", "side"]).status.success());
     let operations = world.done(&["op", "log"]);
     assert_eq!(operations.lines().filter(|line| line.contains("worktree restore")).count(), 1, "{operations}");
-    assert_eq!(world.checkpoint(&["undo"]).status.code(), Some(128));
+    let undone = world.checkpoint(&["undo"]);
+    assert_eq!(undone.status.code(), Some(128));
+    assert!(said(&undone).contains("git checkpoint worktree remove"), "{}", said(&undone));
 }
 
 #[test]
@@ -131,7 +133,7 @@ fn uncommitted_work_is_asked_about_after_it_was_saved() {
     "cd ../repo-wt-side; git checkpoint session prompt s1 --agent ag",
     "side",
     1,
-    "a session has a turn under way"
+    "the session 's1' has a turn under way"
 )]
 fn what_is_in_use_is_not_removed(#[case] script: &str, #[case] name: &str, #[case] status: i32, #[case] words: &str) {
     let world = World::with_commit();
@@ -203,6 +205,7 @@ fn a_worktree_on_another_file_system_comes_back() {
 /// What the branch was while the worktree was away decides what HEAD is.
 #[rstest]
 #[case::as_it_was("true", false, Value::Null, Some("refs/heads/side"))]
+#[case::deleted_and_one_is_below("git branch -qD side; git branch side/x", false, json!("not-made"), None)]
 #[case::deleted("git branch -qD side", true, Value::Null, Some("refs/heads/side"))]
 #[case::moved("git branch -qf side main", false, json!("moved"), None)]
 #[case::elsewhere("git worktree add -q ../other side", false, json!("elsewhere"), None)]
@@ -230,6 +233,7 @@ fn head_is_at_the_commit_that_the_files_are_from(
 }
 
 #[rstest]
+#[case::outside_roots("git config checkpoint.worktree.roots $PWD", "worktree.roots")]
 #[case::something_there("mkdir ../repo-wt-side", "exists already")]
 #[case::another_one("git worktree add -q ../repo-wt-side side", "exists already")]
 #[case::its_id_is_taken("git worktree add -q ../else/repo-wt-side side", "has given the id")]
@@ -282,4 +286,20 @@ fn add_again(world: &World) {
     let output = world.checkpoint(&["worktree", "add", "side"]);
     assert!(output.status.success(), "{}", said(&output));
     world.settle();
+}
+
+/// A path need not be text: JSON has its bytes, too.
+#[test]
+fn a_path_that_is_not_text_comes_back() {
+    let world = World::with_commit();
+    world.sh("git worktree add -q -b odd \"../$(printf 'w\\377')\"");
+    let listed = json_of(&world, &["worktree", "show", "odd", "--json"]);
+    assert!(listed["worktree"]["path"].as_str().is_some_and(|path| path.ends_with("/w%FF")), "{listed}");
+    assert_eq!(listed["worktree"]["id"], json!("w%FF"));
+    assert!(listed["worktree"]["path_raw"].is_string(), "{listed}");
+    let value = json_of(&world, &["worktree", "remove", "odd", "--json"]);
+    assert_eq!((&value["worktree"], value["path_raw"].is_string()), (&json!("w%FF"), true), "{value}");
+    let back = json_of(&world, &["worktree", "restore", "odd", "--json"]);
+    assert_eq!((&back["id"], back["path_raw"].is_string()), (&json!("w%FF"), true), "{back}");
+    assert_eq!(world.git(&["worktree", "list"]).lines().count(), 2);
 }
