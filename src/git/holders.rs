@@ -27,7 +27,7 @@ const AUTO_MERGE: &str = "AUTO_MERGE";
 const DAMAGED: &str = "'git worktree list' shows the worktrees; repair its HEAD, or remove the worktree";
 
 /// Returns `words` for git after those that name the git directory.
-fn of_git_dir<'w>(git_dir: &'w Path, words: &[&'w str]) -> Vec<&'w OsStr> {
+pub(super) fn of_git_dir<'w>(git_dir: &'w Path, words: &[&'w str]) -> Vec<&'w OsStr> {
     let of = [OsStr::new("--git-dir"), git_dir.as_os_str()];
     of.into_iter().chain(words.iter().map(|word| OsStr::new(*word))).collect()
 }

@@ -4,12 +4,11 @@
 //! to all of it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
-    ffi::OsStr,
+    collections::{BTreeMap, BTreeSet},
     path::Path,
 };
 
-use bstr::{BString, ByteSlice as _};
+use bstr::ByteSlice as _;
 use gix::{
     ObjectId,
     objs::{
@@ -22,29 +21,29 @@ use super::{
     Repo,
     commit::NewCommit,
     new_objects::{NewObjects, Target},
-    process::run_plain_git,
+    holders::of_git_dir,
     refs::RefUpdate,
 };
-use crate::error::{Context as _, Kind, Result};
+use crate::error::{Context as _, Error, Kind, Result};
 
 /// The message of such a commit.
 const MESSAGE: &str =
     "what a removed worktree leads to\n\nIts parents are the commits, its tree has the other objects.\n";
 
 impl Repo {
-    /// Lets the ref `name`, which is new, lead to all that git's directory `git_dir` of a worktree with HEAD at `head` leads to.
-    /// Nothing is written if it leads nowhere. The operation log does not record it.
-    pub(crate) fn hold_known_to(&self, git_dir: &Path, head: Option<ObjectId>, name: &str) -> Result<()> {
+    /// Returns all that only git's directory `git_dir` of a worktree with HEAD at `head` leads to.
+    pub(crate) fn known_to_worktree(&self, git_dir: &Path, head: Option<ObjectId>) -> Result<BTreeSet<ObjectId>> {
         let mut ids: BTreeSet<ObjectId> = self.logged_ids_in(git_dir, None)?;
         ids.extend(self.refs_of_single_worktree(git_dir)?);
         ids.extend(head);
-        let staged = staged(git_dir)?;
-        if !staged.is_empty() {
-            let committed = head.map_or_else(HashSet::new, |head| committed(git_dir, head));
-            ids.extend(staged.into_iter().filter(|id| !committed.contains(id)));
-        }
+        ids.extend(self.indexed(git_dir, head)?);
+        Ok(ids)
+    }
+
+    /// Lets the ref `name`, which is new, lead to the objects `ids`, as far as they are there. The operation log does not record it.
+    pub(crate) fn hold(&self, ids: &BTreeSet<ObjectId>, name: &str) -> Result<()> {
         let (mut parents, mut entries) = (Vec::new(), BTreeMap::new());
-        for id in self.whole(ids.into_iter().collect()) {
+        for id in self.whole(ids.iter().copied().collect()) {
             match self.kind_of(id)? {
                 Some(ObjectKind::Commit) => parents.push(id),
                 Some(ObjectKind::Blob) => drop(entries.insert(id, EntryKind::Blob)),
@@ -82,53 +81,63 @@ impl Repo {
             let words = ["rev-list", "--objects", "--quiet", "--missing=allow-promisor", "--stdin", "--not", "--all"];
             self.try_git(&words, Some(input.as_bytes())).is_ok_and(|output| output.status.success())
         };
-        if are_whole(&ids) {
-            return ids;
+        let ids: Vec<_> = ids.into_iter().filter(|id| self.has_object(*id)).collect();
+        those_of(&ids, &are_whole)
+    }
+
+    /// Returns what the index in the git directory `git_dir` leads to, as git's own garbage collection sees it: staged blobs of all
+    /// stages, those that undo a resolved conflict, and trees that were written of it; without what the commit `head` has.
+    fn indexed(&self, git_dir: &Path, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
+        let committed = head.and_then(|head| self.tree_of_commit(head).ok());
+        let list = |tree_id: ObjectId| {
+            let tree_id = tree_id.to_string();
+            // Missing objects are not listed, and are no error.
+            let words = ["rev-list", "--objects", "--indexed-objects", "--single-worktree", "--missing=allow-any", "--not"];
+            let words = [&words[..], &[&tree_id]].concat();
+            self.run_git(&of_git_dir(git_dir, &words), None)
+        };
+        // Parts of the commit's tree may be lost.
+        let listed = committed.and_then(|tree_id| list(tree_id).ok());
+        let listed = listed.map_or_else(|| list(self.empty_tree_id()), Ok).map_err(|error| {
+            Error::corrupt(format!("cannot list what the index in '{}' leads to", git_dir.display())).with_cause(error)
+        })?;
+        Ok(listed.lines().filter_map(|line| ObjectId::from_hex(line.split_str(" ").next()?).ok()).collect())
+    }
+}
+
+/// Returns those of `ids` for which `are_whole` is true, alone and together: it is asked for halves, so that a few others among
+/// many cost little.
+fn those_of(ids: &[ObjectId], are_whole: &dyn Fn(&[ObjectId]) -> bool) -> Vec<ObjectId> {
+    match ids.len() {
+        0 => Vec::new(),
+        _ if are_whole(ids) => ids.to_vec(),
+        1 => Vec::new(),
+        count => {
+            let (one, other) = ids.split_at(count / 2);
+            [those_of(one, are_whole), those_of(other, are_whole)].concat()
         }
-        ids.into_iter().filter(|id| self.has_object(*id) && are_whole(&[*id])).collect()
     }
-}
-
-/// Returns the blobs that are staged, of all stages.
-fn staged(git_dir: &Path) -> Result<Vec<ObjectId>> {
-    let words = [OsStr::new("--git-dir"), git_dir.as_os_str(), "ls-files".as_ref(), "--stage".as_ref(), "-z".as_ref()];
-    let what = || format!("cannot list what is staged in '{}'", git_dir.display());
-    let output = run_plain_git(git_dir, &words).context(Kind::Internal, what)?;
-    if !output.status.success() {
-        let cause = output.stderr.trim().to_str_lossy().into_owned();
-        return Err(crate::error::Error::corrupt(what()).with_cause(cause));
-    }
-    Ok(output.stdout.split_str("\0").filter_map(|line| blob_of(line, 1)).collect())
-}
-
-/// Returns the blobs of the commit `head`; nothing if they cannot be listed.
-fn committed(git_dir: &Path, head: ObjectId) -> HashSet<ObjectId> {
-    let id = head.to_string();
-    let words = ["ls-tree", "-r", "-z", "--full-tree", &id].map(OsStr::new);
-    let words = [&[OsStr::new("--git-dir"), git_dir.as_os_str()], &words[..]].concat();
-    let output = run_plain_git(git_dir, &words).map(|output| BString::from(output.stdout)).unwrap_or_default();
-    output.split_str("\0").filter_map(|line| blob_of(line, 2)).collect()
-}
-
-/// Returns the id in an entry that git has listed, which begins with a mode, at word `at`; none for a submodule.
-fn blob_of(line: &[u8], at: usize) -> Option<ObjectId> {
-    let mut words = line.split_str("\t").next()?.split_str(" ");
-    let mode = words.next().filter(|mode| *mode != b"160000")?;
-    let id = ObjectId::from_hex(words.nth(at - 1)?).ok()?;
-    Some(id).filter(|id| !mode.is_empty() && !id.is_null())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     #[rstest::rstest]
-    #[case::staged("100644 1111111111111111111111111111111111111111 0\ta b", 1, true)]
-    #[case::in_a_tree("100755 blob 1111111111111111111111111111111111111111\ta", 2, true)]
-    #[case::submodule("160000 1111111111111111111111111111111111111111 0\tsub", 1, false)]
-    #[case::intent_to_add("100644 0000000000000000000000000000000000000000 0\ta", 1, false)]
-    #[case::end("", 1, false)]
-    fn entries_of_git(#[case] line: &str, #[case] at: usize, #[case] is_blob: bool) {
-        assert_eq!(blob_of(line.as_bytes(), at).is_some(), is_blob);
+    #[case::all("", 400, 1)]
+    #[case::all_but_one("7", 399, 19)]
+    #[case::all_but_two("7,300", 398, 35)]
+    fn a_few_lost_ones_cost_little(#[case] lost: &str, #[case] expected: usize, #[case] most: usize) {
+        let id = |number: usize| ObjectId::from_hex(format!("{number:040x}").as_bytes()).expect("40 digits");
+        let lost: Vec<_> = lost.split(',').filter_map(|text| text.parse().ok()).map(id).collect();
+        let (ids, asked) = ((0..400).map(id).collect::<Vec<_>>(), Cell::new(0));
+        let are_whole = |ids: &[ObjectId]| {
+            asked.set(asked.get() + 1);
+            !ids.iter().any(|id| lost.contains(id))
+        };
+        assert_eq!(those_of(&ids, &are_whole).len(), expected);
+        assert!(asked.get() <= most, "{}", asked.get());
     }
 }

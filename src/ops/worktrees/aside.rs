@@ -4,6 +4,7 @@
 //! the lock of the worktrees finds that, and moves the root back: a killed command has removed all of a worktree, or nothing.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io::Write as _,
     os::unix::ffi::OsStrExt as _,
@@ -12,6 +13,7 @@ use std::{
 };
 
 use bstr::ByteSlice as _;
+use gix::ObjectId;
 
 use super::{
     super::Context,
@@ -90,13 +92,16 @@ pub(super) fn move_aside(
     failpoint::hit("worktree:after-record");
     hold(&found.git_dir, removed).inspect_err(|_| drop(removed.forget()))?;
     failpoint::hit("worktree:after-lock");
-    let moved = move_root(removed, tree).and_then(|tree| {
+    let moved = hold_objects(context, found, removed).and_then(|known| {
+        let tree = move_root(removed, tree)?;
         failpoint::hit("worktree:after-tree");
         // Processes before HEAD: one that has just ended may have moved it.
         in_use::refuse(context, found, &tree)?;
         in_use::refuse_changed(context, &tree, &removed.path, since)?;
         in_use::refuse_moved_head(context, found)?;
-        hold_objects(context, found, removed)?;
+        if context.repo.known_to_worktree(&found.git_dir, found.head.id)? != known {
+            return Err(in_use::just_changed(&removed.path));
+        }
         move_admin(found, removed)
     });
     if let Err(error) = moved {
@@ -135,9 +140,12 @@ fn move_root(removed: &mut Removed, tree: PathBuf) -> Result<PathBuf> {
     }
 }
 
-/// Lets a ref lead to what only git's directory of the worktree leads to: while it is aside, git does not look into it.
-fn hold_objects(context: &Context, found: &Registration, removed: &Removed) -> Result<()> {
-    context.repo.hold_known_to(&found.git_dir, found.head.id, &refname::removed_worktree_ref(&removed.id))
+/// Lets a ref lead to what only git's directory of the worktree leads to: while it is aside, git does not look into it. Returns
+/// what that is.
+fn hold_objects(context: &Context, found: &Registration, removed: &Removed) -> Result<BTreeSet<ObjectId>> {
+    let known = context.repo.known_to_worktree(&found.git_dir, found.head.id)?;
+    context.repo.hold(&known, &refname::removed_worktree_ref(&removed.id))?;
+    Ok(known)
 }
 
 /// Forgets it: nothing of it is aside. Git knows again what its directory leads to.
@@ -167,7 +175,7 @@ fn sweep_refs(context: &Context) -> Result<()> {
 pub(super) fn move_registration(context: &Context, found: &Registration, removed: &mut Removed) -> Result<()> {
     removed.write()?;
     failpoint::hit("worktree:after-record");
-    let moved = hold_objects(context, found, removed).and_then(|()| move_admin(found, removed));
+    let moved = hold_objects(context, found, removed).and_then(|_| move_admin(found, removed));
     moved.inspect_err(|_| drop(forget(context, removed)))?;
     drop(found.git_dir.parent().map(fs::remove_dir));
     Ok(())

@@ -281,3 +281,39 @@ fn an_empty_folder_goes() {
     json_of(&world, &["worktree", "prune", "--json"]);
     assert_eq!(world.sh("ls .git/checkpoint/removed").trim(), "other");
 }
+
+/// The index leads to more than what is staged: to what undoes a resolved conflict, and to trees that were written of it.
+#[rstest]
+#[case::resolved_conflict(
+    "echo stashed >f; git stash -q; echo other >f; git commit -qam other; ! git stash pop -q
+     echo resolved >f; git add f; git stash drop -q; git commit -qm resolved; git ls-files --resolve-undo | grep -q f"
+)]
+#[case::written_tree_of_a_commit_given_up("mkdir new; echo new >new/f; git add .; git write-tree")]
+fn git_keeps_all_that_the_index_of_a_removed_worktree_leads_to(#[case] script: &str) {
+    let world = World::with_commit();
+    let path = add(&world, "side");
+    world.sh(&format!("cd '{}'; echo one >f; git add .; git commit -qm f; ({script}) >/dev/null 2>&1", path.display()));
+    world.settle();
+    let known = || world.sh(&format!("cd '{}'; git rev-list --objects --indexed-objects", path.display()));
+    let before = known();
+    let id = remove(&world);
+    world.sh("git for-each-ref --format='delete %(refname)' refs/checkpoints/shadow refs/checkpoints/archive refs/checkpoints/operations | git update-ref --stdin
+         git gc -q --prune=now");
+    let back = world.checkpoint(&["worktree", "restore", &id]);
+    assert!(back.status.success(), "{}", said(&back));
+    world.sh("git gc -q --prune=now; git fsck --strict --no-dangling");
+    assert_eq!(known(), before);
+}
+
+/// The directory was away when git forgot the worktree.
+#[test]
+fn git_keeps_the_trees_of_the_index_of_a_forgotten_worktree() {
+    let world = World::with_commit();
+    let path = add(&world, "side");
+    world.sh(&format!("cd '{}'; mkdir new; echo new >new/f; git add .; git write-tree; mv ../repo-wt-side ../away", path.display()));
+    json_of(&world, &["worktree", "prune", "--json"]);
+    world.sh("git gc -q --prune=now; mv ../away ../repo-wt-side");
+    let back = world.checkpoint(&["worktree", "restore", "side"]);
+    assert!(back.status.success(), "{}", said(&back));
+    world.sh("git gc -q --prune=now; git fsck --strict --no-dangling");
+}
