@@ -167,6 +167,23 @@ impl Repo {
         Ok(ids)
     }
 
+    /// Returns the files below `root`, by their paths there, that git does not ignore. Git has registered no worktree there.
+    pub(crate) fn not_ignored_below(&self, root: &Path) -> Result<Vec<BString>> {
+        let words = ["ls-files", "--others", "--exclude-standard", "-z"];
+        let what = || format!("cannot list the files in '{}'", root.display());
+        let absolute = |path: &Path| fs::canonicalize(path).context(Kind::Internal, what);
+        let (root, common) = (absolute(root)?, absolute(self.common_dir())?);
+        let mut command = self.git(words);
+        // Without an index, it lists them all.
+        command.current_dir(&root).env("GIT_DIR", &common).env("GIT_WORK_TREE", &root);
+        let output = command.env("GIT_INDEX_FILE", common.join("checkpoint/none")).output();
+        let output = output.context(Kind::Internal, what)?;
+        if !output.status.success() {
+            return Err(Error::internal(what()).with_cause(output.stderr.trim().to_str_lossy().into_owned()));
+        }
+        Ok(output.stdout.split_str("\0").filter(|path| !path.is_empty()).map(BString::from).collect())
+    }
+
     /// Refuses if a ref of the user names an object that is missing: it is not known what that leads to. Git only warns.
     pub(crate) fn refuse_lost_refs(&self) -> Result<()> {
         let mut refs = self.refs_below("refs/")?;

@@ -2,11 +2,12 @@
 //!
 //! A restore brings them back as they were, and the next save there would store the text again.
 
-use std::{fs, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{collections::BTreeSet, fs, os::unix::ffi::OsStrExt as _, path::Path};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
+use super::leaves::leaves_at;
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, holders::files_below},
@@ -24,7 +25,7 @@ pub(super) fn refuse_if_one_has(context: &Context, secret: &Secret, paths: &[BSt
     for removed in removed::all(context.repo.common_dir())? {
         let found = match paths {
             [] if secret.is_nothing() => None,
-            [] => with_text(context, &removed, secret)?,
+            [] => with_text(context, &removed, secret).map_err(|error| unreadable(&removed, error))?,
             paths => at_paths(&context.repo, &removed, paths)?,
         };
         let Some(path) = found else { continue };
@@ -38,7 +39,21 @@ pub(super) fn refuse_if_one_has(context: &Context, secret: &Secret, paths: &[BSt
     Ok(())
 }
 
-/// Returns a file of the removed worktree with the text.
+/// Returns the error if files of the removed worktree cannot be read.
+fn unreadable(removed: &Removed, error: Error) -> Error {
+    if error.kind() != Kind::Internal {
+        return error;
+    }
+    let id = &removed.id;
+    Error::refused(format!("it is not known whether the removed worktree {id} has the text"))
+        .with_cause(error)
+        .with_hint(format!(
+            "'git checkpoint worktree restore {id}' brings it back to change that, \
+             'git checkpoint worktree prune --removed' deletes all that can be restored"
+        ))
+}
+
+/// Returns a file of the removed worktree with the text that the next save there would store: ignored files are not looked at.
 fn with_text(context: &Context, removed: &Removed, secret: &Secret) -> Result<Option<BString>> {
     let repo = &context.repo;
     if let Some(tree) = &removed.tree {
@@ -51,11 +66,11 @@ fn with_text(context: &Context, removed: &Removed, secret: &Secret) -> Result<Op
             .with_hint("mount their file system, or 'git checkpoint worktree prune --removed'"));
         }
         let head = removed.head.map(|id| repo.tree_of_commit(id)).transpose()?;
-        for file in files_below(tree)? {
+        for path in to_be_saved(repo, removed, tree, head)? {
             context.check_interrupt()?;
-            let path = BStr::new(file.strip_prefix(tree).unwrap_or(&file).as_os_str().as_bytes());
-            if has_text(&file, secret)? && !is_committed(repo, head, path, secret)? {
-                return Ok(Some(path.to_owned()));
+            if has_text(&tree.join(path.to_path_lossy()), secret)? && !is_committed(repo, head, path.as_bstr(), secret)?
+            {
+                return Ok(Some(path));
             }
         }
     }
@@ -79,11 +94,20 @@ fn with_text(context: &Context, removed: &Removed, secret: &Secret) -> Result<Op
 /// Returns a path of work in the removed worktree that is not committed, and that one of `paths` matches.
 fn at_paths(repo: &Repo, removed: &Removed, paths: &[BString]) -> Result<Option<BString>> {
     let Some(checkpoint) = removed.checkpoint.filter(|id| repo.has_object(*id)) else { return Ok(None) };
-    let mut pathspec = repo.pathspec(paths)?;
-    let head = removed.head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-    let changes = repo.diff_trees(head, repo.tree_of_commit(checkpoint)?)?;
-    let mut found = changes.into_iter().filter(|change| change.after.is_some()).map(|change| change.path);
-    Ok(found.find(|path| pathspec.matches(path.as_bstr())))
+    let Some(checkpoint) = repo.find_checkpoint(checkpoint)? else { return Ok(None) };
+    let leaves = leaves_at(repo, &checkpoint, &mut repo.pathspec(paths)?)?;
+    Ok(leaves.first().map(|(tree, change)| tree.path_of(change)))
+}
+
+/// Returns the files of the removed worktree with the root `tree` that a save there looks at: those that git does not ignore, and
+/// those that its last checkpoint or its commit, with the tree `head`, has.
+fn to_be_saved(repo: &Repo, removed: &Removed, tree: &Path, head: Option<ObjectId>) -> Result<BTreeSet<BString>> {
+    let mut paths: BTreeSet<BString> = repo.not_ignored_below(tree)?.into_iter().collect();
+    let saved = removed.checkpoint.filter(|id| repo.has_object(*id)).map(|id| repo.tree_of_commit(id)).transpose()?;
+    for tree_id in [head, saved].into_iter().flatten() {
+        paths.extend(repo.diff_trees(repo.empty_tree_id(), tree_id)?.into_iter().map(|change| change.path));
+    }
+    Ok(paths)
 }
 
 /// Returns true if `file` is a regular file with the text.
@@ -94,7 +118,7 @@ fn has_text(file: &Path, secret: &Secret) -> Result<bool> {
         metadata if !metadata.as_ref().is_ok_and(fs::Metadata::is_file) => {
             metadata.context(Kind::Internal, what).map(|_| false)
         }
-        _ => Ok(secret.is_in(&fs::read(file).context(Kind::Internal, what)?)),
+        _ => fs::File::open(file).and_then(|file| secret.is_in_file(file)).context(Kind::Internal, what),
     }
 }
 
