@@ -2,13 +2,13 @@
 
 use std::{
     ffi::OsStr,
-    os::unix::process::ExitStatusExt as _,
+    os::unix::{ffi::OsStrExt as _, process::ExitStatusExt as _},
     path::Path,
     process::{ExitStatus, Output},
     time::Duration,
 };
 
-use bstr::{BString, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -62,6 +62,17 @@ fn outcome(succeeded: bool, found: Option<&Registration>) -> Outcome {
 /// Returns the exit status as a shell gives it.
 fn shell_status(status: ExitStatus) -> i32 {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(128)
+}
+
+/// Runs git with `words` in `from` for the git directory `git_dir` of a worktree, to do `what`.
+fn set_head(from: &Path, git_dir: &Path, words: &[&OsStr], what: &str) -> Result<()> {
+    let words = [&[OsStr::new("--git-dir"), git_dir.as_os_str()], words].concat();
+    let output = run_plain_git(from, &words).context(Kind::Internal, || "cannot run git".into())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(Error::internal(format!("git cannot {what} in '{}'", git_dir.display()))
+        .with_cause(output.stderr.trim().to_str_lossy().into_owned()))
 }
 
 impl Repo {
@@ -167,7 +178,12 @@ impl Repo {
     pub(crate) fn remove_made_worktree(&self, from: &Path, path: &Path) -> Result<()> {
         // The second --force is for git's lock.
         let words = ["worktree", "remove", "--force", "--force", "--"].map(OsStr::new);
-        self.plain_git(from, &[&words[..], &[path.as_os_str()]].concat()).map(drop)
+        let output = self.plain_git(from, &[&words[..], &[path.as_os_str()]].concat())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(Error::internal(format!("git cannot remove the worktree '{}'", path.display()))
+            .with_cause(output.stderr.trim().to_str_lossy().into_owned()))
     }
 
     /// Moves the linked worktree with the root `path` to `to`, where nothing is, from the directory `from`.
@@ -189,13 +205,13 @@ impl Repo {
     pub(crate) fn detach_head(from: &Path, git_dir: &Path, commit: ObjectId) -> Result<()> {
         let id = commit.to_string();
         let words = ["update-ref", "--no-deref", "-m", "checkpoint: restored without its branch", "HEAD", &id];
-        let words = [&[OsStr::new("--git-dir"), git_dir.as_os_str()], &words.map(OsStr::new)[..]].concat();
-        let output = run_plain_git(from, &words).context(Kind::Internal, || "cannot run git".into())?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(Error::internal(format!("git cannot detach HEAD in '{}'", git_dir.display()))
-            .with_cause(output.stderr.trim().to_str_lossy().into_owned()))
+        set_head(from, git_dir, &words.map(OsStr::new), "detach HEAD")
+    }
+
+    /// Lets HEAD in the git directory `git_dir` of a worktree point to `branch` again, a full name. Git runs in `from`.
+    pub(crate) fn attach_head(from: &Path, git_dir: &Path, branch: &BStr) -> Result<()> {
+        let words = [OsStr::new("symbolic-ref"), OsStr::new("HEAD"), OsStr::from_bytes(branch)];
+        set_head(from, git_dir, &words, "let HEAD point to its branch")
     }
 
     /// True once git has registered the worktree at `path`, and that it has the branch `name`.

@@ -20,8 +20,8 @@ use gix::{
 use super::{
     Repo,
     commit::NewCommit,
-    new_objects::{NewObjects, Target},
     holders::of_git_dir,
+    new_objects::{NewObjects, Target},
     refs::RefUpdate,
 };
 use crate::error::{Context as _, Error, Kind, Result};
@@ -40,7 +40,8 @@ impl Repo {
         Ok(ids)
     }
 
-    /// Lets the ref `name`, which is new, lead to the objects `ids`, as far as they are there. The operation log does not record it.
+    /// Lets the ref `name`, which is new, lead to the objects `ids`, as far as they are there. The operation log does not
+    /// record it.
     pub(crate) fn hold(&self, ids: &BTreeSet<ObjectId>, name: &str) -> Result<()> {
         let (mut parents, mut entries) = (Vec::new(), BTreeMap::new());
         for id in self.whole(ids.iter().copied().collect()) {
@@ -85,14 +86,15 @@ impl Repo {
         those_of(&ids, &are_whole)
     }
 
-    /// Returns what the index in the git directory `git_dir` leads to, as git's own garbage collection sees it: staged blobs of all
-    /// stages, those that undo a resolved conflict, and trees that were written of it; without what the commit `head` has.
+    /// Returns what the index in the git directory `git_dir` leads to, as git's own garbage collection sees it: staged blobs of
+    /// all stages, those that undo a resolved conflict, and trees that were written of it; without what the commit `head` has.
     fn indexed(&self, git_dir: &Path, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
         let committed = head.and_then(|head| self.tree_of_commit(head).ok());
         let list = |tree_id: ObjectId| {
             let tree_id = tree_id.to_string();
-            // Missing objects are not listed, and are no error.
-            let words = ["rev-list", "--objects", "--indexed-objects", "--single-worktree", "--missing=allow-any", "--not"];
+            // Missing objects are not listed, and are no error. The order of the options counts.
+            let words =
+                ["rev-list", "--objects", "--single-worktree", "--indexed-objects", "--missing=allow-any", "--not"];
             let words = [&words[..], &[&tree_id]].concat();
             self.run_git(&of_git_dir(git_dir, &words), None)
         };

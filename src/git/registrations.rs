@@ -77,18 +77,19 @@ fn noted_root(admin: &Path, gitdir: &[u8]) -> Option<PathBuf> {
     Some(path)
 }
 
+/// Returns the git directory that the file `.git` in `root` names; none if it names none.
+pub(crate) fn named_git_dir(root: &Path) -> Option<PathBuf> {
+    let text = fs::read(root.join(".git")).ok()?;
+    let named = text.strip_prefix(b"gitdir: ").and_then(|path| path.trim_end().to_path().ok())?;
+    Some(root.join(named))
+}
+
 /// Returns what is at `root`, the registered place of the git directory `git_dir`.
-fn place(root: &Path, git_dir: &Path) -> Place {
+pub(super) fn place(root: &Path, git_dir: &Path) -> Place {
     let dot_git = root.join(".git");
     let Ok(meta) = fs::symlink_metadata(&dot_git) else { return Place::Nothing };
     let real = |path: &Path| fs::canonicalize(path).ok();
-    let named = if meta.is_dir() {
-        Some(dot_git)
-    } else {
-        let text = fs::read(&dot_git).unwrap_or_default();
-        let named = text.strip_prefix(b"gitdir: ").and_then(|path| path.trim_end().to_path().ok());
-        named.map(|named| root.join(named))
-    };
+    let named = if meta.is_dir() { Some(dot_git) } else { named_git_dir(root) };
     let is_its = named.and_then(|named| real(&named)).is_some_and(|named| Some(named) == real(git_dir));
     if is_its { Place::Worktree } else { Place::Other }
 }
@@ -206,6 +207,9 @@ impl Repo {
         let Some(name) = text.strip_prefix(b"ref:").map(|name| BString::from(name.trim())) else {
             return Ok(Head { id: ObjectId::from_hex(text.trim()).ok(), branch: None });
         };
+        if gix::validate::reference::name(name.as_bstr()).is_err() {
+            return Ok(Head { id: None, branch: None });
+        }
         let id = name.to_str().ok().map(|name| self.find_ref(name)).transpose()?.flatten();
         Ok(Head { id, branch: Some(name) })
     }

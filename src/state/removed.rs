@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bstr::{BString, ByteVec as _};
+use bstr::{BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 use rustix::{
     fs::{CWD, RenameFlags},
@@ -43,6 +43,8 @@ pub(crate) struct Removed {
     pub(crate) worktree: BString,
     /// Its root.
     pub(crate) path: PathBuf,
+    /// What git's file `gitdir` has, byte by byte: how git has registered the root.
+    pub(crate) gitdir: BString,
     /// Where the root is now; none: it was gone before, and only git's directory was moved.
     pub(crate) tree: Option<PathBuf>,
     /// The full name of the branch at its HEAD; none if that was detached.
@@ -62,11 +64,17 @@ struct Stored {
     version: u32,
     worktree: StoredPath,
     path: StoredPath,
+    gitdir: StoredPath,
     tree: Option<StoredPath>,
     branch: Option<StoredPath>,
     head: Option<String>,
     checkpoint: Option<String>,
     removed: i64,
+}
+
+/// Returns what git has written in its directory `git_dir` of a worktree about the place of the root.
+fn gitdir(git_dir: &Path) -> BString {
+    fs::read(git_dir.join("gitdir")).unwrap_or_default().trim_end().into()
 }
 
 fn stored_path(path: &Path) -> StoredPath {
@@ -105,11 +113,12 @@ pub(crate) fn all(common_dir: &Path) -> Result<Vec<Removed>> {
 }
 
 impl Removed {
-    /// Returns the record of the worktree `worktree` with the root `path`, which is about to be removed. Nothing is written yet.
+    /// Returns the record of the worktree `worktree` with the root `path` and the git directory `git_dir`, which is about to be
+    /// removed. Nothing is written yet.
     ///
     /// # Errors
     /// If the folder for it cannot be made.
-    pub(crate) fn new(common_dir: &Path, worktree: BString, path: PathBuf) -> Result<Self> {
+    pub(crate) fn new(common_dir: &Path, worktree: BString, path: PathBuf, git_dir: &Path) -> Result<Self> {
         let parent = ensure_directory(common_dir)?.join("removed");
         let what = || format!("cannot create a directory in '{}'", parent.display());
         fs::create_dir_all(&parent).context(Kind::Internal, what)?;
@@ -122,7 +131,8 @@ impl Removed {
                     made.context(Kind::Internal, what)?;
                     let seconds = jiff::Timestamp::now().as_second();
                     let (tree, branch, head, checkpoint) = (None, None, None, None);
-                    return Ok(Self { id, worktree, path, tree, branch, head, checkpoint, seconds, folder });
+                    let gitdir = gitdir(git_dir);
+                    return Ok(Self { id, worktree, path, gitdir, tree, branch, head, checkpoint, seconds, folder });
                 }
             }
         }
@@ -139,6 +149,7 @@ impl Removed {
             id,
             worktree: stored.worktree.decode().ok()?,
             path: path(&stored.path).filter(|path| path.is_absolute())?,
+            gitdir: stored.gitdir.decode().ok()?,
             tree: stored.tree.as_ref().map(place).map_or(Some(None), |tree| tree.map(Some))?,
             branch: stored.branch.as_ref().map(|branch| branch.decode().ok()).map_or(Some(None), |it| it.map(Some))?,
             head: commit(&stored.head).map_or(Some(None), |it| it.map(Some))?,
@@ -155,6 +166,7 @@ impl Removed {
             version: 1,
             worktree: StoredPath::from(&self.worktree),
             path: stored_path(&self.path),
+            gitdir: StoredPath::from(&self.gitdir),
             tree: self.tree.as_deref().map(|tree| stored_path(tree.strip_prefix(&self.folder).unwrap_or(tree))),
             branch: self.branch.as_ref().map(StoredPath::from),
             head: self.head.map(|id| id.to_string()),
@@ -169,6 +181,11 @@ impl Removed {
     /// Returns where git's directory of it is kept.
     pub(crate) fn admin(&self) -> PathBuf {
         self.folder.join(ADMIN)
+    }
+
+    /// Returns true if git's directory `git_dir` of a worktree is that of this one.
+    pub(crate) fn is_registered_in(&self, git_dir: &Path) -> bool {
+        gitdir(git_dir) == self.gitdir
     }
 
     /// Returns where its root is kept: in the folder, or, if that is on another file system, beside its place.
@@ -315,7 +332,10 @@ mod tests {
     fn a_record_survives_a_round_trip() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = PathBuf::from(std::ffi::OsStr::from_bytes(b"/w\xff x"));
-        let mut removed = Removed::new(dir.path(), b"w\xff".into(), path).expect("a folder can be made");
+        fs::write(dir.path().join("gitdir"), b"/w\xff x/.git\n").expect("writable");
+        let removed = Removed::new(dir.path(), b"w\xff".into(), path, dir.path());
+        let mut removed = removed.expect("a folder can be made");
+        assert!(removed.is_registered_in(dir.path()) && !removed.is_registered_in(&dir.path().join("other")));
         let id = |digit: &str| ObjectId::from_hex(digit.repeat(40).as_bytes()).ok();
         removed.tree = Some(removed.folder.join(TREE));
         (removed.branch, removed.head, removed.checkpoint) = (Some("refs/heads/x".into()), id("1"), id("2"));

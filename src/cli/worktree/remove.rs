@@ -145,6 +145,14 @@ impl Restore {
             });
             call.out.hint("'git switch <branch>' there takes uncommitted changes along");
         }
+        if let (Some(first), Some(checkpoint)) = (restored.missing.first(), restored.checkpoint) {
+            let rest = match restored.missing.len() - 1 {
+                0 => String::new(),
+                rest => format!(" and {} more", phrase::count(rest, "file")),
+            };
+            call.out.warning(&format!("{}{rest} of it were deleted while it was removed", phrase::quoted(first)));
+            call.out.hint(&format!("'git checkpoint restore {}' there brings them back", call.names.id(&checkpoint)));
+        }
         Ok(Exit::Done)
     }
 }
@@ -187,6 +195,9 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
             WhyLeft::InUse => "a session works there",
             WhyLeft::Interrupted => "a command that moved it was killed: the next one that is no dry run puts it back",
             WhyLeft::Forgotten => "a command that moved it was killed, and git has forgotten it since",
+            WhyLeft::Damaged => {
+                "git's directory of it is damaged: 'git worktree prune' lets git forget it, and all others that are gone, for good"
+            }
             WhyLeft::NotDeleted => "it was removed, and its files cannot be deleted",
             WhyLeft::Half => {
                 "a command that moved it was killed, and something else is in its place: move that away, and run this again"

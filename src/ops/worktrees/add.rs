@@ -20,6 +20,7 @@ use super::{
         session_info,
     },
     branch::{AddOptions, Start, base, exists},
+    chains,
     include::{Included, NotCopied, include},
     lock::lock,
     validate,
@@ -109,6 +110,10 @@ pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
     let path = claimed.keep();
     let found = repo.registration_at(&path)?;
     let found = found.ok_or_else(|| Error::race(format!("the worktree '{}' was removed at once", path.display())))?;
+    repo.name_operation("worktree add");
+    if let Err(error) = chains::set_former_aside(context, found.id.as_bstr()) {
+        tracing::warn!(%error, "the new worktree begins with the checkpoints of a removed one; 'git checkpoint reset' there");
+    }
     let checkpoint = base.as_ref().and_then(|base| base.files);
     let filled = fill(context, options, &found, &path, checkpoint).inspect_err(|_| {
         // What is in it is from here, or from its checkpoint.

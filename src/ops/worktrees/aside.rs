@@ -12,7 +12,6 @@ use std::{
     time::Duration,
 };
 
-use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
@@ -22,14 +21,15 @@ use super::{
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::registrations::{Place, Registration},
+    git::registrations::{Place, Registration, named_git_dir},
     model::{
         refname,
-        removal::{Admin, InPlace, Next, Parts, Root},
+        removal::{Admin, HeadAgain, InPlace, Next, Parts, Root},
     },
     state::{
         failpoint,
         removed::{self, Removed, move_directory},
+        replace_file,
     },
 };
 
@@ -62,10 +62,9 @@ fn hold(admin: &Path, removed: &Removed) -> Result<()> {
     })
 }
 
-/// Returns true if the worktree with the git directory `admin` is locked for `removed`. It was not locked before, so that a lock
-/// without a reason is one that could not be written.
+/// Returns true if the worktree with the git directory `admin` is locked for `removed`; every other lock is the user's.
 fn is_held(admin: &Path, removed: &Removed) -> bool {
-    fs::read_to_string(admin.join("locked")).is_ok_and(|text| text.trim().is_empty() || text == reason(removed))
+    fs::read_to_string(admin.join("locked")).is_ok_and(|text| text == reason(removed))
 }
 
 /// Takes that lock back.
@@ -93,7 +92,7 @@ pub(super) fn move_aside(
     hold(&found.git_dir, removed).inspect_err(|_| drop(removed.forget()))?;
     failpoint::hit("worktree:after-lock");
     let moved = hold_objects(context, found, removed).and_then(|known| {
-        let tree = move_root(removed, tree)?;
+        let tree = move_root(context, removed, tree)?;
         failpoint::hit("worktree:after-tree");
         // Processes before HEAD: one that has just ended may have moved it.
         in_use::refuse(context, found, &tree)?;
@@ -122,15 +121,39 @@ pub(super) fn move_aside(
 fn record(context: &Context, removed: &mut Removed, since: Duration) -> Result<PathBuf> {
     in_use::refuse_changed(context, &removed.path, &removed.path, since)?;
     let tree = removed.place_for_tree()?;
+    if tree == removed.beside() {
+        refuse_in_another(context, removed)?;
+    }
     removed.tree = Some(tree.clone());
     removed.write()?;
     Ok(tree)
 }
 
+/// Refuses if the place beside the root is inside another worktree: there, a removed one is a directory like any other, which
+/// `git clean` deletes and `git add` stages.
+fn refuse_in_another(context: &Context, removed: &Removed) -> Result<()> {
+    let all = context.repo.registrations()?.into_iter();
+    let mut roots = all.filter(|it| it.place == Place::Worktree).filter_map(|it| fs::canonicalize(it.path).ok());
+    let above = roots.find(|root| removed.path != *root && removed.path.starts_with(root));
+    let Some(above) = above else { return Ok(()) };
+    let path = removed.path.display();
+    Err(Error::refused(format!(
+        "'{path}' is on another file system than the repository and inside the worktree '{}', where 'git clean' would delete \
+         what is kept of it",
+        above.display()
+    ))
+    .with_hint(format!(
+        "a checkpoint has its files that are not ignored: 'git worktree remove --force {}' removes it for good; \
+         the setting 'worktree.dir' says where others are made",
+        in_use::word(&removed.path)
+    )))
+}
+
 /// Moves the root to `tree`, or beside its place if that is not possible. Returns where it is.
-fn move_root(removed: &mut Removed, tree: PathBuf) -> Result<PathBuf> {
+fn move_root(context: &Context, removed: &mut Removed, tree: PathBuf) -> Result<PathBuf> {
     match move_directory(&removed.path, &tree) {
         Err(error) if removed::is_of_two_mounts(&error) => {
+            refuse_in_another(context, removed)?;
             let beside = removed.beside();
             removed.tree = Some(beside.clone());
             removed.write()?;
@@ -250,16 +273,14 @@ fn name_each_other(removed: &Removed, admin: &Path) {
         return;
     }
     let text = [b"gitdir: ", admin.as_os_str().as_bytes(), b"\n"].concat();
-    if let Err(error) = fs::write(removed.path.join(".git"), text) {
+    if let Err(error) = replace_file(&removed.path.join(".git"), &text) {
         tracing::warn!(%error, path = %removed.path.display(), "'git worktree repair' lets git find the worktree");
     }
 }
 
 /// Returns true if the `.git` in the root of a worktree at `root` names the git directory `admin`, which need not be there.
 pub(super) fn is_named(root: &Path, admin: &Path) -> bool {
-    let text = fs::read(root.join(".git")).unwrap_or_default();
-    let named = text.strip_prefix(b"gitdir: ").and_then(|path| path.trim_end().to_path().ok());
-    let Some(named) = named.map(|named| root.join(named)) else { return false };
+    let Some(named) = named_git_dir(root) else { return false };
     // The directory above may have gone with the last one in it.
     let above = |path: &Path| fs::canonicalize(path.parent()?.parent()?).ok();
     named.file_name() == admin.file_name() && above(&named).is_some_and(|common| Some(common) == above(admin))
@@ -273,7 +294,9 @@ pub(super) fn parts(context: &Context, removed: &Removed) -> Result<Parts> {
         Some(_) if removed.is_tree_in_folder() => Root::NotAside,
         Some(_) => Root::NotSeen,
     };
-    let found = context.repo.registration(removed.worktree.as_ref())?.filter(|it| it.path == removed.path);
+    let found = context.repo.registration(removed.worktree.as_ref())?;
+    // Paths need not be the same: one of them may lead through links, or be relative to a directory that was moved.
+    let found = found.filter(|it| removed.is_registered_in(&it.git_dir));
     let in_place = match &found {
         _ if !is_there(&removed.path) => InPlace::Nothing,
         Some(found) if found.place == Place::Worktree => InPlace::Worktree,
@@ -301,18 +324,22 @@ pub(super) fn put_back_interrupted(context: &Context) -> Result<()> {
 }
 
 fn put_back_one(context: &Context, removed: &Removed) -> Result<()> {
-    let admin: PathBuf = context.repo.git_dir_of(removed.worktree.as_ref());
     match parts(context, removed)?.next() {
         Next::Removed | Next::Half => Ok(()),
-        Next::PutBack => {
-            head_again::put(context, removed, &admin)?;
-            put_back(context, &admin, removed)
-        }
+        Next::PutBack => put_back_root(context, removed).map(drop),
         Next::Forget => {
-            release(&admin, removed)?;
+            release(&context.repo.git_dir_of(removed.worktree.as_ref()), removed)?;
             forget(context, removed)
         }
     }
+}
+
+/// Moves the root back of which a killed command has moved only the root. Returns where HEAD is.
+pub(super) fn put_back_root(context: &Context, removed: &Removed) -> Result<HeadAgain> {
+    let admin = context.repo.git_dir_of(removed.worktree.as_ref());
+    let head = head_again::put(context, removed, &admin)?;
+    put_back(context, &admin, removed)?;
+    Ok(head)
 }
 
 /// Returns the removed worktrees that can be restored, the last one first: also those of which only the root is aside.

@@ -61,8 +61,16 @@ pub(super) fn put(context: &Context, removed: &Removed, admin: &Path) -> Result<
                 return Ok(HeadAgain::Detached(WhyDetached::NotMade));
             }
         }
-        (HeadAgain::Detached(_), Some(commit)) => Repo::detach_head(&main, admin, commit)?,
+        (HeadAgain::Detached(_), Some(commit)) => {
+            Repo::detach_head(&main, admin, commit)?;
+            return Ok(head);
+        }
         _ => {}
+    }
+    // A restore that failed, or was killed, may have detached it.
+    let now = repo.registration(removed.worktree.as_bstr())?.and_then(|it| it.head.branch);
+    if let Some(branch) = removed.branch.as_ref().filter(|branch| now.as_ref() != Some(branch)) {
+        Repo::attach_head(&main, admin, branch.as_bstr())?;
     }
     Ok(head)
 }

@@ -3,6 +3,7 @@
 mod add;
 mod aside;
 mod branch;
+mod chains;
 mod files;
 mod head_again;
 mod in_use;

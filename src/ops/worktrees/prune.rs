@@ -44,6 +44,8 @@ pub(crate) enum WhyLeft {
     Interrupted,
     /// Only its files were moved when a removal was killed, and git has forgotten it since.
     Forgotten,
+    /// Git's directory of it is damaged: what it leads to cannot be kept.
+    Damaged,
     /// It was removed, and its files cannot be deleted.
     NotDeleted,
     /// It was removed, and its files are on a file system that is not mounted.
@@ -180,9 +182,14 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
         }
         let mut id = None;
         if !dry_run {
-            let mut removed = Removed::new(repo.common_dir(), found.id.clone(), found.path.clone())?;
+            let mut removed = Removed::new(repo.common_dir(), found.id.clone(), found.path.clone(), &found.git_dir)?;
             (removed.branch, removed.head) = (found.head.branch.clone(), found.head.id);
-            aside::move_registration(context, found, &mut removed)?;
+            if let Err(error) = aside::move_registration(context, found, &mut removed) {
+                context.check_interrupt()?;
+                tracing::warn!(%error, "a worktree cannot be forgotten");
+                pruned.left.push(Left::new(path, WhyLeft::Damaged));
+                continue;
+            }
             id = Some(removed.id);
             pruned.kept += 1;
         }

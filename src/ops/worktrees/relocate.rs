@@ -55,6 +55,14 @@ fn try_relocate(context: &Context, name: &OsStr, to: &Path) -> Result<Moved> {
     in_use::refuse_kind(&found)?;
     let found = named::checked(context, &found)?;
     in_use::refuse(context, &found, &found.path)?;
+    if let Some(inner) = all.iter().find(|it| is_inside(it, &found.path)) {
+        return Err(Error::refused(format!(
+            "the worktree '{}' is inside '{}': git would not find it any more",
+            inner.path.display(),
+            found.path.display()
+        ))
+        .with_hint("move that one out of there first, or remove it"));
+    }
     let to = place(&found, to)?;
     validate::refuse_outside(context, &to)?;
     let from = all.first().map_or_else(|| context.repo.common_dir().to_owned(), Registration::directory);
@@ -66,6 +74,12 @@ fn try_relocate(context: &Context, name: &OsStr, to: &Path) -> Result<Moved> {
     );
     let text = |path: &Path| BString::from(path.as_os_str().as_bytes());
     Ok(Moved { version: 1, id: path_text::escape(found.id.as_bstr()), from: text(&found.path), path: text(&to) })
+}
+
+/// Returns true if the linked worktree `inner` is below the canonical path `root`.
+fn is_inside(inner: &Registration, root: &Path) -> bool {
+    let real = std::fs::canonicalize(&inner.path).unwrap_or_else(|_| inner.path.clone());
+    real != *root && real.starts_with(root)
 }
 
 /// Returns the new place of `found`: absolute, and with no link on the way there.

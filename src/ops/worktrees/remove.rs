@@ -110,7 +110,7 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Resul
     let _lock = lock(context)?;
     let again = fresh(context, &found)?;
     in_use::refuse(context, &again, &found.path)?;
-    let mut removed = Removed::new(context.repo.common_dir(), found.id.clone(), found.path.clone())?;
+    let mut removed = Removed::new(context.repo.common_dir(), found.id.clone(), found.path.clone(), &found.git_dir)?;
     (removed.branch, removed.head) = (found.head.branch.clone(), found.head.id);
     removed.checkpoint = removal.checkpoint;
     aside::move_aside(context, &found, &mut removed, since)?;

@@ -1,6 +1,6 @@
 //! `worktree restore`: brings a removed worktree back, byte for byte.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{collections::HashSet, ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     super::Context,
-    aside, head_again,
+    aside, chains, head_again,
     in_use::{self, is_there},
     lock::lock_to_look,
     remove::{note, short},
@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::registrations::{Place, Registration},
+    git::registrations::Place,
     model::{
         id_text, moment, path_text,
-        removal::{HeadAgain, WhyDetached},
+        removal::{HeadAgain, Next, WhyDetached},
     },
     state::removed::Removed,
 };
@@ -74,6 +74,12 @@ pub(crate) struct Restored {
     pub(crate) created: bool,
     /// Why HEAD is detached although it was on that branch; none if it is on it.
     pub(crate) detached: Option<WhyDetached>,
+    /// The files of its checkpoint that are not there: they were deleted while it was removed.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub(crate) missing: Vec<BString>,
+    /// That checkpoint.
+    #[serde(skip)]
+    pub(crate) checkpoint: Option<ObjectId>,
 }
 
 /// Returns the removed worktrees that can be restored.
@@ -109,20 +115,17 @@ pub(crate) fn restore(context: &Context, name: &OsStr) -> Result<Restored> {
 
 fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
     let _lock = lock_to_look(context)?;
-    let before = find(&aside::restorable(context)?, name).ok();
+    let removed = find(&aside::restorable(context)?, name)?;
+    if aside::parts(context, &removed)?.next() == Next::PutBack {
+        let head = aside::put_back_root(context, &removed)?;
+        return Ok(Restored::new(context, &removed, head));
+    }
     aside::put_back_interrupted(context)?;
     let repo = &context.repo;
-    let removed = match (find(&aside::restorable(context)?, name), before) {
-        (Ok(removed), _) => removed,
-        // Only its root was aside.
-        (Err(error), Some(before)) => return put_back_before(context, &before)?.ok_or(error),
-        (Err(error), None) => return Err(error),
-    };
     let admin = repo.git_dir_of(removed.worktree.as_bstr());
     refuse_place(context, &removed, &admin)?;
-    let all = repo.registrations()?;
-    let is_half = is_there(&admin) && !is_there(&removed.admin());
-    if is_there(&admin) && !is_half {
+    if is_there(&admin) {
+        let all = repo.registrations()?;
         let other = all.iter().find(|it| it.id == removed.worktree);
         let other = other.map_or_else(|| admin.display().to_string(), |it| it.path.display().to_string());
         return Err(Error::refused(format!("git has given the id of the removed worktree to another one, '{other}'"))
@@ -135,27 +138,17 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
         return Err(Error::corrupt(format!("the commit '{head}' of the removed worktree is lost"))
             .with_hint("'git fetch' may bring it back; nothing was changed"));
     }
-    if !is_half {
-        aside::admin_back(&removed, &admin)?;
-    }
+    aside::admin_back(&removed, &admin)?;
     let head = head_again::put(context, &removed, &admin);
     let head = head.inspect_err(|_| drop(aside::back_aside(&removed, &admin)))?;
     aside::tree_back(context, &removed, &admin).inspect_err(|_| head_again::take_back(context, &removed, head))?;
+    chains::own_again(context, &removed);
     note(context, format!("'git checkpoint worktree remove {}' removes it again", in_use::word(&removed.path)));
-    Ok(Restored::new(&removed, head))
-}
-
-/// Returns what has become of the worktree `removed`, of which a killed command had moved only the root, if it is in its place.
-fn put_back_before(context: &Context, removed: &Removed) -> Result<Option<Restored>> {
-    let found = context.repo.registration(removed.worktree.as_bstr())?;
-    let is_back = |it: &Registration| it.place == Place::Worktree && it.path == removed.path;
-    let Some(found) = found.filter(is_back) else { return Ok(None) };
-    let head = if found.head.branch.is_some() { HeadAgain::AsBefore } else { head_again::decide(context, removed)? };
-    Ok(Some(Restored::new(removed, head)))
+    Ok(Restored::new(context, &removed, head))
 }
 
 impl Restored {
-    fn new(removed: &Removed, head: HeadAgain) -> Self {
+    fn new(context: &Context, removed: &Removed, head: HeadAgain) -> Self {
         Self {
             version: 1,
             path: removed.path.as_os_str().as_bytes().into(),
@@ -164,8 +157,30 @@ impl Restored {
             head: removed.head,
             created: head == HeadAgain::NewBranch,
             detached: if let HeadAgain::Detached(why) = head { Some(why) } else { None },
+            missing: missing(context, removed).unwrap_or_else(|error| {
+                tracing::warn!(%error, "it is not known whether all files of the worktree are there");
+                Vec::new()
+            }),
+            checkpoint: removed.checkpoint,
         }
     }
+}
+
+/// Returns the files of the checkpoint of the worktree, which is back, that are not there, and should be.
+fn missing(context: &Context, removed: &Removed) -> Result<Vec<BString>> {
+    let repo = &context.repo;
+    let Some(checkpoint) = removed.checkpoint.filter(|id| repo.has_object(*id)) else { return Ok(Vec::new()) };
+    let files = repo.diff_trees(repo.empty_tree_id(), repo.tree_of_commit(checkpoint)?)?;
+    let is_gone = |path: &BString| !is_there(&removed.path.join(path.to_path_lossy()));
+    let mut gone: Vec<_> = files.into_iter().map(|change| change.path).filter(is_gone).collect();
+    if gone.is_empty() {
+        return Ok(gone);
+    }
+    // Git leaves out what a sparse checkout does not have.
+    let listed = repo.open_worktree(&removed.path)?.run_git(&["ls-files", "-t", "-z"], None)?;
+    let skipped: HashSet<&[u8]> = listed.split_str("\0").filter_map(|line| line.strip_prefix(b"S ")).collect();
+    gone.retain(|path| !skipped.contains(path.as_slice()));
+    Ok(gone)
 }
 
 /// Returns the one of `all` that `name` stands for.

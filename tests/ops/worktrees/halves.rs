@@ -130,20 +130,6 @@ fn a_restore_that_fails_is_taken_back() {
     assert_eq!(state(&world, &path), before);
 }
 
-/// A full disk, or a power failure, has left the lock without a reason.
-#[test]
-fn a_lock_without_a_reason_is_ours() {
-    let world = World::with_commit();
-    let path = with_work(&world);
-    let before = state(&world, &path);
-    let id = remove(&world);
-    world.sh("for admin in .git/checkpoint/removed/*/admin; do touch $admin/locked; done");
-    let output = world.checkpoint(&["worktree", "restore", &id]);
-    assert!(output.status.success(), "{}", said(&output));
-    assert_eq!(state(&world, &path), before);
-    assert!(!world.git(&["worktree", "list", "--porcelain"]).contains("locked"));
-}
-
 /// The repository was moved meanwhile: its worktree finds it.
 #[test]
 fn a_restored_worktree_names_its_repository() {
@@ -310,7 +296,10 @@ fn git_keeps_all_that_the_index_of_a_removed_worktree_leads_to(#[case] script: &
 fn git_keeps_the_trees_of_the_index_of_a_forgotten_worktree() {
     let world = World::with_commit();
     let path = add(&world, "side");
-    world.sh(&format!("cd '{}'; mkdir new; echo new >new/f; git add .; git write-tree; mv ../repo-wt-side ../away", path.display()));
+    world.sh(&format!(
+        "cd '{}'; mkdir new; echo new >new/f; git add .; git write-tree; mv ../repo-wt-side ../away",
+        path.display()
+    ));
     json_of(&world, &["worktree", "prune", "--json"]);
     world.sh("git gc -q --prune=now; mv ../away ../repo-wt-side");
     let back = world.checkpoint(&["worktree", "restore", "side"]);

@@ -4,6 +4,7 @@ mod adds;
 mod brought;
 mod files;
 mod halves;
+mod known_again;
 mod places;
 mod prunes;
 mod purged;
