@@ -34,6 +34,7 @@ mod man;
 mod names;
 mod op;
 mod output;
+mod overlap;
 mod phrase;
 mod progress;
 mod prune;

@@ -11,6 +11,7 @@ use super::{
     chain::{peek::worktree_tree, shadows},
     guard, hooks,
     inside::LeftOut,
+    overlap::{Summary, summaries},
     salvage::{if_readable, why_unreadable},
     save::{SkippedPath, UnfilteredPath},
     session_info,
@@ -103,6 +104,9 @@ pub struct Status {
     /// The paths both dirty and touched.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub overlap: Vec<BString>,
+    /// The other worktrees that have changed paths that this one has changed, too, by their last checkpoints; and those of which that
+    /// is not known.
+    pub overlaps: Vec<Summary>,
     /// The sessions of this worktree that are not ended, and those on the live shadow; the one seen last first.
     pub sessions: Vec<SessionStatus>,
     /// The verified checkpoint.
@@ -208,6 +212,7 @@ pub fn status(context: &Context) -> Result<Status> {
     Ok(Status {
         version: 1,
         worktree: repo.worktree_id().to_string(),
+        overlaps: summaries(context, &worktree.repo, worktree.tree_id),
         head: head.id,
         branch: head.branch.map(|branch| branch.strip_prefix(b"refs/heads/").unwrap_or(&branch).as_bstr().to_string()),
         base,

@@ -36,6 +36,7 @@ mod operations_killed;
 mod operations_random;
 mod operations_stuck;
 mod operations_undone;
+mod overlap;
 mod own_directories;
 mod permissions;
 mod prune;

@@ -183,6 +183,17 @@ pub(super) fn operations(typed: &str, only_undoable: bool) -> Vec<Candidate> {
     named.take(MOST).collect()
 }
 
+/// Returns the other worktrees of the repository by git's names, with their paths.
+pub(super) fn worktrees(typed: &str) -> Vec<Candidate> {
+    let others = context().map(|context| context.repo.other_worktrees()).unwrap_or_default().into_iter();
+    let text = |(id, root): (bstr::BString, std::path::PathBuf)| {
+        Some(Candidate::new(String::from_utf8(id.into()).ok()?, root.as_os_str().as_encoded_bytes()))
+    };
+    let mut found: Vec<_> = others.filter_map(text).filter(|it| it.value.starts_with(typed)).collect();
+    found.sort_unstable_by(|a, b| a.value.cmp(&b.value));
+    found
+}
+
 /// Returns the coding agents that have hooks.
 pub(super) fn agents(typed: &str) -> Vec<Candidate> {
     let known = dialects::ALL.iter().filter(|dialect| dialect.name.starts_with(typed));

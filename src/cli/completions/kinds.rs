@@ -39,6 +39,8 @@ enum Kind {
     Setting,
     /// A value of the setting that is named before it.
     Value,
+    /// Another worktree of the repository.
+    Worktree,
     /// An operation of this worktree.
     Operation,
     /// A page of the manual.
@@ -87,6 +89,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("whether", Kind::Free),
     ("who", Kind::Free),
     ("words", Kind::Free),
+    ("worktree", Kind::Worktree),
 ];
 
 impl Kind {
@@ -102,6 +105,7 @@ impl Kind {
             Self::Setting => candidates::settings(typed),
             Self::Value => line.after("set").map(|key| candidates::values(key, typed)).unwrap_or_default(),
             Self::Operation => candidates::operations(typed, line.after("op") == Some("undo")),
+            Self::Worktree => candidates::worktrees(typed),
             Self::Page => candidates::pages(typed),
             Self::File | Self::Free => Vec::new(),
         }

@@ -1,0 +1,75 @@
+//! What a second worktree costs, in which a hundred files were changed as well.
+
+use crate::{
+    Arguments, Result, corpus,
+    lab::{Lab, SESSION_WITH_TOOLS, State, git_in},
+    plan::{Goal, Plan, SMALL, Stage},
+};
+
+/// How many files are changed in each worktree.
+const CHANGED: usize = 100;
+/// What a merge by git of the same changes takes, once they are committed.
+const MERGE: [&str; 5] = ["git", "merge-tree", "--write-tree", "refs/bench/here", "refs/bench/there"];
+
+/// Returns what is to be measured, with the repositories it takes.
+pub(crate) fn stage(plan: &mut Plan, arguments: &Arguments) -> Result<Stage> {
+    let mut stage = Stage { rounds: usize::MAX, ..Stage::default() };
+    let (alone, beside) = (plan.labs.len(), plan.labs.len() + 1);
+    let changed = State::Changed(CHANGED);
+    let file = plan.labs[SMALL].path(0);
+    let event = format!(
+        r#"{{"event":"pre-tool","session":"{SESSION_WITH_TOOLS}","tool":{{"name":"write","paths":["{file}"]}}}}"#
+    );
+    stage.case("git merge-tree", beside, State::Settled, &MERGE);
+    stage.case("overlap", beside, changed, &["checkpoint", "overlap"]);
+    stage.case("two saves' looks", alone, changed, &["checkpoint", "diff", "--name-only"]);
+    for (name, lab) in [("alone", alone), ("beside", beside)] {
+        stage.case(&format!("status, {name}"), lab, changed, &["checkpoint", "status"]);
+        stage.case(&format!("before a tool, {name}"), lab, State::Prompted, &["hook", &event]);
+    }
+    stage.row("overlap of two worktrees, 100 files", "overlap", "git merge-tree", Goal::None);
+    stage.row("... beside a look at one", "overlap", "two saves' looks", Goal::More(20.0));
+    stage.row("status beside an overlap of 100 files", "status, beside", "status, alone", Goal::More(20.0));
+    stage.row("hook before a tool, beside it", "before a tool, beside", "before a tool, alone", Goal::More(5.0));
+    stage.keep(arguments.only.as_deref());
+    if !stage.rows.is_empty() {
+        let small = plan.labs[SMALL].root().to_owned();
+        for name in ["alone", "beside"] {
+            let root = corpus::clone(&arguments.cache, &small, name)?;
+            plan.labs.push(Lab::new(root, &arguments.binary)?);
+        }
+        write(&mut plan.labs[beside])?;
+    }
+    Ok(stage)
+}
+
+/// Makes the second worktree, in which a session has changed the files that are changed here, and commits of both.
+fn write(lab: &mut Lab) -> Result<()> {
+    let side = lab.root().with_file_name("beside-side");
+    drop(std::fs::remove_dir_all(&side));
+    let name = side.to_str().ok_or("the path of the cache is no text")?.to_owned();
+    lab.git_output(&["worktree", "prune"])?;
+    lab.git_output(&["worktree", "add", "-q", "-b", "side", &name])?;
+    lab.edit(0, CHANGED)?;
+    for (at, reference) in [(0, "refs/bench/here"), (1, "refs/bench/there")] {
+        let tree =
+            "git add -A && git update-ref $0 $(git commit-tree -p HEAD -m bench $(git write-tree)) && git reset -q";
+        if at == 0 {
+            lab.output(&["sh", "-c", tree, reference])?;
+        } else {
+            for file in 0..CHANGED {
+                let path = lab.path(file);
+                let text = std::fs::read_to_string(side.join(path)).unwrap_or_default();
+                std::fs::write(side.join(path), format!("at the beginning\n{text}"))?;
+            }
+            git_in(&side, &["add", "-A"])?;
+            git_in(&side, &["commit", "-q", "-m", "bench"])?;
+            git_in(&side, &["update-ref", reference, "HEAD"])?;
+            git_in(&side, &["reset", "-q", "HEAD~"])?;
+        }
+    }
+    let prompt = ["-C", &name, "session", "prompt", "there", "-m", "change a hundred files"];
+    lab.output(&[&["checkpoint"], &prompt[..]].concat())?;
+    lab.output(&["checkpoint", "-C", &name, "save", "--session", "there"])?;
+    lab.settle()
+}
