@@ -159,7 +159,7 @@ pub struct Turns {
     /// The paths that no checkpoint has because of a limit, of which an agent's user was warned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unprotected: Vec<String>,
-    /// What sessions were told of changes in other worktrees, oldest first; each is told once.
+    /// Digests of what sessions were told of changes in other worktrees, oldest first; each is told once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<String>,
     /// By session, the last warning that its agent could not show. It stays until the agent can, or until the next turn begins.
@@ -260,7 +260,7 @@ impl Turns {
         }
         cut(&mut self.asked, MOST);
         cut(&mut self.stashed, MOST);
-        cut(&mut self.told, 16 * MOST);
+        cut(&mut self.told, 4 * MOST);
         cut(&mut self.unsaid, MOST);
         cut(&mut self.handled, MOST);
         cut(&mut self.entries, MOST_SESSIONS);

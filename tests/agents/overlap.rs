@@ -139,7 +139,8 @@ fn claude_code_asks_its_user_and_others_warn() {
     assert!(output["permissionDecisionReason"].as_str().is_some_and(|text| text.contains("by the session s1")));
     let reply = world.tell("droid", &event("s3", ".factory"));
     assert!(reply.contains("systemMessage") && reply.contains("by the session s1"), "{reply}");
-    assert!(heard(&world, "1", "f").contains("by the session s1"), "the neutral protocol warns");
+    let answer = world.answer("pre-tool", "s4", &tool("1", &["f"]));
+    assert!(answer["message"].as_str().is_some_and(|text| text.contains("by the session s1")), "{answer}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ use super::{
         sessions::{Opening, note_stashes, seen_here},
         turn,
     },
-    answer, event, opening, paths,
+    allowed, event, opening, paths,
     report::{Answer, Message, Reach, Report, Tool},
     sign_of_life,
 };
@@ -137,7 +137,7 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
         ReachHere::Anything | ReachHere::Nothing => Vec::new(),
     };
     note_begun(worktree, report, tool, &reach, key);
-    Ok(answer::with_told(verdict, told, worktree.settings.overlap))
+    Ok(allowed::with_told(verdict, told, worktree.settings.overlap))
 }
 
 /// Returns true if a subagent uses the tool after its agent has stopped. Then the call begins no turn: the agent reports no
@@ -200,7 +200,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
     }
     note_ended(worktree, report, tool, key);
     forget_idle(worktree, &session);
-    Ok(answer::allowed(verdict))
+    Ok(allowed::answer(verdict))
 }
 
 /// Saves what a tool may have changed, with an unknown author.

@@ -116,7 +116,7 @@ fn is_live(context: &Context, session: &str) -> bool {
 }
 
 impl News {
-    /// Returns the text by which it is known whether `session` was told.
+    /// Returns the digest by which it is known whether `session` was told. A path may be long, and each hook reads the file.
     fn key(&self, session: &str) -> String {
         let state = match &self.meeting {
             None => "changed",
@@ -127,7 +127,9 @@ impl News {
                 Meeting::Unknown => "unknown",
             },
         };
-        format!("{session}\t{state}\t{}\t{}", escape(self.worktree.as_bstr()), escape(self.path.as_bstr()))
+        let text = format!("{session}\t{state}\t{}\t{}", escape(self.worktree.as_bstr()), escape(self.path.as_bstr()));
+        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, text.as_bytes());
+        id.map(|id| id.to_string()).unwrap_or(text)
     }
 
     fn text(&self) -> String {

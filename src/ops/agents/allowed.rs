@@ -7,7 +7,7 @@ use super::{
 use crate::config::Overlap;
 
 /// Returns the answer that lets the agent continue, with a warning if `verdict` has something to report.
-pub(super) fn allowed(verdict: Verdict) -> Answer {
+pub(super) fn answer(verdict: Verdict) -> Answer {
     if verdict.report.is_none() && verdict.notes.is_empty() {
         return Answer::Allow;
     }
@@ -18,7 +18,7 @@ pub(super) fn allowed(verdict: Verdict) -> Answer {
 pub(super) fn with_told(mut verdict: Verdict, told: Vec<String>, overlap: Overlap) -> Answer {
     let asks = !told.is_empty() && overlap == Overlap::Ask;
     verdict.notes.extend(told);
-    if asks { Answer::Ask(Message::Guard(Box::new(verdict))) } else { allowed(verdict) }
+    if asks { Answer::Ask(Message::Guard(Box::new(verdict))) } else { answer(verdict) }
 }
 
 #[cfg(test)]
