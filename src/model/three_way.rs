@@ -110,8 +110,9 @@ fn add(places: &mut Vec<Place>, place: Place) {
     match places.last_mut() {
         Some(last) if place.here.0.start <= last.here.0.end || place.there.0.start <= last.there.0.end => {
             last.state = last.state.max(place.state);
-            last.here.0.end = last.here.0.end.max(place.here.0.end);
-            last.there.0.end = last.there.0.end.max(place.there.0.end);
+            // The later one knows all changes before its end: an earlier one may lie before others of the same side.
+            last.here.0.end = place.here.0.end;
+            last.there.0.end = place.there.0.end;
         }
         _ => places.push(place),
     }
@@ -142,6 +143,11 @@ mod tests {
     #[case::added_before_what_was_changed(&[(4..4, 4..6)], &[(4..5, 4..5)], &[(Meeting::Touching, 4..7, 4..5)])]
     #[case::added_within_what_was_deleted(&[(2..6, 2..2)], &[(4..4, 4..5)], &[(Meeting::Conflict, 2..2, 2..7)])]
     #[case::one_spans_two(&[(0..9, 0..1)], &[(1..2, 1..2), (8..9, 8..9)], &[(Meeting::Conflict, 0..1, 0..9)])]
+    #[case::one_spans_a_change_and_a_deletion(
+        &[(0..4, 0..4)],
+        &[(0..1, 0..1), (2..3, 2..2)],
+        &[(Meeting::Conflict, 0..4, 0..3)]
+    )]
     #[case::touching_and_a_conflict(
         &[(0..1, 0..1), (9..10, 9..9)],
         &[(1..2, 1..2), (9..10, 9..10)],

@@ -131,9 +131,9 @@ fn places(base: &[u8], here: &[u8], there: &[u8]) -> Vec<Place> {
     let (here_lines, there_lines) = (lines(here), lines(there));
     meet(&merge_edits(base, here), &merge_edits(base, there), &mut |one, other| {
         let of = |text: &'_ [u8], lines: &[std::ops::Range<usize>], wanted: std::ops::Range<usize>| {
-            lines[wanted].iter().map(|line| text[line.clone()].to_vec()).collect::<Vec<_>>()
+            Some(lines.get(wanted)?.iter().map(|line| text[line.clone()].to_vec()).collect::<Vec<_>>())
         };
-        of(here, &here_lines, one) == of(there, &there_lines, other)
+        of(here, &here_lines, one).is_some_and(|lines| of(there, &there_lines, other) == Some(lines))
     })
 }
 
