@@ -22,13 +22,13 @@ pub(crate) fn stage(plan: &mut Plan, arguments: &Arguments) -> Result<Stage> {
     );
     stage.case("git merge-tree", beside, State::Settled, &MERGE);
     stage.case("overlap", beside, changed, &["checkpoint", "overlap"]);
-    stage.case("two saves' looks", alone, changed, &["checkpoint", "diff", "--name-only"]);
+    stage.case("diff", alone, changed, &["checkpoint", "diff", "--name-only"]);
     for (name, lab) in [("alone", alone), ("beside", beside)] {
         stage.case(&format!("status, {name}"), lab, changed, &["checkpoint", "status"]);
         stage.case(&format!("before a tool, {name}"), lab, State::Prompted, &["hook", &event]);
     }
     stage.row("overlap of two worktrees, 100 files", "overlap", "git merge-tree", Goal::None);
-    stage.row("... beside a look at one", "overlap", "two saves' looks", Goal::More(20.0));
+    stage.row("... beside a look at one", "overlap", "diff", Goal::More(20.0));
     stage.row("status beside an overlap of 100 files", "status, beside", "status, alone", Goal::More(20.0));
     stage.row("hook before a tool, beside it", "before a tool, beside", "before a tool, alone", Goal::More(5.0));
     stage.keep(arguments.only.as_deref());
@@ -51,25 +51,21 @@ fn write(lab: &mut Lab) -> Result<()> {
     lab.git_output(&["worktree", "prune"])?;
     lab.git_output(&["worktree", "add", "-q", "-b", "side", &name])?;
     lab.edit(0, CHANGED)?;
-    for (at, reference) in [(0, "refs/bench/here"), (1, "refs/bench/there")] {
-        let tree =
-            "git add -A && git update-ref $0 $(git commit-tree -p HEAD -m bench $(git write-tree)) && git reset -q";
-        if at == 0 {
-            lab.output(&["sh", "-c", tree, reference])?;
-        } else {
-            for file in 0..CHANGED {
-                let path = lab.path(file);
-                let text = std::fs::read_to_string(side.join(path)).unwrap_or_default();
-                std::fs::write(side.join(path), format!("at the beginning\n{text}"))?;
-            }
-            git_in(&side, &["add", "-A"])?;
-            git_in(&side, &["commit", "-q", "-m", "bench"])?;
-            git_in(&side, &["update-ref", reference, "HEAD"])?;
-            git_in(&side, &["reset", "-q", "HEAD~"])?;
-        }
+    let commit = "git add -A && git update-ref refs/bench/here $(git commit-tree -p HEAD -m bench $(git write-tree)) && \
+        git reset -q";
+    lab.output(&["sh", "-c", commit])?;
+    for file in 0..CHANGED {
+        let path = side.join(lab.path(file));
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        std::fs::write(path, format!("at the beginning\n{text}"))?;
     }
-    let prompt = ["-C", &name, "session", "prompt", "there", "-m", "change a hundred files"];
-    lab.output(&[&["checkpoint"], &prompt[..]].concat())?;
+    git_in(&side, &["add", "-A"])?;
+    git_in(&side, &["commit", "-q", "-m", "bench"])?;
+    git_in(&side, &["update-ref", "refs/bench/there", "HEAD"])?;
+    git_in(&side, &["reset", "-q", "--hard", "HEAD~"])?;
+    lab.output(&["checkpoint", "-C", &name, "session", "prompt", "there", "-m", "change a hundred files"])?;
+    git_in(&side, &["checkout", "-q", "refs/bench/there", "--", "."])?;
+    git_in(&side, &["reset", "-q"])?;
     lab.output(&["checkpoint", "-C", &name, "save", "--session", "there"])?;
     lab.settle()
 }
