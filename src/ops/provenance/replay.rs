@@ -87,6 +87,7 @@ fn steps_beside(
             };
             match steps {
                 Ok(steps) if is_kept || are_here(repo, &steps) => {
+                    all.extend(Step::back_to_begin(&all, &steps).filter(|_| !is_kept));
                     all.extend(steps);
                     let is_followed = |change: &Change| {
                         new.contains(&change.path)
