@@ -18,7 +18,7 @@ use super::{
             step::Step,
         },
         restored_target::may_have_session,
-        share::share,
+        share::{is_telling, share},
     },
     later::leave_out_later,
     renamed::at,
@@ -260,21 +260,21 @@ impl Candidate {
     }
 
     /// Returns the changes of this shadow, except deletions, in files that `committed` changes, deletes or renames, or that HEAD
-    /// lacks. A file that HEAD has as it was before the work counts, too. Returns none if there are more than [`MOST_GONE`] such
-    /// files.
+    /// lacks. A file that HEAD has as it was before the work counts, too. If there is still a file of the name, work of a short line
+    /// is no evidence. Returns none if there are more than [`MOST_GONE`] such files.
     fn gone_from(&self, repo: &Repo, committed: &[Change]) -> Result<Vec<(&Change, Absence)>> {
         let head_tree_id = repo.head()?.id.map(|id| repo.tree_of_commit(id)).transpose()?;
         let mut left = Vec::new();
         for own in self.touched.iter().filter(|own| own.after.is_some()) {
             let absence = match (at(committed, &own.path), head_tree_id) {
                 (Some(now), _) if now.after.is_none() => Some(Absence::Gone),
-                (Some(now), _) => (now.after != own.after).then_some(Absence::Replaced),
+                (Some(now), _) => (now.after != own.after && is_telling(repo, own)?).then_some(Absence::Replaced),
                 (None, Some(_)) if committed.iter().any(|change| change.old_path.as_ref() == Some(&own.path)) => {
                     Some(Absence::Gone)
                 }
                 (None, Some(tree_id)) => match repo.find_leaf(tree_id, own.path.as_bstr())? {
                     None => Some(Absence::Gone),
-                    now if now == own.before => Some(Absence::PutBack),
+                    now if now == own.before => is_telling(repo, own)?.then_some(Absence::PutBack),
                     Some(_) => None,
                 },
                 (None, None) => Some(Absence::Gone),

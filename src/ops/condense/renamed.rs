@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bstr::BString;
 
-use crate::{error::Result, git::Repo, model::change::Change};
+use crate::{error::Result, git::Repo, model::change::Change, ops::share::is_telling};
 
 /// Returns the renames from files that a shadow left (`touched`) to files of `committed` that are not in it; git has found its own
 /// renames in `committed`, but those from files that the shadow renamed before lack a part of the way.
@@ -21,9 +21,15 @@ pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change
         return Ok(ends);
     }
     for left in left_out(touched, committed) {
+        let now = at(committed, &left.path);
+        // If there is still a file of the name, work of a short line is no evidence.
+        let is_gone = now.map_or(left.before.is_none(), |now| now.after.is_none());
+        if !is_gone && !is_telling(repo, left)? {
+            continue;
+        }
         ends.extend(Change::between(left.path.clone(), left.after, None));
         // Another file may be there now. If it is no other, it is the most similar one.
-        let now = at(committed, &left.path).and_then(|now| now.after);
+        let now = now.and_then(|now| now.after);
         ends.extend(Change::between(left.path.clone(), None, now));
     }
     ends.sort_by(|one, other| one.path.cmp(&other.path));

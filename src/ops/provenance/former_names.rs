@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bstr::{BString, ByteSlice as _};
 
-use super::super::chain::carry_forward::base_tree;
+use super::super::{chain::carry_forward::base_tree, share::is_telling};
 use crate::{
     error::Result,
     git::Repo,
@@ -38,7 +38,7 @@ pub(super) fn changes_of(
 /// Finds new files of `changes` that `wanted` accepts and that have, byte for byte, what another file had before, which is now as the
 /// base commit of the chain `tip` has it: that one was moved, and git has put it back. Makes deletions of the changes of such files,
 /// and returns these files as new ones. A file that is still there with the content, or was edited, says nothing: the new file may
-/// be a copy, or another one that begins alike.
+/// be a copy, or another one that begins alike. Nor does a file in which only a short line is new.
 fn take_put_back(
     repo: &Repo,
     changes: &mut [Change],
@@ -50,7 +50,11 @@ fn take_put_back(
     let mut back = Vec::new();
     for change in changes.iter_mut().filter(|change| change.before.is_some_and(|before| new.contains(&before))) {
         let base = || repo.find_leaf(base_tree(repo, tip)?, change.path.as_bstr());
-        if change.after.is_some() && base()? == change.after {
+        let is_telling = || {
+            let work = Change::between(change.path.clone(), change.after, change.before);
+            work.map_or(Ok(false), |work| is_telling(repo, &work))
+        };
+        if change.after.is_some() && base()? == change.after && is_telling()? {
             back.extend(Change::between(change.path.clone(), None, change.after));
             (change.after, change.status) = (None, Status::Deleted);
         }
@@ -109,7 +113,7 @@ pub(super) fn find_moved(
     carrier: &Checkpoint,
     changes: &mut [Change],
 ) -> Result<Vec<Change>> {
-    let mut work: Option<HashMap<Leaf, BString>> = None;
+    let mut work: Option<HashMap<Leaf, Change>> = None;
     let mut back = Vec::new();
     for change in changes {
         let Some(after) = change.after.filter(|_| change.old_path.is_none()) else { continue };
@@ -118,11 +122,12 @@ pub(super) fn find_moved(
         }
         if work.is_none() {
             let changed = repo.diff_trees(base_tree(repo, source)?, source.tree_id)?;
-            work = Some(changed.into_iter().filter_map(|it| Some((it.after?, it.path))).collect());
+            work = Some(changed.into_iter().filter_map(|it| Some((it.after?, it))).collect());
         }
-        let Some(path) = work.as_mut().and_then(|work| work.remove(&after)) else { continue };
-        let now = repo.find_leaf(carrier.tree_id, path.as_bstr())?;
-        if now != Some(after) {
+        let Some(moved) = work.as_mut().and_then(|work| work.remove(&after)) else { continue };
+        let now = repo.find_leaf(carrier.tree_id, moved.path.as_bstr())?;
+        if now != Some(after) && (now.is_none() || is_telling(repo, &moved)?) {
+            let path = moved.path;
             back.extend(Change::between(path.clone(), None, now));
             (change.old_path, change.before, change.status) = (Some(path), Some(after), Status::Renamed);
         }
