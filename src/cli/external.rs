@@ -73,26 +73,47 @@ pub(super) fn edit(editor: &OsStr, file: &Path) -> Result<ExitStatus> {
 }
 
 /// Lets `program` with `arguments` take the place of this process, in `directory`, another worktree: without the variables that
-/// name a repository, an index or objects for git, which hooks and aliases of git set, and with `variables` (none: without that
-/// one). Returns only if that fails.
+/// name a repository, an index or objects for git, which hooks and aliases of git set, and without those of another worktree of
+/// ours, and with `variables`. Returns only if that fails.
 pub(super) fn become_program(
     program: &OsStr,
     arguments: &[OsString],
     directory: &Path,
-    variables: &[(&str, Option<&OsStr>)],
+    variables: &[(&str, OsString)],
 ) -> io::Error {
     use std::os::unix::process::CommandExt as _;
     #[expect(clippy::disallowed_methods, reason = "git's own processes are started by git::process, the others here")]
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(directory);
-    let removed = REDIRECTIONS.into_iter().map(|name| (name, None));
-    for (name, value) in removed.chain(variables.iter().copied()) {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
+    of_worktree(command.args(arguments), directory, variables).exec()
+}
+
+/// Lets `command` run in `directory`, another worktree, with `variables`; see [`become_program`].
+fn of_worktree<'c>(command: &'c mut Command, directory: &Path, variables: &[(&str, OsString)]) -> &'c mut Command {
+    for name in REDIRECTIONS.into_iter().chain(OF_WORKTREE) {
+        command.env_remove(name);
     }
-    command.exec()
+    command.current_dir(directory).envs(variables.iter().map(|(name, value)| (name, value)))
+}
+
+/// The variables that name a worktree of ours, and what belongs to it.
+const OF_WORKTREE: [&str; 5] = [
+    "GIT_CHECKPOINT_WORKTREE",
+    "GIT_CHECKPOINT_MAIN",
+    "GIT_CHECKPOINT_BRANCH",
+    "GIT_CHECKPOINT_PORT",
+    "GIT_CHECKPOINT_SESSION",
+];
+
+/// Runs `line` with the shell in `directory`, another worktree, and returns its exit status as a shell gives it. Its environment is
+/// the user's, without the variables by which git names a repository, and with `variables`. It has no input, and what it prints
+/// goes to standard error.
+pub(super) fn run_for_user(line: &str, directory: &Path, variables: &[(&'static str, OsString)]) -> Result<i32> {
+    use std::os::unix::process::ExitStatusExt as _;
+    let mut child = shell(OsStr::new(line));
+    let status =
+        of_worktree(&mut child, directory, variables).stdin(Stdio::null()).stdout(Stdio::from(io::stderr())).status();
+    let status = status.context(Kind::User, || format!("cannot run '{line}'"))?;
+    Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(128))
 }
 
 /// Environment variables that describe the user and the terminal, and that name no file of git or of an agent.

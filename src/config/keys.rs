@@ -33,7 +33,7 @@ pub(super) enum Fixed {
     Several(&'static [&'static str]),
 }
 
-/// What the project's file may do: anyone who can commit writes it, so it must not run commands, weaken
+/// What the project's file may do: anyone who can commit writes it, so it must not run commands that the user has not approved, weaken
 /// redaction, add or enable a push target, change which directories are protected, leave files out of checkpoints
 /// or make `prune` drop any.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +93,8 @@ pub(crate) const KEYS: &[Key] = &[
     key("worktree.name-template", Text, Words("{repo}-wt-{name}"), Free),
     key("worktree.max", Count, Number(32), Free),
     key("worktree.roots", List, Several(&[]), Never),
+    key("worktree.setup", List, Several(&[]), Free),
+    key("worktree.teardown", List, Several(&[]), Free),
     key("ui.color", Choice(&["auto", "always", "never"]), Words("auto"), Free),
     key("ui.pager", Text, Words(""), Never),
 ];
@@ -104,7 +106,7 @@ pub(super) const INVERTED: &str = "disable-multisession-warning";
 pub(super) const INVERTED_NOW: &str = "enable-multisession-warning";
 
 /// What follows `GIT_CHECKPOINT_` in variables that are no settings.
-pub(super) const RESERVED_VARIABLES: &[&str] = &["WORKTREE", "SESSION", "LOG"];
+pub(super) const RESERVED_VARIABLES: &[&str] = &["WORKTREE", "SESSION", "LOG", "MAIN", "BRANCH", "PORT"];
 
 const fn key(name: &'static str, kind: Kind, default: Fixed, trust: Trust) -> Key {
     Key { name, kind, default, trust }

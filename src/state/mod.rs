@@ -1,6 +1,7 @@
 //! Our own files below `<git-dir>/checkpoint` and `<common-dir>/checkpoint`; the only door to them.
 
 pub(crate) mod agents;
+pub(crate) mod approved;
 pub(crate) mod commit_note;
 pub(crate) mod events;
 pub(crate) mod failpoint;
@@ -19,6 +20,7 @@ mod random;
 pub(crate) mod removed;
 pub(crate) mod repositories;
 pub(crate) mod sessions;
+pub(crate) mod setup;
 pub(crate) mod temporary;
 pub(crate) mod turns;
 

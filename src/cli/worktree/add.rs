@@ -2,12 +2,15 @@
 
 use bstr::ByteSlice as _;
 
-use super::super::{Exit, call::Call, output::printable, phrase};
+use super::{
+    super::{Exit, call::Call, output::printable, phrase},
+    setup,
+};
 use crate::{
     error::Result,
     ops::{
         sessions::{self, OnMultisession, SessionInfo},
-        worktrees::{self, AddOptions, NotCopied},
+        worktrees::{self, AddOptions, Added, NotCopied},
     },
 };
 
@@ -28,6 +31,9 @@ pub(super) struct Add {
     /// Begin this session in the worktree, which is for it alone
     #[arg(long, value_name = "session")]
     session: Option<String>,
+    /// Do not run the commands of the setting 'worktree.setup'
+    #[arg(long)]
+    no_setup: bool,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -44,7 +50,7 @@ impl Add {
             session: self.session,
         };
         let progress = call.progress("making the worktree");
-        let added = worktrees::add(&context, &options)?;
+        let mut added = worktrees::add(&context, &options)?;
         drop(progress);
         if let Some(session) = &added.session {
             let there = worktrees::context_in(&context, &added.path.to_os_str_lossy())?;
@@ -61,19 +67,30 @@ impl Add {
             ));
             call.out.warning(&added.hook_said.to_str_lossy());
         }
+        if !self.no_setup {
+            let found = worktrees::find_root(&context, Some(&added.path.to_os_str_lossy()))?;
+            let run = &mut setup::runner(call, "set-up");
+            let ran = worktrees::set_up(&context, &found, added.session.as_deref(), false, run)?;
+            added.setup = ran;
+        }
         if self.json {
             call.out.json(&added)?;
-            return Ok(Exit::Done);
+        } else {
+            print(&added, call)?;
         }
-        let at = added.head.map(|id| format!(" at {}", call.names.id(&id))).unwrap_or_default();
-        let new = if added.created { "new branch" } else { "branch" };
-        call.out.note(&format!("{} ({new} {}{at})", phrase::quoted(&added.path), printable(&added.branch)))?;
-        if let Some(id) = &added.checkpoint {
-            call.out.note(&format!("    with the files of the checkpoint {}", call.names.id(id)))?;
-        }
-        if !added.copied.is_empty() {
-            call.out.note(&format!("    with {}", phrase::count(added.copied.len(), "ignored file")))?;
-        }
-        Ok(Exit::Done)
+        Ok(setup::report(added.setup.as_ref(), &added.path.to_str_lossy(), call))
     }
+}
+
+fn print(added: &Added, call: &mut Call) -> Result<()> {
+    let at = added.head.map(|id| format!(" at {}", call.names.id(&id))).unwrap_or_default();
+    let new = if added.created { "new branch" } else { "branch" };
+    call.out.note(&format!("{} ({new} {}{at})", phrase::quoted(&added.path), printable(&added.branch)))?;
+    if let Some(id) = &added.checkpoint {
+        call.out.note(&format!("    with the files of the checkpoint {}", call.names.id(id)))?;
+    }
+    if !added.copied.is_empty() {
+        call.out.note(&format!("    with {}", phrase::count(added.copied.len(), "ignored file")))?;
+    }
+    Ok(())
 }

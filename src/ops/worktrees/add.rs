@@ -22,6 +22,7 @@ use super::{
     },
     include::{Included, NotCopied, include},
     lock::lock,
+    setup::Ran,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -78,6 +79,8 @@ pub(crate) struct Added {
     pub(crate) not_copied: Vec<NotCopied>,
     /// The port for servers that are started in it.
     pub(crate) port: u16,
+    /// What became of the set-up commands; none: there are none, or they were not to run.
+    pub(crate) setup: Option<Ran>,
     /// The exit status of the user's hook `post-checkout`, if it failed.
     pub(crate) hook_status: Option<i32>,
     /// What that hook printed.
@@ -142,6 +145,7 @@ pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
         copied,
         not_copied,
         port: super::port(repo, branch.as_bytes().as_bstr()),
+        setup: None,
         hook_status: failed_hook.as_ref().map(|hook| hook.status),
         hook_said: failed_hook.map(|hook| hook.said).unwrap_or_default(),
     })

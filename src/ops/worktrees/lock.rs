@@ -3,8 +3,20 @@
 use super::{super::Context, aside};
 use crate::{
     error::{Error, Kind, Result},
+    git::registrations::Registration,
     state::{self, lock::Lock},
 };
+
+/// Takes the lock under which the commands that set up the worktree `found` run.
+pub(super) fn lock_set_up(context: &Context, found: &Registration) -> Result<Lock> {
+    let lock = state::ensure_directory(&found.git_dir)?.join("setup.lock");
+    let go_on = || context.check_interrupt();
+    Lock::acquire(&lock, context.settings.lock_timeout, &go_on).map_err(|error| match error.kind() {
+        Kind::Race => Error::race(format!("another process sets up the worktree '{}'", found.path.display()))
+            .with_hint("try again when it is done"),
+        _ => error,
+    })
+}
 
 /// Takes the lock under which worktrees are made, moved and removed, and puts back what a killed removal has moved.
 ///

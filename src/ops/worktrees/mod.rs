@@ -13,13 +13,14 @@ mod prune;
 mod relocate;
 mod remove;
 mod restore;
+mod setup;
 mod validate;
 
 use std::os::unix::ffi::OsStrExt as _;
 
 use bstr::BStr;
 
-pub(crate) use add::{AddOptions, add};
+pub(crate) use add::{AddOptions, Added, add};
 pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as find_files, list as list_files};
 pub(crate) use include::NotCopied;
 pub(crate) use listing::{Listed, list, show};
@@ -28,6 +29,7 @@ pub(crate) use prune::{Pruned, WhyLeft, prune};
 pub(crate) use relocate::relocate;
 pub(crate) use remove::{Removal, RemoveOptions, remove};
 pub(crate) use restore::{Restorable, RestorableList, restorable, restore, restore_command};
+pub(crate) use setup::{OfProject, Ran, Variables, approve, of_project, set_up, variables};
 pub(crate) use validate::{Code, validate};
 
 use crate::{
