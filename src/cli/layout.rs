@@ -90,7 +90,7 @@ fn commands(line: &str) -> Vec<Range<usize>> {
 }
 
 /// Returns where the command ends that begins `text` with its quote; none if it does not end. A quote within it opens one of the
-/// shell's if it begins a word or a value, or follows what a backslash takes, as in `'\\''`.
+/// shell's if it begins a word or a value, or follows what a backslash takes, as in `'\''`.
 fn end_of_quoted(text: &str) -> Option<usize> {
     let (mut is_quoted, mut may_open) = (false, false);
     let mut characters = text.char_indices().skip(1);

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     model::{
-        session::{Action, Session, SessionEvent, transition},
+        session::{Action, Phase, Session, SessionEvent, transition},
         turns::EndEvidence,
     },
     state::failpoint,
@@ -77,6 +77,10 @@ pub(crate) fn close_abandoned(context: &Context, session: &Session) -> Result<()
     stop(context, &session.id, &SessionInfo::default())?;
     let worktree = Worktree::enter(context, Purpose::Change)?;
     let Some(mut closed) = find_or_rebuild(&worktree, &session.id)? else { return Ok(()) };
+    if closed.phase == Phase::Active {
+        // The agent has come back since the stop.
+        return Ok(());
+    }
     (closed.process, closed.last_seen) = (session.process.clone(), session.last_seen);
     closed.is_interrupted = true;
     session_info::store(&worktree, &closed)
