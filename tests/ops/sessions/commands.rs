@@ -461,3 +461,15 @@ fn the_state_before_a_turn_is_kept_if_only_skipped_files_changed() {
     }
     assert!(desk.world.held().contains(changed(&[(3, "human")]).as_bytes()));
 }
+
+#[test]
+fn a_list_without_open_sessions_says_so() {
+    let desk = Desk::new();
+    let said = fails(&desk, &["session", "list"], 1);
+    assert!(said.contains("no session in this repository yet"), "{said}");
+    desk.question("a");
+    desk.json(&["session", "end", "a"]);
+    let said = fails(&desk, &["session", "list"], 1);
+    assert!(said.contains("no session is open") && said.contains("--all"), "{said}");
+    desk.finish();
+}
