@@ -11,7 +11,10 @@ use super::{
     environment::{self, Heeded},
     new_objects::NewObjects,
 };
-use crate::error::{Context as _, Kind, Result};
+use crate::{
+    error::{Context as _, Kind, Result},
+    model::checkpoint::Checkpoint,
+};
 
 /// A name and an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +28,18 @@ pub(crate) struct Identity {
 pub(crate) struct Moment {
     /// Unix seconds.
     pub(crate) seconds: i64,
+    /// The microseconds since then; 0 if they are not known.
+    pub(crate) micros: u32,
     /// Seconds east of UTC.
     pub(crate) offset: i32,
+}
+
+impl Moment {
+    /// Returns when `checkpoint` was taken.
+    pub(crate) fn of(checkpoint: &Checkpoint) -> Self {
+        let &Checkpoint { seconds, micros, offset, .. } = checkpoint;
+        Self { seconds, micros, offset }
+    }
 }
 
 /// The content of a new commit.
@@ -83,15 +96,16 @@ impl Repo {
         }
     }
 
-    /// Returns the current time with the local offset, or `GIT_COMMITTER_DATE`.
+    /// Returns the current time with the local offset, or `GIT_COMMITTER_DATE`, which has no microseconds.
     pub(crate) fn now(&self) -> Moment {
         let fixed = (self.heeds != Heeded::Nothing).then(|| environment::variable("GIT_COMMITTER_DATE")).flatten();
         let fixed = fixed.and_then(|text| gix::date::parse(text.to_str().ok()?, Some(jiff::Zoned::now())).ok());
         if let Some(time) = fixed {
-            return Moment { seconds: time.seconds, offset: time.offset };
+            return Moment { seconds: time.seconds, micros: 0, offset: time.offset };
         }
         let now = jiff::Timestamp::now();
-        Moment { seconds: now.as_second(), offset: environment::local_zone().to_offset(now).seconds() }
+        let micros = now.subsec_microsecond().unsigned_abs();
+        Moment { seconds: now.as_second(), micros, offset: environment::local_zone().to_offset(now).seconds() }
     }
 
     /// Adds the commit to `objects` and returns its id.
@@ -122,7 +136,7 @@ impl Repo {
             parents: Vec::new(),
             author: Identity::fallback(),
             committer: Identity::fallback(),
-            time: Moment { seconds: 0, offset: 0 },
+            time: Moment { seconds: 0, micros: 0, offset: 0 },
             message: "no commit yet\n\nThe base of checkpoints that were taken before the first commit.\n",
         };
         Self::write_commit(&commit, objects)

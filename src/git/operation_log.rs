@@ -346,7 +346,7 @@ impl Repo {
                 held.push(id);
             }
         }
-        let Moment { seconds, offset } = self.now();
+        let Moment { seconds, offset, .. } = self.now();
         self.write_entry_anew(operation, (before, &held), (files, session_file), (seconds, offset), objects)
     }
 
@@ -372,7 +372,7 @@ impl Repo {
         }
         let parents = before.iter().chain(held.iter().filter(|id| Some(**id) != before)).copied().collect();
         let who = self.identity();
-        let (author, time, message) = (who.clone(), Moment { seconds, offset }, operation.message());
+        let (author, time, message) = (who.clone(), Moment { seconds, micros: 0, offset }, operation.message());
         Self::write_commit(&NewCommit { tree_id, parents, author, committer: who, time, message: &message }, objects)
     }
 }

@@ -81,6 +81,8 @@ pub struct Checkpoint {
     pub body: String,
     /// When it was taken, in Unix seconds.
     pub seconds: i64,
+    /// The microseconds since then; 0 if they are not known.
+    pub micros: u32,
     /// The offset from UTC of the place where it was taken, in seconds.
     pub offset: i32,
 }
@@ -97,6 +99,7 @@ const CARRIED: &str = "Checkpoint-Carried";
 const AFTER: &str = "Checkpoint-After";
 const BASE: &str = "Checkpoint-Base";
 const WORKTREE: &str = "Checkpoint-Worktree";
+const MICROSECONDS: &str = "Checkpoint-Microseconds";
 
 /// Returns the commit message of a checkpoint.
 pub fn message(
@@ -106,6 +109,7 @@ pub fn message(
     base: Base,
     worktree: &bstr::BStr,
     after: Option<ObjectId>,
+    micros: u32,
 ) -> String {
     let mut trailers = vec![(CONTRIBUTOR, origin.contributor.as_str().to_owned())];
     let optional = [
@@ -122,6 +126,7 @@ pub fn message(
     trailers.extend(optional.into_iter().filter_map(|(key, value)| Some((key, value?))));
     trailers.push((BASE, base.to_string()));
     trailers.push((WORKTREE, super::refname::encode_component(worktree)));
+    trailers.extend((micros > 0).then(|| (MICROSECONDS, micros.to_string())));
     trailer::compose(subject, body, &trailers)
 }
 
@@ -189,6 +194,11 @@ impl Checkpoint {
         self.after.unwrap_or(self.parent_id)
     }
 
+    /// Returns when it was taken, to the microsecond if that is known, so that checkpoints can be compared.
+    pub(crate) fn taken(&self) -> (i64, u32) {
+        (self.seconds, self.micros)
+    }
+
     /// Parses the commit `id` as a checkpoint; none if it is not one.
     ///
     /// A checkpoint's message names contributor, base and worktree, and the commit has a parent.
@@ -250,6 +260,10 @@ impl Checkpoint {
             subject: subject.to_owned(),
             body: body.to_owned(),
             seconds: time.seconds,
+            micros: value(MICROSECONDS)
+                .and_then(|text| text.parse().ok())
+                .filter(|micros| *micros < 1_000_000)
+                .unwrap_or(0),
             offset: time.offset,
         })
     }
@@ -306,7 +320,7 @@ mod tests {
     fn a_message_gets_other_links(#[case] new: Links) {
         let origin = |links: &Links| Origin { carried: links.carried, tool: links.tool.clone(), ..Origin::default() };
         let written = |links: &Links| {
-            message("subject", "body\n\nmore: of it", &origin(links), Base::Unborn, "main".into(), links.after)
+            message("subject", "body\n\nmore: of it", &origin(links), Base::Unborn, "main".into(), links.after, 7)
         };
         let old = links(Some('a'), Some('b'), Some("restore x"));
         assert_eq!(relinked(&written(&old), &new), written(&new));

@@ -158,8 +158,9 @@ proptest! {
         origin in origin(),
         base in prop_oneof![Just(Base::Unborn), id().prop_map(Base::Commit)],
         worktree in path(),
+        micros in 0_u32..1_000_000,
     ) {
-        let message = checkpoint::message(&subject, &body, &origin, base, worktree.as_bstr(), None);
+        let message = checkpoint::message(&subject, &body, &origin, base, worktree.as_bstr(), None, micros);
         prop_assert!(!message.contains('\0'));
         let parent = "0123456789012345678901234567890123456789";
         let who = "A <a@b> 1 +0000";
@@ -182,7 +183,7 @@ proptest! {
             note: plain(&origin.note),
             carried: None,
         });
-        prop_assert_eq!((read.base, read.worktree), (base, worktree));
+        prop_assert_eq!((read.base, read.worktree, read.micros), (base, worktree, micros));
         prop_assert_eq!(read.subject, trailer::one_line(&subject));
         let body = body.replace('\0', "");
         prop_assert_eq!(read.body.trim(), body.trim());

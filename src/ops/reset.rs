@@ -115,7 +115,7 @@ pub struct Archived {
 /// Moves the live shadow of this worktree on HEAD to the archive, together with the sessions' own shadows there.
 ///
 /// # Errors
-/// [`Kind::Refused`] if there is none, or if a session has an open turn on it.
+/// [`Kind::Refused`] if there is none, or if a session has an open turn in this worktree.
 pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
     context.repo.name_operation("reset");
     context.emit_failure("reset", set_aside(context, options))
@@ -170,16 +170,12 @@ impl ResetDone {
 
 /// Refuses while a session has an open turn here: its next checkpoint builds on the ones before, also after HEAD has moved.
 fn refuse_active(context: &Context) -> Result<()> {
-    match session_info::open_turns(context)?.into_iter().next() {
-        None => Ok(()),
-        Some(session) => {
-            Err(Error::refused(format!("the session '{}' has a turn under way", session.id)).with_hint(format!(
-                "'git checkpoint session stop {0}' ends it; '--force' sets the shadow aside all the same, \
-             '--session {0}' only what the session was about to do",
-                path_text::shell_word(&session.id)
-            )))
-        }
-    }
+    let Some(session) = session_info::open_turns(context)?.into_iter().next() else { return Ok(()) };
+    Err(Error::refused(format!("the session '{}' has a turn under way", session.id)).with_hint(format!(
+        "'git checkpoint session stop {0}' ends it; '--force' sets the shadow aside all the same, '--session {0}' only what \
+         the session was about to do",
+        path_text::shell_word(&session.id)
+    )))
 }
 
 /// Returns the live shadows of this worktree on HEAD. A dry run does not follow HEAD: those that it would carry there first.

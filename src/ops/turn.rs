@@ -216,10 +216,10 @@ impl<'c> OpenTurn<'c> {
             Some(tip) if shadow.held_tip().is_none() => repo.find_checkpoint(tip.before_id())?,
             tip => tip.clone(),
         };
-        let began = pending_of(repo, own_id)?.and_then(|(_, id)| readable(repo, id)).map(|pending| pending.seconds);
+        let began = pending_of(repo, own_id)?.and_then(|(_, id)| readable(repo, id)).map(|pending| pending.taken());
         let mut turns = turns_without_checkpoint(worktree, &shadow.name, found.as_ref(), who)?;
         turns.retain(|(open, pending)| {
-            open.session.id != *own_id && !open.turn.should_reset_shadow && began.is_none_or(|it| it <= pending.seconds)
+            open.session.id != *own_id && !open.turn.should_reset_shadow && began.is_none_or(|it| it <= pending.taken())
         });
         Self::add_each(worktree, shadow, turns)
     }
@@ -270,7 +270,7 @@ impl<'c> OpenTurn<'c> {
         let (subject, body) = commit::subject_and_body(None, &changes);
         let origin = pending.origin.clone();
         let (name, tree_id, side_id) = (&shadow.name, pending.tree_id, pending.side_id);
-        let time = shadow.not_before(Moment { seconds: pending.seconds, offset: pending.offset });
+        let time = shadow.not_before(Moment::of(pending));
         let draft = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject: &subject, body, time };
         let id = draft.write(repo, &mut objects)?;
         self.written.push(objects.write()?);
@@ -338,7 +338,7 @@ fn turns_without_checkpoint<'c>(
     if turns.iter().all(|(_, pending)| Some(pending.origin.contributor) == who) {
         turns.clear();
     }
-    turns.sort_by_key(|(_, pending)| pending.seconds);
+    turns.sort_by_key(|(_, pending)| pending.taken());
     Ok(turns)
 }
 

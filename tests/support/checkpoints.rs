@@ -89,7 +89,7 @@ impl Shadow<'_> {
 
     /// The same for a given tree.
     pub(crate) fn commit(&mut self, tree: ObjectId, subject: &str, origin: &Origin) -> ObjectId {
-        let message = checkpoint::message(subject, "", origin, self.name.base, self.name.worktree.as_ref(), None);
+        let message = checkpoint::message(subject, "", origin, self.name.base, self.name.worktree.as_ref(), None, 0);
         let (tree, parent) = (tree.to_string(), self.tip.to_string());
         let output = self
             .world
@@ -111,7 +111,7 @@ impl Shadow<'_> {
         let mut script = format!("reset {name}\nfrom {begin}\n\n");
         for subject in subjects {
             let (base, worktree) = (self.name.base, self.name.worktree.as_ref());
-            let message = checkpoint::message(subject, "", &Origin::default(), base, worktree, None);
+            let message = checkpoint::message(subject, "", &Origin::default(), base, worktree, None, 0);
             // As `git commit -m` ends it.
             let (message, seconds) = (format!("{}\n", message.trim_end()), self.seconds);
             script += &format!("commit {name}\nauthor A U Thor <author@example.com> {START} +0000\n");

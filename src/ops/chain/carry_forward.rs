@@ -88,7 +88,7 @@ impl LiveShadows {
                 if is_before { &mut on_base.shadows } else { &mut on_base.beside }.push((live, checkpoint));
             }
         }
-        on_base.shadows.sort_by_key(|(live, checkpoint)| (live.id == on_base.latest.id, checkpoint.seconds));
+        on_base.shadows.sort_by_key(|(live, checkpoint)| (live.id == on_base.latest.id, checkpoint.taken()));
         Ok(Some(on_base))
     }
 

@@ -43,7 +43,8 @@ impl Draft<'_> {
         parents.extend(self.origin.carried);
         parents.extend(self.after);
         let (base, worktree) = (self.name.base, self.name.worktree.as_bstr());
-        let message = checkpoint::message(self.subject, self.body, self.origin, base, worktree, self.after);
+        let (after, micros) = (self.after, self.time.micros);
+        let message = checkpoint::message(self.subject, self.body, self.origin, base, worktree, after, micros);
         let commit = NewCommit {
             tree_id: self.tree_id,
             parents,

@@ -155,8 +155,9 @@ impl Shadow {
     /// which checkpoint is the latest.
     pub(crate) fn not_before(&self, moment: Moment) -> Moment {
         let is_alone = self.name.session.is_none() && self.live.iter().all(|live| live.name == self.name);
-        let last = self.tip.as_ref().filter(|tip| !is_alone && tip.seconds > moment.seconds);
-        last.map_or(moment, |tip| Moment { seconds: tip.seconds, ..moment })
+        let now = (moment.seconds, moment.micros);
+        let last = self.tip.as_ref().filter(|tip| !is_alone && tip.taken() > now);
+        last.map_or(moment, |tip| Moment { offset: moment.offset, ..Moment::of(tip) })
     }
 
     /// Returns the predecessor in time of the next checkpoint, if a live shadow holds it.

@@ -38,17 +38,17 @@ pub(crate) fn live(repo: &Repo, base: Base, worktree: &BStr) -> Result<Vec<Live>
 
 /// Returns the latest checkpoint of `live`; skips refs that point to no checkpoint.
 ///
-/// The latest is the one with the latest time, which never decreases along a chain. Within one second, it is the one
-/// that the others do not follow.
+/// The latest is the one with the latest time, which never decreases along a chain. Of several with the same time,
+/// it is the one that the others do not follow.
 pub(crate) fn latest(repo: &Repo, live: &[Live]) -> Result<Option<Checkpoint>> {
     let mut latest: Vec<Checkpoint> = Vec::new();
     for shadow in live {
         let Some(checkpoint) = repo.find_checkpoint(shadow.id)? else { continue };
-        let seconds = latest.first().map_or(i64::MIN, |it| it.seconds);
-        if checkpoint.seconds > seconds {
+        let last = latest.first().map(Checkpoint::taken);
+        if last.is_some_and(|last| checkpoint.taken() > last) {
             latest.clear();
         }
-        if checkpoint.seconds >= seconds {
+        if last.is_none_or(|last| checkpoint.taken() >= last) {
             latest.push(checkpoint);
         }
     }
@@ -65,7 +65,7 @@ pub(crate) fn latest_on(repo: &Repo, base: Base) -> Result<Option<Checkpoint>> {
 /// Returns true if `later`, which is not older, builds on `earlier`.
 pub(crate) fn came_after(repo: &Repo, later: &Checkpoint, earlier: &Checkpoint) -> bool {
     let before = repo.chain_in_time(later.id).skip(1).take_while(Result::is_ok).flatten();
-    before.take_while(|it| it.seconds >= earlier.seconds).any(|it| it.id == earlier.id)
+    before.take_while(|it| it.taken() >= earlier.taken()).any(|it| it.id == earlier.id)
 }
 
 /// Returns the name of the shadow that a checkpoint by `session` is added to.

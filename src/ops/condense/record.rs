@@ -60,8 +60,8 @@ pub(super) fn build(
     for session in work.all_sessions() {
         let known = load_if_sound(context, session)?;
         let part = part_of(session, known.as_ref(), committed, (work, steps));
-        // A session may have no checkpoint here: git brought its lines from a stash, or from other commits, whose records have
-        // its transcript.
+        // A session may have no checkpoint here. Git brought its lines from other commits, whose records have its transcript,
+        // or from a stash: the transcript is then left to the session's next record.
         let has_checkpoints = steps.iter().any(|step| step.origin.session.as_deref() == Some(session));
         let increment = known.as_ref().filter(|_| has_checkpoints).and_then(|session| increment(context, session));
         offsets.extend(increment.as_ref().map(|increment| (session.to_owned(), increment.end)));

@@ -168,10 +168,10 @@ fn before(baseline: &Checkpoint, others: &[Other]) -> Option<Rc<Checkpoint>> {
         return None;
     }
     let is_of_place = |tip: &&Rc<Checkpoint>| (tip.base, &tip.worktree) == (baseline.base, &baseline.worktree);
-    let is_earlier = |tip: &&Rc<Checkpoint>| tip.seconds <= baseline.seconds && !is_baseline(tip);
+    let is_earlier = |tip: &&Rc<Checkpoint>| tip.taken() <= baseline.taken() && !is_baseline(tip);
     let tips = others.iter().map(|other| &other.work.tip).filter(is_of_place).filter(is_earlier);
-    // Of several in one second, the first.
-    tips.rev().max_by_key(|tip| tip.seconds).cloned()
+    // Of several at one time, the first.
+    tips.rev().max_by_key(|tip| tip.taken()).cloned()
 }
 
 /// Returns true if `tip` may be a turn's baseline: the only checkpoint of its chain, and not by an agent.

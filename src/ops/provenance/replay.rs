@@ -367,21 +367,19 @@ fn sessions_by_path(
     let session =
         |id: AuthorId| authors.get(id as usize).filter(|it| it.contributor == Contributor::Agent)?.session.clone();
     let mut by_path: BTreeMap<BString, BTreeSet<String>> = BTreeMap::new();
-    for file in &ownership.files {
-        by_path.entry(file.path.clone()).or_default().extend(contributors(file).into_iter().filter_map(session));
-    }
-    let with_lines = |path: &BString| ownership.files.iter().any(|it| it.path == *path && !contributors(it).is_empty());
-    // A deletion, a change of the mode or a binary file may have no lines with an author. It is the work of the session that
-    // left the file as the commit has it. A restore is a person's: it is the session's only by the lines that came back.
-    for change in committed {
-        let sessions = by_path.entry(change.path.clone()).or_default();
+    for (file, change) in ownership.files.iter().zip(committed) {
+        let contributors = contributors(file);
+        let mut sessions: BTreeSet<String> = contributors.iter().copied().filter_map(session).collect();
         let is_other_kind =
             change.before.is_some() && change.before.map(|it| it.mode) != change.after.map(|it| it.mode);
-        if !sessions.is_empty() && !is_other_kind {
-            continue;
+        // A deletion, a change of the mode or a binary file may have no lines with an author. It is the work of the session
+        // that left the file as the commit has it. A restore is a person's: where the file has lines, they alone say which
+        // session's work came back.
+        if sessions.is_empty() || is_other_kind {
+            let left = left_by(steps, change).filter(|step| !step.is_put_back || contributors.is_empty());
+            sessions.extend(left.and_then(|step| step.origin.session.clone()));
         }
-        let left = left_by(steps, change).filter(|step| !step.is_put_back || !with_lines(&change.path));
-        sessions.extend(left.and_then(|step| step.origin.session.clone()));
+        by_path.insert(change.path.clone(), sessions);
     }
     by_path.retain(|_, sessions| !sessions.is_empty());
     by_path

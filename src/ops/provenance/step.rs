@@ -64,5 +64,5 @@ pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s Step
     let last = steps.iter().rev().find(|step| step.leaves(change))?;
     // If git brought lines into the file, they have authors of their own, and the file as a whole has none.
     let is_own = last.origin.contributor == Contributor::Agent && last.brought(change).is_none();
-    Some(last).filter(|_| is_own && last.origin.session.is_some())
+    (is_own && last.origin.session.is_some()).then_some(last)
 }

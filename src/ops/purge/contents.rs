@@ -221,7 +221,7 @@ impl<'s> Contents<'s> {
             let copy = CommitCopy { tree_id, parents: Vec::new(), message: &message };
             return self.repo.copy_commit(id, &copy, objects).map(Some);
         }
-        let time = Moment { seconds: checkpoint.seconds, offset: checkpoint.offset };
+        let time = Moment::of(checkpoint);
         let message = "side data of a checkpoint\n\nWhat was purged; see gitcheckpoint-format(5).\n";
         let (author, committer) = (commit::author(self.repo, &checkpoint.origin), self.repo.identity());
         let commit = NewCommit { tree_id, parents: Vec::new(), author, committer, time, message };

@@ -80,10 +80,9 @@ pub struct Purged {
     pub objects: usize,
     /// What has the text and stays, because the user has it.
     pub kept: Vec<Kept>,
-    /// The files of worktrees that still have the text.
+    /// The files of worktrees that still have the text: the next save stores it again.
     pub worktree: Vec<String>,
-    /// Those of them that git or a setting ignores, so that no save stores them.
-    #[serde(skip)]
+    /// Other such files: git or a setting ignores them, so no save stores them.
     pub ignored: Vec<String>,
     /// Our own files that still have the text.
     pub left: Vec<String>,
@@ -151,8 +150,7 @@ impl Purged {
 
     /// Returns true if no object has the text, no file of ours and no file of a worktree that the next save would store.
     pub fn is_nowhere(&self) -> bool {
-        let is_ignored = |file| self.ignored.contains(file);
-        self.is_empty() && self.is_complete() && self.worktree.iter().all(is_ignored) && !self.is_elsewhere
+        self.is_empty() && self.is_complete() && self.worktree.is_empty() && !self.is_elsewhere
     }
 
     /// Returns true if nothing is left that was to be removed.
@@ -217,17 +215,25 @@ pub(super) fn of(
     roots.extend(repo.other_worktrees().into_iter().map(|(_, root)| root));
     let (mut worktree, mut ignored) = (Vec::new(), Vec::new());
     for (number, root) in roots.iter().enumerate() {
-        for path in &paths {
+        let has_it = |path: &&BString| {
             let file = root.join(path.to_path_lossy());
-            let is_file = file.symlink_metadata().is_ok_and(|it| it.is_file());
             let has_text = || std::fs::read(&file).is_ok_and(|text| secret.is_in(&text));
-            if is_file && (removed.contains(path) || has_text()) {
-                let name = if number == 0 { Path::new(&*path.to_path_lossy()).to_owned() } else { file };
-                worktree.push(name.display().to_string());
-                if is_ignored(context, root, path.as_bstr())? {
-                    ignored.push(name.display().to_string());
-                }
+            file.symlink_metadata().is_ok_and(|it| it.is_file()) && (removed.contains(*path) || has_text())
+        };
+        let with_it: Vec<&BString> = paths.iter().filter(has_it).collect();
+        let other = (number > 0 && !with_it.is_empty()).then(|| Repo::open(root));
+        let is_ignored = match &other {
+            None => are_ignored(repo, context, &with_it)?,
+            // If its rules cannot be read, the next save might store the file.
+            Some(other) => {
+                other.as_ref().ok().and_then(|repo| are_ignored(repo, context, &with_it).ok()).unwrap_or_default()
             }
+        };
+        for (at, path) in with_it.into_iter().enumerate() {
+            let path = path.to_path_lossy();
+            let name = if number == 0 { path.into_owned() } else { root.join(path) };
+            let is_ignored = is_ignored.get(at).is_some_and(|is_ignored| *is_ignored);
+            if is_ignored { &mut ignored } else { &mut worktree }.push(name.display().to_string());
         }
     }
     let fetched = repo.refs_below(refname::FETCHED)?.into_iter().map(|(name, _)| name).collect();
@@ -246,11 +252,14 @@ pub(super) fn of(
     })
 }
 
-/// Returns true if no save of the worktree at `root` stores its file `path`, because a rule or a setting leaves it out.
-fn is_ignored(context: &Context, root: &Path, path: &BStr) -> Result<bool> {
-    let repo = Repo::open(root)?;
-    let is_tracked = repo.user_index()?.is_some_and(|index| index.entry_by_path(path).is_some());
-    Ok(!is_tracked && Excludes::for_worktree(&repo, &context.settings.save.exclude)?.is_ignored(path, false)?)
+/// Returns of each of `paths`, files of the worktree of `repo`, if no save there stores it, because a rule or a setting leaves it
+/// out.
+fn are_ignored(repo: &Repo, context: &Context, paths: &[&BString]) -> Result<Vec<bool>> {
+    let index = repo.user_index()?;
+    let is_tracked = |path: &BStr| index.as_ref().is_some_and(|index| index.entry_by_path(path).is_some());
+    let mut rules = Excludes::for_worktree(repo, &context.settings.save.exclude)?;
+    let paths = paths.iter().map(|path| path.as_bstr());
+    paths.map(|path| Ok(!is_tracked(path) && rules.is_ignored(path, false)?)).collect()
 }
 
 /// Returns where the user has the blobs `ids`, some of which are `stored` by us, too.

@@ -169,7 +169,7 @@ impl<'c> Copier<'c> {
             before
         };
         let side_id = self.side_commit(checkpoint, &side)?;
-        let time = Moment { seconds: checkpoint.seconds, offset: checkpoint.offset };
+        let time = Moment::of(checkpoint);
         let origin = Origin { carried: links.2, ..checkpoint.origin.clone() };
         let body = format!("{}\nA copy of what can be read of {}.\n", checkpoint.body, checkpoint.id);
         let name = &ShadowName::of_worktree(checkpoint.base, checkpoint.worktree.as_ref());
@@ -189,7 +189,7 @@ impl<'c> Copier<'c> {
         {
             return Ok(Some(id));
         }
-        let time = Moment { seconds: checkpoint.seconds, offset: checkpoint.offset };
+        let time = Moment::of(checkpoint);
         let message = "side data of a checkpoint\n\nWhat can be read of it; see gitcheckpoint-format(5).\n";
         let (author, committer) = (commit::author(repo, &checkpoint.origin), repo.identity());
         let commit = NewCommit { tree_id, parents: Vec::new(), author, committer, time, message };

@@ -134,8 +134,11 @@ fn newest_readable(repo: &Repo, tip: ObjectId) -> Result<Option<ObjectId>> {
 fn write_anew(repo: &Repo, id: ObjectId, before: Option<ObjectId>, objects: &mut NewObjects<'_>) -> Result<ObjectId> {
     let (tree_id, message, time) = repo.with_commit(id, |commit| {
         let time = commit.time().ok();
-        let moment =
-            Moment { seconds: time.map_or(0, |time| time.seconds), offset: time.map_or(0, |time| time.offset) };
+        let moment = Moment {
+            seconds: time.map_or(0, |time| time.seconds),
+            micros: 0,
+            offset: time.map_or(0, |time| time.offset),
+        };
         (commit.tree(), commit.message.to_str_lossy().into_owned(), moment)
     })?;
     let (author, committer, parents) = (repo.identity(), repo.identity(), before.into_iter().collect());

@@ -171,7 +171,13 @@ fn last_here(context: &Context) -> Result<String> {
         None => list(context, true)?.into_iter().map(|it| it.state).find(|it| it.worktree == here).map(|it| it.id),
         id => id,
     };
-    id.ok_or_else(|| {
+    if let Some(id) = id {
+        return Ok(id);
+    }
+    Err(if list(context, true)?.is_empty() {
+        Error::refused("no session in this repository yet")
+            .with_hint("'git checkpoint enable --agent <name>' lets an agent report its own")
+    } else {
         Error::refused("no session was seen in this worktree")
             .with_hint("'git checkpoint session list --all' lists those of all worktrees")
     })

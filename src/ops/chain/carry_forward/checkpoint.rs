@@ -75,6 +75,7 @@ pub(crate) fn put_on_top(
         subject: subject.to_owned(),
         body,
         seconds: time.seconds,
+        micros: time.micros,
         offset: time.offset,
     };
     shadow.follow(repo, checkpoint)
