@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{desk::Desk, moved::tell};
+use crate::support::World;
 
 /// What the program shows of `f` in `checkpoint`.
 fn f_of(desk: &Desk, checkpoint: &str) -> String {
@@ -29,9 +30,9 @@ fn desk_after(script: &str) -> Desk {
         desk.sh("git checkout -qb other; git commit -q --allow-empty -m other; git checkout -q -");
         turn_with_command(&desk, script);
         desk.git(&["commit", "-qam", "rest"]);
-        let list = desk.json(&["list", "--all"]);
-        let time_and_base = |it: &Value| (it["time"].to_string(), it["base"].to_string());
-        let taken: Vec<_> = list["checkpoints"].as_array().expect("a list").iter().map(time_and_base).collect();
+        let list = desk.ours(&["list", "--all", "--json"]).stdout;
+        let lines = serde_json::Deserializer::from_slice(&list).into_iter::<Value>();
+        let taken: Vec<_> = lines.flatten().map(|it| (it["time"].to_string(), it["base"].to_string())).collect();
         if taken.iter().any(|(time, base)| taken.iter().any(|other| other.0 == *time && other.1 != *base)) {
             return desk;
         }
@@ -62,7 +63,7 @@ fn the_last_checkpoint_of_a_turn_has_all_of_it(#[case] script: &str, #[case] lat
 
 #[test]
 fn the_latest_checkpoint_is_that_of_the_last_turn() {
-    let desk = Desk::new();
+    let desk = Desk::on(&World::with_lines().with_clock());
     for at in ["one", "two", "three"] {
         desk.turn("a", &[("f", at)]);
         desk.commit_all();
