@@ -124,3 +124,16 @@ fn undo_survives_a_crash_and_a_collection() {
     world.done(&["undo", "-q"]);
     assert_eq!(fs::read_to_string(world.repo().join("k")).expect("it is there"), "unsaved\n");
 }
+
+/// Where no agent has ever worked, what a restore brings back is nobody's but the person's.
+#[rstest::rstest]
+#[case::drop("drop -f @{1}")]
+#[case::purge("purge -f --checkpoint @{1}")]
+fn a_person_drops_what_they_have_restored(#[case] command: &str) {
+    let world = World::with_commit();
+    world.sh(
+        "echo edit >>f; git checkpoint save -q -m work; git checkpoint restore -q base; git checkpoint restore -q @{1}
+         git checkpoint reset -q; git checkpoint save -q",
+    );
+    world.sh(&format!("git checkpoint {command}"));
+}

@@ -402,3 +402,14 @@ fn words() {
     let said = world.done(&["list"]);
     assert!(said.contains("[1 more before it]"), "{said}");
 }
+
+/// An undo deletes no file that saves skip: no checkpoint has it, so no redo could bring it back.
+#[test]
+fn a_file_that_is_too_large_stays_where_a_restore_wrote_it() {
+    let world = World::with_commit();
+    world.sh("echo big content >big; git checkpoint save -q; rm big; git checkpoint restore -q @{0}");
+    world.done(&["config", "set", "save.max-file-size", "3"]);
+    let output = world.checkpoint(&["undo"]);
+    assert!(described(&output).contains("kept     big (skipped: too large"), "{}", described(&output));
+    assert_eq!(fs::read(world.repo().join("big")).expect("it is there"), b"big content\n");
+}

@@ -230,7 +230,7 @@ pub(crate) fn look_at_paths<'r>(
 /// Returns the state of the worktree after the steps of a restore, without reading files.
 pub(crate) fn look_at_own_steps<'r>(
     repo: &'r Repo,
-    OwnSteps { steps, from, directories, .. }: &OwnSteps,
+    OwnSteps { steps, from, directories, submodules, .. }: &OwnSteps,
     tip: &Checkpoint,
     mut side: Side,
 ) -> Result<(Seen, NewObjects<'r>)> {
@@ -244,6 +244,7 @@ pub(crate) fn look_at_own_steps<'r>(
     side.manifest.unfiltered.retain(|file| !steps.iter().any(|step| step.path == file.path));
     // Otherwise the next save would find a change, and an undo would leave that on the shadow.
     side.manifest.empty_directories.extend(directories.iter().cloned());
+    side.manifest.submodules.clone_from(submodules);
     side.manifest.empty_directories.retain(|path| repo.is_empty_directory(path.as_bstr()));
     side.manifest.empty_directories.sort();
     side.manifest.empty_directories.dedup();

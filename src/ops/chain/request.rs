@@ -5,7 +5,7 @@ use gix::ObjectId;
 
 use crate::{
     git::exact::Basis,
-    model::{change::Change, checkpoint::Origin, step::Step, submodule::Recurse},
+    model::{change::Change, checkpoint::Origin, manifest::Tied, step::Step, submodule::Recurse},
 };
 
 /// How to save.
@@ -96,6 +96,8 @@ pub(crate) struct OwnSteps {
     pub(crate) from: Basis,
     /// Directories that may be empty by now, beside those that were.
     pub(crate) directories: Vec<BString>,
+    /// The checkpoints of repositories inside that were restored with them.
+    pub(crate) submodules: Vec<Tied>,
     /// The index has changed as well, and is read.
     pub(crate) and_index: bool,
 }

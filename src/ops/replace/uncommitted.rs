@@ -15,7 +15,7 @@ use crate::{
     ops::{
         Context,
         chain::{changes, peek::worktree_tree},
-        restored_target::may_have_session,
+        restored_target::restored,
         session_info::open_turns,
     },
 };
@@ -195,12 +195,32 @@ pub(crate) fn lines_of_sessions(
     Ok(lines.into_iter().map(|(_, line): (Who, _)| line).chain(brought).collect())
 }
 
-/// Returns true if lines of `checkpoint` may be of others than its contributor: it restored them, carried them on, or found that
-/// they had moved.
+/// Returns true if lines of `checkpoint`, which is a person's, may be of a session: it found that they had moved, or it restored or
+/// carried on what may have been a session's.
 fn brings_work_of_others(repo: &Repo, checkpoint: &Checkpoint) -> Result<bool> {
     let has_moved = |id| Ok(repo.read_side(id)?.moved_id.is_some());
-    let origin = &checkpoint.origin;
-    Ok(may_have_session(origin) || origin.carried.is_some() || checkpoint.side_id.map_or(Ok(false), has_moved)?)
+    let sources = |it: &Checkpoint| restored(&it.origin).into_iter().chain(it.origin.carried);
+    let mut next = vec![checkpoint.clone()];
+    let mut seen = HashSet::new();
+    while let Some(checkpoint) = next.pop() {
+        if checkpoint.origin.may_be_of_session() || checkpoint.side_id.map_or(Ok(false), has_moved)? {
+            return Ok(true);
+        }
+        for source in sources(&checkpoint).filter(|id| Some(*id) != checkpoint.base.commit_id()) {
+            if repo.find_checkpoint(source)?.is_none() {
+                // A commit whose lines may be an agent's, or a checkpoint that is gone.
+                return Ok(true);
+            }
+            for earlier in repo.chain_in_time(source) {
+                let earlier = earlier?;
+                if !seen.insert(earlier.id) {
+                    break;
+                }
+                next.push(earlier);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// What says whose a checkpoint is.

@@ -26,6 +26,7 @@ use crate::{
     model::{
         checkpoint::Origin,
         id_text,
+        manifest::Tied,
         operation::{self, Role},
         refname::Base,
         submodule::Recurse,
@@ -231,7 +232,13 @@ impl<'c> Before<'c> {
     pub(super) fn save_index(&self) -> Result<Snapshot> {
         let from = self.snapshot.basis(&self.worktree.repo)?;
         let wanted = save::Request {
-            scope: Scope::OwnSteps(OwnSteps { steps: Vec::new(), from, directories: Vec::new(), and_index: true }),
+            scope: Scope::OwnSteps(OwnSteps {
+                steps: Vec::new(),
+                from,
+                directories: Vec::new(),
+                submodules: Vec::new(),
+                and_index: true,
+            }),
             message: Some("before continuing a restore".into()),
             hold: Hold::ForRestore { index: true },
             ..save::Request::default()
@@ -292,8 +299,9 @@ impl<'c> Before<'c> {
         }
     }
 
-    /// Takes a checkpoint of what the restore in `journal` has changed, so that later ones know where it comes from.
-    pub(super) fn save_after(&self, journal: &Journal, target: &Snapshot) {
+    /// Takes a checkpoint of what the restore in `journal` has changed, so that later ones know where it comes from. `submodules`
+    /// were restored with it.
+    pub(super) fn save_after(&self, journal: &Journal, target: &Snapshot, submodules: Vec<Tied>) {
         if journal.steps.is_empty() {
             return;
         }
@@ -307,7 +315,7 @@ impl<'c> Before<'c> {
             // One that it has emptied may have stayed: that of a process, or one that could not be removed.
             let deleted = journal.steps.iter().filter(|step| step.after.is_none()).map(|step| step.path.as_bstr());
             directories.extend(deleted.flat_map(scope::parents).map(ToOwned::to_owned));
-            let scope = Scope::OwnSteps(OwnSteps { steps, from, directories, and_index });
+            let scope = Scope::OwnSteps(OwnSteps { steps, from, directories, submodules, and_index });
             let message = Some(format!("restore {short}"));
             save::save_and_write_turns(
                 &self.worktree,

@@ -23,7 +23,7 @@ use crate::{
     git::{Repo, check_blobs::ReadAhead, recorder::FilesChanged},
     model::{
         event::Event,
-        manifest::Part,
+        manifest::{Part, Tied},
         operation::{Move, Role},
         operation_back::Back,
         plan::{self, Plan},
@@ -253,7 +253,9 @@ impl<'a> RestoreRun<'a> {
         let back = self.back.filter(|_| self.takes_all(&applied, &below));
         let moves = back.map_or_else(|| Ok(Vec::new()), |back| back.carry_out(self.context))?;
         if !back.is_some_and(|back| back.is_needed) {
-            before.save_after(&journal, self.to);
+            let is_restored = |tied: &&Tied| below.iter().any(|it| it.path == tied.path && it.is_complete());
+            let tied = self.to.manifest.submodules.iter().filter(is_restored);
+            before.save_after(&journal, self.to, tied.cloned().collect());
         }
         failpoint::hit("restore:after-checkpoint");
         let restored = Restored { set_aside: self.set_aside(&moves), ..self.restored(&applied, below, false) };

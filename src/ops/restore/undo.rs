@@ -339,8 +339,12 @@ impl<'s> Reversal<'s> {
         let became = self.after.identity(path, done.after);
         scene.repo.check_interrupt()?;
         let step = Step { path: done.path.clone(), before: now, after: done.before };
-        if now.is_none() && done.after.is_some() && scene.has_file(path) {
-            // Written by the restore, and now ignored or skipped, so not in the checkpoint of now. Its bytes are in the one
+        let skipped = scene.pre.manifest.skipped.iter().find(|skipped| skipped.path == path);
+        if let Some(skipped) = skipped {
+            // No checkpoint has it as it is now, so no redo could bring it back.
+            self.judged.push((step, Verdict::Keep(Why::Skipped(Some(skipped.reason)))));
+        } else if now.is_none() && done.after.is_some() && scene.has_file(path) {
+            // Written by the restore, and now ignored, so not in the checkpoint of now. Its bytes are in the one
             // that was restored, and are compared before it goes.
             let exact = done.after.zip(became).map(|(after, (id, _))| Content { raw: Some(id), ..after });
             self.judged.push((Step { before: exact, ..step }, Verdict::Go));

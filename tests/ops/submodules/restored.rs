@@ -57,6 +57,17 @@ fn assert_sound(world: &World) {
     run(world, "for at in sub sub/inner; do test ! -e $at/.git || git -C $at fsck --strict; done");
 }
 
+/// What a restore leaves is the state of all levels, too.
+#[test]
+fn the_checkpoint_after_a_restore_has_the_submodules() {
+    let (world, id) = changed();
+    restore(&world, &id);
+    let (then, _) = both();
+    run(&world, CHANGE);
+    restore(&world, "@{0}");
+    assert_eq!(content(&world), then);
+}
+
 #[test]
 fn all_levels_are_restored_undone_and_redone() {
     let (world, id) = changed();
