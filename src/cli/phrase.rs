@@ -4,11 +4,14 @@ use anstyle::{AnsiColor, Style};
 use bstr::BString;
 
 use super::{layout, output::printable};
-use crate::model::{
-    checkpoint::Checkpoint,
-    manifest::Reason,
-    process::Life,
-    session::{Phase, SHOWN_OF_ID},
+use crate::{
+    model::{
+        checkpoint::Checkpoint,
+        manifest::Reason,
+        process::Life,
+        session::{Phase, SHOWN_OF_ID},
+    },
+    ops::restored_target::shown,
 };
 
 /// The colour of ids.
@@ -106,7 +109,7 @@ pub(super) fn turn_name(id: &str, turn: &str, columns: Option<usize>) -> String 
 
 /// Returns all that is known of who took `checkpoint`.
 pub(super) fn origin(checkpoint: &Checkpoint) -> String {
-    let origin = &checkpoint.origin;
+    let origin = shown(&checkpoint.origin);
     let mut parts = vec![origin.contributor.as_str().to_owned()];
     parts.extend(origin.agent.as_deref().map(printable));
     parts.extend(origin.model.as_deref().map(|model| format!("model {}", printable(model))));

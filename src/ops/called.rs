@@ -26,7 +26,7 @@ enum Source<'s> {
 /// Messages that we store have ids of a fixed length, which `core.abbrev` must not change.
 pub(crate) fn called(repo: &Repo, checkpoint: &Checkpoint) -> String {
     let subject = &checkpoint.subject;
-    if let Some(target) = restored(&checkpoint.origin) {
+    if let Some(target) = restored(&checkpoint.origin).filter(|_| is_result(repo, checkpoint)) {
         let message = repo.message_of(target).ok();
         let first = message.as_ref().and_then(|message| message.lines().next()).unwrap_or_default();
         let is_restore = || repo.find_checkpoint(target).is_ok_and(|it| it.is_some_and(|it| is_by_restore(&it.origin)));
@@ -59,6 +59,12 @@ pub(crate) fn with_short_ids(repo: &Repo, command: &str) -> String {
 
 fn is_by_restore(origin: &Origin) -> bool {
     restored(origin).is_some()
+}
+
+/// Returns true if `checkpoint` is what a restore has left, and nothing was saved after that before it was carried forward.
+fn is_result(repo: &Repo, checkpoint: &Checkpoint) -> bool {
+    let source = checkpoint.origin.carried.and_then(|id| repo.find_checkpoint(id).ok().flatten());
+    source.is_none_or(|source| is_by_restore(&source.origin))
 }
 
 /// Returns true if the worktree was as `target` after the restore, so that none of it was left out.

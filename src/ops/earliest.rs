@@ -37,17 +37,38 @@ impl Earliest {
                 let before_agents = earlier.before_agents.or(earliest.before_agents);
                 return Ok(Self { first: earlier.first, before_agents });
             }
-            earliest.pass(&checkpoint);
+            earliest.pass(repo, &checkpoint)?;
         }
         Ok(earliest)
     }
 
     /// Goes on to `checkpoint`, which is the one before.
-    pub(super) fn pass(&mut self, checkpoint: &Checkpoint) {
-        // What a restore has put back is the user's.
-        if checkpoint.origin.contributor != Contributor::Human && restored(&checkpoint.origin).is_none() {
+    pub(super) fn pass(&mut self, repo: &Repo, checkpoint: &Checkpoint) -> Result<()> {
+        if is_of_agent(repo, checkpoint)? {
             self.before_agents = Some(checkpoint.before_id());
         }
         self.first = Some(checkpoint.id);
+        Ok(())
     }
+}
+
+/// Returns true if an agent made the change, or may have. What a restore has put back is the user's; but if it was carried forward
+/// together with the changes of an agent, these count.
+fn is_of_agent(repo: &Repo, checkpoint: &Checkpoint) -> Result<bool> {
+    let is_own = |it: &Checkpoint| it.origin.contributor != Contributor::Human && restored(&it.origin).is_none();
+    let carried_of = |it: &Checkpoint| it.origin.carried.filter(|_| it.origin.contributor != Contributor::Human);
+    if is_own(checkpoint) {
+        return Ok(true);
+    }
+    let mut tips: Vec<ObjectId> = carried_of(checkpoint).into_iter().collect();
+    while let Some(tip) = tips.pop() {
+        for checkpoint in repo.chain_in_time(tip) {
+            let checkpoint = checkpoint?;
+            if is_own(&checkpoint) {
+                return Ok(true);
+            }
+            tips.extend(carried_of(&checkpoint));
+        }
+    }
+    Ok(false)
 }

@@ -117,7 +117,7 @@ pub fn list(
         entry.undone = number.is_none();
         entry.number = worktree.and(number);
         if let Some(group) = open.as_mut().filter(|group| group.takes(repo, &entry)) {
-            group.fold(entry);
+            group.fold(repo, entry);
             continue;
         }
         if let Some(group) = open.take()
@@ -125,7 +125,7 @@ pub fn list(
         {
             return Ok(filter.broken);
         }
-        let group = Group::new(entry);
+        let group = Group::new(repo, entry);
         // Pass on at once what no earlier one can be folded into: the caller may need no further one.
         if !options.all && group.may_take_more() {
             open = Some(group);

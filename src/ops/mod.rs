@@ -61,7 +61,7 @@ mod named;
 mod protected;
 mod provenance;
 mod replace;
-mod restored_target;
+pub(crate) mod restored_target;
 mod session_info;
 mod share;
 mod show;

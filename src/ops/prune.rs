@@ -1,10 +1,14 @@
-//! Drops shadows from the archive by age, count and bytes. The objects are git's to collect.
+//! Drops shadows from the archive, and live ones that were left behind, by age, count and bytes. The objects are git's to collect.
 
+mod left;
 mod needed;
 
 use std::collections::{HashMap, HashSet};
 
-use self::needed::needed_for_lines;
+use self::{
+    left::{Since, left_behind},
+    needed::needed_for_lines,
+};
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -16,8 +20,7 @@ use super::{
 use crate::{
     error::{Kind, Result},
     git::{Repo, refs::RefUpdate},
-    model::{event::Event, id_text, moment, refname},
-    state::journal,
+    model::{event::Event, id_text, moment, operation, refname},
 };
 
 const DAY: i64 = 24 * 60 * 60;
@@ -25,7 +28,7 @@ const DAY: i64 = 24 * 60 * 60;
 /// What to keep; if no limit is given, the settings in `[archive]` decide.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Drop shadows that were archived longer ago than this, in seconds.
+    /// Drop shadows that were archived, or left behind with their last checkpoint, longer ago than this, in seconds.
     pub older_than: Option<i64>,
     /// Keep at most so many shadows.
     pub keep: Option<usize>,
@@ -49,7 +52,7 @@ pub enum Why {
     Size,
 }
 
-/// A shadow dropped from the archive.
+/// A shadow that was dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Dropped {
     /// The ref.
@@ -57,7 +60,7 @@ pub struct Dropped {
     /// Its last checkpoint.
     #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
-    /// When it was set aside, in ISO 8601.
+    /// When it was set aside, in ISO 8601; of one that was left behind, when its last checkpoint was taken.
     pub archived: String,
     /// Why it is dropped.
     pub why: Why,
@@ -85,7 +88,7 @@ pub struct Stays {
     /// Its last checkpoint.
     #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
-    /// When it was set aside, in ISO 8601.
+    /// When it was set aside, in ISO 8601; of one that was left behind, when its last checkpoint was taken.
     pub archived: String,
     /// What it is needed for.
     pub needed_for: NeededFor,
@@ -98,8 +101,11 @@ pub struct Pruned {
     pub version: u32,
     /// The shadows dropped, oldest first.
     pub dropped: Vec<Dropped>,
-    /// How many stay.
+    /// How many stay in the archive.
     pub kept: usize,
+    /// How many of those that were left behind stay.
+    #[serde(skip)]
+    pub left: usize,
     /// Those among them that are beyond the limits, oldest first.
     pub stays: Vec<Stays>,
     /// The bytes that the dropped ones alone held; none if they were too many to weigh.
@@ -108,14 +114,15 @@ pub struct Pruned {
     pub dry_run: bool,
 }
 
-/// Drops the archived shadows beyond the limits of the options, or of the settings if there are none, oldest first.
+/// Drops the shadows beyond the limits of the options, or of the settings if there are none, oldest first: archived ones, and live
+/// ones of this worktree that were left behind, on commits at which neither HEAD nor a branch is.
 ///
-/// Live shadows stay, and so does a shadow with a verified checkpoint until a newer one is verified.
+/// Other live shadows stay, and so does a shadow with a verified checkpoint until a newer one is verified.
 ///
 /// # Errors
 /// [`Kind::Race`] if the archive keeps changing.
 pub fn prune(context: &Context, options: &Options) -> Result<Pruned> {
-    context.repo.name_operation("prune");
+    context.repo.name_operation(operation::PRUNE);
     context.emit_failure("prune", try_prune(context, options))
 }
 
@@ -173,6 +180,11 @@ impl Limits {
 }
 
 struct Plan {
+    /// When each of the shadows was set aside or left behind, in Unix seconds; by ref.
+    since: HashMap<String, Since>,
+    /// Live shadows that the limits do not concern.
+    others: Vec<Tip>,
+    /// In the order of time.
     kept: Vec<Tip>,
     dropped: Vec<(Tip, Why)>,
     /// Those of `kept` that are beyond the limits.
@@ -186,7 +198,8 @@ impl Plan {
         loop {
             let plan = Self::make(context, options, &needed)?;
             let dropped = plan.dropped.iter().map(|(tip, _)| tip);
-            let more = needed_for_lines(context, &plan.kept, dropped, &mut places)?;
+            let stay = plan.kept.iter().chain(&plan.others);
+            let more = needed_for_lines(context, stay, dropped, &mut places)?;
             if more.is_empty() {
                 return Ok(plan);
             }
@@ -199,17 +212,26 @@ impl Plan {
     fn make(context: &Context, options: &Options, needed: &HashMap<ObjectId, NeededFor>) -> Result<Self> {
         let repo = &context.repo;
         let limits = Limits::new(context, options);
-        let tips = timeline::archived_tips(repo, None)?;
-        let mut protected = protected(repo, &tips)?;
+        let mut tips = timeline::archived_tips(repo, None)?;
+        let at = |tip: &Tip| refname::archived_at(&tip.name).map_or(Since::Set(0), Since::Known);
+        let mut since: HashMap<String, Since> = tips.iter().map(|tip| (tip.name.clone(), at(tip))).collect();
+        let mut others = timeline::live_tips(repo, None)?;
+        since.extend(left_behind(context, &others)?);
+        tips.extend(others.extract_if(.., |tip| since.contains_key(&tip.name)));
+        tips.sort_by_key(|tip| since.get(&tip.name).copied());
+        let mut protected = protected(context, &tips)?;
         for (tip, needed_for) in needed {
             protected.entry(*tip).or_insert(*needed_for);
         }
-        let mut plan = Self { kept: tips, dropped: Vec::new(), stays: Vec::new() };
+        let mut plan = Self { since, others, kept: tips, dropped: Vec::new(), stays: Vec::new() };
         if let Some(age) = limits.older_than {
             // The real time, not GIT_COMMITTER_DATE: names in the archive have the real time, too.
             let now = options.now.unwrap_or_else(|| jiff::Timestamp::now().as_second());
             let oldest = now.saturating_sub(age);
-            let is_old = |tip: &Tip| refname::archived_at(&tip.name).is_some_and(|seconds| seconds < oldest);
+            let is_older = |since: &Since| matches!(since, Since::Known(seconds) if *seconds < oldest);
+            let old: HashSet<String> =
+                plan.since.iter().filter(|(_, since)| is_older(since)).map(|(name, _)| name.clone()).collect();
+            let is_old = |tip: &Tip| old.contains(&tip.name);
             plan.drop_where(Why::Age, |tip| is_old(tip) && !protected.contains_key(&tip.id));
             plan.note_needed(&protected, is_old);
         }
@@ -223,7 +245,7 @@ impl Plan {
             plan.note_needed(&protected, |_| surplus > 0);
         }
         if let Some(max_size) = limits.max_size {
-            let mut too_much = weigh(repo, &plan.kept)?;
+            let mut too_much = weigh(repo, &plan.kept, &plan.others)?;
             plan.drop_where(Why::Size, |tip| {
                 let drops = too_much.total > max_size && !protected.contains_key(&tip.id);
                 if drops {
@@ -242,11 +264,16 @@ impl Plan {
         for tip in self.kept.iter().filter(|tip| is_beyond(tip)) {
             let is_known = self.stays.iter().any(|stays| stays.r#ref == tip.name);
             if let Some(needed_for) = protected.get(&tip.id).filter(|_| !is_known) {
-                let archived = moment::iso(refname::archived_at(&tip.name).unwrap_or_default(), 0);
+                let archived = self.archived(tip);
                 let (r#ref, tip, needed_for) = (tip.name.clone(), tip.id, *needed_for);
                 self.stays.push(Stays { r#ref, tip, archived, needed_for });
             }
         }
+    }
+
+    /// Returns when the shadow was set aside or left behind, in ISO 8601.
+    fn archived(&self, tip: &Tip) -> String {
+        moment::iso(self.since.get(&tip.name).map_or(0, |since| since.seconds()), 0)
     }
 
     fn drop_where(&mut self, why: Why, mut drops: impl FnMut(&Tip) -> bool) {
@@ -260,8 +287,7 @@ impl Plan {
         let repo = &context.repo;
         let mut budget = disk_usage::Budget::new();
         let mut stay = HashSet::new();
-        let live = timeline::live_tips(repo, None)?;
-        for tip in self.kept.iter().chain(&live) {
+        for tip in self.kept.iter().chain(&self.others) {
             if !disk_usage::collect(repo, tip.id, &mut stay, &mut budget)? {
                 return Ok(None);
             }
@@ -281,21 +307,24 @@ impl Plan {
     }
 
     fn into_pruned(self, bytes: Option<u64>, dry_run: bool) -> Pruned {
-        let dropped = |(tip, why): (Tip, Why)| Dropped {
-            archived: moment::iso(refname::archived_at(&tip.name).unwrap_or_default(), 0),
-            r#ref: tip.name,
+        let dropped = |(tip, why): &(Tip, Why)| Dropped {
+            archived: self.archived(tip),
+            r#ref: tip.name.clone(),
             tip: tip.id,
-            why,
+            why: *why,
         };
-        let mut dropped: Vec<Dropped> = self.dropped.into_iter().map(dropped).collect();
+        let mut dropped: Vec<Dropped> = self.dropped.iter().map(dropped).collect();
         dropped.sort_by(|a, b| a.archived.cmp(&b.archived));
-        Pruned { version: 1, dropped, kept: self.kept.len(), stays: self.stays, bytes, dry_run }
+        let kept = self.kept.iter().filter(|tip| tip.archived).count();
+        let left = self.kept.len() - kept;
+        Pruned { version: 1, dropped, kept, left, stays: self.stays, bytes, dry_run }
     }
 }
 
 /// Returns the tips of shadows that contain a worktree's verified checkpoint, or a checkpoint that `undo` needs.
-fn protected(repo: &Repo, tips: &[Tip]) -> Result<HashMap<ObjectId, NeededFor>> {
-    let undone = journal::roots(repo.common_dir()).into_iter().map(|id| (id, NeededFor::Undo));
+fn protected(context: &Context, tips: &[Tip]) -> Result<HashMap<ObjectId, NeededFor>> {
+    let repo = &context.repo;
+    let undone = operations::needed(context)?.into_iter().map(|id| (id, NeededFor::Undo));
     let mut needed: HashMap<ObjectId, NeededFor> = undone.collect();
     needed.extend(repo.refs_below(refname::VERIFIED)?.into_iter().map(|(_, id)| (id, NeededFor::Verified)));
     let mut protected = HashMap::new();
@@ -326,11 +355,11 @@ struct Weight {
 }
 
 /// Weighs the shadows, newest first. Those that the budget does not reach count as too large, so they are dropped
-/// first.
-fn weigh(repo: &Repo, tips: &[Tip]) -> Result<Weight> {
+/// first. What `others` hold is not theirs.
+fn weigh(repo: &Repo, tips: &[Tip], others: &[Tip]) -> Result<Weight> {
     let mut budget = disk_usage::Budget::new();
     let mut seen = HashSet::new();
-    for tip in timeline::live_tips(repo, None)? {
+    for tip in others {
         disk_usage::collect(repo, tip.id, &mut seen, &mut budget)?;
     }
     let mut weight = Weight { total: 0, each: HashMap::new() };

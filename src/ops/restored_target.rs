@@ -46,6 +46,12 @@ pub(crate) fn restored(origin: &Origin) -> Option<ObjectId> {
     ObjectId::from_hex(origin.tool.as_deref()?.strip_prefix(RESTORE)?.as_bytes()).ok()
 }
 
+/// Returns `origin` as people see it: a restore is a person's, whatever it has put back.
+pub(crate) fn shown(origin: &Origin) -> Origin {
+    let Origin { note, carried, .. } = origin.clone();
+    if restored(origin).is_some() { Origin { note, carried, ..Origin::default() } } else { origin.clone() }
+}
+
 /// Returns true if the checkpoint of `origin` is, may be, or has put back the work of a session.
 pub(crate) fn may_have_session(origin: &Origin) -> bool {
     origin.may_be_of_session() || restored(origin).is_some()

@@ -52,7 +52,7 @@ impl<'r> StartSearch<'r> {
         }
         let id = checkpoint.id;
         if self.chain.pass(checkpoint) {
-            self.note(checkpoint);
+            self.note(checkpoint)?;
         }
         while !self.passed.contains(&id) && self.advance()? {}
         match self.earliest.before_agents {
@@ -74,12 +74,12 @@ impl<'r> StartSearch<'r> {
     /// Passes one more checkpoint; returns false if there is none.
     fn advance(&mut self) -> Result<bool> {
         let Some(checkpoint) = self.chain.next().transpose()? else { return Ok(false) };
-        self.note(&checkpoint);
+        self.note(&checkpoint)?;
         Ok(true)
     }
 
-    fn note(&mut self, checkpoint: &Checkpoint) {
-        self.earliest.pass(checkpoint);
+    fn note(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         self.passed.insert(checkpoint.id);
+        self.earliest.pass(self.repo, checkpoint)
     }
 }

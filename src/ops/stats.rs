@@ -9,11 +9,16 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::{earliest::Earliest, provenance::replay, restored_target::restored};
+use super::{
+    earliest::Earliest,
+    provenance::{replay, step::Step},
+    restored_target::restored,
+};
 use crate::{
     error::{Kind, Result},
     git::Repo,
     model::{
+        change::Leaf,
         checkpoint::{Checkpoint, Origin},
         path_text,
     },
@@ -129,10 +134,10 @@ impl Stats {
             return Ok(());
         };
         // A carried-forward checkpoint counts for the sessions whose work it carries.
-        for step in replay::steps(repo, &source, &|path| paths.contains(path))?.into_iter().rev() {
-            let paths = step.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
-            let is_own = restored(&step.origin).is_none();
-            self.count(step.origin, source.seconds, is_own, paths.flatten());
+        let steps = replay::steps(repo, &source, &|path| paths.contains(path))?;
+        let left = left_of(&steps);
+        for (step, left) in steps.iter().zip(left).rev().filter(|(_, left)| !left.is_empty()) {
+            self.count(step.origin.clone(), source.seconds, !step.is_put_back, left.into_iter());
         }
         Ok(())
     }
@@ -175,6 +180,55 @@ impl Stats {
             }
         }
     }
+}
+
+/// What a file was, the first state first.
+struct States {
+    /// The file, the step that made it so, and the state before that step.
+    known: Vec<(Option<Leaf>, Option<(usize, usize)>)>,
+    now: usize,
+}
+
+impl States {
+    fn new(first: Option<Leaf>) -> Self {
+        Self { known: vec![(first, None)], now: 0 }
+    }
+
+    /// Notes that the step `at` made the file `leaf`. If it had been so before, as after a restore, that is the state again.
+    fn add(&mut self, leaf: Option<Leaf>, at: usize, is_renamed: bool) {
+        // A renamed file may have the content that it had.
+        let same = if is_renamed { None } else { self.known.iter().rposition(|(known, _)| *known == leaf) };
+        self.now = same.unwrap_or_else(|| {
+            self.known.push((leaf, Some((at, self.now))));
+            self.known.len() - 1
+        });
+    }
+
+    /// Returns the steps that led to the last state.
+    fn steps(&self) -> impl Iterator<Item = usize> {
+        std::iter::successors(self.known[self.now].1, |(_, before)| self.known[*before].1).map(|(at, _)| at)
+    }
+}
+
+/// Returns for each of `steps` the paths at which something is left of it.
+fn left_of(steps: &[Step]) -> Vec<Vec<&BString>> {
+    let mut by_path: HashMap<&BString, States> = HashMap::new();
+    for (at, step) in steps.iter().enumerate() {
+        for change in &step.changes {
+            let is_renamed = change.old_path.is_some();
+            by_path.entry(&change.path).or_insert_with(|| States::new(change.before)).add(change.after, at, is_renamed);
+            if let Some(old_path) = &change.old_path {
+                by_path.entry(old_path).or_insert_with(|| States::new(change.before)).add(None, at, false);
+            }
+        }
+    }
+    let mut left = vec![Vec::new(); steps.len()];
+    for (path, states) in by_path {
+        for at in states.steps() {
+            left[at].push(path);
+        }
+    }
+    left
 }
 
 /// Returns what is cached of the start, by the checkpoint up to which it holds.

@@ -291,7 +291,7 @@ impl<'c> OpenTurn<'c> {
         };
         let carried = carry(repo, pending, &to, &mut objects)?;
         if !carried.paths.is_empty() && carried.tree_id != shadow.last_tree_id() {
-            put_on_top(context, shadow, pending, Origin::default(), carried.tree_id, &mut objects)?;
+            put_on_top(context, shadow, (pending, &pending.subject), Origin::default(), carried.tree_id, &mut objects)?;
             self.written.push(objects.write()?);
         }
         Ok(())

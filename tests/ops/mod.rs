@@ -13,6 +13,7 @@ mod broken_last;
 mod broken_refs;
 mod broken_words;
 mod byte_exact;
+mod carried;
 mod compare;
 mod doctor;
 mod doctor_objects;

@@ -6,6 +6,7 @@ use std::{collections::HashMap, rc::Rc};
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
+use super::carry_forward::before_carried;
 use crate::{
     git::Repo,
     model::{change::Leaf, checkpoint::Checkpoint},
@@ -19,11 +20,14 @@ impl Carriers {
     pub(crate) fn read(repo: &Repo, tip: ObjectId) -> Self {
         let (mut known, mut tips) = (HashMap::new(), vec![(tip, Rc::new(Vec::new()))]);
         while let Some((tip, carriers)) = tips.pop() {
+            // A checkpoint that carries work forward may follow one with the start of that work: it carries both.
+            let mut is_of_next = false;
             for checkpoint in repo.chain_in_time(tip).flatten() {
+                let is_start = std::mem::replace(&mut is_of_next, has_start(repo, &checkpoint));
                 if known.insert(checkpoint.id, Rc::clone(&carriers)).is_some() {
                     break;
                 }
-                if let Some(carried) = checkpoint.origin.carried {
+                if let Some(carried) = checkpoint.origin.carried.filter(|_| !is_start) {
                     tips.push((carried, Rc::new([carriers.as_slice(), &[checkpoint]].concat())));
                 }
             }
@@ -38,11 +42,16 @@ impl Carriers {
     }
 }
 
+/// Returns true if the checkpoint before `checkpoint` carries the start of the same work forward.
+fn has_start(repo: &Repo, checkpoint: &Checkpoint) -> bool {
+    before_carried(repo, checkpoint).is_ok_and(|id| id != checkpoint.before_id())
+}
+
 /// Returns true if `carrier` carries the work of `checkpoint` at `path` forward. A new file that it does not have may have another
 /// name there: it has the same content then.
 fn carries(repo: &Repo, carrier: &Checkpoint, checkpoint: &Checkpoint, path: &BString) -> bool {
     let leaf = |tree_id: ObjectId| -> Option<Leaf> { repo.find_leaf(tree_id, path.as_bstr()).ok()? };
-    let before_tree_id = repo.tree_of_commit(carrier.before_id());
+    let before_tree_id = before_carried(repo, carrier).and_then(|id| repo.tree_of_commit(id));
     let before = before_tree_id.as_ref().ok().copied().and_then(leaf);
     let (after, work) = (leaf(carrier.tree_id), leaf(checkpoint.tree_id));
     let is_moved = || {

@@ -9,10 +9,13 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 mod checkpoint;
+mod start;
 mod work;
 
+use self::start::Start;
 pub(crate) use self::{
     checkpoint::{bring, carries, origin_of, put_on_top},
+    start::before_carried,
     work::{Carried, Destination, base_tree, carry, merge},
 };
 use super::{
@@ -72,6 +75,34 @@ pub(crate) struct Moved<'c> {
     pub(crate) updates: Vec<RefUpdate>,
     /// Protected until the refs are updated.
     pub(crate) written: Vec<Written<'c>>,
+}
+
+/// What is carried forward of one shadow.
+#[derive(Clone, Copy)]
+struct Part<'p> {
+    from: &'p (Live, Checkpoint),
+    /// The paths that it changed last; none: all.
+    wanted: Option<&'p BTreeSet<BString>>,
+    /// The tree to which the work is added; none: that of the last checkpoint.
+    last_tree_id: Option<ObjectId>,
+    start: Option<&'p Start>,
+}
+
+impl Moved<'_> {
+    /// Makes the ref of `shadow` move to its last checkpoint.
+    fn move_to_tip(&mut self, shadow: &Shadow) {
+        let (name, new) = (shadow.name.to_ref(), shadow.tip.as_ref().map(|tip| tip.id));
+        match self.updates.iter_mut().find(|update| update.name == name) {
+            Some(update) => update.new = new,
+            None => self.updates.push(RefUpdate { name, old: shadow.expected, new }),
+        }
+    }
+
+    /// Returns what the ref of `shadow` is to point to, if it moves.
+    fn new_of(&self, shadow: &Shadow) -> Option<ObjectId> {
+        let name = shadow.name.to_ref();
+        self.updates.iter().find(|update| update.name == name)?.new
+    }
 }
 
 impl LiveShadows {
@@ -143,9 +174,14 @@ impl LiveShadows {
         stays: &dyn Fn(&Live) -> bool,
     ) -> Result<Moved<'c>> {
         let mut moved = Moved::default();
+        // One shadow has all paths. What it carries is added to what the new base had before, its start included.
+        let last_tree_id = (self.shadows.len() < 2).then(|| shadow.last_tree_id());
+        let is_any_left_here = self.shadows.iter().any(|(live, _)| stays(live));
+        let start = if is_any_left_here { None } else { self.carry_start(context, shadow, aim, &mut moved)? };
         for (from, wanted) in self.shadows.iter().zip(self.shares(&context.repo)?) {
             if !stays(&from.0) {
-                self.carry_one(context, from, wanted.as_ref(), shadow, aim, &mut moved)?;
+                let part = Part { from, wanted: wanted.as_ref(), last_tree_id, start: start.as_ref() };
+                self.carry_one(context, part, shadow, aim, &mut moved)?;
             }
         }
         if aim.rest == Rest::IsSetAside {
@@ -156,11 +192,39 @@ impl LiveShadows {
         Ok(moved)
     }
 
+    /// Returns the start of the work. Carries it forward first, unless it is all that is carried.
+    fn carry_start<'c>(
+        &self,
+        context: &'c Context,
+        shadow: &mut Shadow,
+        Aim { now_tree_id, is_now_seen, .. }: Aim,
+        moved: &mut Moved<'c>,
+    ) -> Result<Option<Start>> {
+        let repo = &context.repo;
+        let mut objects = NewObjects::new(repo, Target::Loose);
+        let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
+        let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted: None, is_now_seen };
+        let Some(start) = Start::find(context, &self.latest, &to, &mut objects)? else { return Ok(None) };
+        let has_it = |(live, _): &&(Live, Checkpoint)| {
+            let mut chain = repo.chain(live.id).take_while(Result::is_ok).flatten();
+            self.shadows.len() < 2 || chain.any(|it| it.id == start.checkpoint.id)
+        };
+        let Some((live, _)) = self.shadows.iter().find(has_it) else { return Ok(None) };
+        shadow.go_to(live.name.session.clone(), None);
+        if !start.is_all && !carries(repo, shadow, &self.latest) && !carries(repo, shadow, &start.checkpoint) {
+            let tip = (&start.checkpoint, start.checkpoint.subject.as_str());
+            put_on_top(context, shadow, tip, start.origin.clone(), start.tree_id, &mut objects)?;
+            moved.move_to_tip(shadow);
+            // The checkpoints that follow read these objects.
+            moved.written.push(objects.write()?);
+        }
+        Ok(Some(start))
+    }
+
     fn carry_one<'c>(
         &self,
         context: &'c Context,
-        (live, own): &(Live, Checkpoint),
-        wanted: Option<&BTreeSet<BString>>,
+        Part { from: (live, own), wanted, last_tree_id, start }: Part<'_>,
         shadow: &mut Shadow,
         Aim { now_tree_id, is_now_seen, rest }: Aim,
         moved: &mut Moved<'c>,
@@ -169,7 +233,10 @@ impl LiveShadows {
         // Written before the next shadow is carried, which reads these objects.
         let mut objects = NewObjects::new(repo, Target::Loose);
         shadow.go_to(live.name.session.clone(), None);
-        let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
+        if let Some(written) = moved.new_of(shadow) {
+            shadow.go_to(live.name.session.clone(), Some(written));
+        }
+        let (head_tree_id, last_tree_id) = (shadow.head_tree_id, last_tree_id.unwrap_or_else(|| shadow.last_tree_id()));
         let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted: wanted.cloned(), is_now_seen };
         let carried = carry(repo, &self.latest, &to, &mut objects)?;
         let is_carried = !carried.paths.is_empty();
@@ -183,10 +250,12 @@ impl LiveShadows {
         };
         // A process that crashed may have carried it forward already.
         if is_carried && !carries(repo, shadow, &self.latest) {
-            let origin = origin_of(context, own)?;
-            put_on_top(context, shadow, &self.latest, origin, carried.tree_id, &mut objects)?;
-            let new = shadow.tip.as_ref().map(|tip| tip.id);
-            moved.updates.push(RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new });
+            let (origin, subject) = match start.filter(|start| start.is_all) {
+                Some(start) => start.of_all(&self.latest),
+                None => (origin_of(context, own)?, self.latest.subject.as_str()),
+            };
+            put_on_top(context, shadow, (&self.latest, subject), origin, carried.tree_id, &mut objects)?;
+            moved.move_to_tip(shadow);
         }
         moved.written.push(objects.write()?);
         let archive = archive_name(repo, live.id)?;

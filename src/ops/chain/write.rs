@@ -29,7 +29,7 @@ use crate::{
         contributor::Contributor,
         refname,
     },
-    ops::{Context, Worktree, holding::hold_when_left, verified_mark},
+    ops::{Context, Worktree, holding::hold_when_left, restored_target, verified_mark},
     state,
 };
 
@@ -98,6 +98,7 @@ pub(crate) fn take(
         tracing::warn!(%error, "cannot note the mark");
     }
     let of_unknown = if origin.contributor == Contributor::Unknown { changes.len() } else { 0 };
+    let shown = restored_target::shown(origin);
     Ok(Saved {
         version: 1,
         id: Some(id),
@@ -106,9 +107,9 @@ pub(crate) fn take(
         base: shadow.name.base,
         r#ref: shadow.name.to_ref(),
         created: true,
-        contributor: origin.contributor,
-        session: origin.session.clone(),
-        turn: origin.turn,
+        contributor: shown.contributor,
+        session: shown.session,
+        turn: shown.turn,
         paths: changes.into_iter().map(|change| SavedPath { path: change.path, status: change.status }).collect(),
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),

@@ -16,7 +16,7 @@ use super::{
     called::called,
     chain::{peek::worktree_tree, shadows},
     enter::Purpose,
-    lookup,
+    lookup, operations,
     replace::{Copier, Finished, follow, ref_moves, refuse_if_needed, updates, worktree_of},
     session_info::open_turns,
 };
@@ -31,7 +31,7 @@ use crate::{
     },
     state::{
         failpoint,
-        journal::{self, Journal, Progress},
+        journal::{Journal, Progress},
     },
 };
 
@@ -221,7 +221,7 @@ fn refuse_in_use(worktree: &Worktree<'_>, copier: &Copier<'_, '_>, refs: &[RefMo
     }
     let own = Journal::read(repo.git_dir())?;
     let is_own = |id: &ObjectId| own.as_ref().is_some_and(|own| [own.target, own.pre_restore].contains(id));
-    if let Some(id) = journal::roots(repo.common_dir()).iter().find(|id| copier.changes(**id) && !is_own(id)) {
+    if let Some(id) = operations::needed(worktree)?.iter().find(|id| copier.changes(**id) && !is_own(id)) {
         return Err(Error::refused(format!("another worktree needs '{id}' to undo its last restore"))
             .with_hint("'git checkpoint undo' there first, or restore another checkpoint there"));
     }

@@ -4,7 +4,10 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use crate::model::{checkpoint::Checkpoint, moment, path_text};
+use crate::{
+    model::{checkpoint::Checkpoint, moment, path_text},
+    ops::restored_target::shown,
+};
 
 /// A checkpoint in a list. Serializes to the line of `list --json`.
 #[derive(Clone, Debug)]
@@ -69,7 +72,7 @@ pub(in crate::ops) fn serialize_checkpoint<M: serde::ser::SerializeMap>(
     checkpoint: &Checkpoint,
     map: &mut M,
 ) -> Result<(), M::Error> {
-    let origin = &checkpoint.origin;
+    let origin = shown(&checkpoint.origin);
     map.serialize_entry("id", &checkpoint.id.to_string())?;
     map.serialize_entry("parent", &checkpoint.parent_id.to_string())?;
     if let Some(after) = checkpoint.after {

@@ -1,17 +1,25 @@
 //! Decides which checkpoints are one entry of a list.
 
+use gix::ObjectId;
+
 use super::entry::Entry;
-use crate::{git::Repo, model::checkpoint::Checkpoint, ops::restored_target};
+use crate::{
+    git::Repo,
+    model::checkpoint::Checkpoint,
+    ops::{chain::carry_forward::before_carried, restored_target},
+};
 
 /// An entry, and the earliest checkpoint that it represents.
 pub(super) struct Group {
     pub(super) entry: Entry,
     earliest: Checkpoint,
+    /// The checkpoint that carried the start of the work forward, if this entry carries it.
+    start: Option<ObjectId>,
 }
 
 impl Group {
-    pub(super) fn new(entry: Entry) -> Self {
-        Self { earliest: entry.checkpoint.clone(), entry }
+    pub(super) fn new(repo: &Repo, entry: Entry) -> Self {
+        Self { earliest: entry.checkpoint.clone(), start: start_before(repo, &entry.checkpoint), entry }
     }
 
     /// Returns true if earlier checkpoints may belong to this entry.
@@ -25,7 +33,11 @@ impl Group {
     pub(super) fn takes(&self, repo: &Repo, entry: &Entry) -> bool {
         let earlier = &entry.checkpoint;
         let is_marked = entry.verified || entry.start || !entry.tags.is_empty() || earlier.origin.note.is_some();
-        !is_marked && (self.is_carried(repo, earlier) || self.is_before_restore(earlier) || self.is_of_turn(entry))
+        !is_marked
+            && (self.is_carried(repo, earlier)
+                || self.start == Some(earlier.id)
+                || self.is_before_restore(earlier)
+                || self.is_of_turn(entry))
     }
 
     /// Returns true if the same state was carried from `earlier` to another commit.
@@ -36,8 +48,8 @@ impl Group {
 
     /// Returns true if `earlier` was only taken for the sake of this restore.
     fn is_before_restore(&self, earlier: &Checkpoint) -> bool {
-        self.entry.restored.is_some()
-            && self.entry.checkpoint.before_id() == earlier.id
+        restored_target::restored(&self.earliest.origin).is_some()
+            && self.earliest.before_id() == earlier.id
             && restored_target::is_before_restore(&earlier.subject)
     }
 
@@ -53,13 +65,23 @@ impl Group {
             && (later.turn, &later.session) == (earlier.turn, &earlier.session)
     }
 
-    pub(super) fn fold(&mut self, entry: Entry) {
+    pub(super) fn fold(&mut self, repo: &Repo, entry: Entry) {
         self.entry.folded += 1;
         if let (Some(paths), Some(more)) = (&mut self.entry.paths, entry.paths) {
             paths.extend(more);
             paths.sort();
             paths.dedup();
         }
-        self.earliest = entry.checkpoint;
+        // What was carried comes after the start.
+        if self.start != Some(entry.checkpoint.id) {
+            self.start = start_before(repo, &entry.checkpoint).or(self.start);
+            self.earliest = entry.checkpoint;
+        }
     }
+}
+
+/// Returns the checkpoint before `checkpoint` if that carries the start of the same work forward.
+fn start_before(repo: &Repo, checkpoint: &Checkpoint) -> Option<ObjectId> {
+    let before_id = checkpoint.before_id();
+    before_carried(repo, checkpoint).is_ok_and(|id| id != before_id).then_some(before_id)
 }

@@ -14,7 +14,7 @@ use gix::ObjectId;
 
 use super::former_names::{changes_of, find_moved};
 use super::{
-    super::restored_target::restored,
+    super::{chain::carry_forward::before_carried, restored_target::restored},
     step::{Step, left_by},
 };
 use crate::{
@@ -57,11 +57,16 @@ fn steps_beside(
 ) -> Result<Vec<Step>> {
     let (mut own, mut chain) = (HashSet::new(), Vec::new());
     // Earlier names of wanted files, found on the way back.
-    let mut former = BTreeSet::new();
+    let (mut former, mut is_passed) = (BTreeSet::new(), false);
     for checkpoint in repo.chain_in_time(tip.id) {
         let checkpoint = checkpoint?;
         own.insert(checkpoint.id);
-        let changes = repo.diff_trees(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)?;
+        if std::mem::take(&mut is_passed) {
+            continue;
+        }
+        let before_id = before_carried(repo, &checkpoint)?;
+        is_passed = before_id != checkpoint.before_id();
+        let changes = repo.diff_trees(repo.tree_of_commit(before_id)?, checkpoint.tree_id)?;
         let changes = changes_of(repo, changes, wanted, &mut former)?;
         if !changes.is_empty() {
             chain.push((checkpoint, changes));

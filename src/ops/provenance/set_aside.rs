@@ -218,7 +218,7 @@ pub(crate) fn take_up(
         };
         let Some(Returned { origin, carried, sessions: of_work }) = found else { continue };
         sessions.extend(of_work);
-        put_on_top(context, shadow, &checkpoint, origin, carried.tree_id, &mut new)?;
+        put_on_top(context, shadow, (&checkpoint, &checkpoint.subject), origin, carried.tree_id, &mut new)?;
         carriers = OnceCell::new();
         let written = new.write()?;
         let id = shadow.tip.as_ref().map(|tip| tip.id);

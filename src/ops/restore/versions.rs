@@ -200,7 +200,8 @@ impl Versions {
             let mut mine: BTreeSet<BString> = changed.keys().cloned().collect();
             let origin = Rc::new(checkpoint.origin.clone());
             // The restored checkpoint may have been pruned since: then the checkpoint after the restore counts as well.
-            let target = restored(&origin).filter(|target| repo.is_commit(*target).unwrap_or(false));
+            let put_back = restored(&origin).filter(|_| origin.carried.is_none());
+            let target = put_back.filter(|target| repo.is_commit(*target).unwrap_or(false));
             let source = match (target, origin.carried) {
                 // The restored checkpoint may have been damaged since; the checkpoint after the restore names the same session.
                 (Some(target), _) => Some((target, Rc::clone(&origin))),

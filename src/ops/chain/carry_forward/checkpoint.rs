@@ -13,7 +13,7 @@ use crate::{
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
     },
-    ops::Context,
+    ops::{Context, restored_target::restored},
 };
 
 /// Returns true if `shadow` already carries forward the chain that ends with `tip`.
@@ -40,26 +40,27 @@ pub(crate) fn bring(
     if carried.paths.is_empty() {
         return Ok(false);
     }
-    put_on_top(context, shadow, tip, origin, carried.tree_id, objects)?;
+    put_on_top(context, shadow, (tip, &tip.subject), origin, carried.tree_id, objects)?;
     Ok(true)
 }
 
-/// Adds a checkpoint with the tree `tree_id` to `shadow`; it carries the chain of `tip` forward.
+/// Adds a checkpoint with the tree `tree_id` and this subject to `shadow`; it carries the chain of `tip` forward.
 pub(crate) fn put_on_top(
     context: &Context,
     shadow: &mut Shadow,
-    tip: &Checkpoint,
+    (tip, subject): (&Checkpoint, &str),
     origin: Origin,
     tree_id: ObjectId,
     objects: &mut NewObjects<'_>,
 ) -> Result<()> {
     let repo = &context.repo;
     let (parent_id, after) = shadow.links(objects)?;
-    let origin = Origin { carried: Some(tip.id), note: None, tool: None, ..origin };
+    // The tool was that of one change; but what a person has restored stays the person's.
+    let tool = origin.tool.clone().filter(|_| restored(&origin).is_some());
+    let origin = Origin { carried: Some(tip.id), note: None, tool, ..origin };
     // No side data: the next save reads the index itself, and the raw bytes belong to the old checkpoint.
     let (name, side_id) = (&shadow.name, None);
     let body = format!("Carried on from {} on {}.\n", tip.id, tip.base);
-    let subject = tip.subject.as_str();
     let time = shadow.not_before(repo.now());
     let id = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject, body: &body, time }
         .write(repo, objects)?;
@@ -81,12 +82,14 @@ pub(crate) fn put_on_top(
     shadow.follow(repo, checkpoint)
 }
 
-/// Returns the author for carried-forward work of the chain `tip`: its last agent, or else the author of `tip`.
+/// Returns the author for carried-forward work of the chain `tip`: its last agent, or else the author of `tip`. If `tip` is what
+/// a restore has left, the mark says so.
 pub(crate) fn origin_of(context: &Context, tip: &Checkpoint) -> Result<Origin> {
+    let mark = tip.origin.tool.clone().filter(|_| restored(&tip.origin).is_some());
     for checkpoint in context.repo.chain(tip.id) {
-        let checkpoint = checkpoint?;
-        if checkpoint.origin.contributor == Contributor::Agent {
-            return Ok(checkpoint.origin);
+        let origin = checkpoint?.origin;
+        if origin.contributor == Contributor::Agent {
+            return Ok(Origin { tool: mark.or(origin.tool.clone()), ..origin });
         }
     }
     Ok(tip.origin.clone())
