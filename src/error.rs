@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use bstr::BString;
+
 /// The result of every fallible function of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -53,12 +55,13 @@ pub struct Error {
     message: String,
     hint: Option<String>,
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+    path: Option<BString>,
 }
 
 impl Error {
     /// Returns an error of `kind`; `message` is lower case, without full stop, subject in single quotes.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), hint: None, cause: None }
+        Self { kind, message: message.into(), hint: None, cause: None, path: None }
     }
 
     /// Returns an error of kind [`Kind::User`].
@@ -102,6 +105,25 @@ impl Error {
     #[must_use]
     pub fn with_cause(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.cause = Some(cause.into());
+        self
+    }
+
+    /// Notes that the message has `path`, which begins at the root of the worktree, in single quotes.
+    #[must_use]
+    pub(crate) fn about(mut self, path: impl Into<BString>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// Returns the path that the message has in quotes, from the root of the worktree, if that is noted.
+    pub(crate) fn path(&self) -> Option<&BString> {
+        self.path.as_ref()
+    }
+
+    /// Returns the error with `message` instead of its own.
+    #[must_use]
+    pub(crate) fn with_message(mut self, message: String) -> Self {
+        self.message = message;
         self
     }
 

@@ -6,6 +6,7 @@ mod architecture;
 mod attribution;
 mod completion;
 mod crash;
+mod demo;
 mod hostile;
 mod interrupt;
 mod manual;

@@ -61,6 +61,45 @@ fn every_command_is_described_in_the_list() {
     }
 }
 
+/// The manual and `-h` call values by the same names, and options in one way.
+#[test]
+fn the_synopsis_is_spelled_as_the_usage() {
+    let mut wrong = Vec::new();
+    let one = |command: &str| {
+        SHARED_PAGES
+            .iter()
+            .find(|(name, _)| *name == command)
+            .map_or(command.to_owned(), |(_, page)| (*page).to_owned())
+    };
+    let values = |text: &str| -> BTreeSet<String> {
+        let inner = |part: &str| part.split_once('>').map(|(name, _)| name.to_owned());
+        let ours = ["option", "action", "command"];
+        text.split('<').skip(1).filter_map(inner).filter(|name| !ours.contains(&name.as_str())).collect()
+    };
+    for command in commands() {
+        let name = one(&command);
+        if name.is_empty() {
+            continue;
+        }
+        let text = page(&format!("git-checkpoint-{name}.1"));
+        let synopsis = text.split(".SH \"SYNOPSIS\"").nth(1).and_then(|rest| rest.split(".SH").next());
+        let synopsis = synopsis.unwrap_or_default();
+        let help = help(&[&command]);
+        let usage = help.lines().skip_while(|line| !line.starts_with("Usage: ")).take_while(|line| !line.is_empty());
+        let usage = usage.collect::<Vec<_>>().join("\n");
+        if synopsis.contains("[<options>]") {
+            wrong.push(format!("{name}: [<options>]"));
+        }
+        let alternatives = |value: &str| value.split('|').map(str::to_owned).collect::<Vec<_>>();
+        for value in values(&usage).iter().flat_map(|value| alternatives(value)) {
+            if !synopsis.contains(&format!("<{value}>")) {
+                wrong.push(format!("{command}: <{value}> is not in the synopsis"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// A file that is listed twice has two descriptions, which may contradict each other.
 #[test]
 fn each_file_is_listed_once() {

@@ -125,7 +125,7 @@ impl Lab {
         let is_ours = ["checkpoint", "hook"].contains(program);
         let mut command = if is_ours { Command::new(&self.binary) } else { Command::new(program) };
         hermetic(&mut command, &self.home);
-        command.current_dir(&self.root).stdin(Stdio::null());
+        command.env("PROGRAM", &self.binary).current_dir(&self.root).stdin(Stdio::null());
         if *program == "hook" {
             let file = self.home.join("event.json");
             let is_written = fs::write(&file, arguments.concat()).and_then(|()| fs::File::open(&file));

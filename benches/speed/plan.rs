@@ -73,6 +73,9 @@ const TEMPORARY_INDEX: &str = "cp .git/index .git/bench-index && export GIT_INDE
 /// The part of it that makes a tree.
 const TEMPORARY_TREE: &str =
     "cp .git/index .git/bench-index && export GIT_INDEX_FILE=.git/bench-index && git add -A && git write-tree";
+/// Two commands that move a ref and add an entry to the operation log, and two that do the rest: find and read that ref.
+const TWO_OPERATIONS: &str = "\"$PROGRAM\" verify -q && \"$PROGRAM\" verify -q --reset";
+const TWO_LOOKS: &str = "\"$PROGRAM\" verify -q --show || \"$PROGRAM\" verify -q --show || true";
 /// A repository beside, whose worktree is this one.
 const SHADOW: &str = "git --git-dir=../shadow.git --work-tree=. add -A && \
     git --git-dir=../shadow.git --work-tree=. commit -q --allow-empty -m bench";
@@ -176,6 +179,8 @@ impl Plan {
         stage.case("status", MAIN, Settled, &["checkpoint", "status"]);
         stage.case("list", MAIN, Settled, &["checkpoint", "list", "-n", "20"]);
         stage.case("diff", MAIN, Settled, &["checkpoint", "diff", "--stat", &settled, &changed]);
+        stage.case("two looks", SMALL, Settled, &["sh", "-c", TWO_LOOKS]);
+        stage.case("two operations", SMALL, Settled, &["sh", "-c", TWO_OPERATIONS]);
         stage.case("git diff --stat", MAIN, Settled, &["git", "diff", "--stat", &settled, &changed]);
 
         stage.row("save, nothing changed", "save 0", "git status", Goal::Factor(0.60));
@@ -190,6 +195,7 @@ impl Plan {
         stage.row("status", "status", "git status", Goal::Factor(0.8));
         stage.row("list -n 20", "list", "git --version", Goal::Milliseconds(10.0));
         stage.row("diff --stat, 100 files", "diff", "git diff --stat", Goal::Factor(1.2));
+        stage.row("two operations, with lock, ref and log", "two operations", "two looks", Goal::None);
         stage.row("no-op command", "--version", "git --version", Goal::Factor(2.5));
         stage.row("save, 1 file changed", "save 1", "temporary index 1", Goal::None);
         stage.row("save, 1 file changed", "save 1", "git stash create 1", Goal::None);

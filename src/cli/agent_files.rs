@@ -220,7 +220,7 @@ pub(super) fn program() -> Result<PathBuf> {
 pub(super) fn all_named(names: &[String]) -> Result<Vec<&'static Dialect>> {
     let mut dialects: Vec<&'static Dialect> = Vec::new();
     for name in names {
-        let dialect = named(name).ok_or_else(|| Error::user(format!("no agent '{name}' is known")))?;
+        let dialect = named(name).ok_or_else(|| Error::user(format!("unknown agent '{name}'")))?;
         if !dialects.iter().any(|other| other.name == dialect.name) {
             dialects.push(dialect);
         }

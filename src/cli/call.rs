@@ -14,6 +14,7 @@ use super::{
     environment,
     globals::Globals,
     interrupt::{Interrupt, Listening},
+    long_lists::LongLists,
     names::Names,
     output::Output,
     phrase::{self, FETCH},
@@ -99,10 +100,12 @@ impl Call {
 
     /// Returns how many of `count` paths to list: on a terminal, a long list is cut unless the user asked for more (`-v`).
     pub(super) fn listed(&self, count: usize) -> usize {
-        const LISTED: usize = 20;
-        // One line more would take the place of one that says so.
-        let is_cut = self.out.is_terminal() && self.globals.verbose == 0 && count > LISTED + 1;
-        if is_cut { LISTED } else { count }
+        self.long_lists().listed(count)
+    }
+
+    /// Returns how this command shows long lists.
+    pub(super) fn long_lists(&self) -> LongLists {
+        LongLists { are_cut: self.out.is_terminal() && self.globals.verbose == 0 }
     }
 
     /// Returns the columns for a name after `used` columns; none if the output is no terminal or the user asked for more (`-v`):

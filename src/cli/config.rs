@@ -199,7 +199,8 @@ fn list(mut here: Here, format: Format, out: &mut Output) -> Result<Exit> {
     } else {
         for row in rows {
             let origin = if format.show_origin { row.origin() } else { String::new() };
-            out.line(&format!("{origin}{}={}", printable(&row.key), row.text()))?;
+            let line = format!("{origin}{}={}", printable(&row.key), row.text());
+            out.line(&if format.show_origin { line } else { out.fit(&line, 0) })?;
         }
     }
     Ok(if is_sound { Exit::Done } else { Exit::Fatal })

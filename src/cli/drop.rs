@@ -3,6 +3,7 @@
 use super::{
     Exit,
     call::Call,
+    long_lists::LongLists,
     names::Names,
     output::{Output, printable},
     phrase, question,
@@ -12,9 +13,6 @@ use crate::{
     model::refname,
     ops::drop::{self, DropDone},
 };
-
-/// How many files are named before the rest is counted.
-const LISTED: usize = 5;
 
 /// Drop checkpoints; those after them stay
 ///
@@ -40,37 +38,36 @@ impl Drop {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
         let options = drop::Options { targets: self.targets, force: self.force, dry_run: self.dry_run };
+        let lists = call.long_lists();
         let (out, names) = (&mut call.out, &call.names);
         let done = drop::drop_checkpoints(&context, &options, &mut |plan| {
             out.flush()?;
-            for line in losses(plan, names) {
+            for line in losses(plan, names, lists) {
                 out.stderr(&format!("warning: {line}\n"));
             }
-            question::ask(&format!("Drop {}? [y/N] ", phrase::count(plan.dropped.len(), "checkpoint")), out)
+            let asked = format!("Drop {}? [y/N] ", phrase::count(plan.dropped.len(), "checkpoint"));
+            question::ask(&asked, &|| context.check_interrupt(), out)
         })?;
         if self.json {
             out.json(&done)?;
         } else {
-            print(&done, names, out)?;
+            print(&done, names, lists, out)?;
         }
         Ok(Exit::Done)
     }
 }
 
 /// Returns what is lost for good, in words.
-fn losses(plan: &DropDone, names: &Names) -> Vec<String> {
+fn losses(plan: &DropDone, names: &Names, lists: LongLists) -> Vec<String> {
     let mut lines = Vec::new();
     if !plan.lost.is_empty() {
-        let mut paths: Vec<String> = plan.lost.iter().take(LISTED).map(|path| names.path(path)).collect();
-        if plan.lost.len() > LISTED {
-            paths.push(format!("and {} more", plan.lost.len() - LISTED));
-        }
+        let paths = lists.cut(plan.lost.iter().map(|path| names.path(path)).collect());
         lines.push(format!("no other checkpoint has this content of {}", paths.join(", ")));
     }
     lines
 }
 
-fn print(done: &DropDone, names: &Names, out: &mut Output) -> Result<()> {
+fn print(done: &DropDone, names: &Names, lists: LongLists, out: &mut Output) -> Result<()> {
     let verb = if done.dry_run { "would drop" } else { "dropped" };
     for it in &done.dropped {
         let id = out.paint(phrase::ID, &names.id(&it.id));
@@ -91,7 +88,7 @@ fn print(done: &DropDone, names: &Names, out: &mut Output) -> Result<()> {
         out.note(&format!("{} after it {verb} new ids", phrase::count(done.rewritten, "checkpoint")))?;
     }
     if done.dry_run {
-        for line in losses(done, names) {
+        for line in losses(done, names, lists) {
             out.warning(&line);
         }
     }

@@ -12,6 +12,18 @@ const HABITS: &[(&str, &[&str], &str)] = &[
     ),
     ("", &["create", "commit", "snapshot", "add", "stash", "push"], "'git checkpoint save' takes a checkpoint"),
     ("", &["history", "ls", "reflog"], "'git checkpoint list' shows the checkpoints"),
+    ("", &["version"], "'git checkpoint --version' prints the version"),
+    (
+        "",
+        &["search", "grep", "find"],
+        "'git checkpoint list --grep <regex>' searches messages, 'git checkpoint list -- <pathspec>' finds changes",
+    ),
+    (
+        "",
+        &["tag", "note", "label", "name"],
+        "'git checkpoint save -m <text>' says what a checkpoint is about, 'git tag <name> <checkpoint>' gives it a name",
+    ),
+    ("", &["clean", "gc"], "'git checkpoint prune' drops old checkpoints that were set aside; files stay as they are"),
     (
         "",
         &["delete", "remove", "rm", "clear"],
@@ -36,6 +48,12 @@ const HABITS: &[(&str, &[&str], &str)] = &[
     ),
     ("verify", &["--clear", "--delete", "-d", "--unset"], "'git checkpoint verify --reset' takes the mark away"),
     ("list", &["--oneline"], "each checkpoint has one line already"),
+    ("list", &["--graph"], "the checkpoints of a commit are one line; '--all' shows each of a turn"),
+    (
+        "list",
+        &["--stat", "--name-only", "--name-status"],
+        "'git checkpoint show --stat <checkpoint>' shows in which files one has changed how many lines",
+    ),
     ("list", &["-p", "--patch"], "'git checkpoint show -p <checkpoint>' shows the lines that one has changed"),
     (
         "restore",
@@ -47,6 +65,7 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         &["--source", "-s"],
         "the checkpoint comes first: 'git checkpoint restore <checkpoint> [<pathspec>...]'",
     ),
+    ("restore", &["--hard"], "'--all' also restores what others have changed since"),
     ("restore", &["--worktree", "-W"], "files are restored without an option; '--staged' restores the index, too"),
     ("diff", &["--cached", "--staged"], "'git diff --cached' shows what is staged"),
 ];

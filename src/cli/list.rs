@@ -46,8 +46,8 @@ pub(super) struct List {
     /// Only those of this agent
     #[arg(long, value_name = "name")]
     agent: Option<String>,
-    /// Only those in which this path changed (may be repeated)
-    #[arg(long = "path", value_name = "path")]
+    /// Only those in which a path that this matches changed (may be repeated)
+    #[arg(long = "path", value_name = "pathspec")]
     named_paths: Vec<OsString>,
     /// Only those since then, for example '2 hours ago' or 2026-01-31
     #[arg(long, value_name = "date")]
@@ -73,8 +73,8 @@ pub(super) struct List {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
-    /// Only those in which one of these paths changed
-    #[arg(value_name = "path")]
+    /// Only those in which a path that one of these matches changed
+    #[arg(value_name = "pathspec")]
     paths: Vec<OsString>,
 }
 
@@ -153,7 +153,7 @@ pub(super) fn moment_of(text: &str) -> Result<i64> {
     })
 }
 
-/// The rows of the list. On a terminal, the first rows decide how wide the column of the authors is.
+/// The rows of the list. The first rows decide how wide the column of the authors is.
 #[derive(Default)]
 struct Table {
     waiting: Vec<Entry>,
@@ -176,8 +176,7 @@ impl Table {
             return print_row(&entry, authors, call);
         }
         self.waiting.push(entry);
-        let is_enough = call.out.columns().is_none() || self.waiting.len() >= Self::MOST_WAITING;
-        if is_enough { self.finish(call) } else { Ok(()) }
+        if self.waiting.len() >= Self::MOST_WAITING { self.finish(call) } else { Ok(()) }
     }
 
     /// Prints the rows that wait.
@@ -192,11 +191,15 @@ impl Authors {
     fn of(rows: &[Entry], columns: Option<usize>) -> Self {
         let origins = || rows.iter().filter(|row| row.restored.is_none()).map(|row| &row.checkpoint.origin);
         let sessions = Sessions::new(origins().filter_map(|origin| origin.session.as_deref()));
-        let columns = columns.map_or(WHO, |columns| {
+        let least = layout::width(Contributor::Human.as_str());
+        let columns = if let Some(columns) = columns {
             let needed = origins().map(|origin| sessions.least(&agent(origin), origin.session.as_deref(), "")).max();
-            let least = layout::width(Contributor::Human.as_str());
             needed.unwrap_or(least).clamp(least, most_of_authors(columns))
-        });
+        } else {
+            // Nothing is cut there.
+            let whole = |origin: &Origin| sessions.name(&agent(origin), origin.session.as_deref(), "", usize::MAX);
+            origins().map(|origin| layout::width(&whole(origin))).max().unwrap_or(least).max(WHO)
+        };
         Self { sessions, columns }
     }
 }
@@ -206,7 +209,7 @@ fn agent(origin: &Origin) -> String {
     printable(origin.agent.as_deref().unwrap_or(origin.contributor.as_str()))
 }
 
-/// Columns for the author of a checkpoint where the output is no terminal.
+/// The fewest columns for the author of a checkpoint where the output is no terminal.
 const WHO: usize = 20;
 
 /// Returns the most columns for authors on a terminal of `columns`: two thirds of what number, id and date leave.
@@ -230,6 +233,8 @@ fn line(entry: &Entry, authors: &Authors, now: i64, call: &Call) -> String {
     let mut marks = marks(entry.start, entry.verified, &entry.tags, (0, of));
     marks.extend((entry.folded > 0).then(|| more(entry.folded, of, layout::is_narrow(columns))));
     marks.extend(entry.undone.then(|| "undone".to_owned()));
+    let note = checkpoint.origin.note.as_deref().and_then(|note| note.lines().next());
+    marks.extend(note.map(|note| format!("note: {}", printable(note))));
     let marks = if marks.is_empty() { String::new() } else { format!(" [{}]", marks.join(", ")) };
     let origin = &checkpoint.origin;
     let room = columns.map_or(usize::MAX, |_| authors.columns);
@@ -238,16 +243,18 @@ fn line(entry: &Entry, authors: &Authors, now: i64, call: &Call) -> String {
         Some(_) => layout::cut(Contributor::Human.as_str(), room),
         None => authors.sessions.name(&agent(origin), origin.session.as_deref(), "", room),
     };
-    let who = layout::padded(&who, authors.columns);
     let subject = printable(&entry.called);
     let number = match entry.number {
         Some(number) => format!("{:<6} ", format!("@{{{number}}}")),
         None if entry.undone => format!("{:<6} ", ""),
         None => String::new(),
     };
-    let used = layout::width(&number) + id.len() + layout::width(&date) + layout::width(&who) + 6;
+    let used = layout::width(&number) + id.len() + layout::width(&date) + 6;
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(used));
-    let (subject, marks) = share(&subject, &marks, room);
+    // What does not fit otherwise begins in the column of the author.
+    let wanted = room.saturating_sub(layout::width(&subject) + layout::width(&marks));
+    let who = layout::padded(&who, authors.columns.min(wanted));
+    let (subject, marks) = share(&subject, &marks, room.saturating_sub(layout::width(&who)));
     let (id, date) = (call.out.paint(phrase::ID, &id), call.out.paint(phrase::DIM, &date));
     format!("{number}{id}  {date}  {who}  {subject}{}", call.out.paint(phrase::MARK, &marks))
 }

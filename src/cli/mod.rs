@@ -30,6 +30,7 @@ mod hook;
 mod interrupt;
 mod layout;
 mod list;
+mod long_lists;
 mod man;
 mod names;
 mod op;
@@ -73,7 +74,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             hook::excuse(&error.to_string());
             Exit::Done
         }
-        Err(error) => usage::explain(&error, &arguments, &mut Output::new(None, false)),
+        Err(mut error) => usage::explain(&mut error, &arguments, &mut Output::new(None, false)),
     };
     exit.into()
 }
@@ -83,7 +84,7 @@ fn run(cli: Cli, line: CommandLine) -> Exit {
     let is_agents = matches!(&cli.command, Command::Hook(hook) if hook.is_agents());
     let outcome = call.enter_directory().and_then(|()| cli.command.run(&mut call));
     call.print_notices();
-    let outcome = call.out.finish(outcome);
+    let outcome = call.out.finish(outcome).map_err(|error| call.names.in_error(error));
     match outcome {
         Ok(exit) => exit,
         Err(_) if is_agents => Exit::Done,

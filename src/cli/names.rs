@@ -6,8 +6,9 @@ use bstr::{BString, ByteSlice as _};
 
 use gix::ObjectId;
 
-use super::phrase;
+use super::{output::printable, phrase};
 use crate::{
+    error::Error,
     git::{Abbreviation, Repo},
     model::path_text,
 };
@@ -31,6 +32,18 @@ impl Names {
     /// Returns `path` as `git status` prints it: relative to the current directory, unless `status.relativePaths` is false.
     pub(super) fn path(&self, path: &BString) -> String {
         phrase::quoted(&path_text::relative(path.as_bstr(), self.prefix.as_bstr()))
+    }
+
+    /// Returns `message`, which has `path` in single quotes, with the path as people read it.
+    pub(super) fn in_message(&self, message: &str, path: Option<&BString>) -> String {
+        let Some(path) = path else { return message.to_owned() };
+        message.replacen(&format!("'{}'", printable(path)), &format!("'{}'", self.path(path)), 1)
+    }
+
+    /// Returns `error` with the path that it is about as people read it.
+    pub(super) fn in_error(&self, error: Error) -> Error {
+        let message = self.in_message(error.message(), error.path());
+        error.with_message(message)
     }
 
     /// Returns `id` abbreviated as `core.abbrev` wants it; whole without a repository.

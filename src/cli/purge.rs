@@ -10,6 +10,7 @@ use bstr::ByteSlice as _;
 use super::{
     Exit,
     call::Call,
+    long_lists::LongLists,
     names::Names,
     output::{Output, messages, printable},
     phrase, question,
@@ -23,9 +24,6 @@ use crate::{
         purge::{self, By, Kept, Purged},
     },
 };
-
-/// How many names are listed before the rest is counted.
-const LISTED: usize = 20;
 
 /// Remove a secret from all checkpoints, records and transcripts
 ///
@@ -80,24 +78,33 @@ impl Purge {
         let is_of_text = !options.texts.is_empty();
         let progress = call.progress("searching");
         let mut progress = Some(progress);
-        let (out, names) = (&mut call.out, &call.names);
+        let lists = call.long_lists();
+        let (out, shape) = (&mut call.out, Shape { names: &call.names, repo: &context.repo, lists });
         let (done, rest) = purge::purge(&context, &options, &mut |plan| {
             drop(progress.take());
-            for line in found(plan, names).into_iter().chain(stays(plan, names, &context.repo)) {
+            for line in found(plan, shape).into_iter().chain(stays(plan, shape)) {
                 out.stderr(&messages(&line));
             }
-            question::ask("Purge it? [y/N] ", out)
+            question::ask("Purge it? [y/N] ", &|| context.check_interrupt(), out)
         })?;
         drop(progress);
         if self.json {
             out.json(&done)?;
         } else {
-            print(&done, is_of_text, (names, &context.repo), out)?;
+            print(&done, is_of_text, shape, out)?;
         }
         rest?;
         let is_done = if done.is_empty() { is_of_text && done.is_nowhere() } else { done.is_complete() };
         Ok(if is_done { Exit::Done } else { Exit::No })
     }
+}
+
+/// How names are printed.
+#[derive(Clone, Copy)]
+struct Shape<'c> {
+    names: &'c Names,
+    repo: &'c Repo,
+    lists: LongLists,
 }
 
 /// Reads a text from standard input: one line from a terminal, which does not show it, or else all there is.
@@ -114,7 +121,7 @@ fn read_text(context: &Context, out: &mut Output) -> Result<Vec<u8>> {
 }
 
 /// Returns where the text is, in words.
-fn found(plan: &Purged, names: &Names) -> Vec<String> {
+fn found(plan: &Purged, Shape { names, lists, .. }: Shape<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     let found = format!("found in {}", phrase::count(plan.checkpoints, "checkpoint"));
     match plan.rewritten {
@@ -124,7 +131,7 @@ fn found(plan: &Purged, names: &Names) -> Vec<String> {
         1 => lines.push(format!("{found}; 1 gets another id")),
         count => lines.push(format!("{found}; {count} get other ids")),
     }
-    lines.extend(listed("  ", plan.paths.iter().map(|path| names.path(path))));
+    lines.extend(lists.cut_after("  ", plan.paths.iter().map(|path| names.path(path))));
     if plan.prompts > 0 {
         lines.push(format!("found in the prompts of {}", phrase::count(plan.prompts, "session in records")));
     }
@@ -136,7 +143,7 @@ fn found(plan: &Purged, names: &Names) -> Vec<String> {
         1 => lines.push("found in 1 entry of the operation log".into()),
         count => lines.push(format!("found in {count} entries of operation logs")),
     }
-    lines.extend(listed("found in our file ", plan.files.iter().map(printable)));
+    lines.extend(lists.cut_after("found in our file ", plan.files.iter().map(printable)));
     lines
 }
 
@@ -210,22 +217,23 @@ fn kept_hints(kept: &[Kept], names: &Names, repo: &Repo) -> Vec<String> {
 }
 
 /// Returns what has the text and stays, in words.
-fn stays(plan: &Purged, names: &Names, repo: &Repo) -> Vec<String> {
-    let mut lines = Vec::new();
-    lines.extend(plan.kept.iter().take(LISTED).map(|kept| format!("warning: {}", kept_line(kept, names))));
-    lines.extend(plan.kept.len().checked_sub(LISTED + 1).map(|more| format!("warning: and {} more", more + 1)));
+fn stays(plan: &Purged, Shape { names, repo, lists }: Shape<'_>) -> Vec<String> {
+    // Files of other worktrees have their whole path.
+    let in_worktree =
+        |file: &String| if file.starts_with('/') { printable(file) } else { names.path(&file.as_str().into()) };
+    let mut lines = lists.cut_after("warning: ", plan.kept.iter().map(|kept| kept_line(kept, names)));
     lines.extend(kept_hints(&plan.kept, names, repo));
     // If that refuses the purge, the reason says it.
     let says_refusal = plan.refused.as_ref().is_some_and(|refused| refused.starts_with("the worktree "));
-    let files = listed("warning: still in the worktree: ", plan.worktree.iter().map(printable));
+    let files = lists.cut_after("warning: still in the worktree: ", plan.worktree.iter().map(in_worktree));
     let are_files = !files.is_empty() && !says_refusal;
     let is_said = says_refusal && files.len() == 1;
     lines.extend(files.into_iter().filter(|_| !is_said));
     if are_files {
         lines.push("hint: the next save that finds the file changed stores it again".into());
     }
-    lines.extend(listed("warning: still in the worktree, ignored: ", plan.ignored.iter().map(printable)));
-    lines.extend(listed("warning: edit or remove it yourself: ", plan.left.iter().map(printable)));
+    lines.extend(lists.cut_after("warning: still in the worktree, ignored: ", plan.ignored.iter().map(in_worktree)));
+    lines.extend(lists.cut_after("warning: edit or remove it yourself: ", plan.left.iter().map(printable)));
     if plan.in_names {
         lines.push("warning: names of files, sessions, agents or refs have it, and stay".into());
     }
@@ -236,22 +244,12 @@ fn stays(plan: &Purged, names: &Names, repo: &Repo) -> Vec<String> {
     lines
 }
 
-fn listed(start: &str, names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut lines: Vec<String> = names.map(|name| format!("{start}{name}")).collect();
-    if lines.len() > LISTED {
-        let more = lines.len() - LISTED;
-        lines.truncate(LISTED);
-        lines.push(format!("{start}(and {more} more)"));
-    }
-    lines
-}
-
-fn print(done: &Purged, is_of_text: bool, (names, repo): (&Names, &Repo), out: &mut Output) -> Result<()> {
-    for line in found(done, names) {
+fn print(done: &Purged, is_of_text: bool, shape: Shape<'_>, out: &mut Output) -> Result<()> {
+    for line in found(done, shape) {
         if done.dry_run { out.line(&line)? } else { out.note(&line)? }
     }
     out.flush()?;
-    for line in stays(done, names, repo) {
+    for line in stays(done, shape) {
         out.stderr(&messages(&line));
     }
     if is_of_text && done.is_nowhere() {
@@ -260,13 +258,16 @@ fn print(done: &Purged, is_of_text: bool, (names, repo): (&Names, &Repo), out: &
         )?;
         return Ok(());
     }
-    for name in done.fetched.iter().take(LISTED) {
-        out.warning(&format!("'{}' was fetched, is not searched, and may have it", printable(name)));
+    let fetched =
+        done.fetched.iter().map(|name| format!("'{}' was fetched, is not searched, and may have it", printable(name)));
+    for line in shape.lists.cut(fetched.collect()) {
+        out.warning(&line);
     }
     if done.is_empty() {
         out.note("nothing to purge was found")?;
     }
     if let Some(refused) = &done.refused {
+        let refused = shape.names.in_message(refused, done.refused_path.as_ref());
         out.warning(&format!("it would be refused: {refused}"));
         done.advice.iter().for_each(|advice| out.hint(advice));
     }
@@ -276,7 +277,7 @@ fn print(done: &Purged, is_of_text: bool, (names, repo): (&Names, &Repo), out: &
             out.hint(&format!(
                 "'git log --all -S<text>' finds commits that brought it; '{}', then 'git gc --prune=now', removes what no \
                  branch leads to",
-                expire(&done.kept, repo)
+                expire(&done.kept, shape.repo)
             ));
         } else if is_of_text {
             out.hint(COMMITS);
@@ -291,10 +292,11 @@ fn print(done: &Purged, is_of_text: bool, (names, repo): (&Names, &Repo), out: &
         };
     }
     out.note(&format!("purged; removed {}", phrase::count(done.objects, "object")))?;
-    for id in done.stay.iter().take(LISTED) {
-        out.warning(&format!(
-            "the object {id} stays: it is in a kept pack or in another repository, or git is using it"
-        ));
+    let stay = |id: &String| {
+        format!("the object {id} stays: it is in a kept pack or in another repository, or git is using it")
+    };
+    for line in shape.lists.cut(done.stay.iter().map(stay).collect()) {
+        out.warning(&line);
     }
     if !done.stay.is_empty() {
         out.hint("what git was using goes with 'git gc --prune=now', or another purge, when no other command runs");

@@ -137,7 +137,7 @@ fn with_hint(error: Error, context: &Context, options: &restore::RestoreOptions,
         return error;
     }
     let error = from_root::with_hint(error, context, typed, Some(&options.target), Form::Pathspec);
-    left::with_history_hint(error, typed)
+    left::with_history_hint(left::as_typed(error, &options.pathspecs, typed), typed)
 }
 
 /// Prints which paths git did not ask for, and how to restore them.
@@ -281,12 +281,7 @@ fn print_lists(restored: &Restored, call: &mut Call) -> Result<()> {
 /// Prints `lines`: on a terminal the first ones and how many more there are, unless the user asked for all. If they are not
 /// `wanted`, `--quiet` leaves them out.
 fn print_listed(lines: &[String], wanted: bool, call: &mut Call) -> Result<()> {
-    let shown = call.listed(lines.len());
-    let mut shown: Vec<String> = lines[..shown].to_vec();
-    if shown.len() < lines.len() {
-        shown.push(phrase::and_more(lines.len() - shown.len()));
-    }
-    for line in shown {
+    for line in call.long_lists().cut(lines.to_vec()) {
         if wanted { call.out.line(&line)? } else { call.out.row(&line)? }
     }
     Ok(())
@@ -326,7 +321,12 @@ fn print_sum(restored: &Restored, words: &Words<'_>, call: &mut Call) -> Result<
     submodules::print(restored, verb, call)?;
     if is_idle && restored.is_complete() && restored.committed.is_empty() {
         let what = left::nothing_changed(restored, words);
-        call.out.note(&format!("{what}: the worktree is as in {target}"))?;
+        // Submodules and nested repositories were not looked at.
+        let files = if submodules::are_left_out(restored) { "the other files are" } else { "the worktree is" };
+        call.out.note(&format!("{what}: {files} as in {target}"))?;
+        if verb == phrase::RESTORED {
+            submodules::print_left_out(restored, &id, call);
+        }
         left::print_way_back(restored, verb, call);
         return Ok(());
     }

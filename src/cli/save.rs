@@ -33,7 +33,7 @@ pub(super) struct Save {
     #[arg(short, long, value_name = "text")]
     message: Option<String>,
     /// The session of the agent that made the change
-    #[arg(long, value_name = "id")]
+    #[arg(long, value_name = "session")]
     session: Option<String>,
     /// The agent, for example claude-code
     #[arg(long, value_name = "name")]
@@ -72,7 +72,7 @@ pub(super) struct Save {
 impl Save {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
-        let (has_message, is_marked) = (self.message.is_some(), self.verify);
+        let has_message = self.message.is_some();
         let options = save::SaveOptions {
             paths: self.hinted_paths(&context.repo)?,
             author: self.author(),
@@ -95,7 +95,7 @@ impl Save {
         if self.json {
             call.out.json(&saved)?;
         } else {
-            print(&saved, has_message, is_marked, call)?;
+            print(&saved, has_message, call)?;
         }
         Ok(Exit::Done)
     }
@@ -227,7 +227,7 @@ fn unknown(saved: &Saved) -> String {
     }
 }
 
-fn print(saved: &Saved, has_message: bool, is_marked: bool, call: &mut Call) -> Result<()> {
+fn print(saved: &Saved, has_message: bool, call: &mut Call) -> Result<()> {
     warn_of_skipped(&saved.skipped, call);
     warn_of_inside(saved, call);
     warn_of_filters(&saved.unfiltered, call);
@@ -250,7 +250,7 @@ fn print(saved: &Saved, has_message: bool, is_marked: bool, call: &mut Call) -> 
         Some(id) => {
             let id = call.out.paint(phrase::ID, &call.names.id(id));
             let other = if saved.skipped.is_empty() { "" } else { "else " };
-            let verified = if saved.verified && is_marked { "; it is verified now" } else { "" };
+            let verified = if saved.is_marked { "; it is verified now" } else { "" };
             call.out.note(&format!("nothing {other}has changed since {id}{verified}"))
         }
         None if saved.base == Base::Unborn => {

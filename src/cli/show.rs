@@ -145,17 +145,13 @@ fn print_changes(
     if !changes.is_empty() {
         call.out.line("")?;
     }
-    for Change { path, old_path, status, .. } in changes {
+    let line = |Change { path, old_path, status, .. }: &Change| {
         let letter = call.out.paint(phrase::BOLD, &status.letter().to_string());
-        match old_path {
-            Some(old_path) => {
-                let (old_path, path) = (call.names.path(old_path), call.names.path(path));
-                call.out.line(&format!("{letter}  {old_path} -> {path}"))?;
-            }
-            None => call.out.line(&format!("{letter}  {}", call.names.path(path)))?,
-        }
-    }
-    Ok(())
+        let old_path = old_path.as_ref().map(|path| format!("{} -> ", call.names.path(path))).unwrap_or_default();
+        format!("{letter}  {old_path}{}", call.names.path(path))
+    };
+    let lines = call.long_lists().cut(changes.iter().map(line).collect());
+    lines.iter().try_for_each(|line| call.out.line(line))
 }
 
 fn print_manifest(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {

@@ -107,18 +107,14 @@ fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> 
         call.out.note("  (use \"git checkpoint undo\" to take it back)")?;
     }
     if let Some(broken) = &status.broken {
-        let heading = if status.hidden {
-            "The chain of checkpoints cannot be opened:"
-        } else {
-            "The chain of checkpoints is broken:"
-        };
+        let heading = if status.hidden { "The shadow cannot be opened:" } else { "The shadow is broken:" };
         print_heading(heading, call)?;
         let broken = call.out.paint(phrase::OLD, &printable(broken));
         call.out.prose(&format!("\t{broken}"))?;
         call.out.note(if status.hidden {
             "  (see to owner and permissions of its files, and whether their disk is mounted; nothing is given up until then)"
         } else {
-            "  (\"git checkpoint save\" sets the chain aside if it cannot continue it, \"git checkpoint doctor --fix\" always does)"
+            "  (\"git checkpoint save\" sets it aside if it cannot continue it, \"git checkpoint doctor --fix\" always does)"
         })?;
     }
     if let Some(error) = &status.last_error {
@@ -186,7 +182,7 @@ fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {
     call.out.prose(&parts.join("; "))?;
     let mut held = Vec::new();
     if status.archived > 0 {
-        held.push(format!("{} of checkpoints in the archive", phrase::count(status.archived, "chain")));
+        held.push(format!("{} in the archive", phrase::count(status.archived, "shadow")));
     }
     if status.bytes >= NOTEWORTHY_BYTES {
         held.push(format!("{} of new objects, which the next 'git gc' packs", phrase::size(status.bytes)));

@@ -57,11 +57,12 @@ pub(super) fn print(
     }
     print_moves(undone, undone.only_looked == Some(true), call)?;
     let verb = match (undone.only_looked, verb) {
+        (Some(true), REDONE) => "would redo",
         (Some(true), _) => "would take back",
         (_, REDONE) => "redone:",
         _ => "undone:",
     };
-    if let Some(id) = &undone.session {
+    if let Some(id) = undone.session.as_ref().filter(|_| verb == "undone:") {
         call.out.note(&format!("the session '{}' is as before; a turn that was ended stays ended,", printable(id)))?;
         call.out.note("what it saved stays saved, and prompts that were forgotten stay so")?;
     }

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// Answers what clap could not parse into a command: a request for help, or a mistake.
-pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Output) -> Exit {
+pub(super) fn explain(error: &mut clap::Error, arguments: &[OsString], out: &mut Output) -> Exit {
     match error.kind() {
         ErrorKind::DisplayHelp => {
             let wants_manual = arguments.iter().any(|argument| argument == "--help") && std::io::stdout().is_terminal();
@@ -32,20 +32,24 @@ pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Out
             Exit::Usage
         }
         _ => {
-            let mut report = error.render().to_string();
-            let habit = habit(error, arguments);
-            // Clap would show the usage with what was typed, or with an option that only looks similar.
-            if let Some(at) = report.find("Usage: ") {
-                report.replace_range(at.., &usage_of(arguments));
-            }
-            if !is_close(error) {
-                report = report.lines().filter(|line| !is_tip(line)).map(|line| format!("{line}\n")).collect();
-            }
-            let report = with_spelled_usage(&report, stderr_columns());
-            out.stderr(&messages(&in_gits_words(&report, habit.as_deref())));
+            out.stderr(&messages(&mistake(error, arguments, stderr_columns())));
             Exit::Usage
         }
     }
+}
+
+/// Returns what is said of a mistake in `arguments`, the usage in lines of `columns`.
+fn mistake(error: &mut clap::Error, arguments: &[OsString], columns: usize) -> String {
+    keep_nearest(error);
+    let mut report = error.render().to_string();
+    // Clap would show the usage with what was typed, or with an option that only looks similar.
+    if let Some(at) = report.find("Usage: ") {
+        report.replace_range(at.., &usage_of(arguments, unknown_command(error)));
+    }
+    if !is_close(error) {
+        report = report.lines().filter(|line| !is_tip(line)).map(|line| format!("{line}\n")).collect();
+    }
+    in_gits_words(&with_spelled_usage(&report, columns), habit(error, arguments).as_deref())
 }
 
 fn print(error: &clap::Error, out: &mut Output) -> Exit {
@@ -87,12 +91,21 @@ fn with_spelled_usage(text: &str, columns: usize) -> String {
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the usage of the command that `arguments` name.
-fn usage_of(arguments: &[OsString]) -> String {
+/// Returns the word that was typed where a command should be.
+fn unknown_command(error: &clap::Error) -> Option<&str> {
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(typed)) => Some(typed),
+        _ => None,
+    }
+}
+
+/// Returns the usage of the command that `arguments` name before the word `unknown`.
+fn usage_of(arguments: &[OsString], unknown: Option<&str>) -> String {
     let mut cli = Cli::command();
     cli.build();
     let mut command = &cli;
-    for name in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
+    let named = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    for name in named.take_while(|name| Some(*name) != unknown) {
         command = command.find_subcommand(name).unwrap_or(command);
     }
     command.clone().render_usage().to_string()
@@ -103,28 +116,53 @@ fn is_tip(line: &str) -> bool {
     line.trim_start().starts_with("tip: ")
 }
 
+/// What clap suggests instead of what.
+const SUGGESTIONS: [(ContextKind, ContextKind); 3] = [
+    (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+    (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+    (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+];
+
+/// Returns the words that `error` has of this kind.
+fn words(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => vec![text.clone()],
+        Some(ContextValue::Strings(texts)) => texts.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// Of several words that clap suggests, keeps those that are nearest to what was typed.
+fn keep_nearest(error: &mut clap::Error) {
+    for (typed, suggested) in SUGGESTIONS {
+        let (typed, words) = (words(error, typed), words(error, suggested));
+        if let ([typed], [_, _, ..]) = (typed.as_slice(), words.as_slice()) {
+            let distance = |word: &String| strsim::osa_distance(plain(typed), plain(word));
+            let least = words.iter().map(distance).min();
+            let nearest = words.iter().filter(|word| Some(distance(word)) == least).cloned().collect();
+            error.insert(suggested, ContextValue::Strings(nearest));
+        }
+    }
+}
+
 /// Returns true if what clap suggests instead of what was typed is close enough to be meant; clap suggests more.
 fn is_close(error: &clap::Error) -> bool {
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => vec![text.as_str()],
-        Some(ContextValue::Strings(texts)) => texts.iter().map(String::as_str).collect(),
-        _ => Vec::new(),
-    };
-    let pairs = [
-        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
-        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
-        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
-    ];
-    pairs.into_iter().all(|(typed, suggested)| {
-        let suggested = text(suggested);
-        suggested.is_empty() || text(typed).iter().any(|typed| suggested.iter().any(|word| is_meant(typed, word)))
+    SUGGESTIONS.into_iter().all(|(typed, suggested)| {
+        let suggested = words(error, suggested);
+        suggested.is_empty()
+            || words(error, typed).iter().any(|typed| suggested.iter().any(|word| is_meant(typed, word)))
     })
+}
+
+/// Returns `word` without the dashes of an option and what follows `=`.
+fn plain(word: &str) -> &str {
+    let word = word.trim_start_matches('-');
+    word.split('=').next().unwrap_or(word)
 }
 
 /// Returns true if `typed` may be `word` with a slip or two, or is its beginning.
 fn is_meant(typed: &str, word: &str) -> bool {
-    let (typed, word) = (typed.trim_start_matches('-'), word.trim_start_matches('-'));
-    let typed = typed.split('=').next().unwrap_or(typed);
+    let (typed, word) = (plain(typed), plain(word));
     (typed.len() > 1 && word.starts_with(typed)) || strsim::osa_distance(typed, word) <= (typed.len() / 3).clamp(1, 2)
 }
 
@@ -151,7 +189,13 @@ fn habit(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
         named.find_map(|name| cli.find_subcommand(name))?.get_name()
     };
     // Of '-3x', clap says '-3'; of '--source=HEAD', it says all.
-    habits::hint(command, typed.split('=').next().unwrap_or(typed))
+    let typed = typed.split('=').next().unwrap_or(typed);
+    if command == "save" && !typed.starts_with('-') {
+        let words = arguments.iter().filter_map(|argument| argument.to_str()).skip_while(|word| *word != typed);
+        let message: Vec<&str> = words.take_while(|word| !word.starts_with('-')).collect();
+        return habits::hint(command, &message.join(" "));
+    }
+    habits::hint(command, typed)
 }
 
 /// Turns clap's report (`error:`, `tip:`, `Usage:`, a pointer to the help) into `error:`, `hint:`, `usage:`. `habit` is a better
@@ -183,6 +227,8 @@ fn in_gits_words(report: &str, habit: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
 
     #[test]
@@ -218,6 +264,20 @@ mod tests {
     #[case::as_long("--clear", "--color", false)]
     fn only_close_words_are_suggested(#[case] typed: &str, #[case] word: &str, #[case] expected: bool) {
         assert_eq!(is_meant(typed, word), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::an_unknown_command(&["sesion", "list"], "usage: git checkpoint [")]
+    #[case::the_nearest(&["restor"], "a similar subcommand exists: 'restore'\n")]
+    #[case::one_letter_less(&["prompt"], "a similar subcommand exists: 'prompts'\n")]
+    #[case::gits_option(&["version"], "'git checkpoint --version' prints the version")]
+    #[case::all_words_of_a_message(&["save", "add", "a bill"], "'git checkpoint save -m 'add a bill''")]
+    #[case::the_usage_of_a_command(&["list", "--jso"], "usage: git checkpoint list")]
+    fn mistakes_are_explained(#[case] arguments: &[&str], #[case] expected: &str) {
+        let arguments: Vec<OsString> = ["git-checkpoint"].iter().chain(arguments).map(OsString::from).collect();
+        let mut error = Cli::try_parse_from(&arguments).expect_err("it is a mistake");
+        let said = mistake(&mut error, &arguments, usize::MAX);
+        assert!(said.contains(expected), "{said}");
     }
 
     /// Help and errors print names of values as they are.

@@ -160,7 +160,7 @@ impl<'r, 'l> Finder<'r, 'l> {
         if is_known {
             return Ok(());
         }
-        Err(Error::user(format!("pathspec '{}' did not match any files", path_text::printable(path))))
+        Err(Error::user(format!("pathspec '{}' did not match any files", path_text::printable(path))).about(path))
     }
 
     fn add(&mut self, path: &BStr, is_known: bool) -> Result<()> {
@@ -317,7 +317,7 @@ impl Repo {
             Reason::TooLarge | Reason::LowDiskSpace => self.find_leaf(tree_id, skipped.path.as_bstr())?.is_none(),
             Reason::TooManyFiles => kind == FileType::Directory,
             Reason::SpecialFile => kind != FileType::Directory && mode_of(kind, stat.st_mode).is_none(),
-            Reason::Unreadable | Reason::InvalidName | Reason::SkipWorktree => true,
+            Reason::Unreadable | Reason::Purged | Reason::InvalidName | Reason::SkipWorktree => true,
         })
     }
 }

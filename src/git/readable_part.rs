@@ -18,7 +18,7 @@ use crate::{
     error::Result,
     model::{
         checkpoint::Checkpoint,
-        manifest::{Manifest, Part},
+        manifest::{Manifest, Part, Reason},
     },
 };
 
@@ -129,7 +129,7 @@ impl Reader<'_> {
         side.manifest.lost.extend(lost);
         side.manifest.lost.sort();
         side.manifest.lost.dedup();
-        side.manifest.skip_unreadable(skipped);
+        side.manifest.skip(skipped, Reason::Unreadable);
         Ok(side)
     }
 

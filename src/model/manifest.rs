@@ -21,6 +21,8 @@ pub enum Reason {
     SpecialFile,
     /// The file or directory cannot be read.
     Unreadable,
+    /// The content was purged.
+    Purged,
     /// Git cannot store this name (`.git` in some spelling).
     InvalidName,
     /// An edit of a file that `git update-index --skip-worktree` hides from git.
@@ -35,7 +37,7 @@ impl Reason {
             Self::TooLarge => Some("save.max-file-size"),
             Self::TooManyFiles => Some("save.max-untracked-files"),
             Self::LowDiskSpace => Some("save.min-free-space"),
-            Self::SpecialFile | Self::Unreadable | Self::InvalidName | Self::SkipWorktree => None,
+            Self::SpecialFile | Self::Unreadable | Self::Purged | Self::InvalidName | Self::SkipWorktree => None,
         }
     }
 
@@ -47,6 +49,7 @@ impl Reason {
             Self::LowDiskSpace => "low disk space",
             Self::SpecialFile => "special file",
             Self::Unreadable => "unreadable",
+            Self::Purged => "purged",
             Self::InvalidName => "invalid name",
             Self::SkipWorktree => "skip-worktree",
         }
@@ -180,15 +183,15 @@ impl Manifest {
 
     /// Returns true if it lacks something that could not be read, and that `other` has.
     pub(crate) fn is_less_than(&self, other: &Self) -> bool {
-        let mut unreadable = self.skipped.iter().filter(|skipped| skipped.reason == Reason::Unreadable);
+        let is_lacking = |reason| matches!(reason, Reason::Unreadable | Reason::Purged);
+        let mut lacking = self.skipped.iter().filter(|skipped| is_lacking(skipped.reason));
         let is_still_left_out = |path: &BString| other.skipped.iter().any(|skipped| skipped.path == *path);
-        unreadable.any(|skipped| !is_still_left_out(&skipped.path))
-            || self.lost.iter().any(|part| !other.lacks(&[*part]))
+        lacking.any(|skipped| !is_still_left_out(&skipped.path)) || self.lost.iter().any(|part| !other.lacks(&[*part]))
     }
 
-    /// Adds the unreadable `paths` to those left out.
-    pub(crate) fn skip_unreadable(&mut self, paths: Vec<BString>) {
-        let skipped = paths.into_iter().map(|path| Skipped { path, reason: Reason::Unreadable, size: 0 });
+    /// Adds `paths` to those left out for `reason`.
+    pub(crate) fn skip(&mut self, paths: Vec<BString>, reason: Reason) {
+        let skipped = paths.into_iter().map(|path| Skipped { path, reason, size: 0 });
         self.skipped.extend(skipped);
         self.skipped.sort();
         self.skipped.dedup();

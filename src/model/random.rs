@@ -84,6 +84,7 @@ fn manifest() -> impl Strategy<Value = Manifest> {
         Reason::LowDiskSpace,
         Reason::SpecialFile,
         Reason::Unreadable,
+        Reason::Purged,
         Reason::InvalidName,
     ];
     let size = 0..=i64::MAX.unsigned_abs();

@@ -74,7 +74,7 @@ struct Content {
     /// What is in the file; none if there is no file yet.
     stored: Option<Turns>,
     now: Turns,
-    /// True if what was in the file made no sense.
+    /// True if the file could not be parsed.
     is_damaged: bool,
     /// Why the file must not be replaced.
     trouble: Option<Error>,

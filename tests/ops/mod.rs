@@ -45,6 +45,7 @@ mod purge_git_keeps;
 mod purge_in_use;
 mod purge_keeps;
 mod purge_meanwhile;
+mod questions;
 mod readers;
 mod records;
 mod reset;

@@ -120,3 +120,36 @@ fn ids_are_as_long_as_git_makes_them(#[case] abbrev: &str) {
     let expected = [format!("restore {}", &id[..10]), format!("before restore of {}", &id[..10])];
     assert!(expected.iter().all(|line| subjects.lines().any(|subject| subject == line)), "{subjects}");
 }
+
+/// Messages name paths as git does.
+#[test]
+fn messages_have_relative_paths_too() {
+    let world = World::with_commit();
+    let said = |folder: &str, arguments: &[&str]| {
+        let output = world.command(program()).args(arguments).current_dir(world.repo().join(folder)).output();
+        let output = output.expect("it starts");
+        String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
+    };
+    world.write("src/y", "a secret text\n");
+    let text = said("src", &["save", "-q"]);
+    assert_eq!(text, "");
+    let text = said("src", &["purge", "-n", "secret text"]);
+    assert!(text.contains("  y\n") && text.contains("still has the text in 'y'"), "{text}");
+    assert!(!text.contains("src/y"), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_str(&said("src", &["purge", "-n", "--json", "secret text"])).expect("JSON");
+    assert!(json["refused"].as_str().is_some_and(|why| why.contains("'src/y'")), "{json}");
+    let text = said("src", &["restore", "base", "nothere"]);
+    assert!(text.contains("pathspec 'nothere' did not match"), "{text}");
+    let text = said("src", &["save", "--paths", "nothere"]);
+    assert!(text.contains("pathspec 'nothere' did not match"), "{text}");
+    let text = said("", &["restore", "base", "src/nothere"]);
+    assert!(text.contains("pathspec 'src/nothere' did not match"), "{text}");
+    // A session's line that only one checkpoint has, in the worktree still.
+    world.write("src/z", "a\n");
+    said("src", &["save", "-q"]);
+    world.write("src/z", "a\nb of the agent\n");
+    said("src", &["save", "-q", "--session", "s", "--agent", "mine"]);
+    let text = said("src", &["drop", "-f", "@{0}"]);
+    assert!(text.contains(" 'z' "), "{text}");
+}

@@ -74,6 +74,7 @@ fn columns(line: &str) -> usize {
 #[case::the_operation_of_a_commit(&["op", "show", "@{5}"])]
 #[case::nothing_to_save(&["save", "-m", WORDS])]
 #[case::hints(&["restore", "--before", "@{1}"])]
+#[case::settings(&["config", "list"])]
 #[case::errors(&["restore", "main..HEAD"])]
 fn what_is_printed_fits_a_narrow_terminal(#[case] arguments: &[&str]) {
     let world = world();
@@ -130,7 +131,7 @@ fn a_long_list_of_files_says_how_to_see_all() {
     world.done(&["session", "stop", "s", "-q"]);
     world.git(&["add", "-A"]);
     world.git(&["commit", "-qm", "files"]);
-    for arguments in [&["explain"][..], &["attribution"]] {
+    for arguments in [&["explain"][..], &["attribution"], &["prompts"], &["session", "show", "s"], &["show", "HEAD"]] {
         let count = |lines: &[String]| lines.iter().filter(|line| line.contains("file-")).count();
         let lines = shown(&world, arguments);
         assert_eq!(count(&lines), 20, "{lines:#?}");
@@ -139,6 +140,72 @@ fn a_long_list_of_files_says_how_to_see_all() {
         let piped = world.done(arguments);
         assert_eq!(piped.matches("file-").count(), 30, "{piped}");
     }
+    // With a text that each file has; the branch has all of them, too.
+    for number in 0..30 {
+        world.write(&format!("file-{number}"), format!("a long text {number}\n"));
+    }
+    world.done(&["save", "-q"]);
+    let count = |lines: &[String], start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+    let lines = shown(&world, &["purge", "-n", "long text"]);
+    for start in ["  file-", "warning: still in the worktree: file-"] {
+        assert_eq!(count(&lines, start), 20, "{lines:#?}");
+        assert_eq!(count(&shown(&world, &["purge", "-n", "-v", "long text"]), start), 30);
+        let output = world.checkpoint(&["purge", "-n", "long text"]);
+        let piped = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
+        assert_eq!(count(&piped.lines().map(str::to_owned).collect::<Vec<_>>(), start), 30, "{piped}");
+    }
+    assert!(lines.iter().any(|line| line.trim() == "and 10 more (-v lists all)"), "{lines:#?}");
+}
+
+#[test]
+fn a_row_has_the_note_of_its_checkpoint() {
+    let world = World::with_commit();
+    world.write("f", "2\n");
+    world.done(&["save", "-q", "-m", "two"]);
+    let id = world.shadows()[0].clone();
+    // No command writes notes yet.
+    let script = format!("
+        new=$(git cat-file commit {id} | sed '/^Checkpoint-Worktree:/a Checkpoint-Note: remember me, it is a long note' |
+            git hash-object -t commit -w --stdin)
+        git update-ref $(git for-each-ref --format='%(refname)' refs/checkpoints/shadow) $new
+    ");
+    world.sh(&script);
+    assert!(
+        world.done(&["list"]).contains("two [start, note: remember me, it is a long note]"),
+        "{}",
+        world.done(&["list"])
+    );
+    let rows = shown(&world, &["list"]);
+    assert!(rows[0].contains("[start, note: rem"), "{rows:#?}");
+    assert!(rows.iter().all(|row| columns(row) <= COLUMNS), "{rows:#?}");
+}
+
+#[test]
+fn authors_are_in_one_column_in_a_pipe() {
+    let world = World::with_commit();
+    world.write("f", "2\n");
+    world.done(&["save", "-q", "-m", "mine"]);
+    world.write("f", "3\n");
+    let session = "0196b1f2-aaaa-7bbb-8ccc-0123456789ab";
+    world.done(&["save", "-q", "-m", "theirs", "--session", session, "--agent", "claude-code"]);
+    let listed = world.done(&["list"]);
+    let at = |what: &str| listed.lines().find_map(|line| line.find(what)).expect("a row");
+    assert_eq!(at("mine"), at("theirs"), "{listed}");
+}
+
+#[test]
+fn a_subject_takes_what_the_author_leaves() {
+    let world = World::with_commit();
+    world.write("f", "2\n");
+    let session = "0196b1f2-aaaa-7bbb-8ccc-0123456789ab";
+    world.done(&["save", "-q", "--session", session, "--agent", "claude-code"]);
+    world.write("f", "3\n");
+    world.done(&["save", "-q", "-m", "restart here"]);
+    world.write("f", "4\n");
+    world.done(&["save", "-q", "--session", "0196b1f2-aabb-7bbb-8ccc-0123456789ab", "--agent", "claude-code"]);
+    world.done(&["verify", "@{1}"]);
+    let rows = shown(&world, &["list"]);
+    assert!(rows.iter().any(|row| row.contains("human") && row.ends_with("restart here [verified]")), "{rows:#?}");
 }
 
 #[test]

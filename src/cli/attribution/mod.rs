@@ -40,8 +40,8 @@ pub(super) struct AttributionCommand {
     /// A commit or a range of commits (default: HEAD)
     #[arg(value_name = "commit|range")]
     revision: Option<String>,
-    /// Only these paths, after --
-    #[arg(value_name = "path", last = true)]
+    /// Only paths that one of these matches, after --
+    #[arg(value_name = "pathspec", last = true)]
     paths: Vec<OsString>,
     /// What is not committed yet
     #[arg(long, conflicts_with = "revision")]
@@ -189,7 +189,7 @@ fn excess(figures: &Figures, unknown: u32, policy: &Policy) -> Vec<(&'static str
         ("agent", figures.agent_percentage.unwrap_or_default(), policy.max_agent_percentage),
         (UNKNOWN, figures.percentage(unknown), policy.max_unknown_percentage),
     ];
-    #[expect(clippy::cast_precision_loss, reason = "what is above 100 is as good as 100")]
+    #[expect(clippy::cast_precision_loss, reason = "limits above 100 are cut to 100")]
     let is_exceeded = |(_, percent, limit): &(_, f64, u64)| *percent > (*limit).min(100) as f64 + 1e-9;
     found.into_iter().filter(is_exceeded).collect()
 }

@@ -25,6 +25,7 @@ const CONTEXT_LINES: usize = 3;
 /// Without <to>, the new side is the worktree as it is now. Without <from>, the old side is the checkpoint that is marked as
 /// verified, or the base if none is.
 #[derive(clap::Args, Debug)]
+#[command(override_usage = "git checkpoint diff [<option>...] [<from> [<to>]] [-- <pathspec>...]")]
 pub(super) struct Diff {
     /// The old side: an id, @{<n>}, <session>@<turn>, verified, base, a tag or a revision
     #[arg(value_name = "from")]
@@ -32,8 +33,8 @@ pub(super) struct Diff {
     /// The new side
     #[arg(value_name = "to")]
     to: Option<String>,
-    /// Only these paths, after --
-    #[arg(value_name = "path", last = true)]
+    /// Only paths that one of these matches, after --
+    #[arg(value_name = "pathspec", last = true)]
     paths: Vec<OsString>,
     /// Show the changed lines (the default)
     #[arg(short, long)]

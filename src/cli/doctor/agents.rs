@@ -161,7 +161,7 @@ fn check_file(
         let problem = Problem::new(
             "agent-hook-foreign",
             path,
-            "it calls git-checkpoint in words of its own, which were not tried",
+            "it calls git-checkpoint by another command than ours, which was not tried",
         );
         return Some(problem.note());
     };

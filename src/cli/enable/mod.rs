@@ -51,8 +51,9 @@ pub(super) struct Enable {
 
 /// Take git-checkpoint out of git's hooks and the settings of coding agents
 ///
-/// What was there before is as it was; checkpoints and records stay. With --agent or --all-agents, git's hooks stay, too,
-/// and only the agents' settings are changed, wherever git-checkpoint is in them.
+/// What was there before is as it was; checkpoints and records stay. Files in the home directory stay while other
+/// repositories use them, unless --user is given. With --agent or --all-agents, git's hooks stay, too, and only the
+/// agents' settings are changed, wherever git-checkpoint is in them.
 #[derive(clap::Args, Debug)]
 pub(super) struct Disable {
     #[command(flatten)]
@@ -211,7 +212,8 @@ impl Disable {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
         let places = Places::new(&context)?;
-        let scope = self.choice.scope()?;
+        let is_all_of_user = self.choice.user && !self.choice.has_agents();
+        let scope = if is_all_of_user { None } else { self.choice.scope()? };
         let targets = self.targets(&context, &places, scope)?;
         let paths: Vec<PathBuf> = targets.iter().map(Target::path).collect();
         let others = if self.choice.user { Vec::new() } else { places.other_repositories(&context)? };
@@ -221,23 +223,32 @@ impl Disable {
         let options = agent_hooks::Options { dry_run: self.dry_run, is_lenient };
         let mut files = agent_hooks::disable(&context, &targets, options)?;
         files.extend(agent_hooks::leave(&context, &shared, &others, self.dry_run)?);
-        let hooks = if self.choice.has_agents() { None } else { Some(hooks::disable(&context, self.dry_run)?) };
+        let left: Vec<Noted> = agent_hooks::noted(&context)?.into_iter().filter(|it| is_in_use(&context, it)).collect();
+        let keeps_hooks = !left.is_empty();
+        let hooks = !self.choice.has_agents() && !keeps_hooks;
+        let hooks = hooks.then(|| hooks::disable(&context, self.dry_run)).transpose()?;
         if !self.dry_run {
             note_repository(&context, &places, call);
         }
         let has_none = files.is_empty() && hooks.as_ref().is_none_or(|hooks| hooks.hooks.is_empty());
         let report = Report { hooks, files, trusted: Vec::new(), dry_run: self.dry_run };
         report.print(self.json, &places, call)?;
-        if !self.json && has_none {
+        if !self.json && has_none && (self.choice.has_agents() || !keeps_hooks) {
             let who = if self.choice.has_agents() { "agent" } else { "hook" };
             call.out.note(&format!("no {who} calls git-checkpoint"))?;
         }
-        for noted in agent_hooks::noted(&context)?.into_iter().filter(|noted| is_left(&context, noted)) {
+        for noted in &left {
             if self.choice.agents.is_empty() || self.choice.agents.contains(&noted.agent) {
                 let path = noted.root.join(&noted.name);
                 let (agent, path) = (&noted.agent, places.shown(&path));
                 call.out.warning(&format!("{agent} still calls git-checkpoint in another worktree: '{path}'"));
             }
+        }
+        if keeps_hooks && !self.choice.has_agents() {
+            call.out.hint(
+                "git's hooks, which all worktrees share, stay for it; 'git checkpoint disable' in the main worktree takes out \
+                 all",
+            );
         }
         if !self.choice.has_agents() {
             name_others(&context, &places, &paths, call)?;
@@ -279,6 +290,11 @@ fn is_left(context: &Context, noted: &Noted) -> bool {
     context.repo.worktree_id() != "main"
         && noted.scope != "user"
         && agent_hooks::is_other_worktree(context, &noted.root)
+}
+
+/// Returns true if the file that was noted is another worktree's, and is there.
+fn is_in_use(context: &Context, noted: &Noted) -> bool {
+    is_left(context, noted) && noted.root.join(&noted.name).symlink_metadata().is_ok()
 }
 
 /// Notes for other repositories whether we are enabled in this one. It works without that.

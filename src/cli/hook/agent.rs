@@ -69,7 +69,7 @@ fn serve(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Reply 
     let environment: Environment = environment::all().filter_map(text).collect();
     let read = agent::read(&stdin::read(), &environment, named);
     if named.is_none() {
-        note(Path::new("."), "agent", &Error::user("'--agent' names no agent that is known"));
+        note(Path::new("."), "agent", &Error::user("'--agent' names an unknown agent"));
     }
     let (event, dialect) = match read {
         Ok(read) => read,

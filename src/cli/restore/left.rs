@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use bstr::BString;
+
 use crate::{
     cli::{call::Call, output::printable, phrase},
     error::{Error, Kind, Result},
@@ -21,6 +23,18 @@ pub(super) fn say_what_verified_is(
         call.out.aside(&format!("no checkpoint is verified: this goes back to the start, {id}"));
     }
     Ok(())
+}
+
+/// Returns `error` with the pathspec that it quotes, one of `pathspecs` from the root of the worktree, as the user `typed` it.
+pub(super) fn as_typed(error: Error, pathspecs: &[BString], typed: &[OsString]) -> Error {
+    let message = pathspecs.iter().zip(typed).find_map(|(pathspec, typed)| {
+        let start = error.message().strip_prefix(&format!("pathspec '{pathspec}' "))?;
+        Some(format!("pathspec '{}' {start}", typed.display()))
+    });
+    match message {
+        Some(message) => error.with_message(message),
+        None => error,
+    }
 }
 
 /// Returns `error`, with a hint at where to look for a path that the user `typed` if nothing matches it and nothing better is known.

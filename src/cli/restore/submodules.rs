@@ -38,11 +38,16 @@ fn print_below(restored: &Restored, above: &BString, verb: &str, call: &mut Call
     Ok(())
 }
 
+/// Returns true if submodules or nested repositories have changes that were left alone.
+pub(super) fn are_left_out(restored: &Restored) -> bool {
+    !(restored.submodules.is_empty() && restored.nested.is_empty())
+}
+
 /// Says how to bring back what is in submodules, too, or how it will be possible. `id` is the checkpoint's.
 pub(super) fn print_left_out(restored: &Restored, id: &str, call: &mut Call) {
     if restored.leaves_submodules {
         call.out.hint(&format!("'git checkpoint restore --recurse-submodules {id}' restores submodules, too"));
-    } else if !(restored.submodules.is_empty() && restored.nested.is_empty()) {
+    } else if are_left_out(restored) {
         call.out.hint("a checkpoint of 'git checkpoint save --recurse-submodules' has what is in them, too");
     }
 }

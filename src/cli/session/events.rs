@@ -146,7 +146,7 @@ impl Start {
             None => call.writing_context()?,
         };
         let id = self.id.unwrap_or_else(sessions::new_id);
-        let started = sessions::start(&context, &id, &info, &mut |question| ask(question, call))?;
+        let started = sessions::start(&context, &id, &info, &mut |question| ask(question, &context, call))?;
         if self.json {
             call.out.json(&started)?;
         } else {
@@ -164,8 +164,9 @@ impl Prompt {
         };
         let info = self.about.info(self.on_multisession)?;
         let context = call.writing_context()?;
-        let prompted =
-            sessions::prompt(&context, &self.id, message.as_deref(), &info, &mut |question| ask(question, call))?;
+        let prompted = sessions::prompt(&context, &self.id, message.as_deref(), &info, &mut |question| {
+            ask(question, &context, call)
+        })?;
         if let Some(elsewhere) = &prompted.elsewhere {
             warn_of(elsewhere, call);
         }

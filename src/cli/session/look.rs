@@ -130,8 +130,9 @@ impl Named {
                 let date = call.out.paint(phrase::DIM, &date);
                 call.out.line(&format!("{name}  {date}  {text}"))?;
             }
-            for path in &turn.files {
-                call.out.line(&format!("\t{}", call.names.path(path)))?;
+            let files = turn.files.iter().map(|path| call.names.path(path));
+            for line in call.long_lists().cut_after("\t", files) {
+                call.out.line(&line)?;
             }
         }
         Ok(Exit::Done)

@@ -5,18 +5,21 @@ use bstr::BString;
 use super::super::{call::Call, date, output::printable, phrase, question};
 use crate::{
     error::Result,
-    ops::sessions::{Other, Question},
+    ops::{
+        Context,
+        sessions::{Other, Question},
+    },
 };
 
 /// How many files of a session are named before the rest is counted.
 const LISTED: usize = 5;
 
 /// Shows whose uncommitted work a session would join, and asks on a terminal; without a terminal, the answer is no.
-pub(super) fn ask(asked: &Question, call: &mut Call) -> Result<bool> {
+pub(super) fn ask(asked: &Question, context: &Context, call: &mut Call) -> Result<bool> {
     let text = warning_text(&asked.others, date::now());
     call.out.flush()?;
     call.out.stderr(&text);
-    question::ask("Continue? [y/N] ", &mut call.out)
+    question::ask("Continue? [y/N] ", &|| context.check_interrupt(), &mut call.out)
 }
 
 /// Returns the warning as people read it, `now` being the time in Unix seconds.

@@ -84,6 +84,9 @@ printf '\\nprint(total([1, 2]))\\n' >>shop.py
 names a record: sessions, prompts, and who wrote each line."),
     Run("git log -1 --format=%B"),
     Run("git checkpoint blame shop.py"),
+    Say("Lines of commits before 'enable' are unknown: nothing says
+whose they are. In a narrow terminal, the words are letters:
+A for agent, H for human, ? for unknown."),
     Run("git checkpoint why shop.py:5"),
     Say("This stays true after amend, rebase, squash and cherry-pick:"),
     Run("git commit --amend -m 'Prices can be reduced'"),
@@ -112,12 +115,13 @@ git checkpoint session stop other
 
 and work as always. Later:
 
-  git checkpoint status      where you are
-  git checkpoint prompts     what was asked, turn by turn
-  git checkpoint restore     back to any of these moments
-  git checkpoint undo        reverse that
-  git checkpoint blame       who wrote each line
-  git checkpoint disable     take all hooks out again
+  git checkpoint status           where you are
+  git checkpoint prompts          what was asked, turn by turn
+  git checkpoint list             every moment, with its name
+  git checkpoint restore @{<n>}   back to any of them
+  git checkpoint undo             reverse that
+  git checkpoint blame <file>     who wrote each line
+  git checkpoint disable          take all hooks out again
 
 'git checkpoint man gitcheckpoint-workflows' shows more.
 The repository of this tour is deleted now."),

@@ -47,5 +47,5 @@ fn note(others: &[PathBuf]) -> String {
         count => format!(" and {} more", count - 1),
     };
     let first = others.first().map(|path| path.display().to_string()).unwrap_or_default();
-    format!("left for the repository '{first}'{more}; with '--agent' and '--user' it is taken out all the same")
+    format!("left for the repository '{first}'{more}; with '--user' it is taken out all the same")
 }

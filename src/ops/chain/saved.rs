@@ -169,6 +169,9 @@ pub struct Saved {
     pub failed_submodules: Vec<FailedSubmodule>,
     /// True if it is the verified checkpoint.
     pub verified: bool,
+    /// True if the checkpoint was there before, and this save has marked it.
+    #[serde(skip)]
+    pub(crate) is_marked: bool,
     /// True if this save archived a shadow.
     pub reset: bool,
     /// Broken shadows that were archived before the save, as far as they can be read.

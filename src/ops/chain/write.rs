@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
@@ -27,7 +28,7 @@ use crate::{
         change::{Change, Leaf, Mode},
         checkpoint::Origin,
         contributor::Contributor,
-        refname,
+        path_text, refname,
     },
     ops::{Context, Worktree, holding::hold_when_left, restored_target, verified_mark},
     state,
@@ -62,7 +63,9 @@ pub(crate) fn take(
     let (parent_id, after) = shadow.links(&mut commits)?;
     let time = shadow.not_before(repo.now());
     let side_id = side_commit(repo, shadow, side_tree_id, origin, &mut commits)?;
-    let message = request.message.as_deref().or_else(|| is_of_index(shadow, seen, &changes).then_some(INDEX_ONLY));
+    let below = subject_of_submodules(shadow, seen).filter(|_| changes.is_empty());
+    let without_files = || below.as_deref().or_else(|| is_of_index(shadow, seen, &changes).then_some(INDEX_ONLY));
+    let message = request.message.as_deref().or_else(without_files);
     let (subject, body) = commit::subject_and_body(message, &changes);
     let (name, tree_id) = (&shadow.name, seen.tree_id);
     let new = Draft { name, tree_id, parent_id, after, side_id, origin, subject: &subject, body, time };
@@ -118,12 +121,26 @@ pub(crate) fn take(
         saved_submodules: Vec::new(),
         failed_submodules: Vec::new(),
         verified: request.verify,
+        is_marked: false,
         reset: shadow.sets_aside,
         broken: worktree.broken(),
         taken_up: Vec::new(),
         duration_ms: milliseconds(start.elapsed()),
         of_unknown,
     })
+}
+
+/// Returns the subject of a checkpoint that is tied to others in submodules than the last one; none if it is not.
+fn subject_of_submodules(shadow: &Shadow, seen: &Seen) -> Option<String> {
+    let before = shadow.tip_side.as_ref().map(|side| side.manifest.submodules.as_slice()).unwrap_or_default();
+    let changed = seen.side.manifest.submodules.iter().filter(|tied| !before.contains(tied));
+    let names: Vec<String> = changed.map(|tied| path_text::printable(tied.path.as_bstr())).collect();
+    match names.as_slice() {
+        [] => None,
+        [one] => Some(format!("changes in {one}")),
+        [one, two] => Some(format!("changes in {one} and {two}")),
+        [one, rest @ ..] => Some(format!("changes in {one} and {} more submodules", rest.len())),
+    }
 }
 
 /// The subject of a checkpoint of what is staged.

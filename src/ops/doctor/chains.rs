@@ -97,10 +97,10 @@ fn set_blank_aside(context: &Context) -> Result<Vec<Problem>> {
     let worktree = Worktree::enter(context, Purpose::Repair)?;
     let problem = |done: salvage::Blank| {
         let held = done.held.map_or_else(
-            || "nothing is known to be left without it".to_owned(),
+            || "no checkpoint that it led to was found".to_owned(),
             |held| format!("what it led to last is in '{held}'"),
         );
-        let message = format!("it had no id; its file is now '{}', and {held}", done.file);
+        let message = format!("it had no id: its file was moved to '{}', and {held}", done.file);
         Problem { fixed: true, ..Problem::new("ref-broken", done.name, message) }
     };
     Ok(salvage::set_all_blank_aside(&worktree)?.into_iter().map(problem).collect())
@@ -112,7 +112,7 @@ fn became(repo: &Repo, name: &str, before: &[(String, ObjectId)]) -> Result<Stri
     match repo.find_ref(name)? {
         Some(id) if Some(id) != was => copied(repo, name),
         // What was only damaged at its end is what it was.
-        _ => Ok("what was damaged has been written anew".to_owned()),
+        _ => Ok("its damaged objects were written again".to_owned()),
     }
 }
 

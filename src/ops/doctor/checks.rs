@@ -226,7 +226,7 @@ pub(super) fn damaged_sessions(repo: &Repo) -> Vec<Problem> {
         Problem::new(
             "session-damaged",
             path.display().to_string(),
-            "this file of a session made no sense and was set aside",
+            "this file of a session could not be parsed and was set aside",
         )
         .note()
         .hint("what it was about is in refs; remove it once you have looked at it")
@@ -242,13 +242,13 @@ pub(super) fn damaged_turns(repo: &Repo) -> Vec<Problem> {
     let mut problems = Vec::new();
     for git_dir in git_dirs(repo) {
         if state::turns::trouble(&git_dir).is_none() && !state::turns::is_known(&git_dir) {
-            let message = "this file of turns under way makes no sense";
+            let message = "this file of turns under way cannot be parsed";
             let hint = "the next save or event sets it aside; what is unsaved then has an unknown author";
             problems.push(problem(state::turns::path(&git_dir), message, hint));
         }
         let aside = state::turns::damaged_path(&git_dir);
         if aside.symlink_metadata().is_ok() {
-            let message = "this file of turns under way made no sense and was set aside";
+            let message = "this file of turns under way could not be parsed and was set aside";
             let hint = "what was under way then counts as ended; remove it once you have looked at it";
             problems.push(problem(aside, message, hint));
         }

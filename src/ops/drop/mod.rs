@@ -270,4 +270,5 @@ fn would_mix(repo: &Repo, mixed: &authors::Mixed) -> Error {
     };
     Error::refused(format!("without it, lines of '{path}' in {place} would count as the work of another author"))
         .with_hint(hint)
+        .about(mixed.path.clone())
 }

@@ -24,7 +24,7 @@ use crate::{
     model::{
         change::Change,
         checkpoint::{self, Checkpoint},
-        manifest::Unmerged,
+        manifest::{Reason, Unmerged},
         secret::Secret,
     },
     ops::{
@@ -199,7 +199,7 @@ impl<'s> Contents<'s> {
         }
         // What the checkpoint had there is unknown: a restore leaves it alone.
         let files = changed.iter().filter(|it| it.tree == Tree::Files && it.is_removed);
-        side.manifest.skip_unreadable(files.map(|it| it.change.path.clone()).collect());
+        side.manifest.skip(files.map(|it| it.change.path.clone()).collect(), Reason::Purged);
         if let Some(moved_id) = side.moved_id {
             let text = self.repo.read_blob(moved_id)?;
             let in_files = |id| changed.iter().find(|it| it.tree == Tree::Files && it.old_id() == Some(id));

@@ -96,6 +96,9 @@ pub struct Purged {
     pub fetched: Vec<String>,
     /// Why nothing of it would be done without `--dry-run`.
     pub refused: Option<String>,
+    /// The path that is quoted there, from the root of the worktree.
+    #[serde(skip)]
+    pub refused_path: Option<BString>,
     /// What the user can do about that.
     #[serde(skip)]
     pub advice: Option<String>,
@@ -169,6 +172,7 @@ impl Purged {
             Err(error) if error.kind() == Kind::Refused => {
                 self.advice = error.hint().map(ToOwned::to_owned);
                 self.refused = Some(error.message().to_owned());
+                self.refused_path = error.path().cloned();
                 Ok(())
             }
             may_purge => may_purge,

@@ -64,7 +64,8 @@ fn if_uncommitted(
                 "remove the text there, let git ignore the file, or commit it, before: the next save would store it again"
             }
         };
-        return Err(Error::refused(what).with_hint(hint));
+        let error = Error::refused(what).with_hint(hint);
+        return Err(if place.is_here { error.about(file.path.clone()) } else { error });
     }
     Ok(())
 }

@@ -32,6 +32,8 @@ pub(crate) struct File {
 pub(crate) struct Place {
     /// The place in words.
     pub(crate) name: String,
+    /// True unless it is in another worktree.
+    pub(crate) is_here: bool,
     /// The repository; it has the content of all files.
     repo: Repo,
     files: Vec<File>,
@@ -53,7 +55,7 @@ pub(crate) fn uncommitted(context: &Context) -> Result<Vec<Place>> {
     for (name, entry) in stashed.chain(aside) {
         repo.check_interrupt()?;
         let parents = repo.parents_of(entry)?;
-        let mut place = Place { name, repo: repo.with_object_memory(), files: Vec::new() };
+        let mut place = Place { name, is_here: true, repo: repo.with_object_memory(), files: Vec::new() };
         let tree_of = |id: Option<&ObjectId>| id.map_or(Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(*id));
         let base = tree_of(parents.first())?;
         place.add(base, repo.tree_of_commit(entry)?)?;
@@ -93,8 +95,9 @@ fn of_worktree(context: &Context, id: Option<&BStr>) -> Result<Vec<Place>> {
         Some(id) if what == "worktree" => format!("the worktree '{id}'"),
         Some(id) => format!("the {what} of the worktree '{id}'"),
     };
-    let mut index = Place { name: of("index"), repo: seen.repo.with_object_memory(), files: Vec::new() };
-    let mut worktree = Place { name: of("worktree"), repo: seen.repo, files: Vec::new() };
+    let is_here = id.is_none();
+    let mut index = Place { name: of("index"), is_here, repo: seen.repo.with_object_memory(), files: Vec::new() };
+    let mut worktree = Place { name: of("worktree"), is_here, repo: seen.repo, files: Vec::new() };
     worktree.add(head, seen.tree_id)?;
     std::mem::swap(&mut index.repo, &mut worktree.repo);
     index.add(head, seen.index_tree_id)?;
@@ -160,7 +163,8 @@ pub(crate) fn refuse_if_needed(
         if let Some(file) = place.find_line(&lines)? {
             let path = crate::model::path_text::printable(file.path.as_bstr());
             let what = format!("{} has lines in '{path}' that only this checkpoint says are an agent's", place.name);
-            return Err(Error::refused(what).with_hint("commit them or take them back before"));
+            let error = Error::refused(what).with_hint("commit them or take them back before");
+            return Err(if place.is_here { error.about(file.path.clone()) } else { error });
         }
     }
     Ok(())

@@ -219,7 +219,7 @@ fn refuse_unmatched(search: &mut Pathspec<'_>, snapshots: &[&Snapshot]) -> Resul
         return Err(Error::user(format!("pathspec '{text}' did not match any file of the checkpoint or the worktree")));
     };
     let (path, why) = (path_text::printable(skipped.path.as_bstr()), skipped.reason.as_str());
-    let error = Error::user(format!("'{path}' cannot be restored: it was skipped ({why})"));
+    let error = Error::user(format!("'{path}' cannot be restored: it was skipped ({why})")).about(skipped.path.clone());
     let (setting, value) = (skipped.reason.setting(), enough(skipped.reason, skipped.size));
     let allowed = setting.map(|setting| format!("'git checkpoint config set {setting} {value}'"));
     Err(match allowed {

@@ -102,9 +102,10 @@ impl Staging {
         }
         for (path, slot) in &self.slots {
             if !is_git_path(path.as_bstr()) {
-                let path = path_text::printable(path.as_bstr());
-                return Err(Error::corrupt(format!("the staged path '{path}' is none that git allows"))
-                    .with_hint("nothing was changed; without '--staged' the worktree can be restored"));
+                let shown = path_text::printable(path.as_bstr());
+                return Err(Error::corrupt(format!("the staged path '{shown}' is none that git allows"))
+                    .with_hint("nothing was changed; without '--staged' the worktree can be restored")
+                    .about(path.clone()));
             }
             let ids = match slot {
                 Slot::Staged(leaf) if leaf.mode != crate::model::change::Mode::Gitlink => vec![leaf.id],

@@ -17,7 +17,7 @@ use crate::{
     },
     model::{
         checkpoint::{Checkpoint, Origin},
-        manifest::Part,
+        manifest::{Part, Reason},
         refname::{Base, ShadowName},
     },
     ops::{
@@ -161,7 +161,7 @@ impl<'c> Copier<'c> {
             None => Side::default(),
         };
         let tree_id = if let Some(tree) = tree {
-            side.manifest.skip_unreadable(tree.unreadable);
+            side.manifest.skip(tree.unreadable, Reason::Unreadable);
             tree.tree_id
         } else {
             // Where nothing is known of the files, nothing is known to have changed, either.

@@ -346,6 +346,7 @@ fn without_checkpoint(
         saved_submodules: Vec::new(),
         failed_submodules: Vec::new(),
         verified: id.is_some() && verified_id == id,
+        is_marked: verify && id.is_some(),
         reset: false,
         broken: context.broken(),
         taken_up: Vec::new(),

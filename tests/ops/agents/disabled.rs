@@ -36,7 +36,7 @@ fn disable_leaves_the_files_of_all_projects_while_another_repository_uses_them()
     assert!(said.contains("codex still calls git-checkpoint: '~/.codex/hooks.json' is for all projects"), "{said}");
     assert!(said.contains("hint: 'git checkpoint disable --agent codex --agent goose --user' takes it out"), "{said}");
     let said = elsewhere(&world, &["disable", "--agent", "codex"]);
-    let left = format!("\tleft for the repository '{}'; with '--agent' and '--user'", world.repo().display());
+    let left = format!("\tleft for the repository '{}'; with '--user'", world.repo().display());
     assert!(said.contains("unchanged         codex: ~/.codex/hooks.json") && said.contains(&left), "{said}");
     assert_eq!(picture(&world), with);
     elsewhere(&world, &["disable", "--agent", "codex", "--user"]);
@@ -124,4 +124,16 @@ fn disable_leaves_settings_that_are_committed_with_the_project() {
     assert_eq!(world.git(&["status", "--short"]), "");
     world.done(&["disable", "--agent", "claude-code"]);
     assert_eq!(world.git(&["status", "--short"]), " D .claude/settings.json\n");
+}
+
+#[test]
+fn disable_of_the_user_takes_the_files_of_all_projects_out() {
+    let world = world();
+    world.done(&["enable", "--agent", "codex"]);
+    elsewhere(&world, &["enable", "--agent", "codex"]);
+    let hooks = home(&world).join(".codex/hooks.json");
+    world.done(&["disable", "-n", "--user"]);
+    assert!(hooks.exists());
+    world.done(&["disable", "--user"]);
+    assert!(!hooks.exists() && !world.repo().join(".git/hooks/post-commit").exists());
 }

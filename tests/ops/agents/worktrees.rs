@@ -77,6 +77,14 @@ fn disable_in_a_linked_worktree_leaves_the_files_of_the_others() {
         assert!(world.repo().join(LOCAL).exists() && !world.root().join("side").join(LOCAL).exists());
     }
     assert_eq!(world.git(&["status", "--short"]), "", "its line is left, too");
+    let said = in_side(&world, &["disable"]);
+    assert!(said.contains("git's hooks, which all worktrees share, stay for it"), "{said}");
+    assert!(world.repo().join(".git/hooks/post-commit").exists(), "the main worktree needs it");
+    // What was taken out there by hand needs no hook.
+    fs::remove_file(world.repo().join(LOCAL)).expect("it is there");
+    in_side(&world, &["disable"]);
+    assert!(!world.repo().join(".git/hooks/post-commit").exists());
+    world.done(&["enable", "--agent", "claude-code"]);
     world.done(&["disable"]);
-    assert!(!world.repo().join(".claude").exists());
+    assert!(!world.repo().join(".claude").exists() && !world.repo().join(".git/hooks/post-commit").exists());
 }

@@ -145,6 +145,11 @@ fn without_the_option_submodules_are_left_alone_and_named() {
     assert!(said.contains("kept     sub (a submodule: modified content, untracked content)"), "{said}");
     assert!(said.contains("restore --recurse-submodules"), "{said}");
     assert_eq!(content(&world), [vec![both().0[0].clone()], both().1[1..].to_vec()].concat());
+    // Nothing else is to be restored.
+    let output = world.checkpoint(&["restore", &id]);
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(said.contains("nothing to do: the other files are as in"), "{said}");
+    assert!(said.contains("restore --recurse-submodules"), "{said}");
 }
 
 #[rstest::rstest]

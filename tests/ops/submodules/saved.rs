@@ -64,6 +64,7 @@ fn what_only_a_submodule_has_is_reason_enough_and_nothing_new_is_none() {
     let second = save(&world);
     assert!(second["created"] == true && second["id"] != first["id"]);
     assert_eq!(saved_submodules(&second, "").iter().filter(|it| it.2).count(), 2, "the middle one names the inner one");
+    assert!(world.done(&["list", "-n", "1"]).contains("changes in sub"), "{}", world.done(&["list"]));
     let third = save(&world);
     assert_eq!((&third["created"], &third["id"]), (&Value::Bool(false), &second["id"]));
     let ids = |saved: &Value| saved_submodules(saved, "").into_iter().map(|it| it.1).collect::<Vec<_>>();

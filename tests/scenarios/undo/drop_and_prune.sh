@@ -1,0 +1,21 @@
+repository
+for text in one two three; do
+	tick
+	printf '%s\n' "$text" >ideas.txt
+	git checkpoint save -q -m "$text"
+done
+run git checkpoint drop @{1}
+run git checkpoint list
+run git checkpoint undo
+run git checkpoint list
+git checkpoint reset -q
+run git checkpoint prune --keep 0
+run git checkpoint list
+run git checkpoint undo
+run git checkpoint list
+note 'the settings are no part of it'
+printf 'disable-multisession-warning = false\n' >.checkpoint.toml
+git checkpoint config migrate -q
+run git checkpoint op log
+run git checkpoint undo --list
+run git checkpoint undo -n

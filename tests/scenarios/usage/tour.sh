@@ -1,0 +1,2 @@
+note 'without a terminal, one step'
+run git checkpoint tour
