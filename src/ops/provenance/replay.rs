@@ -91,6 +91,7 @@ fn steps_beside(
             };
             match steps {
                 Ok(steps) if is_kept || are_here(repo, &steps) => {
+                    all.extend(Step::back_to_begin(&all, &steps).filter(|_| !is_kept));
                     all.extend(steps.into_iter().map(|step| step.or_put_back(!is_kept)));
                     let is_followed = |change: &Change| {
                         new.contains(&change.path)

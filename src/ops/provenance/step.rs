@@ -1,13 +1,13 @@
 //! A step of the replay: what one checkpoint changed.
 
-use std::rc::Rc;
+use std::{collections::HashSet, rc::Rc};
 
 use bstr::BString;
 use gix::ObjectId;
 
 use crate::model::{
     attribution::{FileOwnership, text::Attribution},
-    change::Change,
+    change::{Change, Leaf},
     checkpoint::Origin,
     contributor::Contributor,
 };
@@ -42,6 +42,11 @@ impl Step {
         self.changes.iter().any(|change| change.path == *path || change.old_path.as_ref() == Some(path))
     }
 
+    /// Returns what the step left at `path`; none if it has not changed that, or has deleted it.
+    fn left_at(&self, path: &BString) -> Option<Leaf> {
+        self.changes.iter().find(|change| change.path == *path).and_then(|change| change.after)
+    }
+
     /// Returns true if the file is the same after this step as after `change`.
     pub(super) fn leaves(&self, change: &Change) -> bool {
         match self.changes.binary_search_by(|it| it.path.cmp(&change.path)) {
@@ -56,6 +61,24 @@ impl Step {
         let files = &self.moved.as_ref()?.files;
         let file = files.iter().find(|file| file.ownership.path == change.path && file.blob == id)?;
         Some(&file.ownership)
+    }
+
+    /// Returns the step with which a restore takes files back to the content that `restored`, the steps of its source, begin
+    /// with. The authors of these steps had not seen what `earlier`, the steps before the restore, left: the lines between the
+    /// two are not theirs. Files that `earlier` deleted are not in the step.
+    pub(super) fn back_to_begin(earlier: &[Self], restored: &[Self]) -> Option<Self> {
+        let (mut seen, mut back) = (HashSet::new(), Vec::new());
+        for change in restored.iter().flat_map(|step| &step.changes) {
+            let known = change.old_path.as_ref().unwrap_or(&change.path);
+            let last = earlier.iter().rev().find(|step| step.touches(known));
+            let left = last.and_then(|step| step.left_at(known));
+            if seen.insert(known) && left.is_some() && change.before.is_some() {
+                back.extend(Change::between(known.clone(), left, change.before));
+            }
+            seen.insert(&change.path);
+        }
+        back.sort_by(|one, other| one.path.cmp(&other.path));
+        (!back.is_empty()).then(|| Self::new(Origin::default(), back))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     desk::{Desk, changed, numbered, parts, words},
-    moved::{self, blamed},
+    moved::{self, blamed, expected},
 };
 use crate::support::World;
 
@@ -626,5 +626,28 @@ fn a_line_as_an_earlier_commit_has_it_is_as_a_whole_its_authors(#[case] script: 
     assert_eq!(blamed(&desk, "f"), all[..=human]);
     desk.commit_all();
     assert_eq!(blamed(&desk, "f"), all[..=human]);
+    desk.finish();
+}
+
+/// The lines were committed in between without their neighbour, and go back to where a session had written beside them.
+#[rstest::rstest]
+#[case::nothing_unsaved("")]
+#[case::a_line_unsaved("echo human wrote this too >>f")]
+#[case::all_unsaved("sed -i /human/d f; echo human wrote this too >>f")]
+fn a_committed_line_that_an_undo_brings_back_with_a_sessions_is_a_persons(#[case] unsaved: &str) {
+    let desk = Desk::new();
+    let human = "human wrote this first\nhuman wrote this second\n";
+    desk.write("f", changed(&[]) + human);
+    desk.commit_all();
+    desk.turn("b", &[("f", &(changed(&[]) + "b wrote this\n" + human))]);
+    desk.sh("git checkpoint restore --all base");
+    desk.write("f", changed(&[]) + "human wrote something else\n");
+    desk.git(&["commit", "-qam", "else"]);
+    desk.sh(unsaved);
+    desk.sh("git checkpoint undo --all");
+    assert_eq!(desk.read("f"), changed(&[]) + "b wrote this\n" + human);
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
     desk.finish();
 }
