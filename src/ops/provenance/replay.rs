@@ -92,12 +92,14 @@ fn steps_beside(
             match steps {
                 Ok(steps) if is_kept || are_here(repo, &steps) => {
                     all.extend(Step::back_to_begin(&all, &steps).filter(|_| !is_kept));
-                    all.extend(steps.into_iter().map(|step| step.or_put_back(!is_kept)));
+                    // A file that the source has as its base commit has it has no steps there.
                     let is_followed = |change: &Change| {
                         new.contains(&change.path)
+                            && steps.iter().any(|step| step.touches(&change.path))
                             && repo.find_leaf(source.tree_id, change.path.as_bstr()).ok() == Some(change.after)
                     };
                     changes.retain(|change| !is_followed(change));
+                    all.extend(steps.into_iter().map(|step| step.or_put_back(!is_kept)));
                 }
                 // No ref keeps the source of a restore. If git has dropped some of it, or it is damaged, use none of its steps.
                 Ok(_) => {}

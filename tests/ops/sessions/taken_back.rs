@@ -651,3 +651,22 @@ fn a_committed_line_that_an_undo_brings_back_with_a_sessions_is_a_persons(#[case
     assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
     desk.finish();
 }
+
+/// The checkpoint that is restored has the file as its base commit has it.
+#[test]
+fn a_committed_line_that_a_restore_brings_back_before_a_session_edits_the_file_is_a_persons() {
+    let desk = Desk::new();
+    let human = ["human wrote this first\n", "human wrote this second\n"];
+    desk.write("f", changed(&[]) + &human.concat());
+    desk.commit_all();
+    desk.turn("b", &[("n", "b wrote a file\n")]);
+    desk.commit_all();
+    desk.write("f", changed(&[]) + human[0] + "human wrote something else\n");
+    desk.git(&["commit", "-qam", "else"]);
+    desk.sh("echo human wrote this too >>f; git checkpoint restore b@1 -- f");
+    desk.turn("b", &[("f", &(changed(&[]) + &human.concat() + "b wrote this\n"))]);
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
+    desk.finish();
+}
