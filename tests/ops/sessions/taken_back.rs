@@ -670,3 +670,39 @@ fn a_committed_line_that_a_restore_brings_back_before_a_session_edits_the_file_i
     assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
     desk.finish();
 }
+
+/// Between the base of the checkpoint and HEAD, a person has replaced all that follows the numbered lines.
+#[rstest::rstest]
+#[case::a_sessions_committed_lines("c wrote this first\nc wrote this second\n", "echo b wrote this >>f", "f")]
+#[case::a_renamed_file("human wrote this first\n", "mv f m; echo b wrote this >>m", "m")]
+#[case::a_deleted_line(
+    "human wrote this first\nhuman wrote this second\n",
+    "sed -i 's/^human.*first$/b wrote this/' f",
+    "f"
+)]
+fn lines_that_a_restore_brings_back_from_an_earlier_base_are_whose_they_were(
+    #[case] committed: &str,
+    #[case] script: &str,
+    #[case] path: &str,
+) {
+    let desk = Desk::new();
+    let before = changed(&[]) + committed;
+    if committed.starts_with('c') {
+        desk.turn("c", &[("f", &before)]);
+    } else {
+        desk.write("f", before);
+    }
+    desk.commit_all();
+    desk.prompt("b");
+    desk.sh(script);
+    desk.stop("b");
+    desk.sh("git checkpoint restore --all base");
+    desk.write("f", changed(&[]) + "human wrote something else\n");
+    desk.git(&["commit", "-qam", "else"]);
+    desk.turn("c", &[("f", &(desk.read("f") + "c wrote this too\n"))]);
+    desk.sh("git checkpoint restore --all b@1");
+    assert_eq!(blamed(&desk, path), expected(&desk, path));
+    desk.commit_all();
+    assert_eq!(blamed(&desk, path), expected(&desk, path));
+    desk.finish();
+}
