@@ -96,12 +96,18 @@ fn steps_beside(
             };
             match steps {
                 Ok(steps) if is_kept || are_here(repo, &steps) => {
-                    all.extend(steps.into_iter().map(|step| step.or_put_back(!is_kept)));
+                    if !is_kept {
+                        all.extend(Step::back_to_begin(&all, &steps));
+                    }
+                    // A file that the source has as its base commit has it has no steps there.
+                    let touched: HashSet<&BString> = steps.iter().flat_map(Step::names).collect();
                     let is_followed = |change: &Change| {
                         new.contains(&change.path)
+                            && touched.contains(&change.path)
                             && repo.find_leaf(source.tree_id, change.path.as_bstr()).ok() == Some(change.after)
                     };
                     changes.retain(|change| !is_followed(change));
+                    all.extend(steps.into_iter().map(|step| step.or_put_back(!is_kept)));
                 }
                 // No ref keeps the source of a restore. If git has dropped some of it, or it is damaged, use none of its steps.
                 Ok(_) => {}
@@ -279,8 +285,7 @@ fn come_back(steps: &[Step], committed: &[Change]) -> HashSet<usize> {
             found.insert(at);
         }
         later.extend(step.changes.iter().filter_map(|change| change.after));
-        replaced
-            .extend(step.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]).flatten());
+        replaced.extend(step.names());
     }
     found
 }

@@ -1,13 +1,16 @@
 //! A step of the replay: what one checkpoint changed.
 
-use std::rc::Rc;
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 use bstr::BString;
 use gix::ObjectId;
 
 use crate::model::{
     attribution::{FileOwnership, text::Attribution},
-    change::Change,
+    change::{Change, Leaf},
     checkpoint::Origin,
     contributor::Contributor,
 };
@@ -39,7 +42,12 @@ impl Step {
 
     /// Returns true if the step changes the file at `path`, or gives it another name.
     pub(super) fn touches(&self, path: &BString) -> bool {
-        self.changes.iter().any(|change| change.path == *path || change.old_path.as_ref() == Some(path))
+        self.names().any(|name| name == path)
+    }
+
+    /// Returns the paths of the files that the step changes, and the earlier names of those that it renames.
+    pub(super) fn names(&self) -> impl Iterator<Item = &BString> {
+        self.changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]).flatten()
     }
 
     /// Returns true if the file is the same after this step as after `change`.
@@ -56,6 +64,30 @@ impl Step {
         let files = &self.moved.as_ref()?.files;
         let file = files.iter().find(|file| file.ownership.path == change.path && file.blob == id)?;
         Some(&file.ownership)
+    }
+
+    /// Returns the step with which a restore takes files back to the content that `restored`, the steps of its source, begin
+    /// with. The authors of these steps had not seen what `earlier`, the steps before the restore, left: the lines between the
+    /// two are not theirs. Files that `earlier` deleted are not in the step.
+    pub(super) fn back_to_begin(earlier: &[Self], restored: &[Self]) -> Option<Self> {
+        let (mut seen, mut begin) = (HashSet::new(), Vec::new());
+        for change in restored.iter().flat_map(|step| &step.changes) {
+            let known = change.old_path.as_ref().unwrap_or(&change.path);
+            begin.extend(change.before.filter(|_| seen.insert(known)).map(|before| (known, before)));
+            seen.extend([known, &change.path]);
+        }
+        let mut left: HashMap<&BString, Option<Leaf>> = HashMap::new();
+        for step in if begin.is_empty() { &[] } else { earlier } {
+            left.extend(step.changes.iter().filter_map(|change| Some((change.old_path.as_ref()?, None))));
+            left.extend(step.changes.iter().map(|change| (&change.path, change.after)));
+        }
+        let back = |(path, before): (&BString, Leaf)| {
+            let left = left.get(path).copied().flatten()?;
+            Change::between(path.clone(), Some(left), Some(before))
+        };
+        let mut back: Vec<Change> = begin.into_iter().filter_map(back).collect();
+        back.sort_by(|one, other| one.path.cmp(&other.path));
+        (!back.is_empty()).then(|| Self::new(Origin::default(), back))
     }
 }
 

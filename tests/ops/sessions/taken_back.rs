@@ -2,7 +2,7 @@
 
 use super::{
     desk::{Desk, changed, numbered, parts, words},
-    moved::{self, blamed},
+    moved::{self, blamed, expected},
 };
 use crate::support::World;
 
@@ -626,5 +626,83 @@ fn a_line_as_an_earlier_commit_has_it_is_as_a_whole_its_authors(#[case] script: 
     assert_eq!(blamed(&desk, "f"), all[..=human]);
     desk.commit_all();
     assert_eq!(blamed(&desk, "f"), all[..=human]);
+    desk.finish();
+}
+
+/// The lines were committed in between without their neighbour, and go back to where a session had written beside them.
+#[rstest::rstest]
+#[case::nothing_unsaved("")]
+#[case::a_line_unsaved("echo human wrote this too >>f")]
+#[case::all_unsaved("sed -i /human/d f; echo human wrote this too >>f")]
+fn a_committed_line_that_an_undo_brings_back_with_a_sessions_is_a_persons(#[case] unsaved: &str) {
+    let desk = Desk::new();
+    let human = "human wrote this first\nhuman wrote this second\n";
+    desk.write("f", changed(&[]) + human);
+    desk.commit_all();
+    desk.turn("b", &[("f", &(changed(&[]) + "b wrote this\n" + human))]);
+    desk.sh("git checkpoint restore --all base");
+    desk.write("f", changed(&[]) + "human wrote something else\n");
+    desk.git(&["commit", "-qam", "else"]);
+    desk.sh(unsaved);
+    desk.sh("git checkpoint undo --all");
+    assert_eq!(desk.read("f"), changed(&[]) + "b wrote this\n" + human);
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
+    desk.finish();
+}
+
+/// The checkpoint that is restored has the file as its base commit has it.
+#[test]
+fn a_committed_line_that_a_restore_brings_back_before_a_session_edits_the_file_is_a_persons() {
+    let desk = Desk::new();
+    let human = ["human wrote this first\n", "human wrote this second\n"];
+    desk.write("f", changed(&[]) + &human.concat());
+    desk.commit_all();
+    desk.turn("b", &[("n", "b wrote a file\n")]);
+    desk.commit_all();
+    desk.write("f", changed(&[]) + human[0] + "human wrote something else\n");
+    desk.git(&["commit", "-qam", "else"]);
+    desk.sh("echo human wrote this too >>f; git checkpoint restore b@1 -- f");
+    desk.turn("b", &[("f", &(changed(&[]) + &human.concat() + "b wrote this\n"))]);
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
+    desk.finish();
+}
+
+/// Between the base of the checkpoint and HEAD, a person has replaced all that follows the numbered lines.
+#[rstest::rstest]
+#[case::a_sessions_committed_lines("c wrote this first\nc wrote this second\n", "echo b wrote this >>f", "f")]
+#[case::a_renamed_file("human wrote this first\n", "mv f m; echo b wrote this >>m", "m")]
+#[case::a_deleted_line(
+    "human wrote this first\nhuman wrote this second\n",
+    "sed -i 's/^human.*first$/b wrote this/' f",
+    "f"
+)]
+fn lines_that_a_restore_brings_back_from_an_earlier_base_are_whose_they_were(
+    #[case] committed: &str,
+    #[case] script: &str,
+    #[case] path: &str,
+) {
+    let desk = Desk::new();
+    let before = changed(&[]) + committed;
+    if committed.starts_with('c') {
+        desk.turn("c", &[("f", &before)]);
+    } else {
+        desk.write("f", before);
+    }
+    desk.commit_all();
+    desk.prompt("b");
+    desk.sh(script);
+    desk.stop("b");
+    desk.sh("git checkpoint restore --all base");
+    desk.write("f", changed(&[]) + "human wrote something else\n");
+    desk.git(&["commit", "-qam", "else"]);
+    desk.turn("c", &[("f", &(desk.read("f") + "c wrote this too\n"))]);
+    desk.sh("git checkpoint restore --all b@1");
+    assert_eq!(blamed(&desk, path), expected(&desk, path));
+    desk.commit_all();
+    assert_eq!(blamed(&desk, path), expected(&desk, path));
     desk.finish();
 }
