@@ -16,6 +16,6 @@ run git checkpoint list
 note 'the settings are no part of it'
 printf 'disable-multisession-warning = false\n' >.checkpoint.toml
 git checkpoint config migrate -q
-run git checkpoint op log
-run git checkpoint undo --list
+sh_run "git checkpoint op log | sed 's,  [0-9a-f]\{8\}  ,  <id>  ,'"
+sh_run "git checkpoint undo --list | sed 's,  [0-9a-f]\{8\}  ,  <id>  ,'"
 run git checkpoint undo -n
