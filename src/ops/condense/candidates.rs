@@ -13,9 +13,9 @@ use super::{
             timeline::Tip,
         },
         provenance::{
-            replay::{are_here, steps},
+            replay::steps,
             set_aside::{Waiting, waiting},
-            step::Step,
+            step::{Step, are_here},
         },
         restored_target::may_have_session,
         share::share,

@@ -15,7 +15,7 @@ use gix::ObjectId;
 use super::former_names::{changes_of, find_moved};
 use super::{
     super::{chain::carry_forward::before_carried, restored_target::restored},
-    step::{Step, left_by},
+    step::{Step, are_here, left_by},
 };
 use crate::{
     error::{Kind, Result},
@@ -144,12 +144,6 @@ fn moved(repo: &Repo, checkpoint: &Checkpoint) -> Result<Option<Rc<Attribution>>
     let side_id = checkpoint.side_id.filter(|_| checkpoint.origin.contributor != Contributor::Human);
     let Some(side_id) = side_id else { return Ok(None) };
     Ok(repo.moved_lines(side_id)?.map(Rc::new))
-}
-
-/// Returns true if this repository has all content that `steps` left.
-pub(crate) fn are_here(repo: &Repo, steps: &[Step]) -> bool {
-    let mut left = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
-    left.all(|leaf| leaf.mode == Mode::Gitlink || repo.has_object(leaf.id))
 }
 
 /// The attribution of some files: who wrote which line.

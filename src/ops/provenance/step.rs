@@ -8,11 +8,14 @@ use std::{
 use bstr::BString;
 use gix::ObjectId;
 
-use crate::model::{
-    attribution::{FileOwnership, text::Attribution},
-    change::{Change, Leaf},
-    checkpoint::Origin,
-    contributor::Contributor,
+use crate::{
+    git::Repo,
+    model::{
+        attribution::{FileOwnership, text::Attribution},
+        change::{Change, Leaf, Mode},
+        checkpoint::Origin,
+        contributor::Contributor,
+    },
 };
 
 /// What one checkpoint changed in some files.
@@ -97,4 +100,10 @@ pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s Step
     // If git brought lines into the file, they have authors of their own, and the file as a whole has none.
     let is_own = last.origin.contributor == Contributor::Agent && last.brought(change).is_none();
     (is_own && last.origin.session.is_some()).then_some(last)
+}
+
+/// Returns true if this repository has all content that `steps` left.
+pub(crate) fn are_here(repo: &Repo, steps: &[Step]) -> bool {
+    let mut left = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
+    left.all(|leaf| leaf.mode == Mode::Gitlink || repo.has_object(leaf.id))
 }
