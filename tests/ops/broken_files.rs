@@ -171,7 +171,7 @@ fn the_doctor_writes_files_anew_that_end_wrongly(#[case] object: &str, #[case] l
     assert!(status.status.success(), "{}", described(&status));
     assert_eq!(world.checkpoint(&["doctor"]).status.code(), Some(1));
     let fixed = world.done(&["doctor", "--fix"]);
-    assert!(fixed.contains("written anew"), "{fixed}");
+    assert!(fixed.contains("written again"), "{fixed}");
     assert_nothing_is_wrong(&world);
     assert_eq!(world.git(&["for-each-ref", "refs/checkpoints/"]), before);
     world.assert_sound("after the doctor");
