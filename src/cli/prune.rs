@@ -4,14 +4,13 @@ use super::{Exit, call::Call, date, phrase};
 use crate::{
     config::{self, ByteSize},
     error::{Error, Result},
-    model::refname,
     ops::prune::{self, NeededFor, Pruned, Why},
 };
 
 /// Drop old checkpoints from the archive
 ///
-/// Checkpoints that were set aside together, a chain, go together; so do those on a commit at which neither HEAD nor a branch is any
-/// more. Other checkpoints, and the verified one, are never dropped. Without an option, the settings archive.keep-days, archive.keep-count and archive.max-size decide.
+/// Checkpoints that were set aside together, a chain, go together. Those that are not in the archive, and the verified one, are
+/// never dropped. Without an option, the settings archive.keep-days, archive.keep-count and archive.max-size decide.
 #[derive(clap::Args, Debug)]
 pub(super) struct Prune {
     /// Drop what was set aside longer ago, for example 30d or '2 weeks'
@@ -73,7 +72,7 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
             Why::Count => "too many",
             Why::Size => "too large",
         };
-        let line = format!("{verb} {tip}, {} {} ({why})", since(&shadow.r#ref), shadow.archived);
+        let line = format!("{verb} {tip}, set aside {} ({why})", shadow.archived);
         if pruned.dry_run { call.out.line(&line)? } else { call.out.note(&line)? }
     }
     for shadow in &pruned.stays {
@@ -85,7 +84,7 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
             NeededFor::Damaged => "not all of it can be read, see 'git checkpoint doctor'",
         };
         let verb = if pruned.dry_run { "would keep" } else { "kept" };
-        call.out.note(&format!("{verb} {tip}, {} {} ({why})", since(&shadow.r#ref), shadow.archived))?;
+        call.out.note(&format!("{verb} {tip}, set aside {} ({why})", shadow.archived))?;
     }
     let held = match pruned.bytes {
         Some(bytes) if bytes > 0 => format!(", which held {}", phrase::size(bytes)),
@@ -93,14 +92,10 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
     };
     let count = format!("{} of checkpoints", phrase::count(pruned.dropped.len(), "chain"));
     let stay = if pruned.kept == 1 { "stays" } else { "stay" };
+    // They are live: nobody has set them aside.
     let left = match pruned.left {
         0 => String::new(),
         left => format!(", and {left} on commits that HEAD has left"),
     };
     call.out.note(&format!("{verb} {count}{held}; {} {stay} in the archive{left}", pruned.kept))
-}
-
-/// Returns what the time of a shadow says.
-fn since(name: &str) -> &'static str {
-    if name.starts_with(refname::ARCHIVE) { "set aside" } else { "last saved" }
 }

@@ -8,8 +8,19 @@ use super::{refname, session::is_valid_id, trailer};
 /// The kinds of operations that a person asks for by name, and that can be undone or redone.
 ///
 /// All other operations only save, or follow what git or an agent did: `save`, hooks, the events of sessions.
-const UNDOABLE: [&str; 11] =
-    [RESTORE, "undo", "redo", "op undo", "op restore", "reset", "verify", PRUNE, "drop", SESSION_ADOPT, SESSION_FORGET];
+const UNDOABLE: [&str; 11] = [
+    RESTORE,
+    "undo",
+    "redo",
+    "op undo",
+    "op restore",
+    "reset",
+    "verify",
+    "prune",
+    "drop",
+    SESSION_ADOPT,
+    SESSION_FORGET,
+];
 
 const SESSION_ADOPT: &str = "session adopt";
 const SESSION_FORGET: &str = "session forget";
@@ -23,8 +34,6 @@ pub(crate) fn is_undoable(kind: &str) -> bool {
 pub(crate) const FOLLOW: &str = "follow";
 /// The kind of operations of hooks, of git and of agents.
 pub(crate) const HOOK: &str = "hook";
-/// The kind of operations that drop shadows.
-pub(crate) const PRUNE: &str = "prune";
 /// The kind of operations that set broken chains aside.
 pub(crate) const REPAIR: &str = "repair";
 /// The kind of operations that put a checkpoint back.

@@ -71,8 +71,6 @@ struct Line {
     before_end: Option<ObjectId>,
     /// False if it has been moved in between by what is not in the log of this worktree.
     is_whole: bool,
-    /// True if `prune` alone has moved it.
-    is_pruned: bool,
     /// The first operation that has moved it and stands.
     by: Option<ObjectId>,
 }
@@ -105,8 +103,8 @@ pub(crate) fn back(
             _ if !line.is_whole || !line.is_at(now) || line.by.is_some() => {
                 back.obstacles.push(Obstacle::Moved { name, now, by: line.by });
             }
-            // A shadow lives where HEAD is, unless a prune has dropped it.
-            (Some(_), Some(base)) if !line.is_pruned => back.obstacles.push(Obstacle::Elsewhere { base }),
+            // A shadow lives where HEAD is.
+            (Some(_), Some(base)) => back.obstacles.push(Obstacle::Elsewhere { base }),
             (Some(id), _) if !can_read(id) => back.obstacles.push(Obstacle::Missing { name, id }),
             (then, _) => back.moves.push(Move { name, old: now, new: then }),
         }
@@ -145,7 +143,6 @@ impl Line {
     fn add(&mut self, moved: &Move, later: &Later<'_>) {
         self.is_whole &= self.is_at(moved.old) && is_sound(later.operation);
         (self.before_end, self.end) = (moved.old, moved.new);
-        self.is_pruned &= later.operation.kind == operation::PRUNE;
         self.by = self.by.or(Some(later.id).filter(|_| later.fate == Fate::Stands));
     }
 }
@@ -168,7 +165,6 @@ fn lines(later: &[Later<'_>], place: &Place<'_>) -> Vec<Line> {
                     end: moved.new,
                     before_end: moved.old,
                     is_whole: is_sound(later.operation),
-                    is_pruned: later.operation.kind == operation::PRUNE,
                     by: None,
                 }),
                 None => {}

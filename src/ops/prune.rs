@@ -1,14 +1,10 @@
-//! Drops shadows from the archive, and live ones that were left behind, by age, count and bytes. The objects are git's to collect.
+//! Drops shadows from the archive by age, count and bytes. The objects are git's to collect.
 
-mod left;
 mod needed;
 
 use std::collections::{HashMap, HashSet};
 
-use self::{
-    left::{Since, left_behind},
-    needed::needed_for_lines,
-};
+use self::needed::needed_for_lines;
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -20,7 +16,11 @@ use super::{
 use crate::{
     error::{Kind, Result},
     git::{Repo, refs::RefUpdate},
-    model::{event::Event, id_text, moment, operation, refname},
+    model::{
+        event::Event,
+        id_text, moment,
+        refname::{self, Base, ShadowName},
+    },
 };
 
 const DAY: i64 = 24 * 60 * 60;
@@ -28,7 +28,7 @@ const DAY: i64 = 24 * 60 * 60;
 /// What to keep; if no limit is given, the settings in `[archive]` decide.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Drop shadows that were archived, or left behind with their last checkpoint, longer ago than this, in seconds.
+    /// Drop shadows that were archived longer ago than this, in seconds.
     pub older_than: Option<i64>,
     /// Keep at most so many shadows.
     pub keep: Option<usize>,
@@ -52,7 +52,7 @@ pub enum Why {
     Size,
 }
 
-/// A shadow that was dropped.
+/// A shadow dropped from the archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Dropped {
     /// The ref.
@@ -60,7 +60,7 @@ pub struct Dropped {
     /// Its last checkpoint.
     #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
-    /// When it was set aside, in ISO 8601; of one that was left behind, when its last checkpoint was taken.
+    /// When it was set aside, in ISO 8601.
     pub archived: String,
     /// Why it is dropped.
     pub why: Why,
@@ -88,7 +88,7 @@ pub struct Stays {
     /// Its last checkpoint.
     #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
-    /// When it was set aside, in ISO 8601; of one that was left behind, when its last checkpoint was taken.
+    /// When it was set aside, in ISO 8601.
     pub archived: String,
     /// What it is needed for.
     pub needed_for: NeededFor,
@@ -103,7 +103,7 @@ pub struct Pruned {
     pub dropped: Vec<Dropped>,
     /// How many stay in the archive.
     pub kept: usize,
-    /// How many of those that were left behind stay.
+    /// How many live shadows of this worktree stand on other commits than HEAD: `prune` drops none of them.
     #[serde(skip)]
     pub left: usize,
     /// Those among them that are beyond the limits, oldest first.
@@ -114,15 +114,14 @@ pub struct Pruned {
     pub dry_run: bool,
 }
 
-/// Drops the shadows beyond the limits of the options, or of the settings if there are none, oldest first: archived ones, and live
-/// ones of this worktree that were left behind, on commits at which neither HEAD nor a branch is.
+/// Drops the archived shadows beyond the limits of the options, or of the settings if there are none, oldest first.
 ///
-/// Other live shadows stay, and so does a shadow with a verified checkpoint until a newer one is verified.
+/// Live shadows stay, and so does a shadow with a verified checkpoint until a newer one is verified.
 ///
 /// # Errors
 /// [`Kind::Race`] if the archive keeps changing.
 pub fn prune(context: &Context, options: &Options) -> Result<Pruned> {
-    context.repo.name_operation(operation::PRUNE);
+    context.repo.name_operation("prune");
     context.emit_failure("prune", try_prune(context, options))
 }
 
@@ -180,15 +179,12 @@ impl Limits {
 }
 
 struct Plan {
-    /// When each of the shadows was set aside or left behind, in Unix seconds; by ref.
-    since: HashMap<String, Since>,
-    /// Live shadows that the limits do not concern.
-    others: Vec<Tip>,
-    /// In the order of time.
     kept: Vec<Tip>,
     dropped: Vec<(Tip, Why)>,
     /// Those of `kept` that are beyond the limits.
     stays: Vec<Stays>,
+    /// As in [`Pruned`].
+    left: usize,
 }
 
 impl Plan {
@@ -198,8 +194,7 @@ impl Plan {
         loop {
             let plan = Self::make(context, options, &needed)?;
             let dropped = plan.dropped.iter().map(|(tip, _)| tip);
-            let stay = plan.kept.iter().chain(&plan.others);
-            let more = needed_for_lines(context, stay, dropped, &mut places)?;
+            let more = needed_for_lines(context, &plan.kept, dropped, &mut places)?;
             if more.is_empty() {
                 return Ok(plan);
             }
@@ -212,26 +207,17 @@ impl Plan {
     fn make(context: &Context, options: &Options, needed: &HashMap<ObjectId, NeededFor>) -> Result<Self> {
         let repo = &context.repo;
         let limits = Limits::new(context, options);
-        let mut tips = timeline::archived_tips(repo, None)?;
-        let at = |tip: &Tip| refname::archived_at(&tip.name).map_or(Since::Set(0), Since::Known);
-        let mut since: HashMap<String, Since> = tips.iter().map(|tip| (tip.name.clone(), at(tip))).collect();
-        let mut others = timeline::live_tips(repo, None)?;
-        since.extend(left_behind(context, &others)?);
-        tips.extend(others.extract_if(.., |tip| since.contains_key(&tip.name)));
-        tips.sort_by_key(|tip| since.get(&tip.name).copied());
+        let tips = timeline::archived_tips(repo, None)?;
         let mut protected = protected(context, &tips)?;
         for (tip, needed_for) in needed {
             protected.entry(*tip).or_insert(*needed_for);
         }
-        let mut plan = Self { since, others, kept: tips, dropped: Vec::new(), stays: Vec::new() };
+        let mut plan = Self { kept: tips, dropped: Vec::new(), stays: Vec::new(), left: left(repo)? };
         if let Some(age) = limits.older_than {
             // The real time, not GIT_COMMITTER_DATE: names in the archive have the real time, too.
             let now = options.now.unwrap_or_else(|| jiff::Timestamp::now().as_second());
             let oldest = now.saturating_sub(age);
-            let is_older = |since: &Since| matches!(since, Since::Known(seconds) if *seconds < oldest);
-            let old: HashSet<String> =
-                plan.since.iter().filter(|(_, since)| is_older(since)).map(|(name, _)| name.clone()).collect();
-            let is_old = |tip: &Tip| old.contains(&tip.name);
+            let is_old = |tip: &Tip| refname::archived_at(&tip.name).is_some_and(|seconds| seconds < oldest);
             plan.drop_where(Why::Age, |tip| is_old(tip) && !protected.contains_key(&tip.id));
             plan.note_needed(&protected, is_old);
         }
@@ -245,7 +231,7 @@ impl Plan {
             plan.note_needed(&protected, |_| surplus > 0);
         }
         if let Some(max_size) = limits.max_size {
-            let mut too_much = weigh(repo, &plan.kept, &plan.others)?;
+            let mut too_much = weigh(repo, &plan.kept)?;
             plan.drop_where(Why::Size, |tip| {
                 let drops = too_much.total > max_size && !protected.contains_key(&tip.id);
                 if drops {
@@ -264,16 +250,11 @@ impl Plan {
         for tip in self.kept.iter().filter(|tip| is_beyond(tip)) {
             let is_known = self.stays.iter().any(|stays| stays.r#ref == tip.name);
             if let Some(needed_for) = protected.get(&tip.id).filter(|_| !is_known) {
-                let archived = self.archived(tip);
+                let archived = moment::iso(refname::archived_at(&tip.name).unwrap_or_default(), 0);
                 let (r#ref, tip, needed_for) = (tip.name.clone(), tip.id, *needed_for);
                 self.stays.push(Stays { r#ref, tip, archived, needed_for });
             }
         }
-    }
-
-    /// Returns when the shadow was set aside or left behind, in ISO 8601.
-    fn archived(&self, tip: &Tip) -> String {
-        moment::iso(self.since.get(&tip.name).map_or(0, |since| since.seconds()), 0)
     }
 
     fn drop_where(&mut self, why: Why, mut drops: impl FnMut(&Tip) -> bool) {
@@ -287,7 +268,8 @@ impl Plan {
         let repo = &context.repo;
         let mut budget = disk_usage::Budget::new();
         let mut stay = HashSet::new();
-        for tip in self.kept.iter().chain(&self.others) {
+        let live = timeline::live_tips(repo, None)?;
+        for tip in self.kept.iter().chain(&live) {
             if !disk_usage::collect(repo, tip.id, &mut stay, &mut budget)? {
                 return Ok(None);
             }
@@ -307,18 +289,23 @@ impl Plan {
     }
 
     fn into_pruned(self, bytes: Option<u64>, dry_run: bool) -> Pruned {
-        let dropped = |(tip, why): &(Tip, Why)| Dropped {
-            archived: self.archived(tip),
-            r#ref: tip.name.clone(),
+        let dropped = |(tip, why): (Tip, Why)| Dropped {
+            archived: moment::iso(refname::archived_at(&tip.name).unwrap_or_default(), 0),
+            r#ref: tip.name,
             tip: tip.id,
-            why: *why,
+            why,
         };
-        let mut dropped: Vec<Dropped> = self.dropped.iter().map(dropped).collect();
+        let mut dropped: Vec<Dropped> = self.dropped.into_iter().map(dropped).collect();
         dropped.sort_by(|a, b| a.archived.cmp(&b.archived));
-        let kept = self.kept.iter().filter(|tip| tip.archived).count();
-        let left = self.kept.len() - kept;
-        Pruned { version: 1, dropped, kept, left, stays: self.stays, bytes, dry_run }
+        Pruned { version: 1, dropped, kept: self.kept.len(), left: self.left, stays: self.stays, bytes, dry_run }
     }
+}
+
+/// Returns how many live shadows of this worktree stand on other commits than HEAD.
+fn left(repo: &Repo) -> Result<usize> {
+    let head = Base::of_head(repo.head()?.id);
+    let live = timeline::live_tips(repo, Some(repo.worktree_id()))?;
+    Ok(live.iter().filter_map(|tip| ShadowName::from_ref(&tip.name)).filter(|name| name.base != head).count())
 }
 
 /// Returns the tips of shadows that contain a worktree's verified checkpoint, or a checkpoint that `undo` needs.
@@ -355,11 +342,11 @@ struct Weight {
 }
 
 /// Weighs the shadows, newest first. Those that the budget does not reach count as too large, so they are dropped
-/// first. What `others` hold is not theirs.
-fn weigh(repo: &Repo, tips: &[Tip], others: &[Tip]) -> Result<Weight> {
+/// first.
+fn weigh(repo: &Repo, tips: &[Tip]) -> Result<Weight> {
     let mut budget = disk_usage::Budget::new();
     let mut seen = HashSet::new();
-    for tip in others {
+    for tip in timeline::live_tips(repo, None)? {
         disk_usage::collect(repo, tip.id, &mut seen, &mut budget)?;
     }
     let mut weight = Weight { total: 0, each: HashMap::new() };

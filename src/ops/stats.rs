@@ -184,9 +184,17 @@ impl Stats {
 
 /// What a file was, the first state first.
 struct States {
-    /// The file, the step that made it so, and the state before that step.
-    known: Vec<(Option<Leaf>, Option<(usize, usize)>)>,
+    known: Vec<(Option<Leaf>, Option<Made>)>,
     now: usize,
+}
+
+/// How a file came into a state.
+#[derive(Clone, Copy)]
+struct Made {
+    /// The step that made it so.
+    by: usize,
+    /// The state before that step.
+    from: usize,
 }
 
 impl States {
@@ -199,14 +207,14 @@ impl States {
         // A renamed file may have the content that it had.
         let same = if is_renamed { None } else { self.known.iter().rposition(|(known, _)| *known == leaf) };
         self.now = same.unwrap_or_else(|| {
-            self.known.push((leaf, Some((at, self.now))));
+            self.known.push((leaf, Some(Made { by: at, from: self.now })));
             self.known.len() - 1
         });
     }
 
     /// Returns the steps that led to the last state.
     fn steps(&self) -> impl Iterator<Item = usize> {
-        std::iter::successors(self.known[self.now].1, |(_, before)| self.known[*before].1).map(|(at, _)| at)
+        std::iter::successors(self.known[self.now].1, |made| self.known[made.from].1).map(|made| made.by)
     }
 }
 

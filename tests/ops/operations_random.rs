@@ -10,7 +10,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 use crate::support::{World, dice::Dice, processes::described, program, versions::Versions};
@@ -166,6 +166,11 @@ fn play(seed: u64, is_reftable: bool) {
             edit(&world, &mut dice);
             world.done(&["save", "-q"]);
         }
+        // The first edits may give the file what the commit has.
+        while world.shadows().is_empty() {
+            edit(&world, &mut dice);
+            world.done(&["save", "-q"]);
+        }
         saved.push(world.git(&["rev-parse", &world.shadows()[0]]).trim().to_owned());
     }
     // It has nothing to do.
@@ -216,7 +221,7 @@ fn play(seed: u64, is_reftable: bool) {
     world.assert_sound(&format!("seed {seed}"));
 }
 
-/// Plays histories for two seconds, at least three: other ones in each second. With `UNDO_SEEDS=<first>-<last>`, it plays these.
+/// Plays histories for two seconds, at least three. With `UNDO_SEEDS=<first>-<last>`, it plays these.
 fn play_all(play: impl Fn(u64, bool) + std::panic::RefUnwindSafe) {
     let wanted = std::env::var("UNDO_SEEDS").ok();
     let wanted = wanted.as_deref().and_then(|text| text.split_once('-'));
@@ -227,8 +232,7 @@ fn play_all(play: impl Fn(u64, bool) + std::panic::RefUnwindSafe) {
         assert_eq!(failed, [0; 0], "these histories fail");
         return;
     }
-    let (start, now) = (Instant::now(), SystemTime::now().duration_since(UNIX_EPOCH));
-    let first = now.expect("it is later").as_secs() % 1_000_000;
+    let (start, first) = (Instant::now(), 1);
     for seed in first.. {
         let outcome = std::panic::catch_unwind(|| play(seed, false));
         assert!(outcome.is_ok(), "UNDO_SEEDS={seed}-{seed} plays it again");
@@ -278,6 +282,11 @@ fn play_with_edits(seed: u64, is_reftable: bool) {
     for _ in 0..2 {
         edit(&world, &mut dice);
         world.done(&["save", "-q"]);
+        // The first edits may give the file what the commit has.
+        while world.shadows().is_empty() {
+            edit(&world, &mut dice);
+            world.done(&["save", "-q"]);
+        }
         saved.push(world.git(&["rev-parse", &world.shadows()[0]]).trim().to_owned());
     }
     let (has_turns, mut is_open) = (seed.is_multiple_of(3), false);

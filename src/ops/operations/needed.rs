@@ -30,9 +30,10 @@ pub(crate) fn needed(context: &Context) -> Result<Vec<ObjectId>> {
             Some(name) if name == "main" => "worktrees/main".into(),
             Some(name) => Vec::from_os_str_lossy(name).into_owned().into(),
         };
-        let is_needed = journal.progress == Progress::Applying
-            || Log::of(context, worktree.as_ref(), Some(&journal))?.can_go_back(context, &journal);
-        if is_needed {
+        let log = Log::of(context, worktree.as_ref(), Some(&journal))?;
+        // What cannot be read may say that it can go back.
+        let is_readable = log.broken.is_none();
+        if journal.progress == Progress::Applying || !is_readable || log.can_go_back(context, &journal) {
             needed.extend([journal.target, journal.pre_restore]);
         }
     }

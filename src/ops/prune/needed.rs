@@ -1,4 +1,4 @@
-//! Finds the shadows without which lines of uncommitted work would count as a person's.
+//! Finds the archived shadows without which lines of uncommitted work would count as a person's.
 
 use std::collections::HashSet;
 
@@ -10,26 +10,26 @@ use crate::{
     model::refname,
     ops::{
         Context,
-        chain::timeline::Tip,
+        chain::timeline::{self, Tip},
         replace::{Place, lines_of_sessions, uncommitted},
     },
 };
 
 /// Returns the tips of those shadows among `dropped` that alone say that lines of uncommitted work are an agent's; false if they may,
-/// and cannot be read. `stay` are the shadows that stay. `places` has that work, once it is known.
+/// and cannot be read. `kept` are those that stay in the archive. `places` has that work, once it is known.
 pub(super) fn needed_for_lines<'t>(
     context: &Context,
-    stay: impl Iterator<Item = &'t Tip> + Clone,
+    kept: &[Tip],
     dropped: impl Iterator<Item = &'t Tip>,
     places: &mut Option<Vec<Place>>,
 ) -> Result<Vec<(ObjectId, bool)>> {
     let (repo, mut needed) = (&context.repo, Vec::new());
-    let (tips, mut stay) = (stay, None);
+    let mut stay = None;
     // The work of a settled one is in a record or in another shadow.
     for tip in dropped.filter(|tip| !refname::is_settled(&tip.name)) {
         repo.check_interrupt()?;
         if stay.is_none() {
-            stay = Some(checkpoints_that_stay(repo, tips.clone())?);
+            stay = Some(checkpoints_that_stay(repo, kept)?);
         }
         let stay = stay.as_ref().expect("it was just set");
         if places.is_none() {
@@ -45,8 +45,9 @@ pub(super) fn needed_for_lines<'t>(
 }
 
 /// Returns the checkpoints that a ref leads to after the drop, except those that cannot be read.
-fn checkpoints_that_stay<'t>(repo: &Repo, stay: impl Iterator<Item = &'t Tip>) -> Result<HashSet<ObjectId>> {
-    let mut tips: Vec<ObjectId> = stay.map(|tip| tip.id).collect();
+fn checkpoints_that_stay(repo: &Repo, kept: &[Tip]) -> Result<HashSet<ObjectId>> {
+    let mut tips: Vec<ObjectId> = kept.iter().map(|tip| tip.id).collect();
+    tips.extend(timeline::live_tips(repo, None)?.into_iter().map(|tip| tip.id));
     for prefix in [refname::VERIFIED, refname::TAGS] {
         tips.extend(repo.sound_refs(prefix)?.into_iter().map(|(_, id)| id));
     }

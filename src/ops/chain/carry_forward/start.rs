@@ -1,13 +1,14 @@
 //! The start of the work, as it is carried forward: what people had before the first change of an agent gets a checkpoint of its own
 //! below that of all the work, so that it still is the start on the new base.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
     checkpoint::origin_of,
-    work::{Destination, carry},
+    work::{Destination, base_tree, carry, merge},
 };
 use crate::{
     error::Result,
@@ -45,11 +46,21 @@ impl Start {
         let found = before_agents.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
         let Some(checkpoint) = found.filter(|it| it.base == latest.base) else { return Ok(None) };
         let work = carry(repo, latest, to, objects)?;
+        // If the commit has changed a file so that the start's changes do not apply, the start has it as the commit has it.
+        let base_tree_id = base_tree(repo, &checkpoint)?;
+        let mut wanted = BTreeSet::new();
+        for path in work.paths {
+            let leaf = |tree_id| repo.find_leaf(tree_id, path.as_bstr());
+            let (before, after, last) = (leaf(base_tree_id)?, leaf(checkpoint.tree_id)?, leaf(to.last_tree_id)?);
+            if before == last || merge(repo, (before, after), last, objects)?.is_some() {
+                wanted.insert(path);
+            }
+        }
         let to = Destination {
             head_tree_id: to.head_tree_id,
             last_tree_id: to.last_tree_id,
             now_tree_id: checkpoint.tree_id,
-            wanted: Some(work.paths.into_iter().collect()),
+            wanted: Some(wanted),
             is_now_seen: false,
         };
         let tree_id = carry(repo, &checkpoint, &to, objects)?.tree_id;
