@@ -68,3 +68,4 @@ mod terminal;
 mod tour;
 mod trees;
 mod verify;
+mod worktrees;

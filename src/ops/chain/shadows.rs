@@ -11,7 +11,7 @@ use crate::{
     git::Repo,
     model::{
         checkpoint::Checkpoint,
-        refname::{Base, ShadowName},
+        refname::{self, Base, ShadowName},
         session::is_valid_id,
     },
     ops::Context,
@@ -34,6 +34,13 @@ pub(crate) fn live(repo: &Repo, base: Base, worktree: &BStr) -> Result<Vec<Live>
     }
     live.extend(repo.find_ref(&name.to_ref())?.map(|id| Live { name, id }));
     Ok(live)
+}
+
+/// Returns the live shadows of `worktree` on all commits.
+pub(crate) fn live_anywhere(repo: &Repo, worktree: &BStr) -> Result<Vec<Live>> {
+    let all = repo.refs_below(refname::SHADOWS)?.into_iter();
+    let named = all.filter_map(|(name, id)| ShadowName::from_ref(&name).map(|name| Live { name, id }));
+    Ok(named.filter(|live| live.name.worktree == *worktree).collect())
 }
 
 /// Returns the latest checkpoint of `live`; skips refs that point to no checkpoint.
