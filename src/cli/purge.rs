@@ -235,13 +235,15 @@ fn stays(plan: &Purged, names: &Names, repo: &Repo) -> Vec<String> {
     lines.extend(kept_hints(&plan.kept, names, repo));
     // If that refuses the purge, the reason says it.
     let says_refusal = plan.refused.as_ref().is_some_and(|refused| refused.starts_with("the worktree "));
-    let files = listed("warning: still in the worktree: ", plan.worktree.iter().map(printable));
+    let still = plan.worktree.iter().filter(|file| !plan.ignored.contains(file));
+    let files = listed("warning: still in the worktree: ", still.map(printable));
     let are_files = !files.is_empty() && !says_refusal;
-    let is_said = says_refusal && plan.worktree.len() == 1;
+    let is_said = says_refusal && files.len() == 1;
     lines.extend(files.into_iter().filter(|_| !is_said));
     if are_files {
-        lines.push("hint: ignore the file or remove the text from it: the next save stores it again".into());
+        lines.push("hint: the next save that finds the file changed stores it again".into());
     }
+    lines.extend(listed("warning: stays in the ignored file ", plan.ignored.iter().map(printable)));
     lines.extend(listed("warning: edit or remove it yourself: ", plan.left.iter().map(printable)));
     if plan.in_names {
         lines.push("warning: names of files, sessions, agents or refs have it, and stay".into());

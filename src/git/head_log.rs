@@ -256,6 +256,14 @@ impl Repo {
         self.head_log(None).entries().take(count).filter_map(left).collect()
     }
 
+    /// Returns where HEAD of this worktree has been, as far as its reflog goes back, the last place first: there it is now.
+    pub(crate) fn head_places(&self) -> Vec<Base> {
+        let now = self.head().ok().map(|head| Base::of_head(head.id));
+        let log = self.head_log(None);
+        let logged = log.entries().flat_map(|entry| [Base::Commit(entry.new), entry.old]);
+        now.into_iter().chain(logged).collect()
+    }
+
     /// Returns true if the reflog has evidence that the stash entry `id` was made in this worktree: `git stash` resets HEAD to
     /// itself, unless it stashes only some paths.
     pub(crate) fn was_stashed_here(&self, id: ObjectId) -> bool {

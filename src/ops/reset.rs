@@ -141,7 +141,7 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
             .with_hint("'git checkpoint list' shows those on other commits"));
     };
     if !options.force {
-        refuse_active(context, base)?;
+        refuse_active(context)?;
     }
     let checkpoints = live.iter().map(|live| count(repo, live.id)).sum();
     let (mut updates, mut archives) = (Vec::new(), Vec::new());
@@ -168,9 +168,9 @@ impl ResetDone {
     }
 }
 
-/// Refuses while a session has an open turn here: its next checkpoint builds on the ones before.
-fn refuse_active(context: &Context, base: Base) -> Result<()> {
-    match session_info::open_turns(context)?.into_iter().find(|session| session.base() == Some(base)) {
+/// Refuses while a session has an open turn here: its next checkpoint builds on the ones before, also after HEAD has moved.
+fn refuse_active(context: &Context) -> Result<()> {
+    match session_info::open_turns(context)?.into_iter().next() {
         None => Ok(()),
         Some(session) => {
             Err(Error::refused(format!("the session '{}' has a turn under way", session.id)).with_hint(format!(

@@ -453,3 +453,19 @@ fn a_text_that_is_only_in_the_worktree_is_left(#[case] script: &str, #[case] pla
         }
     }
 }
+
+/// No save stores an ignored file: the user hears that it stays, and not that a save brings it back.
+#[rstest::rstest]
+#[case::text(false)]
+#[case::path(true)]
+fn an_ignored_file_that_stays_is_named_as_one(#[case] is_path: bool) {
+    let world = World::with_commit();
+    world.write("c.ini", format!("{SECRET}\n"));
+    world.done(&["save", "-q"]);
+    world.write(".gitignore", "c.ini\n");
+    let output =
+        if is_path { world.checkpoint(&["purge", "-f", "--path", "c.ini"]) } else { purge(&world, &["-f"], SECRET) };
+    let said = described(&output);
+    assert!(output.status.success() && said.contains("stays in the ignored file c.ini"), "{said}");
+    assert!(!said.contains("still in the worktree") && !said.contains("stores it again"), "{said}");
+}

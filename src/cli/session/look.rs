@@ -82,7 +82,10 @@ impl List {
         for session in &listed {
             print_summary(session, session.first_prompt.as_deref(), call)?;
         }
-        if listed.is_empty() {
+        if listed.is_empty() && !self.all && !sessions::list(&context, true)?.is_empty() {
+            call.out.aside("no session is open");
+            call.out.hint("'git checkpoint session list --all' shows those that were ended, too");
+        } else if listed.is_empty() {
             call.out.aside("no session in this repository yet");
             call.out.hint("'git checkpoint enable --agent <name>' lets an agent report its own");
         }

@@ -1,6 +1,7 @@
 //! Several shadows as one stream of checkpoints, newest first.
 
 use std::{
+    cell::OnceCell,
     cmp::Ordering,
     collections::{BinaryHeap, HashSet},
 };
@@ -8,7 +9,6 @@ use std::{
 use bstr::BStr;
 use gix::ObjectId;
 
-use super::shadows::came_after;
 use crate::{
     error::{Error, Kind, Result},
     git::{Repo, chain::Chain},
@@ -98,8 +98,8 @@ pub(crate) struct Timeline<'r> {
     heads: BinaryHeap<Head<'r>>,
     /// The checkpoints that are or were heads: chains may share what they began with.
     passed: HashSet<ObjectId>,
-    /// The commit at HEAD, if it can be read.
-    head: Option<Base>,
+    /// Where HEAD of this worktree has been, the last place first; read when checkpoints of one second are compared.
+    places: OnceCell<Vec<Base>>,
     /// The errors that ended chains early.
     pub(crate) broken: Vec<Error>,
 }
@@ -117,7 +117,9 @@ impl<'r> Timeline<'r> {
     pub(crate) fn new(repo: &'r Repo, tips: &[Tip]) -> Result<Self> {
         let mut heads = BinaryHeap::with_capacity(tips.len());
         let (mut passed, mut broken) = (HashSet::new(), Vec::new());
-        for (order, tip) in tips.iter().enumerate() {
+        for (at, tip) in tips.iter().enumerate() {
+            // Of archived ones, those set aside last come first.
+            let order = if tip.archived { 2 * tips.len() - at } else { at };
             let mut chain = repo.chain(tip.id);
             match chain.next() {
                 Some(Ok(checkpoint)) if !passed.insert(checkpoint.id) => {}
@@ -127,8 +129,7 @@ impl<'r> Timeline<'r> {
                 None => {}
             }
         }
-        let head = repo.head().ok().map(|head| Base::of_head(head.id));
-        Ok(Self { repo, heads, passed, head, broken })
+        Ok(Self { repo, heads, passed, places: OnceCell::new(), broken })
     }
 
     /// Returns the checkpoints that were read so far.
@@ -136,7 +137,8 @@ impl<'r> Timeline<'r> {
         &self.passed
     }
 
-    /// Takes the latest head; among those of the same second, the first that no other one builds on.
+    /// Takes the latest head. Among those of the same second, that is one that no other one builds on; of several such ones of
+    /// this worktree, the one whose base HEAD has left last.
     fn pop(&mut self) -> Option<Head<'r>> {
         let first = self.heads.pop()?;
         let seconds = first.checkpoint.seconds;
@@ -148,24 +150,42 @@ impl<'r> Timeline<'r> {
         while is_tied(&self.heads) {
             tied.extend(self.heads.pop());
         }
+        let before = before(self.repo, tied.iter().map(|it| &it.checkpoint));
+        let is_last = |it: &Head<'_>| !before.contains(&it.checkpoint.id);
         let is_passed = |it: &Head<'_>| {
-            tied.iter().any(|other| {
-                let (it, other) = (&it.checkpoint, &other.checkpoint);
-                if other.origin.carried == Some(it.id) {
-                    return true;
-                }
-                if it.base == other.base {
-                    return came_after(self.repo, other, it);
-                }
-                // HEAD has left the other base, so its checkpoints are older.
-                it.worktree == other.worktree && Some(other.base) == self.head
-            })
+            let place = self.place(&it.checkpoint);
+            let places = tied.iter().filter(|other| is_last(other)).filter_map(|other| self.place(&other.checkpoint));
+            place.is_some_and(|place| places.min().is_some_and(|last| last < place))
         };
-        let at = tied.iter().position(|it| !is_passed(it)).unwrap_or_default();
+        let at = tied.iter().position(|it| is_last(it) && !is_passed(it)).unwrap_or_default();
         let latest = tied.swap_remove(at);
         self.heads.extend(tied);
         Some(latest)
     }
+
+    /// Returns how many places HEAD has been at since it left the base of `checkpoint`; none in another worktree.
+    fn place(&self, checkpoint: &Checkpoint) -> Option<usize> {
+        let places = self.places.get_or_init(|| self.repo.head_places());
+        let place = || places.iter().position(|place| *place == checkpoint.base).unwrap_or(places.len());
+        (checkpoint.worktree == self.repo.worktree_id()).then(place)
+    }
+}
+
+/// Returns those of the same second that one of `checkpoints` builds on, also by carrying work from another base.
+fn before<'c>(repo: &Repo, checkpoints: impl Iterator<Item = &'c Checkpoint>) -> HashSet<ObjectId> {
+    let mut before = HashSet::new();
+    // What cannot be read says nothing of the order.
+    let links = |checkpoint: &Checkpoint| repo.links_of(checkpoint).unwrap_or_default();
+    for checkpoint in checkpoints {
+        let mut next = links(checkpoint);
+        while let Some(id) = next.pop() {
+            let Ok(Some(found)) = repo.find_checkpoint(id) else { continue };
+            if found.seconds >= checkpoint.seconds && before.insert(id) {
+                next.extend(links(&found));
+            }
+        }
+    }
+    before
 }
 
 impl Iterator for Timeline<'_> {

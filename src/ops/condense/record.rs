@@ -60,11 +60,12 @@ pub(super) fn build(
     for session in work.all_sessions() {
         let known = load_if_sound(context, session)?;
         let part = part_of(session, known.as_ref(), committed, (work, steps));
-        // A session may have no checkpoint here: git brought its lines from other commits, whose records have its conversation.
+        // A session may have no checkpoint here: git brought its lines from a stash, or from other commits, whose records have
+        // its transcript.
         let has_checkpoints = steps.iter().any(|step| step.origin.session.as_deref() == Some(session));
         let increment = known.as_ref().filter(|_| has_checkpoints).and_then(|session| increment(context, session));
         offsets.extend(increment.as_ref().map(|increment| (session.to_owned(), increment.end)));
-        stored.push(stored_part_of(context, session, if has_checkpoints { &part.turns } else { &[] }, increment)?);
+        stored.push(stored_part_of(context, session, &part.turns, increment)?);
         parts.push(part);
     }
     let numbers: BTreeMap<&str, usize> = parts.iter().enumerate().map(|(at, part)| (part.id.as_str(), at)).collect();

@@ -9,9 +9,9 @@ use super::{
         Context, author,
         chain::{carriers::Carriers, lost::lost_changes},
         provenance::{
-            replay::{Work, left_by, steps},
+            replay::{Work, steps},
             set_aside::taken_back,
-            step::Step,
+            step::{Step, left_by},
         },
         share::share,
     },
@@ -40,7 +40,7 @@ pub(crate) fn has_work_of(
     let repo = &context.repo;
     let steps = steps_to(repo, found, (staged, made), &[])?;
     // Most files are committed as a session left them: then we need not compare lines.
-    if staged.iter().any(|change| left_by(&steps, change).is_some()) {
+    if staged.iter().any(|change| left_by(&steps, change).is_some_and(|step| !step.is_put_back)) {
         return Ok(true);
     }
     let mut has_agent = steps.iter().any(|step| step.origin.may_be_of_session());

@@ -13,7 +13,10 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::former_names::{changes_of, find_moved};
-use super::{super::restored_target::restored, step::Step};
+use super::{
+    super::restored_target::restored,
+    step::{Step, left_by},
+};
 use crate::{
     error::{Kind, Result},
     git::{
@@ -88,7 +91,7 @@ fn steps_beside(
             };
             match steps {
                 Ok(steps) if is_kept || are_here(repo, &steps) => {
-                    all.extend(steps);
+                    all.extend(steps.into_iter().map(|step| step.or_put_back(!is_kept)));
                     let is_followed = |change: &Change| {
                         new.contains(&change.path)
                             && repo.find_leaf(source.tree_id, change.path.as_bstr()).ok() == Some(change.after)
@@ -115,7 +118,7 @@ fn steps_beside(
                 }
             };
             let taken = Some((checkpoint.seconds, before_id));
-            all.push(Step { origin, changes, moved, taken });
+            all.push(Step { origin, changes, moved, taken, is_put_back: false });
         }
         all.extend((!back.is_empty()).then(|| Step::new(Origin::default(), back)));
     }
@@ -341,14 +344,6 @@ fn content_by(leaf: Option<Leaf>, read: &mut impl FnMut(ObjectId) -> Result<Vec<
     }))
 }
 
-/// Returns the session that left the file as the commit has it.
-pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str> {
-    let last = steps.iter().rev().find(|step| step.leaves(change))?;
-    // If git brought lines into the file, they have authors of their own, and the file as a whole has none.
-    let is_own = last.origin.contributor == Contributor::Agent && last.brought(change).is_none();
-    last.origin.session.as_deref().filter(|_| is_own)
-}
-
 /// Returns the authors who wrote or deleted lines of the file.
 fn contributors(file: &FileOwnership) -> Vec<AuthorId> {
     let mut found: Vec<AuthorId> = file.removed.iter().map(|(id, _)| *id).collect();
@@ -375,8 +370,9 @@ fn sessions_by_path(
     for file in &ownership.files {
         by_path.entry(file.path.clone()).or_default().extend(contributors(file).into_iter().filter_map(session));
     }
+    let with_lines = |path: &BString| ownership.files.iter().any(|it| it.path == *path && !contributors(it).is_empty());
     // A deletion, a change of the mode or a binary file may have no lines with an author. It is the work of the session that
-    // left the file as the commit has it.
+    // left the file as the commit has it. A restore is a person's: it is the session's only by the lines that came back.
     for change in committed {
         let sessions = by_path.entry(change.path.clone()).or_default();
         let is_other_kind =
@@ -384,7 +380,8 @@ fn sessions_by_path(
         if !sessions.is_empty() && !is_other_kind {
             continue;
         }
-        sessions.extend(left_by(steps, change).map(str::to_owned));
+        let left = left_by(steps, change).filter(|step| !step.is_put_back || !with_lines(&change.path));
+        sessions.extend(left.and_then(|step| step.origin.session.clone()));
     }
     by_path.retain(|_, sessions| !sessions.is_empty());
     by_path

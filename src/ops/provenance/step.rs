@@ -9,6 +9,7 @@ use crate::model::{
     attribution::{FileOwnership, text::Attribution},
     change::Change,
     checkpoint::Origin,
+    contributor::Contributor,
 };
 
 /// What one checkpoint changed in some files.
@@ -21,12 +22,19 @@ pub(crate) struct Step {
     pub(crate) moved: Option<Rc<Attribution>>,
     /// When the checkpoint was taken, in Unix seconds, and the commit before it; none if no checkpoint has the changes.
     pub(crate) taken: Option<(i64, ObjectId)>,
+    /// True if a person has restored what the step left: it says whose lines came back, but not who has changed the file.
+    pub(crate) is_put_back: bool,
 }
 
 impl Step {
     /// Returns a step with `changes`, without lines from elsewhere.
     pub(crate) fn new(origin: Origin, changes: Vec<Change>) -> Self {
-        Self { origin, changes, moved: None, taken: None }
+        Self { origin, changes, moved: None, taken: None, is_put_back: false }
+    }
+
+    /// Returns the step as one that a restore has put back, if `is_put_back`.
+    pub(super) fn or_put_back(self, is_put_back: bool) -> Self {
+        Self { is_put_back: self.is_put_back || is_put_back, ..self }
     }
 
     /// Returns true if the step changes the file at `path`, or gives it another name.
@@ -49,4 +57,12 @@ impl Step {
         let file = files.iter().find(|file| file.ownership.path == change.path && file.blob == id)?;
         Some(&file.ownership)
     }
+}
+
+/// Returns the step of a session that left the file as the commit has it.
+pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s Step> {
+    let last = steps.iter().rev().find(|step| step.leaves(change))?;
+    // If git brought lines into the file, they have authors of their own, and the file as a whole has none.
+    let is_own = last.origin.contributor == Contributor::Agent && last.brought(change).is_none();
+    Some(last).filter(|_| is_own && last.origin.session.is_some())
 }

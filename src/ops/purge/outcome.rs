@@ -5,14 +5,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bstr::{BString, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
 
 use super::{contents::paths_of, files::Found, scan::Scan};
 use crate::{
     error::{Kind, Result},
-    git::{Repo, place::Holder, remove_objects::Removal},
+    git::{Repo, ignore::Excludes, place::Holder, remove_objects::Removal},
     model::{id_text, path_text, refname, secret::Secret},
     ops::Context,
 };
@@ -84,8 +84,11 @@ pub struct Purged {
     pub objects: usize,
     /// What has the text and stays, because the user has it.
     pub kept: Vec<Kept>,
-    /// The files of worktrees that still have the text: the next save stores it again.
+    /// The files of worktrees that still have the text.
     pub worktree: Vec<String>,
+    /// Those of them that git or a setting ignores, so that no save stores them.
+    #[serde(skip)]
+    pub ignored: Vec<String>,
     /// Our own files that still have the text.
     pub left: Vec<String>,
     /// True if names of files, refs, sessions, agents or models have the text: they stay.
@@ -152,7 +155,8 @@ impl Purged {
 
     /// Returns true if no object has the text, no file of ours and no file of a worktree that the next save would store.
     pub fn is_nowhere(&self) -> bool {
-        self.is_empty() && self.is_complete() && self.worktree.is_empty() && !self.is_elsewhere
+        let is_ignored = |file| self.ignored.contains(file);
+        self.is_empty() && self.is_complete() && self.worktree.iter().all(is_ignored) && !self.is_elsewhere
     }
 
     /// Returns true if nothing is left that was to be removed.
@@ -215,7 +219,7 @@ pub(super) fn of(
     paths.extend(removed.iter().cloned());
     let mut roots = vec![repo.worktree_root().to_owned()];
     roots.extend(repo.other_worktrees().into_iter().map(|(_, root)| root));
-    let mut worktree = Vec::new();
+    let (mut worktree, mut ignored) = (Vec::new(), Vec::new());
     for (number, root) in roots.iter().enumerate() {
         for path in &paths {
             let file = root.join(path.to_path_lossy());
@@ -224,6 +228,9 @@ pub(super) fn of(
             if is_file && (removed.contains(path) || has_text()) {
                 let name = if number == 0 { Path::new(&*path.to_path_lossy()).to_owned() } else { file };
                 worktree.push(name.display().to_string());
+                if is_ignored(context, root, path.as_bstr())? {
+                    ignored.push(name.display().to_string());
+                }
             }
         }
     }
@@ -234,12 +241,20 @@ pub(super) fn of(
         left,
         kept,
         worktree,
+        ignored,
         fetched,
         in_names: scan.is_in_names,
         unreachable: scan.unreachable,
         operations: scan.operations_with_text,
         ..Purged::default()
     })
+}
+
+/// Returns true if no save of the worktree at `root` stores its file `path`, because a rule or a setting leaves it out.
+fn is_ignored(context: &Context, root: &Path, path: &BStr) -> Result<bool> {
+    let repo = Repo::open(root)?;
+    let is_tracked = repo.user_index()?.is_some_and(|index| index.entry_by_path(path).is_some());
+    Ok(!is_tracked && Excludes::for_worktree(&repo, &context.settings.save.exclude)?.is_ignored(path, false)?)
 }
 
 /// Returns where the user has the blobs `ids`, some of which are `stored` by us, too.

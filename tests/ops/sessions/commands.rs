@@ -1,6 +1,9 @@
 //! The commands themselves: wrong arguments, other places, lost and damaged files.
 
-use super::desk::{Desk, changed, parts};
+use super::{
+    desk::{Desk, changed, parts},
+    moved::{tell, write},
+};
 use crate::support::{processes::described, program};
 
 /// Runs the program, which must fail with `code` and change nothing; returns what it said.
@@ -460,4 +463,33 @@ fn the_state_before_a_turn_is_kept_if_only_skipped_files_changed() {
         assert_eq!(desk.refs("archive").len(), archived, "{large}");
     }
     assert!(desk.world.held().contains(changed(&[(3, "human")]).as_bytes()));
+}
+
+/// A commit of a person in the middle of a turn carries the turn's work to the new base: the next checkpoint builds on it there.
+#[test]
+fn a_reset_is_refused_in_a_turn_also_after_a_commit() {
+    let desk = Desk::new();
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    write(&desk, "a", "f", "t", "of the agent");
+    assert!(fails(&desk, &["reset"], 1).contains("'a' has a turn under way"));
+    desk.write("h", "human\n");
+    desk.git(&["add", "h"]);
+    desk.commit();
+    let said = fails(&desk, &["reset"], 1);
+    assert!(said.contains("'a' has a turn under way"), "{said}");
+    desk.stop("a");
+    desk.json(&["reset"]);
+    desk.finish();
+}
+
+#[test]
+fn a_list_without_open_sessions_says_so() {
+    let desk = Desk::new();
+    let said = fails(&desk, &["session", "list"], 1);
+    assert!(said.contains("no session in this repository yet"), "{said}");
+    desk.question("a");
+    desk.json(&["session", "end", "a"]);
+    let said = fails(&desk, &["session", "list"], 1);
+    assert!(said.contains("no session is open") && said.contains("--all"), "{said}");
+    desk.finish();
 }

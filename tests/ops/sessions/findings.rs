@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     desk::{Desk, changed, parts},
-    moved::tell,
+    moved::{command, tell},
 };
 
 /// Returns the sessions in all records of `commit`.
@@ -348,5 +348,37 @@ fn nothing_is_left_over_of_work_that_was_committed_beside_other_lines() {
     desk.commit_all();
     assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
     assert!(desk.chain().is_empty(), "{:?}", desk.chain());
+    desk.finish();
+}
+
+/// What a person takes away with a restore is no work of the session whose state comes back.
+#[rstest::rstest]
+#[case::alone(false)]
+#[case::beside_the_work_of_another(true)]
+fn a_commit_after_a_restore_names_no_session_for_lines_of_people(#[case] is_mixed: bool) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "agent")]))]);
+    desk.write("f", changed(&[(3, "agent"), (9, "human")]));
+    desk.commit_all();
+    desk.sh("git checkpoint restore -q --all a@1");
+    if is_mixed {
+        desk.turn("b", &[("g", "b\n")]);
+    }
+    desk.commit_all();
+    let expected = if is_mixed { parts(&[("f", ""), ("g", "b")]) } else { Vec::new() };
+    assert_eq!((desk.recorded("HEAD"), desk.trailers("HEAD").len()), (expected, usize::from(is_mixed)));
+    desk.finish();
+}
+
+/// Another session's command stashes the work and pops it: the record has the prompt that led to it.
+#[test]
+fn the_prompt_of_work_that_another_session_popped_is_in_the_record() {
+    let desk = Desk::new();
+    desk.turn("b", &[("g", "b\n")]);
+    command(&desk, "a", "git stash -q; echo x >>f; git commit -qam f; git stash pop -q");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "b")]));
+    let explained = desk.json(&["explain", "HEAD"]);
+    assert!(explained.to_string().contains("a wish for b"), "{explained}");
     desk.finish();
 }

@@ -14,6 +14,7 @@ mod manual;
 mod moved;
 mod numbers;
 mod one_command;
+mod one_second;
 mod remaining;
 mod renamed_again;
 mod renames;
