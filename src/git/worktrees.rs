@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::UNIX_EPOCH,
 };
 
 use bstr::{BString, ByteSlice as _, ByteVec as _};
@@ -23,6 +24,13 @@ pub(crate) fn inside(root: &Path, path: &Path) -> Option<BString> {
     })?;
     let inside = real.strip_prefix(&root).ok()?.to_owned();
     Some(Vec::from_path_lossy(&inside).into_owned().into())
+}
+
+/// Returns when git made the linked worktree with the git directory `admin`, in nanoseconds since 1970: it writes this file then,
+/// and never again. None if that is unknown.
+pub(crate) fn made(admin: &Path) -> Option<i64> {
+    let time = admin.join("commondir").metadata().and_then(|metadata| metadata.modified()).ok()?;
+    i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()
 }
 
 impl Repo {

@@ -5,6 +5,7 @@
 //! name beside its place; the record says where.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
@@ -53,6 +54,8 @@ pub(crate) struct Removed {
     pub(crate) head: Option<ObjectId>,
     /// The checkpoint that was taken first; none if its root was gone.
     pub(crate) checkpoint: Option<ObjectId>,
+    /// The refs of its checkpoints, its operation log and its verified mark, with what they pointed to.
+    pub(crate) refs: BTreeMap<String, ObjectId>,
     /// When it was removed, in Unix seconds.
     pub(crate) seconds: i64,
     /// The folder.
@@ -69,6 +72,7 @@ struct Stored {
     branch: Option<StoredPath>,
     head: Option<String>,
     checkpoint: Option<String>,
+    refs: BTreeMap<String, String>,
     removed: i64,
 }
 
@@ -131,8 +135,20 @@ impl Removed {
                     made.context(Kind::Internal, what)?;
                     let seconds = jiff::Timestamp::now().as_second();
                     let (tree, branch, head, checkpoint) = (None, None, None, None);
-                    let gitdir = gitdir(git_dir);
-                    return Ok(Self { id, worktree, path, gitdir, tree, branch, head, checkpoint, seconds, folder });
+                    let (gitdir, refs) = (gitdir(git_dir), BTreeMap::new());
+                    return Ok(Self {
+                        id,
+                        worktree,
+                        path,
+                        gitdir,
+                        tree,
+                        branch,
+                        head,
+                        checkpoint,
+                        refs,
+                        seconds,
+                        folder,
+                    });
                 }
             }
         }
@@ -144,6 +160,7 @@ impl Removed {
         let is_place = |path: &PathBuf| path.is_absolute() || path.as_os_str() == TREE;
         // The repository may have been moved since: what is in the folder is named relative to it.
         let place = |tree: &StoredPath| Some(folder.join(path(tree).filter(is_place)?));
+        let reference = |(name, tip): (String, String)| Some((name, ObjectId::from_hex(tip.as_bytes()).ok()?));
         let commit = |text: &Option<String>| text.as_ref().map(|text| ObjectId::from_hex(text.as_bytes()).ok());
         Some(Self {
             id,
@@ -154,6 +171,7 @@ impl Removed {
             branch: stored.branch.as_ref().map(|branch| branch.decode().ok()).map_or(Some(None), |it| it.map(Some))?,
             head: commit(&stored.head).map_or(Some(None), |it| it.map(Some))?,
             checkpoint: commit(&stored.checkpoint).map_or(Some(None), |it| it.map(Some))?,
+            refs: stored.refs.into_iter().map(reference).collect::<Option<_>>()?,
             seconds: stored.removed,
             folder,
         })
@@ -171,6 +189,7 @@ impl Removed {
             branch: self.branch.as_ref().map(StoredPath::from),
             head: self.head.map(|id| id.to_string()),
             checkpoint: self.checkpoint.map(|id| id.to_string()),
+            refs: self.refs.iter().map(|(name, tip)| (name.clone(), tip.to_string())).collect(),
             removed: self.seconds,
         };
         let text =
@@ -327,6 +346,7 @@ pub(crate) fn move_directory(from: &Path, to: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::refname;
 
     #[test]
     fn a_record_survives_a_round_trip() {
@@ -338,6 +358,7 @@ mod tests {
         assert!(removed.is_registered_in(dir.path()) && !removed.is_registered_in(&dir.path().join("other")));
         let id = |digit: &str| ObjectId::from_hex(digit.repeat(40).as_bytes()).ok();
         removed.tree = Some(removed.folder.join(TREE));
+        removed.refs.extend(id("3").map(|id| (refname::operations_ref("w".into()), id)));
         (removed.branch, removed.head, removed.checkpoint) = (Some("refs/heads/x".into()), id("1"), id("2"));
         assert_eq!(all(dir.path()).expect("readable"), [], "there is no record yet");
         removed.write().expect("writable");

@@ -5,6 +5,7 @@
 use bstr::BStr;
 use gix::ObjectId;
 
+use super::made_again::is_made_again;
 use crate::{
     config::Storage,
     error::Result,
@@ -26,7 +27,12 @@ pub(crate) struct Live {
 }
 
 /// Returns the live shadows of `worktree` on `base`, of both storage modes: the setting may have changed since.
+///
+/// A new worktree has none, although a removed one of its name may have left some: the next command that writes there sets them aside.
 pub(crate) fn live(repo: &Repo, base: Base, worktree: &BStr) -> Result<Vec<Live>> {
+    if worktree == repo.worktree_id() && is_made_again(repo)? {
+        return Ok(Vec::new());
+    }
     let name = ShadowName::of_worktree(base, worktree);
     let mut live = Vec::new();
     for (name, id) in repo.refs_below(&name.sessions())? {

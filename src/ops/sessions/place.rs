@@ -4,7 +4,11 @@ use bstr::{BString, ByteSlice as _, ByteVec as _};
 use serde::Serialize;
 
 use super::{
-    super::{Context, session_info::find_or_rebuild, worktrees},
+    super::{
+        Context,
+        session_info::{find_or_rebuild, is_there},
+        worktrees,
+    },
     listing::id_of,
 };
 use crate::{
@@ -34,15 +38,16 @@ pub(crate) struct WorkPlace {
 /// worktree is gone, or something else is in its place.
 pub(crate) fn place(context: &Context, name: Option<&str>) -> Result<WorkPlace> {
     let session = known(context, &id_of(context, name)?)?;
-    let id = session.id;
+    let id = session.id.clone();
     let gone = || {
         let removed = decode_component(&session.worktree);
-        let back = removed.and_then(|worktree| worktrees::restore_command(context, worktree.as_bstr()));
+        let back = removed.and_then(|id| worktrees::restore_command(context, id.as_bstr(), session.worktree_made));
         let back = back.map(|command| format!("'{command}' brings it back, ")).unwrap_or_default();
         Error::refused(format!("the worktree '{}' of the session '{id}' is gone", session.worktree_path))
             .with_hint(format!("{back}'git checkpoint session adopt {id}' lets it go on in this worktree"))
     };
-    let worktree = decode_component(&session.worktree).ok_or_else(gone)?;
+    let worktree = decode_component(&session.worktree).filter(|id| is_there(&context.repo, &session, id.as_bstr()));
+    let worktree = worktree.ok_or_else(gone)?;
     let found = worktrees::by_id(context, worktree.as_bstr())?.ok_or_else(gone)?;
     let path = Vec::from_path_buf(found.path).unwrap_or_default().into();
     Ok(WorkPlace { version: 1, session: id, path, worktree: path_text::escape(found.id.as_bstr()) })

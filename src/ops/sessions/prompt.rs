@@ -203,8 +203,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     failpoint::hit("prompt:before-session");
     session = session.with_turn(Some(&turn));
     sign_of_life(&mut session);
-    session.worktree = Session::new(id, &repo.worktree_id().to_owned(), 0).worktree;
-    session.worktree_path = repo.worktree_root().display().to_string();
+    session_info::set_here(worktree, &mut session);
     session.base = shadow.name.base.to_string();
     if let Opening::Prompt(Some(message)) = opening {
         keep_prompt(worktree, &mut session, message)?;

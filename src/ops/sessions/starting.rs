@@ -83,8 +83,7 @@ pub(crate) fn seen_here(context: &Context, session: &mut Session) -> Result<()> 
     let repo = &context.repo;
     // A turn under way stays where it began.
     if session.phase != Phase::Active {
-        session.worktree = Session::new(&session.id, &repo.worktree_id().to_owned(), 0).worktree;
-        session.worktree_path = repo.worktree_root().display().to_string();
+        session_info::set_here(context, session);
         session.base = Base::of_head(repo.head()?.id).to_string();
     }
     session.last_seen = clock();

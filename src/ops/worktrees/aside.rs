@@ -16,7 +16,7 @@ use gix::ObjectId;
 
 use super::{
     super::Context,
-    head_again,
+    chains, head_again,
     in_use::{self, is_there},
 };
 use crate::{
@@ -65,6 +65,11 @@ fn hold(admin: &Path, removed: &Removed) -> Result<()> {
 /// Returns true if the worktree with the git directory `admin` is locked for `removed`; every other lock is the user's.
 fn is_held(admin: &Path, removed: &Removed) -> bool {
     fs::read_to_string(admin.join("locked")).is_ok_and(|text| text == reason(removed))
+}
+
+/// Returns true if a command of ours moves the worktree `found`, or was killed while it did.
+pub(super) fn is_held_by_us(found: &Registration) -> bool {
+    found.lock.as_ref().is_some_and(|reason| reason.starts_with(REASON.as_bytes()))
 }
 
 /// Takes that lock back.
@@ -338,6 +343,7 @@ fn put_back_one(context: &Context, removed: &Removed) -> Result<()> {
 pub(super) fn put_back_root(context: &Context, removed: &Removed) -> Result<HeadAgain> {
     let admin = context.repo.git_dir_of(removed.worktree.as_ref());
     let head = head_again::put(context, removed, &admin)?;
+    chains::own_again(context, removed);
     put_back(context, &admin, removed)?;
     Ok(head)
 }

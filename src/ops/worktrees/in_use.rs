@@ -113,7 +113,9 @@ fn refuse_sessions(context: &Context, found: &Registration) -> Result<()> {
         return Err(Error::refused(format!("the session '{id}' has a turn under way in '{path}'"))
             .with_hint(format!("wait for its end, or {} ends it", command("stop", &id))));
     }
-    let mut here = sessions.iter().filter(|it| it.is_in(found.id.as_bstr()) && it.phase != Phase::Ended);
+    let mut here = sessions
+        .iter()
+        .filter(|it| session_info::is_there(&context.repo, it, found.id.as_bstr()) && it.phase != Phase::Ended);
     if let Some(session) = here.find(|session| life(session) == Life::Alive) {
         let id = path_text::printable(session.id.as_bytes().as_bstr());
         return Err(Error::refused(format!("the session '{id}' works in '{path}'"))

@@ -94,7 +94,11 @@ fn listed(context: &Context, it: &Registration, main: Option<ObjectId>, sessions
         main: it.is_main(),
         bare: it.place == Place::Bare,
         dirty: (it.place == Place::Worktree).then(|| dirty(context, &it.path).ok()).flatten(),
-        sessions: sessions.iter().filter(|session| session.is_in(it.id.as_bstr())).filter_map(session).collect(),
+        sessions: sessions
+            .iter()
+            .filter(|session| session_info::is_there(repo, session, it.id.as_bstr()))
+            .filter_map(session)
+            .collect(),
         merged,
         locked: it.lock.as_ref().map(ToString::to_string),
         prunable: it.place == Place::Nothing && it.lock.is_none() && !it.is_main(),

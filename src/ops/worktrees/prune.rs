@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     super::{Context, session_info},
-    aside,
+    aside, chains,
     lock::{lock, lock_to_look},
     remove::note,
 };
@@ -184,6 +184,7 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
         if !dry_run {
             let mut removed = Removed::new(repo.common_dir(), found.id.clone(), found.path.clone(), &found.git_dir)?;
             (removed.branch, removed.head) = (found.head.branch.clone(), found.head.id);
+            removed.refs = chains::of_worktree(repo, found.id.as_ref())?;
             if let Err(error) = aside::move_registration(context, found, &mut removed) {
                 context.check_interrupt()?;
                 tracing::warn!(%error, "a worktree cannot be forgotten");
@@ -224,7 +225,9 @@ fn session_in(context: &Context, found: &Registration) -> Result<Option<String>>
     let is_alive = |life| life == Life::Alive;
     let mut here = session_info::all(context)?.into_iter();
     let works = here.find(|it| {
-        it.is_in(found.id.as_ref()) && it.phase != Phase::Ended && is_alive(process::life(it.process.as_ref()))
+        session_info::is_there(&context.repo, it, found.id.as_ref())
+            && it.phase != Phase::Ended
+            && is_alive(process::life(it.process.as_ref()))
     });
     Ok(works.map(|session| session.id))
 }

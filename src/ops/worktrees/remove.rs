@@ -13,8 +13,8 @@ use super::{
         inside,
         save::{self, Author, Hold, Request, SavedAndSeen, SkippedPath},
     },
-    aside, in_use,
-    lock::lock,
+    aside, chains, in_use,
+    lock::{gone, lock, lock_removal},
     named,
 };
 use crate::{
@@ -84,6 +84,15 @@ pub(crate) fn remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -
 
 fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Result<Removal> {
     let found = named::registered(context, Some(&options.name))?;
+    if !aside::is_held_by_us(&found) {
+        in_use::refuse_kind(&found)?;
+    }
+    let _removal = lock_removal(context, &found)?;
+    if context.repo.registration(found.id.as_bstr())?.is_some_and(|now| aside::is_held_by_us(&now)) {
+        // A removal was killed.
+        drop(lock(context)?);
+    }
+    let Some(found) = context.repo.registration(found.id.as_bstr())? else { return Err(gone(&found)) };
     in_use::refuse_kind(&found)?;
     let found = named::checked(context, &found)?;
     in_use::refuse(context, &found, &found.path)?;
@@ -113,6 +122,7 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Resul
     let mut removed = Removed::new(context.repo.common_dir(), found.id.clone(), found.path.clone(), &found.git_dir)?;
     (removed.branch, removed.head) = (found.head.branch.clone(), found.head.id);
     removed.checkpoint = removal.checkpoint;
+    removed.refs = chains::of_worktree(&context.repo, found.id.as_bstr())?;
     aside::move_aside(context, &found, &mut removed, since)?;
     note(context, format!("'git checkpoint worktree restore {}' brings the worktree back", removed.id));
     removal.id = removed.id;
@@ -195,10 +205,8 @@ pub(super) fn short(branch: &BStr) -> &BStr {
 /// # Errors
 /// If another process has removed, moved or locked it, or HEAD has moved.
 fn fresh(context: &Context, seen: &Registration) -> Result<Registration> {
-    let path = seen.path.display();
     let Some(found) = context.repo.registration(seen.id.as_bstr())? else {
-        return Err(Error::user(format!("another process has removed the worktree '{path}'"))
-            .with_hint("'git checkpoint worktree list' shows the worktrees of this repository"));
+        return Err(gone(seen));
     };
     in_use::refuse_kind(&found)?;
     let is_there = found.place == Place::Worktree

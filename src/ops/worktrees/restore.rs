@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::registrations::Place,
+    git::{registrations::Place, worktrees},
     model::{
         id_text, moment, path_text,
         removal::{HeadAgain, Next, WhyDetached},
@@ -96,10 +96,15 @@ pub(crate) fn restorable(context: &Context) -> Result<RestorableList> {
     Ok(RestorableList { version: 1, removed: aside::restorable(context)?.into_iter().map(listed).collect() })
 }
 
-/// Returns the command that brings the removed worktree with git's id `worktree` back; none if there is none to restore.
-pub(crate) fn restore_command(context: &Context, worktree: &BStr) -> Option<String> {
+/// Returns the command that brings the removed worktree with git's id `worktree` back, which git made at the time `made` (none:
+/// the last one with that id); none if there is none to restore.
+pub(crate) fn restore_command(context: &Context, worktree: &BStr, made: Option<i64>) -> Option<String> {
     let all = aside::restorable(context).ok()?;
-    let found = all.iter().find(|removed| removed.worktree == worktree && removed.tree.is_some())?;
+    let is_it = |removed: &&Removed| {
+        let is_made_then = made.is_none_or(|made| worktrees::made(&removed.admin()) == Some(made));
+        removed.worktree == worktree && removed.tree.is_some() && is_made_then
+    };
+    let found = all.iter().find(is_it)?;
     Some(format!("git checkpoint worktree restore {}", found.id))
 }
 
@@ -141,8 +146,8 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
     aside::admin_back(&removed, &admin)?;
     let head = head_again::put(context, &removed, &admin);
     let head = head.inspect_err(|_| drop(aside::back_aside(&removed, &admin)))?;
-    aside::tree_back(context, &removed, &admin).inspect_err(|_| head_again::take_back(context, &removed, head))?;
     chains::own_again(context, &removed);
+    aside::tree_back(context, &removed, &admin).inspect_err(|_| head_again::take_back(context, &removed, head))?;
     note(context, format!("'git checkpoint worktree remove {}' removes it again", in_use::word(&removed.path)));
     Ok(Restored::new(context, &removed, head))
 }

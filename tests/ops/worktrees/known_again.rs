@@ -179,6 +179,64 @@ fn a_new_worktree_does_not_begin_with_the_checkpoints_of_a_removed_one() {
     assert!(world.done(&["reset", "--list"]).contains("of the new one"));
 }
 
+/// Each session has a chain of its own, and a chain may stay on an earlier commit.
+#[rstest]
+#[case::by_us("git checkpoint worktree add side >/dev/null")]
+#[case::by_git("git worktree add -q ../repo-wt-side side")]
+fn all_checkpoints_of_a_removed_worktree_come_back(#[case] add_again: &str) {
+    let world = World::with_commit();
+    world.git(&["config", "checkpoint.storage", "session"]);
+    let path = with_work(&world);
+    run_in(&world, &path, &["save", "-q", "-m", "by a person"]);
+    for session in ["s1", "s2"] {
+        run_in(&world, &path, &["session", "prompt", session, "-m", "go"]);
+        fs::write(path.join(session), "1\n").expect("writable");
+        run_in(&world, &path, &["session", "end", session]);
+    }
+    world.sh("cd ../repo-wt-side; git commit -q --allow-empty -m next; git checkpoint save -q --allow-empty -m later
+         git checkpoint verify --mark >/dev/null 2>&1 || true");
+    world.settle();
+    let refs = || {
+        let format = "--format=%(refname) %(objectname)";
+        world.git(&["for-each-ref", format, "refs/checkpoints/shadow", "refs/checkpoints/verified"])
+    };
+    let log = || String::from_utf8(run_in(&world, &path, &["op", "log"]).stdout).expect("text");
+    let id = json_of(&world, &["worktree", "remove", "--force", "side", "--json"])["id"].clone();
+    let (before, operations) = (refs(), world.git(&["rev-parse", "refs/checkpoints/operations/repo-wt-side"]));
+    assert!(before.lines().count() >= 3, "{before}");
+    world.sh(add_again);
+    fs::write(path.join("other"), "new\n").expect("writable");
+    run_in(&world, &path, &["save", "-q", "-m", "of the new one"]);
+    assert!(!log().contains("by a person"), "{}", log());
+    world.settle();
+    let output = world.checkpoint(&["worktree", "remove", "--force", "side"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let back = world.checkpoint(&["worktree", "restore", id.as_str().expect("an id")]);
+    assert!(back.status.success(), "{}", said(&back));
+    assert_eq!(refs(), before);
+    assert_eq!(world.git(&["rev-parse", "refs/checkpoints/operations/repo-wt-side"]), operations);
+    assert!(world.done(&["reset", "--list"]).contains("of the new one"));
+    world.sh("git fsck --strict --no-dangling");
+}
+
+/// Before any command has written there, those that only read do not take what a removed one has left for its own, either.
+#[test]
+fn a_worktree_by_git_does_not_begin_with_the_checkpoints_of_a_removed_one() {
+    let world = World::with_commit();
+    let path = with_work(&world);
+    run_in(&world, &path, &["save", "-q", "-m", "mine"]);
+    json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
+    // Dates of checkpoints have no smaller unit.
+    world.next_second();
+    world.git(&["worktree", "add", "-q", "../repo-wt-side", "side"]);
+    let status = || String::from_utf8(run_in(&world, &path, &["status"]).stdout).expect("text");
+    assert!(status().contains("No checkpoint on this base yet"), "{}", status());
+    run_in(&world, &path, &["save", "-q", "--allow-empty", "-m", "of the new one"]);
+    let live = world.git(&["for-each-ref", "--format=%(subject)", "refs/checkpoints/shadow"]);
+    assert_eq!(live, "of the new one\n");
+    assert!(world.done(&["reset", "--list"]).contains("mine"));
+}
+
 /// Git would lose the inner one.
 #[test]
 fn a_worktree_with_another_one_inside_is_not_moved() {

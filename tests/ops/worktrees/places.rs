@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{run_in, said};
+use super::{add, json_of, removal_races::dies, run_in, said};
 use crate::support::{World, program};
 
 /// Runs the program in `directory`, which must succeed, and returns what it printed.
@@ -122,6 +122,49 @@ fn a_bare_repository_has_no_path_to_work_in() {
     assert_eq!((&shown["worktree"]["bare"], &shown["worktree"]["main"]), (&json!(true), &json!(true)));
     printed(&world, &linked, &["worktree", "add", "--create", "more"]);
     assert!(world.root().join("bare-wt-more").is_dir());
+}
+
+/// Git 2.48 registers a worktree so with `worktree.useRelativePaths`. Each part is relative to where it is.
+#[test]
+fn a_worktree_that_is_registered_by_relative_paths() {
+    let world = World::with_commit();
+    let path = add(&world, "side");
+    world.sh("echo '../../../../repo-wt-side/.git' >.git/worktrees/repo-wt-side/gitdir
+         echo 'gitdir: ../repo/.git/worktrees/repo-wt-side' >../repo-wt-side/.git
+         cd ../repo-wt-side; echo new >new; git add new; echo secret >ignored; echo ignored >.gitignore");
+    world.settle();
+    let shown = path.display().to_string();
+    let main = world.repo();
+    let links = || {
+        world.sh("cat .git/worktrees/repo-wt-side/gitdir ../repo-wt-side/.git; git -C ../repo-wt-side status --short")
+    };
+    let before = links();
+    for directory in [&main, &path] {
+        assert_eq!(printed(&world, directory, &["worktree", "path", "side"]), shown);
+        assert_eq!(code(&world, directory, &path), None);
+        assert_eq!(printed(&world, directory, &["worktree", "exec", "side", "--", "pwd"]), shown);
+        let it: Value = serde_json::from_str(&printed(&world, directory, &["worktree", "show", "side", "--json"]))
+            .expect("it prints JSON");
+        assert_eq!((&it["worktree"]["path"], &it["worktree"]["dirty"]), (&json!(shown), &json!(2)), "{it}");
+    }
+    printed(&world, &main, &["session", "start", "s1", "--worktree", "side"]);
+    assert_eq!(printed(&world, &main, &["session", "cwd", "s1"]), shown);
+    printed(&world, &path, &["session", "end", "s1"]);
+    world.settle();
+    assert_eq!(json_of(&world, &["worktree", "prune", "--json"])["forgotten"], json!([]));
+    // The files go, and come back.
+    dies(&world, &["worktree", "remove", "--force", "side"], "worktree:after-tree");
+    assert_eq!(json_of(&world, &["worktree", "prune", "--json"])["left"], json!([]));
+    assert_eq!(links(), before);
+    json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
+    assert!(!path.exists());
+    dies(&world, &["worktree", "restore", "side"], "worktree:after-admin-back");
+    json_of(&world, &["worktree", "prune", "--json"]);
+    assert_eq!(links(), before);
+    json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
+    printed(&world, &main, &["worktree", "restore", "side"]);
+    assert_eq!(links(), before);
+    assert_eq!(printed(&world, &main, &["session", "cwd", "s1"]), shown);
 }
 
 /// Git follows the link; so do we, and print the real path. Only `validate` wants what git has registered.

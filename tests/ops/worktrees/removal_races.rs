@@ -198,6 +198,48 @@ fn removals_at_once_remove_it_once() {
     }
 }
 
+/// Each removal reads the files of the worktree: that is no work in it which another removal would have to leave alone.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_removal_waits_for_another_one() {
+    let world = World::with_commit();
+    let path = with_work(&world);
+    // Its first look at this file takes until then.
+    let wait = "touch ../looks; for i in $(seq 600); do [ -e ../go-on ] && break; sleep 0.1; done; cat";
+    world.sh(&format!(
+        "cd ../repo-wt-side; echo 'slow filter=slow' >>.gitattributes; git config filter.slow.clean '{wait}'"
+    ));
+    fs::write(path.join("slow"), "1\n").expect("writable");
+    world.settle();
+    let arguments = ["worktree", "remove", "--force", "side"];
+    let first = world.start(&arguments);
+    let start = Instant::now();
+    while !world.root().join("looks").exists() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not look at the file");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let second = world.start(&arguments);
+    std::thread::sleep(Duration::from_millis(500));
+    fs::write(world.root().join("go-on"), "").expect("writable");
+    let [first, second] = [first, second].map(|it| it.wait_with_output().expect("it ends"));
+    assert!(first.status.success(), "{}", said(&first));
+    assert_eq!(second.status.code(), Some(128), "{}", said(&second));
+    assert!(said(&second).contains("another process has removed the worktree"), "{}", said(&second));
+}
+
+/// The lock of a removal that was killed is nobody's: the next one goes on.
+#[test]
+fn a_removal_goes_on_after_one_that_was_killed() {
+    let world = World::with_commit();
+    let path = with_work(&world);
+    let before = state(&world, &path);
+    dies(&world, &["worktree", "remove", "--force", "side"], "worktree:after-lock");
+    let output = world.checkpoint(&["worktree", "remove", "--force", "side"]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(world.checkpoint(&["worktree", "restore", "side"]).status.success());
+    assert_eq!(state(&world, &path), before);
+}
+
 /// Between the look and the removal, the branch is checked out elsewhere: no branch is ever deleted.
 #[cfg(target_os = "linux")]
 #[test]

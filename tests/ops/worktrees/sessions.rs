@@ -87,6 +87,53 @@ fn a_worktree_that_is_gone_holds_no_session() {
     assert_eq!(pruned["left"], json!([]), "{pruned}");
 }
 
+/// Git gives a new worktree the id of a removed one: no session of that one is in it.
+#[rstest]
+#[case::removed_by_us("git checkpoint worktree remove --force side", "git checkpoint worktree add side")]
+#[case::both_by_git("git worktree remove --force ../repo-wt-side", "git worktree add -q ../repo-wt-side side")]
+#[case::added_by_git("git checkpoint worktree remove --force side", "git worktree add -q ../repo-wt-side side")]
+fn a_session_of_a_removed_worktree_is_not_in_the_next_one(#[case] remove: &str, #[case] add_again: &str) {
+    let world = World::with_commit();
+    let path = add(&world, "side");
+    for event in ["start", "prompt", "stop"] {
+        assert!(run_in(&world, &path, &["session", event, "s1"]).status.success());
+    }
+    if remove.contains("checkpoint") {
+        // Its process, this one, would keep the worktree.
+        assert!(run_in(&world, &path, &["session", "end", "s1"]).status.success());
+    }
+    assert_eq!(Path::new(&place_of_s1(&world)), path);
+    world.settle();
+    world.sh(&format!("{{ {remove}; {add_again}; }} >/dev/null"));
+    let output = world.checkpoint(&["session", "cwd", "s1"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{}", said(&output));
+    assert!(said(&output).contains("is gone") && said(&output).contains("session adopt s1"), "{}", said(&output));
+    let shown = json_of(&world, &["worktree", "show", "side", "--json"]);
+    assert_eq!(shown["worktree"]["sessions"], json!([]), "{shown}");
+    // An event there brings it there.
+    assert!(run_in(&world, &path, &["session", "start", "s1"]).status.success());
+    assert_eq!(Path::new(&place_of_s1(&world)), path);
+}
+
+/// A restored worktree has its sessions again.
+#[test]
+fn a_session_is_in_its_worktree_when_that_is_back() {
+    let world = World::with_commit();
+    let path = add(&world, "side");
+    for event in ["start", "end"] {
+        assert!(run_in(&world, &path, &["session", event, "s1"]).status.success());
+    }
+    world.settle();
+    let id = json_of(&world, &["worktree", "remove", "--force", "side", "--json"])["id"].clone();
+    let id = id.as_str().expect("an id");
+    world.sh("git worktree add -q ../repo-wt-side side");
+    let output = world.checkpoint(&["session", "cwd", "s1"]);
+    assert!(said(&output).contains(&format!("git checkpoint worktree restore {id}")), "{}", said(&output));
+    world.sh("git worktree remove ../repo-wt-side");
+    assert!(world.checkpoint(&["worktree", "restore", id]).status.success());
+    assert_eq!(Path::new(&place_of_s1(&world)), path);
+}
+
 /// The hint is a command that can be run where the refused one was.
 #[test]
 fn the_session_that_keeps_a_worktree_is_named() {
