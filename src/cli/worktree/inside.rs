@@ -97,6 +97,8 @@ impl StatusIn {
 impl Files {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
+        // A search says in its exit status that it has found nothing, as grep does.
+        let is_search = matches!(self.action, FilesAction::Find(_));
         let (list, is_json) = match self.action {
             FilesAction::List(it) => {
                 let directory = it.at.unwrap_or_default();
@@ -115,7 +117,7 @@ impl Files {
             call.start_pager(&context)?;
             print(&list, call)?;
         }
-        Ok(Exit::Done)
+        Ok(if is_search && list.files.is_empty() { Exit::No } else { Exit::Done })
     }
 }
 

@@ -73,11 +73,16 @@ pub(super) fn own_again(context: &Context, removed: &Removed) {
 
 fn shadows_again(context: &Context, removed: &Removed) -> Result<()> {
     let repo = &context.repo;
-    let live = shadows::live_anywhere(repo, removed.worktree.as_bstr())?;
-    let (own, others): (Vec<_>, Vec<_>) = live.into_iter().partition(|live| is_own(repo, removed, live));
-    set_aside(context, &others)?;
     let archived: BTreeMap<ObjectId, String> =
         repo.refs_below(refname::ARCHIVE)?.into_iter().map(|(name, id)| (id, name)).collect();
+    let is_own = |live: &Live| match removed.refs.get(&live.name.to_ref()) {
+        None => false,
+        // Whatever has changed it since, it was not set aside for another one, which has the name now.
+        Some(tip) => live.id == *tip || !archived.contains_key(tip) || leads_to(repo, live.id, *tip),
+    };
+    let live = shadows::live_anywhere(repo, removed.worktree.as_bstr())?;
+    let (own, others): (Vec<_>, Vec<_>) = live.into_iter().partition(is_own);
+    set_aside(context, &others)?;
     let (mut updates, mut back) = (Vec::new(), BTreeMap::new());
     for (name, tip) in &removed.refs {
         let is_its = ShadowName::from_ref(name).is_some_and(|name| name.worktree == removed.worktree);
@@ -98,48 +103,39 @@ fn shadows_again(context: &Context, removed: &Removed) -> Result<()> {
     Ok(())
 }
 
-/// Returns true if the shadow `live` is that of the removed worktree, which may have got checkpoints after its removal was written
-/// down.
-fn is_own(repo: &Repo, removed: &Removed, live: &Live) -> bool {
-    let Some(tip) = removed.refs.get(&live.name.to_ref()) else { return false };
-    live.id == *tip || repo.chain(live.id).map_while(Result::ok).any(|checkpoint| checkpoint.id == *tip)
+/// Returns true if `earlier` is in the chain that ends with `tip`.
+fn leads_to(repo: &Repo, tip: ObjectId, earlier: ObjectId) -> bool {
+    repo.chain(tip).map_while(Result::ok).any(|checkpoint| checkpoint.id == earlier)
 }
 
-/// Gives the worktree its operation log and its verified mark back, if another one has begun a log of that name: `undo` would take
-/// back what was done there.
+/// Gives the worktree its operation log and its verified mark back, if both were set aside for another one, whose log has the name
+/// now: `undo` would take back what was done there.
 fn log_again(repo: &Repo, removed: &Removed) -> Result<()> {
     let id = removed.worktree.as_bstr();
     let [log, _] = operations_refs(id);
-    let own = removed.refs.get(&log);
-    let live = repo.find_sound_ref(&log)?;
-    let is_known = |own: &ObjectId| {
-        let entries = repo.operations(id).into_iter().flatten();
-        entries.map_while(Result::ok).any(|entry| entry.id == *own)
-    };
-    if live.as_ref() == own || (live.is_some() && own.is_some_and(is_known)) {
-        return Ok(());
-    }
-    let verified = refname::verified_ref(id);
-    for (name, id) in found(repo, [verified.clone()])? {
-        let mut updates: Vec<_> = hold_when_left(repo, id, &name)?.into_iter().collect();
-        updates.push(RefUpdate { name, old: Some(id), new: None });
-        repo.update_refs(&updates)?;
-    }
     let aside = repo.refs_below(&format!("{log}@/"))?;
-    // By itself: no update names a ref twice.
-    let updates = set_log_aside(repo, id)?;
-    if !updates.is_empty() {
-        repo.update_refs(&updates)?;
-    }
-    let mut updates = Vec::new();
+    let mut back = Vec::new();
     for name in operations_refs(id) {
         let Some(tip) = removed.refs.get(&name) else { continue };
         if let Some((aside, _)) = aside.iter().find(|(aside, id)| id == tip && *aside != name) {
-            updates.push(RefUpdate { name, old: None, new: Some(*tip) });
-            updates.push(RefUpdate { name: aside.clone(), old: Some(*tip), new: None });
+            back.push(RefUpdate { name, old: None, new: Some(*tip) });
+            back.push(RefUpdate { name: aside.clone(), old: Some(*tip), new: None });
         }
     }
-    let own_mark = removed.refs.get(&verified).filter(|id| repo.has_object(**id));
-    updates.extend(own_mark.map(|id| RefUpdate { name: verified, old: None, new: Some(*id) }));
-    if updates.is_empty() { Ok(()) } else { repo.update_refs(&updates) }
+    if back.is_empty() {
+        return Ok(());
+    }
+    let verified = refname::verified_ref(id);
+    let mut updates = set_log_aside(repo, id)?;
+    for (name, id) in found(repo, [verified.clone()])? {
+        updates.extend(hold_when_left(repo, id, &name)?);
+        updates.push(RefUpdate { name, old: Some(id), new: None });
+    }
+    // By itself: no update names a ref twice.
+    if !updates.is_empty() {
+        repo.update_refs(&updates)?;
+    }
+    let mark = removed.refs.get(&verified).filter(|id| repo.has_object(**id));
+    back.extend(mark.map(|id| RefUpdate { name: verified, old: None, new: Some(*id) }));
+    repo.update_refs(&back)
 }

@@ -50,6 +50,10 @@ fn files_are_listed_found_and_printed() {
     let list = json_of(&world, &["worktree", "files", "find", "side", "A B", "--json"]);
     assert_eq!(paths(&list), ["file a b"]);
     assert_eq!(paths(&json_of(&world, &["worktree", "files", "find", "side", ".env", "--json"])), Vec::<String>::new());
+    for (text, status) in [("a b", 0), (".env", 1)] {
+        let output = world.checkpoint(&["worktree", "files", "find", "side", text]);
+        assert_eq!(output.status.code(), Some(status), "{text}: {}", said(&output));
+    }
     assert_eq!(world.done(&["worktree", "files", "cat", "side", "out/o"]), "built\n");
     assert_eq!(world.done(&["worktree", "files", "list", "side", "out"]), "out/o\n");
 }

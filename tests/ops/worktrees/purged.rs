@@ -59,6 +59,28 @@ fn a_purge_does_not_mind_what_is_committed_or_deleted() {
     assert!(output.status.success(), "{}", said(&output));
 }
 
+/// The chain is another one since: it is still that of the worktree.
+#[test]
+fn a_purged_chain_of_a_removed_worktree_stays_its_own() {
+    let world = World::with_commit();
+    let path = with_work(&world);
+    for text in ["4711-the-code\n", "nothing\n"] {
+        fs::write(path.join("n"), text).expect("writable");
+        world.sh("cd ../repo-wt-side; git checkpoint save -q");
+    }
+    world.settle();
+    let refs = || world.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/checkpoints/shadow"]);
+    let before = refs();
+    json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
+    let output = world.checkpoint(&["purge", "--force", "4711-the-code"]);
+    assert!(output.status.success(), "{}", said(&output));
+    let purged = refs();
+    assert_ne!(purged, before);
+    let back = world.checkpoint(&["worktree", "restore", "side"]);
+    assert!(back.status.success(), "{}", said(&back));
+    assert_eq!(refs(), purged);
+}
+
 /// Ignored files are in no checkpoint, and no save stores them.
 #[rstest]
 #[case::ignored("echo 4711-the-code >.env")]
