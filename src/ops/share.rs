@@ -94,6 +94,18 @@ pub(crate) fn share_of(
     Ok(of_texts(Work { before: &before, after: &after, own }, &head, &now))
 }
 
+/// Returns true if the lines that `work` added are enough evidence that another file with just its content was moved or copied
+/// from it: a person may have written a short line such as a version number, too. Content that is not text is evidence.
+pub(crate) fn is_telling(repo: &Repo, work: &Change) -> Result<bool> {
+    let [before, after] = [work.before, work.after].map(|leaf| repo.text_of(leaf));
+    Ok(before?.zip(after?).is_none_or(|(before, after)| are_telling(&before, &after)))
+}
+
+/// Returns true if the lines that `after` adds to `before` have enough letters and digits to be evidence.
+fn are_telling(before: &[u8], after: &[u8]) -> bool {
+    added(&lines(before), &lines(after)).into_iter().map(letters).sum::<usize>() >= TELLING_LETTERS
+}
+
 /// What a work did to a text.
 #[derive(Clone, Copy)]
 struct Work<'t> {
@@ -232,6 +244,18 @@ mod tests {
         #[case] expected: [bool; 3],
     ) {
         assert_eq!(answers(before, after, None, head, now), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::a_version("1.0\n", "1.1\n", false)]
+    #[case::a_version_among_others("a package with a long name\n1.0\n", "a package with a long name\n1.1\n", false)]
+    #[case::a_long_line("", "let first = compute_first();\n", true)]
+    #[case::several_lines("", "return None\n}\nlet third = 333;\n", true)]
+    #[case::no_letters("", "}\n{\n--------------------\n", false)]
+    #[case::lines_that_are_gone("let first = compute_first();\n", "", false)]
+    #[case::only_moved_by_blanks("let first = compute_first();\n", "  let first = compute_first();\n", false)]
+    fn whether_new_lines_are_evidence(#[case] before: &str, #[case] after: &str, #[case] expected: bool) {
+        assert_eq!(are_telling(before.as_bytes(), after.as_bytes()), expected);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::{
             step::Step,
         },
         restored_target::may_have_session,
-        share::share,
+        share::{is_telling, share},
     },
     later::leave_out_later,
     renamed::at,
@@ -220,7 +220,8 @@ impl Candidate {
     }
 
     /// Returns the files of this shadow that have another name in `committed`, each with its change there. This commit renamed
-    /// them, or an earlier commit did after the last checkpoint of the shadow. Not for the live shadow.
+    /// them, or an earlier commit did after the last checkpoint of the shadow. If there is still a file of the old name, work of a
+    /// short line is no evidence. Not for the live shadow.
     fn renamed<'c>(&'c self, repo: &Repo, committed: &'c [Change]) -> Result<Vec<(&'c Change, &'c Change)>> {
         let others: Vec<&Change> =
             committed.iter().filter(|change| change.after.is_some() && !self.touches(&change.path)).collect();
@@ -228,7 +229,7 @@ impl Candidate {
         if left.is_empty() {
             return Ok(Vec::new());
         }
-        let own = |path: Option<&BString>| left.iter().map(|(own, _)| *own).find(|own| Some(&own.path) == path);
+        let own = |path: Option<&BString>| left.iter().find(|(own, _)| Some(&own.path) == path);
         let is_named = |path: &BString| others.iter().any(|other| other.old_path.as_ref() == Some(path));
         let pairs =
             |own: fn(&Change, Absence) -> Option<Leaf>, now: fn(&Change) -> Option<Leaf>, rivals: &[&Change]| {
@@ -252,11 +253,15 @@ impl Candidate {
             |other| other.before,
             &[],
         )?);
-        let former = |other: &&'c Change| {
-            let found = || renames.iter().find(|it| it.path == other.path)?.old_path.as_ref();
-            Some((own(other.old_path.as_ref().or_else(found))?, *other))
-        };
-        Ok(others.iter().filter_map(former).collect())
+        let mut found = Vec::new();
+        for other in &others {
+            let former = || renames.iter().find(|it| it.path == other.path)?.old_path.as_ref();
+            let Some((own, absence)) = own(other.old_path.as_ref().or_else(former)) else { continue };
+            if *absence == Absence::Gone || is_telling(repo, own)? {
+                found.push((*own, *other));
+            }
+        }
+        Ok(found)
     }
 
     /// Returns the changes of this shadow, except deletions, in files that `committed` changes, deletes or renames, or that HEAD

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use bstr::BString;
 
-use crate::{error::Result, git::Repo, model::change::Change};
+use crate::{error::Result, git::Repo, model::change::Change, ops::share::is_telling};
 
 /// Returns the renames from files that a shadow left (`touched`) to files of `committed` that are not in it; git has found its own
-/// renames in `committed`, but those from files that the shadow renamed before lack a part of the way.
+/// renames in `committed`, but those from files that the shadow renamed before lack a part of the way. If there is still a file of the
+/// old name, work of a short line is no evidence.
 pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change]) -> Result<Vec<Change>> {
     let is_left = |path: &BString| at(touched, path).map(|left| left.after.is_some());
     let is_new = |change: &&Change| match (is_left(&change.path), &change.old_path) {
@@ -27,8 +28,15 @@ pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change
         ends.extend(Change::between(left.path.clone(), None, now));
     }
     ends.sort_by(|one, other| one.path.cmp(&other.path));
-    let mut renamed = repo.detect_renames(ends)?;
-    renamed.retain(|change| change.old_path.as_ref().is_some_and(|old_path| *old_path != change.path));
+    let mut renamed = Vec::new();
+    for change in repo.detect_renames(ends)? {
+        let old_path = change.old_path.as_ref().filter(|old_path| **old_path != change.path);
+        let Some(left) = old_path.and_then(|old_path| at(touched, old_path)) else { continue };
+        let is_gone = at(committed, &left.path).map_or(left.before.is_none(), |now| now.after.is_none());
+        if is_gone || is_telling(repo, left)? {
+            renamed.push(change);
+        }
+    }
     Ok(renamed)
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bstr::{BString, ByteSlice as _};
 
-use super::super::chain::carry_forward::base_tree;
+use super::super::{chain::carry_forward::base_tree, share::is_telling};
 use crate::{
     error::Result,
     git::Repo,
@@ -63,7 +63,8 @@ pub(super) fn changes_of(
 }
 
 /// Finds files of `changes`, with which `carrier` carries the work of `source` forward, that were moved meanwhile: such a file has the
-/// content in `carrier` that another one has in `source`. Makes renames of them.
+/// content in `carrier` that another one has in `source`. Makes renames of them. If there is still a file of the old name, work of a
+/// short line is no evidence.
 ///
 /// Returns the files that `carrier` has at the old names all the same: they are new after the renames.
 pub(super) fn find_moved(
@@ -72,7 +73,7 @@ pub(super) fn find_moved(
     carrier: &Checkpoint,
     changes: &mut [Change],
 ) -> Result<Vec<Change>> {
-    let mut work: Option<HashMap<Leaf, BString>> = None;
+    let mut work: Option<HashMap<Leaf, Change>> = None;
     let mut back = Vec::new();
     for change in changes {
         let Some(after) = change.after.filter(|_| change.old_path.is_none()) else { continue };
@@ -81,11 +82,12 @@ pub(super) fn find_moved(
         }
         if work.is_none() {
             let changed = repo.diff_trees(base_tree(repo, source)?, source.tree_id)?;
-            work = Some(changed.into_iter().filter_map(|it| Some((it.after?, it.path))).collect());
+            work = Some(changed.into_iter().filter_map(|it| Some((it.after?, it))).collect());
         }
-        let Some(path) = work.as_mut().and_then(|work| work.remove(&after)) else { continue };
-        let now = repo.find_leaf(carrier.tree_id, path.as_bstr())?;
-        if now != Some(after) {
+        let Some(moved) = work.as_mut().and_then(|work| work.remove(&after)) else { continue };
+        let now = repo.find_leaf(carrier.tree_id, moved.path.as_bstr())?;
+        if now != Some(after) && (now.is_none() || is_telling(repo, &moved)?) {
+            let path = moved.path;
             back.extend(Change::between(path.clone(), None, now));
             (change.old_path, change.before, change.status) = (Some(path), Some(after), Status::Renamed);
         }

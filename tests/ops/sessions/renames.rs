@@ -516,6 +516,42 @@ fn an_empty_file_is_not_another_one_that_an_agent_made() {
     desk.finish();
 }
 
+/// A short line such as a version number is no evidence, however much the files have in common: both may have got it.
+#[rstest::rstest]
+#[case::checkout("git checkout -q f", "")]
+#[case::stash("git stash -q", "")]
+#[case::another_commit("git checkout -q f", "echo human >h; git add h; git commit -qm h")]
+#[case::another_commit_after_a_stash("git stash -q", "echo human >h; git add h; git commit -qm h")]
+#[case::a_stash_and_another_line("git stash -q", "echo version = 1.2 >>f")]
+fn a_short_line_that_a_person_adds_to_a_copy_of_a_file_that_git_puts_back_is_the_persons(
+    #[case] back: &str,
+    #[case] script: &str,
+    #[values("save", "write other", "stop first", "stop")] next: &str,
+) {
+    let desk = Desk::new();
+    moved::tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    moved::write(&desk, "a", "f", "t1", "version = 1.1");
+    if next == "stop first" {
+        moved::tell(&desk, "a", "Stop", "");
+    }
+    desk.sh(back);
+    desk.sh(&format!("cp f other; echo version = 1.1 >>other; {script}"));
+    match next {
+        "save" => drop(desk.json(&["save"])),
+        "write other" => moved::write(&desk, "a", "other", "t2", "a two"),
+        _ => {}
+    }
+    if next != "stop first" {
+        moved::tell(&desk, "a", "Stop", "");
+    }
+    assert_eq!(moved::blamed(&desk, "other")[0], "version = 1.1: human");
+    desk.commit_all();
+    // The commits of these tests are older than `enable`: without a record, their lines are unknown.
+    let author = if desk.records("HEAD").is_empty() { "unknown" } else { "human" };
+    assert_eq!(moved::blamed(&desk, "other")[0], format!("version = 1.1: {author}"));
+    desk.finish();
+}
+
 /// The old file was edited, or is as it was: then nothing shows that the other one is the agent's.
 #[rstest::rstest]
 #[case::copied("cp k m")]

@@ -20,7 +20,7 @@ use crate::{
         checkpoint::Checkpoint,
         refname::Base,
     },
-    ops::share::share,
+    ops::share::{is_telling, share},
 };
 
 /// Where work is carried to.
@@ -126,7 +126,9 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
         // Even then, the work may be at both places, and come back here.
         let head = repo.find_leaf(to.head_tree_id, change.path.as_bstr())?;
         leaves_some |= to.is_now_seen || !share(repo, change, change.before, head)?.is_all();
-        if let Some((leaf, path)) = change.after.and_then(|leaf| Some((leaf, places.remove(&leaf)?))) {
+        if let Some((leaf, path)) = change.after.and_then(|leaf| Some((leaf, places.remove(&leaf)?)))
+            && (change.before.is_none() || is_telling(repo, change)?)
+        {
             edits.push((path.clone(), Some((leaf.id, leaf.mode))));
             paths.push(path);
         }
