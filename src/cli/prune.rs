@@ -92,7 +92,7 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
     };
     let count = format!("{} of checkpoints", phrase::count(pruned.dropped.len(), "chain"));
     let stay = if pruned.kept == 1 { "stays" } else { "stay" };
-    // They are live: nobody has set them aside.
+    // These shadows are live, not in the archive: the limits do not hold for them.
     let left = match pruned.left {
         0 => String::new(),
         left => format!(", and {left} on commits that HEAD has left"),

@@ -404,12 +404,14 @@ fn words() {
 }
 
 /// An undo deletes no file that saves skip: no checkpoint has it, so no redo could bring it back.
-#[test]
-fn a_file_that_is_too_large_stays_where_a_restore_wrote_it() {
+#[rstest::rstest]
+#[case::too_large("save.max-file-size", "3", "too large")]
+#[case::in_a_directory_of_too_many("save.max-untracked-files", "1", "too many new files")]
+fn a_file_that_is_skipped_stays_where_a_restore_wrote_it(#[case] key: &str, #[case] value: &str, #[case] why: &str) {
     let world = World::with_commit();
-    world.sh("echo big content >big; git checkpoint save -q; rm big; git checkpoint restore -q @{0}");
-    world.done(&["config", "set", "save.max-file-size", "3"]);
-    let output = world.checkpoint(&["undo"]);
-    assert!(described(&output).contains("kept     big (skipped: too large"), "{}", described(&output));
-    assert_eq!(fs::read(world.repo().join("big")).expect("it is there"), b"big content\n");
+    world.sh("mkdir d; echo big content >d/big; echo other >d/other; git checkpoint save -q; rm -r d; git checkpoint restore -q @{0}");
+    world.done(&["config", "set", key, value]);
+    let said = described(&world.checkpoint(&["undo"]));
+    assert!(said.contains(&format!("kept     d/big (skipped: {why}")), "{said}");
+    assert_eq!(fs::read(world.repo().join("d/big")).expect("it is there"), b"big content\n");
 }

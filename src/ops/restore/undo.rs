@@ -20,6 +20,7 @@ use crate::{
     error::{Error, Result},
     git::{exact::Exact, refs::RefUpdate},
     model::{
+        manifest::Skipped,
         operation::{self, Move, Role},
         operation_back::Back,
         plan::{self, is_below},
@@ -339,7 +340,9 @@ impl<'s> Reversal<'s> {
         let became = self.after.identity(path, done.after);
         scene.repo.check_interrupt()?;
         let step = Step { path: done.path.clone(), before: now, after: done.before };
-        let skipped = scene.pre.manifest.skipped.iter().find(|skipped| skipped.path == path);
+        // A whole directory may be skipped.
+        let is_it = |skipped: &&Skipped| path == skipped.path || is_below(path, skipped.path.as_bstr());
+        let skipped = scene.pre.manifest.skipped.iter().find(is_it);
         if let Some(skipped) = skipped {
             // No checkpoint has it as it is now, so no redo could bring it back.
             self.judged.push((step, Verdict::Keep(Why::Skipped(Some(skipped.reason)))));

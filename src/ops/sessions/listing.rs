@@ -166,15 +166,15 @@ fn last_here(context: &Context) -> Result<String> {
     let here = context.repo.worktree_id();
     let mut sessions = session_info::all(context)?.into_iter();
     let with_file = sessions.find(|session| session.is_in(here)).map(|session| session.id);
-    // Of others, only their checkpoints are known.
-    let id = match with_file {
-        None => list(context, true)?.into_iter().map(|it| it.state).find(|it| it.worktree == here).map(|it| it.id),
-        id => id,
-    };
-    if let Some(id) = id {
+    if let Some(id) = with_file {
         return Ok(id);
     }
-    Err(if list(context, true)?.is_empty() {
+    // Of others, only their checkpoints are known.
+    let all = list(context, true)?;
+    if let Some(known) = all.iter().find(|it| it.state.worktree == here) {
+        return Ok(known.state.id.clone());
+    }
+    Err(if all.is_empty() {
         Error::refused("no session in this repository yet")
             .with_hint("'git checkpoint enable --agent <name>' lets an agent report its own")
     } else {
