@@ -54,6 +54,11 @@ impl Repo {
         }
     }
 
+    /// Returns true if the objects `id` and `other` are loose, and `id` was stored later.
+    pub(crate) fn was_stored_after(&self, id: ObjectId, other: ObjectId) -> bool {
+        self.stored_at(id).zip(self.stored_at(other)).is_some_and(|(id, other)| id > other)
+    }
+
     /// Returns when the file of the loose object `id` was made.
     fn stored_at(&self, id: ObjectId) -> Option<std::time::SystemTime> {
         let path = loose::path(self.inner.objects.store_ref().path(), id);

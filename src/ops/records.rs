@@ -194,6 +194,11 @@ impl<'r> Log<'r> {
         }
     }
 
+    /// Returns false if no record can name the blob `id`, because it was stored after the last record.
+    pub(crate) fn may_name(&self, id: ObjectId) -> bool {
+        !self.repo.was_stored_after(id, self.tree_id)
+    }
+
     /// Returns true if the log has the record `id`, damaged or not.
     pub(crate) fn has(&self, id: &RecordId) -> Result<bool> {
         Ok(self.entry(&format!("{}/record.toml", folder(id)))?.is_some())

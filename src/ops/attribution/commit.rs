@@ -4,7 +4,6 @@ use std::{
     cell::OnceCell,
     collections::{HashMap, HashSet},
     ops::Range,
-    rc::Rc,
 };
 
 use bstr::{BString, ByteSlice as _};
@@ -13,12 +12,12 @@ use gix::ObjectId;
 use super::{
     super::Context,
     authors::Authors,
-    recorded::{Recorded, Records},
+    recorded::Records,
     text::Text,
     unseen::unseen_commits,
 };
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Error, Result},
     git::{
         Repo,
         counting::Counting,
@@ -26,14 +25,12 @@ use crate::{
         line_edits::{Algorithm, counted_edits},
     },
     model::{
-        attribution::{AuthorId, FileOwnership, carry::restrict},
+        attribution::{FileOwnership, carry::restrict},
         change::Change,
         contributor::Contributor,
         inferred,
         record::RecordId,
-        refname,
     },
-    state,
 };
 
 /// A commit and the attribution of its lines.
@@ -62,15 +59,6 @@ pub(crate) struct OfFile {
     pub(crate) ownership: FileOwnership,
 }
 
-/// What the records say about a commit.
-pub(super) struct Known {
-    pub(super) records: Vec<Rc<Recorded>>,
-    missing: Vec<RecordId>,
-    is_earlier: bool,
-    /// The author of lines that no record covers.
-    pub(super) otherwise: AuthorId,
-}
-
 /// The headers and the message of a commit.
 struct Facts {
     tree_id: ObjectId,
@@ -89,9 +77,10 @@ pub(crate) struct Reader<'r> {
     /// The commits that `counting` is prepared for.
     foreseen: HashSet<ObjectId>,
     pub(super) attributes: DiffAttributes<'r>,
-    enabled_since: OnceCell<Option<i64>>,
+    /// Since when this repository records agents' work, in Unix seconds; none if it never did.
+    pub(super) enabled_since: OnceCell<Option<i64>>,
     /// Commits that may have taken a session's work: the next command that writes decides.
-    unseen: HashSet<ObjectId>,
+    pub(super) unseen: HashSet<ObjectId>,
     /// The names that files had when a record was made, by those that they have in a commit.
     pub(super) renames: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
     /// The names that files which are new in a commit had when a record was made, by those that they have in the commit.
@@ -167,7 +156,8 @@ impl<'r> Reader<'r> {
             self.foresee(&[id]);
         }
         let facts = self.facts(id)?;
-        let Known { records, missing, is_earlier, otherwise } = self.known(id, facts.seconds)?;
+        let known = self.known(id)?;
+        let (records, otherwise) = (known.records, known.otherwise);
         let parent_tree_id = match facts.parents.first() {
             Some(parent) if self.repo.is_shallow() && !self.repo.has_object(*parent) => {
                 return Err(begins_shallow(self.repo, id));
@@ -202,8 +192,8 @@ impl<'r> Reader<'r> {
             seconds: facts.seconds,
             committer: facts.committer,
             records: records.iter().map(|record| record.id).collect(),
-            missing,
-            is_earlier,
+            missing: known.missing,
+            is_earlier: known.is_earlier,
             inferred: names,
             files,
         })
@@ -220,43 +210,6 @@ impl<'r> Reader<'r> {
                 message: commit.message.to_owned(),
             }
         })
-    }
-
-    /// Returns what the records say about `commit`, made at `seconds`.
-    pub(super) fn known(&mut self, commit: ObjectId, seconds: i64) -> Result<Known> {
-        let found = self.records.of(commit, &mut self.authors)?;
-        // A missing or damaged record might cover the other lines; so might one that is still to be made. The message of an amended
-        // commit names the records of the first one only.
-        let is_seen = found.is_linked || !self.unseen.contains(&commit);
-        let is_recorded = !found.records.is_empty() || self.enabled_since()?.is_some_and(|since| since <= seconds);
-        let has_all = found.is_complete && is_seen && is_recorded;
-        let otherwise = if has_all { Contributor::Human } else { Contributor::Unknown };
-        let is_earlier = !is_recorded && found.is_complete && is_seen && self.enabled_since()?.is_some();
-        let otherwise = self.authors.plain(otherwise);
-        Ok(Known { records: found.records, missing: found.missing, is_earlier, otherwise })
-    }
-
-    /// Returns since when this repository records agents' work, in Unix seconds; none if it never did.
-    fn enabled_since(&self) -> Result<Option<i64>> {
-        if let Some(since) = self.enabled_since.get() {
-            return Ok(*since);
-        }
-        let mut since = state::hooks::enabled_since(self.repo.common_dir());
-        let mut next = self.repo.find_sound_ref(refname::HISTORY)?;
-        let mut first = None;
-        while let Some(id) = next {
-            // What is before a damaged commit of the log is unknown.
-            let Some(parent) = if_sound(self.repo.with_commit(id, |commit| commit.parents().next()))? else { break };
-            first = Some(id);
-            next = parent;
-        }
-        if let Some(id) = first {
-            // The commit of the first record may be older than the log.
-            let logged = self.repo.with_commit(id, |commit| commit.committer().ok().map(|who| who.seconds()))?;
-            let recorded = if_sound(self.records.seconds_of_first(self.repo.tree_of_commit(id)?))?.flatten();
-            since = [since, logged, recorded].into_iter().flatten().min();
-        }
-        Ok(*self.enabled_since.get_or_init(|| since))
     }
 
     /// Drops from the changes of a merge to `tree_id` those that one of `others`, its other parents, brought in.
@@ -309,14 +262,6 @@ impl<'r> Reader<'r> {
 fn begins_shallow(repo: &Repo, id: ObjectId) -> Error {
     Error::refused(format!("this shallow clone begins at '{}', and lacks the commit before it", repo.short_id(&id)))
         .with_hint("'git fetch --deepen=1' fetches one commit more, 'git fetch --unshallow' all")
-}
-
-/// Returns what was read; none if it is damaged.
-fn if_sound<T>(read: Result<T>) -> Result<Option<T>> {
-    match read {
-        Err(error) if error.kind() == Kind::Corrupt => Ok(None),
-        read => read.map(Some),
-    }
 }
 
 /// Returns the intersection of two lists of ranges, both in order.

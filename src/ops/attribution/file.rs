@@ -7,7 +7,8 @@ use gix::ObjectId;
 
 use super::{
     authors::CARRIER,
-    commit::{Known, Reader},
+    commit::Reader,
+    known::Known,
     recorded::Recorded,
     text::{Text, usual_edits},
 };
@@ -104,15 +105,14 @@ impl Reader<'_> {
         Ok((ownership, Some(text)))
     }
 
-    /// Returns the owners of all lines that the commit, made at `seconds`, may have added at `path`; without a record,
-    /// the presumed author of the whole file. Agrees with [`commit`](Self::commit).
+    /// Returns the owners of all lines that the commit may have added at `path`; without a record, the presumed author of the
+    /// whole file. Agrees with [`commit`](Self::commit).
     pub(crate) fn blob_owners(
         &mut self,
         commit: ObjectId,
         path: &BStr,
-        seconds: i64,
     ) -> Result<std::result::Result<BlobOwners, AuthorId>> {
-        let Known { records, otherwise: author, .. } = self.known(commit, seconds)?;
+        let Known { records, otherwise: author, .. } = self.known(commit)?;
         if records.is_empty() {
             if author != self.authors.plain(Contributor::Human) || self.looked_at == MOST_LOOKED_AT {
                 return Ok(Err(author));

@@ -9,6 +9,7 @@ mod earlier;
 mod export;
 mod file;
 mod former_names;
+mod known;
 mod left;
 mod moves;
 mod options;

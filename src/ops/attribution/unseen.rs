@@ -85,7 +85,7 @@ fn repeating_commits(
             None => false,
         };
         let repeats = || {
-            let again = recorded::records_again_in(context, made.base.commit_id(), made.commit, true)?;
+            let again = recorded::records_again_in(context, made.base.commit_id(), made.commit)?;
             Ok::<_, Error>(!again.certain.is_empty() || !again.perhaps.is_empty())
         };
         if amends_recorded || repeats()? {

@@ -119,7 +119,7 @@ impl<'c> Search<'c> {
                 None => Known::Spans(ownership),
             });
         };
-        Ok(match self.reader.blob_owners(commit, line.path.as_bstr(), line.committed)? {
+        Ok(match self.reader.blob_owners(commit, line.path.as_bstr())? {
             Ok(views) => Known::Views(Box::new(views)),
             Err(author) => Known::All(Owner::Author(author)),
         })

@@ -6,23 +6,29 @@ use bstr::BString;
 
 use crate::{error::Result, git::Repo, model::change::Change};
 
-/// Returns the renames from files that a shadow left (`touched`) to files of `committed` that are not in it; git has found its own
-/// renames in `committed`, but those from files that the shadow renamed before lack a part of the way.
+/// Returns the renames from files that a shadow left (`touched`) to files of `committed` that the shadow has not touched: new
+/// files, and files that had other content. `committed` has the renames that git finds from the parent of the commit; a file that
+/// the shadow has renamed, too, has lost its name in the shadow there.
 pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change]) -> Result<Vec<Change>> {
     let is_left = |path: &BString| at(touched, path).map(|left| left.after.is_some());
     let is_new = |change: &&Change| match (is_left(&change.path), &change.old_path) {
         (Some(is_left), _) => !is_left,
         (None, Some(old_path)) => is_left(old_path) == Some(false),
-        (None, None) => change.before.is_none(),
+        (None, None) => true,
     };
-    let new = committed.iter().filter(is_new);
-    let mut ends: Vec<Change> = new.filter_map(|it| Change::between(it.path.clone(), None, it.after)).collect();
-    if ends.is_empty() {
-        return Ok(ends);
+    let left: Vec<&Change> = left_out(touched, committed).collect();
+    if left.is_empty() {
+        return Ok(Vec::new());
     }
-    for left in left_out(touched, committed) {
+    let mut ends = Vec::new();
+    for new in committed.iter().filter(is_new) {
+        ends.extend(Change::between(new.path.clone(), None, new.after));
+        // The file may only have changed: then what it was before is more similar to it than another file.
+        ends.extend(Change::between(new.path.clone(), new.before.filter(|_| new.old_path.is_none()), None));
+    }
+    for left in left {
         ends.extend(Change::between(left.path.clone(), left.after, None));
-        // Another file may be there now. If it is no other, it is the most similar one.
+        // If the file that has the name now is the same one, it is more similar than other files.
         let now = at(committed, &left.path).and_then(|now| now.after);
         ends.extend(Change::between(left.path.clone(), None, now));
     }

@@ -72,11 +72,10 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate], recorded: &
     // A path that the worktree no longer has may be staged under a new name; what was set aside may be of a time when
     // the file had another one.
     let is_new = left_out(touched_live(found), &staged).next().is_some();
-    let is_gone = |own: &Change| own.before.is_some() && own.after.is_some() && gone.contains(&own.path);
+    let is_gone = |own: &Change| own.after.is_some() && gone.contains(&own.path);
     let is_old = found.iter().any(|candidate| !candidate.is_live && candidate.touched.iter().any(is_gone));
     if is_new || is_old {
         let others = repo.staged_changes(head_tree_id)?.into_iter().filter(|it| it.after.is_some());
-        let others = others.filter(|it| is_old || it.before.is_none());
         staged.extend(others.filter(|it| paths.binary_search(&it.path).is_err()));
         staged.sort_by(|one, other| one.path.cmp(&other.path));
     }

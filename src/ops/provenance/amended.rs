@@ -1,7 +1,8 @@
-//! Has an amend removed all work of agents in a record? Then the amended commit is not linked to the record.
+//! Says whether anything of the work of agents in a record is left after git has replaced the commit, or removed it from HEAD.
 //!
-//! [`is_undone`] decides that for amended, rebased and squashed commits. It needs no threshold: it carries the recorded owner
-//! of each line forward to the new file, and looks for a line of an agent. In doubt, the commit stays linked.
+//! [`is_undone`] decides for amended, rebased and squashed commits whether the new commit is linked to the record, [`is_kept`]
+//! for commits that a reset has removed. Neither needs a threshold: they carry the recorded owner of each line forward to the
+//! new file, and look for a line of an agent. In doubt, the commit stays linked.
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -102,6 +103,46 @@ pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
         }
     }
     Ok(!files.is_empty())
+}
+
+/// Returns true if `place` has a file of the record `id` exactly as a commit with one of the trees `tree_ids` has it, and there
+/// may be anything left in it of what agents did in the record. Git has removed these commits from HEAD, whose tree is now
+/// `head_tree_id`, but not from `place`: a person has not typed it again.
+pub(super) fn is_kept(
+    repo: &Repo,
+    id: &RecordId,
+    place: Place,
+    head_tree_id: ObjectId,
+    tree_ids: &[ObjectId],
+) -> Result<bool> {
+    // Skips damaged records.
+    let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
+    let files: Vec<RecordFile> = record.files.into_iter().filter(|file| !file.sessions.is_empty()).collect();
+    let now = place.leaves(repo, &files.iter().map(|file| file.path.clone()).collect::<Vec<_>>())?;
+    let mut stored = None;
+    for file in &files {
+        let Some(leaf) = now.get(&file.path).copied().flatten() else { continue };
+        let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?;
+        let mut is_kept = false;
+        for tree_id in tree_ids.iter().filter(|_| before != Some(leaf)) {
+            is_kept = is_kept || repo.find_leaf(*tree_id, file.path.as_bstr())? == Some(leaf);
+        }
+        if !is_kept {
+            continue;
+        }
+        if stored.is_none() {
+            let text = records::attribution(repo, id)?.unwrap_or_default();
+            let Ok(mut attribution) = Attribution::from_text(&text) else { return Ok(false) };
+            attribution.authors.push(Author::plain(Contributor::Human));
+            stored = Some(attribution);
+        }
+        let Some(Attribution { authors, files }) = &stored else { continue };
+        let recorded = files.iter().find(|it| it.ownership.path == file.path);
+        if holds_any(repo, file, recorded, authors, (before, Some(leaf)))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns true if the change from `before` to `now` may contain anything that an agent did to `file`; `recorded` is the stored

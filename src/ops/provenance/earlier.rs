@@ -197,20 +197,16 @@ pub(super) fn beyond(repo: &Repo, head: Option<ObjectId>, mut starts: Vec<Object
 }
 
 /// Returns the records of commits that HEAD does not have, but was on lately, or that are on another branch, whose work may be in
-/// `changes`: one of them left a file exactly as a change does. Git may have brought it without our hooks, or a `git checkout`
-/// has removed the message that git prepared with it. Looks only for content that is older than `head`, except in a commit that
-/// `is_quiet`: no hook of ours has reported it.
+/// `changes`: one of them left a file exactly as a change does. A person may have brought it with `git checkout <branch> --
+/// <path>`, which leaves no other trace.
 pub(super) fn of_same_files(
     repo: &Repo,
     log: &Log<'_>,
     head: Option<ObjectId>,
     changes: &[Change],
-    is_quiet: bool,
 ) -> Result<Vec<RecordId>> {
-    let is_old = |change: &&Change| {
-        change.after.zip(head).is_some_and(|(after, head)| is_quiet || repo.was_stored_before(after.id, head))
-    };
-    let mut old: Vec<&Change> = changes.iter().filter(is_old).collect();
+    let may_be_recorded = |change: &&Change| change.after.is_some_and(|after| log.may_name(after.id));
+    let mut old: Vec<&Change> = changes.iter().filter(may_be_recorded).collect();
     if old.is_empty() {
         return Ok(Vec::new());
     }

@@ -1,4 +1,5 @@
-//! Which changes of a step belong to a file that has another name now? `replay` asks for each checkpoint, back in time.
+//! Follows files through the steps of a chain, back in time, under the names that they had then. `replay` calls it for each
+//! checkpoint.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -19,9 +20,9 @@ const MOST_GONE: usize = 1_000;
 /// If a step deletes more files than this, we look for no lines that were moved out of them into several files.
 const MOST_SPLIT: usize = 32;
 
-/// Returns those of `changes` whose path `wanted` accepts, or is in `former`, the earlier names of wanted files. If such a file
-/// is new in this step, or has the content that another file had before, deleted and replaced files may have been renamed to it: adds
-/// them to the result, and to `former`. If it has changed, a few deleted files may have been renamed onto it.
+/// Returns those of `changes` whose path `wanted` accepts, or is in `former`, the earlier names of wanted files. Adds the files
+/// that a wanted file may come from, to the result and to `former`: deleted files, files whose names others have taken, and
+/// files whose content another one has now.
 pub(super) fn changes_of(
     repo: &Repo,
     mut changes: Vec<Change>,
@@ -29,7 +30,7 @@ pub(super) fn changes_of(
     former: &mut BTreeSet<BString>,
 ) -> Result<Vec<Change>> {
     let is_asked = |path: &BString, former: &BTreeSet<BString>| wanted(path) || former.contains(path);
-    // Of several renames at once, each may lead to where another one begins.
+    // Two files may have exchanged their names.
     let before: HashSet<Leaf> = changes.iter().filter_map(|change| change.before).collect();
     let is_replaced = |it: &&Change| it.before.is_some() && it.after.is_some_and(|after| before.contains(&after));
     let replaced: BTreeSet<BString> = changes.iter().filter(is_replaced).map(|change| change.path.clone()).collect();
@@ -39,14 +40,15 @@ pub(super) fn changes_of(
     let gone_others = changes.iter().filter(|change| change.after.is_none() && !is_asked(&change.path, former)).count();
     let has_changed = || changes.iter().any(|change| change.after.is_some() && is_asked(&change.path, former));
     let may_be_onto = !has_new && (1..=MOST_SPLIT).contains(&gone_others) && has_changed();
-    if !(has_new || may_be_onto) || gone + replaced.len() == 0 || gone > MOST_GONE {
+    if !(has_new || may_be_onto) || gone > MOST_GONE {
         changes.retain(|change| is_asked(&change.path, former));
         return Ok(changes);
     }
     former.extend(replaced);
     // Deleted files that are wanted take part as well. A commit may show no rename between two wanted names, because others
     // have changed the file since.
-    changes.retain(|change| change.after.is_none() || is_asked(&change.path, former));
+    let (changes, others): (Vec<_>, Vec<_>) =
+        changes.into_iter().partition(|change| change.after.is_none() || is_asked(&change.path, former));
     let (ends, mut rest): (Vec<_>, Vec<_>) =
         changes.into_iter().partition(|change| change.after.is_none() || change.before.is_none());
     for change in repo.detect_renames(ends)? {
@@ -58,8 +60,30 @@ pub(super) fn changes_of(
             rest.push(change);
         }
     }
+    let replaced = take_renames_onto(repo, &mut rest, others)?;
+    former.extend(replaced.iter().map(|change| change.path.clone()));
+    rest.extend(replaced);
     rest.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(rest)
+}
+
+/// Makes renames of those new files of `changes` that have the content which files of `others` had before, where other content
+/// has taken the names of these. Returns these changes of `others`.
+fn take_renames_onto(repo: &Repo, changes: &mut [Change], mut others: Vec<Change>) -> Result<Vec<Change>> {
+    others.retain(|change| change.before.is_some());
+    let new = changes.iter().filter(|change| change.before.is_none() && change.after.is_some());
+    let ends: Vec<Change> = new.chain(&others).cloned().collect();
+    if others.is_empty() || ends.len() == others.len() {
+        return Ok(Vec::new());
+    }
+    let former: Vec<_> = others.iter().filter_map(|it| Some((it.path.clone(), it.before?.id))).collect();
+    let found = repo.find_renamed(&former, ends)?;
+    for change in changes.iter_mut().filter(|change| change.before.is_none()) {
+        let Some(other) = found.get(&change.path).map(|at| &others[*at]) else { continue };
+        (change.old_path, change.before, change.status) = (Some(other.path.clone()), other.before, Status::Renamed);
+    }
+    let found: BTreeSet<usize> = found.into_values().collect();
+    Ok(others.into_iter().enumerate().filter(|(at, _)| found.contains(at)).map(|(_, change)| change).collect())
 }
 
 /// Finds files of `changes`, with which `carrier` carries the work of `source` forward, that were moved meanwhile: such a file has the

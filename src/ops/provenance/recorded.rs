@@ -15,7 +15,7 @@ use super::{
         records::{self, Log},
         share::Least,
     },
-    amended::{Amended, is_undone},
+    amended::{Amended, is_kept, is_undone},
     earlier::{MOST_MOVES, beyond, of_earlier_versions, of_same_files},
     place::{Place, records_found_at},
 };
@@ -43,7 +43,7 @@ const SHORTEST_ID: usize = 4;
 pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Again> {
     let place = Place::Staged;
     let changes = place.changes(&context.repo, head_tree(&context.repo, head)?)?;
-    again(&context.repo, head, place, &changes, false)
+    again(&context.repo, head, place, &changes)
 }
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to the worktree. The worktree has the
@@ -54,7 +54,7 @@ pub(crate) fn records_again_in_worktree(
     tree_id: ObjectId,
     changes: &[Change],
 ) -> Result<Again> {
-    again(repo, head, Place::Worktree(tree_id), changes, false)
+    again(repo, head, Place::Worktree(tree_id), changes)
 }
 
 /// The records of other commits whose work a commit, the index or the worktree contains again.
@@ -66,18 +66,16 @@ pub(crate) struct Again {
 }
 
 /// Returns the records of other commits whose work `commit` contains again. `head` is its parent, or the commit that it amends.
-/// The commit `is_quiet` if no hook of ours has reported it.
 pub(crate) fn records_again_in(
     context: &Context,
     head: Option<ObjectId>,
     commit: ObjectId,
-    is_quiet: bool,
 ) -> Result<Again> {
     let repo = &context.repo;
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
-    let mut again = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?, is_quiet)?;
+    let mut again = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
     // A commit repeats only work that was recorded before. If a record is of the same second, we know that it is older only if it
     // is of this worktree.
     let was_earlier = |record: Record| {
@@ -90,7 +88,7 @@ pub(crate) fn records_again_in(
 }
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`.
-fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], is_quiet: bool) -> Result<Again> {
+fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) -> Result<Again> {
     let Some(log) = Log::open(repo)? else { return Ok(Again::default()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids = Candidates::default();
@@ -101,22 +99,20 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
         }
         Place::In(commit) => (None, names_reverted(repo, &repo.message_of(commit)?)?),
     };
-    let siblings = records::of_parent(repo, head.unwrap_or(root))?;
-    // Git's message names only the last of several commits that it has picked.
-    let may_be_picked = is_quiet || prepared.is_some();
-    ids.add(if may_be_picked { siblings } else { on_no_branch(repo, &log, siblings)? }, Evidence::Content);
+    // Another branch may have them, and git names only the last of several commits that it has picked.
+    ids.add(records::of_parent(repo, head.unwrap_or(root))?, Evidence::Content);
     let lately = LeftLately::read(repo)?;
-    if matches!(place, Place::In(_)) && is_quiet {
-        // Without our hooks, git may have merged or picked commits of a branch that HEAD was on before.
-        for commit in beyond(repo, head, lately.starts(|_| true))? {
-            ids.add(log.of_commit(commit)?, Evidence::Content);
-        }
+    // Git may have brought work of a branch that HEAD was on before.
+    for commit in beyond(repo, head, lately.starts(|_| true))? {
+        ids.add(log.of_commit(commit)?, Evidence::Content);
     }
-    if !matches!(place, Place::Staged) {
-        ids.add(of_same_files(repo, &log, head, changes, is_quiet)?, Evidence::Content);
-    }
+    ids.add(of_same_files(repo, &log, head, changes)?, Evidence::Content);
     let [by_resets, by_amends] = [lately.starts(is_reset), lately.starts(|kind| kind == Some(MoveKind::Amend))];
     let left = beyond(repo, head, by_resets.clone())?;
+    let mut removed = Vec::new();
+    for commit in by_resets.iter().chain(&by_amends).filter(|commit| Some(**commit) != head) {
+        removed.extend(repo.is_commit(*commit)?.then(|| repo.tree_of_commit(*commit)).transpose()?);
+    }
     // Without either, both are the commit of `ORIG_HEAD`.
     let amended = if by_amends == by_resets { left.clone() } else { beyond(repo, head, by_amends)? };
     // What an amend has removed may be committed again as well: for example, a file that was renamed and not staged yet.
@@ -144,7 +140,13 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
     let head_tree_id = head_tree(repo, head)?;
     let asked = ids.0.iter().map(|(id, evidence)| (*id, evidence.least()));
-    let certain = records_found_at(place, repo, head_tree_id, all, asked)?;
+    let mut certain = records_found_at(place, repo, head_tree_id, all, asked)?;
+    // A later commit may have edited the lines, so that none is as recorded.
+    for (id, evidence) in &ids.0 {
+        if *evidence == Evidence::Removed && !certain.contains(id) && is_kept(repo, id, place, head_tree_id, &removed)? {
+            certain.push(*id);
+        }
+    }
     let others = ids.0.iter().filter(|(id, _)| !certain.contains(id));
     let asked = others.filter_map(|(id, evidence)| Some((*id, evidence.least_for_doubt()?)));
     let mut found = Again { perhaps: records_found_at(place, repo, head_tree_id, all, asked)?, certain };
@@ -159,23 +161,6 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
         *found = kept;
     }
     Ok(found)
-}
-
-/// Returns those of the records `ids` whose commit is on no branch here: a reset may have removed it from HEAD. If another branch
-/// has it, our hooks see when git takes the work from there.
-fn on_no_branch(repo: &Repo, log: &Log<'_>, ids: Vec<RecordId>) -> Result<Vec<RecordId>> {
-    if ids.is_empty() {
-        return Ok(ids);
-    }
-    let tips: Vec<ObjectId> = repo.refs_below("refs/heads/")?.into_iter().map(|(_, id)| id).collect();
-    let mut kept = Vec::with_capacity(ids.len());
-    for id in ids {
-        // Skips damaged records.
-        let Some(record) = log.find(&id).ok().flatten() else { continue };
-        let is_on_branch = repo.is_commit(record.commit)? && repo.reaches(tips.clone(), record.commit, 0)?;
-        kept.extend((!is_on_branch).then_some(id));
-    }
-    Ok(kept)
 }
 
 /// What shows that the work of a record may be here again, the weakest first.

@@ -327,7 +327,8 @@ fn committed_between(
     Ok(committed)
 }
 
-fn author_of(origin: &Origin) -> Author {
+/// Returns the author of what a checkpoint with this origin changed.
+pub(crate) fn author_of(origin: &Origin) -> Author {
     let Origin { contributor, session, turn, agent, model, agent_id, .. } = origin.clone();
     match contributor {
         Contributor::Agent => Author { contributor, session, turn, agent, model, agent_id },

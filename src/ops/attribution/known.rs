@@ -1,0 +1,115 @@
+//! What is known about a commit before its lines are compared: its records, and the author of lines that are in none of them.
+
+use std::rc::Rc;
+
+use gix::ObjectId;
+
+use super::{
+    super::{provenance::replay::author_of, restored_target::restored},
+    commit::Reader,
+    recorded::Recorded,
+};
+use crate::{
+    error::{Kind, Result},
+    model::{
+        attribution::{Author, AuthorId},
+        checkpoint::Checkpoint,
+        contributor::Contributor,
+        record::RecordId,
+        refname,
+    },
+    state,
+};
+
+/// What the records say about a commit.
+pub(super) struct Known {
+    pub(super) records: Vec<Rc<Recorded>>,
+    pub(super) missing: Vec<RecordId>,
+    /// True if it has no record because its lines were written before git-checkpoint was in use.
+    pub(super) is_earlier: bool,
+    /// The author of lines that no record covers.
+    pub(super) otherwise: AuthorId,
+}
+
+impl Reader<'_> {
+    /// Returns what the records say about `commit`.
+    pub(super) fn known(&mut self, commit: ObjectId) -> Result<Known> {
+        let found = self.records.of(commit, &mut self.authors)?;
+        // A missing or damaged record might cover the other lines; so might one that is still to be made. The message of an amended
+        // commit names the records of the first one only.
+        let is_seen = found.is_linked || !self.unseen.contains(&commit);
+        let is_recorded = !found.records.is_empty() || self.was_written_since_enabled(commit)?;
+        let has_all = found.is_complete && is_seen && is_recorded;
+        let otherwise = match has_all {
+            true if found.records.is_empty() => self.author_without_record(commit)?,
+            true => Author::plain(Contributor::Human),
+            false => Author::plain(Contributor::Unknown),
+        };
+        let is_earlier = !is_recorded && found.is_complete && is_seen && self.enabled_since()?.is_some();
+        let otherwise = self.authors.id(&otherwise);
+        Ok(Known { records: found.records, missing: found.missing, is_earlier, otherwise })
+    }
+
+    /// Returns true if this repository recorded agents' work when the lines of `commit` were written. If git has copied or amended
+    /// an earlier commit, the date of its author is that of the earlier one.
+    fn was_written_since_enabled(&self, commit: ObjectId) -> Result<bool> {
+        let Some(since) = self.enabled_since()? else { return Ok(false) };
+        let (author, committer) = self.times_of(commit)?;
+        Ok(since <= author.min(committer))
+    }
+
+    /// Returns when the author wrote `commit` and when it was committed, in Unix seconds.
+    fn times_of(&self, commit: ObjectId) -> Result<(i64, i64)> {
+        self.repo.with_commit(commit, |commit| {
+            let seconds = |who: Option<gix::actor::SignatureRef<'_>>| who.map_or(0, |who| who.seconds());
+            (seconds(commit.author().ok()), seconds(commit.committer().ok()))
+        })
+    }
+
+    /// Returns the author of `commit`, which has no record: a person, unless it is a checkpoint, or a copy of one.
+    fn author_without_record(&self, commit: ObjectId) -> Result<Author> {
+        let Some(Checkpoint { origin, .. }) = self.repo.find_checkpoint(commit)? else {
+            return Ok(Author::plain(Contributor::Human));
+        };
+        // A person may have changed a copy, which git commits later. A checkpoint has one time.
+        let (author, committer) = self.times_of(commit)?;
+        let is_copy = author != committer;
+        let is_own = origin.carried.is_none() && restored(&origin).is_none();
+        Ok(match origin.contributor {
+            Contributor::Human => Author::plain(Contributor::Human),
+            Contributor::Agent if is_own && !is_copy => author_of(&origin),
+            _ => Author::plain(Contributor::Unknown),
+        })
+    }
+
+    /// Returns since when this repository records agents' work, in Unix seconds; none if it never did.
+    fn enabled_since(&self) -> Result<Option<i64>> {
+        if let Some(since) = self.enabled_since.get() {
+            return Ok(*since);
+        }
+        let mut since = state::hooks::enabled_since(self.repo.common_dir());
+        let mut next = self.repo.find_sound_ref(refname::HISTORY)?;
+        let mut first = None;
+        while let Some(id) = next {
+            // What is before a damaged commit of the log is unknown.
+            let Some(parent) = if_sound(self.repo.with_commit(id, |commit| commit.parents().next()))? else { break };
+            first = Some(id);
+            next = parent;
+        }
+        if let Some(id) = first {
+            // The commit of the first record may be older than the log.
+            let logged = self.repo.with_commit(id, |commit| commit.committer().ok().map(|who| who.seconds()))?;
+            let recorded = if_sound(self.records.seconds_of_first(self.repo.tree_of_commit(id)?))?.flatten();
+            since = [since, logged, recorded].into_iter().flatten().min();
+        }
+        Ok(*self.enabled_since.get_or_init(|| since))
+    }
+}
+
+/// Returns what was read; none if it is damaged.
+fn if_sound<T>(read: Result<T>) -> Result<Option<T>> {
+    match read {
+        Err(error) if error.kind() == Kind::Corrupt => Ok(None),
+        read => read.map(Some),
+    }
+}
