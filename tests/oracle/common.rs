@@ -50,6 +50,15 @@ impl Typed {
         self.branches.entry(to.to_owned()).or_default().extend(lines);
     }
 
+    /// Notes that the file `from` is moved to `to`.
+    pub(super) fn rename(&mut self, from: &str, to: &str) {
+        for lines in self.branches.values_mut() {
+            let moved = lines.iter().filter(|(_, file, _)| *file == stem(from));
+            let moved: Vec<Entry> = moved.map(|(text, _, author)| (text.clone(), stem(to), author.clone())).collect();
+            lines.extend(moved);
+        }
+    }
+
     /// Notes that git may have brought any line to `to`.
     pub(super) fn bring_all(&mut self, to: &str) {
         let lines: BTreeSet<Entry> = self.branches.values().flatten().chain(&self.stashed).cloned().collect();

@@ -167,7 +167,8 @@ fn command(recorder: &mut Recorder, step: Step) {
             recorder.typed.bring_all(&recorder.branch());
             recorder.checkpoint(&["undo", "-q"]);
         }
-        Kind::GitMv | Kind::Mv => rename(recorder, step),
+        Kind::GitMv | Kind::Mv | Kind::MvTaken => rename(recorder, step),
+        Kind::MvOnto => move_onto(recorder, step),
         Kind::CheckoutPath => {
             if let Some(path) = step.pick(&recorder.files()) {
                 let from = format!("HEAD~{}", step.at % 3);
@@ -199,6 +200,13 @@ fn beside(recorder: &mut Recorder, step: Step) {
         recorder.typed.bring(&branch, other);
     }
     match step.kind {
+        Kind::CheckoutOther => {
+            let files = recorder.ask(&["ls-tree", "--name-only", "-r", other]).unwrap_or_default();
+            let files: Vec<&str> = files.lines().collect();
+            if let Some(path) = files.get(usize::from(step.at) % files.len().max(1)) {
+                recorder.git(&["checkout", "-q", other, "--", path]);
+            }
+        }
         Kind::Branch => {
             let name = format!("b{}", others.len() + 1);
             let start = ["HEAD", "HEAD~1"][usize::from(step.is(2))];
@@ -284,6 +292,21 @@ fn rename(recorder: &mut Recorder, step: Step) {
         recorder.git(&["mv", path, &new]);
     } else {
         recorder.mv(path, &new);
+    }
+    if step.kind == Kind::MvTaken {
+        let lines: String = (0..step.size).map(|_| recorder.line(step.who)).collect();
+        recorder.write(path, &lines);
+    }
+}
+
+/// Moves a file over another one.
+fn move_onto(recorder: &mut Recorder, step: Step) {
+    let files = recorder.files();
+    let Some(path) = step.pick(&files) else { return };
+    let others: Vec<&String> = files.iter().filter(|other| *other != path).collect();
+    if let Some(other) = others.get(usize::from(step.at) % others.len().max(1)) {
+        recorder.typed.rename(path, other);
+        recorder.mv(path, other);
     }
 }
 

@@ -45,7 +45,13 @@ pub(super) enum Kind {
     Revert,
     GitMv,
     Mv,
+    /// A file is moved, and another one takes its name.
+    MvTaken,
+    /// A file is moved over another one.
+    MvOnto,
     CheckoutPath,
+    /// The same from another branch.
+    CheckoutOther,
     Restore,
     Undo,
 }
@@ -84,7 +90,10 @@ pub(super) const KINDS: &[(Kind, &str, &str, u32)] = &[
     (Kind::Revert, "revert", "revert", 2),
     (Kind::GitMv, "git-mv", "rename", 2),
     (Kind::Mv, "mv", "rename", 2),
+    (Kind::MvTaken, "mv-taken", "replace", 1),
+    (Kind::MvOnto, "mv-onto", "replace", 1),
     (Kind::CheckoutPath, "checkout-path", "checkout-path", 2),
+    (Kind::CheckoutOther, "checkout-other", "checkout-other", 1),
     (Kind::Restore, "restore", "restore", 2),
     (Kind::Undo, "undo", "restore", 1),
 ];

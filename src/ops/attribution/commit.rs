@@ -9,13 +9,7 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{
-    super::Context,
-    authors::Authors,
-    recorded::Records,
-    text::Text,
-    unseen::unseen_commits,
-};
+use super::{super::Context, authors::Authors, recorded::Records, text::Text, unseen::unseen_commits};
 use crate::{
     error::{Error, Result},
     git::{

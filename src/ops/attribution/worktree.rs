@@ -95,17 +95,16 @@ fn beyond(
         Some(tip) => repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?,
         None => Vec::new(),
     };
-    let mut changes = repo.diff_trees(head_tree_id, worktree.tree_id)?;
+    let mut all_changes = repo.diff_trees(head_tree_id, worktree.tree_id)?;
+    let own: Vec<Change> = all_changes.iter().filter(|change| wanted(&change.path)).cloned().collect();
     if with_former_names {
-        part_renames(&mut changes, wanted);
+        part_renames(&mut all_changes, wanted);
     }
-    let has_new = changes.iter().any(|change| change.before.is_none() && wanted(&change.path));
     let is_touched = |change: &Change| touched.binary_search_by(|it| it.path.cmp(&change.path)).is_ok();
-    let may_be_former = |it: &Change| with_former_names && has_new && (it.after.is_none() || is_touched(it));
-    changes.retain(|change| may_be_former(change) || wanted(&change.path));
-    let mut changes = repo.detect_renames(changes)?;
+    all_changes.retain(|change| change.after.is_none() || is_touched(change) || wanted(&change.path));
     // Without those that are not wanted, a file that is gone or replaced looks unchanged.
-    let around = changes.clone();
+    let around = repo.detect_renames(all_changes)?;
+    let mut changes = if with_former_names { around.clone() } else { repo.detect_renames(own)? };
     changes.retain(|change| wanted(&change.path));
     let mut reader = Reader::of_worktree(repo)?;
     reader.drop_brought(others, worktree.tree_id, &mut changes)?;

@@ -60,30 +60,40 @@ pub(super) fn changes_of(
             rest.push(change);
         }
     }
-    let replaced = take_renames_onto(repo, &mut rest, others)?;
-    former.extend(replaced.iter().map(|change| change.path.clone()));
-    rest.extend(replaced);
+    take_renames_onto(repo, &mut rest, others, former)?;
     rest.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(rest)
 }
 
-/// Makes renames of those new files of `changes` that have the content which files of `others` had before, where other content
-/// has taken the names of these. Returns these changes of `others`.
-fn take_renames_onto(repo: &Repo, changes: &mut [Change], mut others: Vec<Change>) -> Result<Vec<Change>> {
-    others.retain(|change| change.before.is_some());
-    let new = changes.iter().filter(|change| change.before.is_none() && change.after.is_some());
-    let ends: Vec<Change> = new.chain(&others).cloned().collect();
-    if others.is_empty() || ends.len() == others.len() {
-        return Ok(Vec::new());
+/// Makes renames of those new files of `changes` that have the content which a file of `changes` or `others` had before, where
+/// other content has taken its name. Adds these changes of `others` to `changes`, and the names to `former`.
+fn take_renames_onto(
+    repo: &Repo,
+    changes: &mut Vec<Change>,
+    others: Vec<Change>,
+    former: &mut BTreeSet<BString>,
+) -> Result<()> {
+    let is_new = |change: &Change| change.before.is_none() && change.after.is_some();
+    let is_changed = |change: &&Change| {
+        let before = change.before.filter(|_| change.after.is_some() && change.old_path.is_none());
+        before.is_some_and(|before| change.after.map(|after| after.id) != Some(before.id))
+    };
+    let changed: Vec<Change> = changes.iter().chain(&others).filter(is_changed).cloned().collect();
+    if changed.is_empty() || !changes.iter().any(is_new) {
+        return Ok(());
     }
-    let former: Vec<_> = others.iter().filter_map(|it| Some((it.path.clone(), it.before?.id))).collect();
-    let found = repo.find_renamed(&former, ends)?;
-    for change in changes.iter_mut().filter(|change| change.before.is_none()) {
-        let Some(other) = found.get(&change.path).map(|at| &others[*at]) else { continue };
+    let names: Vec<_> = changed.iter().filter_map(|it| Some((it.path.clone(), it.before?.id))).collect();
+    let ends = changes.iter().filter(|change| is_new(change)).chain(&changed).cloned();
+    let found = repo.find_renamed(&names, ends)?;
+    let mut taken = BTreeSet::new();
+    for change in changes.iter_mut().filter(|change| is_new(change)) {
+        let Some(other) = found.get(&change.path).map(|at| &changed[*at]) else { continue };
         (change.old_path, change.before, change.status) = (Some(other.path.clone()), other.before, Status::Renamed);
+        taken.insert(other.path.clone());
     }
-    let found: BTreeSet<usize> = found.into_values().collect();
-    Ok(others.into_iter().enumerate().filter(|(at, _)| found.contains(at)).map(|(_, change)| change).collect())
+    changes.extend(others.into_iter().filter(|change| taken.contains(&change.path)));
+    former.extend(taken);
+    Ok(())
 }
 
 /// Finds files of `changes`, with which `carrier` carries the work of `source` forward, that were moved meanwhile: such a file has the

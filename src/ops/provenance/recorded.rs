@@ -66,11 +66,7 @@ pub(crate) struct Again {
 }
 
 /// Returns the records of other commits whose work `commit` contains again. `head` is its parent, or the commit that it amends.
-pub(crate) fn records_again_in(
-    context: &Context,
-    head: Option<ObjectId>,
-    commit: ObjectId,
-) -> Result<Again> {
+pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Again> {
     let repo = &context.repo;
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
@@ -143,7 +139,8 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     let mut certain = records_found_at(place, repo, head_tree_id, all, asked)?;
     // A later commit may have edited the lines, so that none is as recorded.
     for (id, evidence) in &ids.0 {
-        if *evidence == Evidence::Removed && !certain.contains(id) && is_kept(repo, id, place, head_tree_id, &removed)? {
+        if *evidence == Evidence::Removed && !certain.contains(id) && is_kept(repo, id, place, head_tree_id, &removed)?
+        {
             certain.push(*id);
         }
     }

@@ -31,3 +31,4 @@ mod turn_ends;
 mod turns;
 mod unseen;
 mod warning;
+mod whereabouts;

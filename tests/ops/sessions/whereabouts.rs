@@ -1,0 +1,193 @@
+//! Where an agent's file went before a commit: every reader is asked about each history, with git's hooks and without them, and with a
+//! save or another commit in between.
+
+use serde_json::Value;
+
+use super::desk::{Desk, words};
+use crate::support::World;
+
+/// How git is used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hooks {
+    On,
+    Off,
+}
+
+/// What happens between the moves of a person and the commit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Between {
+    Nothing,
+    Save,
+    Commit,
+}
+
+impl Desk {
+    /// Returns who owns each line of `path`, according to `blame`.
+    fn owners(&self, path: &str) -> Vec<String> {
+        owners(&self.json(&["blame", "--", path])["lines"])
+    }
+
+    /// The same for a changed file of the worktree, according to `attribution`, which is asked for all files, or for this one.
+    fn owners_now(&self, path: &str, is_asked_alone: bool) -> Vec<String> {
+        let all: &[&str] = &["attribution", "--worktree"];
+        let found = self.json(if is_asked_alone { &["attribution", "--worktree", "--", path] } else { all });
+        let file = found["files"].as_array().expect("a list").iter().find(|file| file["path"] == path);
+        owners(&file.expect("it is changed")["owners"])
+    }
+
+    /// Asks every reader for `path` before and after the commit that `stage` stages, and counts the commit's trailers.
+    fn ask_everyone(&self, hooks: Hooks, path: &str, stage: &str, expected: &[&str]) {
+        self.sh(stage);
+        assert_eq!(self.owners(path), expected, "blame before the commit");
+        assert_eq!(self.owners_now(path, false), expected, "attribution of all files");
+        assert_eq!(self.owners_now(path, true), expected, "attribution of the file");
+        self.commit();
+        if hooks == Hooks::On {
+            assert_eq!(self.owners(path), expected, "blame after the commit");
+            assert_eq!(self.trailers("HEAD").len(), 1);
+        }
+        self.json(&["save"]);
+        assert_eq!(self.owners(path), expected, "blame after a save");
+        assert_eq!(self.records("HEAD").len(), 1);
+        self.finish();
+    }
+}
+
+/// Returns the owner of each line of `spans`.
+fn owners(spans: &Value) -> Vec<String> {
+    let number = |span: &Value, key: &str| span[key].as_u64().and_then(|number| usize::try_from(number).ok());
+    let owners = spans.as_array().expect("a list").iter().flat_map(|span| {
+        let (start, end) = number(span, "start").zip(number(span, "end")).expect("lines");
+        std::iter::repeat_n(span["owner"].as_str().expect("a word").to_owned(), end + 1 - start)
+    });
+    owners.collect()
+}
+
+/// An agent has a new file `n`, which is not committed. A person moves it to `m`, or out of the way.
+#[rstest::rstest]
+#[case::moved("mv n m", "m", &["agent"; 3])]
+#[case::moved_and_made_executable("mv n m; chmod +x m", "m", &["agent"; 3])]
+#[case::moved_and_edited("mv n m; sed -i 1s/words/texts/ m", "m", &["mixed", "agent", "agent"])]
+#[case::moved_and_its_name_taken("mv n m; echo mine >n", "m", &["agent"; 3])]
+#[case::moved_and_edited_and_its_name_taken(
+    "mv n m; sed -i 1s/words/texts/ m; echo mine >n",
+    "m",
+    &["mixed", "agent", "agent"]
+)]
+#[case::moved_into_a_directory_and_its_name_taken("mkdir d; mv n d/n; echo mine >n", "d/n", &["agent"; 3])]
+#[case::moved_and_its_name_taken_by_another_one_of_the_agent("mv n m; mv p n", "m", &["agent"; 3])]
+#[case::two_lines_cut_out("head -2 n >m; sed -i 1,2d n", "m", &["agent"; 2])]
+#[case::copied_and_written_anew("cp n m; printf 'mine one\nmine two\n' >n", "m", &["agent"; 3])]
+#[case::moved_over_a_committed_file("mv n f", "f", &["agent"; 3])]
+#[case::copied_over_a_committed_file("cat n >f; rm n", "f", &["agent"; 3])]
+#[case::moved_over_a_similar_file("mv n similar", "similar", &["agent"; 3])]
+fn a_new_file(
+    #[case] moves: &str,
+    #[case] path: &str,
+    #[case] expected: &[&str],
+    #[values(Hooks::On, Hooks::Off)] hooks: Hooks,
+    #[values(Between::Nothing, Between::Save, Between::Commit)] between: Between,
+) {
+    let desk = Desk::new();
+    desk.write("similar", "a first line\na second line\na third line\n");
+    desk.git(&["add", "similar"]);
+    desk.commit();
+    if hooks == Hooks::Off {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    desk.turn("a", &[("n", &words("a", 1..=3)), ("p", &words("a", 11..=13))]);
+    desk.sh(moves);
+    match between {
+        Between::Nothing => {}
+        Between::Save => drop(desk.json(&["save"])),
+        Between::Commit => {
+            desk.write("other", "of a person\n");
+            desk.sh("git add other; git commit -qm other");
+        }
+    }
+    desk.ask_everyone(hooks, path, &format!("git add {path}"), expected);
+}
+
+/// An agent has committed `n` and `p` on a branch that is still there. A person brings `n` to main.
+#[rstest::rstest]
+#[case::checkout("git checkout -q side -- n", &["agent"; 3])]
+#[case::restore("git restore -s side -S -W n", &["agent"; 3])]
+#[case::show("git show side:n >n", &["agent"; 3])]
+#[case::pick_of_a_part("git cherry-pick -n side; git rm -q -f p", &["agent"; 3])]
+#[case::squash_of_a_part("git merge -q --squash side; git rm -q -f p", &["agent"; 3])]
+#[case::checkout_and_a_line_more("git checkout -q side -- n; echo mine >>n", &["agent", "agent", "agent", "human"])]
+fn a_file_of_another_branch(
+    #[case] brings: &str,
+    #[case] expected: &[&str],
+    #[values(Hooks::On, Hooks::Off)] hooks: Hooks,
+    #[values(false, true)] has_main_moved: bool,
+    #[values(false, true)] does_other_work_wait: bool,
+) {
+    let desk = Desk::new();
+    if hooks == Hooks::Off {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    desk.git(&["switch", "-qc", "side"]);
+    desk.turn("a", &[("n", &words("a", 1..=3)), ("p", &words("a", 11..=13))]);
+    desk.commit_all();
+    desk.json(&["save"]);
+    desk.git(&["switch", "-q", "main"]);
+    if has_main_moved {
+        desk.write("other", "of a person\n");
+        desk.commit_all();
+        desk.json(&["save"]);
+    }
+    if does_other_work_wait {
+        desk.turn("b", &[("w", "of b\n")]);
+    }
+    desk.sh(brings);
+    desk.ask_everyone(hooks, "n", "git add n", expected);
+}
+
+/// The branch is that of another worktree: HEAD was never there.
+#[rstest::rstest]
+fn a_file_of_another_worktree(#[values(Hooks::On, Hooks::Off)] hooks: Hooks) {
+    // A record of another worktree is only known to be older if its second is.
+    let desk = Desk::on(&World::with_lines().with_clock());
+    if hooks == Hooks::Off {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    desk.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
+    desk.write("other", "of a person\n");
+    desk.commit_all();
+    desk.json(&["save"]);
+    desk.go("side");
+    desk.turn("a", &[("n", &words("a", 1..=3)), ("p", &words("a", 11..=13))]);
+    desk.commit_all();
+    desk.json(&["save"]);
+    desk.go("repo");
+    desk.world.next_second();
+    desk.sh("git checkout -q side -- n");
+    desk.ask_everyone(hooks, "n", "git add n", &["agent"; 3]);
+}
+
+/// What a commit had that a reset has removed comes back by a commit, although a person has edited each line of the agent.
+#[rstest::rstest]
+#[case::soft(&["reset", "-q", "--soft"])]
+#[case::mixed(&["reset", "-q"])]
+fn an_edited_line_after_a_reset(#[case] reset: &[&str], #[values(Hooks::On, Hooks::Off)] hooks: Hooks) {
+    let desk = Desk::new();
+    if hooks == Hooks::Off {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    let text = format!("{}{}", desk.read("g"), words("a", 1..=1));
+    desk.turn("a", &[("g", &text)]);
+    desk.commit_all();
+    desk.json(&["save"]);
+    desk.sh("sed -i s/words/texts/ g; git commit -qam edited");
+    desk.json(&["save"]);
+    desk.git(&[reset, &["HEAD~2"]].concat());
+    let expected = desk.owners("g");
+    assert_eq!(expected.last().map(String::as_str), Some("mixed"));
+    desk.git(&["add", "g"]);
+    desk.commit();
+    desk.json(&["save"]);
+    assert_eq!(desk.owners("g"), expected);
+    assert_eq!(desk.records("HEAD").len(), 1);
+    desk.finish();
+}
