@@ -40,6 +40,8 @@ pub(crate) enum Least {
     Any,
     /// As [`Share::is_half`].
     Half,
+    /// As [`Share::is_all`].
+    All,
 }
 
 impl Share {
@@ -49,6 +51,7 @@ impl Share {
             Least::Line => self.is_exact || self.held > 0,
             Least::Any => self.is_any(),
             Least::Half => self.is_half(),
+            Least::All => self.is_all(),
         }
     }
 
@@ -62,7 +65,8 @@ impl Share {
         self.is_any() && (self.is_exact || self.held * 2 >= self.total)
     }
 
-    /// Returns true if the file contains all of the work, so that no later commit can take more of it.
+    /// Returns true if the file contains all of the work: no later commit can take more of it. That is enough evidence if another
+    /// branch has the work, too, and git may have brought it from there.
     pub(crate) fn is_all(self) -> bool {
         self.is_exact || self.total > 0 && self.held == self.total
     }

@@ -95,12 +95,14 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
         }
         Place::In(commit) => (None, names_reverted(repo, &repo.message_of(commit)?)?),
     };
-    // Another branch may have them, and git names only the last of several commits that it has picked.
-    ids.add(records::of_parent(repo, head.unwrap_or(root))?, Evidence::Content);
+    // A reset may have removed them from HEAD, or another branch has them.
+    let (removed, elsewhere) = on_no_branch(repo, &log, records::of_parent(repo, head.unwrap_or(root))?)?;
+    ids.add(removed, Evidence::Content);
+    ids.add(elsewhere, Evidence::Elsewhere);
     let lately = LeftLately::read(repo)?;
     // Git may have brought work of a branch that HEAD was on before.
     for commit in beyond(repo, head, lately.starts(|_| true))? {
-        ids.add(log.of_commit(commit)?, Evidence::Content);
+        ids.add(log.of_commit(commit)?, Evidence::Elsewhere);
     }
     ids.add(of_same_files(repo, &log, head, changes)?, Evidence::Content);
     let [by_resets, by_amends] = [lately.starts(is_reset), lately.starts(|kind| kind == Some(MoveKind::Amend))];
@@ -152,7 +154,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     for found in [&mut found.certain, &mut found.perhaps] {
         let mut kept = Vec::with_capacity(found.len());
         for id in found.drain(..) {
-            let is_by_git = ids.0.get(&id).is_some_and(|evidence| *evidence != Evidence::Content);
+            let is_by_git = ids.0.get(&id).is_some_and(|evidence| *evidence > Evidence::Content);
             kept.extend((is_by_git || !is_made_without_copy_in(repo, &left, &id)?).then_some(id));
         }
         *found = kept;
@@ -160,9 +162,27 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     Ok(found)
 }
 
+/// Returns those of the records `ids` whose commit is on no branch here, and the others.
+fn on_no_branch(repo: &Repo, log: &Log<'_>, ids: Vec<RecordId>) -> Result<(Vec<RecordId>, Vec<RecordId>)> {
+    let (mut removed, mut elsewhere) = (Vec::new(), Vec::new());
+    if ids.is_empty() {
+        return Ok((removed, elsewhere));
+    }
+    let tips: Vec<ObjectId> = repo.refs_below("refs/heads/")?.into_iter().map(|(_, id)| id).collect();
+    for id in ids {
+        // Skips damaged records.
+        let Some(record) = log.find(&id).ok().flatten() else { continue };
+        let is_on_branch = repo.is_commit(record.commit)? && repo.reaches(tips.clone(), record.commit, 0)?;
+        if is_on_branch { &mut elsewhere } else { &mut removed }.push(id);
+    }
+    Ok((removed, elsewhere))
+}
+
 /// What shows that the work of a record may be here again, the weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Evidence {
+    /// Only the content. Another branch has the work, and a person may have typed a part of it here, too.
+    Elsewhere,
     /// Only the content.
     Content,
     /// Git has removed the work from HEAD, or put it back.
@@ -175,6 +195,7 @@ impl Evidence {
     /// Returns how much of the work has to be here.
     fn least(self) -> Least {
         match self {
+            Self::Elsewhere => Least::All,
             Self::Content => Least::Half,
             Self::Removed | Self::Named => Least::Any,
         }
@@ -183,7 +204,7 @@ impl Evidence {
     /// Returns how much of the work makes the author of its lines doubtful; none: a person may have typed the same.
     fn least_for_doubt(self) -> Option<Least> {
         match self {
-            Self::Content => None,
+            Self::Elsewhere | Self::Content => None,
             Self::Removed | Self::Named => Some(Least::Line),
         }
     }

@@ -29,8 +29,11 @@ impl Desk {
 
     /// The same for a changed file of the worktree, according to `attribution`, which is asked for all files, or for this one.
     fn owners_now(&self, path: &str, is_asked_alone: bool) -> Vec<String> {
-        let all: &[&str] = &["attribution", "--worktree"];
-        let found = self.json(if is_asked_alone { &["attribution", "--worktree", "--", path] } else { all });
+        let mut arguments = vec!["attribution", "--worktree"];
+        if is_asked_alone {
+            arguments.extend(["--", path]);
+        }
+        let found = self.json(&arguments);
         let file = found["files"].as_array().expect("a list").iter().find(|file| file["path"] == path);
         owners(&file.expect("it is changed")["owners"])
     }
