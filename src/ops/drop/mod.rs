@@ -16,7 +16,7 @@ use super::{
     called::called,
     chain::{peek::worktree_tree, shadows},
     enter::Purpose,
-    lookup, operations,
+    lookup,
     replace::{Copier, Finished, follow, ref_moves, refuse_if_needed, updates, worktree_of},
     session_info::open_turns,
 };
@@ -221,7 +221,7 @@ fn refuse_in_use(worktree: &Worktree<'_>, copier: &Copier<'_, '_>, refs: &[RefMo
     }
     let own = Journal::read(repo.git_dir())?;
     let is_own = |id: &ObjectId| own.as_ref().is_some_and(|own| [own.target, own.pre_restore].contains(id));
-    if let Some(id) = operations::needed(worktree)?.iter().find(|id| copier.changes(**id) && !is_own(id)) {
+    if let Some(id) = repo.needed_to_undo()?.iter().find(|id| copier.changes(**id) && !is_own(id)) {
         return Err(Error::refused(format!("another worktree needs '{id}' to undo its last restore"))
             .with_hint("'git checkpoint undo' there first, or restore another checkpoint there"));
     }
