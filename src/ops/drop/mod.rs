@@ -18,7 +18,7 @@ use super::{
     enter::Purpose,
     lookup,
     replace::{Copier, Finished, follow, ref_moves, refuse_if_needed, updates, worktree_of},
-    session_info::open_turns,
+    session_info::turns_at_work,
 };
 use crate::{
     error::{Error, Result},
@@ -226,7 +226,7 @@ fn refuse_in_use(worktree: &Worktree<'_>, copier: &Copier<'_, '_>, refs: &[RefMo
             .with_hint("'git checkpoint undo' there first, or restore another checkpoint there"));
     }
     let is_live = |moved: &RefMove| [refname::SHADOWS, refname::PENDING].iter().any(|it| moved.r#ref.starts_with(it));
-    match open_turns(worktree)?.first() {
+    match turns_at_work(worktree)?.first() {
         Some(session) if refs.iter().any(is_live) => {
             Err(Error::refused(format!("the session '{}' has a turn under way", session.id))
                 .with_hint(format!("'git checkpoint session stop {}' ends it", path_text::shell_word(&session.id))))
