@@ -48,13 +48,13 @@ impl Repo {
         }
         let operations = entries.iter().rev().map(|recorded| (recorded.id, &recorded.operation));
         let stack = stack(operations, Some(live.nonce.as_str()));
-        let is_it = |entry: &Recorded| match &entry.operation.nonce {
-            Some(nonce) => *nonce == live.nonce,
-            // That of an earlier version.
-            None => {
-                let text = self.files_of(entry).ok().flatten();
-                text.and_then(|text| Journal::parse(&text).ok()).is_some_and(|it| it.nonce == live.nonce)
+        let is_it = |entry: &Recorded| {
+            if let Some(nonce) = &entry.operation.nonce {
+                return *nonce == live.nonce;
             }
+            // That of an earlier version.
+            let text = self.files_of(entry).ok().flatten();
+            text.and_then(|text| Journal::parse(&text).ok()).is_some_and(|it| it.nonce == live.nonce)
         };
         let can_go_back: HashSet<&ObjectId> = stack.undo.iter().chain(&stack.redo).collect();
         let mut with_files = entries.iter().filter(|entry| entry.operation.has_files);
