@@ -75,7 +75,7 @@ const TEMPORARY_TREE: &str =
     "cp .git/index .git/bench-index && export GIT_INDEX_FILE=.git/bench-index && git add -A && git write-tree";
 /// Two commands that move a ref and add an entry to the operation log, and two that do the rest: find and read that ref.
 const TWO_OPERATIONS: &str = "\"$PROGRAM\" verify -q && \"$PROGRAM\" verify -q --reset";
-const TWO_LOOKS: &str = "\"$PROGRAM\" verify -q --show || \"$PROGRAM\" verify -q --show || true";
+const TWO_LOOKS: &str = "\"$PROGRAM\" verify -q --show && \"$PROGRAM\" verify -q --show";
 /// A repository beside, whose worktree is this one.
 const SHADOW: &str = "git --git-dir=../shadow.git --work-tree=. add -A && \
     git --git-dir=../shadow.git --work-tree=. commit -q --allow-empty -m bench";
