@@ -32,6 +32,8 @@ const TYPED: &[(&str, &str)] = &[
     ("git -C ../repo checkpoint restore s-1@", "[-C][../repo][checkpoint][restore][s-1@1]"),
     ("git checkpoint restore s-1@1 src/go", "[checkpoint][restore][s-1@1][src/gone]"),
     ("git checkpoint diff base @ -- src/go", "[checkpoint][diff][base][@][--][src/gone]"),
+    ("git checkpoint diff s-1@1 -- src/go", "[checkpoint][diff][s-1@1][--][src/gone]"),
+    ("git checkpoint diff -- tw", "[checkpoint][diff][--][two words.txt]"),
     ("git -C src checkpoint restore s-1@1 go", "[-C][src][checkpoint][restore][s-1@1][gone]"),
     ("git -C src checkpoint blame ke", "[-C][src][checkpoint][blame][kept]"),
     ("git checkpoint restore base x", "[checkpoint][restore][base][x$(touch run);y]"),

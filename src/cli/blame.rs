@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
+    ffi::{OsStr, OsString},
 };
 
 use bstr::ByteSlice as _;
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    model::{attribution::kind::Kind, moment},
+    model::{attribution::kind::Kind, moment, path_text::shell_word},
     ops::{
         attribution::Who,
         blame::{self, Blame, BlamedLines},
@@ -57,6 +57,9 @@ impl BlameCommand {
         let options = blame::Options { path, rev: self.rev, ranges: self.ranges, ignores_whitespace: self.whitespace };
         let found = blame::blame(&context, &options).map_err(|error| {
             let (rev, path) = (options.rev.as_deref(), options.path.as_bstr());
+            if let Some(hint) = hint_at_line(&self.file) {
+                return error.with_hint(hint);
+            }
             let error = from_root::with_hint(error, &context, &[self.file], rev, Form::Path);
             if rev.is_some() { error } else { from_root::with_deleted_hint(error, &context, path) }
         })?;
@@ -82,6 +85,14 @@ impl BlameCommand {
         }
         Ok(Exit::Done)
     }
+}
+
+/// Returns what to type instead of `file` if that is a file of the worktree with the number of a line.
+fn hint_at_line(file: &OsStr) -> Option<String> {
+    let (path, line) = file.to_str()?.rsplit_once(':')?;
+    let is_it = line.parse::<u32>().is_ok() && std::fs::symlink_metadata(path).is_ok();
+    let path = shell_word(path);
+    is_it.then(|| format!("'git checkpoint blame -L {line},{line} {path}' or 'git checkpoint why {path}:{line}'"))
 }
 
 /// The least columns of a name, and of a part of a line of the file.

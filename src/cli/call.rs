@@ -230,11 +230,18 @@ pub(super) fn with_target_hint(error: Error, command: &str, target: &str) -> Err
     }
 }
 
-/// Returns a hint at what to type instead of `target`, which names no checkpoint; none if it is neither a path nor a range.
+/// Returns a hint at what to type instead of `target`, which names no checkpoint; none if it is neither a path, nor a file of a
+/// revision, nor a range.
 fn hint_at_target(command: &str, target: &str, is_path: impl Fn() -> bool) -> Option<String> {
     if is_path() {
         let path = shell_word(target);
         return Some(format!("'{target}' is a path; use 'git checkpoint {command} <checkpoint> -- {path}'"));
+    }
+    if let Some((revision, path)) =
+        target.split_once(':').filter(|(revision, path)| !revision.is_empty() && !path.is_empty())
+    {
+        let path = shell_word(path);
+        return Some(format!("'{target}' names a file; use 'git checkpoint {command} {revision} -- {path}'"));
     }
     let (from, to) = target.split_once("..").map(|(from, to)| (from, to.trim_start_matches('.')))?;
     let or_latest = |side: &'static str, name: &str| if name.is_empty() { side.to_owned() } else { name.to_owned() };
@@ -312,6 +319,7 @@ mod tests {
     #[case::range("diff", "a..b", false, Some("'a..b' is a range; use 'git checkpoint diff a b'"))]
     #[case::symmetric("show", "a...b", false, Some("'a...b' is a range; use 'git checkpoint diff a b'"))]
     #[case::open("diff", "a..", false, Some("'a..' is a range; use 'git checkpoint diff a @'"))]
+    #[case::file("restore", "a:b/c", false, Some("'a:b/c' names a file; use 'git checkpoint restore a -- b/c'"))]
     #[case::nothing("diff", "a", false, None)]
     fn what_names_no_checkpoint_gets_a_hint(
         #[case] command: &str,

@@ -67,6 +67,32 @@ const HABITS: &[(&str, &[&str], &str)] = &[
     ),
     ("restore", &["--hard"], "'--all' also restores what others have changed since"),
     ("restore", &["--worktree", "-W"], "files are restored without an option; '--staged' restores the index, too"),
+    ("config", &["--global", "--system"], "'--user' is for all your repositories, as git's '--global'"),
+    ("config", &["--get"], "'git checkpoint config get <key>' prints a setting"),
+    ("config", &["-l", "--list"], "'git checkpoint config list' prints all settings"),
+    (
+        "config",
+        &["add", "--add"],
+        "'git checkpoint config set <key> <value>...' writes a setting; a list takes any number of values",
+    ),
+    (
+        "config",
+        &["delete", "remove", "rm", "reset", "--unset", "--unset-all"],
+        "'git checkpoint config unset <key>' removes a setting from a file",
+    ),
+    ("config", &["show"], "'git checkpoint config get <key>' prints a setting, 'git checkpoint config list' all"),
+    (
+        "session",
+        &["delete", "remove", "rm", "drop", "clear"],
+        "'git checkpoint session forget <session>' forgets a session; its checkpoints and records stay",
+    ),
+    ("session", &["begin", "new"], "'git checkpoint session start' begins a session"),
+    ("op", &["list", "ls", "history"], "'git checkpoint op log' lists the operations"),
+    (
+        "op",
+        &["redo"],
+        "'git checkpoint redo' takes the last undo back; 'git checkpoint op undo <op>' can also take an undo back",
+    ),
     ("diff", &["--cached", "--staged"], "'git diff --cached' shows what is staged"),
 ];
 
@@ -92,11 +118,17 @@ fn value_hint(command: &str, typed: &str) -> Option<String> {
     let is_number = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
     let is_count = typed.strip_prefix('-').is_some_and(|rest| rest.parse::<u32>().is_ok());
     match command {
+        "config" if typed.contains('.') => Some(format!(
+            "'git checkpoint config get {0}' prints it, 'git checkpoint config set {0} <value>' writes it",
+            shell_word(typed)
+        )),
+        "prune" if is_count => Some("'--keep' takes a number from 0, how many shadows stay in the archive".to_owned()),
         // A number after 'op undo' counts from the last operation, and means nothing to 'redo'.
         "undo" | "redo" if is_count || (command == "redo" && is_number && typed.len() < FEWEST_DIGITS) => {
             Some(format!("{command} takes one step at a time; 'git checkpoint undo --list' shows all of them"))
         }
         _ if typed.starts_with('-') => None,
+        "blame" => Some(format!("a commit follows --rev: 'git checkpoint blame --rev <commit> {}'", shell_word(typed))),
         "save" => Some(format!("a message follows -m: 'git checkpoint save -m {}'", shell_word(typed))),
         "reset" => Some("it sets all checkpoints aside; 'git checkpoint restore <checkpoint>' goes to one".to_owned()),
         "why" if is_number => Some(format!("the line follows the file after a colon: '<file>:{typed}'")),
@@ -150,6 +182,11 @@ mod tests {
     )]
     #[case::id_of_undo("undo", "0a1b2c3d", Some("undo takes no name; 'git checkpoint op undo 0a1b2c3d' takes"))]
     #[case::anything("undo", "@{1;x}", Some("undo takes no name; 'git checkpoint op undo <op>' takes"))]
+    #[case::option_of_config("config", "--global", Some("'--user' is for all your repositories"))]
+    #[case::action_of_session("session", "delete", Some("'git checkpoint session forget"))]
+    #[case::action_of_config("config", "delete", Some("'git checkpoint config unset"))]
+    #[case::key("config", "save.max-file-size", Some("'git checkpoint config get save.max-file-size' prints it"))]
+    #[case::negative_count("prune", "-1", Some("'--keep' takes a number from 0"))]
     #[case::no_count("list", "-", None)]
     #[case::unknown("", "frobnicate", None)]
     fn what_to_type_instead(#[case] command: &str, #[case] typed: &str, #[case] expected: Option<&str>) {

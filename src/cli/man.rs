@@ -43,15 +43,21 @@ const PAGES: &[(&str, &str)] = pages![
 ];
 
 /// Commands that are explained on the page of another.
-const SHARED_PAGES: &[(&str, &str)] =
-    &[("undo", "op"), ("redo", "op"), ("prompts", "session"), ("disable", "enable"), ("hook", "enable")];
+const SHARED_PAGES: &[(&str, &str)] = &[
+    ("undo", "op"),
+    ("redo", "op"),
+    ("prompts", "session"),
+    ("disable", "enable"),
+    ("hook", "enable"),
+    ("log", "list"),
+];
 
 /// Show a page of the manual, or install all of it
 ///
 /// Without --install, the page of <command> (or git-checkpoint(1)) is shown with man(1), installed or not.
 #[derive(clap::Args, Debug)]
 pub(super) struct Man {
-    /// The command, or the name of a page such as gitcheckpoint-format
+    /// The command, or the name of a page such as format or config.5
     #[arg(value_name = "command", conflicts_with = "install")]
     page: Option<String>,
     /// Write all pages where man(1) and git-help(1) find them
@@ -71,18 +77,11 @@ impl Man {
         let name = self.page.unwrap_or_default();
         let shared = SHARED_PAGES.iter().find(|(command, _)| *command == name);
         let name = shared.map_or(name, |(_, page)| (*page).to_owned());
-        let candidates = [format!("git-checkpoint-{name}"), name.clone(), "git-checkpoint".into()];
-        let known = if name.is_empty() {
-            candidates.last()
-        } else {
-            candidates[..2].iter().find(|name| source(name).is_some())
+        let Some(page) = page_of(&name) else {
+            return Err(Error::user(format!("no page of the manual is called '{name}'")).with_hint(all_pages()));
         };
-        let Some(page) = known else {
-            return Err(Error::user(format!("no page of the manual is called '{name}'"))
-                .with_hint("'git checkpoint man' shows the first one"));
-        };
-        if !show(page) {
-            call.out.text(source(page).map_or("", |(_, text)| text))?;
+        if !show_page(page) {
+            call.out.text(page.1)?;
         }
         Ok(Exit::Done)
     }
@@ -90,10 +89,47 @@ impl Man {
 
 /// Shows the page called `name` (without section); returns false if there is none, or no working `man`.
 pub(super) fn show(name: &str) -> bool {
-    let Some((file, text)) = source(name) else { return false };
+    page_of(name).is_some_and(show_page)
+}
+
+/// The file name of a page, and its source.
+type Page = &'static (&'static str, &'static str);
+
+fn show_page((file, text): Page) -> bool {
     let Ok(directory) = tempfile::tempdir() else { return false };
     let path = directory.path().join(file);
     std::fs::write(&path, text).is_ok() && external::show_manual(&path)
+}
+
+/// Returns the page that `name` means: a command, a page with or without the beginning that all of them share, and with or without
+/// its section, as in `config.5` or `config(5)`. Empty for the first page.
+fn page_of(name: &str) -> Option<Page> {
+    if name.is_empty() {
+        return page_of("git-checkpoint");
+    }
+    let (stem, section) = with_section(name);
+    let stems = [format!("git-checkpoint-{stem}"), stem.to_owned(), format!("gitcheckpoint-{stem}")];
+    stems.iter().find_map(|stem| PAGES.iter().find(|(file, _)| is_page(file, stem, section)))
+}
+
+/// Returns `name` without its section, and the section if it has one.
+fn with_section(name: &str) -> (&str, Option<&str>) {
+    let is_section = |section: &str| section.len() == 1 && section.bytes().all(|byte| byte.is_ascii_digit());
+    let split = name.strip_suffix(')').and_then(|name| name.rsplit_once('(')).or_else(|| name.rsplit_once('.'));
+    match split.filter(|(_, section)| is_section(section)) {
+        Some((stem, section)) => (stem, Some(section)),
+        None => (name, None),
+    }
+}
+
+fn is_page(file: &str, stem: &str, section: Option<&str>) -> bool {
+    file.rsplit_once('.').is_some_and(|(own, of)| own == stem && section.is_none_or(|section| section == of))
+}
+
+/// Returns a hint that names the pages that belong to no command.
+fn all_pages() -> String {
+    "'git checkpoint man <command>' shows the page of a command; there are also config.5, agents, format and workflows"
+        .to_owned()
 }
 
 /// Returns the names that `git checkpoint man` accepts, commands and other pages, each with the description of its page.
@@ -116,10 +152,6 @@ pub(super) fn pages() -> Vec<(String, String)> {
         SHARED_PAGES.iter().map(|(name, page)| ((*name).to_owned(), about(&format!("git-checkpoint-{page}.1")))),
     );
     pages
-}
-
-fn source(name: &str) -> Option<&'static (&'static str, &'static str)> {
-    PAGES.iter().find(|(file, _)| file.rsplit_once('.').is_some_and(|(stem, _)| stem == name))
 }
 
 fn install(directory: Option<PathBuf>, call: &mut Call) -> Result<Exit> {
@@ -179,5 +211,19 @@ mod tests {
     ) {
         let found = place(Path::new(program), home.map(Path::new), |path| path == Path::new(writable));
         assert_eq!(found.as_deref(), expected.map(Path::new));
+    }
+    #[rstest::rstest]
+    #[case::first("", Some("git-checkpoint.1"))]
+    #[case::command("save", Some("git-checkpoint-save.1"))]
+    #[case::command_before_file("config", Some("git-checkpoint-config.1"))]
+    #[case::section("config.5", Some("git-checkpoint-config.5"))]
+    #[case::section_as_it_is_written("git-checkpoint-config(5)", Some("git-checkpoint-config.5"))]
+    #[case::whole("gitcheckpoint-format", Some("gitcheckpoint-format.5"))]
+    #[case::short("workflows", Some("gitcheckpoint-workflows.7"))]
+    #[case::short_with_section("agents(7)", Some("gitcheckpoint-agents.7"))]
+    #[case::another_section("save.5", None)]
+    #[case::unknown("frobnicate", None)]
+    fn pages_are_named_in_several_ways(#[case] name: &str, #[case] expected: Option<&str>) {
+        assert_eq!(page_of(name).map(|(file, _)| *file), expected);
     }
 }

@@ -240,13 +240,13 @@ impl Output {
         }
     }
 
-    /// Reports `error` on standard error: the failure, its causes indented, the hint.
+    /// Reports `error` on standard error: the failure, its causes indented, and the hint unless the user asked for quiet.
     pub(super) fn error(&mut self, word: &str, error: &Error) {
         let mut text = prefixed(&format!("{word}: "), error.message());
         for cause in error.causes() {
             text.push_str(&prefixed("    ", &cause));
         }
-        if let Some(hint) = error.hint() {
+        if let Some(hint) = error.hint().filter(|_| !self.is_quiet) {
             text.push_str(&prefixed("hint: ", hint));
         }
         self.stderr(&text);

@@ -14,6 +14,8 @@ use crate::{
     ops::restored_target::shown,
 };
 
+pub(super) use crate::model::refname::FETCH;
+
 /// The colour of ids.
 pub(super) const ID: Style = AnsiColor::Yellow.on_default();
 /// The colour of marks such as `verified`.
@@ -26,10 +28,6 @@ pub(super) const OLD: Style = AnsiColor::Red.on_default();
 pub(super) const BOLD: Style = Style::new().bold();
 /// The style of what matters less.
 pub(super) const DIM: Style = Style::new().dimmed();
-
-/// The hint for records that are not here.
-pub(super) const FETCH: &str =
-    "if a remote has them, 'git fetch <remote> refs/checkpoints/history:refs/checkpoints/history' gets them";
 
 /// What a restore says it has done.
 pub(super) const RESTORED: &str = "restored";

@@ -9,14 +9,14 @@ use crate::{
 
 /// Drop old checkpoints from the archive
 ///
-/// Checkpoints that were set aside together, a chain, go together. Those that are not in the archive, and the verified one, are
-/// never dropped. Without an option, the settings archive.keep-days, archive.keep-count and archive.max-size decide.
+/// A shadow, the checkpoints of one commit that were set aside together, goes as a whole. Live shadows, and the one with the
+/// verified checkpoint, are never dropped. Without an option, the settings archive.keep-days, archive.keep-count and archive.max-size decide.
 #[derive(clap::Args, Debug)]
 pub(super) struct Prune {
     /// Drop what was set aside longer ago, for example 30d or '2 weeks'
     #[arg(long, value_name = "span")]
     older_than: Option<String>,
-    /// Keep at most this many chains, the newest
+    /// Keep at most this many shadows, the newest
     #[arg(long, value_name = "number")]
     keep: Option<usize>,
     /// Drop the oldest until the rest takes at most this much, for example '500 MiB'
@@ -80,7 +80,7 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
         let why = match shadow.needed_for {
             NeededFor::Verified => "it has the verified checkpoint",
             NeededFor::Undo => "'git checkpoint undo' needs it",
-            NeededFor::Uncommitted => "uncommitted work has lines that only it says are an agent's",
+            NeededFor::Uncommitted => "without it, lines of uncommitted work may count as a person's",
             NeededFor::Damaged => "not all of it can be read, see 'git checkpoint doctor'",
         };
         let verb = if pruned.dry_run { "would keep" } else { "kept" };
@@ -90,7 +90,7 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
         Some(bytes) if bytes > 0 => format!(", which held {}", phrase::size(bytes)),
         _ => String::new(),
     };
-    let count = format!("{} of checkpoints", phrase::count(pruned.dropped.len(), "chain"));
+    let count = phrase::count(pruned.dropped.len(), "shadow");
     let stay = if pruned.kept == 1 { "stays" } else { "stay" };
     // These shadows are live, not in the archive: the limits do not hold for them.
     let left = match pruned.left {

@@ -50,8 +50,24 @@ fn unreadable() -> String {
     "cannot read from the terminal".to_owned()
 }
 
-/// Reads a line of the terminal. Waits with poll(2), which a signal interrupts: reading would begin again.
+/// Reads a line of the terminal, which may come in pieces: the end of input (Ctrl-D) also sends what is typed so far.
 fn read_line(stdin: &Stdin, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<u8>> {
+    let (mut line, mut stdin_lock) = (Vec::new(), stdin.lock());
+    loop {
+        wait(stdin, go_on)?;
+        let piece = stdin_lock.fill_buf().context(Kind::User, unreadable)?;
+        let end = piece.iter().position(|byte| *byte == b'\n');
+        let length = end.map_or(piece.len(), |end| end + 1);
+        line.extend_from_slice(&piece[..length]);
+        stdin_lock.consume(length);
+        if end.is_some() || length == 0 {
+            return Ok(line);
+        }
+    }
+}
+
+/// Waits for input with poll(2), which a signal interrupts: reading would begin again.
+fn wait(stdin: &Stdin, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
     loop {
         go_on()?;
         let mut ready = [PollFd::new(stdin, PollFlags::IN)];
@@ -59,13 +75,7 @@ fn read_line(stdin: &Stdin, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<u8>> {
         let moment = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
         match poll(&mut ready, Some(&moment)) {
             Ok(0) | Err(Errno::INTR) => {}
-            polled => {
-                polled.context(Kind::User, unreadable)?;
-                break;
-            }
+            polled => return polled.context(Kind::User, unreadable).map(drop),
         }
     }
-    let mut line = Vec::new();
-    stdin.lock().read_until(b'\n', &mut line).context(Kind::User, unreadable)?;
-    Ok(line)
 }

@@ -69,6 +69,9 @@ impl Reset {
         }
         let options = reset::Options { force: self.force, dry_run: self.dry_run };
         let done = reset::reset(&context, &options)?;
+        for note in &done.notes {
+            call.out.warning(&printable(note));
+        }
         let verb = if done.dry_run { "would set aside" } else { "set aside" };
         self.report(verb, &done, call)?;
         if !self.json && !done.dry_run && done.checkpoints > 0 {

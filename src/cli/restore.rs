@@ -102,8 +102,9 @@ impl Restore {
             recurse_submodules: if self.patch { submodule::Recurse::No } else { self.recurse.extent(&context.repo) },
         };
         if let Some(asking) = asking {
-            call.out.aside("git's questions name an index, but what you choose changes the worktree only");
-            let chosen = restore::choose::choose_hunks(&context, &options, asking.ends());
+            const ASIDE: &str = "git's questions name an index, but what you choose changes the worktree only";
+            let mut say = || call.out.aside(ASIDE);
+            let chosen = restore::choose::choose_hunks(&context, &options, asking.ends(), &mut say);
             let chosen = chosen.map_err(|error| with_hint(error, &context, &options, &typed))?;
             call.interrupt.listen()?;
             drop(asking);
@@ -366,6 +367,7 @@ fn print_sum(restored: &Restored, words: &Words<'_>, call: &mut Call) -> Result<
         };
         call.out.hint(&format!("no checkpoint holds what is in the way: move it elsewhere{next}"));
     }
+    left::print_way_for_filters(restored, verb, &id, call);
     if restored.kept.iter().any(|left| left.why == Why::SubmoduleGone) {
         call.out.hint("'git submodule update --init <path>' brings back what a submodule had committed");
     }

@@ -228,11 +228,28 @@ fn print_hooks(status: &Status, call: &mut Call) -> Result<()> {
         return Ok(());
     }
     print_heading("Hooks of git that do not call git-checkpoint:", call)?;
+    let mut is_mendable = false;
     for (name, health) in status.hooks.iter().filter(|(_, health)| is_broken(health)) {
-        let why = if *health == Health::Replaced { "replaced" } else { "missing" };
+        let is_foreign = status.hooks_without_line.contains_key(name);
+        is_mendable |= !is_foreign;
+        let why = match health {
+            _ if is_foreign => "not one of git-checkpoint's, and without its line",
+            Health::Replaced => "replaced",
+            _ => "missing",
+        };
         call.out.line(&format!("\t{name} ({why})"))?;
     }
-    call.out.note("  (use \"git checkpoint enable\" to mend that)")
+    if is_mendable {
+        call.out.note("  (use \"git checkpoint enable\" to mend that)")?;
+    }
+    let mut are_addable = status.hooks_without_line.values();
+    if are_addable.clone().any(|is_addable| *is_addable) {
+        call.out.note("  (use \"git checkpoint enable --hook-manager\" to add the lines)")?;
+    }
+    if are_addable.any(|is_addable| !*is_addable) {
+        call.out.note("  (use \"git checkpoint enable\" to see the line to add)")?;
+    }
+    Ok(())
 }
 
 fn moment_of(seconds: i64, call: &Call) -> String {

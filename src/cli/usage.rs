@@ -183,10 +183,12 @@ fn habit(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     })?;
     let cli = Cli::command();
     let mut named = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
-    let command = if error.kind() == ErrorKind::InvalidSubcommand {
-        ""
-    } else {
-        named.find_map(|name| cli.find_subcommand(name))?.get_name()
+    let is_action = error.kind() == ErrorKind::InvalidSubcommand;
+    let mut named = named.by_ref().take_while(|name| !is_action || *name != typed);
+    let command = match named.find_map(|name| cli.find_subcommand(name)) {
+        Some(command) => command.get_name(),
+        None if is_action => "",
+        None => return None,
     };
     // Of '-3x', clap says '-3'; of '--source=HEAD', it says all.
     let typed = typed.split('=').next().unwrap_or(typed);

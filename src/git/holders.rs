@@ -13,7 +13,6 @@ use super::{Repo, presence::may_exist};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::{path_text, refname},
-    state::journal,
 };
 
 /// Lets git go on where an object is missing: in a partial clone, or where a damaged checkpoint was set aside.
@@ -87,8 +86,7 @@ impl Repo {
         tips.extend(self.refs_of_single_worktrees()?);
         tips.extend(self.all_of_kind(b" commit", beside)?.into_iter().filter(|id| !own.contains(id)));
         if ours.is_none() {
-            // What the last restores need.
-            tips.extend(journal::roots(self.common_dir()));
+            tips.extend(self.needed_to_undo()?);
         }
         let listed = self.list_reachable(&tips, ours, beside)?;
         if missing_in(&listed).next().is_some() {

@@ -54,6 +54,7 @@ pub(crate) mod message;
 mod modes;
 pub(crate) mod named;
 mod namesakes;
+mod needed_to_undo;
 mod nested;
 pub(crate) mod new_objects;
 pub(crate) mod objects;

@@ -33,6 +33,12 @@ const OBJECT_CACHE: usize = 8 << 20;
 /// Names of refs, shared by all that work on a repository.
 pub(crate) type RefNames = std::sync::Arc<std::sync::Mutex<std::collections::BTreeSet<String>>>;
 
+/// Returns the id of the linked worktree that git calls `name`, which may be `main`, too.
+pub(super) fn id_of_linked(name: impl Into<BString>) -> BString {
+    let name: BString = name.into();
+    if name == "main" { "worktrees/main".into() } else { name }
+}
+
 /// A repository with a worktree.
 pub struct Repo {
     pub(super) inner: gix::Repository,
@@ -165,8 +171,7 @@ impl Repo {
         let worktree_id = inner
             .worktree()
             .and_then(|tree| tree.id().ok().flatten().map(ToOwned::to_owned))
-            // A linked worktree may have the id `main`, too.
-            .map_or_else(|| "main".into(), |id| if id == "main" { "worktrees/main".into() } else { id });
+            .map_or_else(|| "main".into(), id_of_linked);
         let ref_store = RefStore::of(&inner);
         let own_directories = OwnDirectories::find(&root, inner.git_dir(), inner.common_dir())?;
         Ok(Self {

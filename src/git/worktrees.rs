@@ -7,7 +7,7 @@ use std::{
 
 use bstr::{BString, ByteSlice as _, ByteVec as _};
 
-use super::Repo;
+use super::{Repo, repo::id_of_linked};
 
 /// Returns true if the worktree with the root `root` has the git directory `git_dir`.
 fn is_worktree_of(root: &Path, git_dir: &Path) -> bool {
@@ -39,10 +39,7 @@ impl Repo {
             return Vec::new();
         }
         let linked = linked.into_iter().flatten().flatten();
-        let ids = linked.filter_map(|entry| Vec::from_os_string(entry.file_name()).ok()).map(|name| match &name[..] {
-            b"main" => "worktrees/main".into(),
-            _ => BString::from(name),
-        });
+        let ids = linked.filter_map(|entry| Vec::from_os_string(entry.file_name()).ok()).map(id_of_linked);
         let linked = ids.filter_map(|id| self.linked_worktree(id.as_bstr()).map(|root| (id, root)));
         // Another repository may have taken the place of a worktree.
         let linked = linked.filter(|(id, root)| is_worktree_of(root, &self.git_dir_of(id.as_bstr())));
@@ -51,5 +48,10 @@ impl Repo {
         let main = common.and_then(|common| Some((BString::from("main"), common.parent()?.to_owned())));
         let others = linked.chain(main).filter(|(id, _)| id != self.worktree_id());
         others.filter_map(|(id, root)| fs::canonicalize(root).ok().map(|root| (id, root))).collect()
+    }
+    /// Returns the id of the worktree with git directory `git_dir`, one of [`git_dirs`](Self::git_dirs).
+    pub(super) fn worktree_of(&self, git_dir: &Path) -> BString {
+        let name = git_dir.file_name().filter(|_| git_dir != self.common_dir());
+        name.map_or_else(|| "main".into(), |name| id_of_linked(Vec::from_os_str_lossy(name).into_owned()))
     }
 }

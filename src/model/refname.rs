@@ -17,6 +17,9 @@ pub const VERIFIED: &str = "refs/checkpoints/verified/";
 pub const TAGS: &str = "refs/checkpoints/tags/";
 /// The namespace of refs that were fetched from remotes.
 pub const FETCHED: &str = "refs/checkpoints-remote/";
+/// The hint for records that are not here.
+pub(crate) const FETCH: &str =
+    "if a remote has them, 'git fetch <remote> refs/checkpoints/history:refs/checkpoints/history' gets them";
 /// The namespace of the operation logs. They are of this repository alone: no other clone can undo what they record.
 pub const OPERATIONS: &str = "refs/checkpoints/operations/";
 /// Follows the name of a worktree in that of a log which a removed one of this name has left.

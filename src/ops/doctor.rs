@@ -92,7 +92,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     diagnosis.problems.extend(checks::journals(repo));
     diagnosis.problems.extend(strays::strays(context, options.fix)?);
     diagnosis.problems.extend(checks::abandoned(context, options.fix)?);
-    diagnosis.problems.extend(checks::hooks(repo)?);
+    diagnosis.problems.extend(checks::hooks(context)?);
     diagnosis.problems.extend(refspecs::refspecs(repo));
     diagnosis.problems.extend(index::index(repo));
     if salvage::refuse_without_head(repo).is_err() {
@@ -137,7 +137,7 @@ fn trailers_without_record(survey: &Survey) -> Vec<Problem> {
             count => format!("{count} commits name records, but there are none here"),
         };
         let problem = Problem::new("trailer-without-record", refname::HISTORY, message);
-        return vec![problem.hint("if others made them, their records were not fetched")];
+        return vec![problem.hint(refname::FETCH)];
     }
     let problem = |(commit, id): &&(ObjectId, RecordId)| {
         Problem::new(

@@ -74,7 +74,7 @@ pub enum NeededFor {
     Verified,
     /// `undo` goes back to a checkpoint of it.
     Undo,
-    /// Uncommitted work has lines that only it says are an agent's.
+    /// Uncommitted work may have lines that only it says are an agent's.
     Uncommitted,
     /// Not all of it can be read: it may say that of lines of uncommitted work.
     Damaged,
@@ -311,7 +311,7 @@ fn left(repo: &Repo) -> Result<usize> {
 /// Returns the tips of shadows that contain a worktree's verified checkpoint, or a checkpoint that `undo` needs.
 fn protected(context: &Context, tips: &[Tip]) -> Result<HashMap<ObjectId, NeededFor>> {
     let repo = &context.repo;
-    let undone = operations::needed(context)?.into_iter().map(|id| (id, NeededFor::Undo));
+    let undone = context.repo.needed_to_undo()?.into_iter().map(|id| (id, NeededFor::Undo));
     let mut needed: HashMap<ObjectId, NeededFor> = undone.collect();
     needed.extend(repo.refs_below(refname::VERIFIED)?.into_iter().map(|(_, id)| (id, NeededFor::Verified)));
     let mut protected = HashMap::new();

@@ -15,6 +15,7 @@ use super::{
     },
     closing::close_turn,
     enter::Purpose,
+    guard,
     known_base::known_base,
     lookup,
     salvage::{self, Look},
@@ -66,6 +67,9 @@ pub struct ResetDone {
     pub checkpoints: usize,
     /// True if nothing was done.
     pub dry_run: bool,
+    /// What was saved first for sessions whose process is dead, in words.
+    #[serde(skip)]
+    pub notes: Vec<String>,
 }
 
 /// A session whose planned reset was cancelled. Serializes to what `reset --session --json` prints.
@@ -130,6 +134,8 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
         // Archived shadows must be readable.
         salvage::set_broken_aside(&worktree, Look::BehindTip)?;
     }
+    // What a dead session has left unsaved belongs to what is set aside.
+    let notes = if options.dry_run { Vec::new() } else { guard::recover(&worktree, "")? };
     let mut live = live_shadows(context, options.dry_run)?;
     let latest = shadows::latest(repo, &live)?.map(|tip| tip.id);
     live.sort_by_key(|live| Some(live.id) == latest);
@@ -155,7 +161,7 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
         context.emit(&Event::Reset { archive: archive.clone(), tip: tip.to_string(), checkpoints });
     }
     let (shadow, dry_run) = (name.to_ref(), options.dry_run);
-    Ok(ResetDone { version: 1, shadow, archive, also, tip, base, checkpoints, dry_run })
+    Ok(ResetDone { version: 1, shadow, archive, also, tip, base, checkpoints, dry_run, notes })
 }
 
 impl ResetDone {
@@ -164,13 +170,13 @@ impl ResetDone {
         let SetAside { shadow, tip, archive, last, checkpoints, .. } = done;
         let tip = last.unwrap_or(tip);
         let (archive, also) = (archive.unwrap_or_default(), Vec::new());
-        Self { version: 1, shadow, archive, also, tip, base, checkpoints, dry_run: false }
+        Self { version: 1, shadow, archive, also, tip, base, checkpoints, dry_run: false, notes: Vec::new() }
     }
 }
 
-/// Refuses while a session has an open turn here: its next checkpoint builds on the ones before, also after HEAD has moved.
+/// Refuses while a session that is not dead has an open turn here: its next checkpoint builds on the ones before, also after HEAD has moved.
 fn refuse_active(context: &Context) -> Result<()> {
-    let Some(session) = session_info::open_turns(context)?.into_iter().next() else { return Ok(()) };
+    let Some(session) = session_info::turns_at_work(context)?.into_iter().next() else { return Ok(()) };
     Err(Error::refused(format!("the session '{}' has a turn under way", session.id)).with_hint(format!(
         "'git checkpoint session stop {0}' ends it; '--force' sets the shadow aside all the same, '--session {0}' only what \
          the session was about to do",
@@ -307,6 +313,7 @@ fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {
         base: checkpoint.base,
         checkpoints,
         dry_run: false,
+        notes: Vec::new(),
     })
 }
 

@@ -127,6 +127,9 @@ pub struct Status {
     pub submodules: Vec<Submodule>,
     /// Whether git's hooks call us, by name; empty if they were never enabled.
     pub hooks: BTreeMap<String, Health>,
+    /// Those of them that are another program's or the user's and lack the line that calls us; true if `enable --hook-manager` adds it.
+    #[serde(skip)]
+    pub(crate) hooks_without_line: BTreeMap<String, bool>,
     /// The checkpoint that a restore was putting back when it was interrupted.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub interrupted_restore: Option<ObjectId>,
@@ -204,6 +207,18 @@ pub fn status(context: &Context) -> Result<Status> {
          what the worktree has all the same"
             .to_owned()
     }));
+    let hooks: BTreeMap<String, Health> =
+        hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect();
+    let are_sound = hooks.values().all(|health| *health == Health::Ok);
+    let to_add = if are_sound { Vec::new() } else { hooks::lines_to_add(context) };
+    let hooks_without_line = to_add.into_iter().map(|hook| (hook.name, hook.is_addable)).collect();
+    if !context.settings.enabled && !hooks.is_empty() {
+        notes.push(
+            "the setting 'enabled' is false, so that hooks do nothing here: 'git checkpoint config list --show-origin' \
+             shows where it is set"
+                .to_owned(),
+        );
+    }
     let inside = LeftOut::find(context, Some(&worktree.cache), &worktree.manifest.nested);
     Ok(Status {
         version: 1,
@@ -224,7 +239,8 @@ pub fn status(context: &Context) -> Result<Status> {
         nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
         changed_nested: inside.nested,
         submodules: inside.submodules,
-        hooks: hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect(),
+        hooks,
+        hooks_without_line,
         interrupted_restore: interrupted_restore(repo),
         hidden: !broken.is_empty() && is_hidden(repo, base),
         broken: broken.into_iter().next(),

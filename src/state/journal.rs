@@ -2,7 +2,10 @@
 //!
 //! A crash leaves it as `applying`; `undo` and `restore --continue` read it. Its writer holds the worktree's lock.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 use bstr::BString;
 use gix::ObjectId;
@@ -128,19 +131,6 @@ pub fn path(git_dir: &Path) -> PathBuf {
     super::directory(git_dir).join("restore.json")
 }
 
-/// Returns the checkpoints that `undo` or `restore --continue` need, in any worktree of the repository with `common_dir`.
-pub fn roots(common_dir: &Path) -> Vec<ObjectId> {
-    let linked = std::fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();
-    let journals = linked.map(|entry| entry.path()).chain([common_dir.to_owned()]).filter_map(|git_dir| {
-        // Of a damaged one nothing can be known; `undo` says so.
-        Journal::read(&git_dir).unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot protect the objects of the journal; git may prune them");
-            None
-        })
-    });
-    journals.flat_map(|journal| [journal.target, journal.pre_restore]).collect()
-}
-
 impl Journal {
     /// Returns the last journal; none if nothing was ever restored in this worktree.
     ///
@@ -177,6 +167,12 @@ impl Journal {
     pub fn parse(text: &[u8]) -> Result<Self, String> {
         let stored: Stored = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         Self::try_from(stored)
+    }
+
+    /// Returns true if each of `steps` begins with no file, or with what this restore has made of it.
+    pub(crate) fn has_left(&self, steps: &[Step]) -> bool {
+        let left: HashMap<_, _> = self.steps.iter().map(|step| (&step.path, step.after)).collect();
+        steps.iter().all(|step| step.before.is_none() || left.get(&step.path) == Some(&step.before))
     }
 
     /// Returns the journal as it is stored.

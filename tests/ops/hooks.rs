@@ -425,3 +425,36 @@ fn tools_that_call_each_other_come_to_an_end() {
     let calls = fs::read_to_string(world.repo().join("calls")).expect("it was called").lines().count();
     assert!((1..10).contains(&calls), "{calls}");
 }
+
+/// `enable` cannot install a hook in the place of one that uses its own name, so nothing else may say that it does.
+#[test]
+fn a_hook_that_needs_a_line_is_reported_as_such() {
+    let world = World::with_commit();
+    let text = "#!/bin/sh\n[ \"$(basename \"$0\")\" = post-commit ] && echo mine\n";
+    put(&hooks(&world).join("post-commit"), text, 0o755);
+    let quiet = world.checkpoint(&["enable", "-q"]);
+    let said = String::from_utf8(quiet.stdout).expect("UTF-8");
+    let path = hooks(&world).join("post-commit").display().to_string();
+    assert!(said.starts_with(&format!("\tadd to {path}:\n\t    ")), "{said}");
+    let line = said.lines().nth(1).expect("the line").trim();
+    let doctor = world.checkpoint(&["doctor", "--fix"]);
+    let found = described(&doctor);
+    assert!(found.contains("post-commit: the hook is not one of git-checkpoint's, and does not call it"), "{found}");
+    assert!(found.contains(&format!("add this line to '{path}': {line}\n")), "{found}");
+    let status = world.done(&["status"]);
+    assert!(status.contains("\tpost-commit (not one of git-checkpoint's, and without its line)\n"), "{status}");
+    assert!(status.contains("(use \"git checkpoint enable\" to see the line to add)"), "{status}");
+    assert!(!status.contains("to mend that"), "{status}");
+    put(&hooks(&world).join("post-commit"), format!("{text}{line}\n"), 0o755);
+    assert!(world.checkpoint(&["doctor"]).status.success());
+    assert!(!world.done(&["status"]).contains("post-commit"));
+}
+
+#[test]
+fn status_says_that_hooks_do_nothing_while_the_setting_is_off() {
+    let world = World::with_hooks();
+    assert!(!world.done(&["status"]).contains("'enabled'"));
+    world.git(&["config", "checkpoint.enabled", "false"]);
+    let status = world.done(&["status"]);
+    assert!(status.contains("\tthe setting 'enabled' is false, so that hooks do nothing here"), "{status}");
+}

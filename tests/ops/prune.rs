@@ -131,7 +131,7 @@ fn what_says_whose_uncommitted_lines_are_stays() {
         "{plan}"
     );
     let said = world.done(&["prune", "--keep", "0"]);
-    assert!(said.contains("only it says"), "{said}");
+    assert!(said.contains("may count as a person's"), "{said}");
     world.git(&["add", "-A"]);
     world.git(&["commit", "-qm", "taken"]);
     let blame = world.done(&["blame", "f"]);

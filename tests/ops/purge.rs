@@ -469,3 +469,19 @@ fn an_ignored_file_that_stays_is_named_as_one(#[case] is_path: bool) {
     assert!(output.status.success() && said.contains("still in the worktree, ignored: c.ini"), "{said}");
     assert!(!said.contains("still in the worktree: ") && !said.contains("stores it again"), "{said}");
 }
+
+/// Without the operation log, no undo goes back to what the last restore has put back.
+#[test]
+fn a_purge_keeps_nothing_for_a_restore_that_cannot_be_undone() {
+    let world = World::with_commit();
+    world.write("k", "one\n");
+    let id = world.json(&["save", "--json"])["id"].as_str().expect("an id").to_owned();
+    world.write("k", "two\n");
+    world.done(&["restore", "-q", "--all", &id]);
+    world.done(&["undo", "-q"]);
+    world.done(&["reset", "-q"]);
+    world.done(&["prune", "-q", "--keep", "0"]);
+    let said = described(&world.checkpoint(&["purge", "-f", "--checkpoint", &id]));
+    assert!(!world.try_git(&["cat-file", "-e", &id]).status.success(), "{said}");
+    assert!(!said.contains("stays"), "{said}");
+}

@@ -78,3 +78,15 @@ fn a_signal_ends_the_second_question_of_a_purge() {
     let said = terminal.wait_for("status ");
     assert_eq!(terminal.wait_for("."), "130.", "{said}");
 }
+
+/// At the end of input, a terminal sends what is typed so far, and the line goes on.
+#[test]
+fn a_signal_ends_a_question_in_the_middle_of_the_answer() {
+    let world = world();
+    let mut terminal = asked(&world, "drop @{0}", "Drop 1 checkpoint? [y/N] ");
+    terminal.press("y\u{4}");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    send(&world.root().join("pid"), "TERM");
+    let said = terminal.wait_for("status ");
+    assert_eq!(terminal.wait_for("."), "130.", "{said}");
+}

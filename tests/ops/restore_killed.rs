@@ -54,3 +54,21 @@ fn a_path_that_sparse_checkout_leaves_out_keeps_its_mark() {
     world.done(&["restore", "--continue"]);
     assert_eq!(world.sh("git ls-files -t in out; git show :out/s"), "H in/k\nS out/s\n1\n");
 }
+
+/// The state in which a kill leaves the files is not what somebody has edited.
+#[test]
+fn the_undo_of_a_killed_restore_calls_only_edits_edits() {
+    let world = World::with_commit().with_clock();
+    world.sh("for n in 1 2 3; do seq 9 >f$n; done; git add .; git commit -qm three");
+    world.done(&["save", "-q", "--allow-empty"]);
+    for is_edited in [false, false, false, true] {
+        world.sh("for n in 1 2 3; do seq 1 2 9 >f$n; done");
+        kill_restore(&world, "restore:after-write:2", &["base"]);
+        if is_edited {
+            world.write("f1", "edited\n");
+        }
+        let output = world.checkpoint(&["undo", "--all"]);
+        assert_eq!(world.sh("cat f1"), world.sh("cat f3"));
+        assert_eq!(described(&output).contains("brings back what was edited"), is_edited, "{}", described(&output));
+    }
+}

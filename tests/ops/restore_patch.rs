@@ -284,3 +284,18 @@ fn what_was_not_chosen_is_whose_it_was(#[case] script: &str, #[case] is_own: boo
     assert_eq!(world.read("f"), if is_own { one } else { before }, "{}", said(&output));
     assert_eq!(output.status.success(), is_own, "{}", said(&output));
 }
+
+#[test]
+fn the_words_about_gits_questions_come_only_before_a_question() {
+    let world = two_hunks();
+    let aside = "git's questions name an index";
+    let said = |arguments: &[&str]| String::from_utf8_lossy(&answer(&world, arguments, "q\n").stderr).into_owned();
+    assert!(said(&["restore", "-p", "@{0}"]).contains(aside));
+    for arguments in [["restore", "-p", "@{0}", "nope"], ["restore", "-p", "@{0}", "new"]] {
+        let said = said(&arguments);
+        assert_eq!(said.contains(aside), arguments[3] == "new", "{said}");
+    }
+    world.sh("git checkpoint restore -q --all @{0}");
+    let said = said(&["restore", "-p", "@{0}"]);
+    assert!(!said.contains(aside), "{said}");
+}

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use crate::support::{World, processes::described, program};
+use crate::support::{World, processes::described, program, terminal::Terminal};
 
 const COLUMNS: usize = 60;
 const WORDS: &str = "numbers are spelled out in words that everybody can read without a dictionary";
@@ -61,7 +61,6 @@ fn columns(line: &str) -> usize {
 #[case::stat(&["diff", "--stat", "base", "@{0}"])]
 #[case::verified(&["verify", "--show"])]
 #[case::doctor(&["doctor"])]
-#[case::tour(&["tour"])]
 #[case::status(&["status"])]
 #[case::sessions(&["session", "list", "--all"])]
 #[case::prompts(&["prompts"])]
@@ -80,6 +79,37 @@ fn what_is_printed_fits_a_narrow_terminal(#[case] arguments: &[&str]) {
     let world = world();
     let lines = shown(&world, arguments);
     assert!(!lines.is_empty());
+    let long: Vec<&String> = lines.iter().filter(|line| columns(line) > COLUMNS).collect();
+    assert!(long.is_empty(), "{long:#?}\nof {lines:#?}");
+}
+
+/// Returns `text` without the sequences that set colours.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split("\u{1b}[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
+}
+
+/// Enter plays the whole tour.
+#[test]
+fn all_steps_of_the_tour_fit_a_narrow_terminal() {
+    let world = World::new();
+    let mut terminal = Terminal::start(&world, &format!("stty cols {COLUMNS}; git checkpoint tour"), |_| {});
+    let mut text = terminal.wait_for("[1/");
+    let rest = terminal.wait_for("] ");
+    let steps: usize = rest.trim_end_matches("] ").parse().expect("the number of steps");
+    assert!(steps > 10, "{text}{rest}");
+    text += &rest;
+    for step in 1..=steps {
+        if step > 1 {
+            text += &terminal.wait_for(&format!("[{step}/{steps}] "));
+        }
+        terminal.press("\n");
+    }
+    text += &terminal.wait_for("git checkpoint enable --agent");
+    text += &terminal.wait_for("\n");
+    let lines: Vec<String> =
+        without_colours(&text).lines().map(|line| line.trim_end_matches('\r').to_owned()).collect();
     let long: Vec<&String> = lines.iter().filter(|line| columns(line) > COLUMNS).collect();
     assert!(long.is_empty(), "{long:#?}\nof {lines:#?}");
 }

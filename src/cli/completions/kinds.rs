@@ -117,9 +117,12 @@ fn kind(argument: &Arg) -> Option<Kind> {
 
 /// Returns `command` with candidates for its arguments and for those of its subcommands.
 pub(super) fn with_candidates(command: Command, line: &Arc<Line>) -> Command {
+    // After '--', there is only one kind of argument, however few there are before it.
+    let last = command.get_arguments().find(|argument| argument.is_last_set()).and_then(kind);
+    let last = last.filter(|_| line.has_double_dash());
     let command = command.mut_args(|argument| match kind(&argument) {
         Some(kind) if kind != Kind::Free && argument.get_action().takes_values() => {
-            let line = Arc::clone(line);
+            let (line, kind) = (Arc::clone(line), last.filter(|_| argument.is_positional()).unwrap_or(kind));
             argument.add(ArgValueCompleter::new(move |typed: &OsStr| complete(kind, typed, &line)))
         }
         _ => argument,

@@ -55,9 +55,15 @@ impl Line {
         self.words.last().and_then(|word| word.to_str()).unwrap_or_default()
     }
 
-    /// Returns the word after `word`, before the cursor.
+    /// Returns true if `--` stands before the cursor: options end there.
+    pub(super) fn has_double_dash(&self) -> bool {
+        self.words[..self.words.len() - 1].iter().any(|word| word == "--")
+    }
+
+    /// Returns the word after `word`, before the cursor and before `--`.
     pub(super) fn after(&self, word: &str) -> Option<&str> {
-        let before_cursor = &self.words[..self.words.len() - 1];
+        let end = self.words.iter().position(|it| it == "--").unwrap_or(self.words.len());
+        let before_cursor = &self.words[..end.min(self.words.len() - 1)];
         let at = before_cursor.iter().position(|it| it == word)?;
         before_cursor[at + 1..].iter().filter_map(|it| it.to_str()).find(|it| !it.starts_with('-'))
     }
@@ -170,6 +176,7 @@ mod tests {
     #[case::options("restore|--all|s1@1|--|a", Some("s1@1"))]
     #[case::diff("diff|s1@1|@|--|a", Some("s1@1"))]
     #[case::the_checkpoint_itself("restore|s1", None)]
+    #[case::a_path_before("diff|--|s1|a", None)]
     #[case::another_command("blame|a|b", None)]
     fn the_checkpoint_of_the_line(#[case] words: &str, #[case] expected: Option<&str>) {
         let words = ["git-checkpoint"].into_iter().chain(words.split('|')).map(Into::into).collect();

@@ -118,10 +118,9 @@ impl Diff {
             content: self.content,
             ..compare::DiffOptions::default()
         };
-        let from = options.from.clone().unwrap_or_default();
-        let compare = |options: &compare::DiffOptions| {
-            compare::diff(&context, options).map_err(|error| with_target_hint(error, "diff", &from))
-        };
+        let sides = [options.from.clone(), options.to.clone()].map(Option::unwrap_or_default);
+        let with_hints = |error| sides.iter().fold(error, |error, side| with_target_hint(error, "diff", side));
+        let compare = |options: &compare::DiffOptions| compare::diff(&context, options).map_err(with_hints);
         if self.json {
             call.out.json(&compare(&options)?)?;
             return Ok(Exit::Done);

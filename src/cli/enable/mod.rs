@@ -245,10 +245,12 @@ impl Disable {
             }
         }
         if keeps_hooks && !self.choice.has_agents() {
-            call.out.hint(
-                "git's hooks, which all worktrees share, stay for it; 'git checkpoint disable' in the main worktree takes out \
-                 all",
-            );
+            // A bare repository has no main worktree.
+            let is_bare = context.repo.config_bool("core.bare") == Some(true);
+            let place = if is_bare { "also in the other worktrees" } else { "in the main worktree" };
+            call.out.hint(&format!(
+                "git's hooks, which all worktrees share, stay for it; 'git checkpoint disable' {place} takes out all"
+            ));
         }
         if !self.choice.has_agents() {
             name_others(&context, &places, &paths, call)?;

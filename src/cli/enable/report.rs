@@ -153,7 +153,8 @@ fn details(hook: &HookDone, call: &mut Call) -> Result<()> {
         call.out.note(&format!("\t{what} {}", phrase::quoted(before)))?;
     }
     if let Some(line) = &hook.line {
-        call.out.note(&format!("\tadd to {}:", phrase::quoted(&hook.path)))?;
+        // Without this line, the hook does not work: quiet or not, the user has to see it.
+        call.out.line(&format!("\tadd to {}:", phrase::quoted(&hook.path)))?;
         for line in line.lines() {
             call.out.line(&format!("\t    {line}"))?;
         }

@@ -142,6 +142,22 @@ pub(super) fn print(restored: &Restored, Words { again, instead, .. }: &Words<'_
     call.out.hint(&format!("'git checkpoint {command}' {what}"));
 }
 
+/// Prints how to restore later what an undo or a redo has left because a filter failed. If it has restored something, the next undo
+/// goes further back.
+pub(super) fn print_way_for_filters(restored: &Restored, verb: &str, id: &str, call: &mut Call) {
+    let has_failed = restored.conflicts.iter().any(|left| left.why == Why::Unconvertible);
+    if !has_failed || verb == phrase::RESTORED || restored.dry_run {
+        return;
+    }
+    if restored.is_idle() {
+        call.out.hint("the filter has to work first: mend it, and run the command again");
+    } else {
+        call.out.hint(&format!(
+            "'git checkpoint restore --all {id} -- <path>...' restores what its filter has left, once that works"
+        ));
+    }
+}
+
 /// Prints how to go back to what was there before.
 pub(super) fn print_way_back(restored: &Restored, verb: &str, call: &mut Call) {
     if restored.dry_run {

@@ -11,13 +11,23 @@ use gix::ObjectId;
 use super::problem::Problem;
 use crate::{
     error::Result,
-    git::{Repo, hooks::Health, unwritable_log::NoLog},
+    git::{
+        Repo,
+        hooks::{Health, Hook},
+        unwritable_log::NoLog,
+    },
     model::{
         path_text::{self, shell_word},
         refname,
         session::{Phase, Session},
     },
-    ops::{Context, Worktree, enter::Purpose, guard, hooks, session_info, sessions},
+    ops::{
+        Context, Worktree,
+        enter::Purpose,
+        guard,
+        hooks::{self, HookDone},
+        session_info, sessions,
+    },
     state::{
         self,
         journal::{self, Journal},
@@ -335,19 +345,29 @@ pub(super) fn journals(repo: &Repo) -> Vec<Problem> {
 }
 
 /// Hooks that git will not call us in, though they were enabled.
-pub(super) fn hooks(repo: &Repo) -> Result<Vec<Problem>> {
-    let health = hooks::health(repo)?;
-    let problem = |(hook, health)| {
-        let message = match health {
-            Health::Ok => return None,
-            Health::Missing => "the hook is not there any more, or git ignores it",
-            Health::Replaced => "something else has taken the place of the hook",
+pub(super) fn hooks(context: &Context) -> Result<Vec<Problem>> {
+    let mut health = hooks::health(&context.repo)?;
+    health.retain(|(_, health)| *health != Health::Ok);
+    let to_add = if health.is_empty() { Vec::new() } else { hooks::lines_to_add(context) };
+    let problem = |(hook, health): (Hook, Health)| {
+        let foreign = to_add.iter().find(|it| it.name == hook.name());
+        let message = match (health, foreign) {
+            (_, Some(_)) => "the hook is not one of git-checkpoint's, and does not call it",
+            (Health::Replaced, None) => "something else has taken the place of the hook",
+            (_, None) => "the hook is not there any more, or git ignores it",
         };
-        let hook: crate::git::hooks::Hook = hook;
-        Some(
-            Problem::new("hook-missing", hook.name().to_owned(), message)
-                .hint("'git checkpoint enable' installs it again"),
-        )
+        let hint = foreign.map_or_else(|| "'git checkpoint enable' installs it again".to_owned(), how_to_add);
+        Problem::new("hook-missing", hook.name().to_owned(), message).hint(hint)
     };
-    Ok(health.into_iter().filter_map(problem).collect())
+    Ok(health.into_iter().map(problem).collect())
+}
+
+/// Returns what the user does to let the hook `foreign` call us.
+fn how_to_add(foreign: &HookDone) -> String {
+    let line = foreign.line.as_deref().unwrap_or_default();
+    match (foreign.is_addable, line.trim_end().contains('\n')) {
+        (true, _) => "'git checkpoint enable --hook-manager' adds its lines".to_owned(),
+        (false, true) => "'git checkpoint enable' shows the lines to add".to_owned(),
+        (false, false) => format!("add this line to '{}': {}", foreign.path, line.trim_end()),
+    }
 }

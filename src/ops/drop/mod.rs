@@ -16,9 +16,9 @@ use super::{
     called::called,
     chain::{peek::worktree_tree, shadows},
     enter::Purpose,
-    lookup, operations,
+    lookup,
     replace::{Copier, Finished, follow, ref_moves, refuse_if_needed, updates, worktree_of},
-    session_info::open_turns,
+    session_info::turns_at_work,
 };
 use crate::{
     error::{Error, Result},
@@ -221,12 +221,12 @@ fn refuse_in_use(worktree: &Worktree<'_>, copier: &Copier<'_, '_>, refs: &[RefMo
     }
     let own = Journal::read(repo.git_dir())?;
     let is_own = |id: &ObjectId| own.as_ref().is_some_and(|own| [own.target, own.pre_restore].contains(id));
-    if let Some(id) = operations::needed(worktree)?.iter().find(|id| copier.changes(**id) && !is_own(id)) {
+    if let Some(id) = repo.needed_to_undo()?.iter().find(|id| copier.changes(**id) && !is_own(id)) {
         return Err(Error::refused(format!("another worktree needs '{id}' to undo its last restore"))
             .with_hint("'git checkpoint undo' there first, or restore another checkpoint there"));
     }
     let is_live = |moved: &RefMove| [refname::SHADOWS, refname::PENDING].iter().any(|it| moved.r#ref.starts_with(it));
-    match open_turns(worktree)?.first() {
+    match turns_at_work(worktree)?.first() {
         Some(session) if refs.iter().any(is_live) => {
             Err(Error::refused(format!("the session '{}' has a turn under way", session.id))
                 .with_hint(format!("'git checkpoint session stop {}' ends it", path_text::shell_word(&session.id))))

@@ -113,6 +113,14 @@ pub(crate) fn health(repo: &Repo) -> Result<Vec<(Hook, Health)>> {
     Hook::ALL.into_iter().map(|hook| Ok((hook, health(hook)?))).collect()
 }
 
+/// Returns the hooks that are another program's or the user's, and to which the user has to add the line that calls us. None where
+/// they cannot be looked at: `enable` says why.
+pub(crate) fn lines_to_add(context: &Context) -> Vec<HookDone> {
+    let done = enable(context, &Options { dry_run: true, ..Options::default() });
+    let hooks = done.map(|done| done.hooks).unwrap_or_default();
+    hooks.into_iter().filter(|hook| hook.action == Action::Todo && hook.line.is_some()).collect()
+}
+
 fn lock(context: &Context, dry_run: bool) -> Result<Option<Lock>> {
     if dry_run {
         return Ok(None);

@@ -1,6 +1,5 @@
 //! The operation log of this worktree, as far as it can be read, with what can be undone.
 
-use bstr::BStr;
 use gix::ObjectId;
 
 use crate::{
@@ -28,13 +27,8 @@ impl Log {
     pub(crate) fn read(context: &Context) -> Result<Self> {
         // Of a journal that is damaged, nothing is known: what it is of counts as killed before it began.
         let live = Journal::read(context.repo.git_dir()).ok().flatten();
-        Self::of(context, context.repo.worktree_id(), live.as_ref())
-    }
-
-    /// Reads the log of `worktree`, whose journal is `live`.
-    pub(super) fn of(context: &Context, worktree: &BStr, live: Option<&Journal>) -> Result<Self> {
         let (mut entries, mut broken) = (Vec::new(), None);
-        for entry in context.repo.operations(worktree)? {
+        for entry in context.repo.operations(context.repo.worktree_id())? {
             context.check_interrupt()?;
             match entry {
                 Ok(recorded) => entries.push(recorded),
@@ -42,19 +36,8 @@ impl Log {
             }
         }
         let operations = entries.iter().rev().map(|recorded| (recorded.id, &recorded.operation));
-        let stack = stack(operations, live.map(|live| live.nonce.as_str()));
+        let stack = stack(operations, live.as_ref().map(|live| live.nonce.as_str()));
         Ok(Self { entries, stack, broken })
-    }
-
-    /// Returns true if `undo` or `redo` can take back the operation that has this journal.
-    pub(super) fn can_go_back(&self, context: &Context, of: &Journal) -> bool {
-        let is_it = |entry: &Recorded| match &entry.operation.nonce {
-            Some(nonce) => *nonce == of.nonce,
-            // That of an earlier version.
-            None => journal(context, entry).ok().flatten().is_some_and(|it| it.nonce == of.nonce),
-        };
-        let mut ids = self.stack.undo.iter().chain(&self.stack.redo).filter_map(|id| self.entry(*id).ok());
-        ids.any(|entry| entry.operation.has_files && is_it(entry))
     }
 
     /// Returns the last operation that changed files and can be taken back.

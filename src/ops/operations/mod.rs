@@ -7,7 +7,6 @@ mod back;
 mod forget;
 mod listing;
 mod log;
-mod needed;
 mod pick;
 mod refusal;
 
@@ -16,6 +15,5 @@ pub use forget::forget_all;
 pub(crate) use forget::forget_removed;
 pub use listing::{Listed, ListedMove, list, show};
 pub(crate) use log::{Log, journal};
-pub(crate) use needed::needed;
 pub(crate) use pick::{Picked, Which, candidates, entry_of, entry_with, nothing_left, pick, recorded_meanwhile};
 pub(crate) use refusal::{behind, causes, refuse, title_of};

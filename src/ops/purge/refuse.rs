@@ -10,14 +10,14 @@ use crate::{
     model::{path_text, secret::Secret},
     ops::{
         Context,
-        replace::{Place, all_open_turns, uncommitted},
+        replace::{Place, all_turns_at_work, uncommitted},
     },
 };
 
 /// Refuses while a turn is under way, and, if files in checkpoints are `to_change`, while uncommitted work has the text or one of
 /// the paths.
 pub(super) fn if_it_would_mix(context: &Context, secret: &Secret, paths: &[BString], to_change: bool) -> Result<()> {
-    if let Some(session) = all_open_turns(context)?.first() {
+    if let Some(session) = all_turns_at_work(context)?.first() {
         return Err(Error::refused(format!("the session '{}' has a turn under way", session.id))
             .with_hint(format!("'git checkpoint session stop {}' ends it", path_text::shell_word(&session.id))));
     }

@@ -13,4 +13,4 @@ pub(crate) use copies::{Copier, Edit, Edited, Finished, Replaced};
 pub(crate) use files::{follow, follow_in};
 pub use refs::RefMove;
 pub(crate) use refs::{NAMESPACES, ref_moves, updates, worktree_of};
-pub(crate) use uncommitted::{Place, all_open_turns, lines_of_sessions, refuse_if_needed, uncommitted};
+pub(crate) use uncommitted::{Place, all_turns_at_work, lines_of_sessions, refuse_if_needed, uncommitted};

@@ -16,7 +16,7 @@ use crate::{
         Context,
         chain::{changes, peek::worktree_tree},
         restored_target::restored,
-        session_info::open_turns,
+        session_info::turns_at_work,
     },
 };
 
@@ -68,11 +68,11 @@ pub(crate) fn uncommitted(context: &Context) -> Result<Vec<Place>> {
     Ok(places)
 }
 
-/// Returns the open turns of all worktrees.
-pub(crate) fn all_open_turns(context: &Context) -> Result<Vec<Session>> {
-    let mut open = open_turns(context)?;
+/// Returns the turns of all worktrees that are under way, except those whose process is dead.
+pub(crate) fn all_turns_at_work(context: &Context) -> Result<Vec<Session>> {
+    let mut open = turns_at_work(context)?;
     for (_, other) in others(context)? {
-        open.extend(open_turns(&other)?);
+        open.extend(turns_at_work(&other)?);
     }
     Ok(open)
 }

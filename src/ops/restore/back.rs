@@ -13,14 +13,14 @@ use crate::{
         refname::{self, Settled},
         verdict::{Left, Why},
     },
-    ops::{Context, holding::archive_name, verified_mark},
+    ops::{Context, author, holding::archive_name, verified_mark},
     state::failpoint,
 };
 
-/// Refuses while a turn is under way: it counts from the checkpoints as they are.
+/// Refuses while a turn is under way whose process is not dead: it counts from the checkpoints as they are.
 pub(crate) fn refuse_open_turns(context: &Context, what: &str) -> Result<()> {
     let turns = context.turns();
-    let open = turns.entries.iter().find(|entry| entry.turn.is_some());
+    let open = turns.entries.iter().find(|entry| entry.turn.is_some() && !author::is_gone(context, &entry.id));
     if context.are_turns_known() && open.is_none() {
         return Ok(());
     }

@@ -258,7 +258,10 @@ impl<'a> RestoreRun<'a> {
             before.save_after(&journal, self.to, tied.cloned().collect());
         }
         failpoint::hit("restore:after-checkpoint");
-        let restored = Restored { set_aside: self.set_aside(&moves), ..self.restored(&applied, below, false) };
+        let restored = Restored {
+            set_aside: self.set_aside(&moves, before.journal.as_ref()),
+            ..self.restored(&applied, below, false)
+        };
         self.context.emit(&Event::Restore {
             to: restored.target.to_string(),
             written: restored.written.len(),
@@ -270,10 +273,14 @@ impl<'a> RestoreRun<'a> {
         Ok(restored)
     }
 
-    /// Returns which checkpoints `moves` have put into the archive, except those whose files are at hand.
-    fn set_aside(&self, moves: &[Move]) -> Vec<ObjectId> {
+    /// Returns which checkpoints `moves` have put into the archive, except those whose files are at hand. `last` is the restore before.
+    fn set_aside(&self, moves: &[Move], last: Option<&Journal>) -> Vec<ObjectId> {
         let archived = moves.iter().filter_map(Move::archived);
-        archived.filter(|id| *id != self.to.id && !self.is_at_hand(*id).unwrap_or(false)).collect()
+        // Where nobody has edited what it wrote, the half-way state has nothing that is worth to go back to.
+        let half_way =
+            self.pre_restore.filter(|_| self.is_called_off && last.is_some_and(|last| last.has_left(&self.steps())));
+        let is_worth = |id: &ObjectId| *id != self.to.id && Some(*id) != half_way;
+        archived.filter(|id| is_worth(id) && !self.is_at_hand(*id).unwrap_or(false)).collect()
     }
 
     /// Returns true if all files of the checkpoint `id` are as they are now, or as the way back makes them.

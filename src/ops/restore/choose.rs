@@ -28,16 +28,26 @@ use crate::{
 
 /// Shows the user what a restore with `options` would change, hunk by hunk, and returns what the user chooses.
 ///
-/// Takes no checkpoint: the restore of what the user chooses does. Once `ends` is raised, ends git. While git asks, the interrupt of
-/// `context` counts only if git ends, too.
+/// Takes no checkpoint: the restore of what the user chooses does. Calls `before_asking` once, if there is something to ask. Once `ends`
+/// is raised, ends git. While git asks, the interrupt of `context` counts only if git ends, too.
 ///
 /// # Errors
 /// As [`restore`](super::restore()), and if git cannot ask.
-pub fn choose_hunks(context: &Context, options: &RestoreOptions, ends: &AtomicBool) -> Result<ChosenHunks> {
-    context.emit_failure("restore", offer(context, options, ends))
+pub fn choose_hunks(
+    context: &Context,
+    options: &RestoreOptions,
+    ends: &AtomicBool,
+    before_asking: &mut dyn FnMut(),
+) -> Result<ChosenHunks> {
+    context.emit_failure("restore", offer(context, options, ends, before_asking))
 }
 
-fn offer(context: &Context, options: &RestoreOptions, ends: &AtomicBool) -> Result<ChosenHunks> {
+fn offer(
+    context: &Context,
+    options: &RestoreOptions,
+    ends: &AtomicBool,
+    before_asking: &mut dyn FnMut(),
+) -> Result<ChosenHunks> {
     let start = Instant::now();
     let (target, session) = read_target(context, options)?;
     let before_options = BeforeOptions {
@@ -70,6 +80,9 @@ fn offer(context: &Context, options: &RestoreOptions, ends: &AtomicBool) -> Resu
     tracing::debug!(took = ?start.elapsed(), paths = steps.len(), "hunks: offered");
     // Other commands may run while the user chooses.
     drop(before);
+    if is_asked {
+        before_asking();
+    }
     let to = if is_asked { context.repo.choose_hunks(from, to, ends)? } else { from };
     written.check_and_release()?;
     Ok(ChosenHunks { target, from, to, is_asked, not_offered })

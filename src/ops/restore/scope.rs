@@ -90,14 +90,11 @@ impl Scene<'_> {
         let nested = self.guarded(&steps);
         let mut installed = installed::in_the_way(self.repo, &steps, |path| self.has_file(path))?;
         installed.retain(|path, _| !pathspecs.contains(path));
-        let skipped: BTreeMap<&BStr, Reason> = [self.pre, self.target]
-            .iter()
-            .flat_map(|snapshot| snapshot.manifest.skipped.iter().map(|it| (it.path.as_bstr(), it.reason)))
-            .collect();
+        let skipped = self.skipped();
         let judged = steps.into_iter().map(|step| {
             let path = step.path.as_bstr();
             let is_link = step.after.is_some_and(|after| after.leaf.mode == Mode::Link);
-            let reason = parents(path).chain([path]).find_map(|path| skipped.get(path)).copied();
+            let reason = skipped.reason(path);
             let facts = Facts {
                 // We must not remove an existing file with such a name either.
                 is_invalid: !is_valid_path(path, is_link),
@@ -118,6 +115,12 @@ impl Scene<'_> {
             (step, verdict)
         });
         Ok(judged.collect())
+    }
+
+    /// Returns the paths that one of the two states left out.
+    pub(super) fn skipped(&self) -> SkippedPaths<'_> {
+        let all = self.pre.manifest.skipped.iter().chain(&self.target.manifest.skipped);
+        SkippedPaths(all.map(|it| (it.path.as_bstr(), it.reason)).collect())
     }
 
     /// Returns the paths of repositories inside the worktree, of then, now, and in `steps`.
@@ -235,6 +238,16 @@ fn enough(reason: Reason, size: u64) -> String {
         Reason::TooLarge => format!("{}MiB", (size >> 20) + 1),
         Reason::TooManyFiles => size.saturating_mul(10).to_string(),
         _ => "0".to_owned(),
+    }
+}
+
+/// The paths that a save left out, files and whole directories, with the reasons.
+pub(super) struct SkippedPaths<'s>(BTreeMap<&'s BStr, Reason>);
+
+impl SkippedPaths<'_> {
+    /// Returns why `path`, or a directory that it is in, was left out.
+    pub(super) fn reason(&self, path: &BStr) -> Option<Reason> {
+        parents(path).chain([path]).find_map(|path| self.0.get(path)).copied()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Instant};
 
-use bstr::{BString, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
     elsewhere::is_elsewhere,
     extent::{Extent, attempt_if_needed, expect_result},
     restored::Restored,
-    scope::Scene,
+    scope::{Scene, SkippedPaths},
     snapshot::Snapshot,
     staged::Staging,
 };
@@ -20,7 +20,6 @@ use crate::{
     error::{Error, Result},
     git::{exact::Exact, refs::RefUpdate},
     model::{
-        manifest::Skipped,
         operation::{self, Move, Role},
         operation_back::Back,
         plan::{self, is_below},
@@ -317,6 +316,7 @@ struct Reversal<'s> {
     /// Still to be judged.
     steps: Vec<Step>,
     judged: Vec<(Step, Verdict)>,
+    skipped: SkippedPaths<'s>,
     /// What files are now, what they were before the restore, and what it made of them.
     now: Exact<'s>,
     before: Exact<'s>,
@@ -324,12 +324,12 @@ struct Reversal<'s> {
 }
 
 impl<'s> Reversal<'s> {
-    fn new(scene: &Scene<'s>, journal: &Journal) -> Result<Self> {
+    fn new(scene: &'s Scene<'_>, journal: &Journal) -> Result<Self> {
         let paths: Vec<BString> = journal.steps.iter().map(|step| step.path.clone()).collect();
         let restored = Snapshot::read(scene.repo, journal.target)?;
         let exact = |state: &Snapshot| state.exact(scene.repo, &paths);
         let (now, before, after) = (exact(scene.pre)?, exact(scene.target)?, exact(&restored)?);
-        Ok(Self { steps: Vec::new(), judged: Vec::new(), now, before, after })
+        Ok(Self { steps: Vec::new(), judged: Vec::new(), skipped: scene.skipped(), now, before, after })
     }
 
     fn add(&mut self, scene: &Scene<'_>, done: &Step, all: bool) -> Result<()> {
@@ -340,12 +340,9 @@ impl<'s> Reversal<'s> {
         let became = self.after.identity(path, done.after);
         scene.repo.check_interrupt()?;
         let step = Step { path: done.path.clone(), before: now, after: done.before };
-        // A whole directory may be skipped.
-        let is_it = |skipped: &&Skipped| path == skipped.path || is_below(path, skipped.path.as_bstr());
-        let skipped = scene.pre.manifest.skipped.iter().find(is_it);
-        if let Some(skipped) = skipped {
+        if self.skipped.reason(path).is_some() {
             // No checkpoint has it as it is now, so no redo could bring it back.
-            self.judged.push((step, Verdict::Keep(Why::Skipped(Some(skipped.reason)))));
+            self.steps.push(step);
         } else if now.is_none() && done.after.is_some() && scene.has_file(path) {
             // Written by the restore, and now ignored, so not in the checkpoint of now. Its bytes are in the one
             // that was restored, and are compared before it goes.
@@ -356,11 +353,16 @@ impl<'s> Reversal<'s> {
         } else if is == became && done.before.is_none() {
             // The restore wrote it where no file was. Ignore rules, which may have come back with it, do not matter.
             self.judged.push((step, Verdict::Go));
-        } else if is == became || all {
+        } else if is == became || all || self.is_as_stored(path, now, done.after) {
             self.steps.push(step);
         } else {
             self.judged.push((step, Verdict::Keep(Why::Since)));
         }
         Ok(())
+    }
+    /// Returns true if `now` and `then` are the same for git, and a filter fails that would say which bytes one of them has.
+    fn is_as_stored(&mut self, path: &BStr, now: Option<Content>, then: Option<Content>) -> bool {
+        let (Some(now), Some(then)) = (now, then) else { return false };
+        now.leaf == then.leaf && (self.after.id(path, then).is_err() || self.now.id(path, now).is_err())
     }
 }

@@ -7,8 +7,9 @@ use bstr::{BString, ByteSlice as _};
 use super::super::{Context, Worktree};
 use crate::{
     error::Result,
-    model::{refname::decode_component, session::Session, turns::Turns},
+    model::{process::Life, refname::decode_component, session::Session, turns::Turns},
     state::{
+        process,
         sessions::{self, Found},
         turns,
     },
@@ -90,6 +91,13 @@ pub(crate) fn open_turns(context: &Context) -> Result<Vec<Session>> {
         open.extend(session.filter(|it| it.is_in(repo.worktree_id())).map(|session| session.with_turn(Some(turn))));
     }
     open.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(open)
+}
+
+/// Returns the same without those whose process is dead: nothing of them is under way any more.
+pub(crate) fn turns_at_work(context: &Context) -> Result<Vec<Session>> {
+    let mut open = open_turns(context)?;
+    open.retain(|session| process::life(session.process.as_ref()) != Life::Dead);
     Ok(open)
 }
 

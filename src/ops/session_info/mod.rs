@@ -6,7 +6,7 @@ mod id;
 mod info;
 mod known;
 
-pub(crate) use files::{all, load, open_turns, peek, read_anew, store};
+pub(crate) use files::{all, load, open_turns, peek, read_anew, store, turns_at_work};
 pub(crate) use find::{find, named, whole_id};
 pub use id::new_id;
 pub(crate) use id::{check_id, unknown};

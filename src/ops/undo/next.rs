@@ -9,7 +9,10 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::read_operations::Recorded,
-    model::way_back::{Asked, Hindrance, ways, ways_by_name},
+    model::{
+        verdict::Why,
+        way_back::{Asked, Hindrance, ways, ways_by_name},
+    },
     ops::{
         Context,
         operations::{Log, Picked, Which, candidates, journal, pick, restores_files, title_of},
@@ -48,7 +51,10 @@ pub(super) fn instead_of_nothing(
     picked: &Picked,
     restored: &Restored,
 ) -> Result<Option<String>> {
-    let is_stuck = restored.is_idle() && causes_of_left(restored).is_some_and(|(_, is_edited)| !is_edited);
+    // A filter that fails may work again: then the same command does.
+    let has_failed = restored.conflicts.iter().any(|left| left.why == Why::Unconvertible);
+    let is_stuck =
+        restored.is_idle() && !has_failed && causes_of_left(restored).is_some_and(|(_, is_edited)| !is_edited);
     let Some(id) = picked.id().filter(|_| is_stuck) else { return Ok(None) };
     if is_interrupted(context)? {
         return Ok(None);

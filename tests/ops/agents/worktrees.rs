@@ -88,3 +88,25 @@ fn disable_in_a_linked_worktree_leaves_the_files_of_the_others() {
     world.done(&["disable"]);
     assert!(!world.repo().join(".claude").exists() && !world.repo().join(".git/hooks/post-commit").exists());
 }
+
+/// A bare repository has no main worktree.
+#[test]
+fn disable_in_a_worktree_of_a_bare_repository_names_no_main_worktree() {
+    let world = world();
+    world.sh(
+        "git clone -q --bare . ../bare.git; cd ../bare.git; git worktree add -q ../one; git worktree add -q ../two",
+    );
+    let run = |directory: &str, arguments: &[&str]| {
+        let mut command = world.command(program());
+        let output = command.args(arguments).current_dir(world.root().join(directory)).output().expect("it runs");
+        assert!(output.status.success(), "{}", described(&output));
+        described(&output)
+    };
+    for directory in ["one", "two"] {
+        run(directory, &["enable", "--agent", "claude-code"]);
+    }
+    let said = run("one", &["disable"]);
+    assert!(said.contains("'git checkpoint disable' also in the other worktrees takes out all"), "{said}");
+    run("two", &["disable"]);
+    assert!(!world.root().join("bare.git/hooks/post-commit").exists());
+}

@@ -338,3 +338,39 @@ fn a_required_filter_without_a_command_is_named() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("filter 'rot' failed: it has no command 'clean'"), "{said}");
 }
+
+/// Nobody has changed the file since the restore: only its filter cannot say so.
+#[test]
+fn a_filter_that_fails_in_an_undo_is_a_conflict() {
+    let scene = Scene::new(FILTER, true);
+    scene.write("lf.txt", b"abba\n");
+    scene.git(&["commit", "-qam", "with work for the filter"]);
+    scene.git(&["config", "filter.rot.smudge", "tr bc ab"]);
+    scene.git(&["config", "filter.rot.clean", "tr ab bc"]);
+    let undo = |code: i32| {
+        let output = scene.checkpoint(&["undo"]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        said
+    };
+    let read = |path: &str| fs::read_to_string(scene.repo().join(path)).expect("readable");
+    for others in [false, true] {
+        scene.write("lf.txt", b"baab\n");
+        if others {
+            scene.write("plain", b"bad\n");
+        }
+        scene.run(if others { &["restore", "base"] } else { &["restore", "base", "--", "lf.txt"] });
+        scene.git(&["config", "filter.rot.smudge", "false"]);
+        let said = undo(1);
+        assert!(said.contains("conflict lf.txt (its filter failed"), "{said}");
+        assert_eq!(said.contains("mend it, and run the command again"), !others, "{said}");
+        scene.git(&["config", "filter.rot.smudge", "tr bc ab"]);
+        let hint = said.split_once("restore --all ").map(|(_, rest)| rest.split(' ').next().unwrap_or_default());
+        match hint {
+            Some(id) if others => drop(scene.run(&["restore", "--all", id, "--", "lf.txt"])),
+            _ => drop(undo(0)),
+        }
+        assert_eq!(read("lf.txt"), "baab\n", "{said}");
+    }
+    assert_eq!(read("plain"), "bad\n");
+}

@@ -4,6 +4,7 @@ mod apart;
 mod blank_lines;
 mod cases;
 mod commands;
+mod dead;
 mod desk;
 mod findings;
 mod heads;
