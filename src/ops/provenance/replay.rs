@@ -107,7 +107,8 @@ fn steps_beside(
                             && repo.find_leaf(source.tree_id, change.path.as_bstr()).ok() == Some(change.after)
                     };
                     changes.retain(|change| !is_followed(change));
-                    all.extend(steps.into_iter().map(|step| step.or_put_back(!is_kept)));
+                    let steps = steps.into_iter();
+                    all.extend(steps.map(|step| Step { is_put_back: step.is_put_back || !is_kept, ..step }));
                 }
                 // No ref keeps the source of a restore. If git has dropped some of it, or it is damaged, use none of its steps.
                 Ok(_) => {}

@@ -38,11 +38,6 @@ impl Step {
         Self { origin, changes, moved: None, taken: None, is_put_back: false }
     }
 
-    /// Returns the step as one that a restore has put back, if `is_put_back`.
-    pub(super) fn or_put_back(self, is_put_back: bool) -> Self {
-        Self { is_put_back: self.is_put_back || is_put_back, ..self }
-    }
-
     /// Returns true if the step changes the file at `path`, or gives it another name.
     pub(super) fn touches(&self, path: &BString) -> bool {
         self.names().any(|name| name == path)
