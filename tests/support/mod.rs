@@ -89,6 +89,11 @@ impl World {
         Self { has_clock: true, ..self }
     }
 
+    /// Returns true if commits have the time when they are made.
+    pub(crate) fn has_clock(&self) -> bool {
+        self.has_clock
+    }
+
     /// Takes the lock of the repository's checkpoints, which has been held before. It is free when the file is dropped.
     pub(crate) fn lock(&self) -> std::fs::File {
         let file = std::fs::File::open(self.repo().join(".git/checkpoint/lock")).expect("it is there");

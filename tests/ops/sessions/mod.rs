@@ -33,3 +33,4 @@ mod turns;
 mod unseen;
 mod warning;
 mod whereabouts;
+mod without_record;

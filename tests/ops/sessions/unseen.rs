@@ -529,7 +529,7 @@ fn an_unseen_commit_of_a_sessions_work_is_unknown_until_a_command_writes(#[case]
 fn commits_before_the_work_are_no_unseen_ones() {
     let desk = Desk::new();
     desk.write("f", changed(&[(5, "human")]));
-    let date = "export GIT_COMMITTER_DATE='2030-01-01T00:00:00 +0000';";
+    let date = "export GIT_COMMITTER_DATE='2030-01-01T00:00:00 +0000' GIT_AUTHOR_DATE='2030-01-01T00:00:00 +0000';";
     desk.sh(&format!("{date} git commit -qam one; git commit -q --allow-empty -m two"));
     desk.turn("a", &[("g", "of a\n")]);
     desk.sh("git -c core.hooksPath=/dev/null reset -q --soft HEAD~");

@@ -1,0 +1,56 @@
+//! Who wrote the lines of commits that have no record.
+
+use super::desk::Desk;
+use crate::support::World;
+
+impl Desk {
+    /// Returns the owner of the last line of `path`.
+    fn last_owner(&self, path: &str) -> String {
+        let blame = self.json(&["blame", path]);
+        blame["lines"].as_array().and_then(|lines| lines.last()).expect("a line")["owner"].as_str().unwrap().to_owned()
+    }
+}
+
+/// A commit of a topic branch was made before `enable`, so that nothing is known of its author. Git makes it again.
+#[rstest::rstest]
+#[case::rebased("git rebase -q main")]
+#[case::amended("git commit -q --amend -m amended")]
+#[case::squashed("GIT_SEQUENCE_EDITOR=\"sed -i '2s/pick/squash/'\" git rebase -q -i HEAD~2")]
+#[case::picked("git switch -q main; git cherry-pick topic~; git cherry-pick topic")]
+fn lines_from_before_enable_stay_unknown(#[case] script: &str, #[values(true, false)] with_hooks: bool) {
+    let desk = Desk::on(&World::with_commit().with_clock());
+    desk.sh("git switch -qc topic; echo one >x; git add x; git commit -qm one; echo two >>x; git commit -qam two");
+    desk.sh("git switch -q main; git commit -q --allow-empty -m other");
+    desk.world.next_second();
+    desk.sh("git checkpoint enable -q; git switch -q topic");
+    if !with_hooks {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    assert_eq!(desk.last_owner("x"), "unknown");
+    desk.sh(script);
+    assert_eq!(desk.last_owner("x"), "unknown");
+    desk.json(&["save"]);
+    assert_eq!(desk.last_owner("x"), "unknown");
+    // What is committed from now on is a person's.
+    desk.sh("echo three >>x; git commit -qam three");
+    assert_eq!(desk.last_owner("x"), "human");
+    desk.finish();
+}
+
+/// A branch begins at a checkpoint, or git copies one to a branch.
+#[test]
+fn a_checkpoint_in_a_branch_belongs_to_its_agent_and_its_copies_are_unknown() {
+    let desk = Desk::on(&World::with_lines().with_clock());
+    desk.turn("a", &[("n", "an agent has written this line\n")]);
+    let checkpoint = desk.json(&["show"])["id"].as_str().expect("an id").to_owned();
+    desk.remove("n");
+    desk.git(&["switch", "-qc", "rescue", &checkpoint]);
+    assert_eq!(desk.last_owner("n"), "agent");
+    desk.world.next_second();
+    desk.sh("echo mine >>n; git commit -q --amend -a --no-edit");
+    assert_eq!(desk.last_owner("n"), "unknown");
+    desk.git(&["switch", "-q", "main"]);
+    desk.git(&["cherry-pick", &checkpoint]);
+    assert_eq!(desk.last_owner("n"), "unknown");
+    desk.finish();
+}
