@@ -54,9 +54,14 @@ impl Repo {
         }
     }
 
-    /// Returns true if the objects `id` and `other` are loose, and `id` was stored later.
-    pub(crate) fn was_stored_after(&self, id: ObjectId, other: ObjectId) -> bool {
-        self.stored_at(id).zip(self.stored_at(other)).is_some_and(|(id, other)| id > other)
+    /// Returns false if the object `id` is not stored, or was stored after `other`; in doubt, true.
+    pub(crate) fn may_be_older(&self, id: ObjectId, other: ObjectId) -> bool {
+        use gix::objs::Exists as _;
+        let stored: &gix::odb::Handle = &self.inner.objects;
+        match (self.stored_at(id), self.stored_at(other)) {
+            (Some(id), Some(other)) => id <= other,
+            _ => stored.exists(&id),
+        }
     }
 
     /// Returns when the file of the loose object `id` was made.

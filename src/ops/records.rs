@@ -194,9 +194,9 @@ impl<'r> Log<'r> {
         }
     }
 
-    /// Returns false if no record can name the blob `id`, because it was stored after the last record.
+    /// Returns false if no record can name the blob `id`, because it is newer than the last record.
     pub(crate) fn may_name(&self, id: ObjectId) -> bool {
-        !self.repo.was_stored_after(id, self.tree_id)
+        self.repo.may_be_older(id, self.tree_id)
     }
 
     /// Returns true if the log has the record `id`, damaged or not.

@@ -228,6 +228,10 @@ fn lines_are_whose_they_are(#[case] steps: &str, #[case] is_strict: bool, #[valu
      pick-bare person 0 255 1 13; insert person 0 248 4 49; commit person 0 255 1 1",
     "all"
 )]
+#[case::a_file_with_the_name_of_a_renamed_one_is_moved_onto_another_one(
+    "mv-taken s1 14 255 1 1; mv-onto person 102 255 1 1",
+    "all"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);

@@ -41,7 +41,10 @@ pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change
 /// Returns those of `touched` that left a file which `committed` neither keeps as it is nor renames: it is gone, as it was before the
 /// work, or changed, or another file has its name.
 pub(super) fn left_out<'c>(touched: &'c [Change], committed: &'c [Change]) -> impl Iterator<Item = &'c Change> {
-    let renamed: BTreeSet<&BString> = committed.iter().filter_map(|change| change.old_path.as_ref()).collect();
+    // If the shadow has renamed a file, too, the old name is another file's in the shadow.
+    let is_renamed_in_shadow = |change: &Change| at(touched, &change.path).is_some_and(|left| left.after.is_some());
+    let renamed = committed.iter().filter(|change| !is_renamed_in_shadow(change));
+    let renamed: BTreeSet<&BString> = renamed.filter_map(|change| change.old_path.as_ref()).collect();
     touched.iter().filter(move |change| {
         let is_kept = at(committed, &change.path).is_some_and(|now| now.after == change.after);
         change.after.is_some() && !is_kept && !renamed.contains(&change.path)

@@ -3,9 +3,9 @@
 //! `recorded` calls [`of_earlier_versions`]: such a command leaves nothing in the reflog, so only the content shows it. Old
 //! blobs have to be read for that, so each loop has a limit.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::super::records::Log;
@@ -196,34 +196,83 @@ pub(super) fn beyond(repo: &Repo, head: Option<ObjectId>, mut starts: Vec<Object
     Ok(left)
 }
 
-/// Returns the records of commits that HEAD does not have, but was on lately, or that are on another branch, whose work may be in
-/// `changes`: one of them left a file exactly as a change does. A person may have brought it with `git checkout <branch> --
-/// <path>`, which leaves no other trace.
-pub(super) fn of_same_files(
+/// What a record of another branch and `changes` have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Common {
+    /// A change leaves a file exactly as one of the records of that file does: a person may have brought it with
+    /// `git checkout <branch> -- <path>`, which leaves no other trace.
+    Content,
+    /// The path of a file.
+    Path,
+}
+
+/// Returns the records of commits that HEAD does not have, and that are on another branch or reachable from `lately`, the commits
+/// where HEAD was lately, if they have something in common with `changes`. Of branches where HEAD was not lately, only common
+/// content counts.
+pub(super) fn of_other_branches(
     repo: &Repo,
     log: &Log<'_>,
     head: Option<ObjectId>,
+    lately: Vec<ObjectId>,
     changes: &[Change],
-) -> Result<Vec<RecordId>> {
-    let may_be_recorded = |change: &&Change| change.after.is_some_and(|after| log.may_name(after.id));
-    let mut old: Vec<&Change> = changes.iter().filter(may_be_recorded).collect();
-    if old.is_empty() {
+) -> Result<Vec<(RecordId, Common)>> {
+    let by_path: HashMap<&BString, &Change> = changes.iter().map(|change| (&change.path, change)).collect();
+    let mut commits = beyond(repo, head, lately)?;
+    let of_lately = commits.len();
+    if changes.iter().any(|change| change.after.is_some_and(|after| log.may_name(after.id))) {
+        let tips = repo.refs_below("refs/heads/")?.into_iter().map(|(_, id)| id).collect();
+        let others = beyond(repo, head, tips)?;
+        commits.extend(others.into_iter().filter(|commit| !commits.contains(commit)).collect::<Vec<_>>());
+    }
+    if !changes_any(repo, &commits, &by_path)? {
         return Ok(Vec::new());
     }
-    let mut starts: Vec<ObjectId> = repo.left_lately(MOST_MOVES).into_iter().map(|(id, _)| id).collect();
-    starts.extend(repo.refs_below("refs/heads/")?.into_iter().map(|(_, id)| id));
     let mut files = Vec::new();
-    for commit in beyond(repo, head, starts)? {
+    for (at, commit) in commits.into_iter().enumerate() {
         for id in log.of_commit(commit)? {
             // Skips damaged records.
             let record = log.find(&id).ok().flatten().into_iter().flat_map(|record| record.files);
-            files.extend(record.filter(|file| !file.sessions.is_empty()).map(|file| (id, file)));
+            let record = record.filter(|file| !file.sessions.is_empty() && by_path.contains_key(&file.path));
+            files.extend(record.map(|file| (id, file, at < of_lately)));
         }
     }
-    let is_same =
-        |file: &RecordFile, change: &Change| change.path == file.path && change.after.map(|leaf| leaf.id) == file.after;
+    let is_same = |file: &RecordFile| {
+        by_path.get(&file.path).is_some_and(|change| change.after.map(|leaf| leaf.id) == file.after)
+    };
     // Git may have brought the work of several commits in the file.
-    old.retain(|change| files.iter().any(|(_, file)| is_same(file, change)));
-    files.retain(|(_, file)| old.iter().any(|change| change.path == file.path));
-    Ok(files.into_iter().map(|(id, _)| id).collect())
+    let same: HashSet<BString> =
+        files.iter().filter(|(_, file, _)| is_same(file)).map(|(_, file, _)| file.path.clone()).collect();
+    let common = |(id, file, is_of_lately): (RecordId, RecordFile, bool)| match same.contains(&file.path) {
+        true => Some((id, Common::Content)),
+        false => is_of_lately.then_some((id, Common::Path)),
+    };
+    Ok(files.into_iter().filter_map(common).collect())
+}
+
+/// Returns true if one of the files of `by_path` is not the same where `commits` begin and where they end: reading two trees is
+/// much faster than reading the records of all commits.
+fn changes_any(repo: &Repo, commits: &[ObjectId], by_path: &HashMap<&BString, &Change>) -> Result<bool> {
+    let mut ends: BTreeSet<ObjectId> = commits.iter().copied().collect();
+    let mut begins = BTreeSet::new();
+    for commit in commits {
+        let parents = repo.parents_of(*commit)?;
+        for parent in &parents {
+            ends.remove(parent);
+            // A shallow clone lacks the parent.
+            if repo.is_commit(*parent)? {
+                begins.insert(*parent);
+            }
+        }
+        if parents.is_empty() && !by_path.is_empty() {
+            return Ok(true);
+        }
+    }
+    let trees = begins.iter().filter(|begin| !commits.contains(begin)).chain(&ends).map(|id| repo.tree_of_commit(*id));
+    let trees = trees.collect::<Result<Vec<_>>>()?;
+    for pair in trees.windows(2) {
+        if repo.diff_trees(pair[0], pair[1])?.iter().any(|change| by_path.contains_key(&change.path)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

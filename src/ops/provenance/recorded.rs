@@ -16,7 +16,7 @@ use super::{
         share::Least,
     },
     amended::{Amended, is_kept, is_undone},
-    earlier::{MOST_MOVES, beyond, of_earlier_versions, of_same_files},
+    earlier::{Common, MOST_MOVES, beyond, of_earlier_versions, of_other_branches},
     place::{Place, records_found_at},
 };
 use crate::{
@@ -100,16 +100,15 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     ids.add(removed, Evidence::Content);
     ids.add(elsewhere, Evidence::Elsewhere);
     let lately = LeftLately::read(repo)?;
-    // Git may have brought work of a branch that HEAD was on before.
-    for commit in beyond(repo, head, lately.starts(|_| true))? {
-        ids.add(log.of_commit(commit)?, Evidence::Elsewhere);
+    for (id, common) in of_other_branches(repo, &log, head, lately.starts(|_| true), changes)? {
+        let is_content = common == Common::Content;
+        ids.add([id], if is_content { Evidence::Content } else { Evidence::Elsewhere });
     }
-    ids.add(of_same_files(repo, &log, head, changes)?, Evidence::Content);
     let [by_resets, by_amends] = [lately.starts(is_reset), lately.starts(|kind| kind == Some(MoveKind::Amend))];
     let left = beyond(repo, head, by_resets.clone())?;
-    let mut removed = Vec::new();
+    let mut removed_trees = Vec::new();
     for commit in by_resets.iter().chain(&by_amends).filter(|commit| Some(**commit) != head) {
-        removed.extend(repo.is_commit(*commit)?.then(|| repo.tree_of_commit(*commit)).transpose()?);
+        removed_trees.extend(repo.is_commit(*commit)?.then(|| repo.tree_of_commit(*commit)).transpose()?);
     }
     // Without either, both are the commit of `ORIG_HEAD`.
     let amended = if by_amends == by_resets { left.clone() } else { beyond(repo, head, by_amends)? };
@@ -141,7 +140,9 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     let mut certain = records_found_at(place, repo, head_tree_id, all, asked)?;
     // A later commit may have edited the lines, so that none is as recorded.
     for (id, evidence) in &ids.0 {
-        if *evidence == Evidence::Removed && !certain.contains(id) && is_kept(repo, id, place, head_tree_id, &removed)?
+        if *evidence == Evidence::Removed
+            && !certain.contains(id)
+            && is_kept(repo, id, place, head_tree_id, &removed_trees)?
         {
             certain.push(*id);
         }
