@@ -14,7 +14,7 @@ use crate::{
         line_edits::{Algorithm, edits},
     },
     model::{
-        attribution::TELLING_LETTERS,
+        attribution::{TELLING_LETTERS, TELLING_LINES},
         change::{Change, Leaf},
     },
 };
@@ -40,8 +40,8 @@ pub(crate) enum Least {
     Any,
     /// As [`Share::is_half`].
     Half,
-    /// As [`Share::is_all`].
-    All,
+    /// All, and so much text that a person would not type the same.
+    Telling,
 }
 
 impl Share {
@@ -51,7 +51,7 @@ impl Share {
             Least::Line => self.is_exact || self.held > 0,
             Least::Any => self.is_any(),
             Least::Half => self.is_half(),
-            Least::All => self.is_all(),
+            Least::Telling => self.is_all() && self.held >= TELLING_LINES && self.letters >= TELLING_LETTERS,
         }
     }
 
@@ -65,8 +65,7 @@ impl Share {
         self.is_any() && (self.is_exact || self.held * 2 >= self.total)
     }
 
-    /// Returns true if the file contains all of the work: no later commit can take more of it. That is enough evidence if another
-    /// branch has the work, too, and git may have brought it from there.
+    /// Returns true if the file contains all of the work, so that no later commit can take more of it.
     pub(crate) fn is_all(self) -> bool {
         self.is_exact || self.total > 0 && self.held == self.total
     }
@@ -96,6 +95,15 @@ pub(crate) fn share_of(
         return Ok(Share::default());
     };
     Ok(of_texts(Work { before: &before, after: &after, own }, &head, &now))
+}
+
+/// Returns true if the text that `change` adds is so long that a person would not type the same, or if it is no text.
+pub(crate) fn is_telling(repo: &Repo, change: &Change) -> Result<bool> {
+    let Some(after) = change.after else { return Ok(false) };
+    let [before, after] = [change.before, Some(after)].map(|leaf| repo.text_of(leaf));
+    let (Some(before), Some(after)) = (before?, after?) else { return Ok(true) };
+    let added = added(&lines(&before), &lines(&after)).into_iter().map(letters).sum::<usize>();
+    Ok(added >= TELLING_LETTERS)
 }
 
 /// What a work did to a text.

@@ -30,6 +30,9 @@ pub use replay::Replay;
 /// `return None` is none. git-blame(1) has the same minimum for a move.
 pub(crate) const TELLING_LETTERS: usize = 20;
 
+/// So many lines together are evidence of where they come from.
+pub(crate) const TELLING_LINES: usize = 3;
+
 /// Who made a step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Author {

@@ -3,13 +3,11 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use super::{
-    TELLING_LETTERS,
+    TELLING_LETTERS, TELLING_LINES,
     align::{is_letter_or_digit, is_telling, key},
     work::Work,
 };
 
-/// A block has at least this many lines.
-const LEAST_LINES: usize = 3;
 /// At least this many of its lines contain a letter or a digit: braces and blank lines are everywhere.
 const LEAST_TELLING: usize = 2;
 /// If a block was deleted several times, only this many places are candidates.
@@ -28,7 +26,7 @@ pub(super) fn place_moved(works: &mut [Work<'_>]) {
         }
         for (_, come) in works[file].hunks.clone() {
             let mut at = come.start;
-            while at + LEAST_LINES <= come.end {
+            while at + TELLING_LINES <= come.end {
                 at = place_block(works, &index, (file, at)).unwrap_or(at + 1);
             }
         }
@@ -90,8 +88,8 @@ fn index(works: &[Work<'_>]) -> HashMap<Vec<u8>, Vec<Place>> {
     let has_open = works.iter().any(|work| work.placed.iter().any(Option::is_none));
     for (file, work) in works.iter().enumerate().filter(|(_, work)| has_open && !work.is_cut_off) {
         for (gone, _) in &work.hunks {
-            for at in gone.start..(gone.end + 1).saturating_sub(LEAST_LINES).max(gone.start) {
-                let block = at..at + LEAST_LINES;
+            for at in gone.start..(gone.end + 1).saturating_sub(TELLING_LINES).max(gone.start) {
+                let block = at..at + TELLING_LINES;
                 if work.lives[block.clone()].iter().any(|lives| *lives) {
                     continue;
                 }
@@ -120,7 +118,7 @@ fn text(lines: &[&[u8]]) -> Option<Vec<u8>> {
 
 /// Places the block around the new lines that begin at `to`, and returns the line after it.
 fn place_block(works: &mut [Work<'_>], index: &HashMap<Vec<u8>, Vec<Place>>, to: Place) -> Option<usize> {
-    let block = to.1..to.1 + LEAST_LINES;
+    let block = to.1..to.1 + TELLING_LINES;
     if works[to.0].placed[block.clone()].iter().any(Option::is_some) {
         return None;
     }
@@ -129,7 +127,7 @@ fn place_block(works: &mut [Work<'_>], index: &HashMap<Vec<u8>, Vec<Place>>, to:
     for &from in places {
         let (length, from, to) = extent(works, from, to);
         let is_nearer = |other: &Place| from.0 == to.0 && other.0 != to.0;
-        if length >= LEAST_LINES
+        if length >= TELLING_LINES
             && best.as_ref().is_none_or(|(most, other, _)| length > *most || length == *most && is_nearer(other))
         {
             best = Some((length, from, to));

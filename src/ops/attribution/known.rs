@@ -4,20 +4,10 @@ use std::rc::Rc;
 
 use gix::ObjectId;
 
-use super::{
-    super::{provenance::replay::author_of, restored_target::restored},
-    commit::Reader,
-    recorded::Recorded,
-};
+use super::{commit::Reader, recorded::Recorded};
 use crate::{
     error::{Kind, Result},
-    model::{
-        attribution::{Author, AuthorId},
-        checkpoint::Checkpoint,
-        contributor::Contributor,
-        record::RecordId,
-        refname,
-    },
+    model::{attribution::AuthorId, contributor::Contributor, record::RecordId, refname},
     state,
 };
 
@@ -40,13 +30,11 @@ impl Reader<'_> {
         let is_seen = found.is_linked || !self.unseen.contains(&commit);
         let is_recorded = !found.records.is_empty() || self.was_written_since_enabled(commit)?;
         let has_all = found.is_complete && is_seen && is_recorded;
-        let otherwise = match has_all {
-            true if found.records.is_empty() => self.author_without_record(commit)?,
-            true => Author::plain(Contributor::Human),
-            false => Author::plain(Contributor::Unknown),
-        };
+        // A person may have changed a checkpoint of an agent that is part of a branch, or copied it there.
+        let is_persons = has_all && (!found.records.is_empty() || !self.is_agents_checkpoint(commit)?);
+        let otherwise = if is_persons { Contributor::Human } else { Contributor::Unknown };
         let is_earlier = !is_recorded && found.is_complete && is_seen && self.enabled_since()?.is_some();
-        let otherwise = self.authors.id(&otherwise);
+        let otherwise = self.authors.plain(otherwise);
         Ok(Known { records: found.records, missing: found.missing, is_earlier, otherwise })
     }
 
@@ -54,32 +42,17 @@ impl Reader<'_> {
     /// an earlier commit, the date of its author is that of the earlier one.
     fn was_written_since_enabled(&self, commit: ObjectId) -> Result<bool> {
         let Some(since) = self.enabled_since()? else { return Ok(false) };
-        let (author, committer) = self.times_of(commit)?;
-        Ok(since <= author.min(committer))
-    }
-
-    /// Returns when the author wrote `commit` and when it was committed, in Unix seconds.
-    fn times_of(&self, commit: ObjectId) -> Result<(i64, i64)> {
-        self.repo.with_commit(commit, |commit| {
+        let made = self.repo.with_commit(commit, |commit| {
             let seconds = |who: Option<gix::actor::SignatureRef<'_>>| who.map_or(0, |who| who.seconds());
-            (seconds(commit.author().ok()), seconds(commit.committer().ok()))
-        })
+            seconds(commit.author().ok()).min(seconds(commit.committer().ok()))
+        })?;
+        Ok(since <= made)
     }
 
-    /// Returns the author of `commit`, which has no record: a person, unless it is a checkpoint, or a copy of one.
-    fn author_without_record(&self, commit: ObjectId) -> Result<Author> {
-        let Some(Checkpoint { origin, .. }) = self.repo.find_checkpoint(commit)? else {
-            return Ok(Author::plain(Contributor::Human));
-        };
-        // A person may have changed a copy, which git commits later. A checkpoint has one time.
-        let (author, committer) = self.times_of(commit)?;
-        let is_copy = author != committer;
-        let is_own = origin.carried.is_none() && restored(&origin).is_none();
-        Ok(match origin.contributor {
-            Contributor::Human => Author::plain(Contributor::Human),
-            Contributor::Agent if is_own && !is_copy => author_of(&origin),
-            _ => Author::plain(Contributor::Unknown),
-        })
+    /// Returns true if `commit` is a checkpoint, or a copy of one, that a person may not have made.
+    fn is_agents_checkpoint(&self, commit: ObjectId) -> Result<bool> {
+        let checkpoint = self.repo.find_checkpoint(commit)?;
+        Ok(checkpoint.is_some_and(|checkpoint| checkpoint.origin.contributor != Contributor::Human))
     }
 
     /// Returns since when this repository records agents' work, in Unix seconds; none if it never did.

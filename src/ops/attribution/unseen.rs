@@ -85,7 +85,7 @@ fn repeating_commits(
             None => false,
         };
         let repeats = || {
-            let again = recorded::records_again_in(context, made.base.commit_id(), made.commit)?;
+            let again = recorded::records_again_in(context, made.base.commit_id(), made.commit, true)?;
             Ok::<_, Error>(!again.certain.is_empty() || !again.perhaps.is_empty())
         };
         if amends_recorded || repeats()? {

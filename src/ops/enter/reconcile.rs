@@ -111,7 +111,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let mut done: Vec<CommitNote> = prepared.commits.iter().filter(|note| note.head != now).cloned().collect();
     for effect in plan(&moves, &takes_work) {
         worktree.check_interrupt()?;
-        apply(worktree, effect, &prepared, &mut patch_id, &mut done)?;
+        apply(worktree, effect, &prepared, reported, &mut patch_id, &mut done)?;
     }
     if !done.is_empty() {
         failpoint::hit("condense:before-note");
@@ -189,18 +189,20 @@ fn patch_id_beside(repo: &Repo, commit: ObjectId, before: Base, prepared: &Prepa
 }
 
 /// Carries out `effect`. Adds to `done` the entry of `commit.toml` for each commit that is now condensed or linked: the caller
-/// can remove it. `patch_id` is a commit and the patch id that git is computing for it.
+/// can remove it. `reported` is the commit that git has just reported, and `patch_id` is a commit and the patch id that git is
+/// computing for it.
 fn apply(
     worktree: &Worktree<'_>,
     effect: Effect,
     prepared: &Prepared,
+    reported: Option<ObjectId>,
     patch_id: &mut Option<(ObjectId, PatchIds)>,
     done: &mut Vec<CommitNote>,
 ) -> Result<()> {
     match effect {
         Effect::Condense(moved) | Effect::Link(moved) => {
             let made = Made::by(&worktree.repo, &moved)?;
-            let (note, perhaps) = note_of(worktree, &made, &moved, prepared)?;
+            let (note, perhaps) = note_of(worktree, &made, &moved, prepared, reported)?;
             emit_if_damaged(worktree, condense::link_existing(worktree, &made, &note))?;
             if matches!(effect, Effect::Condense(_)) {
                 let started = patch_id.take_if(|(commit, _)| *commit == made.commit).map(|(_, started)| started);
@@ -239,6 +241,7 @@ fn note_of(
     made: &Made,
     moved: &HeadMove,
     prepared: &Prepared,
+    reported: Option<ObjectId>,
 ) -> Result<(CommitNote, Vec<RecordId>)> {
     let repo = &worktree.repo;
     let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
@@ -256,7 +259,8 @@ fn note_of(
     let mut perhaps: Vec<RecordId> = note.doubtful.iter().filter_map(|id| RecordId::parse(id)).collect();
     // A hook that has found work does not leave any doubt.
     if note.is_plain() && repo.parents_of(made.commit)?.len() < 2 {
-        let again = recorded::records_again_in(worktree, made.base.commit_id(), made.commit);
+        let is_quiet = reported != Some(made.commit);
+        let again = recorded::records_again_in(worktree, made.base.commit_id(), made.commit, is_quiet);
         let noted = again.map(|again| {
             note.reused = again.certain.iter().map(ToString::to_string).collect();
             perhaps.extend(again.perhaps);

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::super::records::Log;
+use super::super::{records::Log, share::is_telling};
 use crate::{
     error::Result,
     git::Repo,
@@ -240,8 +240,12 @@ pub(super) fn of_other_branches(
         by_path.get(&file.path).is_some_and(|change| change.after.map(|leaf| leaf.id) == file.after)
     };
     // Git may have brought the work of several commits in the file.
-    let same: HashSet<BString> =
-        files.iter().filter(|(_, file, _)| is_same(file)).map(|(_, file, _)| file.path.clone()).collect();
+    let mut same = HashSet::new();
+    for (_, file, _) in files.iter().filter(|(_, file, _)| is_same(file)) {
+        if !same.contains(&file.path) && by_path.get(&file.path).map_or(Ok(false), |change| is_telling(repo, change))? {
+            same.insert(file.path.clone());
+        }
+    }
     let common = |(id, file, is_of_lately): (RecordId, RecordFile, bool)| match same.contains(&file.path) {
         true => Some((id, Common::Content)),
         false => is_of_lately.then_some((id, Common::Path)),

@@ -19,6 +19,8 @@ use crate::{
 const MOST_GONE: usize = 1_000;
 /// If a step deletes more files than this, we look for no lines that were moved out of them into several files.
 const MOST_SPLIT: usize = 32;
+/// If a step changes more files than this, we do not look for those whose content another file has now.
+const MOST_REPLACED: usize = 100;
 
 /// Returns those of `changes` whose path `wanted` accepts, or is in `former`, the earlier names of wanted files. Adds the files
 /// that a wanted file may come from, to the result and to `former`: deleted files, files whose names others have taken, and
@@ -79,7 +81,7 @@ fn take_renames_onto(
         before.is_some_and(|before| change.after.map(|after| after.id) != Some(before.id))
     };
     let changed: Vec<Change> = changes.iter().chain(&others).filter(is_changed).cloned().collect();
-    if changed.is_empty() || !changes.iter().any(is_new) {
+    if changed.is_empty() || changed.len() > MOST_REPLACED || !changes.iter().any(is_new) {
         return Ok(());
     }
     let names: Vec<_> = changed.iter().filter_map(|it| Some((it.path.clone(), it.before?.id))).collect();

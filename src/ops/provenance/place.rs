@@ -10,7 +10,7 @@ use gix::ObjectId;
 
 use super::super::{
     records,
-    share::{Least, share_of},
+    share::{Least, is_telling, share_of},
 };
 use crate::{
     error::Result,
@@ -214,7 +214,9 @@ impl RecordedWork {
             return Ok(false);
         }
         if now.map(|leaf| leaf.id) == file.after {
-            return Ok(true);
+            let change = Change::between(file.path.clone(), before, now);
+            let is_telling = || change.map_or(Ok(false), |change| is_telling(repo, &change));
+            return if least == Least::Telling { is_telling() } else { Ok(true) };
         }
         // Records from another repository may name blobs that are missing here.
         let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));

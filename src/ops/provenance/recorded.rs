@@ -43,7 +43,7 @@ const SHORTEST_ID: usize = 4;
 pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Again> {
     let place = Place::Staged;
     let changes = place.changes(&context.repo, head_tree(&context.repo, head)?)?;
-    again(&context.repo, head, place, &changes)
+    again(&context.repo, head, place, &changes, false)
 }
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to the worktree. The worktree has the
@@ -54,7 +54,7 @@ pub(crate) fn records_again_in_worktree(
     tree_id: ObjectId,
     changes: &[Change],
 ) -> Result<Again> {
-    again(repo, head, Place::Worktree(tree_id), changes)
+    again(repo, head, Place::Worktree(tree_id), changes, false)
 }
 
 /// The records of other commits whose work a commit, the index or the worktree contains again.
@@ -66,12 +66,18 @@ pub(crate) struct Again {
 }
 
 /// Returns the records of other commits whose work `commit` contains again. `head` is its parent, or the commit that it amends.
-pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Again> {
+/// The commit `is_quiet` if no hook of ours has reported it.
+pub(crate) fn records_again_in(
+    context: &Context,
+    head: Option<ObjectId>,
+    commit: ObjectId,
+    is_quiet: bool,
+) -> Result<Again> {
     let repo = &context.repo;
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
-    let mut again = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
+    let mut again = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?, is_quiet)?;
     // A commit repeats only work that was recorded before. If a record is of the same second, we know that it is older only if it
     // is of this worktree.
     let was_earlier = |record: Record| {
@@ -84,7 +90,7 @@ pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit
 }
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`.
-fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) -> Result<Again> {
+fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], is_quiet: bool) -> Result<Again> {
     let Some(log) = Log::open(repo)? else { return Ok(Again::default()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids = Candidates::default();
@@ -95,14 +101,15 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
         }
         Place::In(commit) => (None, names_reverted(repo, &repo.message_of(commit)?)?),
     };
-    // A reset may have removed them from HEAD, or another branch has them.
+    // Without our hooks, git may have merged or picked work of another branch. A reset may have removed work from HEAD.
+    let of_branch = if is_quiet { Evidence::Content } else { Evidence::Elsewhere };
     let (removed, elsewhere) = on_no_branch(repo, &log, records::of_parent(repo, head.unwrap_or(root))?)?;
     ids.add(removed, Evidence::Content);
-    ids.add(elsewhere, Evidence::Elsewhere);
+    ids.add(elsewhere, of_branch);
     let lately = LeftLately::read(repo)?;
     for (id, common) in of_other_branches(repo, &log, head, lately.starts(|_| true), changes)? {
         let is_content = common == Common::Content;
-        ids.add([id], if is_content { Evidence::Content } else { Evidence::Elsewhere });
+        ids.add([id], if is_content { Evidence::Content } else { of_branch });
     }
     let [by_resets, by_amends] = [lately.starts(is_reset), lately.starts(|kind| kind == Some(MoveKind::Amend))];
     let left = beyond(repo, head, by_resets.clone())?;
@@ -196,7 +203,7 @@ impl Evidence {
     /// Returns how much of the work has to be here.
     fn least(self) -> Least {
         match self {
-            Self::Elsewhere => Least::All,
+            Self::Elsewhere => Least::Telling,
             Self::Content => Least::Half,
             Self::Removed | Self::Named => Least::Any,
         }

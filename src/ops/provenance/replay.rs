@@ -328,8 +328,7 @@ fn committed_between(
     Ok(committed)
 }
 
-/// Returns the author of what a checkpoint with this origin changed.
-pub(crate) fn author_of(origin: &Origin) -> Author {
+fn author_of(origin: &Origin) -> Author {
     let Origin { contributor, session, turn, agent, model, agent_id, .. } = origin.clone();
     match contributor {
         Contributor::Agent => Author { contributor, session, turn, agent, model, agent_id },

@@ -194,3 +194,89 @@ fn an_edited_line_after_a_reset(#[case] reset: &[&str], #[values(Hooks::On, Hook
     assert_eq!(desk.records("HEAD").len(), 1);
     desk.finish();
 }
+
+/// What is staged differs from what the branch has.
+#[rstest::rstest]
+#[case::picked("git cherry-pick -n side")]
+#[case::squashed("git merge -q --squash side")]
+#[case::checked_out("git checkout -q side -- n")]
+fn work_of_another_branch_that_is_edited(#[case] brings: &str, #[values(Hooks::On, Hooks::Off)] hooks: Hooks) {
+    let desk = Desk::new();
+    desk.git(&["switch", "-qc", "side"]);
+    desk.turn("a", &[("n", &words("a", 1..=9))]);
+    desk.commit_all();
+    desk.git(&["switch", "-q", "main"]);
+    if hooks == Hooks::Off {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    desk.sh(&format!("{brings}; sed -i '3d; 5d' n; git add n"));
+    desk.commit();
+    desk.json(&["save"]);
+    let expected = if brings.contains("checkout") && hooks == Hooks::On { "human" } else { "agent" };
+    assert_eq!(desk.owners("n"), [expected; 7]);
+    desk.finish();
+}
+
+/// An agent has written something on another branch, and a person writes the same: nothing shows that git has brought it.
+#[rstest::rstest]
+#[case::a_common_line("printf 'import os\\nfirst\\n' >n", "printf 'import os\\nmine\\n' >n")]
+#[case::the_only_line("echo 'import os' >>g", "printf 'import os\\nmine\\n' >>g")]
+#[case::a_long_line(
+    "echo 'from collections import OrderedDict' >>g",
+    "printf 'from collections import OrderedDict\\nmine\\n' >>g"
+)]
+#[case::a_small_file("echo target/ >n; echo more >m", "echo target/ >n")]
+#[case::an_empty_file(
+    "mkdir p; : >p/n; printf 'import os\\nimport sys\\n' >m",
+    "mkdir p; : >p/n; printf 'import os\\nmine\\n' >m"
+)]
+#[case::a_deleted_file(
+    "git rm -q h; printf 'import os\\nimport sys\\n' >m",
+    "git rm -q h; printf 'import os\\nmine\\n' >m"
+)]
+fn what_a_person_types_like_an_agent_elsewhere(
+    #[case] agents: &str,
+    #[case] persons: &str,
+    #[values(false, true)] was_head_there: bool,
+) {
+    let desk = Desk::new();
+    if was_head_there {
+        desk.git(&["switch", "-qc", "side"]);
+    } else {
+        desk.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
+        desk.go("side");
+    }
+    desk.prompt("a");
+    desk.sh(agents);
+    desk.stop("a");
+    desk.commit_all();
+    desk.go("repo");
+    if was_head_there {
+        desk.git(&["switch", "-q", "main"]);
+    }
+    desk.sh(persons);
+    desk.commit_all();
+    assert_eq!(desk.lines().0, 0);
+    assert_eq!(desk.trailers("HEAD"), [""; 0]);
+    desk.json(&["save"]);
+    assert_eq!(desk.lines().0, 0);
+    assert!(desk.records("HEAD").is_empty());
+    desk.finish();
+}
+
+/// Both files begin with the same text. The agent's stays where it is.
+#[rstest::rstest]
+fn a_persons_file_that_begins_as_an_agents_does(#[values(false, true)] is_staged: bool) {
+    let desk = Desk::new();
+    let text = words("the text of a licence", 1..=8);
+    desk.turn("a", &[("n", &format!("{text}of a\n"))]);
+    if is_staged {
+        desk.git(&["add", "n"]);
+    }
+    desk.write("f", format!("{text}of a person\n"));
+    desk.sh("git commit -qm one f");
+    assert_eq!((desk.lines().0, desk.trailers("HEAD").len()), (0, 0));
+    desk.json(&["save"]);
+    assert_eq!(desk.lines().0, 0);
+    desk.finish();
+}

@@ -37,20 +37,19 @@ fn lines_from_before_enable_stay_unknown(#[case] script: &str, #[values(true, fa
     desk.finish();
 }
 
-/// A branch begins at a checkpoint, or git copies one to a branch.
-#[test]
-fn a_checkpoint_in_a_branch_belongs_to_its_agent_and_its_copies_are_unknown() {
+/// A branch begins at an agent's checkpoint, or git copies one to a branch. A person may have changed it.
+#[rstest::rstest]
+#[case::itself("")]
+#[case::amended("echo mine >>n; git commit -q --amend -a --no-edit")]
+#[case::of_the_person("echo mine >>n; git commit -q --amend -a --no-edit --reset-author")]
+#[case::picked("git branch -q copied; git switch -q main; git cherry-pick copied")]
+fn an_agents_checkpoint_in_a_branch_is_unknown(#[case] script: &str) {
     let desk = Desk::on(&World::with_lines().with_clock());
     desk.turn("a", &[("n", "an agent has written this line\n")]);
     let checkpoint = desk.json(&["show"])["id"].as_str().expect("an id").to_owned();
     desk.remove("n");
     desk.git(&["switch", "-qc", "rescue", &checkpoint]);
-    assert_eq!(desk.last_owner("n"), "agent");
-    desk.world.next_second();
-    desk.sh("echo mine >>n; git commit -q --amend -a --no-edit");
-    assert_eq!(desk.last_owner("n"), "unknown");
-    desk.git(&["switch", "-q", "main"]);
-    desk.git(&["cherry-pick", &checkpoint]);
+    desk.sh(script);
     assert_eq!(desk.last_owner("n"), "unknown");
     desk.finish();
 }
