@@ -228,6 +228,11 @@ fn lines_are_whose_they_are(#[case] steps: &str, #[case] is_strict: bool, #[valu
      pick-bare person 0 255 1 13; insert person 0 248 4 49; commit person 0 255 1 1",
     "all"
 )]
+#[case::a_command_commits_a_rename_and_a_person_has_moved_another_file_onto_the_new_name(
+    "git-mv person 196 255 1 1; checkout-other person 0 97 1 1; mv-onto person 63 176 1 1; \
+     insert person 0 255 1 1; commit-staged s1 0 255 1 1",
+    "all"
+)]
 #[case::a_file_with_the_name_of_a_renamed_one_is_moved_onto_another_one(
     "mv-taken s1 14 255 1 1; mv-onto person 102 255 1 1",
     "all"
