@@ -17,7 +17,10 @@ use super::{
     registrations::{Place, Registration},
     threads,
 };
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::path_text::shell_word,
+};
 
 /// The reason of git's own lock on a worktree that it is making (builtin/worktree.c).
 const UNFINISHED: &str = "initializing";
@@ -38,7 +41,7 @@ enum Outcome {
     Made,
     /// The worktree; the user's hook `post-checkout`, which git runs last, has failed.
     HookFailed,
-    /// A part of the worktree: git was killed before it could remove that.
+    /// A part of the worktree: git was killed before it could complete or remove that.
     Part,
     /// Nothing.
     Nothing,
@@ -48,14 +51,11 @@ enum Outcome {
 fn outcome(succeeded: bool, found: Option<&Registration>) -> Outcome {
     match found {
         _ if succeeded => Outcome::Made,
-        None => Outcome::Nothing,
         // Git unlocks the worktree before it runs the hook, and until then removes it whatever fails.
-        Some(found)
-            if found.place == Place::Worktree && found.lock.as_ref().is_none_or(|reason| reason != UNFINISHED) =>
-        {
-            Outcome::HookFailed
-        }
-        Some(_) => Outcome::Part,
+        Some(found) if found.lock.as_ref().is_some_and(|reason| reason == UNFINISHED) => Outcome::Part,
+        Some(found) if found.place == Place::Worktree => Outcome::HookFailed,
+        // Git may have another one there, whose directory is gone.
+        _ => Outcome::Nothing,
     }
 }
 
@@ -130,7 +130,8 @@ impl Repo {
     /// Returns the hook that failed after all was done.
     ///
     /// # Errors
-    /// If git refuses it, or is killed; then no worktree is there.
+    /// If git refuses it, or fails; then no worktree is there. If git is killed, a part of the worktree may be left, in which
+    /// others may have put something: the hint says what removes it.
     pub(crate) fn add_worktree(
         &self,
         from: &Path,
@@ -159,31 +160,23 @@ impl Repo {
         let output = output?.context(Kind::Internal, || "cannot run 'git worktree add'".into())?;
         let found = self.registration_at(path)?;
         let said = BString::from(output.stderr.trim());
-        match outcome(output.status.success(), found.as_ref()) {
+        let outcome = outcome(output.status.success(), found.as_ref());
+        match outcome {
             Outcome::Made => return Ok(None),
             Outcome::HookFailed => return Ok(Some(FailedHook { status: shell_status(output.status), said })),
-            Outcome::Part => {
-                self.remove_made_worktree(from, path)?;
-            }
-            Outcome::Nothing => {}
+            Outcome::Part | Outcome::Nothing => {}
         }
         let cause = match output.status.signal() {
             Some(signal) if said.is_empty() => format!("signal {signal} has ended git"),
             _ => said.to_str_lossy().into_owned(),
         };
-        Err(Error::user(format!("git cannot make the worktree '{}'", path.display())).with_cause(cause))
-    }
-
-    /// Removes a worktree that has just been made, whatever is in it.
-    pub(crate) fn remove_made_worktree(&self, from: &Path, path: &Path) -> Result<()> {
-        // The second --force is for git's lock.
-        let words = ["worktree", "remove", "--force", "--force", "--"].map(OsStr::new);
-        let output = self.plain_git(from, &[&words[..], &[path.as_os_str()]].concat())?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(Error::internal(format!("git cannot remove the worktree '{}'", path.display()))
-            .with_cause(output.stderr.trim().to_str_lossy().into_owned()))
+        let error = Error::user(format!("git cannot make the worktree '{}'", path.display())).with_cause(cause);
+        let command = || format!("git worktree remove -f -f {}", shell_word(&path.display().to_string()));
+        Err(match outcome {
+            // Twice, for git's lock.
+            Outcome::Part => error.with_hint(format!("'{}' removes the part that is left, with all in it", command())),
+            _ => error,
+        })
     }
 
     /// Moves the linked worktree with the root `path` to `to`, where nothing is, from the directory `from`.
@@ -243,7 +236,9 @@ mod tests {
     #[case::hook(false, Some((Place::Worktree, None)), Outcome::HookFailed)]
     #[case::locked_by_the_hook(false, Some((Place::Worktree, Some("mine"))), Outcome::HookFailed)]
     #[case::killed(false, Some((Place::Worktree, Some(UNFINISHED))), Outcome::Part)]
-    #[case::killed_before_the_link(false, Some((Place::Nothing, None)), Outcome::Part)]
+    #[case::killed_before_the_link(false, Some((Place::Nothing, Some(UNFINISHED))), Outcome::Part)]
+    #[case::another_one_that_is_gone(false, Some((Place::Nothing, None)), Outcome::Nothing)]
+    #[case::another_one_that_is_locked(false, Some((Place::Nothing, Some("mine"))), Outcome::Nothing)]
     fn what_git_has_left(
         #[case] succeeded: bool,
         #[case] found: Option<(Place, Option<&str>)>,

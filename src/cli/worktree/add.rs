@@ -50,10 +50,12 @@ impl Add {
         let added = worktrees::add(&context, &options)?;
         drop(progress);
         if let Some(session) = &added.session {
-            let there = worktrees::context_in(&context, &added.path.to_os_str_lossy())?;
+            let root = added.path.to_path_lossy();
+            let there = worktrees::context_in(&context, root.as_os_str())?;
             // Nobody else has worked there yet.
             let info = SessionInfo { on_multisession: OnMultisession::Continue, ..SessionInfo::default() };
-            sessions::start(&there, session, &info, &mut |_| Ok(true))?;
+            sessions::start(&there, session, &info, &mut |_| Ok(true))
+                .map_err(|error| worktrees::left(error, &root))?;
         }
         for NotCopied { path, why } in &added.not_copied {
             call.out.warning(&format!("{} is not copied: {why}", phrase::quoted(path)));

@@ -21,6 +21,7 @@ use super::{
     },
     branch::{AddOptions, Start, base, exists},
     chains,
+    in_use::{self, is_there},
     include::{Included, NotCopied, include},
     lock::lock,
     validate,
@@ -32,7 +33,7 @@ use crate::{
         registrations::{Place, Registration},
     },
     model::{id_text, operation, path_text, process::Life, refname::decode_component, session::Phase, worktree_name},
-    state::{owner, process},
+    state::{failpoint, owner, process},
 };
 
 /// The new worktree. Serializes to what `worktree add --json` prints.
@@ -74,7 +75,8 @@ pub(crate) struct Added {
     pub(crate) hook_said: BString,
 }
 
-/// Makes a worktree for a branch. If git fails, neither the worktree nor a branch that was made for it is left.
+/// Makes a worktree for a branch. If git fails, neither the worktree nor a branch that was made for it is left. What fails after
+/// that leaves both: others may work there by then.
 ///
 /// # Errors
 /// [`Kind::User`] for a branch whose name git does not accept or that does not exist, or exists already although it was to be
@@ -83,7 +85,15 @@ pub(crate) struct Added {
 pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
     let (repo, branch) = (&context.repo, &options.branch);
     let former = options.session.as_deref().map_or(Ok(None), |session| former(context, session))?;
-    let here = if options.from_here { Some(save_here(context)?) } else { None };
+    let here = if options.from_here {
+        // What is refused takes no checkpoint.
+        let registered = repo.registrations()?;
+        base(context, options, None, &registered)?;
+        check_count(context, &registered)?;
+        Some(save_here(context)?)
+    } else {
+        None
+    };
     let lock = lock(context)?;
     let registered = repo.registrations()?;
     let Some(main) = registered.first() else { return Err(Error::internal("git has no main worktree")) };
@@ -115,12 +125,12 @@ pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
         tracing::warn!(%error, "the new worktree begins with the checkpoints of a removed one; 'git checkpoint reset' there");
     }
     let checkpoint = base.as_ref().and_then(|base| base.files);
-    let filled = fill(context, options, &found, &path, checkpoint).inspect_err(|_| {
-        // What is in it is from here, or from its checkpoint.
-        match repo.remove_made_worktree(from, &path) {
-            Ok(()) => delete_branch(),
-            Err(error) => tracing::warn!(%error, "the worktree '{}' is left", path.display()),
+    failpoint::hit("worktree:before-fill");
+    let filled = fill(context, options, &found, &path, checkpoint).map_err(|error| {
+        if options.session.is_some() && owner::owner(&found.git_dir) == options.session {
+            drop(owner::remove(&found.git_dir));
         }
+        left(error, &path)
     });
     let Included { copied, not_copied } = filled?;
     if let Some(former) = &former {
@@ -142,6 +152,16 @@ pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
         hook_status: failed_hook.as_ref().map(|hook| hook.status),
         hook_said: failed_hook.map(|hook| hook.said).unwrap_or_default(),
     })
+}
+
+/// Returns `error`, which has come after git had made the worktree at `path`: that stays, since others may work in it by now.
+pub(crate) fn left(error: Error, path: &Path) -> Error {
+    let (place, word) = (path.display(), in_use::word(path));
+    let left = format!(
+        "the worktree '{place}' is made, but not all that should be in it: 'git checkpoint worktree remove {word}' removes it"
+    );
+    let hint = error.hint().map_or_else(|| left.clone(), |hint| format!("{hint}; {left}"));
+    error.with_hint(hint)
 }
 
 /// Returns the worktree that was made for `session` before.
@@ -188,7 +208,9 @@ fn fill(
     }
     if let Some(id) = checkpoint {
         let there = context.with_repo(context.repo.open_worktree(path)?);
-        let restore_all = RestoreOptions { target: id.to_string(), all: true, ..RestoreOptions::default() };
+        // A hook may have made files: only what the checkpoint has changed is restored.
+        let restore_all =
+            RestoreOptions { target: id.to_string(), all: true, keep_new: true, ..RestoreOptions::default() };
         let _way = there.repo.on_the_way(operation::RESTORE);
         let restored = restore::restore(&there, &restore_all)?;
         if !restored.is_complete() {
@@ -226,6 +248,11 @@ impl Claimed {
         for name in [name, marked] {
             let path = parent.join(directory_name(&context.settings.worktree.name_template, named_after(main), &name)?);
             validate::refuse_outside(context, &path)?;
+            // Git has another worktree there, whose directory may be gone.
+            if context.repo.registration_at(&path)?.is_some() {
+                last = path;
+                continue;
+            }
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Self(path)),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = path,
@@ -234,6 +261,10 @@ impl Claimed {
                         .context(Kind::User, || format!("cannot make the directory '{}'", path.display()));
                 }
             }
+        }
+        if !is_there(&last) {
+            return Err(Error::refused(format!("git has another worktree at '{}', which is gone", last.display()))
+                .with_hint("'git checkpoint worktree prune' forgets those that are gone"));
         }
         Err(Error::refused(format!("'{}' exists already, and is no worktree of '{branch}'", last.display()))
             .with_hint("move it away, or set 'worktree.dir' or 'worktree.name-template'"))

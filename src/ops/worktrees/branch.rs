@@ -1,5 +1,6 @@
 //! What `worktree add` is asked for, and the branch of the worktree: whether it can be checked out, or where it begins if it has to be made.
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::super::{Context, lookup};
@@ -74,7 +75,8 @@ pub(super) fn base(
     let repo = &context.repo;
     let branch = &options.branch;
     if !Repo::is_branch_name(branch) {
-        return Err(Error::user(format!("'{branch}' is not a valid name for a branch"))
+        let shown = path_text::printable(branch.as_bytes().as_bstr());
+        return Err(Error::user(format!("'{shown}' is not a valid name for a branch"))
             .with_hint("git-check-ref-format(1) says which names are"));
     }
     let full = format!("refs/heads/{branch}");
@@ -98,7 +100,8 @@ pub(super) fn base(
         (None, false) => {
             let remote = repo.refs_below(REMOTES)?;
             let remote: Vec<&str> = remote.iter().filter_map(|(name, _)| name.strip_prefix(REMOTES)).collect();
-            let words = how_to_make(options, &remote);
+            let is_tag = repo.find_ref(&format!("refs/tags/{branch}"))?.is_some();
+            let words = how_to_make(options, &remote, is_tag);
             Err(Error::user(format!("there is no branch '{branch}'"))
                 .with_hint(format!("'git checkpoint worktree add {words}' makes it")))
         }
@@ -115,9 +118,9 @@ pub(super) fn exists(branch: &str) -> Error {
         .with_hint(format!("'git checkpoint worktree add {word}' makes a worktree for it"))
 }
 
-/// Returns the words that make the branch which `options` name and which does not exist: at the branch of a remote that has this
-/// name, if there is one, of all their `remote` branches.
-fn how_to_make(options: &AddOptions, remote: &[&str]) -> String {
+/// Returns the words that make the branch which `options` name and which does not exist: at the tag of this name if it `is_tag`,
+/// or else at the branch of a remote that has this name, if there is one, of all their `remote` branches.
+fn how_to_make(options: &AddOptions, remote: &[&str], is_tag: bool) -> String {
     let (branch, word) = (&options.branch, path_text::shell_word);
     let as_is = |from: String| format!("--create {}{from}", word(branch));
     if options.from_here {
@@ -125,6 +128,9 @@ fn how_to_make(options: &AddOptions, remote: &[&str]) -> String {
     }
     if let Some(from) = &options.base {
         return as_is(format!(" --base {}", word(from)));
+    }
+    if is_tag {
+        return as_is(format!(" --base {}", word(branch)));
     }
     if let Some((_, name)) = branch.split_once('/').filter(|_| remote.contains(&branch.as_str())) {
         return format!("--create {} --base {}", word(name), word(branch));
@@ -144,6 +150,8 @@ mod tests {
 
     #[rstest]
     #[case::nowhere("topic", None, false, "--create topic")]
+    #[case::of_a_tag("v1", None, false, "--create v1 --base v1")]
+    #[case::of_a_tag_with_a_base("v1", Some("main"), false, "--create v1 --base main")]
     #[case::of_a_remote("remote", None, false, "--create remote --base origin/remote")]
     #[case::with_slashes("a/b", None, false, "--create a/b --base origin/a/b")]
     #[case::end_of_another_name("ote", None, false, "--create ote")]
@@ -158,8 +166,8 @@ mod tests {
         #[case] expected: &str,
     ) {
         let remote = ["origin/HEAD", "origin/a/b", "origin/both", "origin/remote", "other/both"];
-        let (branch, base) = (branch.to_owned(), base.map(str::to_owned));
+        let (is_tag, branch, base) = (branch == "v1", branch.to_owned(), base.map(str::to_owned));
         let options = AddOptions { branch, base, from_here, ..AddOptions::default() };
-        assert_eq!(how_to_make(&options, &remote), expected);
+        assert_eq!(how_to_make(&options, &remote, is_tag), expected);
     }
 }

@@ -21,7 +21,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use bstr::BStr;
 
-pub(crate) use add::{Added, add};
+pub(crate) use add::{Added, add, left};
 pub(crate) use branch::AddOptions;
 pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as find_files, list as list_files};
 pub(crate) use include::NotCopied;

@@ -22,7 +22,7 @@ fn beside(world: &World, script: &str, arguments: &[&str]) -> Output {
 }
 
 /// Writes the hook `post-checkout`.
-fn write_hook(world: &World, text: &str) {
+pub(super) fn write_hook(world: &World, text: &str) {
     fs::create_dir_all(world.repo().join(".git/hooks")).expect("a directory can be made");
     fs::write(world.repo().join(".git/hooks/text"), format!("#!/bin/sh\n{text}\n")).expect("a file can be written");
     world.sh("cd .git/hooks; cat text >post-checkout; chmod +x post-checkout");
@@ -71,17 +71,20 @@ fn a_checkout_that_fails_leaves_nothing() {
     assert_eq!(world.sh("ls -d ../repo-wt-* .git/worktrees/* .git/logs/refs/heads/broken 2>/dev/null || true"), "");
 }
 
-/// Git is killed in the middle of its checkout, and cannot remove what it has made.
+/// Git is killed in the middle of its checkout, and cannot remove what it has made: others may have put something there.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_git_that_is_killed_leaves_nothing() {
+fn what_a_killed_git_has_made_stays() {
     let world = World::with_commit();
     world.sh("echo 'filtered filter=kill' >.gitattributes; echo 1 >filtered; git add .; git commit -qm filtered
-         git config filter.kill.smudge 'kill -9 $(cut -d\" \" -f4 /proc/$PPID/stat); cat'");
+         git config filter.kill.smudge 'echo 1 >theirs; kill -9 $(cut -d\" \" -f4 /proc/$PPID/stat); cat'");
     let output = world.checkpoint(&["worktree", "add", "--create", "killed"]);
     assert_eq!(output.status.code(), Some(128), "{}", said(&output));
-    assert_eq!(world.git(&["branch", "--list", "killed"]), "");
-    assert_eq!(world.sh("ls -d ../repo-wt-* .git/worktrees/* 2>/dev/null || true"), "");
+    assert_eq!(fs::read(world.root().join("repo-wt-killed/theirs")).unwrap_or_default(), b"1\n", "{}", said(&output));
+    let command = format!("git worktree remove -f -f {}/repo-wt-killed", world.root().display());
+    assert!(said(&output).contains(&format!("'{command}' removes")), "{}", said(&output));
+    world.sh(&command);
+    assert_eq!(by_us(&world).len(), 1);
 }
 
 /// Git has completed the worktree before it runs the hook: both stay, and the hook's status is named.
@@ -152,9 +155,10 @@ fn an_add_does_not_wait_for_the_hook_of_another_one() {
 #[case::of_a_remote("topic", "--create topic --base origin/topic")]
 #[case::named_with_the_remote("origin/topic", "--create topic --base origin/topic")]
 #[case::nowhere("other", "--create other")]
+#[case::of_a_tag("tagged", "--create tagged --base tagged")]
 fn a_hint_makes_the_branch_that_is_meant(#[case] branch: &str, #[case] words: &str) {
     let world = World::with_commit();
-    world.sh("git update-ref refs/remotes/origin/topic $(git commit-tree -m theirs 'HEAD^{tree}')");
+    world.sh("git update-ref refs/remotes/origin/topic $(git commit-tree -m theirs 'HEAD^{tree}'); git tag tagged");
     let output = world.checkpoint(&["worktree", "add", branch]);
     assert_eq!(output.status.code(), Some(128), "{}", said(&output));
     let command = format!("git checkpoint worktree add {words}");

@@ -5,6 +5,7 @@ mod brought;
 mod files;
 mod halves;
 mod known_again;
+mod left_alone;
 mod places;
 mod prunes;
 mod purged;
@@ -153,7 +154,7 @@ fn a_branch_with_the_name_of_another_gets_a_mark() {
 #[case::dots(&["--create", "a..b"], 128, "'a..b' is not a valid name")]
 #[case::head(&["--create", "HEAD"], 128, "'HEAD' is not a valid name")]
 #[case::empty(&["--create", ""], 128, "'' is not a valid name")]
-#[case::line_break(&["--create", "a\nb"], 128, "is not a valid name")]
+#[case::line_break(&["--create", "a\nb"], 128, "'a\\nb' is not a valid name")]
 #[case::base_of_an_old_branch(&["side", "--base", "HEAD"], 128, "--base needs --create")]
 #[case::no_commit(&["--create", "n", "--base", "nope"], 128, "'nope' is no commit")]
 #[case::at(&["--create", "@"], 128, "'@' is not a valid name")]
