@@ -17,6 +17,7 @@ pub(crate) mod process_places;
 #[cfg(test)]
 mod random;
 pub(crate) mod removed;
+pub(crate) mod removed_files;
 pub(crate) mod repositories;
 pub(crate) mod sessions;
 pub(crate) mod temporary;

@@ -19,9 +19,19 @@ pub(crate) fn one_in(root: &Path) -> Option<(u32, String)> {
 /// Returns a file system that is mounted below the directory `root`, a canonical path. None if there is none, or if the kernel
 /// does not show it.
 pub(crate) fn mount_in(root: &Path) -> Option<PathBuf> {
+    mounts().into_iter().find(|place| place != root && place.starts_with(root))
+}
+
+/// Returns true if a file system is mounted at `root`, a canonical path, or below it, as far as the kernel shows it.
+pub(crate) fn has_mount(root: &Path) -> bool {
+    mounts().iter().any(|place| place.starts_with(root))
+}
+
+/// Returns where file systems are mounted.
+fn mounts() -> Vec<PathBuf> {
     let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
     let places = mounts.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
-    places.map(unescaped).find(|place| place != root && place.starts_with(root))
+    places.map(unescaped).collect()
 }
 
 /// Returns the path that `text` is in the kernel's list of mounts, which has blanks and such as octal numbers.
@@ -61,6 +71,7 @@ mod tests {
         assert_eq!(unescaped(br"/a\040b\134c\x"), Path::new(r"/a b\c\x"));
         if Path::new("/proc/self/mountinfo").exists() {
             assert!(mount_in(Path::new("/")).is_some(), "there is at least /proc");
+            assert!(has_mount(Path::new("/proc")) && !has_mount(Path::new("/proc/self/fd")));
             assert_eq!(mount_in(Path::new("/proc/self/fd")), None);
         }
     }

@@ -19,21 +19,19 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{directory, ensure_directory, failpoint, read_text, replace_file_durably, temporary};
+use super::{directory, ensure_directory, read_text, replace_file_durably, temporary};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::path_text::StoredPath,
 };
 
-const RECORD: &str = "worktree.json";
+pub(super) const RECORD: &str = "worktree.json";
 const ADMIN: &str = "admin";
 const TREE: &str = "tree";
-/// How the name of a folder begins whose content is being deleted: no restore finds it.
-const DROPPED: &str = "dropped-";
 /// How many digits an id has.
 const DIGITS: usize = 8;
 /// More is in a record only if it is damaged.
-const LONGEST: u64 = 1 << 20;
+pub(super) const LONGEST: u64 = 1 << 20;
 
 /// A worktree that was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +57,7 @@ pub(crate) struct Removed {
     /// When it was removed, in Unix seconds.
     pub(crate) seconds: i64,
     /// The folder.
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -154,7 +152,7 @@ impl Removed {
         }
     }
 
-    fn parse(id: String, folder: PathBuf, text: &str) -> Option<Self> {
+    pub(super) fn parse(id: String, folder: PathBuf, text: &str) -> Option<Self> {
         let stored: Stored = serde_json::from_str(text).ok()?;
         let path = |path: &StoredPath| Vec::from(path.decode().ok()?).into_path_buf().ok();
         let is_place = |path: &PathBuf| path.is_absolute() || path.as_os_str() == TREE;
@@ -229,7 +227,7 @@ impl Removed {
     /// Returns a hidden path beside the place of its root.
     pub(crate) fn beside(&self) -> PathBuf {
         /// The longest name that file systems allow, in bytes (`NAME_MAX`).
-        const LONGEST_NAME: usize = 255;
+        pub(super) const LONGEST_NAME: usize = 255;
         let own = self.path.file_name().unwrap_or_default().as_bytes();
         let name = |own: &[u8]| [b".", own, b".removed-", self.id.as_bytes()].concat();
         let full = Some(name(own)).filter(|name| name.len() <= LONGEST_NAME).unwrap_or_else(|| name(b""));
@@ -253,63 +251,6 @@ impl Removed {
         // Only if it is empty: what nobody knows of stays.
         drop(fs::remove_dir(&self.folder));
         Ok(())
-    }
-
-    /// Deletes it with all its files.
-    pub(crate) fn delete(&self) -> Result<()> {
-        let what = || format!("cannot delete '{}'", self.folder.display());
-        let dropped = self.folder.with_file_name(format!("{DROPPED}{}", self.id));
-        fs::rename(&self.folder, &dropped).context(Kind::Internal, what)?;
-        failpoint::hit("worktree:after-dropped");
-        if let Some(tree) = self.tree.as_ref().filter(|tree| !tree.starts_with(&self.folder)) {
-            remove_all(tree).context(Kind::Internal, what)?;
-        }
-        remove_all(&dropped).context(Kind::Internal, what)
-    }
-}
-
-/// Goes on to delete what a killed process has begun to delete.
-pub(crate) fn sweep_dropped(common_dir: &Path) {
-    for entry in fs::read_dir(folder(common_dir)).into_iter().flatten().flatten() {
-        let Some(id) = entry.file_name().to_str().and_then(|name| name.strip_prefix(DROPPED)).map(str::to_owned) else {
-            continue;
-        };
-        let text = read_text(&entry.path().join(RECORD), LONGEST).ok().flatten();
-        let outside = text.and_then(|text| Removed::parse(id, entry.path(), &text)?.tree);
-        // One that was in the folder is there under its new name.
-        let deleted =
-            outside.filter(|tree| !tree.starts_with(folder(common_dir))).map_or(Ok(()), |tree| remove_all(&tree));
-        if let Err(error) = deleted.and_then(|()| remove_all(&entry.path())) {
-            tracing::warn!(%error, folder = %entry.path().display(), "a removed worktree cannot be deleted");
-        }
-    }
-}
-
-/// Deletes the directory `path` if it is there, with read-only directories in it. No symbolic link is followed.
-fn remove_all(path: &Path) -> io::Result<()> {
-    let remove = || match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    };
-    match remove() {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            make_writable(path);
-            remove()
-        }
-        removed => removed,
-    }
-}
-
-/// Lets the user change the directory `path` and all below it, as far as they are the user's.
-fn make_writable(path: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let Ok(metadata) = fs::symlink_metadata(path) else { return };
-    if !metadata.is_dir() {
-        return;
-    }
-    drop(fs::set_permissions(path, fs::Permissions::from_mode(metadata.permissions().mode() | 0o700)));
-    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        make_writable(&entry.path());
     }
 }
 

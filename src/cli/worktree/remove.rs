@@ -194,12 +194,17 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
             WhyLeft::NotMounted => "the directory above is empty or gone: its file system may not be mounted",
             WhyLeft::NoDotGit => "its directory is there, but has no '.git': 'git worktree repair' may help",
             WhyLeft::InUse => "a session works there",
+            WhyLeft::Unreadable => "its directory cannot be looked at",
+            WhyLeft::Mounted => "it was removed, and a file system is mounted in its files",
             WhyLeft::Interrupted => "a command that moved it was killed: the next one that is no dry run puts it back",
             WhyLeft::Forgotten => "a command that moved it was killed, and git has forgotten it since",
             WhyLeft::Damaged => {
                 "git's directory of it is damaged: 'git worktree prune' lets git forget it, and all others that are gone, for good"
             }
-            WhyLeft::NotDeleted => "it was removed, and its files cannot be deleted",
+            WhyLeft::NotDeleted => "it was removed, and its files cannot be deleted: all are there",
+            WhyLeft::PartlyDeleted => {
+                "it was removed, and a part of its files cannot be deleted: the others are gone, and it cannot be restored"
+            }
             WhyLeft::Half => {
                 "a command that moved it was killed, and something else is in its place: move that away, and run this again"
             }
@@ -207,8 +212,12 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
             WhyLeft::OfAnother => {
                 "it was removed, and its files are those of the repository that this one is a copy of"
             }
+            WhyLeft::RepositoryGone => {
+                "it was removed, and its files name a repository that is gone: if that was this one, 'worktree restore' lets them name it"
+            }
         };
-        call.out.note(&format!("left {}: {why}", phrase::quoted(&it.path)))?;
+        let in_files = it.process.map(|pid| format!("it was removed, and the process {pid} works in its files"));
+        call.out.note(&format!("left {}: {}", phrase::quoted(&it.path), in_files.as_deref().unwrap_or(why)))?;
         if let Some(session) = &it.session {
             call.out.hint(&format!("'git checkpoint session end {}' ends the session", shell_word(session)));
         }

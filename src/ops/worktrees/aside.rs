@@ -18,10 +18,11 @@ use super::{
     super::Context,
     chains, head_again,
     in_use::{self, is_there},
+    whose::is_named,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::registrations::{Place, Registration, named_git_dir},
+    git::registrations::{Place, Registration},
     model::{
         refname,
         removal::{Admin, HeadAgain, InPlace, Next, Parts, Root},
@@ -29,6 +30,7 @@ use crate::{
     state::{
         failpoint,
         removed::{self, Removed, move_directory},
+        removed_files::Deletion,
         replace_file,
     },
 };
@@ -103,6 +105,7 @@ pub(super) fn move_aside(
         in_use::refuse(context, found, &tree)?;
         in_use::refuse_changed(context, &tree, &removed.path, since)?;
         in_use::refuse_moved_head(context, found)?;
+        in_use::refuse_submodules(found)?;
         if context.repo.known_to_worktree(&found.git_dir, found.head.id)? != known {
             return Err(in_use::just_changed(&removed.path));
         }
@@ -183,9 +186,17 @@ fn forget(context: &Context, removed: &Removed) -> Result<()> {
 }
 
 /// Deletes it with all its files.
-pub(super) fn delete(context: &Context, removed: &Removed) -> Result<()> {
-    removed.delete()?;
-    context.repo.no_longer_hold(&refname::removed_worktree_ref(&removed.id))
+///
+/// # Errors
+/// If nothing is deleted.
+pub(super) fn delete(context: &Context, removed: &Removed) -> Result<Deletion> {
+    let deletion = removed.delete()?;
+    if !matches!(deletion, Deletion::Hindered(_))
+        && let Err(error) = context.repo.no_longer_hold(&refname::removed_worktree_ref(&removed.id))
+    {
+        tracing::warn!(%error, "the next command that makes, moves or removes worktrees deletes the ref");
+    }
+    Ok(deletion)
 }
 
 /// Deletes the refs of removed worktrees that are no more.
@@ -220,7 +231,7 @@ fn move_admin(found: &Registration, removed: &Removed) -> Result<()> {
 }
 
 /// Moves the root of a worktree back whose git directory is in its place, and forgets that it was to be removed.
-fn put_back(context: &Context, admin: &Path, removed: &Removed) -> Result<()> {
+pub(super) fn put_back(context: &Context, admin: &Path, removed: &Removed) -> Result<()> {
     if let Some(tree) = removed.tree.as_ref().filter(|tree| is_there(tree)) {
         if let Some(parent) = removed.path.parent() {
             fs::create_dir_all(parent).context(Kind::User, || format!("cannot create '{}'", parent.display()))?;
@@ -274,21 +285,13 @@ pub(super) fn back_aside(removed: &Removed, admin: &Path) -> Result<()> {
 /// Lets the root that is back name its git directory: the repository may have been moved meanwhile.
 fn name_each_other(removed: &Removed, admin: &Path) {
     let Ok(admin) = fs::canonicalize(admin) else { return };
-    if !removed.is_tree_in_folder() || is_named(&removed.path, &admin) {
+    if removed.tree.is_none() || is_named(&removed.path, &admin) {
         return;
     }
     let text = [b"gitdir: ", admin.as_os_str().as_bytes(), b"\n"].concat();
     if let Err(error) = replace_file(&removed.path.join(".git"), &text) {
         tracing::warn!(%error, path = %removed.path.display(), "'git worktree repair' lets git find the worktree");
     }
-}
-
-/// Returns true if the `.git` in the root of a worktree at `root` names the git directory `admin`, which need not be there.
-pub(super) fn is_named(root: &Path, admin: &Path) -> bool {
-    let Some(named) = named_git_dir(root) else { return false };
-    // The directory above may have gone with the last one in it.
-    let above = |path: &Path| fs::canonicalize(path.parent()?.parent()?).ok();
-    named.file_name() == admin.file_name() && above(&named).is_some_and(|common| Some(common) == above(admin))
 }
 
 /// Returns where the parts of a removed worktree are.
@@ -358,6 +361,14 @@ pub(super) fn restorable(context: &Context) -> Result<Vec<Removed>> {
         }
     }
     Ok(all)
+}
+
+/// Returns the worktrees that are back, and still locked: the restore of each was killed at its end.
+pub(super) fn back_and_locked(context: &Context) -> Result<Vec<Removed>> {
+    let mut all = removed::all(context.repo.common_dir())?;
+    all.retain(|removed| is_held(&context.repo.git_dir_of(removed.worktree.as_ref()), removed));
+    let is_back = |removed: &Removed| parts(context, removed).map(|it| it.next() == Next::Forget);
+    all.into_iter().filter_map(|removed| is_back(&removed).map(|is| is.then_some(removed)).transpose()).collect()
 }
 
 /// Returns the error if the removed worktree cannot be found.

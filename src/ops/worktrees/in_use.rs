@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     time::Duration,
@@ -197,5 +198,26 @@ pub(super) fn repository_inside(path: &Path) -> Error {
         "'{}' is a repository of its own, or a submodule: no checkpoint has its content",
         path.display()
     ))
-    .with_hint("move it away, or 'git submodule deinit <path>' there")
+    .with_hint("move it out of the worktree")
+}
+
+/// Refuses if the worktree `found` has repositories of submodules in git's directory of it, where `git submodule deinit` leaves
+/// them.
+pub(super) fn refuse_submodules(found: &Registration) -> Result<()> {
+    let (path, modules) = (found.path.display(), found.git_dir.join("modules"));
+    let is_empty = match fs::read_dir(&modules) {
+        Err(error) if error.kind() == ErrorKind::NotFound => true,
+        entries => entries.context(Kind::User, || format!("cannot read '{}'", modules.display()))?.next().is_none(),
+    };
+    if is_empty {
+        return Ok(());
+    }
+    Err(Error::refused(format!(
+        "the worktree '{path}' has submodules: no checkpoint has their repositories, which are in '{}'",
+        modules.display()
+    ))
+    .with_hint(format!(
+        "push what only they have; then 'git worktree remove --force {}' removes the worktree for good",
+        word(&found.path)
+    )))
 }

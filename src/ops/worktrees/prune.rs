@@ -1,6 +1,11 @@
 //! `worktree prune`: forgets worktrees whose directory is gone, and deletes those that were removed long ago.
 
-use std::{collections::BTreeSet, fs, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{self, ErrorKind},
+    os::unix::ffi::OsStrExt as _,
+};
 
 use bstr::BString;
 use serde::Serialize;
@@ -10,6 +15,7 @@ use super::{
     aside, chains,
     lock::{lock, lock_to_look},
     remove::note,
+    whose::{Whose, whose},
 };
 use crate::{
     error::Result,
@@ -23,6 +29,7 @@ use crate::{
     state::{
         process,
         removed::{self, Removed},
+        removed_files::{Deletion, Hindrance, has_others, sweep_dropped},
     },
 };
 
@@ -36,8 +43,10 @@ pub(crate) enum WhyLeft {
     NotMounted,
     /// Its directory is there, but has no `.git`.
     NoDotGit,
-    /// A session works there.
+    /// A session works there, or a process in the files of a removed one.
     InUse,
+    /// Its directory cannot be looked at.
+    Unreadable,
     /// Only half of it was moved when a removal or a restore was killed, and something else is in its place.
     Half,
     /// Only half of it was moved when a removal or a restore was killed; the next command that is no dry run moves that back.
@@ -46,12 +55,18 @@ pub(crate) enum WhyLeft {
     Forgotten,
     /// Git's directory of it is damaged: what it leads to cannot be kept.
     Damaged,
-    /// It was removed, and its files cannot be deleted.
+    /// It was removed, and its files cannot be deleted; none of them is.
     NotDeleted,
+    /// It was removed, and a part of its files cannot be deleted: the rest is gone.
+    PartlyDeleted,
+    /// It was removed, and a file system is mounted in its files.
+    Mounted,
     /// It was removed, and its files are on a file system that is not mounted.
     FilesNotMounted,
     /// It was removed, and its files belong to another repository, of which this one is a copy.
     OfAnother,
+    /// It was removed, and its files name a repository that is not there: this one, if it was moved.
+    RepositoryGone,
 }
 
 impl WhyLeft {
@@ -82,6 +97,9 @@ pub(crate) struct Left {
     /// The session that works there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
+    /// The process that works there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) process: Option<u32>,
     /// Where its files are, if a killed command has moved only them.
     #[serde(serialize_with = "path_text::serialize_optional", skip_serializing_if = "Option::is_none")]
     pub(crate) files: Option<BString>,
@@ -89,7 +107,15 @@ pub(crate) struct Left {
 
 impl Left {
     fn new(path: BString, why: WhyLeft) -> Self {
-        Self { path, why, session: None, files: None }
+        Self { path, why, session: None, process: None, files: None }
+    }
+
+    /// Returns what is said of a removed worktree that must not be deleted now.
+    fn hindered(path: BString, hindrance: Hindrance) -> Self {
+        match hindrance {
+            Hindrance::Mount => Self::new(path, WhyLeft::Mounted),
+            Hindrance::Process(pid) => Self { process: Some(pid), ..Self::new(path, WhyLeft::InUse) },
+        }
     }
 }
 
@@ -138,7 +164,7 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
     let days = context.settings.archive.keep_days.map(|days| i64::try_from(days).unwrap_or(i64::MAX));
     let oldest = days.map(|days| jiff::Timestamp::now().as_second().saturating_sub(days.saturating_mul(DAY)));
     if !dry_run {
-        removed::sweep_dropped(repo.common_dir());
+        sweep_dropped(repo.common_dir());
     }
     let mut half = BTreeSet::new();
     for old in removed::all(repo.common_dir())? {
@@ -161,10 +187,28 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
             continue;
         }
         context.check_interrupt()?;
-        if let Err(error) = if dry_run { Ok(()) } else { aside::delete(context, &old) } {
-            tracing::warn!(%error, "the next 'git checkpoint worktree prune' goes on with it");
-            pruned.left.push(Left::new(path, WhyLeft::NotDeleted));
-            continue;
+        let deletion = if dry_run {
+            Ok(old.hindrance().map_or(Deletion::Whole, Deletion::Hindered))
+        } else {
+            aside::delete(context, &old)
+        };
+        match deletion {
+            Ok(Deletion::Whole) => {}
+            Ok(Deletion::Hindered(hindrance)) => {
+                pruned.left.push(Left::hindered(path, hindrance));
+                pruned.kept += 1;
+                continue;
+            }
+            Ok(Deletion::Part(error)) => {
+                tracing::warn!(%error, "the next 'git checkpoint worktree prune' goes on with it");
+                pruned.left.push(Left::new(path, WhyLeft::PartlyDeleted));
+                continue;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a removed worktree cannot be deleted");
+                pruned.left.push(Left::new(path, WhyLeft::NotDeleted));
+                continue;
+            }
         }
         pruned.deleted.push(Old { id: old.id, path, removed: moment::iso(old.seconds, 0) });
     }
@@ -206,16 +250,16 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
 /// Returns why the removed worktree may not be deleted.
 fn why_kept(context: &Context, old: &Removed) -> Result<Option<WhyLeft>> {
     let parts = aside::parts(context, old)?;
-    let is_of_another = || {
-        let admin = context.repo.git_dir_of(old.worktree.as_ref());
-        !old.is_tree_in_folder() && old.tree.as_ref().is_some_and(|tree| !aside::is_named(tree, &admin))
-    };
     Ok(match (parts.next(), parts.root) {
         (Next::PutBack, _) => Some(WhyLeft::Interrupted),
         (Next::Half, Root::Aside) if parts.admin == Admin::Gone => Some(WhyLeft::Forgotten),
         (Next::Half, _) => Some(WhyLeft::Half),
         (_, Root::NotSeen) => Some(WhyLeft::FilesNotMounted),
-        (_, Root::Aside) if is_of_another() => Some(WhyLeft::OfAnother),
+        (_, Root::Aside) => match whose(context, old) {
+            Whose::This => None,
+            Whose::Moved => Some(WhyLeft::RepositoryGone),
+            Whose::Another(_) => Some(WhyLeft::OfAnother),
+        },
         _ => None,
     })
 }
@@ -234,24 +278,24 @@ fn session_in(context: &Context, found: &Registration) -> Result<Option<String>>
 
 /// Returns why git should still know the worktree `found`, whose directory is gone, and where a session works if it is `in_use`.
 fn why_left(found: &Registration, in_use: bool) -> Option<WhyLeft> {
+    let look = fs::symlink_metadata(&found.path);
+    let is_gone = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
     let gone = Gone {
         is_locked: found.lock.is_some(),
-        is_there: fs::symlink_metadata(&found.path).is_ok(),
+        is_unreadable: look.as_ref().is_err_and(|error| !is_gone(error)),
+        is_there: look.is_ok(),
         has_others: has_others(&found.path),
         in_use,
     };
     gone.why_left()
 }
 
-/// Returns true if the directory above `path` has something in it: a mount point has nothing while its file system is not there.
-fn has_others(path: &Path) -> bool {
-    path.parent().and_then(|parent| fs::read_dir(parent).ok()).is_some_and(|mut entries| entries.next().is_some())
-}
-
 /// What is known of a worktree whose `.git` is gone.
 #[derive(Clone, Copy, Debug)]
 struct Gone {
     is_locked: bool,
+    /// Its root cannot be looked at.
+    is_unreadable: bool,
     /// Its root is there.
     is_there: bool,
     /// The directory above has something in it.
@@ -264,6 +308,7 @@ impl Gone {
     fn why_left(self) -> Option<WhyLeft> {
         match self {
             Self { is_locked: true, .. } => Some(WhyLeft::Locked),
+            Self { is_unreadable: true, .. } => Some(WhyLeft::Unreadable),
             Self { is_there: true, .. } => Some(WhyLeft::NoDotGit),
             Self { has_others: false, .. } => Some(WhyLeft::NotMounted),
             Self { in_use: true, .. } => Some(WhyLeft::InUse),
@@ -287,6 +332,7 @@ mod tests {
     #[case::in_use([false, false, true, true], Some(WhyLeft::InUse))]
     fn only_what_is_gone_for_good_is_forgotten(#[case] facts: [bool; 4], #[case] expected: Option<WhyLeft>) {
         let [is_locked, is_there, has_others, in_use] = facts;
-        assert_eq!(Gone { is_locked, is_there, has_others, in_use }.why_left(), expected);
+        let gone = Gone { is_locked, is_unreadable: false, is_there, has_others, in_use };
+        assert_eq!(gone.why_left(), expected);
     }
 }

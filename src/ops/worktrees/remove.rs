@@ -96,6 +96,7 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Resul
     in_use::refuse_kind(&found)?;
     let found = named::checked(context, &found)?;
     in_use::refuse(context, &found, &found.path)?;
+    in_use::refuse_submodules(&found)?;
     let there = context.with_repo(context.repo.open_worktree(&found.path)?);
     let worktree = Worktree::enter(&there, Purpose::Change)?;
     let (since, taken) = (worktree.taken_at(), save(&worktree)?);

@@ -13,6 +13,7 @@ use super::{
     lock::lock_to_look,
     remove::{note, short},
     validate,
+    whose::{Whose, is_named, whose},
 };
 use crate::{
     error::{Error, Result},
@@ -120,7 +121,13 @@ pub(crate) fn restore(context: &Context, name: &OsStr) -> Result<Restored> {
 
 fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
     let _lock = lock_to_look(context)?;
-    let removed = find(&aside::restorable(context)?, name)?;
+    let removed = match find(&aside::restorable(context)?, name) {
+        Ok(removed) => removed,
+        Err(error) => {
+            let back = find(&aside::back_and_locked(context)?, name);
+            return back.map_or(Err(error), |removed| finish(context, &removed));
+        }
+    };
     if aside::parts(context, &removed)?.next() == Next::PutBack {
         let head = aside::put_back_root(context, &removed)?;
         return Ok(Restored::new(context, &removed, head));
@@ -148,8 +155,23 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
     let head = head.inspect_err(|_| drop(aside::back_aside(&removed, &admin)))?;
     chains::own_again(context, &removed);
     aside::tree_back(context, &removed, &admin).inspect_err(|_| head_again::take_back(context, &removed, head))?;
-    note(context, format!("'git checkpoint worktree remove {}' removes it again", in_use::word(&removed.path)));
+    note_restored(context, &removed);
     Ok(Restored::new(context, &removed, head))
+}
+
+/// Ends the restore of a worktree that is back, and still locked.
+fn finish(context: &Context, removed: &Removed) -> Result<Restored> {
+    let head = match head_again::decide(context, removed)? {
+        HeadAgain::NewBranch => HeadAgain::Detached(WhyDetached::NotMade),
+        head => head,
+    };
+    aside::put_back(context, &context.repo.git_dir_of(removed.worktree.as_bstr()), removed)?;
+    note_restored(context, removed);
+    Ok(Restored::new(context, removed, head))
+}
+
+fn note_restored(context: &Context, removed: &Removed) {
+    note(context, format!("'git checkpoint worktree remove {}' removes it again", in_use::word(&removed.path)));
 }
 
 impl Restored {
@@ -208,6 +230,20 @@ fn find(all: &[Removed], name: &OsStr) -> Result<Removed> {
     }
 }
 
+/// Returns the error for a removed worktree whose files in `tree` are those of the repository `common`.
+fn of_another(removed: &Removed, tree: &Path, common: Option<&Path>) -> Error {
+    let tree = tree.display();
+    match common {
+        Some(common) => Error::refused(format!(
+            "the files of the removed worktree, in '{tree}', are those of another repository, '{}'",
+            common.display()
+        ))
+        .with_hint(format!("'git checkpoint worktree restore {}' there brings it back", removed.id)),
+        None => Error::refused(format!("the files of the removed worktree, in '{tree}', name no repository"))
+            .with_hint("the file '.git' there is missing or damaged"),
+    }
+}
+
 /// Refuses if something is where the root was; if that was gone, only the root itself may be there again.
 fn refuse_place(context: &Context, removed: &Removed, admin: &Path) -> Result<()> {
     let path = removed.path.display();
@@ -218,6 +254,9 @@ fn refuse_place(context: &Context, removed: &Removed, admin: &Path) -> Result<()
             Err(Error::refused(format!("the files of the removed worktree are gone from '{}'", tree.display()))
                 .with_hint("'git checkpoint worktree add <branch>' and 'git checkpoint restore <checkpoint>' bring back what was saved"))
         }
+        (Some(tree), _) if let Whose::Another(common) = whose(context, removed) => {
+            Err(of_another(removed, tree, common.as_deref()))
+        }
         (Some(_), true) => Err(Error::refused(format!("'{path}' exists already"))
             .with_hint("move it away, or remove that worktree first: 'git checkpoint worktree list' shows it")),
         (None, false) => Err(Error::refused(format!("the directory of the worktree '{path}' was gone before it was pruned"))
@@ -225,7 +264,7 @@ fn refuse_place(context: &Context, removed: &Removed, admin: &Path) -> Result<()
                 of the old one; once the directory is there again, run this again")),
         (None, true) if is_known => Err(Error::refused(format!("git has a worktree at '{path}' again"))
             .with_hint("'git checkpoint list --all-worktrees' shows what was saved of the one that was pruned")),
-        (None, true) if !aside::is_named(&removed.path, admin) => {
+        (None, true) if !is_named(&removed.path, admin) => {
             Err(Error::refused(format!("'{path}' is no longer the worktree that was pruned"))
                 .with_hint("'git worktree list' and the file '.git' there say what each takes it for"))
         }

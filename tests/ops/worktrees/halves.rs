@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     add, json_of,
+    left_alone::on_another_file_system,
     removal_races::{dies, wait_until_halted},
     removed::{state, with_work},
     run_in, said,
@@ -180,18 +181,8 @@ fn a_bare_repository_has_no_branch_checked_out() {
 /// A copy of the repository does not delete what the original has removed.
 #[test]
 fn a_copy_leaves_the_files_of_the_original() {
-    use std::os::unix::fs::MetadataExt as _;
     let world = World::with_commit();
-    let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
-    let device = |path: &std::path::Path| fs::metadata(path).expect("it is there").dev();
-    if device(elsewhere.path()) == device(&world.repo()) {
-        return;
-    }
-    let path = fs::canonicalize(elsewhere.path()).expect("it is there").join("w");
-    world.git(&["worktree", "add", "-q", "-b", "side", path.to_str().expect("plain")]);
-    fs::write(path.join("new"), "mine\n").expect("writable");
-    world.settle();
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    let Some((elsewhere, path)) = on_another_file_system(&world) else { return };
     let before = state(&world, &path);
     remove(&world);
     world.sh("cp -a . ../copy");

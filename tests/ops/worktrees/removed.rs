@@ -152,22 +152,6 @@ fn what_is_in_use_is_not_removed(#[case] script: &str, #[case] name: &str, #[cas
 }
 
 #[test]
-fn a_worktree_with_a_submodule_is_not_removed() {
-    let world = World::with_commit();
-    world.sh("git init -q ../lib; git -C ../lib commit -q --allow-empty -m 1
-         git -c protocol.file.allow=always submodule --quiet add ../lib sub; git commit -qm sub");
-    let path = add(&world, "side");
-    world.sh(&format!("git -C '{}' -c protocol.file.allow=always submodule --quiet update --init", path.display()));
-    let output = world.checkpoint(&["worktree", "remove", "--force", "side"]);
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("or a submodule"), "{}", said(&output));
-    world.sh(&format!("git -C '{}' submodule --quiet deinit --all", path.display()));
-    world.settle();
-    let output = world.checkpoint(&["worktree", "remove", "--force", "side"]);
-    assert!(output.status.success(), "{}", said(&output));
-}
-
-#[test]
 fn a_command_in_it_does_not_remove_it() {
     let world = World::with_commit();
     let path = with_work(&world);
