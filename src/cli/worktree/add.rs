@@ -55,7 +55,7 @@ impl Add {
             // Nobody else has worked there yet.
             let info = SessionInfo { on_multisession: OnMultisession::Continue, ..SessionInfo::default() };
             sessions::start(&there, session, &info, &mut |_| Ok(true))
-                .map_err(|error| worktrees::left(error, &root))?;
+                .map_err(|error| worktrees::left(error, &root, Some(session)))?;
         }
         for NotCopied { path, why } in &added.not_copied {
             call.out.warning(&format!("{} is not copied: {why}", phrase::quoted(path)));

@@ -30,10 +30,14 @@ use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{
         digest,
-        registrations::{Place, Registration},
+        registrations::{Place, Registration, named_git_dir},
     },
     model::{id_text, operation, path_text, process::Life, refname::decode_component, session::Phase, worktree_name},
-    state::{failpoint, owner, process},
+    state::{
+        failpoint,
+        journal::{Journal, Progress},
+        owner, process,
+    },
 };
 
 /// The new worktree. Serializes to what `worktree add --json` prints.
@@ -126,16 +130,11 @@ pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
     }
     let checkpoint = base.as_ref().and_then(|base| base.files);
     failpoint::hit("worktree:before-fill");
-    let filled = fill(context, options, &found, &path, checkpoint).map_err(|error| {
-        if options.session.is_some() && owner::owner(&found.git_dir) == options.session {
-            drop(owner::remove(&found.git_dir));
-        }
-        left(error, &path)
+    let filled = fill(context, options, &found, &path, checkpoint).and_then(|included| {
+        former.as_ref().map_or(Ok(()), |former| owner::remove(&former.git_dir))?;
+        Ok(included)
     });
-    let Included { copied, not_copied } = filled?;
-    if let Some(former) = &former {
-        owner::remove(&former.git_dir)?;
-    }
+    let Included { copied, not_copied } = filled.map_err(|error| left(error, &path, options.session.as_deref()))?;
     Ok(Added {
         version: 1,
         path: path.as_os_str().as_bytes().into(),
@@ -154,14 +153,32 @@ pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
     })
 }
 
-/// Returns `error`, which has come after git had made the worktree at `path`: that stays, since others may work in it by now.
-pub(crate) fn left(error: Error, path: &Path) -> Error {
+/// Returns `error`, which has come after git had made the worktree at `path`: that stays, since others may work in it by now, but
+/// it is not the `session`'s any more.
+///
+/// What the error offers is meant for a command in that worktree, and left out.
+pub(crate) fn left(error: Error, path: &Path, session: Option<&str>) -> Error {
+    let Some(git_dir) = named_git_dir(path) else {
+        return error.with_hint("'git checkpoint worktree list' shows the worktrees of this repository");
+    };
+    if session.is_some() && owner::owner(&git_dir).as_deref() == session {
+        drop(owner::remove(&git_dir));
+    }
     let (place, word) = (path.display(), in_use::word(path));
-    let left = format!(
-        "the worktree '{place}' is made, but not all that should be in it: 'git checkpoint worktree remove {word}' removes it"
-    );
-    let hint = error.hint().map_or_else(|| left.clone(), |hint| format!("{hint}; {left}"));
-    error.with_hint(hint)
+    let is_restored_in_part =
+        Journal::read(&git_dir).is_ok_and(|journal| journal.is_some_and(|it| it.progress == Progress::Applying));
+    let first = if is_restored_in_part {
+        format!(
+            "'git -C {word} checkpoint restore --continue' writes the rest of its files, or 'git -C {word} checkpoint undo' takes \
+             them back; after that, "
+        )
+    } else {
+        String::new()
+    };
+    error.with_hint(format!(
+        "the worktree '{place}' is made, but not all that should be in it: \
+         {first}'git checkpoint worktree remove {word}' removes it"
+    ))
 }
 
 /// Returns the worktree that was made for `session` before.
@@ -208,14 +225,19 @@ fn fill(
     }
     if let Some(id) = checkpoint {
         let there = context.with_repo(context.repo.open_worktree(path)?);
-        // A hook may have made files: only what the checkpoint has changed is restored.
+        // A hook may have made new files, which are in neither the checkpoint nor its commit.
         let restore_all =
             RestoreOptions { target: id.to_string(), all: true, keep_new: true, ..RestoreOptions::default() };
         let _way = there.repo.on_the_way(operation::RESTORE);
         let restored = restore::restore(&there, &restore_all)?;
         if !restored.is_complete() {
-            return Err(Error::user(format!("not all files of the checkpoint '{id}' can be written"))
-                .with_hint("'git checkpoint show' lists its files; a path of it may be invalid on this file system"));
+            let left = restored.kept.iter().chain(&restored.conflicts).next();
+            let first =
+                left.map(|left| format!(": '{}' is left: {}", path_text::printable(left.path.as_bstr()), left.why));
+            return Err(Error::user(format!(
+                "not all files of the checkpoint '{id}' can be written{}",
+                first.unwrap_or_default()
+            )));
         }
     }
     include(context, path)
@@ -263,8 +285,14 @@ impl Claimed {
             }
         }
         if !is_there(&last) {
+            let is_locked = context.repo.registration_at(&last)?.is_some_and(|it| it.lock.is_some());
+            let unlock = if is_locked {
+                format!("'git worktree unlock {}' unlocks it, then ", in_use::word(&last))
+            } else {
+                String::new()
+            };
             return Err(Error::refused(format!("git has another worktree at '{}', which is gone", last.display()))
-                .with_hint("'git checkpoint worktree prune' forgets those that are gone"));
+                .with_hint(format!("{unlock}'git checkpoint worktree prune' forgets those that are gone")));
         }
         Err(Error::refused(format!("'{}' exists already, and is no worktree of '{branch}'", last.display()))
             .with_hint("move it away, or set 'worktree.dir' or 'worktree.name-template'"))

@@ -5,7 +5,7 @@ use std::{fs, process::Output, time::Duration};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{add, by_git, by_us, run_in, said};
+use super::{add, by_git, by_us, json_of, removal_races::wait_until_halted, run_in, said};
 use crate::support::{World, program};
 
 /// Runs the program with `arguments`; each git that it starts first runs `script`, a part of a shell script, with its own words.
@@ -191,4 +191,97 @@ fn a_program_has_the_worktree_in_its_environment() {
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(text.lines().any(|line| line == format!("PWD={}", path.display())), "{text}");
     assert!(!text.contains("OLDPWD="), "{text}");
+}
+
+/// A signal comes while the files of the checkpoint are written: what is offered finishes that, in the new worktree.
+#[cfg(target_os = "linux")]
+#[rstest]
+#[case::finished("checkpoint restore --continue", "two\nnew")]
+#[case::taken_back("checkpoint undo", "one")]
+fn an_add_that_is_interrupted_while_it_writes_says_what_finishes_it(#[case] command: &str, #[case] files: &str) {
+    let world = World::with_commit();
+    world.sh("echo one >f; git add .; git commit -qm one; echo two >f; git checkpoint save -q; echo three >f
+         git checkpoint restore -q --all '@{0}'; for i in $(seq 200); do echo new >g$i; done");
+    let arguments = ["worktree", "add", "-c", "side", "--from-here"];
+    let child = world.start_with(&arguments, "stop@restore:after-write");
+    wait_until_halted(child.id());
+    world.sh(&format!("kill -INT {0}; kill -CONT {0}", child.id()));
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    let path = world.root().join("repo-wt-side");
+    let hint = said(&output).lines().find_map(|line| line.strip_prefix("hint: ").map(str::to_owned));
+    let commands: Vec<String> =
+        hint.unwrap_or_default().split('\'').filter(|part| part.starts_with("git ")).map(str::to_owned).collect();
+    let expected = ["-C DIR checkpoint restore --continue", "-C DIR checkpoint undo", "checkpoint worktree remove DIR"];
+    let expected = expected.map(|words| format!("git {}", words.replace("DIR", &path.display().to_string())));
+    assert_eq!(commands, expected, "{}", said(&output));
+    let before = world.sh("cat f; git status --porcelain");
+    world.sh(commands.iter().find(|it| it.ends_with(command)).expect("it is offered"));
+    assert_eq!(world.sh("cd ../repo-wt-side; cat f; cat g200 2>/dev/null || true").trim(), files);
+    assert_eq!(world.sh("cat f; git status --porcelain"), before);
+    world.settle();
+    world.sh(&commands[2].replace(" remove ", " remove --force "));
+    assert!(!path.exists());
+}
+
+/// Another process has removed the new worktree meanwhile: nothing of it is made again, so that it can be restored.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_add_makes_nothing_again_of_what_was_removed_meanwhile() {
+    let world = World::with_commit();
+    let child = world.start_with(&["worktree", "add", "-c", "side", "--session", "s1"], "stop@worktree:before-fill");
+    wait_until_halted(child.id());
+    world.settle();
+    world.done(&["worktree", "remove", "--force", "side"]);
+    world.sh(&format!("kill -CONT {}", child.id()));
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(128), "{}", said(&output));
+    assert!(said(&output).contains("another process has removed the worktree"), "{}", said(&output));
+    assert!(!said(&output).contains("is made, but"), "{}", said(&output));
+    assert!(!world.repo().join(".git/worktrees/repo-wt-side").exists());
+    let output = world.checkpoint(&["worktree", "restore", "side"]);
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+/// A hook has put something where a file of the checkpoint goes.
+#[test]
+fn a_file_in_the_way_of_the_checkpoints_is_named() {
+    let world = World::with_commit();
+    world.sh("echo d >d; git checkpoint save -q");
+    write_hook(&world, "mkdir d; echo generated >d/generated");
+    let output = world.checkpoint(&["worktree", "add", "-c", "side", "--from-here"]);
+    assert_eq!(output.status.code(), Some(128), "{}", said(&output));
+    assert!(said(&output).contains("'d'") && !said(&output).contains("may be invalid"), "{}", said(&output));
+    assert_eq!(world.sh("cat ../repo-wt-side/d/generated"), "generated\n");
+}
+
+/// Both places are those of locked worktrees, which a prune leaves.
+#[test]
+fn a_locked_worktree_that_is_gone_has_a_way_out() {
+    let world = World::with_commit();
+    world.sh("git worktree add -q -b topic ../repo-wt-topic; git -C ../repo-wt-topic switch -qc other");
+    let added = json_of(&world, &["worktree", "add", "topic", "--json"]);
+    let path = added["path"].as_str().unwrap_or_else(|| panic!("{added}")).to_owned();
+    world.sh(&format!(
+        "git -C '{path}' switch -qc more; git worktree lock '{path}'; git worktree lock ../repo-wt-topic
+         rm -rf ../repo-wt-topic '{path}'"
+    ));
+    let output = world.checkpoint(&["worktree", "add", "topic"]);
+    let command = format!("git worktree unlock {path}");
+    assert!(said(&output).contains(&format!("'{command}'")), "{}", said(&output));
+    world.sh(&format!("{command}; git checkpoint worktree prune; git checkpoint worktree add topic"));
+}
+
+/// The session's former worktree stays its own if the note there cannot be removed.
+#[test]
+fn an_add_that_cannot_take_the_session_away_says_what_is_made() {
+    let world = World::with_commit();
+    world.done(&["worktree", "add", "-c", "first", "--session", "s1"]);
+    let owner = |name: &str| world.repo().join(format!(".git/worktrees/repo-wt-{name}/checkpoint/owner"));
+    write_hook(&world, &format!("o='{}'; rm $o; mkdir -p $o/x", owner("first").display()));
+    let output = world.checkpoint(&["worktree", "add", "-c", "second", "--session", "s1"]);
+    assert_eq!(output.status.code(), Some(128), "{}", said(&output));
+    let command = format!("git checkpoint worktree remove {}/repo-wt-second", world.root().display());
+    assert!(said(&output).contains(&format!("'{command}' removes it")), "{}", said(&output));
+    assert!(!owner("second").exists());
 }
