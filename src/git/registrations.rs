@@ -77,11 +77,16 @@ fn noted_root(admin: &Path, gitdir: &[u8]) -> Option<PathBuf> {
     Some(path)
 }
 
+/// Returns the git directory that the file `.git` in `root` names, as it is written there: it may be relative to `root`. None if
+/// it names none.
+pub(crate) fn noted_git_dir(root: &Path) -> Option<PathBuf> {
+    let text = fs::read(root.join(".git")).ok()?;
+    text.strip_prefix(b"gitdir: ").and_then(|path| path.trim_end().to_path().ok()).map(Path::to_owned)
+}
+
 /// Returns the git directory that the file `.git` in `root` names; none if it names none.
 pub(crate) fn named_git_dir(root: &Path) -> Option<PathBuf> {
-    let text = fs::read(root.join(".git")).ok()?;
-    let named = text.strip_prefix(b"gitdir: ").and_then(|path| path.trim_end().to_path().ok())?;
-    Some(root.join(named))
+    noted_git_dir(root).map(|noted| root.join(noted))
 }
 
 /// Returns what is at `root`, the registered place of the git directory `git_dir`.

@@ -55,8 +55,10 @@ pub(crate) enum Next {
     Removed,
     /// Move the root back to its place: a removal, or a restore, was killed.
     PutBack,
-    /// Forget it: everything is in its place.
-    Forget,
+    /// Forget it: everything is in its place. A removal was killed before it moved anything, or a restore at its end.
+    InPlace,
+    /// Forget it: nothing of it is aside, and the worktree is not in its place either.
+    Gone,
     /// Nothing: half of it is aside, and where the other half should be is something else. Nothing of it is ever deleted.
     Half,
 }
@@ -67,9 +69,15 @@ impl Parts {
         match (self.root, self.admin, self.in_place) {
             (_, Admin::Aside, _) => Next::Removed,
             (Root::Aside, Admin::InPlace, InPlace::Nothing) => Next::PutBack,
-            (Root::NotSeen, Admin::InPlace, InPlace::Worktree) | (Root::WasGone | Root::NotAside, _, _) => Next::Forget,
+            (Root::WasGone | Root::NotAside | Root::NotSeen, Admin::InPlace, InPlace::Worktree) => Next::InPlace,
+            (Root::WasGone | Root::NotAside, _, _) => Next::Gone,
             (Root::Aside | Root::NotSeen, _, _) => Next::Half,
         }
+    }
+
+    /// Returns true if a restore can bring it back.
+    pub(crate) fn is_restorable(self) -> bool {
+        self.admin == Admin::Aside || (self.root == Root::Aside && self.admin == Admin::InPlace)
     }
 }
 
@@ -125,9 +133,11 @@ mod tests {
     #[case::removed_and_its_place_is_taken(Root::Aside, Admin::Aside, InPlace::Other, Next::Removed)]
     #[case::removed_and_not_mounted(Root::NotSeen, Admin::Aside, InPlace::Nothing, Next::Removed)]
     #[case::removed_and_its_files_lost(Root::NotAside, Admin::Aside, InPlace::Nothing, Next::Removed)]
-    #[case::not_begun(Root::NotAside, Admin::InPlace, InPlace::Worktree, Next::Forget)]
-    #[case::not_begun_and_moved_since(Root::NotAside, Admin::Gone, InPlace::Nothing, Next::Forget)]
-    #[case::not_begun_elsewhere(Root::NotSeen, Admin::InPlace, InPlace::Worktree, Next::Forget)]
+    #[case::not_begun(Root::NotAside, Admin::InPlace, InPlace::Worktree, Next::InPlace)]
+    #[case::not_begun_and_moved_since(Root::NotAside, Admin::Gone, InPlace::Nothing, Next::Gone)]
+    #[case::not_begun_and_deleted_since(Root::NotAside, Admin::InPlace, InPlace::Nothing, Next::Gone)]
+    #[case::not_begun_and_taken_since(Root::NotAside, Admin::InPlace, InPlace::Other, Next::Gone)]
+    #[case::not_begun_elsewhere(Root::NotSeen, Admin::InPlace, InPlace::Worktree, Next::InPlace)]
     #[case::killed_half_way(Root::Aside, Admin::InPlace, InPlace::Nothing, Next::PutBack)]
     #[case::something_else_is_there(Root::Aside, Admin::InPlace, InPlace::Other, Next::Half)]
     #[case::one_with_its_id_is_there(Root::Aside, Admin::InPlace, InPlace::Worktree, Next::Half)]
@@ -135,8 +145,8 @@ mod tests {
     #[case::half_way_and_not_mounted(Root::NotSeen, Admin::InPlace, InPlace::Nothing, Next::Half)]
     #[case::forgotten_and_not_mounted(Root::NotSeen, Admin::Gone, InPlace::Nothing, Next::Half)]
     #[case::pruned(Root::WasGone, Admin::Aside, InPlace::Nothing, Next::Removed)]
-    #[case::pruned_and_back(Root::WasGone, Admin::InPlace, InPlace::Worktree, Next::Forget)]
-    #[case::prune_not_begun(Root::WasGone, Admin::InPlace, InPlace::Nothing, Next::Forget)]
+    #[case::pruned_and_back(Root::WasGone, Admin::InPlace, InPlace::Worktree, Next::InPlace)]
+    #[case::prune_not_begun(Root::WasGone, Admin::InPlace, InPlace::Nothing, Next::Gone)]
     fn an_interrupted_removal_goes_back(
         #[case] root: Root,
         #[case] admin: Admin,

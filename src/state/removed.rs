@@ -28,6 +28,8 @@ use crate::{
 pub(super) const RECORD: &str = "worktree.json";
 const ADMIN: &str = "admin";
 const TREE: &str = "tree";
+/// How the name of a folder begins whose content is being deleted: no restore finds it.
+pub(super) const DROPPED: &str = "dropped-";
 /// How many digits an id has.
 const DIGITS: usize = 8;
 /// More is in a record only if it is damaged.
@@ -86,6 +88,13 @@ fn stored_path(path: &Path) -> StoredPath {
 /// Returns the directory with a folder for each. All but the records in it is the user's.
 pub(crate) fn folder(common_dir: &Path) -> PathBuf {
     directory(common_dir).join("removed")
+}
+
+/// Returns true if the repository with the common directory `common_dir` has the record `id` of a removed worktree, or is about to
+/// delete it.
+pub(crate) fn knows(common_dir: &Path, id: &str) -> bool {
+    let names = [id.to_owned(), format!("{DROPPED}{id}")];
+    names.iter().any(|name| fs::symlink_metadata(folder(common_dir).join(name)).is_ok())
 }
 
 fn is_id(name: &str) -> bool {
@@ -227,7 +236,7 @@ impl Removed {
     /// Returns a hidden path beside the place of its root.
     pub(crate) fn beside(&self) -> PathBuf {
         /// The longest name that file systems allow, in bytes (`NAME_MAX`).
-        pub(super) const LONGEST_NAME: usize = 255;
+        const LONGEST_NAME: usize = 255;
         let own = self.path.file_name().unwrap_or_default().as_bytes();
         let name = |own: &[u8]| [b".", own, b".removed-", self.id.as_bytes()].concat();
         let full = Some(name(own)).filter(|name| name.len() <= LONGEST_NAME).unwrap_or_else(|| name(b""));

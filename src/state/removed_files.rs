@@ -7,12 +7,9 @@ use std::{
 
 use super::{
     failpoint, process_places, read_text,
-    removed::{LONGEST, RECORD, Removed, folder},
+    removed::{DROPPED, LONGEST, RECORD, Removed, folder},
 };
 use crate::error::{Context as _, Kind, Result};
-
-/// How the name of a folder begins whose content is being deleted: no restore finds it.
-const DROPPED: &str = "dropped-";
 
 /// Why files must not be deleted now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,15 +31,37 @@ pub(crate) enum Deletion {
     Hindered(Hindrance),
 }
 
+/// What a sweep has left of a worktree whose deletion had begun.
+#[derive(Debug)]
+pub(crate) struct LeftOver {
+    /// Where the root of the worktree was; the folder if nobody knows.
+    pub(crate) path: PathBuf,
+    /// Why.
+    pub(crate) why: WhyLeftOver,
+}
+
+/// Why a sweep has left something.
+#[derive(Debug)]
+pub(crate) enum WhyLeftOver {
+    /// It must not be deleted now.
+    Hindered(Hindrance),
+    /// The file system of the files is not there.
+    NotMounted,
+    /// The record is damaged: where the files are is not known.
+    NoRecord,
+    /// The system does not delete it.
+    Failed(io::Error),
+}
+
 impl Removed {
     /// Returns why it must not be deleted now; none if it may be.
     pub(crate) fn hindrance(&self) -> Option<Hindrance> {
-        [Some(&self.folder), self.tree_outside()].into_iter().flatten().find_map(|path| hindrance(path))
+        hindrance_in(&self.folder, self.tree_outside())
     }
 
     /// Returns where its root is kept, if not in the folder.
-    fn tree_outside(&self) -> Option<&PathBuf> {
-        self.tree.as_ref().filter(|_| !self.is_tree_in_folder())
+    fn tree_outside(&self) -> Option<&Path> {
+        self.tree.as_deref().filter(|_| !self.is_tree_in_folder())
     }
 
     /// Deletes it with all its files.
@@ -53,47 +72,77 @@ impl Removed {
         if let Some(hindrance) = self.hindrance() {
             return Ok(Deletion::Hindered(hindrance));
         }
-        let dropped = self.folder.with_file_name(format!("{DROPPED}{}", self.id));
+        let (dropped, outside) = (self.folder.with_file_name(format!("{DROPPED}{}", self.id)), self.tree_outside());
         fs::rename(&self.folder, &dropped)
             .context(Kind::Internal, || format!("cannot delete '{}'", self.folder.display()))?;
         failpoint::hit("worktree:after-dropped");
-        Ok(delete_dropped(&dropped, self.tree_outside()).map_or_else(Deletion::Part, |()| Deletion::Whole))
+        // A process may have come meanwhile. Nothing is deleted yet.
+        if let Some(hindrance) = hindrance_in(&dropped, outside)
+            && fs::rename(&dropped, &self.folder).is_ok()
+        {
+            return Ok(Deletion::Hindered(hindrance));
+        }
+        Ok(delete_dropped(&dropped, outside).map_or_else(Deletion::Part, |()| Deletion::Whole))
     }
 }
 
-/// Deletes the folder `dropped`, and the root `outside` of it.
-fn delete_dropped(dropped: &Path, outside: Option<&PathBuf>) -> io::Result<()> {
+/// Deletes the folder `dropped`, and the root `outside` of it. The record goes last: it says where the root is.
+fn delete_dropped(dropped: &Path, outside: Option<&Path>) -> io::Result<()> {
     if let Some(tree) = outside {
         remove_all(tree)?;
-        // Without the record, no sweep looks for the root again.
-        fs::remove_file(dropped.join(RECORD))?;
+    }
+    for entry in fs::read_dir(dropped)? {
+        let entry = entry?;
+        if entry.file_name() != RECORD && entry.file_type()?.is_dir() {
+            remove_all(&entry.path())?;
+        }
     }
     remove_all(dropped)
 }
 
-/// Goes on to delete what a killed process has begun to delete.
-pub(crate) fn sweep_dropped(common_dir: &Path) {
+/// Goes on to delete what a killed process has begun to delete, but for a dry run. Returns what stays.
+pub(crate) fn sweep_dropped(common_dir: &Path, dry_run: bool) -> Vec<LeftOver> {
+    let mut left = Vec::new();
     for entry in fs::read_dir(folder(common_dir)).into_iter().flatten().flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|name| name.strip_prefix(DROPPED)).map(str::to_owned) else {
             continue;
         };
-        let text = read_text(&entry.path().join(RECORD), LONGEST).ok().flatten();
-        let tree = text.and_then(|text| Removed::parse(id, entry.path(), &text)?.tree);
-        // One that was in the folder is there under its new name.
-        let outside = tree.filter(|tree| !tree.starts_with(folder(common_dir)));
-        // A mount point has nothing while its file system is not there.
-        if outside.as_ref().is_some_and(|tree| fs::symlink_metadata(tree).is_err() && !has_others(tree)) {
-            continue;
-        }
-        if let Err(error) = delete_dropped(&entry.path(), outside.as_ref()) {
-            tracing::warn!(%error, folder = %entry.path().display(), "a removed worktree cannot be deleted");
-        }
+        let record = entry.path().join(RECORD);
+        let text = read_text(&record, LONGEST).ok().flatten();
+        let removed = text.and_then(|text| Removed::parse(id, entry.path(), &text));
+        let why = if removed.is_none() && fs::symlink_metadata(&record).is_ok() {
+            Some(WhyLeftOver::NoRecord)
+        } else {
+            sweep(&entry.path(), removed.as_ref(), dry_run)
+        };
+        let path = removed.map_or_else(|| entry.path(), |removed| removed.path);
+        left.extend(why.map(|why| LeftOver { path, why }));
+    }
+    left
+}
+
+/// Deletes the folder `dropped` of `removed` (none: all but the folder itself is deleted), but for a dry run. Returns why it stays.
+fn sweep(dropped: &Path, removed: Option<&Removed>, dry_run: bool) -> Option<WhyLeftOver> {
+    let outside = removed.and_then(Removed::tree_outside);
+    // A mount point has nothing while its file system is not there.
+    if outside.is_some_and(|tree| fs::symlink_metadata(tree).is_err() && !has_others(tree)) {
+        return Some(WhyLeftOver::NotMounted);
+    }
+    match removed.map_or_else(|| hindrance(dropped), Removed::hindrance) {
+        Some(hindrance) => Some(WhyLeftOver::Hindered(hindrance)),
+        None if dry_run => None,
+        None => delete_dropped(dropped, outside).err().map(WhyLeftOver::Failed),
     }
 }
 
 /// Returns true if the directory above `path` has something in it: a mount point has nothing while its file system is not there.
 pub(crate) fn has_others(path: &Path) -> bool {
     path.parent().and_then(|parent| fs::read_dir(parent).ok()).is_some_and(|mut entries| entries.next().is_some())
+}
+
+/// Returns why the folder of a removed worktree, or its root `outside` of it, must not be deleted now; none if they may be.
+fn hindrance_in(folder: &Path, outside: Option<&Path>) -> Option<Hindrance> {
+    [Some(folder), outside].into_iter().flatten().find_map(hindrance)
 }
 
 /// Returns why the directory `path` must not be deleted now; none if it may be.
@@ -103,7 +152,7 @@ fn hindrance(path: &Path) -> Option<Hindrance> {
     if process_places::has_mount(&path) {
         return Some(Hindrance::Mount);
     }
-    process_places::one_in(&path).map(|(pid, _)| Hindrance::Process(pid))
+    process_places::one_in(&path).map(|process| Hindrance::Process(process.pid))
 }
 
 /// Deletes the directory `path` if it is there, with read-only directories in it. No symbolic link is followed.

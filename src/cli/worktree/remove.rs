@@ -201,7 +201,10 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
             WhyLeft::Damaged => {
                 "git's directory of it is damaged: 'git worktree prune' lets git forget it, and all others that are gone, for good"
             }
-            WhyLeft::NotDeleted => "it was removed, and its files cannot be deleted: all are there",
+            WhyLeft::Submodules => {
+                "git's directory of it has repositories of submodules, and nothing else may have what is in them"
+            }
+            WhyLeft::NotDeleted => "it was removed, and its files cannot be deleted",
             WhyLeft::PartlyDeleted => {
                 "it was removed, and a part of its files cannot be deleted: the others are gone, and it cannot be restored"
             }
@@ -213,10 +216,12 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
                 "it was removed, and its files are those of the repository that this one is a copy of"
             }
             WhyLeft::RepositoryGone => {
-                "it was removed, and its files name a repository that is gone: if that was this one, 'worktree restore' lets them name it"
+                "it was removed, and its files name a repository that is gone, or does not know it: if this one was there, 'worktree restore' lets them name it"
             }
         };
-        let in_files = it.process.map(|pid| format!("it was removed, and the process {pid} works in its files"));
+        let in_files = it
+            .process
+            .map(|pid| format!("it was removed, and the process {pid} works in its files, or has them mounted"));
         call.out.note(&format!("left {}: {}", phrase::quoted(&it.path), in_files.as_deref().unwrap_or(why)))?;
         if let Some(session) = &it.session {
             call.out.hint(&format!("'git checkpoint session end {}' ends the session", shell_word(session)));

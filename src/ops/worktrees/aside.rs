@@ -18,14 +18,15 @@ use super::{
     super::Context,
     chains, head_again,
     in_use::{self, is_there},
-    whose::is_named,
+    whereabouts::{is_held, parts, reason},
+    whose::names,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::registrations::{Place, Registration},
     model::{
         refname,
-        removal::{Admin, HeadAgain, InPlace, Next, Parts, Root},
+        removal::{HeadAgain, Next},
     },
     state::{
         failpoint,
@@ -34,13 +35,6 @@ use crate::{
         replace_file,
     },
 };
-
-/// How the reason begins with which we lock a worktree meanwhile.
-const REASON: &str = "git-checkpoint moves it, ";
-
-fn reason(removed: &Removed) -> String {
-    format!("{REASON}{}\n", removed.id)
-}
 
 /// Locks the worktree with the git directory `admin` for `removed`; git-worktree(1) says what that means.
 ///
@@ -62,16 +56,6 @@ fn hold(admin: &Path, removed: &Removed) -> Result<()> {
         drop(fs::remove_file(&beside));
         if is_there(&path) { in_use::locked(&removed.path, b"".into()) } else { error }
     })
-}
-
-/// Returns true if the worktree with the git directory `admin` is locked for `removed`; every other lock is the user's.
-fn is_held(admin: &Path, removed: &Removed) -> bool {
-    fs::read_to_string(admin.join("locked")).is_ok_and(|text| text == reason(removed))
-}
-
-/// Returns true if a command of ours moves the worktree `found`, or was killed while it did.
-pub(super) fn is_held_by_us(found: &Registration) -> bool {
-    found.lock.as_ref().is_some_and(|reason| reason.starts_with(REASON.as_bytes()))
 }
 
 /// Takes that lock back.
@@ -236,6 +220,8 @@ pub(super) fn put_back(context: &Context, admin: &Path, removed: &Removed) -> Re
         if let Some(parent) = removed.path.parent() {
             fs::create_dir_all(parent).context(Kind::User, || format!("cannot create '{}'", parent.display()))?;
         }
+        // Before: no command may find it in its place and be killed before git works there.
+        let_name(tree, removed, admin)?;
         move_directory(tree, &removed.path).map_err(|error| {
             error.with_hint(format!(
                 "its files are in '{}'; once nothing is in the way, 'git checkpoint worktree restore {}' brings it back",
@@ -247,6 +233,16 @@ pub(super) fn put_back(context: &Context, admin: &Path, removed: &Removed) -> Re
     failpoint::hit("worktree:after-tree-back");
     release(admin, removed)?;
     forget(context, removed)
+}
+
+/// Lets the root of a removed worktree, which is at `tree`, name the git directory `admin`: the repository may have been moved.
+fn let_name(tree: &Path, removed: &Removed, admin: &Path) -> Result<()> {
+    let admin = fs::canonicalize(admin).context(Kind::Internal, || format!("cannot find '{}'", admin.display()))?;
+    if names(tree, &removed.path, &admin) {
+        return Ok(());
+    }
+    let text = [b"gitdir: ", admin.as_os_str().as_bytes(), b"\n"].concat();
+    replace_file(&tree.join(".git"), &text)
 }
 
 /// Moves git's directory of a removed worktree back, locked, so that it can be changed before the root is there.
@@ -263,10 +259,7 @@ pub(super) fn admin_back(removed: &Removed, to: &Path) -> Result<()> {
 /// Moves the root back after that, and forgets that the worktree was removed. If it cannot be moved, the worktree is removed as
 /// before.
 pub(super) fn tree_back(context: &Context, removed: &Removed, admin: &Path) -> Result<()> {
-    let Err(error) = put_back(context, admin, removed) else {
-        name_each_other(removed, admin);
-        return Ok(());
-    };
+    let Err(error) = put_back(context, admin, removed) else { return Ok(()) };
     back_aside(removed, admin).map_err(|again| again.with_cause(error.message().to_owned()))?;
     Err(error)
 }
@@ -280,42 +273,6 @@ pub(super) fn back_aside(removed: &Removed, admin: &Path) -> Result<()> {
         drop(admin.parent().map(fs::remove_dir));
     }
     Ok(())
-}
-
-/// Lets the root that is back name its git directory: the repository may have been moved meanwhile.
-fn name_each_other(removed: &Removed, admin: &Path) {
-    let Ok(admin) = fs::canonicalize(admin) else { return };
-    if removed.tree.is_none() || is_named(&removed.path, &admin) {
-        return;
-    }
-    let text = [b"gitdir: ", admin.as_os_str().as_bytes(), b"\n"].concat();
-    if let Err(error) = replace_file(&removed.path.join(".git"), &text) {
-        tracing::warn!(%error, path = %removed.path.display(), "'git worktree repair' lets git find the worktree");
-    }
-}
-
-/// Returns where the parts of a removed worktree are.
-pub(super) fn parts(context: &Context, removed: &Removed) -> Result<Parts> {
-    let root = match &removed.tree {
-        None => Root::WasGone,
-        Some(tree) if is_there(tree) => Root::Aside,
-        Some(_) if removed.is_tree_in_folder() => Root::NotAside,
-        Some(_) => Root::NotSeen,
-    };
-    let found = context.repo.registration(removed.worktree.as_ref())?;
-    // Paths need not be the same: one of them may lead through links, or be relative to a directory that was moved.
-    let found = found.filter(|it| removed.is_registered_in(&it.git_dir));
-    let in_place = match &found {
-        _ if !is_there(&removed.path) => InPlace::Nothing,
-        Some(found) if found.place == Place::Worktree => InPlace::Worktree,
-        _ => InPlace::Other,
-    };
-    let admin = match found {
-        _ if is_there(&removed.admin()) => Admin::Aside,
-        Some(_) => Admin::InPlace,
-        None => Admin::Gone,
-    };
-    Ok(Parts { root, in_place, admin })
 }
 
 /// Moves the roots back of which a killed command has moved only the root, and forgets what it had only written down. One that
@@ -335,7 +292,7 @@ fn put_back_one(context: &Context, removed: &Removed) -> Result<()> {
     match parts(context, removed)?.next() {
         Next::Removed | Next::Half => Ok(()),
         Next::PutBack => put_back_root(context, removed).map(drop),
-        Next::Forget => {
+        Next::InPlace | Next::Gone => {
             release(&context.repo.git_dir_of(removed.worktree.as_ref()), removed)?;
             forget(context, removed)
         }
@@ -349,26 +306,6 @@ pub(super) fn put_back_root(context: &Context, removed: &Removed) -> Result<Head
     chains::own_again(context, removed);
     put_back(context, &admin, removed)?;
     Ok(head)
-}
-
-/// Returns the removed worktrees that can be restored, the last one first: also those of which only the root is aside.
-pub(super) fn restorable(context: &Context) -> Result<Vec<Removed>> {
-    let mut all = Vec::new();
-    for removed in removed::all(context.repo.common_dir())? {
-        let parts = parts(context, &removed)?;
-        if parts.admin == Admin::Aside || (parts.root == Root::Aside && parts.admin == Admin::InPlace) {
-            all.push(removed);
-        }
-    }
-    Ok(all)
-}
-
-/// Returns the worktrees that are back, and still locked: the restore of each was killed at its end.
-pub(super) fn back_and_locked(context: &Context) -> Result<Vec<Removed>> {
-    let mut all = removed::all(context.repo.common_dir())?;
-    all.retain(|removed| is_held(&context.repo.git_dir_of(removed.worktree.as_ref()), removed));
-    let is_back = |removed: &Removed| parts(context, removed).map(|it| it.next() == Next::Forget);
-    all.into_iter().filter_map(|removed| is_back(&removed).map(|is| is.then_some(removed)).transpose()).collect()
 }
 
 /// Returns the error if the removed worktree cannot be found.

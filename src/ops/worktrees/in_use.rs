@@ -52,6 +52,13 @@ pub(super) fn locked(path: &Path, reason: &BStr) -> Error {
     Error::refused(format!("the worktree '{}' is locked{why}", path.display())).with_hint(hint)
 }
 
+/// Returns the error for a worktree with the root `path`, which is not there.
+pub(super) fn gone(path: &Path) -> Error {
+    Error::refused(format!("the worktree '{}' is gone", path.display())).with_hint(
+        "'git worktree repair' finds one that was moved, 'git checkpoint worktree prune' forgets those that are gone",
+    )
+}
+
 /// Refuses the main worktree, one that is locked, and one that is not there.
 pub(super) fn refuse_kind(found: &Registration) -> Result<()> {
     let path = found.path.display();
@@ -63,9 +70,7 @@ pub(super) fn refuse_kind(found: &Registration) -> Result<()> {
         return Err(locked(&found.path, reason.as_bstr()));
     }
     match found.place {
-        Place::Nothing => Err(Error::refused(format!("the worktree '{path}' is gone")).with_hint(
-            "'git worktree repair' finds one that was moved, 'git checkpoint worktree prune' forgets those that are gone",
-        )),
+        Place::Nothing => Err(gone(&found.path)),
         _ => Ok(()),
     }
 }
@@ -86,10 +91,18 @@ pub(super) fn refuse(context: &Context, found: &Registration, root: &Path) -> Re
         return Err(Error::refused(format!("'{}' is a mount point", found.path.join(inside).display()))
             .with_hint("unmount it first"));
     }
-    if let Some((pid, name)) = process_places::one_in(root) {
+    if let Some(mount) = process_places::mount_of(root) {
+        return Err(Error::refused(format!("'{path}', or a part of it, is mounted at '{}'", mount.display()))
+            .with_hint("unmount it there first"));
+    }
+    if let Some(process_places::Process { pid, name, has_mount }) = process_places::one_in(root) {
         let name = path_text::printable(name.as_bytes().as_bstr());
-        return Err(Error::refused(format!("the process {pid} ({name}) works in '{path}'"))
-            .with_hint("end it, or let it leave that directory"));
+        let (what, hint) = if has_mount {
+            (format!("has '{path}' mounted"), "end it, or the container that it is in")
+        } else {
+            (format!("works in '{path}'"), "end it, or let it leave that directory")
+        };
+        return Err(Error::refused(format!("the process {pid} ({name}) {what}")).with_hint(hint));
     }
     Ok(())
 }
@@ -201,17 +214,22 @@ pub(super) fn repository_inside(path: &Path) -> Error {
     .with_hint("move it out of the worktree")
 }
 
+/// Returns true if git's directory `git_dir` of a worktree has repositories of submodules.
+pub(super) fn has_submodules(git_dir: &Path) -> Result<bool> {
+    let modules = git_dir.join("modules");
+    match fs::read_dir(&modules) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        entries => Ok(entries.context(Kind::User, || format!("cannot read '{}'", modules.display()))?.next().is_some()),
+    }
+}
+
 /// Refuses if the worktree `found` has repositories of submodules in git's directory of it, where `git submodule deinit` leaves
 /// them.
 pub(super) fn refuse_submodules(found: &Registration) -> Result<()> {
-    let (path, modules) = (found.path.display(), found.git_dir.join("modules"));
-    let is_empty = match fs::read_dir(&modules) {
-        Err(error) if error.kind() == ErrorKind::NotFound => true,
-        entries => entries.context(Kind::User, || format!("cannot read '{}'", modules.display()))?.next().is_none(),
-    };
-    if is_empty {
+    if !has_submodules(&found.git_dir)? {
         return Ok(());
     }
+    let (path, modules) = (found.path.display(), found.git_dir.join("modules"));
     Err(Error::refused(format!(
         "the worktree '{path}' has submodules: no checkpoint has their repositories, which are in '{}'",
         modules.display()

@@ -16,6 +16,7 @@ mod relocate;
 mod remove;
 mod restore;
 mod validate;
+mod whereabouts;
 mod whose;
 
 use std::os::unix::ffi::OsStrExt as _;

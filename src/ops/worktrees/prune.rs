@@ -13,8 +13,10 @@ use serde::Serialize;
 use super::{
     super::{Context, session_info},
     aside, chains,
+    in_use::has_submodules,
     lock::{lock, lock_to_look},
     remove::note,
+    whereabouts::parts,
     whose::{Whose, whose},
 };
 use crate::{
@@ -23,13 +25,13 @@ use crate::{
     model::{
         moment, path_text,
         process::Life,
-        removal::{Admin, Next, Root},
+        removal::{Admin, InPlace, Next, Parts, Root},
         session::Phase,
     },
     state::{
         process,
         removed::{self, Removed},
-        removed_files::{Deletion, Hindrance, has_others, sweep_dropped},
+        removed_files::{Deletion, Hindrance, LeftOver, WhyLeftOver, has_others, sweep_dropped},
     },
 };
 
@@ -55,6 +57,8 @@ pub(crate) enum WhyLeft {
     Forgotten,
     /// Git's directory of it is damaged: what it leads to cannot be kept.
     Damaged,
+    /// Git's directory of it has repositories of submodules, and nothing else may have what is in them.
+    Submodules,
     /// It was removed, and its files cannot be deleted; none of them is.
     NotDeleted,
     /// It was removed, and a part of its files cannot be deleted: the rest is gone.
@@ -65,15 +69,8 @@ pub(crate) enum WhyLeft {
     FilesNotMounted,
     /// It was removed, and its files belong to another repository, of which this one is a copy.
     OfAnother,
-    /// It was removed, and its files name a repository that is not there: this one, if it was moved.
+    /// It was removed, and its files name a repository that is not there, or knows nothing of it: this one, if it was moved.
     RepositoryGone,
-}
-
-impl WhyLeft {
-    /// Returns true if a command that moved it was killed.
-    fn is_half(self) -> bool {
-        matches!(self, Self::Half | Self::Interrupted | Self::Forgotten)
-    }
 }
 
 /// A worktree that git has forgotten. `worktree restore` lets git know it again once its directory is back.
@@ -115,6 +112,20 @@ impl Left {
         match hindrance {
             Hindrance::Mount => Self::new(path, WhyLeft::Mounted),
             Hindrance::Process(pid) => Self { process: Some(pid), ..Self::new(path, WhyLeft::InUse) },
+        }
+    }
+
+    /// Returns what is said of a worktree whose deletion was begun by another command, and cannot go on.
+    fn over(left: LeftOver) -> Self {
+        let path = left.path.as_os_str().as_bytes().into();
+        match left.why {
+            WhyLeftOver::Hindered(hindrance) => Self::hindered(path, hindrance),
+            WhyLeftOver::NotMounted => Self::new(path, WhyLeft::FilesNotMounted),
+            WhyLeftOver::NoRecord => Self::new(path, WhyLeft::NotDeleted),
+            WhyLeftOver::Failed(error) => {
+                tracing::warn!(%error, "a removed worktree cannot be deleted");
+                Self::new(path, WhyLeft::PartlyDeleted)
+            }
         }
     }
 }
@@ -163,14 +174,14 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
         Pruned { version: 1, dry_run, forgotten: Vec::new(), left: Vec::new(), deleted: Vec::new(), kept: 0 };
     let days = context.settings.archive.keep_days.map(|days| i64::try_from(days).unwrap_or(i64::MAX));
     let oldest = days.map(|days| jiff::Timestamp::now().as_second().saturating_sub(days.saturating_mul(DAY)));
-    if !dry_run {
-        sweep_dropped(repo.common_dir());
-    }
+    pruned.left.extend(sweep_dropped(repo.common_dir(), dry_run).into_iter().map(Left::over));
     let mut half = BTreeSet::new();
     for old in removed::all(repo.common_dir())? {
         let path: BString = old.path.as_os_str().as_bytes().into();
-        let why = why_kept(context, &old)?;
-        if let Some(why) = why.filter(|why| why.is_half()) {
+        let parts = parts(context, &old)?;
+        let why = why_kept(context, &old, parts);
+        // A command that moved it was killed.
+        if let Some(why) = why.filter(|_| matches!(parts.next(), Next::PutBack | Next::Half)) {
             half.insert(old.worktree.clone());
             let files = old.tree.as_ref().filter(|_| why == WhyLeft::Forgotten);
             let files = files.map(|tree| tree.as_os_str().as_bytes().into());
@@ -207,6 +218,7 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
             Err(error) => {
                 tracing::warn!(%error, "a removed worktree cannot be deleted");
                 pruned.left.push(Left::new(path, WhyLeft::NotDeleted));
+                pruned.kept += 1;
                 continue;
             }
         }
@@ -248,12 +260,13 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
 }
 
 /// Returns why the removed worktree may not be deleted.
-fn why_kept(context: &Context, old: &Removed) -> Result<Option<WhyLeft>> {
-    let parts = aside::parts(context, old)?;
-    Ok(match (parts.next(), parts.root) {
+fn why_kept(context: &Context, old: &Removed, parts: Parts) -> Option<WhyLeft> {
+    match (parts.next(), parts.root) {
         (Next::PutBack, _) => Some(WhyLeft::Interrupted),
         (Next::Half, Root::Aside) if parts.admin == Admin::Gone => Some(WhyLeft::Forgotten),
+        (Next::Half, Root::NotSeen) if parts.in_place == InPlace::Nothing => Some(WhyLeft::FilesNotMounted),
         (Next::Half, _) => Some(WhyLeft::Half),
+        _ if has_submodules(&old.admin()).unwrap_or(true) => Some(WhyLeft::Submodules),
         (_, Root::NotSeen) => Some(WhyLeft::FilesNotMounted),
         (_, Root::Aside) => match whose(context, old) {
             Whose::This => None,
@@ -261,7 +274,7 @@ fn why_kept(context: &Context, old: &Removed) -> Result<Option<WhyLeft>> {
             Whose::Another(_) => Some(WhyLeft::OfAnother),
         },
         _ => None,
-    })
+    }
 }
 
 /// Returns the session that works in the worktree `found`.
@@ -279,13 +292,15 @@ fn session_in(context: &Context, found: &Registration) -> Result<Option<String>>
 /// Returns why git should still know the worktree `found`, whose directory is gone, and where a session works if it is `in_use`.
 fn why_left(found: &Registration, in_use: bool) -> Option<WhyLeft> {
     let look = fs::symlink_metadata(&found.path);
+    let look_inside = fs::symlink_metadata(found.path.join(".git"));
     let is_gone = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
     let gone = Gone {
         is_locked: found.lock.is_some(),
-        is_unreadable: look.as_ref().is_err_and(|error| !is_gone(error)),
+        is_unreadable: [&look, &look_inside].iter().any(|look| look.as_ref().is_err_and(|error| !is_gone(error))),
         is_there: look.is_ok(),
         has_others: has_others(&found.path),
         in_use,
+        has_submodules: has_submodules(&found.git_dir).unwrap_or(true),
     };
     gone.why_left()
 }
@@ -294,13 +309,15 @@ fn why_left(found: &Registration, in_use: bool) -> Option<WhyLeft> {
 #[derive(Clone, Copy, Debug)]
 struct Gone {
     is_locked: bool,
-    /// Its root cannot be looked at.
+    /// Its root cannot be looked at, or into.
     is_unreadable: bool,
     /// Its root is there.
     is_there: bool,
     /// The directory above has something in it.
     has_others: bool,
     in_use: bool,
+    /// Git's directory of it has repositories of submodules.
+    has_submodules: bool,
 }
 
 impl Gone {
@@ -312,6 +329,7 @@ impl Gone {
             Self { is_there: true, .. } => Some(WhyLeft::NoDotGit),
             Self { has_others: false, .. } => Some(WhyLeft::NotMounted),
             Self { in_use: true, .. } => Some(WhyLeft::InUse),
+            Self { has_submodules: true, .. } => Some(WhyLeft::Submodules),
             _ => None,
         }
     }
@@ -332,7 +350,7 @@ mod tests {
     #[case::in_use([false, false, true, true], Some(WhyLeft::InUse))]
     fn only_what_is_gone_for_good_is_forgotten(#[case] facts: [bool; 4], #[case] expected: Option<WhyLeft>) {
         let [is_locked, is_there, has_others, in_use] = facts;
-        let gone = Gone { is_locked, is_unreadable: false, is_there, has_others, in_use };
+        let gone = Gone { is_locked, is_unreadable: false, is_there, has_others, in_use, has_submodules: false };
         assert_eq!(gone.why_left(), expected);
     }
 }

@@ -16,6 +16,7 @@ use super::{
     aside, chains, in_use,
     lock::{gone, lock, lock_removal},
     named,
+    whereabouts::is_held_by_us,
 };
 use crate::{
     error::{Error, Result},
@@ -84,11 +85,11 @@ pub(crate) fn remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -
 
 fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Result<Removal> {
     let found = named::registered(context, Some(&options.name))?;
-    if !aside::is_held_by_us(&found) {
+    if !is_held_by_us(&found) {
         in_use::refuse_kind(&found)?;
     }
     let _removal = lock_removal(context, &found)?;
-    if context.repo.registration(found.id.as_bstr())?.is_some_and(|now| aside::is_held_by_us(&now)) {
+    if context.repo.registration(found.id.as_bstr())?.is_some_and(|now| is_held_by_us(&now)) {
         // A removal was killed.
         drop(lock(context)?);
     }

@@ -12,7 +12,7 @@ use super::{
     in_use::{self, is_there},
     lock::lock_to_look,
     remove::{note, short},
-    validate,
+    validate, whereabouts,
     whose::{Whose, is_named, whose},
 };
 use crate::{
@@ -94,13 +94,13 @@ pub(crate) fn restorable(context: &Context) -> Result<RestorableList> {
         files: removed.tree.is_some(),
         id: removed.id,
     };
-    Ok(RestorableList { version: 1, removed: aside::restorable(context)?.into_iter().map(listed).collect() })
+    Ok(RestorableList { version: 1, removed: whereabouts::restorable(context)?.into_iter().map(listed).collect() })
 }
 
 /// Returns the command that brings the removed worktree with git's id `worktree` back, which git made at the time `made` (none:
 /// the last one with that id); none if there is none to restore.
 pub(crate) fn restore_command(context: &Context, worktree: &BStr, made: Option<i64>) -> Option<String> {
-    let all = aside::restorable(context).ok()?;
+    let all = whereabouts::restorable(context).ok()?;
     let is_it = |removed: &&Removed| {
         let is_made_then = made.is_none_or(|made| worktrees::made(&removed.admin()) == Some(made));
         removed.worktree == worktree && removed.tree.is_some() && is_made_then
@@ -121,14 +121,14 @@ pub(crate) fn restore(context: &Context, name: &OsStr) -> Result<Restored> {
 
 fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
     let _lock = lock_to_look(context)?;
-    let removed = match find(&aside::restorable(context)?, name) {
+    let removed = match find(&whereabouts::restorable(context)?, name) {
         Ok(removed) => removed,
         Err(error) => {
-            let back = find(&aside::back_and_locked(context)?, name);
-            return back.map_or(Err(error), |removed| finish(context, &removed));
+            let locked = find(&whereabouts::only_locked(context)?, name);
+            return locked.map_or(Err(error), |removed| finish(context, &removed));
         }
     };
-    if aside::parts(context, &removed)?.next() == Next::PutBack {
+    if whereabouts::parts(context, &removed)?.next() == Next::PutBack {
         let head = aside::put_back_root(context, &removed)?;
         return Ok(Restored::new(context, &removed, head));
     }
@@ -159,15 +159,32 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
     Ok(Restored::new(context, &removed, head))
 }
 
-/// Ends the restore of a worktree that is back, and still locked.
+/// Ends the restore of a worktree that is back, and still locked. Others may have worked in it since: its HEAD is where it is.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if it is not in its place.
 fn finish(context: &Context, removed: &Removed) -> Result<Restored> {
-    let head = match head_again::decide(context, removed)? {
-        HeadAgain::NewBranch => HeadAgain::Detached(WhyDetached::NotMade),
-        head => head,
+    let found = context.repo.registration(removed.worktree.as_bstr())?;
+    let (Next::InPlace, Some(found)) = (whereabouts::parts(context, removed)?.next(), found) else {
+        return Err(in_use::gone(&removed.path));
     };
-    aside::put_back(context, &context.repo.git_dir_of(removed.worktree.as_bstr()), removed)?;
+    let why = match head_again::decide(context, removed)? {
+        HeadAgain::NewBranch => Some(WhyDetached::NotMade),
+        HeadAgain::Detached(why) => Some(why),
+        HeadAgain::AsBefore => None,
+    };
+    aside::put_back(context, &found.git_dir, removed)?;
     note_restored(context, removed);
-    Ok(Restored::new(context, removed, head))
+    let mut restored = Restored::new(context, removed, HeadAgain::AsBefore);
+    restored.head = found.head.id;
+    if let Some(branch) = &found.head.branch {
+        restored.branch = Some(short(branch.as_bstr()).to_string());
+    } else if why.is_some() {
+        restored.detached = why;
+    } else {
+        restored.branch = None;
+    }
+    Ok(restored)
 }
 
 fn note_restored(context: &Context, removed: &Removed) {

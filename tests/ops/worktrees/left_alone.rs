@@ -111,7 +111,7 @@ fn a_worktree_with_the_repository_of_a_submodule_is_not_removed(#[case] script: 
 }
 
 /// Runs `script` with mounts of its own; returns nothing where that is not allowed.
-fn with_mounts(world: &World, script: &str) -> Option<String> {
+pub(super) fn with_mounts(world: &World, script: &str) -> Option<String> {
     let can = world.command("sh").args(["-c", "unshare --map-root-user --mount true 2>/dev/null"]).status();
     if !can.expect("there is a shell").success() {
         return None;
@@ -169,11 +169,11 @@ fn a_deletion_does_not_go_on_through_a_mount() {
 }
 
 /// Starts a process that works in `directory`.
-fn sleeper(directory: &Path) -> Child {
+pub(super) fn sleeper(directory: &Path) -> Child {
     Command::new("sleep").arg("60").current_dir(directory).spawn().expect("it starts")
 }
 
-fn end(mut sleeper: Child) {
+pub(super) fn end(mut sleeper: Child) {
     sleeper.kill().expect("it is ours");
     sleeper.wait().expect("it has ended");
 }

@@ -6,12 +6,14 @@ mod files;
 mod halves;
 mod known_again;
 mod left_alone;
+mod mounted;
 mod places;
 mod prunes;
 mod purged;
 mod removal_races;
 mod removed;
 mod sessions;
+mod whereabouts;
 
 use std::{
     fs,

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use super::{
     add, by_git, by_us, json_of,
+    left_alone::{end, sleeper},
+    removal_races::{dies, wait_until_halted},
     removed::{state, with_work},
     run_in, said,
 };
@@ -19,6 +21,8 @@ use crate::support::World;
 #[case::absent_mount("mv ../a/w ../away; rm -r ../a/beside", Some("not-mounted"))]
 #[case::absent_parent("mv ../a ../away", Some("not-mounted"))]
 #[case::without_dot_git("mv ../a/w/.git ../away", Some("no-dot-git"))]
+#[case::root_that_cannot_be_looked_into("mv ../a/w ../away; ln -s w ../a/w", Some("unreadable"))]
+#[case::submodules("mkdir -p .git/worktrees/w/modules/lib; mv ../a/w ../away", Some("submodules"))]
 #[case::in_use("cd ../a/w; git checkpoint session start s1 --agent ag >/dev/null; mv ../w ../../away", Some("in-use"))]
 fn only_what_is_gone_for_good_is_forgotten(#[case] script: &str, #[case] why: Option<&str>) {
     let world = World::with_commit();
@@ -154,4 +158,72 @@ fn there_may_be_nothing_to_prune() {
     assert_eq!(json_of(&world, &["worktree", "prune", "--json"]), expected);
     assert_eq!(world.done(&["worktree", "prune"]), "nothing to prune\n");
     assert_eq!(json_of(&world, &["worktree", "restore", "--list", "--json"])["removed"], Value::Array(Vec::new()));
+}
+
+/// A worktree was forgotten that has the repository of a submodule.
+#[test]
+fn the_repositories_of_submodules_are_not_deleted() {
+    let world = World::with_commit();
+    world.sh("git worktree add -q ../w -b side; rm -rf ../w");
+    world.done(&["worktree", "prune"]);
+    world.sh("mkdir -p $(echo .git/checkpoint/removed/*/admin)/modules/lib");
+    let pruned = json_of(&world, &["worktree", "prune", "--removed", "--json"]);
+    let left = json!([{ "path": world.root().join("w"), "why": "submodules" }]);
+    assert_eq!((&pruned["left"], &pruned["deleted"], &pruned["kept"]), (&left, &json!([]), &json!(1)), "{pruned}");
+}
+
+/// A process comes when the deletion has begun, and nothing is deleted yet.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_deletion_that_has_deleted_nothing_is_taken_back() {
+    let world = World::with_commit();
+    let path = with_work(&world);
+    let before = state(&world, &path);
+    json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
+    let child = world.start_with(&["worktree", "prune", "--removed", "--json"], "stop@worktree:after-dropped");
+    wait_until_halted(child.id());
+    let tree = world.sh("echo $PWD/.git/checkpoint/removed/dropped-*/tree");
+    let process = sleeper(tree.trim().as_ref());
+    world.sh(&format!("kill -CONT {}", child.id()));
+    let output = child.wait_with_output().expect("it ends");
+    let pruned: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
+    let left = json!([{ "path": path, "why": "in-use", "process": process.id() }]);
+    assert_eq!((&pruned["left"], &pruned["kept"]), (&left, &json!(1)), "{pruned}");
+    end(process);
+    assert!(world.checkpoint(&["worktree", "restore", "side"]).status.success());
+    assert_eq!(state(&world, &path), before);
+}
+
+/// A deletion that was killed cannot go on: what is left of it is named.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_killed_deletion_has_left_is_named() {
+    let world = World::with_commit();
+    let path = with_work(&world);
+    json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
+    dies(&world, &["worktree", "prune", "--removed"], "worktree:after-dropped");
+    let process = sleeper(world.sh("echo $PWD/.git/checkpoint/removed/dropped-*/tree").trim().as_ref());
+    let left = json!([{ "path": path, "why": "in-use", "process": process.id() }]);
+    for arguments in [&["worktree", "prune", "-n", "--json"][..], &["worktree", "prune", "--json"]] {
+        let pruned = json_of(&world, arguments);
+        assert_eq!((&pruned["left"], &pruned["kept"]), (&left, &json!(0)), "{pruned}");
+    }
+    end(process);
+    // Without a record that can be read, nobody knows where all of it is.
+    world.sh("echo '{}' >$(echo .git/checkpoint/removed/dropped-*)/worktree.json");
+    let pruned = json_of(&world, &["worktree", "prune", "--json"]);
+    assert_eq!(pruned["left"][0]["why"], json!("not-deleted"), "{pruned}");
+    assert!(!world.sh("ls .git/checkpoint/removed").is_empty());
+}
+
+/// The folder of the removed worktrees cannot be changed.
+#[test]
+fn what_is_not_deleted_is_kept() {
+    let world = World::with_commit();
+    with_work(&world);
+    json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
+    world.sh("mkdir -p $(ls -d .git/checkpoint/removed/* | sed 's,removed/,removed/dropped-,')/x");
+    world.sh("echo x >$(echo .git/checkpoint/removed/dropped-*)/worktree.json");
+    let pruned = json_of(&world, &["worktree", "prune", "--removed", "--json"]);
+    assert_eq!((&pruned["deleted"], &pruned["kept"]), (&json!([]), &json!(1)), "{pruned}");
 }
