@@ -40,6 +40,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "ops/hooks/mod.rs",
             "ops/purge/locks.rs",
             "ops/records/append.rs",
+            "ops/worktrees/lock.rs",
             "state",
         ],
     ),

@@ -258,6 +258,16 @@ fn whatever_is_wrong_there_are_fewer_candidates() {
 }
 
 #[test]
+fn removed_worktrees_are_offered_to_restore() {
+    let world = World::with_commit();
+    world.sh("git checkpoint worktree add -qc side; git checkpoint worktree remove side 2>/dev/null");
+    let found = world.done(&["completions", "bash", "--", "git", "checkpoint", "worktree", "restore", ""]);
+    let listed = world.json(&["worktree", "restore", "--list", "--json"]);
+    let id = listed["removed"][0]["id"].as_str().expect("an id");
+    assert!(found.starts_with(id) && found.contains("repo-wt-side") && found.lines().count() == 1, "{found}");
+}
+
+#[test]
 fn a_long_history_has_the_newest_candidates() {
     let world = World::new();
     world.sh("git init -q; for n in $(seq 60); do echo $n >f; git checkpoint save -qm number-$n; done

@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 use super::{
     attribution, blame, call::Call, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
     globals::Globals, hook, list, man, op, prune, purge, reset, restore, save, session, show, status, tour, undo,
-    verify, why,
+    verify, why, worktree,
 };
 use crate::error::Result;
 
@@ -75,6 +75,7 @@ pub(super) enum Command {
     Reset(reset::Reset),
     Drop(drop::Drop),
     Session(session::Session),
+    Worktree(worktree::Worktree),
     Prompts(session::Prompts),
     Verify(verify::Verify),
     Events(events::Events),
@@ -110,6 +111,7 @@ impl Command {
             "reset" => alone("reset", Self::Reset),
             "drop" => alone("drop", Self::Drop),
             "session" => alone("session", Self::Session),
+            "worktree" => alone("worktree", Self::Worktree),
             "prompts" => alone("prompts", Self::Prompts),
             "verify" => alone("verify", Self::Verify),
             "events" => alone("events", Self::Events),
@@ -145,6 +147,7 @@ impl Command {
             Self::Reset(command) => command.run(call),
             Self::Drop(command) => command.run(call),
             Self::Session(command) => command.run(call),
+            Self::Worktree(command) => command.run(call),
             Self::Prompts(command) => command.run(call),
             Self::Verify(command) => command.run(call),
             Self::Events(command) => command.run(call),

@@ -17,6 +17,10 @@ pub(super) enum Exit {
     Interrupted,
     /// An agent is held back, which reads that from the exit code.
     Denied,
+    /// Another program that the user wants to run cannot be executed.
+    NotExecutable,
+    /// Another program that the user wants to run does not exist.
+    NoProgram,
 }
 
 impl From<Exit> for ExitCode {
@@ -28,6 +32,9 @@ impl From<Exit> for ExitCode {
             Exit::Usage => 129,
             Exit::Interrupted => 130,
             Exit::Denied => 2,
+            // As in shells.
+            Exit::NotExecutable => 126,
+            Exit::NoProgram => 127,
         })
     }
 }

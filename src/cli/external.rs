@@ -12,7 +12,7 @@ use std::{
 use super::environment;
 use crate::{
     error::{Context as _, Kind, Result},
-    git::threads,
+    git::{process::REDIRECTIONS, threads},
 };
 
 /// A pager that is running; dropping it closes its input and waits until the user leaves it.
@@ -70,6 +70,29 @@ pub(super) fn edit(editor: &OsStr, file: &Path) -> Result<ExitStatus> {
         .arg(file)
         .status()
         .context(Kind::User, || format!("cannot start the editor '{}'", editor.display()))
+}
+
+/// Lets `program` with `arguments` take the place of this process, in `directory`, another worktree: without the variables that
+/// name a repository, an index or objects for git, which hooks and aliases of git set, and with `variables` (none: without that
+/// one). Returns only if that fails.
+pub(super) fn become_program(
+    program: &OsStr,
+    arguments: &[OsString],
+    directory: &Path,
+    variables: &[(&str, Option<&OsStr>)],
+) -> io::Error {
+    use std::os::unix::process::CommandExt as _;
+    #[expect(clippy::disallowed_methods, reason = "git's own processes are started by git::process, the others here")]
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(directory);
+    let removed = REDIRECTIONS.into_iter().map(|name| (name, None));
+    for (name, value) in removed.chain(variables.iter().copied()) {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.exec()
 }
 
 /// Environment variables that describe the user and the terminal, and that name no file of git or of an agent.

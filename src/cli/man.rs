@@ -36,6 +36,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-tour.1",
     "git-checkpoint-verify.1",
     "git-checkpoint-why.1",
+    "git-checkpoint-worktree.1",
     "git-checkpoint.1",
     "gitcheckpoint-agents.7",
     "gitcheckpoint-format.5",

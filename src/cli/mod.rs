@@ -55,6 +55,7 @@ mod undone;
 mod usage;
 mod verify;
 mod why;
+mod worktree;
 
 use std::{ffi::OsString, process::ExitCode};
 

@@ -164,6 +164,12 @@ fn kept_line(kept: &Kept, names: &Names) -> String {
         (Some(commit), By::Base) => {
             format!("{path} also has it in commit {commit}, which stays, because checkpoints are based on it")
         }
+        (Some(commit), By::Removed) => {
+            format!(
+                "{path} also has it in commit {commit}, which stays: the removed worktree {} leads to it",
+                last(&name)
+            )
+        }
         (Some(commit), By::Reflog) => format!("{path} also has it in commit {commit} of a reflog, which stays"),
         (Some(commit), By::Nothing) => {
             format!("{path} also has it in commit {commit}, to which no ref leads, and which stays")
@@ -172,6 +178,11 @@ fn kept_line(kept: &Kept, names: &Names) -> String {
             format!("{path} is also staged with it, or held by another worktree, and stays")
         }
     }
+}
+
+/// Returns the id in the name of the ref of a removed worktree.
+fn last(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 /// Returns the command that removes what only the reflogs of HEAD, of its branch and of the branches in `kept` have.
@@ -205,6 +216,13 @@ fn kept_hints(kept: &[Kept], names: &Names, repo: &Repo) -> Vec<String> {
             "hint: 'git checkpoint purge --checkpoint <checkpoint>...' drops checkpoints ('git checkpoint list --archived' shows \
              those that were set aside); once none is based on {}, 'git gc --prune=now' removes it",
             names.id(&id)
+        ));
+    }
+    if let Some(name) = kept.iter().find(|kept| kept.by == By::Removed).and_then(|kept| kept.r#ref.as_ref()) {
+        lines.push(format!(
+            "hint: 'git checkpoint worktree restore {}' brings that one back; 'git checkpoint worktree prune --removed' deletes all \
+             removed worktrees, then 'git gc --prune=now' removes it",
+            printable(last(name))
         ));
     }
     if is_any(By::Reflog) {

@@ -94,6 +94,7 @@ impl Restore {
             pathspecs: Call::pathspecs(&context.repo, &typed)?,
             before: self.before,
             all: self.all || self.patch,
+            keep_new: false,
             chosen: None,
             staged: self.staged,
             dry_run: self.dry_run,

@@ -19,6 +19,7 @@ use crate::{
     git::hooks::Health,
     model::moment,
     ops::{
+        Context,
         agent_hooks::Elsewhere,
         status::{self, SessionStatus, Status},
     },
@@ -47,11 +48,16 @@ struct Whole<'a> {
 impl StatusCommand {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
+        self.run_in(&context, call)
+    }
+
+    /// Shows the status of the worktree of `context`.
+    pub(super) fn run_in(self, context: &Context, call: &mut Call) -> Result<Exit> {
         let progress = call.progress("looking at the worktree");
-        let status = status::status(&context)?;
-        let places = Places::new(&context)?;
-        let enabled = places.enabled(&context)?;
-        let elsewhere = places.elsewhere(&context, &enabled)?;
+        let status = status::status(context)?;
+        let places = Places::new(context)?;
+        let enabled = places.enabled(context)?;
+        let elsewhere = places.elsewhere(context, &enabled)?;
         let agents = Listed::all(&enabled);
         drop(progress);
         if self.json {

@@ -93,7 +93,6 @@ pub(crate) const KEYS: &[Key] = &[
     key("worktree.name-template", Text, Words("{repo}-wt-{name}"), Free),
     key("worktree.max", Count, Number(32), Free),
     key("worktree.roots", List, Several(&[]), Never),
-    key("worktree.cache-ttl", Duration, Words("30s"), Free),
     key("ui.color", Choice(&["auto", "always", "never"]), Words("auto"), Free),
     key("ui.pager", Text, Words(""), Never),
 ];

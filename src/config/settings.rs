@@ -153,7 +153,7 @@ pub struct Agents {
     pub transcript_dirs: Vec<PathBuf>,
 }
 
-/// Agent worktrees.
+/// What `worktree add` makes, and which worktrees may be named.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -162,14 +162,11 @@ pub struct Worktree {
     pub dir: PathBuf,
     /// The directory's name, with `{repo}` and `{name}`.
     pub name_template: String,
-    /// The largest number of worktrees.
+    /// The largest number of linked worktrees.
     #[serde(deserialize_with = "value::count_limit")]
     pub max: Option<u64>,
     /// Where worktrees named from outside may lie; empty: anywhere; `~` is expanded.
     pub roots: Vec<PathBuf>,
-    /// How long git's list of worktrees may be reused.
-    #[serde(deserialize_with = "value::duration")]
-    pub cache_ttl: Duration,
 }
 
 /// What people see.

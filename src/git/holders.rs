@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
+    ffi::OsStr,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -23,6 +24,12 @@ const AUTO_MERGE: &str = "AUTO_MERGE";
 
 /// What to do about a worktree whose files of git are damaged.
 const DAMAGED: &str = "'git worktree list' shows the worktrees; repair its HEAD, or remove the worktree";
+
+/// Returns `words` for git after those that name the git directory.
+pub(super) fn of_git_dir<'w>(git_dir: &'w Path, words: &[&'w str]) -> Vec<&'w OsStr> {
+    let of = [OsStr::new("--git-dir"), git_dir.as_os_str()];
+    of.into_iter().chain(words.iter().map(|word| OsStr::new(*word))).collect()
+}
 
 impl Repo {
     /// Returns all commits that are stored, reachable or not.
@@ -136,19 +143,43 @@ impl Repo {
     /// Returns what the refs lead to that each worktree has for itself (git-worktree(1)): `--all` has only those of this one.
     fn refs_of_single_worktrees(&self) -> Result<Vec<ObjectId>> {
         let mut ids = Vec::new();
-        // Without a HEAD, a worktree is not complete, and git does not look into it.
-        for git_dir in self.git_dirs()?.into_iter().filter(|git_dir| may_exist(&git_dir.join("HEAD"))) {
-            let of = format!("--git-dir={}", git_dir.display());
-            let format = "--format=%(objectname)";
-            let arguments = [&of, "for-each-ref", format, "refs/worktree", "refs/bisect", "refs/rewritten"];
-            let listed = self.run_git(&arguments, None).map_err(|error| {
-                let what = format!("cannot list the refs of the worktree in '{}'", git_dir.display());
-                Error::corrupt(what).with_hint(DAMAGED).with_cause(error)
-            })?;
-            ids.extend(listed.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()));
-            ids.extend(self.pseudo_ref(&git_dir, AUTO_MERGE)?.map(|(_, id)| id));
+        for git_dir in self.git_dirs()? {
+            ids.extend(self.refs_of_single_worktree(&git_dir)?);
         }
         Ok(ids)
+    }
+
+    /// Returns the same of the worktree with the git directory `git_dir`.
+    pub(super) fn refs_of_single_worktree(&self, git_dir: &Path) -> Result<Vec<ObjectId>> {
+        // Without a HEAD, a worktree is not complete, and git does not look into it.
+        if !may_exist(&git_dir.join("HEAD")) {
+            return Ok(Vec::new());
+        }
+        let words = ["for-each-ref", "--format=%(objectname)", "refs/worktree", "refs/bisect", "refs/rewritten"];
+        let listed = self.run_git(&of_git_dir(git_dir, &words), None).map_err(|error| {
+            let what = format!("cannot list the refs of the worktree in '{}'", git_dir.display());
+            Error::corrupt(what).with_hint(DAMAGED).with_cause(error)
+        })?;
+        let mut ids: Vec<_> = listed.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()).collect();
+        ids.extend(self.pseudo_ref(git_dir, AUTO_MERGE)?.map(|(_, id)| id));
+        Ok(ids)
+    }
+
+    /// Returns the files below `root`, by their paths there, that git does not ignore. Git has registered no worktree there.
+    pub(crate) fn not_ignored_below(&self, root: &Path) -> Result<Vec<BString>> {
+        let words = ["ls-files", "--others", "--exclude-standard", "-z"];
+        let what = || format!("cannot list the files in '{}'", root.display());
+        let absolute = |path: &Path| fs::canonicalize(path).context(Kind::Internal, what);
+        let (root, common) = (absolute(root)?, absolute(self.common_dir())?);
+        let mut command = self.git(words);
+        // Without an index, it lists them all.
+        command.current_dir(&root).env("GIT_DIR", &common).env("GIT_WORK_TREE", &root);
+        let output = command.env("GIT_INDEX_FILE", common.join("checkpoint/none")).output();
+        let output = output.context(Kind::Internal, what)?;
+        if !output.status.success() {
+            return Err(Error::internal(what()).with_cause(output.stderr.trim().to_str_lossy().into_owned()));
+        }
+        Ok(output.stdout.split_str("\0").filter(|path| !path.is_empty()).map(BString::from).collect())
     }
 
     /// Refuses if a ref of the user names an object that is missing: it is not known what that leads to. Git only warns.
@@ -168,35 +199,39 @@ impl Repo {
     /// Returns the ids in the reflogs of all worktrees, except those of refs that begin with `ours`.
     fn logged_ids(&self, ours: Option<&str>) -> Result<BTreeSet<ObjectId>> {
         let mut ids = BTreeSet::new();
-        let git_dirs = self.git_dirs()?;
+        for git_dir in self.git_dirs()? {
+            ids.extend(self.logged_ids_in(&git_dir, ours)?);
+        }
+        Ok(ids)
+    }
+
+    /// Returns the same of the worktree with the git directory `git_dir`.
+    pub(super) fn logged_ids_in(&self, git_dir: &Path, ours: Option<&str>) -> Result<BTreeSet<ObjectId>> {
+        let mut ids = BTreeSet::new();
         if self.common_dir().join("reftable").exists() {
-            for git_dir in git_dirs {
-                let of = format!("--git-dir={}", git_dir.display());
-                for name in self.run_git(&[&of, "reflog", "list"], None)?.lines() {
-                    let name = name.to_str_lossy();
-                    if ours.is_none_or(|ours| !name.starts_with(ours)) {
-                        let listed = self.run_git(&[&of, "rev-list", "--walk-reflogs", &name], None)?;
-                        ids.extend(listed.lines().filter_map(|line| ObjectId::from_hex(line).ok()));
-                    }
+            let run = |words: &[&str]| self.run_git(&of_git_dir(git_dir, words), None);
+            for name in run(&["reflog", "list"])?.lines() {
+                let name = name.to_str_lossy();
+                if ours.is_none_or(|ours| !name.starts_with(ours)) {
+                    let listed = run(&["rev-list", "--walk-reflogs", &name])?;
+                    ids.extend(listed.lines().filter_map(|line| ObjectId::from_hex(line).ok()));
                 }
             }
             return Ok(ids);
         }
-        for git_dir in git_dirs {
-            let logs = git_dir.join("logs");
-            for file in files_below(&logs)? {
-                if ours.is_some_and(|ours| file.strip_prefix(&logs).is_ok_and(|name| name.starts_with(ours))) {
-                    continue;
-                }
-                let text = match fs::read(&file) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                    read => read.context(Kind::Internal, || format!("cannot read '{}'", file.display()))?,
-                };
-                let of_line = |line: &[u8]| {
-                    line.split_str(" ").take(2).filter_map(|id| ObjectId::from_hex(id).ok()).collect::<Vec<_>>()
-                };
-                ids.extend(text.lines().flat_map(of_line).filter(|id| !id.is_null()));
+        let logs = git_dir.join("logs");
+        for file in files_below(&logs)? {
+            if ours.is_some_and(|ours| file.strip_prefix(&logs).is_ok_and(|name| name.starts_with(ours))) {
+                continue;
             }
+            let text = match fs::read(&file) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                read => read.context(Kind::Internal, || format!("cannot read '{}'", file.display()))?,
+            };
+            let of_line = |line: &[u8]| {
+                line.split_str(" ").take(2).filter_map(|id| ObjectId::from_hex(id).ok()).collect::<Vec<_>>()
+            };
+            ids.extend(text.lines().flat_map(of_line).filter(|id| !id.is_null()));
         }
         Ok(ids)
     }
@@ -240,6 +275,20 @@ pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
                 read.context(Kind::Internal, || format!("cannot look at '{}'", path.display()))?;
                 files.push(path);
             }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Returns the same without what is in `left`, an entry of `directory`.
+pub(crate) fn files_below_without(directory: &Path, left: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in entries_of(directory)?.into_iter().filter(|path| path != left) {
+        if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+            files.extend(files_below(&path)?);
+        } else {
+            files.push(path);
         }
     }
     files.sort();

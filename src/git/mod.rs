@@ -3,6 +3,7 @@
 //! Knows nothing of sessions, the meaning of checkpoints, or settings; `ops` does.
 
 mod abbreviation;
+pub(crate) mod add_worktree;
 pub(crate) mod ancestors;
 mod attribute_files;
 pub(crate) mod beneath;
@@ -21,12 +22,14 @@ pub(crate) mod commit;
 mod conversions;
 mod converter;
 pub(crate) mod copied_commit;
+pub(crate) mod copy_file;
 pub(crate) mod counter;
 pub(crate) mod counting;
 mod damaged_refs;
 mod deflate;
 pub(crate) mod diff;
 pub(crate) mod diff_attributes;
+pub(crate) mod digest;
 mod driver;
 mod durable;
 pub(crate) mod edit_tree;
@@ -45,6 +48,7 @@ mod index_tree;
 mod interrupt;
 pub(crate) mod jj;
 mod keep;
+mod known_to_worktree;
 pub(crate) mod limits;
 pub mod line_edits;
 pub(crate) mod lock_files;
@@ -78,6 +82,7 @@ pub(crate) mod recorder;
 mod ref_files;
 mod ref_store;
 pub(crate) mod refs;
+pub(crate) mod registrations;
 mod removable;
 pub(crate) mod remove_objects;
 mod renames;

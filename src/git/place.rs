@@ -6,7 +6,7 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::Repo;
-use crate::error::Result;
+use crate::{error::Result, model::refname};
 
 /// How many commits that add or remove an object we look at.
 const MOST_COMMITS: &str = "-10";
@@ -25,7 +25,8 @@ pub(crate) struct Place {
 pub(crate) enum Holder {
     /// The ref with this short name.
     Ref(BString),
-    /// A ref of ours with this name, and none of the user: the commit is the base of a checkpoint.
+    /// A ref of ours with this name, and none of the user: the commit is the base of a checkpoint, or in the reflog of a removed
+    /// worktree.
     Ours(BString),
     /// Only a reflog.
     Reflog,
@@ -53,13 +54,22 @@ impl Repo {
         let Some((commit, path)) = found else { return Ok(None) };
         let holder = match (self.name_leading_to(commit, |name| !name.starts_with(ours))?, is_logged) {
             (Some(name), _) => Holder::Ref(name),
-            (None, is_logged) => match self.name_leading_to(commit, |name| name.starts_with(ours))? {
+            (None, is_logged) => match self.our_name_leading_to(commit, ours)? {
                 Some(name) => Holder::Ours(name),
                 None if is_logged => Holder::Reflog,
                 None => Holder::Nothing,
             },
         };
         Ok(Some(Place { commit, path, holder }))
+    }
+
+    /// Returns a ref of ours that leads to `commit`: that of a removed worktree only if there is no other.
+    fn our_name_leading_to(&self, commit: ObjectId, ours: &str) -> Result<Option<BString>> {
+        let of_removed = |name: &str| name.starts_with(refname::REMOVED_WORKTREES);
+        match self.name_leading_to(commit, |name| name.starts_with(ours) && !of_removed(name))? {
+            Some(name) => Ok(Some(name)),
+            None => self.name_leading_to(commit, of_removed),
+        }
     }
 
     /// Returns one of the commits behind `tips` that has the object `id`, and its path there; leaves out those of `own`.

@@ -25,7 +25,7 @@ use super::{
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Variables that redirect git to another repository or index.
-const REDIRECTIONS: [&str; 8] = [
+pub(crate) const REDIRECTIONS: [&str; 8] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -92,6 +92,17 @@ pub(super) fn interpret_trailers(
         return Ok(());
     }
     Err(Error::internal(what()).with_cause(output.stderr.trim().to_str_lossy()))
+}
+
+/// Returns what git says to `arguments` in `directory`, as the user's own git would say it: with the user's hooks, and without
+/// the variables that lead git to another repository.
+pub(super) fn run_plain_git(directory: &Path, arguments: &[&OsStr]) -> std::io::Result<Output> {
+    #[expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
+    let mut command = Command::new("git");
+    for name in REDIRECTIONS {
+        command.env_remove(name);
+    }
+    run(command.args(arguments).current_dir(directory).env("LC_ALL", "C").stdin(Stdio::null()))
 }
 
 /// How long `jj` may take while an agent waits.

@@ -23,7 +23,24 @@ pub(crate) enum GitOperation {
     Again(Option<ObjectId>),
 }
 
+/// What git has under way in a worktree (wt-status.c): a file of it, what it is called, and what ends it.
+const UNDER_WAY: [(&str, &str, &str); 7] = [
+    ("rebase-merge", "a rebase", "git rebase --abort"),
+    ("rebase-apply/applying", "an am", "git am --abort"),
+    ("rebase-apply", "a rebase", "git rebase --abort"),
+    ("MERGE_HEAD", "a merge", "git merge --abort"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick", "git cherry-pick --abort"),
+    ("REVERT_HEAD", "a revert", "git revert --abort"),
+    ("BISECT_LOG", "a bisection", "git bisect reset"),
+];
+
 impl Repo {
+    /// Returns what git has under way in the worktree with the git directory `git_dir`, and the command that ends it.
+    pub(crate) fn under_way(git_dir: &std::path::Path) -> Option<(&'static str, &'static str)> {
+        let found = UNDER_WAY.iter().find(|(name, ..)| git_dir.join(name).exists());
+        found.map(|(_, what, end)| (*what, *end))
+    }
+
     /// Returns true during a rebase or am: HEAD is at an intermediate commit.
     pub(crate) fn is_rebasing(&self) -> bool {
         ["rebase-merge", "rebase-apply"].iter().any(|name| self.git_dir().join(name).exists())

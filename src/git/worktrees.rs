@@ -3,21 +3,17 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::UNIX_EPOCH,
 };
 
 use bstr::{BString, ByteSlice as _, ByteVec as _};
 
-use super::{Repo, repo::id_of_linked};
-
-/// Returns true if the worktree with the root `root` has the git directory `git_dir`.
-fn is_worktree_of(root: &Path, git_dir: &Path) -> bool {
-    let text = fs::read(root.join(".git")).unwrap_or_default();
-    let Some(named) = text.strip_prefix(b"gitdir: ").and_then(|path| path.trim_end().to_path().ok()) else {
-        return false;
-    };
-    let real = |path: &Path| fs::canonicalize(path).ok();
-    real(&root.join(named)).is_some_and(|named| Some(named) == real(git_dir))
-}
+use super::{
+    Repo,
+    registrations::{Place, place},
+    repo::id_of_linked,
+};
+use crate::error::Result;
 
 /// Returns `path` relative to `root`; none if it is not below it. Links among the directories above it are followed; those
 /// that are not there yet are none.
@@ -31,7 +27,25 @@ pub(crate) fn inside(root: &Path, path: &Path) -> Option<BString> {
     Some(Vec::from_path_lossy(&inside).into_owned().into())
 }
 
+/// Returns when git made the linked worktree with the git directory `admin`, in nanoseconds since 1970: it writes this file then,
+/// and never again. None if that is unknown.
+pub(crate) fn made(admin: &Path) -> Option<i64> {
+    let time = admin.join("commondir").metadata().and_then(|metadata| metadata.modified()).ok()?;
+    i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()
+}
+
 impl Repo {
+    /// Opens another worktree of this repository, whose canonical root is `root`, to work in it. Of the `GIT_*` variables, only the
+    /// user's name and the dates count.
+    ///
+    /// # Errors
+    /// If git would take another directory for its worktree.
+    pub(crate) fn open_worktree(&self, root: &Path) -> Result<Self> {
+        let mut there = self.open_below(root)?;
+        there.above.clone_from(&self.above);
+        Ok(there)
+    }
+
     /// Returns the ids and canonical roots of the other worktrees of this repository whose directory is there.
     pub(crate) fn other_worktrees(&self) -> Vec<(BString, PathBuf)> {
         let linked = fs::read_dir(self.common_dir().join("worktrees"));
@@ -42,7 +56,7 @@ impl Repo {
         let ids = linked.filter_map(|entry| Vec::from_os_string(entry.file_name()).ok()).map(id_of_linked);
         let linked = ids.filter_map(|id| self.linked_worktree(id.as_bstr()).map(|root| (id, root)));
         // Another repository may have taken the place of a worktree.
-        let linked = linked.filter(|(id, root)| is_worktree_of(root, &self.git_dir_of(id.as_bstr())));
+        let linked = linked.filter(|(id, root)| place(root, &self.git_dir_of(id.as_bstr())) == Place::Worktree);
         // `core.worktree` may say otherwise; then it is not known.
         let common = fs::canonicalize(self.common_dir()).ok().filter(|common| common.ends_with(".git"));
         let main = common.and_then(|common| Some((BString::from("main"), common.parent()?.to_owned())));

@@ -75,6 +75,11 @@ pub(crate) fn serialize_fields<S: Serializer>(path: &BString, serializer: S) -> 
     StoredPath::from(path).serialize(serializer)
 }
 
+/// Serializes a path that may be absent through [`escape`].
+pub(crate) fn serialize_optional<S: Serializer>(path: &Option<BString>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| escape(path.as_bstr())).serialize(serializer)
+}
+
 /// Serializes a list of paths through [`escape`].
 pub(crate) fn serialize_list<S: Serializer>(paths: &[BString], serializer: S) -> Result<S::Ok, S::Error> {
     let mut list = serializer.serialize_seq(Some(paths.len()))?;

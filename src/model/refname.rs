@@ -22,6 +22,8 @@ pub(crate) const FETCH: &str =
     "if a remote has them, 'git fetch <remote> refs/checkpoints/history:refs/checkpoints/history' gets them";
 /// The namespace of the operation logs. They are of this repository alone: no other clone can undo what they record.
 pub const OPERATIONS: &str = "refs/checkpoints/operations/";
+/// The namespace of what only removed worktrees lead to.
+pub const REMOVED_WORKTREES: &str = "refs/checkpoints/removed/";
 /// Follows the name of a worktree in that of a log which a removed one of this name has left.
 const REMOVED: &str = "@/removed-";
 /// The log of records.
@@ -234,7 +236,12 @@ pub fn is_log(name: &str) -> bool {
 
 /// Returns true if the operation log records the moves of the ref `name`.
 pub fn is_recorded(name: &str) -> bool {
-    name.starts_with(PREFIX) && !name.starts_with(OPERATIONS)
+    name.starts_with(PREFIX) && !name.starts_with(OPERATIONS) && !name.starts_with(REMOVED_WORKTREES)
+}
+
+/// Returns the ref of what only the removed worktree `id` leads to.
+pub fn removed_worktree_ref(id: &str) -> String {
+    format!("{REMOVED_WORKTREES}{id}")
 }
 
 /// Returns the ref of the checkpoint that the user named `tag`.

@@ -3,6 +3,8 @@
 //! Transcripts are JSON, and some of their strings are JSON again: a quotation mark is `"`, `\"` or `\\\"`, a letter with an accent
 //! may be `\u00e9`.
 
+use std::io::{self, Read};
+
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::redact::redact;
@@ -23,7 +25,14 @@ pub(crate) struct Secret {
     pattern: Option<Regex>,
     /// The first lines of texts of several lines.
     first_lines: Vec<String>,
+    /// As many bytes as a text has in no spelling that programs write.
+    longest: usize,
 }
+
+/// How much of a file is looked at at once.
+const PIECE: u64 = 8 << 20;
+/// How many bytes a spelling has at most for one byte of the text.
+const LONGEST_SPELLING: usize = 32;
 
 impl Secret {
     /// Returns a finder of `texts`. The error says why one of them cannot be searched for, and does not have it.
@@ -50,7 +59,7 @@ impl Secret {
             }
         }
         if all.is_empty() {
-            return Ok(Self { pattern: None, first_lines: Vec::new() });
+            return Ok(Self { pattern: None, first_lines: Vec::new(), longest: 0 });
         }
         // Of two that begin alike, the longer one counts.
         all.sort_by_key(|text| std::cmp::Reverse(text.len()));
@@ -61,7 +70,12 @@ impl Secret {
             .dfa_size_limit(MOST_MEMORY)
             .build()
             .map_err(|_| "a text to purge is too long")?;
-        Ok(Self { pattern: Some(pattern), first_lines: all.iter().filter_map(|text| first_line(text)).collect() })
+        let longest = all.iter().map(Vec::len).max().unwrap_or_default() * LONGEST_SPELLING;
+        Ok(Self {
+            pattern: Some(pattern),
+            first_lines: all.iter().filter_map(|text| first_line(text)).collect(),
+            longest,
+        })
     }
 
     /// Returns true if there is no text.
@@ -72,6 +86,20 @@ impl Secret {
     /// Returns true if `bytes` have the text.
     pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
         self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(bytes))
+    }
+
+    /// Returns true if what `file` reads has the text. It is read in pieces.
+    pub(crate) fn is_in_file(&self, mut file: impl Read) -> io::Result<bool> {
+        let mut window = Vec::new();
+        loop {
+            let read = file.by_ref().take(PIECE).read_to_end(&mut window)?;
+            if read == 0 || self.is_in(&window) {
+                return Ok(read > 0);
+            }
+            // The text may begin in one piece and end in the next.
+            let looked_at = window.len().saturating_sub(self.longest);
+            window.drain(..looked_at);
+        }
     }
 
     /// Returns `bytes` with [`PURGED`] in the place of the text; none if they do not have it. The number of lines stays.
@@ -201,6 +229,20 @@ mod tests {
     #[case::a_backslash("dir\\key", r"dir\key dir\\key dir\\\\key", Some("[purged] [purged] [purged]"))]
     fn each_spelling_is_found(#[case] secret: &str, #[case] text: &str, #[case] expected: Option<&str>) {
         assert_eq!(replaced(secret, text).as_deref(), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::begins_in_one_piece(-3)]
+    #[case::in_the_second_piece(3)]
+    #[case::at_the_end((8 << 20) - 7)]
+    fn a_file_is_read_in_pieces(#[case] from_the_second_piece: isize) {
+        let piece = usize::try_from(PIECE).expect("it fits");
+        let at = piece.checked_add_signed(from_the_second_piece).expect("it fits");
+        let secret = Secret::new(&[b"hunter2".to_vec()]).expect("it can be searched for");
+        let mut bytes = vec![b'.'; 2 * piece];
+        assert!(!secret.is_in_file(&bytes[..]).expect("readable"));
+        bytes[at..at + 7].copy_from_slice(b"hunter2");
+        assert!(secret.is_in_file(&bytes[..]).expect("readable"));
     }
 
     #[test]

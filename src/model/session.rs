@@ -152,6 +152,9 @@ pub struct Session {
     /// The path of that worktree.
     #[serde(default)]
     pub worktree_path: String,
+    /// When git made that worktree, if it is a linked one, in nanoseconds since 1970: git may give its id to another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree_made: Option<i64>,
     /// When it was first seen, in Unix seconds.
     #[serde(default)]
     pub started: i64,
@@ -208,6 +211,7 @@ impl Session {
             phase: Phase::Idle,
             worktree: super::refname::encode_component(worktree.as_ref()),
             worktree_path: String::new(),
+            worktree_made: None,
             started: seconds,
             last_seen: seconds,
             base: String::new(),

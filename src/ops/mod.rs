@@ -41,6 +41,7 @@ pub mod status;
 pub mod undo;
 pub mod verify;
 pub(crate) mod why;
+pub(crate) mod worktrees;
 
 mod author;
 pub(crate) mod called;

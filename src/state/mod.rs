@@ -13,8 +13,11 @@ pub(crate) mod lock;
 pub(crate) mod lock_note;
 pub(crate) mod owner;
 pub(crate) mod process;
+pub(crate) mod process_places;
 #[cfg(test)]
 mod random;
+pub(crate) mod removed;
+pub(crate) mod removed_files;
 pub(crate) mod repositories;
 pub(crate) mod sessions;
 pub(crate) mod temporary;

@@ -1,9 +1,15 @@
 //! `<git-dir>/checkpoint/owner`: the session that a linked worktree was made for, written by the program that makes the worktree.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use super::{directory, read_text, replace_file};
-use crate::{error::Result, model::session::is_valid_id};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::session::is_valid_id,
+};
 
 /// More than this is in the file only if it is damaged.
 const LONGEST: u64 = 1 << 16;
@@ -16,6 +22,36 @@ fn file(git_dir: &Path) -> PathBuf {
 pub(crate) fn owner(git_dir: &Path) -> Option<String> {
     let text = read_text(&file(git_dir), LONGEST).ok().flatten()?;
     text.lines().next().filter(|id| is_valid_id(id)).map(Into::into)
+}
+
+/// Notes that the linked worktree of `git_dir` is made for `session`.
+///
+/// # Errors
+/// If the file cannot be written; [`Kind::User`] if there is no such worktree any more.
+pub(crate) fn write(git_dir: &Path, session: &str) -> Result<()> {
+    let directory = directory(git_dir);
+    // Never with the directories above: they are gone if another process has just removed the worktree.
+    match fs::create_dir(&directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(Error::user("another process has removed the worktree"));
+        }
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(error).context(Kind::Internal, || format!("cannot create '{}'", directory.display()));
+        }
+        _ => {}
+    }
+    replace_file(&file(git_dir), format!("{session}\n").as_bytes())
+}
+
+/// Notes that the linked worktree of `git_dir` is no session's any more.
+pub(crate) fn remove(git_dir: &Path) -> Result<()> {
+    let file = file(git_dir);
+    match fs::remove_file(&file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).context(Kind::Internal, || format!("cannot remove '{}'", file.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Hands the worktree of `git_dir` over to `session`, if it was made for another one.

@@ -70,3 +70,4 @@ mod terminal;
 mod tour;
 mod trees;
 mod verify;
+mod worktrees;

@@ -4,18 +4,20 @@
 
 use std::{collections::HashSet, path::Path};
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::super::{date, man, output::printable, settings};
 use crate::{
     agent::dialects,
     config::{self, keys},
-    git::{Abbreviation, Repo},
+    git::{Abbreviation, Repo, registrations::Registration},
     ops::{
         Context,
         called::with_short_ids,
         history::{self, Entry, ListOptions},
         operations, sessions,
+        worktrees::{self, Restorable},
     },
 };
 
@@ -116,6 +118,28 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
     ];
     let words = words.into_iter().filter(|it| it.value.starts_with(typed)).collect();
     [ids, turns, tags, words, revisions_of(&context.repo, typed, MOST_OF_SEVERAL)].concat()
+}
+
+/// Returns the branches that are checked out in worktrees.
+pub(super) fn worktrees(typed: &str) -> Vec<Candidate> {
+    let registered = context().and_then(|context| context.repo.registrations().ok()).unwrap_or_default();
+    let branch =
+        |it: &Registration| it.head.branch.as_ref()?.to_str().ok()?.strip_prefix("refs/heads/").map(str::to_owned);
+    let named = registered.iter().filter_map(|it| Some((branch(it)?, it)));
+    let about = |it: &Registration| it.path.as_os_str().as_encoded_bytes().to_owned();
+    named
+        .filter(|(name, _)| name.starts_with(typed))
+        .take(MOST)
+        .map(|(name, it)| Candidate::new(name, about(it)))
+        .collect()
+}
+
+/// Returns the removed worktrees that can be restored.
+pub(super) fn removed(typed: &str) -> Vec<Candidate> {
+    let list = context().and_then(|context| worktrees::restorable(&context).ok()).map(|list| list.removed);
+    let named = list.unwrap_or_default().into_iter().filter(|it| it.id.starts_with(typed));
+    let about = |it: &Restorable| format!("{}  {}", it.removed, it.path).into_bytes();
+    named.take(MOST).map(|it| Candidate::new(it.id.clone(), about(&it))).collect()
 }
 
 /// Returns the latest checkpoints of archived shadows.

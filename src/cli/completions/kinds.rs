@@ -35,6 +35,10 @@ enum Kind {
     /// A revision, or a session.
     Explained,
     Session,
+    /// A worktree, by its branch.
+    Worktree,
+    /// A removed worktree, by its id.
+    Removed,
     Agent,
     Setting,
     /// A value of the setting that is named before it.
@@ -54,6 +58,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("--session", Kind::Session),
     ("--restore-archived", Kind::Archived),
     ("args", Kind::Free),
+    ("branch", Kind::Revision),
     ("checkpoint", Kind::Checkpoint),
     ("command", Kind::Page),
     ("commit", Kind::Revision),
@@ -73,8 +78,10 @@ const KINDS: &[(&str, Kind)] = &[
     ("op", Kind::Operation),
     ("path", Kind::File),
     ("pathspec", Kind::File),
+    ("program", Kind::File),
     ("range", Kind::Free),
     ("regex", Kind::Free),
+    ("removed", Kind::Removed),
     ("session", Kind::Session),
     ("shell", Kind::Free),
     ("size", Kind::Free),
@@ -87,6 +94,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("whether", Kind::Free),
     ("who", Kind::Free),
     ("words", Kind::Free),
+    ("worktree", Kind::Worktree),
 ];
 
 impl Kind {
@@ -98,6 +106,8 @@ impl Kind {
             Self::Revision => candidates::revisions(typed),
             Self::Explained => [candidates::revisions(typed), candidates::sessions(typed)].concat(),
             Self::Session => candidates::sessions(typed),
+            Self::Worktree => candidates::worktrees(typed),
+            Self::Removed => candidates::removed(typed),
             Self::Agent => candidates::agents(typed),
             Self::Setting => candidates::settings(typed),
             Self::Value => line.after("set").map(|key| candidates::values(key, typed)).unwrap_or_default(),

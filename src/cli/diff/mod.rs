@@ -14,7 +14,10 @@ use super::{
 use crate::{
     error::Result,
     model::change::Status,
-    ops::compare::{self, Comparison, FileDiff},
+    ops::{
+        Context,
+        compare::{self, Comparison, FileDiff},
+    },
 };
 
 /// How many unchanged lines a patch shows around each change.
@@ -108,6 +111,11 @@ fn compared_with(comparison: &compare::Comparison, call: &Call) -> String {
 impl Diff {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
+        self.run_in(&context, call)
+    }
+
+    /// Shows the changes in the worktree of `context`.
+    pub(super) fn run_in(self, context: &Context, call: &mut Call) -> Result<Exit> {
         let shape = self.shape();
         let is_by_default = self.from.is_none();
         let options = compare::DiffOptions {
@@ -120,7 +128,7 @@ impl Diff {
         };
         let sides = [options.from.clone(), options.to.clone()].map(Option::unwrap_or_default);
         let with_hints = |error| sides.iter().fold(error, |error, side| with_target_hint(error, "diff", side));
-        let compare = |options: &compare::DiffOptions| compare::diff(&context, options).map_err(with_hints);
+        let compare = |options: &compare::DiffOptions| compare::diff(context, options).map_err(with_hints);
         if self.json {
             call.out.json(&compare(&options)?)?;
             return Ok(Exit::Done);
@@ -132,10 +140,10 @@ impl Diff {
             let compared = compared_with(&comparison, call);
             call.out.aside(&compared);
         }
-        call.start_pager(&context)?;
+        call.start_pager(context)?;
         print(&comparison, shape, self.nul, call)?;
         if comparison.files.is_empty()
-            && let Some(hint) = from_root::hint(&context, &self.paths, None, Form::Pathspec)
+            && let Some(hint) = from_root::hint(context, &self.paths, None, Form::Pathspec)
         {
             call.out.hint(&hint);
         }

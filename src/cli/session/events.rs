@@ -13,12 +13,12 @@ use super::{
     question::ask,
 };
 use crate::{
-    error::{Context as _, Error, Kind, Result},
-    git::Repo,
+    error::{Context as _, Kind, Result},
     model::{overlap::Reason, path_text::shell_word},
     ops::{
         Context,
         sessions::{self, Elsewhere, OnMultisession, Prompted, SessionInfo},
+        worktrees,
     },
 };
 
@@ -47,7 +47,7 @@ pub(super) struct Start {
     #[command(flatten)]
     about: About,
     /// The worktree it works in (default: this one)
-    #[arg(long, value_name = "path")]
+    #[arg(long, value_name = "worktree")]
     worktree: Option<OsString>,
     /// What to do if another session has uncommitted work: continue or cancel
     #[arg(long, value_name = "what", hide_possible_values = true)]
@@ -121,21 +121,15 @@ fn absolute(path: &str) -> Result<String> {
     Ok(absolute.to_string_lossy().into_owned())
 }
 
-/// Goes to the root of another worktree of the repository that this process is in, and returns the context there.
+/// Goes to the root of another worktree of the repository that this process is in, or that `worktree` is a path of, and returns
+/// the context there.
 fn context_in(worktree: &OsStr, call: &mut Call) -> Result<Context> {
-    let common_dir = |repo: &Repo| repo.common_dir().canonicalize().ok();
-    let here = Repo::open_from_environment(Path::new(".")).ok().and_then(|repo| common_dir(&repo));
-    let what = || format!("cannot change to '{}'", worktree.display());
-    std::env::set_current_dir(worktree).context(Kind::User, what)?;
-    let context = call.writing_context()?;
-    let (root, directory) = (context.repo.worktree_root().canonicalize(), Path::new(".").canonicalize());
-    let is_root = root.is_ok_and(|root| directory.is_ok_and(|directory| root == directory));
-    if is_root && here.is_none_or(|here| Some(here) == common_dir(&context.repo)) {
-        return Ok(context);
-    }
-    let name = printable(worktree.as_encoded_bytes());
-    Err(Error::user(format!("'{name}' is not the root of a worktree of this repository"))
-        .with_hint("'git worktree list' shows them"))
+    // Outside of any repository, the path says which one is meant.
+    let here = call.context().or_else(|error| Context::open(Path::new(worktree)).map_err(|_| error))?;
+    let root = worktrees::find_root(&here, Some(worktree))?.path;
+    let what = || format!("cannot change to '{}'", root.display());
+    std::env::set_current_dir(&root).context(Kind::User, what)?;
+    call.writing_context()
 }
 
 impl Start {

@@ -46,6 +46,30 @@ pub(super) struct Forced {
     json: bool,
 }
 
+#[derive(clap::Args, Debug)]
+pub(super) struct Cwd {
+    /// The session: an id, an agent's name, or the beginning of an id (default: the last one here)
+    #[arg(value_name = "session")]
+    id: Option<String>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Cwd {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let place = sessions::place(&context, self.id.as_deref())?;
+        if self.json {
+            call.out.json(&place)?;
+        } else {
+            // As it is: a shell reads it.
+            call.out.bytes(&[place.path.as_slice(), b"\n"].concat())?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
 impl List {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;

@@ -35,6 +35,10 @@ enum Action {
     List(look::List),
     /// Show a session: where it stands, its turns with their prompts and files
     Show(look::Named),
+    /// Print the path of the worktree that a session works in
+    ///
+    /// The exit status is 1 if that worktree is gone.
+    Cwd(look::Cwd),
     /// Move a session to this worktree
     Adopt(look::Forced),
     /// Forget a session; its checkpoints and records stay
@@ -50,6 +54,7 @@ impl Session {
             Action::End(leave) => leave.run(true, call),
             Action::List(list) => list.run(call),
             Action::Show(named) => named.run(call),
+            Action::Cwd(cwd) => cwd.run(call),
             Action::Adopt(forced) => forced.adopt(call),
             Action::Forget(forced) => forced.forget(call),
         }

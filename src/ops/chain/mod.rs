@@ -9,6 +9,7 @@ mod changes;
 pub(crate) mod commit;
 mod look;
 pub(crate) mod lost;
+pub(crate) mod made_again;
 pub(crate) mod peek;
 mod repair;
 mod request;

@@ -5,13 +5,14 @@
 use bstr::BStr;
 use gix::ObjectId;
 
+use super::made_again::is_made_again;
 use crate::{
     config::Storage,
     error::Result,
     git::Repo,
     model::{
         checkpoint::Checkpoint,
-        refname::{Base, ShadowName},
+        refname::{self, Base, ShadowName},
         session::is_valid_id,
     },
     ops::Context,
@@ -26,7 +27,12 @@ pub(crate) struct Live {
 }
 
 /// Returns the live shadows of `worktree` on `base`, of both storage modes: the setting may have changed since.
+///
+/// A new worktree has none, although a removed one of its name may have left some: the next command that writes there sets them aside.
 pub(crate) fn live(repo: &Repo, base: Base, worktree: &BStr) -> Result<Vec<Live>> {
+    if worktree == repo.worktree_id() && is_made_again(repo)? {
+        return Ok(Vec::new());
+    }
     let name = ShadowName::of_worktree(base, worktree);
     let mut live = Vec::new();
     for (name, id) in repo.refs_below(&name.sessions())? {
@@ -34,6 +40,13 @@ pub(crate) fn live(repo: &Repo, base: Base, worktree: &BStr) -> Result<Vec<Live>
     }
     live.extend(repo.find_ref(&name.to_ref())?.map(|id| Live { name, id }));
     Ok(live)
+}
+
+/// Returns the live shadows of `worktree` on all commits.
+pub(crate) fn live_anywhere(repo: &Repo, worktree: &BStr) -> Result<Vec<Live>> {
+    let all = repo.refs_below(refname::SHADOWS)?.into_iter();
+    let named = all.filter_map(|(name, id)| ShadowName::from_ref(&name).map(|name| Live { name, id }));
+    Ok(named.filter(|live| live.name.worktree == *worktree).collect())
 }
 
 /// Returns the latest checkpoint of `live`; skips refs that point to no checkpoint.

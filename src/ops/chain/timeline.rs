@@ -8,7 +8,7 @@ use std::{
 use bstr::BStr;
 use gix::ObjectId;
 
-use super::shadows::came_after;
+use super::{made_again::is_made_again, shadows::came_after};
 use crate::{
     error::{Error, Kind, Result},
     git::{Repo, chain::Chain},
@@ -51,8 +51,12 @@ impl Numbers {
     }
 }
 
-/// Returns the tips of the live shadows of `worktree`, or of all worktrees.
+/// Returns the tips of the live shadows of `worktree`, or of all worktrees; for a new worktree, not those that a removed one of its
+/// name has left.
 pub(crate) fn live_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<Tip>> {
+    if worktree.is_some_and(|worktree| worktree == repo.worktree_id()) && is_made_again(repo)? {
+        return Ok(Vec::new());
+    }
     let mut tips = Vec::new();
     for (name, id) in repo.refs_below(refname::SHADOWS)? {
         let is_asked_for = ShadowName::from_ref(&name)

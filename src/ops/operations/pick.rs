@@ -183,7 +183,10 @@ pub(crate) fn recorded_meanwhile() -> Error {
 
 /// Returns the error if there is nothing of what `which` asks for.
 pub(crate) fn nothing_left(log: &Log, which: &Which) -> Error {
-    if *which == Which::LastUndo {
+    let instead = log.entries.first().and_then(|last| last.operation.not_undone.as_ref());
+    if let Some(instead) = instead.filter(|_| *which != Which::LastUndo) {
+        Error::user("nothing to undo in this worktree: the last operation is not undone by 'undo'").with_hint(instead)
+    } else if *which == Which::LastUndo {
         Error::user("nothing to redo").with_hint("'git checkpoint undo --list' shows what can be undone and redone")
     } else if log.stack.redo.is_empty() {
         Error::user("nothing to undo in this worktree yet")

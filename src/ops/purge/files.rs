@@ -11,9 +11,9 @@ use gix::ObjectId;
 use super::text::replace_lines;
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::holders::files_below,
+    git::holders::files_below_without,
     model::{secret::Secret, slot::Slot, step::Content, turns::Turns},
-    state::{self, journal::Journal, lock::Lock, turns},
+    state::{self, journal::Journal, lock::Lock, removed, turns},
 };
 
 /// The files that hold no text of others, or that other code of this command changes.
@@ -55,7 +55,8 @@ pub(super) fn find(git_dirs: &[PathBuf], secret: &Secret) -> Result<Found> {
     let mut found = Found::default();
     let mut paths = Vec::new();
     for git_dir in git_dirs {
-        paths.extend(files_below(&state::directory(git_dir))?);
+        // Those in there are the user's: see `refuse`.
+        paths.extend(files_below_without(&state::directory(git_dir), &removed::folder(git_dir))?);
     }
     for path in paths.into_iter().filter(|path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())) {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -13,6 +13,7 @@ mod logs;
 mod options;
 mod outcome;
 mod refuse;
+mod removed;
 mod scan;
 mod text;
 

@@ -17,6 +17,8 @@ use crate::{
     ops::Context,
 };
 
+/// How the short name of a ref begins that holds what only a removed worktree leads to.
+const REMOVED: &str = "checkpoints/removed/";
 /// For how many files we look for a commit of the user that has them.
 const MOST_PLACES: usize = 20;
 
@@ -45,6 +47,8 @@ pub enum By {
     Ref,
     /// A ref of ours: a checkpoint is based on the commit.
     Base,
+    /// A removed worktree: a reflog there, or what is staged there.
+    Removed,
     /// A reflog.
     Reflog,
     /// Nothing but that git has not yet removed the commit.
@@ -281,6 +285,7 @@ pub(super) fn kept(
         let commit = place.as_ref().map(|place| place.commit);
         let (by, name) = match place.map(|place| place.holder) {
             Some(Holder::Ref(name)) => (By::Ref, Some(name)),
+            Some(Holder::Ours(name)) if name.starts_with(REMOVED.as_bytes()) => (By::Removed, Some(name)),
             Some(Holder::Ours(name)) => (By::Base, Some(name)),
             Some(Holder::Reflog) => (By::Reflog, None),
             Some(Holder::Nothing) => (By::Nothing, None),

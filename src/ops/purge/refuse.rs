@@ -5,6 +5,7 @@
 
 use bstr::{BStr, BString, ByteSlice as _};
 
+use super::removed::refuse_if_one_has;
 use crate::{
     error::{Error, Result},
     model::{path_text, secret::Secret},
@@ -15,18 +16,22 @@ use crate::{
 };
 
 /// Refuses while a turn is under way, and, if files in checkpoints are `to_change`, while uncommitted work has the text or one of
-/// the paths.
+/// the paths; or while a removed worktree has it.
 pub(super) fn if_it_would_mix(context: &Context, secret: &Secret, paths: &[BString], to_change: bool) -> Result<()> {
     if let Some(session) = all_turns_at_work(context)?.first() {
         return Err(Error::refused(format!("the session '{}' has a turn under way", session.id))
             .with_hint(format!("'git checkpoint session stop {}' ends it", path_text::shell_word(&session.id))));
     }
-    if to_change || !paths.is_empty() { if_uncommitted(context, secret, paths, &|_| true) } else { Ok(()) }
+    if to_change || !paths.is_empty() {
+        if_uncommitted(context, secret, paths, &|_| true)?;
+    }
+    refuse_if_one_has(context, secret, paths)
 }
 
 /// Refuses to say that nothing is left while the next save of a worktree would store the text.
 pub(super) fn if_a_save_would_store_it(context: &Context, secret: &Secret) -> Result<()> {
-    if_uncommitted(context, secret, &[], &|place| place.name.starts_with("the worktree"))
+    if_uncommitted(context, secret, &[], &|place| place.name.starts_with("the worktree"))?;
+    refuse_if_one_has(context, secret, &[])
 }
 
 /// Refuses while uncommitted work, in the places that are `wanted`, has the text; if there are `paths`, one of these.

@@ -86,6 +86,8 @@ pub struct RestoreOptions {
     pub pathspecs: Vec<BString>,
     /// Restores all paths, no matter who has changed them since.
     pub all: bool,
+    /// Leaves files alone that neither the checkpoint nor the commit at HEAD has.
+    pub keep_new: bool,
     /// Of that, restores only these hunks, which [`choose_hunks`](crate::choose_hunks) returns.
     pub chosen: Option<ChosenHunks>,
     /// Restores the staged tree too.
@@ -230,7 +232,11 @@ fn takes_all(options: &RestoreOptions) -> bool {
 /// Decides what a restore does in `scene`. With `session`, it leaves the paths alone that others have changed since.
 fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -> Result<Planned> {
     let (repo, pre, target) = (scene.repo, scene.pre, scene.target);
-    let steps = scene.limit(snapshot::differences(repo, pre, target)?, &options.pathspecs)?;
+    let mut steps = scene.limit(snapshot::differences(repo, pre, target)?, &options.pathspecs)?;
+    if options.keep_new {
+        let new = snapshot::new_files(repo, pre)?;
+        steps.retain(|step| step.after.is_some() || !new.contains(&step.path));
+    }
     let takes_all = takes_all(options);
     // If the user names a commit, its whole content is restored. Otherwise, what only commits have changed since is left alone.
     let takes_commits = takes_all || (target.checkpoint.is_none() && !options.before && session.is_none());

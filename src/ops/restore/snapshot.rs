@@ -150,6 +150,13 @@ pub(super) fn base_tree(repo: &Repo, base: Base) -> Result<Option<ObjectId>> {
     }
 }
 
+/// Returns the files of `pre` that the commit which it stands on does not have.
+pub(super) fn new_files(repo: &Repo, pre: &Snapshot) -> Result<BTreeSet<BString>> {
+    let base = pre.base().map_or(Ok(None), |base| base_tree(repo, base))?;
+    let changes = repo.diff_trees(base.unwrap_or_else(|| repo.empty_tree_id()), pre.tree_id)?;
+    Ok(changes.into_iter().filter(|change| change.before.is_none()).map(|change| change.path).collect())
+}
+
 /// Returns the steps that lead from `pre` to `target`, by path.
 pub(super) fn differences(repo: &Repo, pre: &Snapshot, target: &Snapshot) -> Result<Vec<Step>> {
     let mut steps = BTreeMap::new();

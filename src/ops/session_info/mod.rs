@@ -5,6 +5,7 @@ mod find;
 mod id;
 mod info;
 mod known;
+mod place;
 
 pub(crate) use files::{all, load, open_turns, peek, read_anew, store, turns_at_work};
 pub(crate) use find::{find, named, whole_id};
@@ -15,3 +16,4 @@ pub use info::{OnMultisession, SessionInfo};
 pub(crate) use known::{
     add_info, clock, find_or_rebuild, found_or_new, has_lost_worktree, is_elsewhere, prepare, sign_of_life,
 };
+pub(crate) use place::{is_there, set_here};

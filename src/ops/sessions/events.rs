@@ -4,8 +4,7 @@ use serde::Serialize;
 
 use super::{
     super::closing::{close_turn, save_unless_turns_are_known},
-    super::session_info::{self, add_info, check_id, find_or_rebuild, is_elsewhere, prepare, sign_of_life, unknown},
-    super::session_info::{SessionInfo, check_transcript},
+    super::session_info::{self, SessionInfo, add_info, find_or_rebuild, is_elsewhere, sign_of_life, unknown},
     super::{
         Context, Worktree, author, condense,
         enter::Purpose,
@@ -13,12 +12,14 @@ use super::{
         save::{self, Author, Request, Saved, SkippedPath},
         turn::{self, EndReason, release_pending},
     },
+    admit::admit,
     retry::retry_on_race,
     state::State,
 };
 use crate::{
     error::{Error, Result},
     model::{
+        path_text::shell_word,
         session::{Action, Phase, Session, SessionEvent, transition},
         turns::EndEvidence,
     },
@@ -95,9 +96,7 @@ pub fn end(context: &Context, id: &str, info: &SessionInfo) -> Result<Ended> {
 }
 
 fn enter_and_leave(context: &Context, id: &str, info: &SessionInfo, session_event: SessionEvent) -> Result<Stopped> {
-    check_id(id)?;
-    check_transcript(info)?;
-    prepare(context)?;
+    admit(context, id, info)?;
     let worktree = Worktree::enter(context, Purpose::Change)?;
     save_unless_turns_are_known(&worktree)?;
     let left = turn::write_after(&worktree, leave(&worktree, id, info, session_event))?;
@@ -121,7 +120,10 @@ pub(crate) fn leave(
     if is_elsewhere(worktree, &session) {
         let path = &session.worktree_path;
         return Err(Error::refused(format!("the turn of the session '{id}' is under way in the worktree '{path}'"))
-            .with_hint("run it there, or move the session here: 'git checkpoint session adopt --force'"));
+            .with_hint(format!(
+                "run it there, or move the session here: 'git checkpoint session adopt --force {}'",
+                shell_word(id)
+            )));
     }
     add_info(&mut session, info);
     let step = transition(Some(session.phase), session_event);

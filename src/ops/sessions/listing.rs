@@ -150,15 +150,17 @@ fn work(context: &Context) -> Result<Work> {
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if there is none.
 pub fn show(context: &Context, name: Option<&str>) -> Result<Shown> {
-    let id = match name {
-        Some(name) => session_info::named(context, name)?,
-        None => last_here(context)?,
-    };
+    let id = id_of(context, name)?;
     let Some(session) = find_or_rebuild(context, &id)? else { return Err(unknown(&id)) };
     let work = work(context)?.remove(&id).unwrap_or_default();
     let prompts = sessions::prompts(context.repo.common_dir(), &id)?;
     let turns = turns(context, &id, prompts.iter().map(|prompt| prompt.turn))?;
     Ok(Shown { version: 1, session: Listed::of(context, &session, work), prompts, turns })
+}
+
+/// Returns the id of the session that `name` stands for: the one seen last in this worktree without it.
+pub(super) fn id_of(context: &Context, name: Option<&str>) -> Result<String> {
+    name.map_or_else(|| last_here(context), |name| session_info::named(context, name))
 }
 
 /// Returns the id of the session that was seen last in this worktree.

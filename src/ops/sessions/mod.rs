@@ -2,10 +2,12 @@
 //!
 //! Each event is a step of the table in `model::session`; what the files say is intent, what the refs say is fact.
 
+mod admit;
 mod asked;
 mod elsewhere;
 mod events;
 mod listing;
+mod place;
 mod prompt;
 mod retry;
 mod starting;
@@ -21,6 +23,7 @@ pub(crate) use elsewhere::leave_elsewhere;
 pub(crate) use events::{close_abandoned, leave};
 pub use events::{end, stop};
 pub use listing::{Listed, adopt, forget, list, show};
+pub(crate) use place::{existing, place};
 pub(crate) use prompt::{Opening, begin as begin_turn, note_stashes};
 pub use prompt::{Prompted, prompt};
 pub use starting::start;

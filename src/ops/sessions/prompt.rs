@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::{
     super::closing::save_unless_turns_are_known,
-    super::session_info::{self, add_info, clock, find_or_rebuild, found_or_new, prepare, sign_of_life},
-    super::session_info::{SessionInfo, check_id, check_transcript},
+    super::session_info::SessionInfo,
+    super::session_info::{self, add_info, clock, find_or_rebuild, found_or_new, sign_of_life},
     super::{
         Context, Worktree, author,
         chain::{
@@ -27,6 +27,7 @@ use super::{
         save::{self, Seen, Shadow, SkippedPath, UnfilteredPath},
         turn::{self, release_pending},
     },
+    admit::admit,
     elsewhere::{Elsewhere, end_elsewhere},
     events::close_interrupted,
     retry::retry_on_race,
@@ -106,7 +107,7 @@ impl Prompted {
 ///
 /// # Errors
 /// [`Kind::Refused`] if another session has uncommitted work here and `info` or `ask` says to cancel, or if this one has a turn
-/// in another worktree that cannot be ended. Then no turn begins here.
+/// in another worktree that cannot be ended, or was made for another worktree. Then no turn begins here.
 pub fn prompt(
     context: &Context,
     id: &str,
@@ -114,9 +115,7 @@ pub fn prompt(
     info: &SessionInfo,
     ask: &mut dyn FnMut(&Question) -> Result<bool>,
 ) -> Result<Prompted> {
-    let prompted = check_id(id)
-        .and_then(|()| check_transcript(info))
-        .and_then(|()| prepare(context))
+    let prompted = admit(context, id, info)
         .and_then(|()| warning::check(context, id, info.on_multisession, ask))
         .and_then(|has_agreed| Ok((has_agreed, retry_on_race(|| end_elsewhere(context, id))?)))
         .and_then(|(has_agreed, elsewhere)| {
@@ -204,8 +203,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     failpoint::hit("prompt:before-session");
     session = session.with_turn(Some(&turn));
     sign_of_life(&mut session);
-    session.worktree = Session::new(id, &repo.worktree_id().to_owned(), 0).worktree;
-    session.worktree_path = repo.worktree_root().display().to_string();
+    session_info::set_here(worktree, &mut session);
     session.base = shadow.name.base.to_string();
     if let Opening::Prompt(Some(message)) = opening {
         keep_prompt(worktree, &mut session, message)?;

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{
-    super::session_info::{self, add_info, check_id, clock, find_or_rebuild, found_or_new, prepare, sign_of_life},
-    super::session_info::{SessionInfo, check_transcript},
+    super::session_info::{self, SessionInfo, add_info, clock, find_or_rebuild, found_or_new, sign_of_life},
     super::{Context, Worktree, author, enter::Purpose, turn},
+    admit::admit,
     elsewhere::leave_if_gone,
     events::close_interrupted,
     state::State,
@@ -41,9 +41,7 @@ pub fn start(
     info: &SessionInfo,
     ask: &mut dyn FnMut(&Question) -> Result<bool>,
 ) -> Result<Started> {
-    let started = check_id(id)
-        .and_then(|()| check_transcript(info))
-        .and_then(|()| prepare(context))
+    let started = admit(context, id, info)
         .and_then(|()| warning::check(context, id, info.on_multisession, ask))
         .and_then(|has_agreed| {
             // The session must be able to start although its old process has left another worktree damaged.
@@ -85,8 +83,7 @@ pub(crate) fn seen_here(context: &Context, session: &mut Session) -> Result<()> 
     let repo = &context.repo;
     // A turn under way stays where it began.
     if session.phase != Phase::Active {
-        session.worktree = Session::new(&session.id, &repo.worktree_id().to_owned(), 0).worktree;
-        session.worktree_path = repo.worktree_root().display().to_string();
+        session_info::set_here(context, session);
         session.base = Base::of_head(repo.head()?.id).to_string();
     }
     session.last_seen = clock();

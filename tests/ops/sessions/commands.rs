@@ -62,7 +62,7 @@ fn wrong_arguments() {
     desk.sh("mkdir sub; git init -q ../other; git -C ../other commit -q --allow-empty -m other");
     for elsewhere in ["sub", "../other"] {
         let said = fails(&desk, &["session", "start", "a", "--worktree", elsewhere], 128);
-        assert!(said.contains("is not the root of a worktree of this repository"), "{said}");
+        assert!(said.contains("names no worktree of this repository"), "{said}");
     }
     desk.finish();
 }

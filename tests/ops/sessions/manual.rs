@@ -19,6 +19,7 @@ fn every_field_is_there() {
         desk.json(&["session", "prompt", "a", "-m", "a wish"]),
         desk.json(&["session", "list"]),
         desk.json(&["session", "show", "a"]),
+        desk.json(&["session", "cwd", "a"]),
     ];
     let mut stopped = desk.json(&["session", "stop", "a"]);
     // A checkpoint is described elsewhere.

@@ -1,0 +1,118 @@
+//! `worktree add`.
+
+use bstr::ByteSlice as _;
+use serde::Serialize;
+
+use super::super::{Exit, agent_files::Places, call::Call, doctor::agents::command_for, output::printable, phrase};
+use crate::{
+    error::Result,
+    model::path_text::shell_word,
+    ops::{
+        agent_hooks::Elsewhere,
+        sessions::{self, OnMultisession, SessionInfo},
+        worktrees::{self, AddOptions, Added, NotCopied},
+    },
+};
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Add {
+    /// The branch
+    #[arg(value_name = "branch")]
+    branch: String,
+    /// Make the branch, too
+    #[arg(short, long)]
+    create: bool,
+    /// Where a branch that is made begins (default: HEAD); of a checkpoint, the worktree gets the files
+    #[arg(long, value_name = "from")]
+    base: Option<String>,
+    /// Bring the uncommitted changes of this worktree along, without the ignored files
+    #[arg(long, requires = "create", conflicts_with = "base")]
+    from_here: bool,
+    /// Begin this session in the worktree, which is for it alone
+    #[arg(long, value_name = "session")]
+    session: Option<String>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Add {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let options = AddOptions {
+            branch: self.branch,
+            create: self.create,
+            base: self.base,
+            from_here: self.from_here,
+            session: self.session,
+        };
+        let progress = call.progress("making the worktree");
+        let added = worktrees::add(&context, &options)?;
+        drop(progress);
+        if let Some(session) = &added.session {
+            let root = added.path.to_path_lossy();
+            let there = worktrees::context_in(&context, root.as_os_str())?;
+            // Nobody else has worked there yet.
+            let info = SessionInfo { on_multisession: OnMultisession::Continue, ..SessionInfo::default() };
+            sessions::start(&there, session, &info, &mut |_| Ok(true))
+                .map_err(|error| worktrees::left(error, &root, Some(session)))?;
+        }
+        for NotCopied { path, why } in &added.not_copied {
+            call.out.warning(&format!("{} is not copied: {why}", phrase::quoted(path)));
+        }
+        if let Some(status) = added.hook_status {
+            call.out.warning(&format!(
+                "the worktree is made, but the hook 'post-checkout' has failed (exit status {status})"
+            ));
+            call.out.warning(&added.hook_said.to_str_lossy());
+        }
+        let there = worktrees::context_in(&context, &added.path.to_os_str_lossy())?;
+        let places = Places::new(&there)?;
+        let elsewhere = places.elsewhere(&there, &places.enabled(&there)?)?;
+        if self.json {
+            call.out.json(&Whole { added: &added, agents_elsewhere: &elsewhere })?;
+        } else {
+            print(&added, call)?;
+        }
+        warn_of(&added, &elsewhere, call);
+        Ok(Exit::Done)
+    }
+}
+
+/// All that `worktree add --json` prints.
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    added: &'a Added,
+    agents_elsewhere: &'a [Elsewhere],
+}
+
+/// Says what is not as one may expect: the session's former worktree, and agents whose hooks are `elsewhere`.
+fn warn_of(added: &Added, elsewhere: &[Elsewhere], call: &mut Call) {
+    if let Some(left) = &added.left {
+        call.out.warning(&format!("{} was made for the session before, and no longer is", phrase::quoted(left)));
+    }
+    for agent in elsewhere {
+        call.out.warning(&format!(
+            "the hooks of {} are installed in the worktree {}, not in the new one: there is no checkpoint of its work there",
+            printable(&agent.agent),
+            phrase::quoted(&agent.worktree)
+        ));
+        let (path, command) = (shell_word(&added.path.to_str_lossy()), command_for(agent));
+        let command = command.strip_prefix("git ").unwrap_or(&command);
+        call.out.hint(&format!("'git -C {path} {command}' installs them there"));
+    }
+}
+
+fn print(added: &Added, call: &mut Call) -> Result<()> {
+    let at = added.head.map(|id| format!(" at {}", call.names.id(&id))).unwrap_or_default();
+    let new = if added.created { "new branch" } else { "branch" };
+    call.out.note(&format!("{} ({new} {}{at})", phrase::quoted(&added.path), printable(&added.branch)))?;
+    if let Some(id) = &added.checkpoint {
+        call.out.note(&format!("    with the files of the checkpoint {}", call.names.id(id)))?;
+    }
+    if !added.copied.is_empty() {
+        call.out.note(&format!("    with {}", phrase::count(added.copied.len(), "ignored file")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! `worktree list` and `worktree show`.
+
+use std::{ffi::OsString, path::Path};
+
+use bstr::ByteSlice as _;
+
+use super::super::{Exit, call::Call, layout, output::printable, phrase};
+use crate::{
+    error::Result,
+    ops::worktrees::{self, Listed},
+};
+
+#[derive(clap::Args, Debug)]
+pub(super) struct List {
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Show {
+    /// The worktree (default: this one)
+    #[arg(value_name = "worktree")]
+    name: Option<OsString>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Columns before what is said of a worktree on a line of its own.
+const INDENT: usize = 4;
+
+impl List {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let progress = call.progress("looking at the worktrees");
+        let all = worktrees::list(&context)?;
+        drop(progress);
+        if self.json {
+            call.out.json(&serde_json::json!({ "version": 1, "worktrees": all }))?;
+            return Ok(Exit::Done);
+        }
+        call.start_pager(&context)?;
+        all.iter().try_for_each(|it| print(it, call))?;
+        Ok(Exit::Done)
+    }
+}
+
+impl Show {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let shown = worktrees::show(&context, self.name.as_deref())?;
+        if self.json {
+            call.out.json(&serde_json::json!({ "version": 1, "worktree": shown }))?;
+        } else {
+            print(&shown, call)?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Prints the path of a worktree, and below it what is known of it.
+fn print(it: &Listed, call: &mut Call) -> Result<()> {
+    let columns = call.out.columns().unwrap_or(usize::MAX);
+    let path = printable(&it.path);
+    let shown = phrase::shortened(&path, columns);
+    call.out.line(&call.out.paint(phrase::ID, &shown))?;
+    let lines = phrase::wrapped(&" ".repeat(INDENT), &facts(it, call), INDENT, columns);
+    lines.iter().try_for_each(|line| call.out.line(line))?;
+    for session in &it.sessions {
+        let state = phrase::session_state(session.phase, Some(session.life));
+        let mut line = format!("{}{state}: {}", " ".repeat(INDENT), printable(&session.id));
+        if let Some(agent) = &session.agent {
+            line.push_str(&format!(" ({})", printable(agent)));
+        }
+        let line = layout::cut(&line, columns);
+        call.out.line(&line)?;
+    }
+    Ok(())
+}
+
+/// Returns what is said of a worktree: its branch, its commit, its changes.
+fn facts(it: &Listed, call: &Call) -> Vec<String> {
+    let mut facts = Vec::new();
+    if it.bare {
+        return vec!["bare".to_owned()];
+    }
+    facts.push(it.branch.as_ref().map_or_else(|| "detached".to_owned(), printable));
+    facts.push(it.head.map_or_else(|| "no commit yet".to_owned(), |id| call.names.id(&id)));
+    facts.extend(if it.taken {
+        Some("something else is in its place".to_owned())
+    } else if it.prunable {
+        let is_there = it.path.to_path().is_ok_and(Path::exists);
+        Some(if is_there { "its '.git' is gone" } else { "its directory is gone" }.to_owned())
+    } else {
+        match it.dirty {
+            None => Some("changes unknown".to_owned()),
+            Some(0) => None,
+            Some(count) => Some(phrase::count(count, "changed path")),
+        }
+    });
+    if !it.main && it.merged == Some(true) {
+        facts.push("merged".to_owned());
+    }
+    facts.extend(it.locked.as_ref().map(|reason| match reason.trim() {
+        "" => "locked".to_owned(),
+        reason => format!("locked: {}", printable(reason.as_bytes().as_bstr())),
+    }));
+    facts
+}

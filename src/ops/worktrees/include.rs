@@ -1,0 +1,81 @@
+//! What `worktree add` brings along beside the files of the branch: ignored files that `.worktreeinclude` names.
+
+use std::path::Path;
+
+use bstr::{BString, ByteSlice as _};
+use serde::Serialize;
+
+use super::super::Context;
+use crate::{
+    error::{Error, Result},
+    git::{
+        Repo,
+        copy_file::{Copied, copy_file},
+    },
+    model::path_text,
+};
+
+/// The file at the root of a worktree that has the patterns, as in gitignore(5).
+const FILE: &str = ".worktreeinclude";
+
+/// A file that was not copied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct NotCopied {
+    /// The path.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub(crate) path: BString,
+    /// Why.
+    pub(crate) why: String,
+}
+
+/// What was copied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Included {
+    pub(crate) copied: Vec<BString>,
+    pub(crate) not_copied: Vec<NotCopied>,
+}
+
+/// Copies the ignored files of this worktree that `.worktreeinclude` names to the worktree at `to`. Nothing is overwritten, and a
+/// file that cannot be copied is reported.
+pub(super) fn include(context: &Context, to: &Path) -> Result<Included> {
+    let from = context.repo.worktree_root();
+    let mut included = Included::default();
+    for path in paths(&context.repo)? {
+        context.check_interrupt()?;
+        let why = match copy_file(from, to, path.as_bstr()) {
+            Ok(Copied::Yes) => {
+                included.copied.push(path);
+                continue;
+            }
+            Ok(Copied::Exists) => "it is there already".to_owned(),
+            Ok(Copied::Gone) => "it has vanished".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        included.not_copied.push(NotCopied { path, why });
+    }
+    Ok(included)
+}
+
+/// Returns the files that `.worktreeinclude` names and git ignores.
+fn paths(repo: &Repo) -> Result<Vec<BString>> {
+    let file = repo.worktree_root().join(FILE);
+    if !file.is_file() {
+        return Ok(Vec::new());
+    }
+    let exclude = format!("--exclude-from={FILE}");
+    let named = repo.run_git(&["ls-files", "--others", "--ignored", "-z", &exclude], None)?;
+    // A name that ends with a slash is another repository.
+    let named: Vec<&[u8]> = named.split_str("\0").filter(|path| !path.is_empty() && !path.ends_with(b"/")).collect();
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let input = [named.join(&b"\0"[..]), b"\0".to_vec()].concat();
+    let output = repo.try_git(&["check-ignore", "-z", "--stdin"], Some(&input))?;
+    match output.status.code() {
+        // None of them is ignored.
+        Some(1) => Ok(Vec::new()),
+        Some(0) => Ok(output.stdout.split_str("\0").filter(|path| !path.is_empty()).map(BString::from).collect()),
+        _ => Err(Error::internal("'git check-ignore' has failed")
+            .with_cause(output.stderr.trim().to_str_lossy().into_owned())),
+    }
+}

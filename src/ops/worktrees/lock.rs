@@ -1,0 +1,66 @@
+//! The lock of the commands that make, move or remove worktrees of a repository.
+
+use std::{fs, io};
+
+use bstr::ByteSlice as _;
+
+use super::{super::Context, aside};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    git::registrations::Registration,
+    state::{self, lock::Lock},
+};
+
+/// Takes the lock under which the worktree `found` is removed, from the first look at it to the end: of removals at once, each
+/// would find that the others read its files, and leave it alone.
+///
+/// # Errors
+/// [`Kind::User`] if another process has removed it; [`Kind::Race`] if another process holds the lock for too long.
+pub(super) fn lock_removal(context: &Context, found: &Registration) -> Result<Lock> {
+    let directory = state::directory(&found.git_dir);
+    // Never with the directories above: they are gone if another process has just removed the worktree.
+    let made = match fs::create_dir(&directory) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.context(Kind::Internal, || format!("cannot create '{}'", directory.display())),
+    };
+    let go_on = || context.check_interrupt();
+    let take = || Lock::acquire(&directory.join("removal.lock"), context.settings.lock_timeout, &go_on);
+    let lock = made.and_then(|()| take());
+    if context.repo.registration(found.id.as_bstr())?.is_none_or(|now| now.path != found.path) {
+        return Err(gone(found));
+    }
+    lock.map_err(|error| match error.kind() {
+        Kind::Race => {
+            Error::race(format!("another process is about to remove the worktree '{}'", found.path.display()))
+                .with_hint("try again when it is done; it may wait for the answer to a question")
+        }
+        _ => error,
+    })
+}
+
+/// Returns the error for a worktree that another process has removed.
+pub(super) fn gone(found: &Registration) -> Error {
+    Error::user(format!("another process has removed the worktree '{}'", found.path.display()))
+        .with_hint("'git checkpoint worktree list' shows the worktrees of this repository")
+}
+
+/// Takes the lock under which worktrees are made, moved and removed, and changes nothing.
+pub(super) fn lock_to_look(context: &Context) -> Result<Lock> {
+    let directory = state::ensure_directory(context.repo.common_dir())?;
+    let go_on = || context.check_interrupt();
+    let lock = Lock::acquire(&directory.join("worktrees.lock"), context.settings.lock_timeout, &go_on);
+    lock.map_err(|error| match error.kind() {
+        Kind::Race => Error::race("another process is about to make, move or remove a worktree of this repository")
+            .with_hint("try again when it is done, or raise 'lock-timeout'"),
+        _ => error,
+    })
+}
+
+/// Takes the lock under which worktrees are made, moved and removed, and puts back what a killed removal has moved.
+///
+/// `worktree add` holds it from its count of the worktrees until git has registered its own.
+pub(super) fn lock(context: &Context) -> Result<Lock> {
+    let lock = lock_to_look(context)?;
+    aside::put_back_interrupted(context)?;
+    Ok(lock)
+}

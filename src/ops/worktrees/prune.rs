@@ -1,0 +1,356 @@
+//! `worktree prune`: forgets worktrees whose directory is gone, and deletes those that were removed long ago.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{self, ErrorKind},
+    os::unix::ffi::OsStrExt as _,
+};
+
+use bstr::BString;
+use serde::Serialize;
+
+use super::{
+    super::{Context, session_info},
+    aside, chains,
+    in_use::has_submodules,
+    lock::{lock, lock_to_look},
+    remove::note,
+    whereabouts::parts,
+    whose::{Whose, whose},
+};
+use crate::{
+    error::Result,
+    git::registrations::{Place, Registration},
+    model::{
+        moment, path_text,
+        process::Life,
+        removal::{Admin, InPlace, Next, Parts, Root},
+        session::Phase,
+    },
+    state::{
+        process,
+        removed::{self, Removed},
+        removed_files::{Deletion, Hindrance, LeftOver, WhyLeftOver, has_others, sweep_dropped},
+    },
+};
+
+/// Why a worktree whose directory is gone is not forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum WhyLeft {
+    /// It is locked.
+    Locked,
+    /// The directory above is gone, too, or empty: its file system may not be mounted.
+    NotMounted,
+    /// Its directory is there, but has no `.git`.
+    NoDotGit,
+    /// A session works there, or a process in the files of a removed one.
+    InUse,
+    /// Its directory cannot be looked at.
+    Unreadable,
+    /// Only half of it was moved when a removal or a restore was killed, and something else is in its place.
+    Half,
+    /// Only half of it was moved when a removal or a restore was killed; the next command that is no dry run moves that back.
+    Interrupted,
+    /// Only its files were moved when a removal was killed, and git has forgotten it since.
+    Forgotten,
+    /// Git's directory of it is damaged: what it leads to cannot be kept.
+    Damaged,
+    /// Git's directory of it has repositories of submodules, and nothing else may have what is in them.
+    Submodules,
+    /// It was removed, and its files cannot be deleted; none of them is.
+    NotDeleted,
+    /// It was removed, and a part of its files cannot be deleted: the rest is gone.
+    PartlyDeleted,
+    /// It was removed, and a file system is mounted in its files.
+    Mounted,
+    /// It was removed, and its files are on a file system that is not mounted.
+    FilesNotMounted,
+    /// It was removed, and its files belong to another repository, of which this one is a copy.
+    OfAnother,
+    /// It was removed, and its files name a repository that is not there, or knows nothing of it: this one, if it was moved.
+    RepositoryGone,
+}
+
+/// A worktree that git has forgotten. `worktree restore` lets git know it again once its directory is back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Forgotten {
+    /// What `worktree restore` takes; none in a dry run.
+    pub(crate) id: Option<String>,
+    /// Where its root was.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub(crate) path: BString,
+}
+
+/// A worktree whose directory is gone, and that git still knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Left {
+    /// Where its root was.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub(crate) path: BString,
+    /// Why.
+    pub(crate) why: WhyLeft,
+    /// The session that works there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<String>,
+    /// The process that works there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) process: Option<u32>,
+    /// Where its files are, if a killed command has moved only them.
+    #[serde(serialize_with = "path_text::serialize_optional", skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<BString>,
+}
+
+impl Left {
+    fn new(path: BString, why: WhyLeft) -> Self {
+        Self { path, why, session: None, process: None, files: None }
+    }
+
+    /// Returns what is said of a removed worktree that must not be deleted now.
+    fn hindered(path: BString, hindrance: Hindrance) -> Self {
+        match hindrance {
+            Hindrance::Mount => Self::new(path, WhyLeft::Mounted),
+            Hindrance::Process(pid) => Self { process: Some(pid), ..Self::new(path, WhyLeft::InUse) },
+        }
+    }
+
+    /// Returns what is said of a worktree whose deletion was begun by another command, and cannot go on.
+    fn over(left: LeftOver) -> Self {
+        let path = left.path.as_os_str().as_bytes().into();
+        match left.why {
+            WhyLeftOver::Hindered(hindrance) => Self::hindered(path, hindrance),
+            WhyLeftOver::NotMounted => Self::new(path, WhyLeft::FilesNotMounted),
+            WhyLeftOver::NoRecord => Self::new(path, WhyLeft::NotDeleted),
+            WhyLeftOver::Failed(error) => {
+                tracing::warn!(%error, "a removed worktree cannot be deleted");
+                Self::new(path, WhyLeft::PartlyDeleted)
+            }
+        }
+    }
+}
+
+/// A removed worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Old {
+    /// What `worktree restore` took.
+    pub(crate) id: String,
+    /// Where its root was.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub(crate) path: BString,
+    /// When it was removed, in ISO 8601.
+    pub(crate) removed: String,
+}
+
+/// What was done. Serializes to what `worktree prune --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Pruned {
+    /// The version of this shape.
+    pub(crate) version: u32,
+    /// True if nothing was done.
+    pub(crate) dry_run: bool,
+    /// The worktrees that git has forgotten.
+    pub(crate) forgotten: Vec<Forgotten>,
+    /// Those that are gone as well, and that git still knows.
+    pub(crate) left: Vec<Left>,
+    /// The removed worktrees that were deleted.
+    pub(crate) deleted: Vec<Old>,
+    /// How many removed worktrees stay.
+    pub(crate) kept: usize,
+}
+
+/// Lets git forget the worktrees whose directory is gone for good, and deletes what was removed longer ago than
+/// `archive.keep-days`, or all that was removed, with `removed`.
+pub(crate) fn prune(context: &Context, removed: bool, dry_run: bool) -> Result<Pruned> {
+    context.repo.name_operation("worktree prune");
+    context.emit_failure("worktree prune", try_prune(context, removed, dry_run))
+}
+
+fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Pruned> {
+    const DAY: i64 = 24 * 60 * 60;
+    let _lock = if dry_run { lock_to_look(context) } else { lock(context) }?;
+    let repo = &context.repo;
+    let mut pruned =
+        Pruned { version: 1, dry_run, forgotten: Vec::new(), left: Vec::new(), deleted: Vec::new(), kept: 0 };
+    let days = context.settings.archive.keep_days.map(|days| i64::try_from(days).unwrap_or(i64::MAX));
+    let oldest = days.map(|days| jiff::Timestamp::now().as_second().saturating_sub(days.saturating_mul(DAY)));
+    pruned.left.extend(sweep_dropped(repo.common_dir(), dry_run).into_iter().map(Left::over));
+    let mut half = BTreeSet::new();
+    for old in removed::all(repo.common_dir())? {
+        let path: BString = old.path.as_os_str().as_bytes().into();
+        let parts = parts(context, &old)?;
+        let why = why_kept(context, &old, parts);
+        // A command that moved it was killed.
+        if let Some(why) = why.filter(|_| matches!(parts.next(), Next::PutBack | Next::Half)) {
+            half.insert(old.worktree.clone());
+            let files = old.tree.as_ref().filter(|_| why == WhyLeft::Forgotten);
+            let files = files.map(|tree| tree.as_os_str().as_bytes().into());
+            pruned.left.push(Left { files, ..Left::new(path, why) });
+            continue;
+        }
+        if !all_removed && oldest.is_none_or(|oldest| old.seconds > oldest) {
+            pruned.kept += 1;
+            continue;
+        }
+        if let Some(why) = why {
+            pruned.left.push(Left::new(path, why));
+            pruned.kept += 1;
+            continue;
+        }
+        context.check_interrupt()?;
+        let deletion = if dry_run {
+            Ok(old.hindrance().map_or(Deletion::Whole, Deletion::Hindered))
+        } else {
+            aside::delete(context, &old)
+        };
+        match deletion {
+            Ok(Deletion::Whole) => {}
+            Ok(Deletion::Hindered(hindrance)) => {
+                pruned.left.push(Left::hindered(path, hindrance));
+                pruned.kept += 1;
+                continue;
+            }
+            Ok(Deletion::Part(error)) => {
+                tracing::warn!(%error, "the next 'git checkpoint worktree prune' goes on with it");
+                pruned.left.push(Left::new(path, WhyLeft::PartlyDeleted));
+                continue;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a removed worktree cannot be deleted");
+                pruned.left.push(Left::new(path, WhyLeft::NotDeleted));
+                pruned.kept += 1;
+                continue;
+            }
+        }
+        pruned.deleted.push(Old { id: old.id, path, removed: moment::iso(old.seconds, 0) });
+    }
+    for found in repo.registrations()?.iter().filter(|it| !it.is_main() && it.place == Place::Nothing) {
+        let path = BString::from(found.path.as_os_str().as_bytes());
+        // That was said of its record.
+        if half.contains(&found.id) {
+            continue;
+        }
+        let session = session_in(context, found)?;
+        if let Some(why) = why_left(found, session.is_some()) {
+            let session = session.filter(|_| why == WhyLeft::InUse);
+            pruned.left.push(Left { session, ..Left::new(path, why) });
+            continue;
+        }
+        let mut id = None;
+        if !dry_run {
+            let mut removed = Removed::new(repo.common_dir(), found.id.clone(), found.path.clone(), &found.git_dir)?;
+            (removed.branch, removed.head) = (found.head.branch.clone(), found.head.id);
+            removed.refs = chains::of_worktree(repo, found.id.as_ref())?;
+            if let Err(error) = aside::move_registration(context, found, &mut removed) {
+                context.check_interrupt()?;
+                tracing::warn!(%error, "a worktree cannot be forgotten");
+                pruned.left.push(Left::new(path, WhyLeft::Damaged));
+                continue;
+            }
+            id = Some(removed.id);
+            pruned.kept += 1;
+        }
+        pruned.forgotten.push(Forgotten { id, path });
+    }
+    let is_idle = pruned.forgotten.is_empty() && pruned.deleted.is_empty();
+    if !dry_run && !is_idle {
+        note(context, "'git checkpoint worktree restore --list' shows what can be restored".to_owned());
+    }
+    Ok(pruned)
+}
+
+/// Returns why the removed worktree may not be deleted.
+fn why_kept(context: &Context, old: &Removed, parts: Parts) -> Option<WhyLeft> {
+    match (parts.next(), parts.root) {
+        (Next::PutBack, _) => Some(WhyLeft::Interrupted),
+        (Next::Half, Root::Aside) if parts.admin == Admin::Gone => Some(WhyLeft::Forgotten),
+        (Next::Half, Root::NotSeen) if parts.in_place == InPlace::Nothing => Some(WhyLeft::FilesNotMounted),
+        (Next::Half, _) => Some(WhyLeft::Half),
+        _ if has_submodules(&old.admin()).unwrap_or(true) => Some(WhyLeft::Submodules),
+        (_, Root::NotSeen) => Some(WhyLeft::FilesNotMounted),
+        (_, Root::Aside) => match whose(context, old) {
+            Whose::This => None,
+            Whose::Moved => Some(WhyLeft::RepositoryGone),
+            Whose::Another(_) => Some(WhyLeft::OfAnother),
+        },
+        _ => None,
+    }
+}
+
+/// Returns the session that works in the worktree `found`.
+fn session_in(context: &Context, found: &Registration) -> Result<Option<String>> {
+    let is_alive = |life| life == Life::Alive;
+    let mut here = session_info::all(context)?.into_iter();
+    let works = here.find(|it| {
+        session_info::is_there(&context.repo, it, found.id.as_ref())
+            && it.phase != Phase::Ended
+            && is_alive(process::life(it.process.as_ref()))
+    });
+    Ok(works.map(|session| session.id))
+}
+
+/// Returns why git should still know the worktree `found`, whose directory is gone, and where a session works if it is `in_use`.
+fn why_left(found: &Registration, in_use: bool) -> Option<WhyLeft> {
+    let look = fs::symlink_metadata(&found.path);
+    let look_inside = fs::symlink_metadata(found.path.join(".git"));
+    let is_gone = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    let gone = Gone {
+        is_locked: found.lock.is_some(),
+        is_unreadable: [&look, &look_inside].iter().any(|look| look.as_ref().is_err_and(|error| !is_gone(error))),
+        is_there: look.is_ok(),
+        has_others: has_others(&found.path),
+        in_use,
+        has_submodules: has_submodules(&found.git_dir).unwrap_or(true),
+    };
+    gone.why_left()
+}
+
+/// What is known of a worktree whose `.git` is gone.
+#[derive(Clone, Copy, Debug)]
+struct Gone {
+    is_locked: bool,
+    /// Its root cannot be looked at, or into.
+    is_unreadable: bool,
+    /// Its root is there.
+    is_there: bool,
+    /// The directory above has something in it.
+    has_others: bool,
+    in_use: bool,
+    /// Git's directory of it has repositories of submodules.
+    has_submodules: bool,
+}
+
+impl Gone {
+    /// Decides why git should still know it; none: it is gone for good.
+    fn why_left(self) -> Option<WhyLeft> {
+        match self {
+            Self { is_locked: true, .. } => Some(WhyLeft::Locked),
+            Self { is_unreadable: true, .. } => Some(WhyLeft::Unreadable),
+            Self { is_there: true, .. } => Some(WhyLeft::NoDotGit),
+            Self { has_others: false, .. } => Some(WhyLeft::NotMounted),
+            Self { in_use: true, .. } => Some(WhyLeft::InUse),
+            Self { has_submodules: true, .. } => Some(WhyLeft::Submodules),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::gone([false, false, true, false], None)]
+    #[case::locked([true, false, true, false], Some(WhyLeft::Locked))]
+    #[case::locked_and_not_mounted([true, false, false, false], Some(WhyLeft::Locked))]
+    #[case::not_mounted([false, false, false, false], Some(WhyLeft::NotMounted))]
+    #[case::without_dot_git([false, true, true, false], Some(WhyLeft::NoDotGit))]
+    #[case::in_use([false, false, true, true], Some(WhyLeft::InUse))]
+    fn only_what_is_gone_for_good_is_forgotten(#[case] facts: [bool; 4], #[case] expected: Option<WhyLeft>) {
+        let [is_locked, is_there, has_others, in_use] = facts;
+        let gone = Gone { is_locked, is_unreadable: false, is_there, has_others, in_use, has_submodules: false };
+        assert_eq!(gone.why_left(), expected);
+    }
+}

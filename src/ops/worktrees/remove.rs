@@ -1,0 +1,220 @@
+//! `worktree remove`: takes a checkpoint of a worktree, and moves it aside, from where `worktree restore` brings it back.
+
+use std::{collections::BTreeSet, ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{
+    super::{
+        Context, Worktree,
+        enter::Purpose,
+        inside,
+        save::{self, Author, Hold, Request, SavedAndSeen, SkippedPath},
+    },
+    aside, chains, in_use,
+    lock::{gone, lock, lock_removal},
+    named,
+    whereabouts::is_held_by_us,
+};
+use crate::{
+    error::{Error, Result},
+    git::{
+        Repo,
+        registrations::{Place, Registration},
+    },
+    model::{id_text, operation, path_text, submodule::Recurse},
+    state::{failpoint, removed::Removed},
+};
+
+/// What to remove.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RemoveOptions {
+    /// The worktree.
+    pub(crate) name: OsString,
+    /// Remove it without a question, if it has changes that are not committed.
+    pub(crate) force: bool,
+}
+
+/// What was removed. Serializes to what `worktree remove --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Removal {
+    /// The version of this shape.
+    pub(crate) version: u32,
+    /// What `worktree restore` takes.
+    pub(crate) id: String,
+    /// Its root.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub(crate) path: BString,
+    /// Git's id of it.
+    pub(crate) worktree: String,
+    /// The branch that was checked out in it, which stays; none if HEAD was detached.
+    pub(crate) branch: Option<String>,
+    /// The commit at its HEAD.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub(crate) head: Option<ObjectId>,
+    /// The checkpoint that was taken first.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub(crate) checkpoint: Option<ObjectId>,
+    /// In how many paths its files, or what was staged, differed from HEAD.
+    pub(crate) dirty: usize,
+    /// Whether HEAD of the main worktree contains its commit; none if one of them has no commit.
+    pub(crate) merged: Option<bool>,
+    /// The ignored files and directories, which are in no checkpoint.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub(crate) ignored: Vec<BString>,
+    /// What else is in no checkpoint.
+    pub(crate) skipped: Vec<SkippedPath>,
+}
+
+/// Decides about a worktree with changes that are not committed.
+pub(crate) type Ask<'a> = &'a mut dyn FnMut(&Removal) -> Result<bool>;
+
+/// Takes a checkpoint of a worktree, and moves the worktree aside. Its branch stays. If it has changes that are not committed,
+/// and the options do not force it, `ask` decides.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if somebody works there, if it is locked, if it has submodules or other
+/// repositories inside, or if `ask` says no; [`Kind::Race`](crate::error::Kind::Race) if it is changed meanwhile. It is where it
+/// was then.
+pub(crate) fn remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Result<Removal> {
+    context.repo.name_operation("worktree remove");
+    context.emit_failure("worktree remove", try_remove(context, options, ask))
+}
+
+fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Result<Removal> {
+    let found = named::registered(context, Some(&options.name))?;
+    if !is_held_by_us(&found) {
+        in_use::refuse_kind(&found)?;
+    }
+    let _removal = lock_removal(context, &found)?;
+    if context.repo.registration(found.id.as_bstr())?.is_some_and(|now| is_held_by_us(&now)) {
+        // A removal was killed.
+        drop(lock(context)?);
+    }
+    let Some(found) = context.repo.registration(found.id.as_bstr())? else { return Err(gone(&found)) };
+    in_use::refuse_kind(&found)?;
+    let found = named::checked(context, &found)?;
+    in_use::refuse(context, &found, &found.path)?;
+    in_use::refuse_submodules(&found)?;
+    let there = context.with_repo(context.repo.open_worktree(&found.path)?);
+    let worktree = Worktree::enter(&there, Purpose::Change)?;
+    let (since, taken) = (worktree.taken_at(), save(&worktree)?);
+    drop(worktree);
+    failpoint::hit("worktree:after-save");
+    refuse_inside(&there, &taken)?;
+    let mut removal = removal(context, &there, &found, &taken)?;
+    if removal.dirty > 0 && !options.force && !ask(&removal)? {
+        let what = match removal.dirty {
+            1 => "1 path that differs".to_owned(),
+            count => format!("{count} paths that differ"),
+        };
+        return Err(Error::refused(format!("the worktree '{}' has {what} from HEAD", found.path.display())).with_hint(
+            format!(
+                "a checkpoint has them: 'git checkpoint worktree remove --force {}' removes it, \
+                '... worktree restore' brings it back",
+                in_use::word(&found.path)
+            ),
+        ));
+    }
+    let _lock = lock(context)?;
+    let again = fresh(context, &found)?;
+    in_use::refuse(context, &again, &found.path)?;
+    let mut removed = Removed::new(context.repo.common_dir(), found.id.clone(), found.path.clone(), &found.git_dir)?;
+    (removed.branch, removed.head) = (found.head.branch.clone(), found.head.id);
+    removed.checkpoint = removal.checkpoint;
+    removed.refs = chains::of_worktree(&context.repo, found.id.as_bstr())?;
+    aside::move_aside(context, &found, &mut removed, since)?;
+    note(context, format!("'git checkpoint worktree restore {}' brings the worktree back", removed.id));
+    removal.id = removed.id;
+    Ok(removal)
+}
+
+/// Lets the operation log say what this command has done, and what takes it back: `instead`.
+pub(super) fn note(context: &Context, instead: String) {
+    context.repo.note_not_undone(instead);
+    if let Err(error) = context.repo.update_refs(&[]) {
+        // It is done, and can be taken back all the same.
+        tracing::warn!(%error, "the operation log cannot be written; 'git checkpoint doctor' shows why");
+    }
+}
+
+/// Takes a checkpoint of the worktree, staged content included.
+fn save(worktree: &Worktree<'_>) -> Result<SavedAndSeen> {
+    let request = Request {
+        author: Author::Infer,
+        message: Some("Before the worktree was removed".to_owned()),
+        hold: Hold::ForRestore { index: true },
+        ..Request::default()
+    };
+    let _way = worktree.repo.on_the_way(operation::SAVE);
+    save::save_and_write_turns(worktree, &request)
+}
+
+/// Refuses if there are repositories in the worktree: no checkpoint has their content.
+fn refuse_inside(there: &Context, taken: &SavedAndSeen) -> Result<()> {
+    let Some(cache) = taken.cache.as_ref() else { return Err(Error::internal("the worktree was not looked at")) };
+    for path in inside::repositories(cache, &taken.side.manifest.nested, Recurse::All) {
+        let full = there.repo.worktree_root().join(path.to_path_lossy());
+        if full.join(".git").symlink_metadata().is_ok() {
+            return Err(in_use::repository_inside(&full));
+        }
+    }
+    Ok(())
+}
+
+/// Returns what is reported of the worktree `found`, of which a checkpoint was just `taken`.
+fn removal(context: &Context, there: &Context, found: &Registration, taken: &SavedAndSeen) -> Result<Removal> {
+    let (repo, saved) = (&there.repo, &taken.saved);
+    let head_tree_id = found.head.id.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let checkpoint = saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))?;
+    let mut differing: BTreeSet<BString> = BTreeSet::new();
+    let trees = [Some(repo.tree_of_commit(checkpoint)?), taken.side.index_tree_id];
+    for tree_id in trees.into_iter().flatten() {
+        differing.extend(repo.diff_trees(head_tree_id, tree_id)?.into_iter().map(|change| change.path));
+    }
+    let branch = found.head.branch.as_ref();
+    Ok(Removal {
+        version: 1,
+        id: String::new(),
+        path: found.path.as_os_str().as_bytes().into(),
+        worktree: path_text::escape(found.id.as_bstr()),
+        branch: branch.map(|branch| short(branch.as_bstr()).to_string()),
+        head: found.head.id,
+        checkpoint: Some(checkpoint),
+        dirty: differing.len(),
+        merged: super::listing::is_merged_into_main(context, found.head.id)?,
+        ignored: ignored(repo)?,
+        skipped: taken.side.manifest.skipped.iter().map(SkippedPath::from).collect(),
+    })
+}
+
+/// Returns the ignored files of the worktree; a directory without other files counts as one.
+fn ignored(repo: &Repo) -> Result<Vec<BString>> {
+    let words = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"];
+    let listed = repo.run_git(&words, None)?;
+    Ok(listed.split_str("\0").filter(|path| !path.is_empty()).map(BString::from).collect())
+}
+
+/// Returns the name of the branch as people use it.
+pub(super) fn short(branch: &BStr) -> &BStr {
+    branch.strip_prefix(b"refs/heads/").map_or(branch, |short| short.as_bstr())
+}
+
+/// Returns the worktree `seen` as git has registered it now.
+///
+/// # Errors
+/// If another process has removed, moved or locked it, or HEAD has moved.
+fn fresh(context: &Context, seen: &Registration) -> Result<Registration> {
+    let Some(found) = context.repo.registration(seen.id.as_bstr())? else {
+        return Err(gone(seen));
+    };
+    in_use::refuse_kind(&found)?;
+    let is_there = found.place == Place::Worktree
+        && std::fs::canonicalize(&found.path).is_ok_and(|real| real == *AsRef::<Path>::as_ref(&seen.path));
+    if is_there && found.head == seen.head {
+        return Ok(found);
+    }
+    Err(in_use::just_changed(&seen.path))
+}

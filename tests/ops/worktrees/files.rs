@@ -1,0 +1,89 @@
+//! `worktree diff`, `worktree status` and `worktree files`: what is in another worktree, and nothing outside of it.
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{json_of, removed::with_work, run_in, said};
+use crate::support::World;
+
+#[test]
+fn diff_and_status_are_those_of_the_other_worktree() {
+    let world = World::with_commit();
+    let path = with_work(&world);
+    for (arguments, there) in [
+        (&["worktree", "diff", "side", "--name-status"][..], &["diff", "--name-status"][..]),
+        (&["worktree", "diff", "side", "--json", "main", "--", "t"], &["diff", "--json", "main", "--", "t"]),
+        (&["worktree", "status", "side", "--json"], &["status", "--json"]),
+        (&["worktree", "status", "side"], &["status"]),
+    ] {
+        let (here, there) = (world.checkpoint(arguments), run_in(&world, &path, there));
+        assert!(here.status.success(), "{arguments:?}: {}", said(&here));
+        assert_eq!(String::from_utf8_lossy(&here.stdout), String::from_utf8_lossy(&there.stdout), "{arguments:?}");
+    }
+    let status = json_of(&world, &["worktree", "status", "side", "--json"]);
+    assert_eq!(status["branch"], "side");
+    assert_eq!(world.checkpoint(&["worktree", "diff", "nope"]).status.code(), Some(128));
+}
+
+fn paths(list: &Value) -> Vec<String> {
+    let files = list["files"].as_array().into_iter().flatten();
+    files
+        .map(|file| format!("{} {}", file["kind"].as_str().unwrap_or("?"), file["path"].as_str().unwrap_or("?")))
+        .collect()
+}
+
+#[test]
+fn files_are_listed_found_and_printed() {
+    let world = World::with_commit();
+    let path = with_work(&world);
+    let list = json_of(&world, &["worktree", "files", "list", "side", "--json"]);
+    let expected =
+        ["directory empty", "directory out", "file .env", "file .gitignore", "file a b", "link link", "file t"];
+    let mut found = paths(&list);
+    found.retain(|it| expected.contains(&it.as_str()));
+    assert_eq!(found, expected, "{list}");
+    assert!(!paths(&list).iter().any(|it| it == "file .git"), "{list}");
+    assert_eq!((&list["version"], list["worktree"].as_str()), (&json!(1), path.to_str()));
+    let list = json_of(&world, &["worktree", "files", "list", "side", "out", "--json"]);
+    assert_eq!((paths(&list), &list["files"][0]["size"]), (vec!["file out/o".to_owned()], &json!(6)));
+    // What is ignored is not found.
+    let list = json_of(&world, &["worktree", "files", "find", "side", "A B", "--json"]);
+    assert_eq!(paths(&list), ["file a b"]);
+    assert_eq!(paths(&json_of(&world, &["worktree", "files", "find", "side", ".env", "--json"])), Vec::<String>::new());
+    for (text, status) in [("a b", 0), (".env", 1)] {
+        let output = world.checkpoint(&["worktree", "files", "find", "side", text]);
+        assert_eq!(output.status.code(), Some(status), "{text}: {}", said(&output));
+    }
+    assert_eq!(world.done(&["worktree", "files", "cat", "side", "out/o"]), "built\n");
+    assert_eq!(world.done(&["worktree", "files", "list", "side", "out"]), "out/o\n");
+}
+
+#[rstest]
+#[case::up("../repo/f", 1, "is no path inside the worktree")]
+#[case::absolute("/etc/passwd", 1, "is no path inside the worktree")]
+#[case::gits(".git", 1, "is no path inside the worktree")]
+#[case::link("outside", 1, "symbolic link")]
+#[case::behind_a_link("parent/secret", 1, "symbolic link")]
+#[case::a_link_inside("same/t", 1, "symbolic link")]
+#[case::none("nope", 128, "does not exist")]
+#[case::a_directory("out", 128, "is no file")]
+#[case::a_pipe("pipe", 128, "is no file")]
+fn nothing_outside_is_read(#[case] file: &str, #[case] status: i32, #[case] words: &str) {
+    let world = World::with_commit();
+    let path = with_work(&world);
+    world.sh(&format!(
+        "mkdir ../else; echo secret >../else/secret; cd '{}'
+         ln -s ../else/secret outside; ln -s ../else parent; ln -s . same; mkfifo pipe",
+        path.display()
+    ));
+    let output = world.checkpoint(&["worktree", "files", "cat", "side", file]);
+    assert_eq!(output.status.code(), Some(status), "{}", said(&output));
+    assert!(said(&output).contains(words) && output.stdout.is_empty(), "{}", said(&output));
+    if status == 1 {
+        let output = world.checkpoint(&["worktree", "files", "list", "side", file]);
+        assert!(!output.status.success() && output.stdout.is_empty(), "{}", said(&output));
+    }
+    // Nor is it found by its name.
+    let list = json_of(&world, &["worktree", "files", "find", "side", "secret", "--json"]);
+    assert_eq!(paths(&list), Vec::<String>::new());
+}
