@@ -63,8 +63,7 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
     let mut paths = Vec::new();
     let mut leaves_some = false;
     let base_tree_id = base_tree(repo, tip)?;
-    // The renames of the commits between the two bases.
-    let committed = OnceCell::new();
+    let renamed = OnceCell::new();
     let changes = repo.diff_trees(base_tree_id, tip.tree_id)?;
     let mut former = None;
     let mut gone = Vec::new();
@@ -74,10 +73,10 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
         // If the new base has another name for the file, so has the worktree, unless it was seen to keep this one. The work
         // stays where a commit finds it by its content.
         if !to.is_now_seen && head.is_none() && change.before.is_some() {
-            if committed.get().is_none() {
-                drop(committed.set(renames(repo, base_tree_id, to.head_tree_id)?));
+            if renamed.get().is_none() {
+                drop(renamed.set(renamed_from(repo, base_tree_id, to.head_tree_id)?));
             }
-            if committed.get().is_some_and(|renames| renames.values().any(|old_path| *old_path == change.path)) {
+            if renamed.get().is_some_and(|names| names.contains(&change.path)) {
                 leaves_some = true;
                 continue;
             }
@@ -99,14 +98,9 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
             if former.is_none() {
                 former = Some(repo.detect_renames(changes.clone())?);
             }
-            if committed.get().is_none() {
-                drop(committed.set(renames(repo, base_tree_id, to.head_tree_id)?));
-            }
-            // The new base may have given the name to another file.
-            let old_path = committed.get().and_then(|renames| renames.get(&change.path));
-            let is_same = |it: &&Change| old_path.is_none() || it.old_path.as_ref() == old_path;
             let renamed = former.iter().flatten().find(|it| it.path == change.path && it.old_path.is_some());
-            renamed.filter(is_same).and_then(|it| it.before)
+            // Without another change, there is nothing to merge with a file that the new base has there.
+            renamed.and_then(|it| it.before).filter(|before| Some(before.id) != change.after.map(|after| after.id))
         } else {
             change.before
         };
@@ -154,10 +148,10 @@ fn new_places(repo: &Repo, to: &Destination, changes: &[Change]) -> Result<HashM
     Ok(unknown.filter_map(place).collect())
 }
 
-/// Returns the old names of files, by those that they have in the tree `after` and not in the tree `before`.
-fn renames(repo: &Repo, before: ObjectId, after: ObjectId) -> Result<HashMap<BString, BString>> {
+/// Returns the files of the tree `before` that have other names in the tree `after`.
+fn renamed_from(repo: &Repo, before: ObjectId, after: ObjectId) -> Result<BTreeSet<BString>> {
     let changes = repo.detect_renames(repo.diff_trees(before, after)?)?;
-    Ok(changes.into_iter().filter_map(|change| Some((change.path, change.old_path?))).collect())
+    Ok(changes.into_iter().filter_map(|change| change.old_path).collect())
 }
 
 /// Applies the change from one leaf to another to a file that has `other` changes as well; none if the two conflict.
