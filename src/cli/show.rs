@@ -41,7 +41,7 @@ impl Show {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let shown = history::show(&context, &self.target);
-        let shown = shown.map_err(|error| with_target_hint(error, "diff", &self.target))?;
+        let shown = shown.map_err(|error| with_target_hint(error, &context.repo, "diff", &self.target))?;
         if self.json {
             call.out.json(&shown)?;
             return Ok(Exit::Done);
