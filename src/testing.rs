@@ -23,7 +23,7 @@ pub mod model {
 pub mod ops {
     pub use crate::ops::{
         Purpose, Worktree, doctor, drop, events, explain, guard, history, operations, prune, purge, reset, rewrite,
-        sessions, status, undo, verify,
+        sessions, show, status, undo, verify,
     };
 
     /// The log of records.

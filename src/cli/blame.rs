@@ -90,7 +90,7 @@ impl BlameCommand {
 /// Returns what to type instead of `file` if that is a file of the worktree with the number of a line.
 fn hint_at_line(file: &OsStr) -> Option<String> {
     let (path, line) = file.to_str()?.rsplit_once(':')?;
-    let is_it = line.parse::<u32>().is_ok() && std::fs::symlink_metadata(path).is_ok();
+    let is_it = line.parse::<u32>().is_ok_and(|line| line > 0) && std::fs::symlink_metadata(path).is_ok();
     let path = shell_word(path);
     is_it.then(|| format!("'git checkpoint blame -L {line},{line} {path}' or 'git checkpoint why {path}:{line}'"))
 }

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use bstr::{BString, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -218,29 +218,50 @@ impl Call {
 
 /// Returns the `error` of `git checkpoint <command> <target>`, with a hint at what to type instead if the target is a path or a
 /// range.
-pub(super) fn with_target_hint(error: Error, command: &str, target: &str) -> Error {
+pub(super) fn with_target_hint(error: Error, repo: &Repo, command: &str, target: &str) -> Error {
     // A range whose end is a turn is read as a turn of a session with a long name.
     let is_unknown = error.kind() == Kind::User
         && (error.message() == format!("no checkpoint matches '{target}'")
             || error.message().starts_with("no session '") && target.contains(".."));
+    if !is_unknown {
+        return error;
+    }
     let is_path = || std::fs::symlink_metadata(target).is_ok();
-    match is_unknown.then(|| hint_at_target(command, target, is_path)).flatten() {
+    let prefix = repo.prefix(Path::new("."));
+    match hint_at_target(command, target, is_path, prefix.as_bstr()) {
         Some(hint) => error.with_hint(hint),
         None => error,
     }
 }
 
+/// Returns the two parts of `<revision>:<path>`. A colon in braces is part of the revision, as in `HEAD^{/fix: it}`.
+fn file_of_revision(target: &str) -> Option<(&str, &str)> {
+    let mut depth = 0_usize;
+    let at = target.find(|c| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ':' && depth == 0
+    })?;
+    let (revision, path) = (&target[..at], &target[at + 1..]);
+    (!revision.is_empty() && !path.is_empty()).then_some((revision, path))
+}
+
 /// Returns a hint at what to type instead of `target`, which names no checkpoint; none if it is neither a path, nor a file of a
-/// revision, nor a range.
-fn hint_at_target(command: &str, target: &str, is_path: impl Fn() -> bool) -> Option<String> {
+/// revision, nor a range. `prefix` is the current directory in the worktree.
+fn hint_at_target(command: &str, target: &str, is_path: impl Fn() -> bool, prefix: &BStr) -> Option<String> {
     if is_path() {
         let path = shell_word(target);
         return Some(format!("'{target}' is a path; use 'git checkpoint {command} <checkpoint> -- {path}'"));
     }
-    if let Some((revision, path)) =
-        target.split_once(':').filter(|(revision, path)| !revision.is_empty() && !path.is_empty())
-    {
-        let path = shell_word(path);
+    if let Some((revision, path)) = file_of_revision(target) {
+        // Git takes the path from the root, unless it begins with a dot.
+        let is_from_here = prefix.is_empty() || path.starts_with("./") || path.starts_with("../");
+        let path = if is_from_here { shell_word(path) } else { shell_word(&format!(":/{path}")) };
+        let is_plain = revision.chars().all(|c| c.is_alphanumeric() || "_@%+=:,./-~^{}".contains(c));
+        let revision = if is_plain { revision.to_owned() } else { shell_word(revision) };
         return Some(format!("'{target}' names a file; use 'git checkpoint {command} {revision} -- {path}'"));
     }
     let (from, to) = target.split_once("..").map(|(from, to)| (from, to.trim_start_matches('.')))?;
@@ -320,6 +341,13 @@ mod tests {
     #[case::symmetric("show", "a...b", false, Some("'a...b' is a range; use 'git checkpoint diff a b'"))]
     #[case::open("diff", "a..", false, Some("'a..' is a range; use 'git checkpoint diff a @'"))]
     #[case::file("restore", "a:b/c", false, Some("'a:b/c' names a file; use 'git checkpoint restore a -- b/c'"))]
+    #[case::quoted(
+        "diff",
+        "a^{/b: c}:d",
+        false,
+        Some("'a^{/b: c}:d' names a file; use 'git checkpoint diff 'a^{/b: c}' -- d'")
+    )]
+    #[case::no_file("diff", "a^{/b:c}", false, None)]
     #[case::nothing("diff", "a", false, None)]
     fn what_names_no_checkpoint_gets_a_hint(
         #[case] command: &str,
@@ -327,7 +355,18 @@ mod tests {
         #[case] is_path: bool,
         #[case] expected: Option<&str>,
     ) {
-        assert_eq!(hint_at_target(command, target, || is_path).as_deref(), expected);
+        assert_eq!(hint_at_target(command, target, || is_path, "".into()).as_deref(), expected);
+    }
+
+    /// Git takes the path of `<revision>:<path>` from the root.
+    #[rstest::rstest]
+    #[case::from_the_root("a:b", "a -- :/b")]
+    #[case::from_here("a:./b", "a -- ./b")]
+    #[case::from_above("a:../b", "a -- ../b")]
+    fn a_file_of_a_revision_is_found_from_a_subdirectory(#[case] target: &str, #[case] expected: &str) {
+        let hint = hint_at_target("restore", target, || false, "d/".into());
+        let expected = format!("'{target}' names a file; use 'git checkpoint restore {expected}'");
+        assert_eq!(hint, Some(expected));
     }
 
     #[rstest::rstest]

@@ -1,6 +1,10 @@
 //! What people type who know git: other names of commands and options, and what to type here.
 
-use crate::model::path_text::shell_word;
+use super::date;
+use crate::{
+    config::keys::{KEYS, find},
+    model::path_text::shell_word,
+};
 
 /// The command (empty: none), what is typed, and what to type instead.
 const HABITS: &[(&str, &[&str], &str)] = &[
@@ -118,17 +122,20 @@ fn value_hint(command: &str, typed: &str) -> Option<String> {
     let is_number = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
     let is_count = typed.strip_prefix('-').is_some_and(|rest| rest.parse::<u32>().is_ok());
     match command {
-        "config" if typed.contains('.') => Some(format!(
+        "config" if is_setting(typed) => Some(format!(
             "'git checkpoint config get {0}' prints it, 'git checkpoint config set {0} <value>' writes it",
             shell_word(typed)
         )),
+        "prune" if typed.strip_prefix('-').and_then(date::parse_span).is_some() => {
+            Some(format!("a span of time follows --older-than: 'git checkpoint prune --older-than {}'", &typed[1..]))
+        }
         "prune" if is_count => Some("'--keep' takes a number from 0, how many shadows stay in the archive".to_owned()),
         // A number after 'op undo' counts from the last operation, and means nothing to 'redo'.
         "undo" | "redo" if is_count || (command == "redo" && is_number && typed.len() < FEWEST_DIGITS) => {
             Some(format!("{command} takes one step at a time; 'git checkpoint undo --list' shows all of them"))
         }
         _ if typed.starts_with('-') => None,
-        "blame" => Some(format!("a commit follows --rev: 'git checkpoint blame --rev <commit> {}'", shell_word(typed))),
+        "blame" => Some("a commit follows --rev: 'git checkpoint blame --rev <commit> <file>'".to_owned()),
         "save" => Some(format!("a message follows -m: 'git checkpoint save -m {}'", shell_word(typed))),
         "reset" => Some("it sets all checkpoints aside; 'git checkpoint restore <checkpoint>' goes to one".to_owned()),
         "why" if is_number => Some(format!("the line follows the file after a colon: '<file>:{typed}'")),
@@ -152,6 +159,13 @@ fn value_hint(command: &str, typed: &str) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Returns true if `typed` is a setting, or seems to be one of the same table as a setting.
+fn is_setting(typed: &str) -> bool {
+    let is_of_table =
+        |table: &str| KEYS.iter().any(|key| key.name.split_once('.').is_some_and(|(own, _)| own == table));
+    find(typed).is_some() || !typed.contains('/') && typed.split_once('.').is_some_and(|(table, _)| is_of_table(table))
 }
 
 #[cfg(test)]
@@ -186,6 +200,20 @@ mod tests {
     #[case::action_of_session("session", "delete", Some("'git checkpoint session forget"))]
     #[case::action_of_config("config", "delete", Some("'git checkpoint config unset"))]
     #[case::key("config", "save.max-file-size", Some("'git checkpoint config get save.max-file-size' prints it"))]
+    #[case::key_without_a_dot("config", "enabled", Some("'git checkpoint config get enabled' prints it"))]
+    #[case::key_with_a_slip("config", "save.max-file-siz", Some("'git checkpoint config get save.max-file-siz'"))]
+    #[case::file_of_config("config", "foo/bar.toml", None)]
+    #[case::file_in_a_folder_of_config("config", "save.d/bar", None)]
+    #[case::commit_of_blame(
+        "blame",
+        "HEAD",
+        Some("a commit follows --rev: 'git checkpoint blame --rev <commit> <file>'")
+    )]
+    #[case::span_of_prune(
+        "prune",
+        "-3d",
+        Some("a span of time follows --older-than: 'git checkpoint prune --older-than 3d'")
+    )]
     #[case::negative_count("prune", "-1", Some("'--keep' takes a number from 0"))]
     #[case::no_count("list", "-", None)]
     #[case::unknown("", "frobnicate", None)]

@@ -76,8 +76,6 @@ impl Man {
             return install(self.directory, call);
         }
         let name = self.page.unwrap_or_default();
-        let shared = SHARED_PAGES.iter().find(|(command, _)| *command == name);
-        let name = shared.map_or(name, |(_, page)| (*page).to_owned());
         let Some(page) = page_of(&name) else {
             return Err(Error::user(format!("no page of the manual is called '{name}'")).with_hint(all_pages()));
         };
@@ -109,6 +107,8 @@ fn page_of(name: &str) -> Option<Page> {
         return page_of("git-checkpoint");
     }
     let (stem, section) = with_section(name);
+    let command = stem.strip_prefix("git-checkpoint-").unwrap_or(stem);
+    let stem = SHARED_PAGES.iter().find(|(shared, _)| *shared == command).map_or(stem, |(_, page)| page);
     let stems = [format!("git-checkpoint-{stem}"), stem.to_owned(), format!("gitcheckpoint-{stem}")];
     stems.iter().find_map(|stem| PAGES.iter().find(|(file, _)| is_page(file, stem, section)))
 }
@@ -213,6 +213,7 @@ mod tests {
         let found = place(Path::new(program), home.map(Path::new), |path| path == Path::new(writable));
         assert_eq!(found.as_deref(), expected.map(Path::new));
     }
+
     #[rstest::rstest]
     #[case::first("", Some("git-checkpoint.1"))]
     #[case::command("save", Some("git-checkpoint-save.1"))]
@@ -222,6 +223,10 @@ mod tests {
     #[case::whole("gitcheckpoint-format", Some("gitcheckpoint-format.5"))]
     #[case::short("workflows", Some("gitcheckpoint-workflows.7"))]
     #[case::short_with_section("agents(7)", Some("gitcheckpoint-agents.7"))]
+    #[case::shared("undo", Some("git-checkpoint-op.1"))]
+    #[case::shared_with_section("undo.1", Some("git-checkpoint-op.1"))]
+    #[case::shared_and_whole("git-checkpoint-log(1)", Some("git-checkpoint-list.1"))]
+    #[case::shared_of_another_section("undo.5", None)]
     #[case::another_section("save.5", None)]
     #[case::unknown("frobnicate", None)]
     fn pages_are_named_in_several_ways(#[case] name: &str, #[case] expected: Option<&str>) {

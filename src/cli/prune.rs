@@ -10,7 +10,8 @@ use crate::{
 /// Drop old checkpoints from the archive
 ///
 /// A shadow, the checkpoints of one commit that were set aside together, goes as a whole. Live shadows, and the one with the
-/// verified checkpoint, are never dropped. Without an option, the settings archive.keep-days, archive.keep-count and archive.max-size decide.
+/// verified checkpoint, are never dropped. Without an option, the settings archive.keep-days, archive.keep-count and
+/// archive.max-size decide.
 #[derive(clap::Args, Debug)]
 pub(super) struct Prune {
     /// Drop what was set aside longer ago, for example 30d or '2 weeks'

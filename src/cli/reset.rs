@@ -74,11 +74,9 @@ impl Reset {
         }
         let verb = if done.dry_run { "would set aside" } else { "set aside" };
         self.report(verb, &done, call)?;
-        if !self.json && !done.dry_run && done.checkpoints > 0 {
-            call.out.hint(&format!(
-                "'git checkpoint reset --restore-archived {}' brings them back",
-                call.names.id(&done.tip)
-            ));
+        if let Some(tip) = done.tip.filter(|_| !self.json && !done.dry_run && done.checkpoints > 0) {
+            call.out
+                .hint(&format!("'git checkpoint reset --restore-archived {}' brings them back", call.names.id(&tip)));
         }
         Ok(Exit::Done)
     }
@@ -87,9 +85,10 @@ impl Reset {
         if self.json {
             call.out.json(done)?;
         } else {
-            let tip = call.out.paint(phrase::ID, &call.names.id(&done.tip));
+            let tip = done.tip.map(|tip| call.out.paint(phrase::ID, &call.names.id(&tip)));
+            let latest = tip.map(|tip| format!(", the latest {tip}")).unwrap_or_default();
             let count = phrase::count(done.checkpoints, "checkpoint");
-            call.out.note(&format!("{verb} {count}, the latest {tip}"))?;
+            call.out.note(&format!("{verb} {count}{latest}"))?;
         }
         Ok(Exit::Done)
     }

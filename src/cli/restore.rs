@@ -134,7 +134,7 @@ impl Restore {
 
 /// Returns `error`, with a hint at what to type instead of the target or of the pathspecs that the user `typed`.
 fn with_hint(error: Error, context: &Context, options: &restore::RestoreOptions, typed: &[OsString]) -> Error {
-    let error = with_target_hint(error, "restore", &options.target);
+    let error = with_target_hint(error, &context.repo, "restore", &options.target);
     if error.hint().is_some() {
         return error;
     }

@@ -16,7 +16,7 @@ use crate::{
     model::{change::Change, manifest::Part, moment},
     ops::{
         Context, compare,
-        history::{self, Shown, ShownCheckpoint, ShownCommit},
+        show::{self, Shown, ShownCheckpoint, ShownCommit},
     },
 };
 
@@ -40,8 +40,8 @@ pub(super) struct Show {
 impl Show {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
-        let shown = history::show(&context, &self.target);
-        let shown = shown.map_err(|error| with_target_hint(error, "diff", &self.target))?;
+        let shown = show::show(&context, &self.target);
+        let shown = shown.map_err(|error| with_target_hint(error, &context.repo, "diff", &self.target))?;
         if self.json {
             call.out.json(&shown)?;
             return Ok(Exit::Done);

@@ -21,6 +21,7 @@ use crate::{
     ops::{
         Context,
         agent_hooks::Elsewhere,
+        hooks::HookDone,
         status::{self, SessionStatus, Status},
     },
 };
@@ -236,11 +237,11 @@ fn print_hooks(status: &Status, call: &mut Call) -> Result<()> {
     print_heading("Hooks of git that do not call git-checkpoint:", call)?;
     let mut is_mendable = false;
     for (name, health) in status.hooks.iter().filter(|(_, health)| is_broken(health)) {
-        let is_foreign = status.hooks_without_line.contains_key(name);
-        is_mendable |= !is_foreign;
-        let why = match health {
-            _ if is_foreign => "not one of git-checkpoint's, and without its line",
-            Health::Replaced => "replaced",
+        let to_add = status.hooks_without_line.iter().find(|hook| hook.name == *name);
+        is_mendable |= to_add.is_none();
+        let why = match (to_add.map(HookDone::has_file), health) {
+            (Some(true), _) => "not one of git-checkpoint's, and without its line",
+            (None, Health::Replaced) => "replaced",
             _ => "missing",
         };
         call.out.line(&format!("\t{name} ({why})"))?;
@@ -248,11 +249,11 @@ fn print_hooks(status: &Status, call: &mut Call) -> Result<()> {
     if is_mendable {
         call.out.note("  (use \"git checkpoint enable\" to mend that)")?;
     }
-    let mut are_addable = status.hooks_without_line.values();
-    if are_addable.clone().any(|is_addable| *is_addable) {
+    let mut are_addable = status.hooks_without_line.iter().map(|hook| hook.is_addable);
+    if are_addable.clone().any(|is_addable| is_addable) {
         call.out.note("  (use \"git checkpoint enable --hook-manager\" to add the lines)")?;
     }
-    if are_addable.any(|is_addable| !*is_addable) {
+    if are_addable.any(|is_addable| !is_addable) {
         call.out.note("  (use \"git checkpoint enable\" to see the line to add)")?;
     }
     Ok(())

@@ -192,6 +192,11 @@ fn habit(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     };
     // Of '-3x', clap says '-3'; of '--source=HEAD', it says all.
     let typed = typed.split('=').next().unwrap_or(typed);
+    if command == "prune" && typed.starts_with('-') {
+        // A span of time begins with a number.
+        let whole = arguments.iter().filter_map(|argument| argument.to_str()).find(|word| word.starts_with(typed));
+        return habits::hint(command, whole.unwrap_or(typed)).or_else(|| habits::hint(command, typed));
+    }
     if command == "save" && !typed.starts_with('-') {
         let words = arguments.iter().filter_map(|argument| argument.to_str()).skip_while(|word| *word != typed);
         let message: Vec<&str> = words.take_while(|word| !word.starts_with('-')).collect();

@@ -116,13 +116,6 @@ impl<'r> Exact<'r> {
         }
     }
 
-    /// Returns the exact bytes, as a blob, and mode of `path` with `content`; where a filter fails, what is stored stands for
-    /// the bytes.
-    pub(crate) fn identity(&mut self, path: &BStr, content: Option<Content>) -> Option<(ObjectId, Mode)> {
-        let content = content?;
-        Some((self.id(path, content).unwrap_or(content.leaf.id), content.leaf.mode))
-    }
-
     /// Returns true if `bytes` of the file or link `path`, whose id as a blob is `id`, are those of `content`.
     ///
     /// # Errors

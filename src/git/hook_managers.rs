@@ -58,6 +58,9 @@ pub(crate) struct Survey {
     root: PathBuf,
 }
 
+/// The obstacle to a line of shell in a script of another language.
+pub(crate) const NOT_SHELL: &str = "it is not a shell script, so call 'git-checkpoint hook' from it its own way";
+
 const LEFTHOOK: [&str; 3] = ["lefthook", ".lefthook", ".config/lefthook"];
 const LEFTHOOK_LOCAL: [&str; 3] = ["lefthook-local", ".lefthook-local", ".config/lefthook-local"];
 const LEFTHOOK_ENDS: [&str; 4] = ["yml", "yaml", "toml", "json"];
@@ -206,7 +209,7 @@ fn shell_obstacle(path: &Path, needs_interpreter: bool) -> Option<String> {
         None => !needs_interpreter && !text.contains(&0),
     };
     if !is_shell {
-        return Some("it is not a shell script, so call 'git-checkpoint hook' from it its own way".into());
+        return Some(NOT_SHELL.into());
     }
     let ends = |line: &[u8]| {
         [b"exit".as_slice(), b"exec"].iter().any(|word| {

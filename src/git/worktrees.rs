@@ -63,6 +63,7 @@ impl Repo {
         let others = linked.chain(main).filter(|(id, _)| id != self.worktree_id());
         others.filter_map(|(id, root)| fs::canonicalize(root).ok().map(|root| (id, root))).collect()
     }
+
     /// Returns the id of the worktree with git directory `git_dir`, one of [`git_dirs`](Self::git_dirs).
     pub(super) fn worktree_of(&self, git_dir: &Path) -> BString {
         let name = git_dir.file_name().filter(|_| git_dir != self.common_dir());

@@ -1,4 +1,4 @@
-//! Lists checkpoints, and shows one.
+//! Lists checkpoints.
 
 mod commits;
 mod entry;
@@ -11,7 +11,6 @@ use gix::ObjectId;
 
 pub(super) use self::entry::serialize_checkpoint;
 pub use self::entry::{Commit, Entry};
-pub use super::show::{Shown, ShownCheckpoint, ShownCommit, show};
 use super::{
     Context,
     called::called,

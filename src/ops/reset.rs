@@ -10,6 +10,7 @@ use super::{
     called::called,
     chain::{
         archive::{archive_name, count, emit_reset, to_archive},
+        peek::worktree_tree,
         shadows::{self, Live},
         timeline::{self, Tip},
     },
@@ -53,21 +54,21 @@ pub struct ResetDone {
     pub version: u32,
     /// The ref that held it.
     pub shadow: String,
-    /// The ref that holds it now.
-    pub archive: String,
+    /// The ref that holds it now. None in a dry run if something would be saved first.
+    pub archive: Option<String>,
     /// The refs that hold the other sessions' own shadows now, which were set aside with it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// Its last checkpoint.
-    #[serde(serialize_with = "id_text::serialize")]
-    pub tip: ObjectId,
+    /// Its last checkpoint. None as `archive` is.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub tip: Option<ObjectId>,
     /// Its base commit.
     pub base: Base,
     /// How many checkpoints it holds.
     pub checkpoints: usize,
     /// True if nothing was done.
     pub dry_run: bool,
-    /// What was saved first for sessions whose process is dead, in words.
+    /// What was saved first for sessions whose process is dead, or would be, in words.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -135,33 +136,57 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
         salvage::set_broken_aside(&worktree, Look::BehindTip)?;
     }
     // What a dead session has left unsaved belongs to what is set aside.
-    let notes = if options.dry_run { Vec::new() } else { guard::recover(&worktree, "")? };
+    let mut notes = if options.dry_run { Vec::new() } else { guard::recover(&worktree, "")? };
     let mut live = live_shadows(context, options.dry_run)?;
     let latest = shadows::latest(repo, &live)?.map(|tip| tip.id);
+    if options.dry_run {
+        let would_be = guard::would_be_saved(context);
+        notes = if would_be.is_empty() || is_unsaved(context, latest)? { would_be } else { Vec::new() };
+    }
+    let saves_first = options.dry_run && !notes.is_empty();
     live.sort_by_key(|live| Some(live.id) == latest);
-    let Some(Live { name, id: tip }) = live.last().cloned() else {
+    if live.is_empty() && !saves_first {
         if let Some(done) = context.broken().pop() {
             return Ok(ResetDone::of_broken(done, base));
         }
         return Err(Error::refused("this worktree has no checkpoint on HEAD to set aside")
             .with_hint("'git checkpoint list' shows those on other commits"));
-    };
+    }
     if !options.force {
         refuse_active(context)?;
     }
-    let checkpoints = live.iter().map(|live| count(repo, live.id)).sum();
+    let checkpoints = live.iter().map(|live| count(repo, live.id)).sum::<usize>() + usize::from(saves_first);
     let (mut updates, mut archives) = (Vec::new(), Vec::new());
     for live in &live {
         archives.push(archive_name(repo, live.id)?);
         updates.extend(to_archive(live, archives.last().cloned().unwrap_or_default()));
     }
-    let (archive, also) = (archives.pop().unwrap_or_default(), archives);
-    if !options.dry_run {
+    let (archive, also) = (archives.pop().filter(|_| !saves_first), archives);
+    let last = live.pop();
+    let tip = last.as_ref().map(|live| live.id).filter(|_| !saves_first);
+    if let (Some(archive), Some(tip), false) = (&archive, tip, options.dry_run) {
         repo.update_refs(&updates)?;
         context.emit(&Event::Reset { archive: archive.clone(), tip: tip.to_string(), checkpoints });
     }
+    let name = last.map_or_else(|| shadows::name_for(context, base, None), |live| live.name);
     let (shadow, dry_run) = (name.to_ref(), options.dry_run);
     Ok(ResetDone { version: 1, shadow, archive, also, tip, base, checkpoints, dry_run, notes })
+}
+
+/// Returns true if the files or the index differ from the checkpoint `latest`, or from HEAD without one.
+fn is_unsaved(context: &Context, latest: Option<ObjectId>) -> Result<bool> {
+    let (seen, repo) = (worktree_tree(context)?, &context.repo);
+    let (tree_id, index_tree_id) = match (latest, repo.head()?.id) {
+        (Some(latest), _) => {
+            let checkpoint = lookup::checkpoint(context, latest)?;
+            let side = checkpoint.side_id.map(|id| repo.read_side(id)).transpose()?;
+            (checkpoint.tree_id, side.and_then(|side| side.index_tree_id))
+        }
+        (None, Some(head)) => (repo.tree_of_commit(head)?, None),
+        (None, None) => (repo.empty_tree_id(), None),
+    };
+    // What was staged is what HEAD has, if the checkpoint says nothing else.
+    Ok(seen.tree_id != tree_id || index_tree_id.is_some_and(|id| id != seen.index_tree_id))
 }
 
 impl ResetDone {
@@ -169,12 +194,13 @@ impl ResetDone {
     fn of_broken(done: SetAside, base: Base) -> Self {
         let SetAside { shadow, tip, archive, last, checkpoints, .. } = done;
         let tip = last.unwrap_or(tip);
-        let (archive, also) = (archive.unwrap_or_default(), Vec::new());
+        let (tip, also) = (Some(tip), Vec::new());
         Self { version: 1, shadow, archive, also, tip, base, checkpoints, dry_run: false, notes: Vec::new() }
     }
 }
 
-/// Refuses while a session that is not dead has an open turn here: its next checkpoint builds on the ones before, also after HEAD has moved.
+/// Refuses while a session that is not dead has an open turn here: its next checkpoint builds on the ones before, also after HEAD
+/// has moved.
 fn refuse_active(context: &Context) -> Result<()> {
     let Some(session) = session_info::turns_at_work(context)?.into_iter().next() else { return Ok(()) };
     Err(Error::refused(format!("the session '{}' has a turn under way", session.id)).with_hint(format!(
@@ -307,9 +333,9 @@ fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {
     Ok(ResetDone {
         version: 1,
         shadow,
-        archive: tip.name,
+        archive: Some(tip.name),
         also: Vec::new(),
-        tip: tip.id,
+        tip: Some(tip.id),
         base: checkpoint.base,
         checkpoints,
         dry_run: false,

@@ -9,7 +9,8 @@ use serde::Serialize;
 use super::{
     Context,
     chain::{peek::worktree_tree, shadows},
-    guard, hooks,
+    guard,
+    hooks::{self, HookDone},
     inside::LeftOut,
     salvage::{if_readable, why_unreadable},
     save::{SkippedPath, UnfilteredPath},
@@ -127,9 +128,9 @@ pub struct Status {
     pub submodules: Vec<Submodule>,
     /// Whether git's hooks call us, by name; empty if they were never enabled.
     pub hooks: BTreeMap<String, Health>,
-    /// Those of them that are another program's or the user's and lack the line that calls us; true if `enable --hook-manager` adds it.
+    /// Those of them to which the user has to add the line that calls us: their files are another program's or the user's.
     #[serde(skip)]
-    pub(crate) hooks_without_line: BTreeMap<String, bool>,
+    pub(crate) hooks_without_line: Vec<HookDone>,
     /// The checkpoint that a restore was putting back when it was interrupted.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub interrupted_restore: Option<ObjectId>,
@@ -210,8 +211,7 @@ pub fn status(context: &Context) -> Result<Status> {
     let hooks: BTreeMap<String, Health> =
         hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect();
     let are_sound = hooks.values().all(|health| *health == Health::Ok);
-    let to_add = if are_sound { Vec::new() } else { hooks::lines_to_add(context) };
-    let hooks_without_line = to_add.into_iter().map(|hook| (hook.name, hook.is_addable)).collect();
+    let hooks_without_line = if are_sound { Vec::new() } else { hooks::lines_to_add(context) };
     if !context.settings.enabled && !hooks.is_empty() {
         notes.push(
             "the setting 'enabled' is false, so that hooks do nothing here: 'git checkpoint config list --show-origin' \

@@ -16,6 +16,9 @@ type Names = Vec<String>;
 /// File -> the files that define what it uses, each with one path by which it does.
 pub(super) type Imports = BTreeMap<String, BTreeMap<String, String>>;
 
+/// Their re-exports are no uses: what they are for is to name what others define.
+const FACADES: [&str; 2] = ["lib.rs", "testing.rs"];
+
 /// Returns the imports of the crate that begins in `lib.rs`, given the text of each file.
 pub(super) fn imports(texts: &BTreeMap<String, String>) -> Imports {
     let mut reader = Reader { texts, modules: BTreeMap::new(), module: Names::new() };
@@ -147,19 +150,20 @@ impl Reader<'_> {
         self.current().bindings.entry(name.to_owned()).or_default().push(binding);
     }
 
-    /// Binds the names that `tree` imports, and counts them as used if `is_use` says so.
-    fn import(&mut self, tree: &UseTree, before: &[String], is_use: bool) {
+    /// Binds the names that `tree` imports. Counts them as used, unless they are re-exported from a child or by a facade.
+    fn import(&mut self, tree: &UseTree, before: &[String], is_private: bool) {
         let path = |ident: &Ident| [before, &[ident.to_string()]].concat();
         let (path, name) = match tree {
-            UseTree::Path(below) => return self.import(&below.tree, &path(&below.ident), is_use),
-            UseTree::Group(group) => return group.items.iter().for_each(|tree| self.import(tree, before, is_use)),
+            UseTree::Path(below) => return self.import(&below.tree, &path(&below.ident), is_private),
+            UseTree::Group(group) => return group.items.iter().for_each(|tree| self.import(tree, before, is_private)),
             UseTree::Glob(_) => return self.current().globs.push(before.to_vec()),
             UseTree::Name(name) if name.ident == "self" => (before.to_vec(), before.last().cloned()),
             UseTree::Name(name) => (path(&name.ident), Some(name.ident.to_string())),
             UseTree::Rename(name) if name.ident == "self" => (before.to_vec(), Some(name.rename.to_string())),
             UseTree::Rename(name) => (path(&name.ident), Some(name.rename.to_string())),
         };
-        if is_use {
+        let is_of_child = !["crate", "super"].contains(&path[0].as_str());
+        if is_private || !is_of_child && !FACADES.contains(&self.current().file.as_str()) {
             self.current().used.insert(path.clone());
         }
         self.bind(&name.expect("'self' stands in a group after a name"), Binding::Import(path));
@@ -315,6 +319,9 @@ fn edges(files: &[(&str, &str)]) -> Vec<String> {
 #[case::inner_module("mod inner { use super::super::b::B; }", &["a.rs -> b.rs (super::super::b::B)"])]
 #[case::other_crates("use gix::ObjectId; use ::b::B; fn a() { std::mem::take(x); }", &[])]
 #[case::names_in_circles("use self::x::y; use self::y::x; fn a() { x::y(); y::x(); }", &[])]
+#[case::public_import("pub use crate::b::B;", &["a.rs -> b.rs (crate::b::B)"])]
+#[case::restricted_import("pub(crate) use super::{b::B, c::private};", &["a.rs -> b.rs (super::b::B)", "a.rs -> c/mod.rs (super::c::private)"])]
+#[case::public_module("pub use super::b;", &[])]
 #[case::of_a_child("use crate::c::d::D;", &["a.rs -> c/d.rs (crate::c::d::D)"])]
 #[case::tests("#[cfg(test)] mod tests { use crate::b::B; } #[cfg(test)] use crate::b::B;", &[])]
 fn paths_lead_to_the_file_that_defines_the_name(#[case] text: &str, #[case] expected: &[&str]) {
@@ -339,4 +346,14 @@ fn paths_lead_to_the_file_that_defines_the_name(#[case] text: &str, #[case] expe
 fn a_parent_depends_on_children_only_by_use(#[case] text: &str, #[case] expected: &[&str]) {
     let files = [("lib.rs", "mod a;"), ("a/mod.rs", text), ("a/child.rs", "pub struct Child; pub fn call() {}")];
     assert_eq!(edges(&files), expected);
+}
+
+#[test]
+fn a_facade_does_not_use_what_it_re_exports() {
+    let files = [
+        ("lib.rs", "mod a; mod testing; pub use crate::a::A;"),
+        ("a.rs", "pub struct A;"),
+        ("testing.rs", "pub use crate::a::A; pub mod inner { pub use crate::a::A; }"),
+    ];
+    assert_eq!(edges(&files), [""; 0]);
 }

@@ -4,7 +4,7 @@ use git_checkpoint::{
     Context, Entry, ListOptions, Origin,
     testing::{
         model::refname::{archive_ref, tag_ref, verified_ref},
-        ops::history,
+        ops::show,
     },
 };
 
@@ -176,7 +176,7 @@ fn a_checkpoint_is_shown_with_its_side_commit() {
     world.git(&["update-ref", &shadow.name(), &with_side.to_string()]);
 
     let context = Context::open(&world.repo()).expect("a repository");
-    let shown = history::show(&context, "@").expect("the latest is there");
+    let shown = show::show(&context, "@").expect("the latest is there");
     let json = serde_json::to_value(&shown).expect("it is JSON");
     assert_eq!(json["skipped"], serde_json::json!([{"path": "big", "reason": "too large", "size": 7}]));
     assert_eq!(json["staged"], true);
@@ -196,7 +196,7 @@ fn show_takes_revisions() {
     world.write("f", "changed\n");
     world.git(&["commit", "-qam", "a subject\n\na body"]);
     let context = Context::open(&world.repo()).expect("a repository");
-    let json = |text: &str| serde_json::to_value(history::show(&context, text).expect("shown")).expect("it is JSON");
+    let json = |text: &str| serde_json::to_value(show::show(&context, text).expect("shown")).expect("it is JSON");
     let shown = json("HEAD");
     assert_eq!(shown, json("base"));
     assert_eq!(shown["id"], world.git(&["rev-parse", "HEAD"]).trim());

@@ -440,7 +440,8 @@ fn a_hook_that_needs_a_line_is_reported_as_such() {
     let doctor = world.checkpoint(&["doctor", "--fix"]);
     let found = described(&doctor);
     assert!(found.contains("post-commit: the hook is not one of git-checkpoint's, and does not call it"), "{found}");
-    assert!(found.contains(&format!("add this line to '{path}': {line}\n")), "{found}");
+    let why = "it uses the name it is called by, so it would not work under another name";
+    assert!(found.contains(&format!("add this line to '{path}' ({why}): {line}\n")), "{found}");
     let status = world.done(&["status"]);
     assert!(status.contains("\tpost-commit (not one of git-checkpoint's, and without its line)\n"), "{status}");
     assert!(status.contains("(use \"git checkpoint enable\" to see the line to add)"), "{status}");
@@ -448,6 +449,30 @@ fn a_hook_that_needs_a_line_is_reported_as_such() {
     put(&hooks(&world).join("post-commit"), format!("{text}{line}\n"), 0o755);
     assert!(world.checkpoint(&["doctor"]).status.success());
     assert!(!world.done(&["status"]).contains("post-commit"));
+}
+
+#[test]
+fn a_hook_without_a_file_is_missing_and_one_of_another_language_needs_no_line_of_shell() {
+    let world = World::with_hooks();
+    put(&world.repo().join(".husky/post-commit"), "npx x\n", 0o755);
+    put(&world.repo().join(".husky/post-merge"), "#!/bin/sh\ntrue\n", 0o755);
+    world.git(&["config", "core.hooksPath", ".husky"]);
+    let status = world.done(&["status"]);
+    assert!(status.contains("\tcommit-msg (missing)\n"), "{status}");
+    for name in ["post-commit", "post-merge"] {
+        assert!(
+            status.contains(&format!("\t{name} (not one of git-checkpoint's, and without its line)\n")),
+            "{status}"
+        );
+    }
+    assert!(!status.contains("to mend that"), "{status}");
+    let found = described(&world.checkpoint(&["doctor"]));
+    assert!(found.contains("commit-msg: the hook does not exist"), "{found}");
+    assert!(found.contains("post-merge: the hook is not one of git-checkpoint's, and does not call it"), "{found}");
+    let path = world.repo().join(".husky/post-commit").display().to_string();
+    let note = "it is not a shell script, so call 'git-checkpoint hook' from it its own way";
+    assert!(found.contains(&format!("'{path}': {note}\n")), "{found}");
+    assert!(!found.contains("add this line"), "{found}");
 }
 
 #[test]

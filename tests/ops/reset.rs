@@ -4,7 +4,7 @@ use git_checkpoint::{
     Context, Kind, ListOptions, Origin, SaveOptions, Saved,
     testing::{
         model::refname,
-        ops::reset::{self, Options},
+        ops::reset::{self, Options, ResetDone},
     },
 };
 
@@ -25,6 +25,12 @@ fn subjects(context: &Context, archived: bool) -> usize {
     count
 }
 
+/// Returns the ref in the archive, and the id of the last checkpoint, of what was set aside.
+fn held(done: &ResetDone) -> (String, String) {
+    let tip = done.tip.expect("it was set aside");
+    (done.archive.clone().expect("it was set aside"), tip.to_string())
+}
+
 #[test]
 fn a_reset_moves_the_shadow_and_nothing_else() {
     let world = World::with_commit();
@@ -38,9 +44,10 @@ fn a_reset_moves_the_shadow_and_nothing_else() {
     let plan = reset::reset(&context, &Options { dry_run: true, ..Options::default() }).expect("there is a shadow");
     assert_eq!((plan.checkpoints, plan.dry_run, subjects(&context, false)), (2, true, 2));
     let done = reset::reset(&context, &Options::default()).expect("there is a shadow");
-    assert_eq!((Some(done.tip), done.checkpoints), (last.id, 2));
+    assert_eq!((done.tip, done.checkpoints), (last.id, 2));
     assert_eq!((subjects(&context, false), subjects(&context, true)), (0, 2));
-    assert_eq!(world.git(&["rev-parse", &done.archive]).trim(), done.tip.to_string());
+    let (archive, tip) = held(&done);
+    assert_eq!(world.git(&["rev-parse", &archive]).trim(), tip);
     assert_eq!((world.git(&["status", "--porcelain"]), foreign()), (status, before));
     world.assert_sound("after the reset");
 
@@ -59,8 +66,8 @@ fn an_archived_shadow_is_listed_and_brought_back() {
     let done = reset::reset(&context, &Options::default()).expect("there is a shadow");
     let listed = reset::list_archived(&context).expect("the archive can be read");
     assert_eq!(listed.len(), 1);
-    assert_eq!((listed[0].r#ref.as_str(), listed[0].checkpoints), (done.archive.as_str(), 2));
-    assert_eq!((listed[0].tip, listed[0].worktree.to_string()), (done.tip, "main".into()));
+    assert_eq!((listed[0].r#ref.as_str(), listed[0].checkpoints), (held(&done).0.as_str(), 2));
+    assert_eq!((Some(listed[0].tip), listed[0].worktree.to_string()), (done.tip, "main".into()));
 
     save(&context, &world, "3");
     let error = reset::restore_archived(&context, &listed[0].name).expect_err("a live one is there");
@@ -73,7 +80,7 @@ fn an_archived_shadow_is_listed_and_brought_back() {
     assert_eq!((subjects(&context, false), subjects(&context, true)), (2, 1));
     let error = reset::restore_archived(&context, &id).expect_err("it is live");
     assert!(error.message().contains("no shadow in the archive"), "{error}");
-    assert_eq!(reset::list_archived(&context).expect("the archive can be read")[0].r#ref, second.archive);
+    assert_eq!(reset::list_archived(&context).expect("the archive can be read")[0].r#ref, held(&second).0);
 }
 
 #[test]
@@ -109,8 +116,9 @@ fn resets_within_a_second_get_names_of_their_own() {
     save(&context, &world, "1");
     let done = reset::reset(&context, &Options::default()).expect("there is a shadow");
     // The first name is taken again.
-    reset::restore_archived(&context, &done.tip.to_string()).expect("the place is free");
-    world.git(&["update-ref", &done.archive, &done.tip.to_string()]);
+    let (archive, tip) = held(&done);
+    reset::restore_archived(&context, &tip).expect("the place is free");
+    world.git(&["update-ref", &archive, &tip]);
     let again = reset::reset(&context, &Options::default()).expect("there is a shadow");
     assert_ne!(again.archive, done.archive);
 }

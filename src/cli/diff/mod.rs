@@ -127,7 +127,8 @@ impl Diff {
             ..compare::DiffOptions::default()
         };
         let sides = [options.from.clone(), options.to.clone()].map(Option::unwrap_or_default);
-        let with_hints = |error| sides.iter().fold(error, |error, side| with_target_hint(error, "diff", side));
+        let with_hint = |error, side: &String| with_target_hint(error, &context.repo, "diff", side);
+        let with_hints = |error| sides.iter().fold(error, with_hint);
         let compare = |options: &compare::DiffOptions| compare::diff(context, options).map_err(with_hints);
         if self.json {
             call.out.json(&compare(&options)?)?;

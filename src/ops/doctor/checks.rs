@@ -13,6 +13,7 @@ use crate::{
     error::Result,
     git::{
         Repo,
+        hook_managers::NOT_SHELL,
         hooks::{Health, Hook},
         unwritable_log::NoLog,
     },
@@ -352,7 +353,8 @@ pub(super) fn hooks(context: &Context) -> Result<Vec<Problem>> {
     let problem = |(hook, health): (Hook, Health)| {
         let foreign = to_add.iter().find(|it| it.name == hook.name());
         let message = match (health, foreign) {
-            (_, Some(_)) => "the hook is not one of git-checkpoint's, and does not call it",
+            (_, Some(foreign)) if foreign.has_file() => "the hook is not one of git-checkpoint's, and does not call it",
+            (_, Some(_)) => "the hook does not exist",
             (Health::Replaced, None) => "something else has taken the place of the hook",
             (_, None) => "the hook is not there any more, or git ignores it",
         };
@@ -364,10 +366,12 @@ pub(super) fn hooks(context: &Context) -> Result<Vec<Problem>> {
 
 /// Returns what the user does to let the hook `foreign` call us.
 fn how_to_add(foreign: &HookDone) -> String {
-    let line = foreign.line.as_deref().unwrap_or_default();
-    match (foreign.is_addable, line.trim_end().contains('\n')) {
-        (true, _) => "'git checkpoint enable --hook-manager' adds its lines".to_owned(),
-        (false, true) => "'git checkpoint enable' shows the lines to add".to_owned(),
-        (false, false) => format!("add this line to '{}': {}", foreign.path, line.trim_end()),
+    let line = foreign.line.as_deref().unwrap_or_default().trim_end();
+    match foreign.note.as_deref() {
+        _ if foreign.is_addable => "'git checkpoint enable --hook-manager' adds its lines".to_owned(),
+        Some(note) if note == NOT_SHELL => format!("'{}': {note}", foreign.path),
+        _ if line.contains('\n') => "'git checkpoint enable' shows the lines to add".to_owned(),
+        Some(note) => format!("add this line to '{}' ({note}): {line}", foreign.path),
+        None => format!("add this line to '{}': {line}", foreign.path),
     }
 }

@@ -35,7 +35,7 @@ use crate::{
 use facts::Finding;
 use scene::Scene;
 
-pub(crate) use crashed::recover;
+pub(crate) use crashed::{recover, would_be_saved};
 pub(crate) use facts::is_silent;
 pub use who::Who;
 

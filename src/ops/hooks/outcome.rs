@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bstr::{BString, ByteVec as _};
+use bstr::{BString, ByteSlice as _, ByteVec as _};
 use serde::Serialize;
 
 use crate::model::path_text;
@@ -76,6 +76,13 @@ pub(crate) struct HooksDone {
     pub hooks: Vec<HookDone>,
     /// True if nothing was done.
     pub dry_run: bool,
+}
+
+impl HookDone {
+    /// Returns true if the file, which may be another program's, exists.
+    pub(crate) fn has_file(&self) -> bool {
+        gix::path::from_bstr(self.path.as_bstr()).is_ok_and(|path| path.symlink_metadata().is_ok())
+    }
 }
 
 impl HooksDone {

@@ -96,8 +96,8 @@ pub(super) fn undo_files(
     }
 }
 
-/// Versions before this one did not mark in the log what is half-way. Adds an entry that does, as if it had been continued: so no redo
-/// brings the half-way state back. Returns false if there is nothing to mark.
+/// Versions before this one did not mark in the log what is half-way. Adds an entry that does, as if it had been continued: so no
+/// redo brings the half-way state back. Returns false if there is nothing to mark.
 fn mark_interrupted(context: &Context, picked: &Picked) -> Result<bool> {
     let (Some(entry), Some(journal)) = (&picked.entry, &picked.journal) else { return Ok(false) };
     if journal.progress == Progress::Done || entry.operation.nonce.is_some() {
@@ -336,33 +336,58 @@ impl<'s> Reversal<'s> {
         let path = done.path.as_bstr();
         let now = scene.pre.content(scene.repo, path)?;
         // The same bytes may be stored in another way by now: attributes may have changed.
-        let (is, was) = (self.now.identity(path, now), self.before.identity(path, done.before));
-        let became = self.after.identity(path, done.after);
+        let is = Held::find(&mut self.now, path, now);
+        let was = Held::find(&mut self.before, path, done.before);
+        let became = Held::find(&mut self.after, path, done.after);
         scene.repo.check_interrupt()?;
         let step = Step { path: done.path.clone(), before: now, after: done.before };
+        let is_unedited = is_same(is, became);
         if self.skipped.reason(path).is_some() {
             // No checkpoint has it as it is now, so no redo could bring it back.
             self.steps.push(step);
         } else if now.is_none() && done.after.is_some() && scene.has_file(path) {
             // Written by the restore, and now ignored, so not in the checkpoint of now. Its bytes are in the one
             // that was restored, and are compared before it goes.
-            let exact = done.after.zip(became).map(|(after, (id, _))| Content { raw: Some(id), ..after });
+            let exact = became.map(|Held { content, bytes }| Content { raw: bytes, ..content });
             self.judged.push((Step { before: exact, ..step }, Verdict::Go));
-        } else if is == was && was != became {
+        } else if is_same(is, was).unwrap_or(now == done.before)
+            && !is_same(was, became).unwrap_or(done.before == done.after)
+        {
             // It has not changed since, or was changed back.
-        } else if is == became && done.before.is_none() {
+        } else if is_unedited == Some(true) && done.before.is_none() {
             // The restore wrote it where no file was. Ignore rules, which may have come back with it, do not matter.
             self.judged.push((step, Verdict::Go));
-        } else if is == became || all || self.is_as_stored(path, now, done.after) {
+        } else if is_unedited == Some(true) || all {
             self.steps.push(step);
+        } else if is_unedited.is_none() && now.map(|content| content.leaf) == done.after.map(|content| content.leaf) {
+            // What was edited may be the same for git: only the filter would know.
+            self.judged.push((step, Verdict::Refuse(Why::Unconvertible)));
         } else {
             self.judged.push((step, Verdict::Keep(Why::Since)));
         }
         Ok(())
     }
-    /// Returns true if `now` and `then` are the same for git, and a filter fails that would say which bytes one of them has.
-    fn is_as_stored(&mut self, path: &BStr, now: Option<Content>, then: Option<Content>) -> bool {
-        let (Some(now), Some(then)) = (now, then) else { return false };
-        now.leaf == then.leaf && (self.after.id(path, then).is_err() || self.now.id(path, now).is_err())
+}
+
+/// What a checkpoint has at a path.
+#[derive(Clone, Copy)]
+struct Held {
+    content: Content,
+    /// The exact bytes, as a blob; none if a filter fails that would say which they are.
+    bytes: Option<ObjectId>,
+}
+
+impl Held {
+    fn find(exact: &mut Exact<'_>, path: &BStr, content: Option<Content>) -> Option<Self> {
+        content.map(|content| Self { content, bytes: exact.id(path, content).ok() })
     }
+}
+
+/// Returns true if both have the same bytes and mode; none if that is not known.
+fn is_same(one: Option<Held>, other: Option<Held>) -> Option<bool> {
+    let (Some(one), Some(other)) = (one, other) else { return Some(one.is_none() && other.is_none()) };
+    if one.content.leaf.mode != other.content.leaf.mode {
+        return Some(false);
+    }
+    one.bytes.zip(other.bytes).map(|(one, other)| one == other)
 }

@@ -374,3 +374,33 @@ fn a_filter_that_fails_in_an_undo_is_a_conflict() {
     }
     assert_eq!(read("plain"), "bad\n");
 }
+
+/// The edit is the same for git as what the restore wrote, or has the very bytes that git stores: only the filter knows that it is
+/// an edit.
+#[rstest::rstest]
+#[case::same_for_git("cat", "BOOM base\n")]
+#[case::bytes_that_git_stores("tr a-z A-Z", "boom base\n")]
+fn an_undo_overwrites_no_edit_because_a_filter_fails(#[case] smudge: &str, #[case] edit: &str) {
+    let scene = Scene::new(FILTER, true);
+    scene.git(&["config", "filter.rot.clean", "tr A-Z a-z"]);
+    scene.git(&["config", "filter.rot.smudge", smudge]);
+    scene.write("lf.txt", b"boom base\n");
+    scene.git(&["commit", "-qam", "base"]);
+    scene.write("lf.txt", b"hello\n");
+    scene.run(&["restore", "base", "--", "lf.txt"]);
+    scene.write("lf.txt", edit.as_bytes());
+    let fails = "x=$(cat); case \"$x\" in *oom*) exit 1;; esac; echo \"$x\" #";
+    scene.git(&["config", "filter.rot.smudge", fails]);
+    let undo = |code: i32, expected: &str| {
+        let output = scene.checkpoint(&["undo"]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains(expected), "{said}");
+        assert_eq!(fs::read_to_string(scene.repo().join("lf.txt")).expect("readable"), edit, "{said}");
+    };
+    undo(1, "conflict lf.txt (its filter failed");
+    scene.git(&["config", "filter.rot.smudge", smudge]);
+    undo(1, "lf.txt (changed since the restore)");
+    scene.run(&["undo", "--all"]);
+    assert_eq!(fs::read_to_string(scene.repo().join("lf.txt")).expect("readable"), "hello\n");
+}

@@ -69,3 +69,37 @@ fn a_reset_saves_first_what_a_dead_session_has_left() {
     let status = world.json(&["status", "--json"]);
     assert_eq!(status["sessions"][0]["phase"], "idle", "{status}");
 }
+
+/// What a dry run announces is what the reset then does.
+#[rstest::rstest]
+fn a_dry_run_of_reset_counts_what_would_be_saved_first(#[values(true, false)] has_checkpoints: bool) {
+    let world = world();
+    if !has_checkpoints {
+        world.sh("rm f k");
+        world.done(&["session", "stop", "s1", "-q"]);
+        world.done(&["reset", "-q"]);
+        world.done(&["session", "prompt", "s1", "-q", "-m", "on"]);
+        world.write("f", "the agent's\n");
+    }
+    kill(&world);
+    let would = world.checkpoint(&["reset", "-n"]);
+    assert!(described(&would).contains("what it may have left would be saved first"), "{}", described(&would));
+    let json = world.json(&["reset", "-n", "--json"]);
+    assert!(json["tip"].is_null() && json["archive"].is_null(), "{json}");
+    let done = world.json(&["reset", "--json"]);
+    assert_eq!((&json["checkpoints"], &json["shadow"]), (&done["checkpoints"], &done["shadow"]), "{json} {done}");
+    let count = done["checkpoints"].as_u64().expect("a number");
+    assert!(described(&would).contains(&format!("would set aside {count} checkpoint")), "{}", described(&would));
+}
+
+/// It was saved before the session died.
+#[test]
+fn a_dry_run_of_reset_announces_no_save_if_nothing_is_unsaved() {
+    let world = world();
+    world.done(&["save", "-q"]);
+    kill(&world);
+    let would = world.checkpoint(&["reset", "-n"]);
+    assert!(!described(&would).contains("saved first"), "{}", described(&would));
+    let (json, done) = (world.json(&["reset", "-n", "--json"]), world.json(&["reset", "--json"]));
+    assert_eq!((&json["checkpoints"], &json["tip"]), (&done["checkpoints"], &done["tip"]), "{json} {done}");
+}
