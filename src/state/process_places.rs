@@ -1,10 +1,11 @@
 //! Which processes work in a directory, and what is mounted there, as far as the kernel shows them (proc(5)).
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     fs,
     os::unix::ffi::OsStringExt as _,
     path::{Path, PathBuf},
+    rc::Rc,
 };
 
 /// A process that works in a directory.
@@ -23,25 +24,34 @@ pub(crate) struct Process {
 pub(crate) fn one_in(root: &Path) -> Option<Process> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let origin = origin(root, &mounts("self"));
+    let own = mounts("self");
+    let origin = origin(root, &own);
     // Many processes see the same mounts, most of them those that this one sees.
-    let mut seen = HashSet::from([view("self")]);
+    let mut known = HashMap::new();
+    known.extend(view("self").map(|view| (view, Rc::new(own))));
     let mut others = pids.filter(|pid| *pid != std::process::id());
     let (pid, has_mount) = others.find_map(|pid| {
-        if is_in(pid, root) {
-            return Some((pid, false));
+        // Of a process of another user, the kernel may show the mounts and not the view.
+        let view = view(&pid.to_string());
+        let seen = view.as_ref().and_then(|view| known.get(view)).cloned();
+        let is_new = seen.is_none();
+        let mounts = seen.unwrap_or_else(|| Rc::new(mounts(&pid.to_string())));
+        if is_new {
+            known.extend(view.map(|view| (view, mounts.clone())));
         }
-        let (view, origin) = (view(&pid.to_string()), origin.as_ref()?);
-        let has_mount = seen.insert(view) && mounts(&pid.to_string()).iter().any(|mount| mount.is_of(origin));
-        has_mount.then_some((pid, true))
+        if is_new && origin.as_ref().is_some_and(|origin| mounts.iter().any(|mount| mount.is_of(origin))) {
+            return Some((pid, true));
+        }
+        is_in(pid, root, origin.as_ref(), &mounts).then_some((pid, false))
     })?;
     let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     Some(Process { pid, name: String::from_utf8_lossy(&name).trim().to_owned(), has_mount })
 }
 
-/// Returns what decides which mounts the process sees: its namespace of mounts, and its root.
-fn view(process: &str) -> [Option<PathBuf>; 2] {
-    ["ns/mnt", "root"].map(|link| fs::read_link(format!("/proc/{process}/{link}")).ok())
+/// Returns what decides which mounts the process sees: its namespace of mounts, and its root. None if the kernel does not show it.
+fn view(process: &str) -> Option<[PathBuf; 2]> {
+    let [namespace, root] = ["ns/mnt", "root"].map(|link| fs::read_link(format!("/proc/{process}/{link}")).ok());
+    Some([namespace?, root?])
 }
 
 /// Returns a file system that is mounted below the directory `root`, a canonical path. None if there is none, or if the kernel
@@ -85,13 +95,16 @@ impl Mount {
     }
 
     /// Returns true if it is a mount of the directory `origin`, or of one below it.
-    fn is_of(&self, origin: &(Vec<u8>, PathBuf)) -> bool {
+    fn is_of(&self, origin: &Origin) -> bool {
         self.device == origin.0 && self.source.starts_with(&origin.1)
     }
 }
 
+/// The number of a file system, and a path inside of it.
+type Origin = (Vec<u8>, PathBuf);
+
 /// Returns the file system of `root`, a canonical path, and the path inside of it, by the `mounts` that this process sees.
-fn origin(root: &Path, mounts: &[Mount]) -> Option<(Vec<u8>, PathBuf)> {
+fn origin(root: &Path, mounts: &[Mount]) -> Option<Origin> {
     let above = mounts.iter().filter(|mount| root.starts_with(&mount.place));
     // Of those at one place, the last one hides the others.
     let mount = above.max_by_key(|mount| mount.place.components().count())?;
@@ -120,9 +133,17 @@ fn unescaped(text: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsString::from_vec(bytes))
 }
 
-fn is_in(pid: u32, root: &Path) -> bool {
+/// Returns true if the process works in the directory `root`, whose file system and path there are `origin`. The process sees
+/// `mounts`, which may show the directory at another path, or another directory at this one.
+fn is_in(pid: u32, root: &Path, origin_of_root: Option<&Origin>, mounts: &[Mount]) -> bool {
     let process = PathBuf::from(format!("/proc/{pid}"));
-    let leads_there = |link: &Path| fs::read_link(link).is_ok_and(|path| path.starts_with(root));
+    let leads_there = |link: &Path| {
+        let Some(path) = fs::read_link(link).ok().filter(|path| path.is_absolute()) else { return false };
+        match (origin(&path, mounts), origin_of_root) {
+            (Some((device, path)), Some((device_of_root, root))) => device == *device_of_root && path.starts_with(root),
+            _ => path.starts_with(root),
+        }
+    };
     if ["cwd", "exe"].iter().any(|link| leads_there(&process.join(link))) {
         return true;
     }

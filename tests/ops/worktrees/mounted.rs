@@ -79,3 +79,43 @@ fn a_worktree_that_is_mounted_elsewhere_stays() {
     assert!(printed.contains(&format!("is mounted at '{}'", world.root().join("mnt").display())), "{printed}");
     assert!(world.checkpoint(&["worktree", "restore", "side"]).status.success(), "{printed}");
 }
+
+/// A process works in the worktree by a mount of the directory above it, with mounts of its own or without them.
+#[cfg(target_os = "linux")]
+#[rstest::rstest]
+#[case::here("")]
+#[case::in_a_sandbox("unshare --mount")]
+fn a_worktree_in_a_mounted_directory_stays_while_a_process_works_there(#[case] sandbox: &str) {
+    let world = World::with_commit();
+    add(&world, "side");
+    world.sh("mkdir ../mnt");
+    world.settle();
+    let script = format!(
+        "T=$(cd ..; pwd); rm -f ../ready
+         {sandbox} sh -c \"mount --bind $T $T/mnt; cd $T/mnt/repo-wt-side; touch $T/ready; exec sleep 60\" &
+         P=$!; for i in $(seq 100); do [ -e ../ready ] && break; sleep 0.1; done
+         set +e; git checkpoint worktree remove --force side; echo status $?
+         kill $P; wait $P; umount ../mnt 2>/dev/null
+         git checkpoint worktree remove --force side; echo status $?"
+    );
+    let Some(printed) = with_mounts(&world, &script) else { return };
+    let statuses: Vec<_> = printed.lines().filter(|line| line.starts_with("status ")).collect();
+    assert_eq!(statuses, ["status 1", "status 0"], "{printed}");
+}
+
+/// What a sandbox has at the path of the worktree is another directory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_in_another_directory_of_that_path_is_not_in_the_worktree() {
+    let world = World::with_commit();
+    add(&world, "side");
+    world.sh("mkdir ../other");
+    world.settle();
+    let script = "T=$(cd ..; pwd); rm -f ../ready
+         unshare --mount sh -c \"mount --bind $T/other $T/repo-wt-side; cd $T/repo-wt-side; touch $T/ready; exec sleep 60\" &
+         P=$!; for i in $(seq 100); do [ -e ../ready ] && break; sleep 0.1; done
+         set +e; git checkpoint worktree remove --force side; echo status $?; kill $P; wait $P; true";
+    let Some(printed) = with_mounts(&world, script) else { return };
+    let statuses: Vec<_> = printed.lines().filter(|line| line.starts_with("status ")).collect();
+    assert_eq!(statuses, ["status 0"], "{printed}");
+}
