@@ -246,9 +246,9 @@ pub(super) fn of_other_branches(
             same.insert(file.path.clone());
         }
     }
-    let common = |(id, file, is_of_lately): (RecordId, RecordFile, bool)| match same.contains(&file.path) {
-        true => Some((id, Common::Content)),
-        false => is_of_lately.then_some((id, Common::Path)),
+    let common = |(id, file, is_of_lately): (RecordId, RecordFile, bool)| {
+        let is_same = same.contains(&file.path);
+        (is_same || is_of_lately).then_some((id, if is_same { Common::Content } else { Common::Path }))
     };
     Ok(files.into_iter().filter_map(common).collect())
 }
