@@ -7,7 +7,8 @@ impl Desk {
     /// Returns the owner of the last line of `path`.
     fn last_owner(&self, path: &str) -> String {
         let blame = self.json(&["blame", path]);
-        blame["lines"].as_array().and_then(|lines| lines.last()).expect("a line")["owner"].as_str().unwrap().to_owned()
+        let last = blame["lines"].as_array().and_then(|lines| lines.last()).expect("a line");
+        last["owner"].as_str().expect("a word").to_owned()
     }
 }
 
