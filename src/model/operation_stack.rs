@@ -38,7 +38,7 @@ impl Stack {
     }
 
     /// Returns what `undo` takes back if the operation `id` was interrupted: that operation or, if it was to call another one
-    /// off, the other one. Nobody wants to have a half-way state back.
+    /// off, the other one. A half-way state never comes back.
     pub(crate) fn interrupted(&self, id: ObjectId) -> ObjectId {
         let mut at = id;
         while let Some(of) = self.calls_off.get(&at) {

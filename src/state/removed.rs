@@ -257,7 +257,7 @@ impl Removed {
             }
             _ => {}
         }
-        // Only if it is empty: what nobody knows of stays.
+        // This fails if the folder has other files: they stay.
         drop(fs::remove_dir(&self.folder));
         Ok(())
     }

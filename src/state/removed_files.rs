@@ -34,7 +34,7 @@ pub(crate) enum Deletion {
 /// What a sweep has left of a worktree whose deletion had begun.
 #[derive(Debug)]
 pub(crate) struct LeftOver {
-    /// Where the root of the worktree was; the folder if nobody knows.
+    /// Where the root of the worktree was; the folder if the record does not say.
     pub(crate) path: PathBuf,
     /// Why.
     pub(crate) why: WhyLeftOver,

@@ -52,7 +52,7 @@ impl Add {
         if let Some(session) = &added.session {
             let root = added.path.to_path_lossy();
             let there = worktrees::context_in(&context, root.as_os_str())?;
-            // Nobody else has worked there yet.
+            // The worktree is new: no other session has worked there.
             let info = SessionInfo { on_multisession: OnMultisession::Continue, ..SessionInfo::default() };
             sessions::start(&there, session, &info, &mut |_| Ok(true))
                 .map_err(|error| worktrees::left(error, &root, Some(session)))?;

@@ -45,7 +45,7 @@ enum Action {
     Exec(exec::Exec),
     /// Remove a worktree, after a checkpoint of it; 'worktree restore' brings it back
     ///
-    /// Its branch stays. Refused while somebody works there, if it is locked, and if it has submodules or other repositories
+    /// Its branch stays. Refused while it is in use, if it is locked, and if it has submodules or other repositories
     /// inside.
     Remove(remove::Remove),
     /// Bring a removed worktree back: branch, uncommitted changes and all other files

@@ -49,7 +49,7 @@ impl Reader<'_> {
         Ok(since <= made)
     }
 
-    /// Returns true if `commit` is a checkpoint, or a copy of one, that a person may not have made.
+    /// Returns true if `commit` is a checkpoint of an agent or of an unknown author, or a copy of one.
     fn is_agents_checkpoint(&self, commit: ObjectId) -> Result<bool> {
         let checkpoint = self.repo.find_checkpoint(commit)?;
         Ok(checkpoint.is_some_and(|checkpoint| checkpoint.origin.contributor != Contributor::Human))

@@ -276,7 +276,7 @@ impl<'a> RestoreRun<'a> {
     /// Returns which checkpoints `moves` have put into the archive, except those whose files are at hand. `last` is the restore before.
     fn set_aside(&self, moves: &[Move], last: Option<&Journal>) -> Vec<ObjectId> {
         let archived = moves.iter().filter_map(Move::archived);
-        // Where nobody has edited what it wrote, the half-way state has nothing that is worth to go back to.
+        // If the files are as the restore wrote them, no edit is lost with the half-way state.
         let half_way =
             self.pre_restore.filter(|_| self.is_called_off && last.is_some_and(|last| last.has_left(&self.steps())));
         let is_worth = |id: &ObjectId| *id != self.to.id && Some(*id) != half_way;

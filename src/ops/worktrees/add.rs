@@ -112,7 +112,7 @@ pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
         })?;
     }
     let added = repo.add_worktree(from, &claimed.0, branch, || drop(lock));
-    // Only what was made here, and only if nobody has moved it since.
+    // Deletes the branch only if it was made here and has not moved since.
     let delete_branch = || {
         if let Some(Start { commit, .. }) = &base
             && let Err(error) = repo.delete_made_branch(from, branch, *commit)
@@ -307,7 +307,7 @@ impl Claimed {
 impl Drop for Claimed {
     fn drop(&mut self) {
         if !self.0.as_os_str().is_empty() {
-            // Only if it is empty: what somebody has put there is theirs.
+            // This fails if the directory has files: another program has put them there.
             drop(fs::remove_dir(&self.0));
         }
     }

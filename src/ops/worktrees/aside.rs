@@ -46,7 +46,8 @@ fn hold(admin: &Path, removed: &Removed) -> Result<()> {
     if is_there(&path) {
         return Err(in_use::locked(&removed.path, b"".into()));
     }
-    // Never without its reason: on a full disk, or after a power failure, nobody would know whose it is.
+    // Writes the whole reason before git can see the lock. A lock without its reason, after a power failure, could not be
+    // distinguished from one of the user.
     let beside = admin.join(format!("locked.{}", removed.id));
     let written = File::create(&beside)
         .and_then(|mut file| file.write_all(reason(removed).as_bytes()).and_then(|()| file.sync_all()))
@@ -67,17 +68,17 @@ fn release(admin: &Path, removed: &Removed) -> Result<()> {
         .context(Kind::Internal, || format!("cannot unlock '{}'", removed.path.display()))
 }
 
-/// Moves the worktree `found` aside, if nothing in it has changed since `since`, and nobody works in it.
+/// Moves the worktree `found` aside, if nothing in it has changed since `since`, and it is not in use.
 ///
 /// # Errors
-/// If it cannot be moved, or somebody works in it: it is where it was then.
+/// If it cannot be moved, or it is in use. It then stays where it was.
 pub(super) fn move_aside(
     context: &Context,
     found: &Registration,
     removed: &mut Removed,
     since: Duration,
 ) -> Result<()> {
-    // Before, too: it should not go away and come back while somebody works there.
+    // Before, too: a worktree in use must not vanish, even for a moment.
     let tree = record(context, removed, since).inspect_err(|_| drop(removed.forget()))?;
     failpoint::hit("worktree:after-record");
     hold(&found.git_dir, removed).inspect_err(|_| drop(removed.forget()))?;

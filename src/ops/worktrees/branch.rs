@@ -43,8 +43,11 @@ pub(super) struct Start {
 
 /// Returns what `text` names: a commit as git does, or else a checkpoint, with the commit that it is based on.
 fn start(context: &Context, text: &str) -> Result<Start> {
-    let none =
-        || Error::user(format!("'{text}' is no commit")).with_hint("give a branch, a tag, a commit or a checkpoint");
+    let none = || match text {
+        "HEAD" => Error::user("there is no commit yet, so that no worktree can begin at one")
+            .with_hint("make the first one with 'git commit'"),
+        _ => Error::user(format!("'{text}' is no commit")).with_hint("give a branch, a tag, a commit or a checkpoint"),
+    };
     // For git, `@` is HEAD; for us, the latest checkpoint.
     let found = if text.starts_with('@') { None } else { context.repo.find_commit(text)? };
     let id = match found {

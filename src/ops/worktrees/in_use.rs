@@ -75,7 +75,7 @@ pub(super) fn refuse_kind(found: &Registration) -> Result<()> {
     }
 }
 
-/// Refuses if somebody works in the worktree `found`, whose root is at `root` now: a session, git, a restore, or a process.
+/// Refuses if a session, git, a restore or a process works in the worktree `found`, whose root is at `root` now.
 pub(super) fn refuse(context: &Context, found: &Registration, root: &Path) -> Result<()> {
     let path = found.path.display();
     // The kernel knows canonical paths alone.
@@ -150,7 +150,7 @@ pub(super) fn refuse_moved_head(context: &Context, found: &Registration) -> Resu
 /// Returns the error if something in the worktree has changed since it was saved.
 pub(super) fn just_changed(path: &Path) -> Error {
     Error::race(format!("'{}' has just been changed", path.display()))
-        .with_hint("run it again when nobody works in that worktree")
+        .with_hint("run it again when that worktree is not in use")
 }
 
 /// Refuses if git, or a restore, has begun something in the worktree that is not done.

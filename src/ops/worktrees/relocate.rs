@@ -42,7 +42,7 @@ pub(crate) struct Moved {
 /// Moves the worktree `name` to `to`, a path where nothing is; if a directory is there, below it, under the name that it has.
 ///
 /// # Errors
-/// [`Kind::Refused`] if somebody works there, if it is locked, or if something is in the new place; if git cannot move it.
+/// [`Kind::Refused`] if it is in use or locked, or if something is in the new place; if git cannot move it.
 pub(crate) fn relocate(context: &Context, name: &OsStr, to: &Path) -> Result<Moved> {
     context.repo.name_operation("worktree move");
     context.emit_failure("worktree move", try_relocate(context, name, to))

@@ -75,7 +75,7 @@ pub(crate) type Ask<'a> = &'a mut dyn FnMut(&Removal) -> Result<bool>;
 /// and the options do not force it, `ask` decides.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if somebody works there, if it is locked, if it has submodules or other
+/// [`Kind::Refused`](crate::error::Kind::Refused) if it is in use or locked, if it has submodules or other
 /// repositories inside, or if `ask` says no; [`Kind::Race`](crate::error::Kind::Race) if it is changed meanwhile. It is where it
 /// was then.
 pub(crate) fn remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Result<Removal> {

@@ -327,7 +327,7 @@ fn a_worktree_that_cannot_be_looked_at_is_not_forgotten() {
 #[rstest]
 #[case::branch_exists("git branch side", "the branch 'side' exists already")]
 #[case::too_many("git worktree add -q ../w -b w; git config checkpoint.worktree.max 1", "'worktree.max' allows 1")]
-#[case::no_commit("git checkout -q --orphan empty; git rm -q --cached f", "'HEAD' is no commit")]
+#[case::no_commit("git checkout -q --orphan empty; git rm -q --cached f", "there is no commit yet")]
 fn a_refused_add_from_here_saves_nothing(#[case] script: &str, #[case] words: &str) {
     let world = World::with_commit();
     world.sh(script);
