@@ -56,6 +56,15 @@ repository() {
 	remember
 }
 
+# aged <seconds>: what was set aside last was set aside at that time.
+aged() {
+	git for-each-ref --sort=-refname --count=1 --format='%(refname) %(objectname)' refs/checkpoints/archive/ |
+		while read -r ref id; do
+			git update-ref "refs/checkpoints/archive/$1-${ref##*-}" "$id"
+			git update-ref -d "$ref"
+		done
+}
+
 # note <text>: a line of prose in the transcript.
 note() {
 	printf '# %s\n' "$*"

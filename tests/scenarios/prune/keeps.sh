@@ -7,6 +7,7 @@ save() {
 save one
 run git checkpoint verify
 run git checkpoint reset
+aged "$clock"
 note 'a checkpoint that is verified stays, and what undo needs'
 save two
 save three

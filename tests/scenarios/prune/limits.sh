@@ -1,12 +1,4 @@
 repository
-# What was set aside last gets another time.
-aged() {
-	git for-each-ref --sort=-refname --count=1 --format='%(refname) %(objectname)' refs/checkpoints/archive/ |
-		while read -r ref id; do
-			git update-ref "refs/checkpoints/archive/$1-${ref##*-}" "$id"
-			git update-ref -d "$ref"
-		done
-}
 for n in 1 2 3; do
 	printf '%s\n' "$n" >file
 	tick
