@@ -71,6 +71,8 @@ pub(crate) struct Reader<'r> {
     /// The commits that `counting` is prepared for.
     foreseen: HashSet<ObjectId>,
     pub(super) attributes: DiffAttributes<'r>,
+    /// Since when git's hooks are enabled here, in Unix seconds; none if they are not.
+    pub(super) hooks_since: OnceCell<Option<i64>>,
     /// Since when this repository records agents' work, in Unix seconds; none if it never did.
     pub(super) enabled_since: OnceCell<Option<i64>>,
     /// Commits that may have taken a session's work: the next command that writes decides.
@@ -100,6 +102,7 @@ impl<'r> Reader<'r> {
             counting: Counting::new(repo),
             foreseen: HashSet::new(),
             attributes: DiffAttributes::new(repo)?,
+            hooks_since: OnceCell::new(),
             enabled_since: OnceCell::new(),
             unseen: HashSet::new(),
             renames: HashMap::new(),
@@ -164,7 +167,7 @@ impl<'r> Reader<'r> {
         let mut changes = self.repo.detect_renames(changes)?;
         let others = facts.parents.get(1..).unwrap_or_default();
         self.drop_brought(others, facts.tree_id, &mut changes)?;
-        if records.is_empty() && others.is_empty() && otherwise == self.authors.plain(Contributor::Human) {
+        if records.is_empty() && others.is_empty() && otherwise.author == self.authors.plain(Contributor::Human) {
             // The lines may come from files that the caller does not want.
             self.read_together(&changes.iter().chain(&unwanted).collect::<Vec<_>>())?;
         }

@@ -8,7 +8,7 @@ use gix::ObjectId;
 use super::{
     authors::CARRIER,
     commit::Reader,
-    known::Known,
+    known::{Known, Otherwise},
     recorded::Recorded,
     text::{Text, usual_edits},
 };
@@ -77,14 +77,14 @@ impl Reader<'_> {
         Ok((!declared.unwrap_or_else(|| line_edits::is_binary(&bytes))).then_some(bytes))
     }
 
-    /// Returns the attribution of `change` by `records` (newest first); lines that are in none of them are by
-    /// `otherwise`.
+    /// Returns the attribution of `change` by `records` (newest first); lines that are in none of them are as
+    /// `otherwise` says.
     pub(super) fn file(
         &mut self,
         commit: ObjectId,
         change: &Change,
         records: &[Rc<Recorded>],
-        otherwise: AuthorId,
+        otherwise: Otherwise,
     ) -> Result<(FileOwnership, Option<Text>)> {
         let views = self.views(commit, change, records)?;
         let text = self.text(change)?;
@@ -96,7 +96,7 @@ impl Reader<'_> {
             // A file that git now treats as binary may have had lines when it was recorded.
             let whole =
                 recorded.and_then(|recorded| recorded.whole.or_else(|| recorded.spans.first().map(|span| span.owner)));
-            ownership.whole = Some(whole.unwrap_or(Owner::Author(otherwise)));
+            ownership.whole = Some(whole.unwrap_or(Owner::Author(otherwise.author)));
             return Ok((ownership, None));
         };
         ownership.is_cut_off = views.iter().any(|view| view.file.ownership.is_cut_off);
@@ -112,7 +112,8 @@ impl Reader<'_> {
         commit: ObjectId,
         path: &BStr,
     ) -> Result<std::result::Result<BlobOwners, AuthorId>> {
-        let Known { records, otherwise: author, .. } = self.known(commit)?;
+        let Known { records, otherwise, .. } = self.known(commit)?;
+        let author = otherwise.author;
         if records.is_empty() {
             if author != self.authors.plain(Contributor::Human) || self.looked_at == MOST_LOOKED_AT {
                 return Ok(Err(author));
@@ -127,7 +128,7 @@ impl Reader<'_> {
             return Ok(Err(author));
         }
         if let [view] = views.as_slice()
-            && self.is_all_recorded(view, &change, author)
+            && is_all_recorded(view, &change, otherwise)
         {
             let beside = Beside { carrier: CARRIER, author, unclaimed: Owner::Base, keeps_base: true };
             return Ok(Ok(BlobOwners { views: vec![view.file.ownership.spans.clone()], beside }));
@@ -142,7 +143,7 @@ impl Reader<'_> {
         if views.is_empty() && change.before.is_none() && !has_moves {
             return Ok(Err(author));
         }
-        let (views, beside) = self.joined(commit, &change, &text, &views, author)?;
+        let (views, beside) = self.joined(commit, &change, &text, &views, otherwise)?;
         Ok(Ok(BlobOwners { views, beside }))
     }
 
@@ -160,13 +161,6 @@ impl Reader<'_> {
         Ok(changes.into_iter().find(|change| change.path == path))
     }
 
-    /// Returns true if the only record covers exactly this change, and no other record is missing.
-    fn is_all_recorded(&mut self, view: &View<'_>, change: &Change, otherwise: AuthorId) -> bool {
-        let is_exact =
-            view.file.blob == change.after.map(|leaf| leaf.id) && view.before == change.before.map(|leaf| leaf.id);
-        is_exact && otherwise == self.authors.plain(Contributor::Human)
-    }
-
     /// Returns the spans of all views, carried to the lines of the commit, and the rules for the other lines.
     fn joined(
         &mut self,
@@ -174,7 +168,7 @@ impl Reader<'_> {
         change: &Change,
         text: &Text,
         views: &[View<'_>],
-        otherwise: AuthorId,
+        otherwise: Otherwise,
     ) -> Result<(Vec<Vec<Span>>, Beside)> {
         let mut carried: Vec<Vec<Span>> = Vec::with_capacity(views.len());
         let mut keeps_base = true;
@@ -182,7 +176,7 @@ impl Reader<'_> {
         for (at, view) in views.iter().enumerate() {
             keeps_base &= !view.record.is_amend() && !self.records.is_squashed(view.record, commit)?;
             let Some(mut spans) = self.carried(commit, view, change, text)? else { continue };
-            let mut is_blind = otherwise != human;
+            let mut is_blind = !otherwise.is_complete;
             for older in &views[at + 1..] {
                 is_blind |= self.records.is_blind(view.record, older.record)?;
             }
@@ -194,13 +188,13 @@ impl Reader<'_> {
         }
         let is_lost = carried.len() < views.len();
         // The author of lines that cannot be compared with a record is unknown.
-        let author = if is_lost { self.authors.plain(Contributor::Unknown) } else { otherwise };
+        let author = if is_lost { self.authors.plain(Contributor::Unknown) } else { otherwise.author };
         if !keeps_base {
             for spans in &mut carried {
                 spans.retain(|span| span.owner != Owner::Base);
             }
         }
-        if otherwise == human {
+        if otherwise.author == human {
             // Lines that are in no record, and were only moved or formatted, are base lines.
             carried.extend(text.by_content(change).map(|recorded| recorded.spans.clone()));
         }
@@ -213,7 +207,7 @@ impl Reader<'_> {
         change: &Change,
         text: &Text,
         views: &[View<'_>],
-        otherwise: AuthorId,
+        otherwise: Otherwise,
         ownership: &mut FileOwnership,
     ) -> Result<()> {
         let added = text.added();
@@ -221,7 +215,7 @@ impl Reader<'_> {
             return Ok(());
         }
         if let [view] = views
-            && self.is_all_recorded(view, change, otherwise)
+            && is_all_recorded(view, change, otherwise)
         {
             ownership.spans = restrict(&view.file.ownership.spans, &added, Owner::Base);
             return Ok(());
@@ -280,7 +274,7 @@ impl Reader<'_> {
         change: &Change,
         text: &Text,
         views: &[View<'_>],
-        otherwise: AuthorId,
+        otherwise: Otherwise,
         ownership: &mut FileOwnership,
     ) -> Result<()> {
         let deleted = text.deleted();
@@ -291,16 +285,16 @@ impl Reader<'_> {
         let human = self.authors.plain(Contributor::Human);
         if let [view] = views
             && view.file.ownership.deleted() as usize == total
-            && otherwise == human
+            && otherwise.is_complete
         {
             let recorded = &view.file.ownership;
             (ownership.removed, ownership.kept) = (recorded.removed.clone(), recorded.kept);
             return Ok(());
         }
-        if views.is_empty() && otherwise == human {
+        if views.is_empty() && otherwise.author == human {
             ownership.kept = text.by_content(change).map_or(0, |recorded| recorded.kept);
             let removed = u32::try_from(total).unwrap_or(u32::MAX) - ownership.kept;
-            ownership.removed = if removed > 0 { vec![(otherwise, removed)] } else { Vec::new() };
+            ownership.removed = if removed > 0 { vec![(otherwise.author, removed)] } else { Vec::new() };
             return Ok(());
         }
         let mut removals = Vec::new();
@@ -313,12 +307,13 @@ impl Reader<'_> {
             };
             if let (Some(before), Some(after)) = (blob(view.before)?, blob(view.file.blob)?) {
                 let mut by = recorded.removed.clone();
-                by.retain(|(author, _)| *author != human || otherwise == human);
+                by.retain(|(author, _)| *author != human || otherwise.is_complete);
                 removals.push(Removal { before, after, by, kept: recorded.kept });
             }
         }
         if change.before.is_some() {
-            (ownership.removed, ownership.kept) = removed(&text.before, &deleted, &removals, &usual_edits, otherwise);
+            (ownership.removed, ownership.kept) =
+                removed(&text.before, &deleted, &removals, &usual_edits, otherwise.author);
         }
         Ok(())
     }
@@ -350,4 +345,11 @@ impl Reader<'_> {
         }
         Ok(found)
     }
+}
+
+/// Returns true if the only record covers exactly this change, and no other record is missing.
+fn is_all_recorded(view: &View<'_>, change: &Change, otherwise: Otherwise) -> bool {
+    let is_exact =
+        view.file.blob == change.after.map(|leaf| leaf.id) && view.before == change.before.map(|leaf| leaf.id);
+    is_exact && otherwise.is_complete
 }

@@ -17,8 +17,17 @@ pub(super) struct Known {
     pub(super) missing: Vec<RecordId>,
     /// True if it has no record because its lines were written before git-checkpoint was in use.
     pub(super) is_earlier: bool,
-    /// The author of lines that no record covers.
-    pub(super) otherwise: AuthorId,
+    /// What is known about lines that no record covers.
+    pub(super) otherwise: Otherwise,
+}
+
+/// What is known about lines of a commit that none of its records covers.
+#[derive(Clone, Copy)]
+pub(super) struct Otherwise {
+    pub(super) author: AuthorId,
+    /// True if no record can be missing that would say that such lines are an agent's. If false, a line that a record calls a person's
+    /// may be an agent's, too.
+    pub(super) is_complete: bool,
 }
 
 impl Reader<'_> {
@@ -28,25 +37,27 @@ impl Reader<'_> {
         // A missing or damaged record might cover the other lines; so might one that is still to be made. The message of an amended
         // commit names the records of the first one only.
         let is_seen = found.is_linked || !self.unseen.contains(&commit);
-        let is_recorded = !found.records.is_empty() || self.was_written_since_enabled(commit)?;
-        let has_all = found.is_complete && is_seen && is_recorded;
+        let is_complete = found.is_complete && is_seen;
+        let is_earlier = !self.was_written_since_enabled(commit)?;
         // A person may have changed a checkpoint of an agent that is part of a branch, or copied it there.
-        let is_persons = has_all && (!found.records.is_empty() || !self.is_agents_checkpoint(commit)?);
-        let otherwise = if is_persons { Contributor::Human } else { Contributor::Unknown };
-        let is_earlier = !is_recorded && found.is_complete && is_seen && self.enabled_since()?.is_some();
-        let otherwise = self.authors.plain(otherwise);
+        let is_persons =
+            is_complete && !is_earlier && (!found.records.is_empty() || !self.is_agents_checkpoint(commit)?);
+        let author = self.authors.plain(if is_persons { Contributor::Human } else { Contributor::Unknown });
+        let is_earlier = is_complete && is_earlier && found.records.is_empty() && self.enabled_since()?.is_some();
+        let otherwise = Otherwise { author, is_complete };
         Ok(Known { records: found.records, missing: found.missing, is_earlier, otherwise })
     }
 
     /// Returns true if this repository recorded agents' work when the lines of `commit` were written. If git has copied or amended
     /// an earlier commit, the date of its author is that of the earlier one.
     fn was_written_since_enabled(&self, commit: ObjectId) -> Result<bool> {
-        let Some(since) = self.enabled_since()? else { return Ok(false) };
         let made = self.repo.with_commit(commit, |commit| {
             let seconds = |who: Option<gix::actor::SignatureRef<'_>>| who.map_or(0, |who| who.seconds());
             seconds(commit.author().ok()).min(seconds(commit.committer().ok()))
         })?;
-        Ok(since <= made)
+        // In most cases the log of records need not be read.
+        Ok(self.hooks_since().is_some_and(|since| since <= made)
+            || self.enabled_since()?.is_some_and(|since| since <= made))
     }
 
     /// Returns true if `commit` is a checkpoint of an agent or of an unknown author, or a copy of one.
@@ -55,12 +66,17 @@ impl Reader<'_> {
         Ok(checkpoint.is_some_and(|checkpoint| checkpoint.origin.contributor != Contributor::Human))
     }
 
+    /// Returns since when git's hooks are enabled here, in Unix seconds; none if they are not.
+    fn hooks_since(&self) -> Option<i64> {
+        *self.hooks_since.get_or_init(|| state::hooks::enabled_since(self.repo.common_dir()))
+    }
+
     /// Returns since when this repository records agents' work, in Unix seconds; none if it never did.
     fn enabled_since(&self) -> Result<Option<i64>> {
         if let Some(since) = self.enabled_since.get() {
             return Ok(*since);
         }
-        let mut since = state::hooks::enabled_since(self.repo.common_dir());
+        let mut since = self.hooks_since();
         let mut next = self.repo.find_sound_ref(refname::HISTORY)?;
         let mut first = None;
         while let Some(id) = next {

@@ -26,6 +26,7 @@ use super::{
     },
     authors::CARRIER,
     commit::{OfCommit, OfFile, Reader},
+    known::Otherwise,
     options::Options,
     patch::PatchFile,
     present::Sum,
@@ -232,7 +233,8 @@ impl Next {
             give_to(unknown, Owner::Author(human), ownership);
             return Ok(());
         }
-        let (mut recorded, _) = reader.file(self.id, change, &self.records, human)?;
+        let otherwise = Otherwise { author: human, is_complete: true };
+        let (mut recorded, _) = reader.file(self.id, change, &self.records, otherwise)?;
         let is_agent = |owner: Owner| agent_of(owner, &reader.authors.list).is_some();
         recorded.spans.retain(|span| is_agent(span.owner));
         if ownership.whole == Some(Owner::Author(human)) && recorded.whole.is_some_and(is_agent) {

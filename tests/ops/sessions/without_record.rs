@@ -38,6 +38,37 @@ fn lines_from_before_enable_stay_unknown(#[case] script: &str, #[values(true, fa
     desk.finish();
 }
 
+/// A commit from before `enable` is made again together with an agent's work, so that the new commit has a record.
+#[rstest::rstest]
+#[case::amended("git commit -qa --amend --no-edit")]
+#[case::fixup("git commit -qam A; GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -qi HEAD~2")]
+fn lines_from_before_enable_stay_unknown_beside_an_agents(
+    #[case] script: &str,
+    #[values(true, false)] with_hooks: bool,
+) {
+    let desk = Desk::on(&World::with_commit().with_clock());
+    desk.sh("printf 'old one\nold two\n' >x; echo other >y; git add x y; git commit -qm old");
+    desk.world.next_second();
+    desk.git(&["checkpoint", "enable", "-q"]);
+    if !with_hooks {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    desk.turn("a", &[("x", "old one\nold two\nan agent has written this line\n")]);
+    desk.sh("echo mine >z; git add z");
+    desk.sh(script);
+    desk.json(&["save"]);
+    let owners = |path: &str| {
+        let blame = desk.json(&["blame", path]);
+        let lines = blame["lines"].as_array().expect("lines");
+        lines.iter().map(|line| line["owner"].as_str().expect("a word").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(owners("x"), ["unknown", "agent"]);
+    assert_eq!(owners("y"), ["unknown"]);
+    // The record has the person's line.
+    assert_eq!(owners("z"), ["human"]);
+    desk.finish();
+}
+
 /// A branch begins at an agent's checkpoint, or git copies one to a branch. A person may have changed it.
 #[rstest::rstest]
 #[case::itself("")]
