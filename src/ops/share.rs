@@ -106,6 +106,30 @@ pub(crate) fn is_telling(repo: &Repo, change: &Change) -> Result<bool> {
     Ok(added >= TELLING_LETTERS)
 }
 
+/// The lines that some changes add: lines of other files may have been moved there.
+pub(crate) struct Gained(HashSet<Vec<u8>>);
+
+impl Gained {
+    /// Returns the lines that `changes` add.
+    pub(crate) fn by<'c>(repo: &Repo, changes: impl Iterator<Item = &'c Change>) -> Result<Self> {
+        let mut gained = HashSet::new();
+        for change in changes.filter(|change| change.after.is_some()) {
+            let [before, after] = [change.before, change.after].map(|leaf| repo.text_of(leaf));
+            if let (Some(before), Some(after)) = (before?, after?) {
+                gained.extend(added(&lines(&before), &lines(&after)).into_iter().map(<[u8]>::to_vec));
+            }
+        }
+        Ok(Self(gained))
+    }
+
+    /// Returns true if a file that changes from `before` to `after` loses enough of these lines to be evidence that they were moved.
+    /// The replay of both changes decides which of them were.
+    pub(crate) fn may_be_from(&self, before: &[u8], after: &[u8]) -> bool {
+        let lost = if self.0.is_empty() { Vec::new() } else { added(&lines(after), &lines(before)) };
+        lost.into_iter().filter(|line| self.0.contains(*line)).map(letters).sum::<usize>() >= TELLING_LETTERS
+    }
+}
+
 /// What a work did to a text.
 #[derive(Clone, Copy)]
 struct Work<'t> {

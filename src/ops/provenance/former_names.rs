@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bstr::{BString, ByteSlice as _};
 
-use super::super::chain::carry_forward::base_tree;
+use super::{super::chain::carry_forward::base_tree, moved_lines::take_sources};
 use crate::{
     error::Result,
     git::Repo,
@@ -23,14 +23,31 @@ const MOST_SPLIT: usize = 32;
 const MOST_REPLACED: usize = 100;
 
 /// Returns those of `changes` whose path `wanted` accepts, or is in `former`, the earlier names of wanted files. Adds the files
-/// that a wanted file may come from, to the result and to `former`: deleted files, files whose names others have taken, and
-/// files whose content another one has now.
+/// that a wanted file may come from, to the result and to `former`: deleted files, files whose names others have taken, files
+/// whose content another one has now, and files that lost lines to a wanted one.
 pub(super) fn changes_of(
     repo: &Repo,
-    mut changes: Vec<Change>,
+    changes: Vec<Change>,
     wanted: &dyn Fn(&BString) -> bool,
     former: &mut BTreeSet<BString>,
 ) -> Result<Vec<Change>> {
+    let (mut taken, others) = renamed_or_wanted(repo, changes, wanted, former)?;
+    let sources = take_sources(repo, &taken, others)?;
+    if !sources.is_empty() {
+        former.extend(sources.iter().map(|change| change.path.clone()));
+        taken.extend(sources);
+        taken.sort_by(|one, other| one.path.cmp(&other.path));
+    }
+    Ok(taken)
+}
+
+/// Does the same without the files that lost lines. Returns the other changes, too.
+fn renamed_or_wanted(
+    repo: &Repo,
+    changes: Vec<Change>,
+    wanted: &dyn Fn(&BString) -> bool,
+    former: &mut BTreeSet<BString>,
+) -> Result<(Vec<Change>, Vec<Change>)> {
     let is_asked = |path: &BString, former: &BTreeSet<BString>| wanted(path) || former.contains(path);
     // Two files may have exchanged their names.
     let before: HashSet<Leaf> = changes.iter().filter_map(|change| change.before).collect();
@@ -43,8 +60,7 @@ pub(super) fn changes_of(
     let has_changed = || changes.iter().any(|change| change.after.is_some() && is_asked(&change.path, former));
     let may_be_onto = !has_new && (1..=MOST_SPLIT).contains(&gone_others) && has_changed();
     if !(has_new || may_be_onto) || gone > MOST_GONE {
-        changes.retain(|change| is_asked(&change.path, former));
-        return Ok(changes);
+        return Ok(changes.into_iter().partition(|change| is_asked(&change.path, former)));
     }
     former.extend(replaced);
     // Deleted files that are wanted take part as well. A commit may show no rename between two wanted names, because others
@@ -62,19 +78,20 @@ pub(super) fn changes_of(
             rest.push(change);
         }
     }
-    take_renames_onto(repo, &mut rest, others, former)?;
+    let others = take_renames_onto(repo, &mut rest, others, former)?;
     rest.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(rest)
+    Ok((rest, others))
 }
 
 /// Makes renames of those new files of `changes` that have the content which a file of `changes` or `others` had before, where
-/// other content has taken its name. Adds these changes of `others` to `changes`, and the names to `former`.
+/// other content has taken its name. Adds these changes of `others` to `changes`, and the names to `former`. Returns the rest of
+/// `others`.
 fn take_renames_onto(
     repo: &Repo,
     changes: &mut Vec<Change>,
     others: Vec<Change>,
     former: &mut BTreeSet<BString>,
-) -> Result<()> {
+) -> Result<Vec<Change>> {
     let is_new = |change: &Change| change.before.is_none() && change.after.is_some();
     let is_changed = |change: &&Change| {
         let before = change.before.filter(|_| change.after.is_some() && change.old_path.is_none());
@@ -82,7 +99,7 @@ fn take_renames_onto(
     };
     let changed: Vec<Change> = changes.iter().chain(&others).filter(is_changed).cloned().collect();
     if changed.is_empty() || changed.len() > MOST_REPLACED || !changes.iter().any(is_new) {
-        return Ok(());
+        return Ok(others);
     }
     let names: Vec<_> = changed.iter().filter_map(|it| Some((it.path.clone(), it.before?.id))).collect();
     let ends = changes.iter().filter(|change| is_new(change)).chain(&changed).cloned();
@@ -93,9 +110,10 @@ fn take_renames_onto(
         (change.old_path, change.before, change.status) = (Some(other.path.clone()), other.before, Status::Renamed);
         taken.insert(other.path.clone());
     }
-    changes.extend(others.into_iter().filter(|change| taken.contains(&change.path)));
+    let (mut own, others) = others.into_iter().partition(|change: &Change| taken.contains(&change.path));
+    changes.append(&mut own);
     former.extend(taken);
-    Ok(())
+    Ok(others)
 }
 
 /// Finds files of `changes`, with which `carrier` carries the work of `source` forward, that were moved meanwhile: such a file has the

@@ -38,19 +38,24 @@ impl Desk {
         owners(&file.expect("it is changed")["owners"])
     }
 
-    /// Asks every reader for `path` before and after the commit that `stage` stages, and counts the commit's trailers.
+    /// Asks every reader for `path`, which ends with lines of the owners `expected`, before and after the commit that `stage` stages,
+    /// and counts the commit's trailers.
     fn ask_everyone(&self, hooks: Hooks, path: &str, stage: &str, expected: &[&str]) {
+        let blame = || {
+            let owners = self.owners(path);
+            owners[owners.len().saturating_sub(expected.len())..].to_vec()
+        };
         self.sh(stage);
-        assert_eq!(self.owners(path), expected, "blame before the commit");
+        assert_eq!(blame(), expected, "blame before the commit");
         assert_eq!(self.owners_now(path, false), expected, "attribution of all files");
         assert_eq!(self.owners_now(path, true), expected, "attribution of the file");
         self.commit();
         if hooks == Hooks::On {
-            assert_eq!(self.owners(path), expected, "blame after the commit");
+            assert_eq!(blame(), expected, "blame after the commit");
             assert_eq!(self.trailers("HEAD").len(), 1);
         }
         self.json(&["save"]);
-        assert_eq!(self.owners(path), expected, "blame after a save");
+        assert_eq!(blame(), expected, "blame after a save");
         assert_eq!(self.records("HEAD").len(), 1);
         self.finish();
     }
@@ -109,6 +114,94 @@ fn a_new_file(
         }
     }
     desk.ask_everyone(hooks, path, &format!("git add {path}"), expected);
+}
+
+/// An agent has added four lines to `f`, and has a new file `n`; neither is committed. Somebody moves lines to another file.
+#[rstest::rstest]
+#[case::to_a_committed_file("tail -4 f >>g; sed -i '21,$d' f", "g", "-a", &["agent"; 4])]
+#[case::to_a_committed_file_and_only_that_is_staged("tail -4 f >>g; sed -i '21,$d' f", "g", "g", &["agent"; 4])]
+#[case::to_a_new_file("tail -4 f >m; sed -i '21,$d' f", "m", "m", &["agent"; 4])]
+#[case::to_a_new_file_and_edited("tail -4 f >m; echo mine >>m; sed -i '21,$d' f", "m", "m", &["agent", "agent", "agent", "agent", "human"])]
+#[case::in_part("tail -3 f >m; sed -i '22,$d' f", "m", "m", &["agent"; 3])]
+#[case::with_much_more(
+    "seq 1 9 >m; cat n >>m; rm n",
+    "m",
+    "m",
+    &["human", "human", "human", "human", "human", "human", "human", "human", "human", "agent", "agent", "agent"]
+)]
+fn a_block(
+    #[case] moves: &str,
+    #[case] path: &str,
+    #[case] stages: &str,
+    #[case] expected: &[&str],
+    #[values(Hooks::On, Hooks::Off)] hooks: Hooks,
+    #[values(Mover::Person, Mover::PersonWhoSaves, Mover::Agent)] mover: Mover,
+) {
+    let desk = Desk::new();
+    if hooks == Hooks::Off {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    desk.turn("a", &[("f", &format!("{}{}", desk.read("f"), words("a", 1..=4))), ("n", &words("a", 11..=13))]);
+    match mover {
+        Mover::Person => desk.sh(moves),
+        Mover::PersonWhoSaves => {
+            desk.sh(moves);
+            desk.json(&["save"]);
+        }
+        Mover::Agent => {
+            desk.prompt("b");
+            desk.sh(moves);
+            desk.stop("b");
+        }
+    }
+    // What the mover types is theirs.
+    let expected: Vec<&str> =
+        expected.iter().map(|owner| if mover == Mover::Agent { "agent" } else { *owner }).collect();
+    let stage = if stages == "-a" { "git add -u".to_owned() } else { format!("git add {stages}") };
+    desk.ask_everyone(hooks, path, &stage, &expected);
+    let sessions = desk.json(&["blame", "--", path])["lines"].as_array().expect("a list").clone();
+    let last = sessions.iter().rev().find(|line| line["session"] == "a");
+    assert!(last.is_some(), "{sessions:?}");
+}
+
+/// Who moves lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mover {
+    Person,
+    PersonWhoSaves,
+    Agent,
+}
+
+/// A copy is its maker's: the lines are still where the agent wrote them.
+#[rstest::rstest]
+fn a_copy(#[values(false, true)] is_saved: bool) {
+    let desk = Desk::on(&World::with_lines().with_clock());
+    desk.world.next_second();
+    desk.turn("a", &[("f", &format!("{}{}", desk.read("f"), words("a", 1..=4)))]);
+    desk.sh("tail -4 f >>g; git add g");
+    if is_saved {
+        desk.json(&["save"]);
+    }
+    desk.commit();
+    let owners = desk.owners("g");
+    assert_eq!(owners[owners.len() - 4..], ["human"; 4]);
+    assert!(desk.trailers("HEAD").is_empty());
+    desk.finish();
+}
+
+/// A session moves the saved lines of a person: they stay the person's.
+#[test]
+fn a_persons_block() {
+    let desk = Desk::new();
+    desk.sh("seq 1 4 | sed 's/^/a person has written the words of this line /' >>f");
+    desk.json(&["save"]);
+    desk.prompt("b");
+    desk.sh("tail -4 f >m; sed -i '21,$d' f; echo 'one line of session b' >>m");
+    desk.stop("b");
+    desk.sh("git add m");
+    desk.commit();
+    assert_eq!(desk.owners("m"), ["human", "human", "human", "human", "agent"]);
+    desk.finish();
 }
 
 /// An agent has committed `n` and `p` on a branch that is still there. A person brings `n` to main.
