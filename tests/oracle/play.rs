@@ -1,7 +1,7 @@
 //! What each step does.
 
 use super::{
-    common::COMMON,
+    common::{COMMON, is_common},
     recorder::Recorder,
     step::{Choice, Kind, Step, Who},
 };
@@ -169,6 +169,7 @@ fn command(recorder: &mut Recorder, step: Step) {
         }
         Kind::GitMv | Kind::Mv | Kind::MvTaken => rename(recorder, step),
         Kind::MvOnto => move_onto(recorder, step),
+        Kind::Cut => cut(recorder, step),
         Kind::CheckoutPath => {
             if let Some(path) = step.pick(&recorder.files()) {
                 let from = format!("HEAD~{}", step.at % 3);
@@ -308,6 +309,25 @@ fn move_onto(recorder: &mut Recorder, step: Step) {
         recorder.typed.rename(path, other);
         recorder.mv(path, other);
     }
+}
+
+/// Cuts lines out of a file and adds them to another one.
+fn cut(recorder: &mut Recorder, step: Step) {
+    let files = recorder.files();
+    let Some(path) = step.pick(&files) else { return };
+    let others: Vec<&String> = files.iter().filter(|other| *other != path).collect();
+    let Some(other) = others.get(usize::from(step.at) % others.len().max(1)) else { return };
+    let (text, to) = (recorder.read(path), recorder.read(other));
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let start = usize::from(step.at) * (lines.len() + 1) / 256;
+    let end = (start + usize::from(step.size)).min(lines.len());
+    let block: String = lines.drain(start..end).collect();
+    // Only blanks may tell a formatted line from what git brings back.
+    if block.is_empty() || block.lines().any(|line| is_common(line) || line.starts_with(' ')) {
+        return;
+    }
+    recorder.write(path, &lines.concat());
+    recorder.write(other, &format!("{to}{block}"));
 }
 
 fn last_two(recorder: &mut Recorder, editor: &str) {

@@ -49,6 +49,8 @@ pub(super) enum Kind {
     MvTaken,
     /// A file is moved over another one.
     MvOnto,
+    /// Lines are cut out of a file and added to another one.
+    Cut,
     CheckoutPath,
     /// The same from another branch.
     CheckoutOther,
@@ -92,6 +94,7 @@ pub(super) const KINDS: &[(Kind, &str, &str, u32)] = &[
     (Kind::Mv, "mv", "rename", 2),
     (Kind::MvTaken, "mv-taken", "replace", 1),
     (Kind::MvOnto, "mv-onto", "replace", 1),
+    (Kind::Cut, "cut", "cut", 1),
     (Kind::CheckoutPath, "checkout-path", "checkout-path", 2),
     (Kind::CheckoutOther, "checkout-other", "checkout-other", 1),
     (Kind::Restore, "restore", "restore", 2),
@@ -198,7 +201,7 @@ impl Step {
 impl Kind {
     /// Returns true if git has no part in it.
     pub(super) fn is_edit(self) -> bool {
-        ["edit", "format"].contains(&self.entry().2) || self == Self::EditAndCommit
+        ["edit", "format", "cut"].contains(&self.entry().2) || self == Self::EditAndCommit
     }
 
     fn entry(self) -> &'static (Self, &'static str, &'static str, u32) {
