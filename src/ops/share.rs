@@ -16,6 +16,7 @@ use crate::{
     model::{
         attribution::{TELLING_LETTERS, TELLING_LINES},
         change::{Change, Leaf},
+        common_ends::common_ends,
     },
 };
 
@@ -106,27 +107,28 @@ pub(crate) fn is_telling(repo: &Repo, change: &Change) -> Result<bool> {
     Ok(added >= TELLING_LETTERS)
 }
 
-/// The lines that some changes add: lines of other files may have been moved there.
-pub(crate) struct Gained(HashSet<Vec<u8>>);
+/// Lines that a file has lost or gained: they may have been moved from it, or to it. The lines of both contents are compared as sets,
+/// which is quick; the replay of a step decides which lines were moved.
+pub(crate) struct Differing(HashSet<Vec<u8>>);
 
-impl Gained {
-    /// Returns the lines that `changes` add.
-    pub(crate) fn by<'c>(repo: &Repo, changes: impl Iterator<Item = &'c Change>) -> Result<Self> {
-        let mut gained = HashSet::new();
-        for change in changes.filter(|change| change.after.is_some()) {
-            let [before, after] = [change.before, change.after].map(|leaf| repo.text_of(leaf));
-            if let (Some(before), Some(after)) = (before?, after?) {
-                gained.extend(added(&lines(&before), &lines(&after)).into_iter().map(<[u8]>::to_vec));
-            }
-        }
-        Ok(Self(gained))
+impl Differing {
+    /// Returns the lines that the text `one` has and `other` does not have, if they are enough to be evidence of a move.
+    pub(crate) fn in_one(one: &[u8], other: &[u8]) -> Option<Self> {
+        let (top, bottom) = common_ends(one, other, 0);
+        let (one, other) = (&one[top..one.len() - bottom], &other[top..other.len() - bottom]);
+        let other: HashSet<&[u8]> = other.lines().map(bstr::ByteSlice::trim).collect();
+        let differing =
+            one.lines().map(bstr::ByteSlice::trim).filter(|line| letters(line) > 0 && !other.contains(line));
+        Self(differing.map(<[u8]>::to_vec).collect()).if_telling()
     }
 
-    /// Returns true if a file that changes from `before` to `after` loses enough of these lines to be evidence that they were moved.
-    /// The replay of both changes decides which of them were.
-    pub(crate) fn may_be_from(&self, before: &[u8], after: &[u8]) -> bool {
-        let lost = if self.0.is_empty() { Vec::new() } else { added(&lines(after), &lines(before)) };
-        lost.into_iter().filter(|line| self.0.contains(*line)).map(letters).sum::<usize>() >= TELLING_LETTERS
+    /// Returns true if enough of the lines are also in `other` to be evidence of a move.
+    pub(crate) fn shares_lines(&self, other: &Self) -> bool {
+        self.0.intersection(&other.0).map(|line| letters(line)).sum::<usize>() >= TELLING_LETTERS
+    }
+
+    fn if_telling(self) -> Option<Self> {
+        (self.0.iter().map(|line| letters(line)).sum::<usize>() >= TELLING_LETTERS).then_some(self)
     }
 }
 
