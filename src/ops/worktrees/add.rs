@@ -284,8 +284,12 @@ impl Claimed {
                 }
             }
         }
+        let found = context.repo.registration_at(&last)?;
+        if found.as_ref().is_some_and(|it| it.place == Place::Unreadable) {
+            return Err(validate::Code::Unreadable.error(&last));
+        }
         if !is_there(&last) {
-            let is_locked = context.repo.registration_at(&last)?.is_some_and(|it| it.lock.is_some());
+            let is_locked = found.is_some_and(|it| it.lock.is_some());
             let unlock = if is_locked {
                 format!("'git worktree unlock {}' unlocks it, then ", in_use::word(&last))
             } else {

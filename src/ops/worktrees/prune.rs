@@ -1,11 +1,6 @@
 //! `worktree prune`: forgets worktrees whose directory is gone, and deletes those that were removed long ago.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    io::{self, ErrorKind},
-    os::unix::ffi::OsStrExt as _,
-};
+use std::{collections::BTreeSet, os::unix::ffi::OsStrExt as _};
 
 use bstr::BString;
 use serde::Serialize;
@@ -13,7 +8,7 @@ use serde::Serialize;
 use super::{
     super::{Context, session_info},
     aside, chains,
-    in_use::has_submodules,
+    in_use::{has_submodules, is_there},
     lock::{lock, lock_to_look},
     remove::note,
     whereabouts::parts,
@@ -224,7 +219,11 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
         }
         pruned.deleted.push(Old { id: old.id, path, removed: moment::iso(old.seconds, 0) });
     }
-    for found in repo.registrations()?.iter().filter(|it| !it.is_main() && it.place == Place::Nothing) {
+    for found in repo
+        .registrations()?
+        .iter()
+        .filter(|it| !it.is_main() && matches!(it.place, Place::Nothing | Place::Unreadable))
+    {
         let path = BString::from(found.path.as_os_str().as_bytes());
         // That was said of its record.
         if half.contains(&found.id) {
@@ -291,13 +290,10 @@ fn session_in(context: &Context, found: &Registration) -> Result<Option<String>>
 
 /// Returns why git should still know the worktree `found`, whose directory is gone, and where a session works if it is `in_use`.
 fn why_left(found: &Registration, in_use: bool) -> Option<WhyLeft> {
-    let look = fs::symlink_metadata(&found.path);
-    let look_inside = fs::symlink_metadata(found.path.join(".git"));
-    let is_gone = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
     let gone = Gone {
         is_locked: found.lock.is_some(),
-        is_unreadable: [&look, &look_inside].iter().any(|look| look.as_ref().is_err_and(|error| !is_gone(error))),
-        is_there: look.is_ok(),
+        is_unreadable: found.place == Place::Unreadable,
+        is_there: is_there(&found.path),
         has_others: has_others(&found.path),
         in_use,
         has_submodules: has_submodules(&found.git_dir).unwrap_or(true),

@@ -166,7 +166,7 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
 fn finish(context: &Context, removed: &Removed) -> Result<Restored> {
     let found = context.repo.registration(removed.worktree.as_bstr())?;
     let (Next::InPlace, Some(found)) = (whereabouts::parts(context, removed)?.next(), found) else {
-        return Err(in_use::gone(&removed.path));
+        return Err(validate::Code::Gone.error(&removed.path));
     };
     let why = match head_again::decide(context, removed)? {
         HeadAgain::NewBranch => Some(WhyDetached::NotMade),

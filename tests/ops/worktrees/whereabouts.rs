@@ -33,6 +33,20 @@ fn a_worktree_that_is_gone_is_not_back(#[case] is_elsewhere: bool) {
     assert!(said(&output).contains(&format!("the worktree '{}' is gone", path.display())), "{}", said(&output));
 }
 
+/// One that cannot be looked at is not called gone, and no command is named that leaves it.
+#[test]
+fn a_worktree_that_cannot_be_looked_at_is_not_called_gone() {
+    let world = World::with_commit();
+    world.sh("git worktree add -q ../w -b side; mv ../w ../away; ln -s w ../w");
+    for arguments in [&["remove", "side"][..], &["add", "side"], &["path", "side"], &["list"]] {
+        let output = world.checkpoint(&[&["worktree"], arguments].concat());
+        let words = format!("{}{}", said(&output), String::from_utf8_lossy(&output.stdout));
+        assert!(!words.contains("gone") && !words.contains("prune"), "{words}");
+    }
+    let output = world.checkpoint(&["worktree", "remove", "side"]);
+    assert!(said(&output).contains("cannot be looked at"), "{}", said(&output));
+}
+
 /// The restore was killed when the worktree was back, and HEAD has moved since.
 #[rstest]
 #[case::commit("git commit -q --allow-empty -m more", json!("side"), Value::Null)]
