@@ -15,7 +15,7 @@ use super::{
     super::Context,
     aside, chains, head_again,
     in_use::{self, is_there},
-    lock::lock_to_look,
+    lock::{lock_to_look, remove_left},
     remove::{note, short},
     validate, whereabouts,
     whose::{Whose, is_named, whose},
@@ -139,6 +139,7 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
     let was_of = if let Whose::Moved(common) = whose(context, &removed) { Some(common) } else { None };
     if whereabouts::parts(context, &removed)?.next() == Next::PutBack {
         let head = aside::put_back_root(context, &removed)?;
+        remove_left(&context.repo.git_dir_of(removed.worktree.as_bstr()));
         return Ok(Restored { was_of, ..Restored::new(context, &removed, head) });
     }
     aside::put_back_interrupted(context)?;
@@ -197,6 +198,7 @@ fn finish(context: &Context, removed: &Removed) -> Result<Restored> {
 }
 
 fn note_restored(context: &Context, removed: &Removed) {
+    remove_left(&context.repo.git_dir_of(removed.worktree.as_bstr()));
     note(context, format!("'git checkpoint worktree remove {}' removes it again", in_use::word(&removed.path)));
 }
 
