@@ -24,8 +24,8 @@ pub(super) struct RemovalLock {
 }
 
 impl RemovalLock {
-    /// Notes that git's directory of the worktree is at `admin` by now.
-    pub(super) fn moved_to(&mut self, admin: &Path) {
+    /// Releases the lock of a worktree whose git directory is at `admin` by now.
+    pub(super) fn end(mut self, admin: &Path) {
         self.path = state::directory(admin).join(REMOVAL);
     }
 }
