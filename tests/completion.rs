@@ -286,3 +286,14 @@ fn a_long_history_has_the_newest_candidates() {
         assert!(found.starts_with(typed) && found.contains("number-1\n"), "{found}");
     }
 }
+
+/// A branch is checked out in one worktree only, and HEAD is none.
+#[test]
+fn free_branches_are_offered_for_a_worktree() {
+    let world = World::with_commit();
+    world.sh("git branch free; git branch -M main; git worktree add -q -b taken ../w; git tag v1");
+    let found = world.done(&["completions", "bash", "--", "git", "checkpoint", "worktree", "add", ""]);
+    let words: Vec<&str> = found.split(|it: char| it.is_whitespace() || it == '\u{b}').collect();
+    assert!(words.contains(&"free"), "{found}");
+    assert!(!["HEAD", "main", "taken", "v1"].iter().any(|word| words.contains(word)), "{found}");
+}

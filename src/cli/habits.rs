@@ -22,16 +22,11 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         &["search", "grep", "find"],
         "'git checkpoint list --grep <regex>' searches messages, 'git checkpoint list -- <pathspec>' finds changes",
     ),
-    (
-        "",
-        &["tag", "note", "label", "name"],
-        "'git checkpoint save -m <text>' says what a checkpoint is about, 'git tag <name> <checkpoint>' gives it a name",
-    ),
     ("", &["clean", "gc"], "'git checkpoint prune' drops old checkpoints that were set aside; files stay as they are"),
     (
         "",
         &["delete", "remove", "rm", "clear"],
-        "'git checkpoint drop' drops single checkpoints, 'git checkpoint reset' sets all of this worktree aside",
+        "'git checkpoint drop' drops single checkpoints, 'git checkpoint reset' sets those on HEAD aside",
     ),
     (
         "",
@@ -52,7 +47,7 @@ const HABITS: &[(&str, &[&str], &str)] = &[
     ),
     ("verify", &["--clear", "--delete", "-d", "--unset"], "'git checkpoint verify --reset' takes the mark away"),
     ("list", &["--oneline"], "each checkpoint has one line already"),
-    ("list", &["--graph"], "the checkpoints of a commit are one line; '--all' shows each of a turn"),
+    ("list", &["--graph"], "the checkpoints of a turn are one line; '--all' shows each of them"),
     (
         "list",
         &["--stat", "--name-only", "--name-status"],
@@ -69,6 +64,7 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         &["--source", "-s"],
         "the checkpoint comes first: 'git checkpoint restore <checkpoint> [<pathspec>...]'",
     ),
+    ("restore", &["--cached"], "'--staged' restores the index, too"),
     ("restore", &["--hard"], "'--all' also restores what others have changed since"),
     ("restore", &["--worktree", "-W"], "files are restored without an option; '--staged' restores the index, too"),
     ("config", &["--global", "--system"], "'--user' is for all your repositories, as git's '--global'"),
@@ -90,12 +86,34 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         &["delete", "remove", "rm", "drop", "clear"],
         "'git checkpoint session forget <session>' forgets a session; its checkpoints and records stay",
     ),
+    ("session", &["ls"], "'git checkpoint session list' lists the sessions"),
+    ("session", &["kill"], "'git checkpoint session end' ends a session, 'git checkpoint session stop' its turn"),
     ("session", &["begin", "new"], "'git checkpoint session start' begins a session"),
     ("op", &["list", "ls", "history"], "'git checkpoint op log' lists the operations"),
     (
         "op",
         &["redo"],
         "'git checkpoint redo' takes the last undo back; 'git checkpoint op undo <op>' can also take an undo back",
+    ),
+    ("worktree", &["ls"], "'git checkpoint worktree list' lists the worktrees"),
+    (
+        "worktree",
+        &["rm", "delete"],
+        "'git checkpoint worktree remove' removes a worktree, 'git checkpoint worktree restore' brings it back",
+    ),
+    ("worktree", &["mv"], "'git checkpoint worktree move' gives a worktree another path"),
+    ("worktree", &["lock"], "'git worktree lock' locks a worktree: then it is not removed"),
+    ("worktree", &["unlock"], "'git worktree unlock' unlocks a worktree"),
+    ("worktree", &["repair"], "'git worktree repair' repairs what was moved by hand"),
+    (
+        "worktree",
+        &["-b", "-B"],
+        "'git checkpoint worktree add --create <branch>' makes a branch and its worktree, beside the others",
+    ),
+    (
+        "drop",
+        &["--all"],
+        "'git checkpoint reset' sets the checkpoints on HEAD aside, 'git checkpoint prune' drops what was set aside",
     ),
     ("diff", &["--cached", "--staged"], "'git diff --cached' shows what is staged"),
 ];
@@ -112,6 +130,17 @@ pub(super) fn hint(command: &str, typed: &str) -> Option<String> {
     }
     let found = HABITS.iter().find(|(of, words, _)| *of == command && words.contains(&typed));
     found.map(|(_, _, instead)| (*instead).to_owned())
+}
+
+/// Returns what to type if `paths` follow `save`.
+pub(super) fn paths_to_save(paths: &[&str]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| shell_word(path)).collect();
+    format!("paths follow --paths: 'git checkpoint save --paths {}'", paths.join(" "))
+}
+
+/// Returns what to type if a path and the branch `branch` follow `worktree add`.
+pub(super) fn worktree_of(branch: &str) -> String {
+    format!("the worktree of a branch gets its path by itself: 'git checkpoint worktree add {}'", shell_word(branch))
 }
 
 /// The fewest digits of an operation's id that name it.
@@ -135,6 +164,9 @@ fn value_hint(command: &str, typed: &str) -> Option<String> {
             Some(format!("{command} takes one step at a time; 'git checkpoint undo --list' shows all of them"))
         }
         _ if typed.starts_with('-') => None,
+        "enable" | "disable" => {
+            Some(format!("an agent follows --agent: 'git checkpoint {command} --agent {}'", shell_word(typed)))
+        }
         "blame" => Some("a commit follows --rev: 'git checkpoint blame --rev <commit> <file>'".to_owned()),
         "save" => Some(format!("a message follows -m: 'git checkpoint save -m {}'", shell_word(typed))),
         "reset" => Some("it sets all checkpoints aside; 'git checkpoint restore <checkpoint>' goes to one".to_owned()),
@@ -175,6 +207,9 @@ mod tests {
     #[rstest::rstest]
     #[case::command("", "checkout", Some("'git checkpoint restore"))]
     #[case::option("restore", "--source", Some("the checkpoint comes first"))]
+    #[case::agent("enable", "codex", Some("an agent follows --agent: 'git checkpoint enable --agent codex'"))]
+    #[case::worktree("worktree", "rm", Some("'git checkpoint worktree remove'"))]
+    #[case::option_of_worktree("worktree", "-b", Some("'git checkpoint worktree add --create"))]
     #[case::of_another_command("list", "--source", None)]
     #[case::count("list", "-3", Some("use '-n 3'"))]
     #[case::count_of_operations("op", "-3", Some("use '-n 3'"))]

@@ -14,10 +14,11 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    model::{checkpoint::Origin, contributor::Contributor, moment},
+    model::{checkpoint::Origin, contributor::Contributor, moment, path_text::shell_word},
     ops::{
         Context,
         history::{self, Commit, Entry, ListOptions},
+        lookup,
     },
 };
 
@@ -119,7 +120,8 @@ impl List {
             let (what, hint) = if is_filtered { NO_MATCH } else { nothing };
             call.out.aside(what);
             let from_root = from_root::hint(&context, &typed, None, Form::Pathspec);
-            call.out.hint(from_root.as_deref().unwrap_or(hint));
+            let named = from_root.or_else(|| hint_at_one(&context, &typed));
+            call.out.hint(named.as_deref().unwrap_or(hint));
         }
         Ok(if found == 0 && is_filtered { Exit::No } else { Exit::Done })
     }
@@ -143,6 +145,16 @@ impl List {
             ..ListOptions::default()
         })
     }
+}
+
+/// Returns what shows the checkpoint or the commit that is typed where pathspecs are; none if it is none.
+fn hint_at_one(context: &Context, typed: &[OsString]) -> Option<String> {
+    let [typed] = typed else { return None };
+    let (typed, word) = (typed.to_str()?, shell_word(typed.to_str()?));
+    let id = lookup::resolve(context, typed).ok()?;
+    let is_checkpoint = context.repo.find_checkpoint(id).ok()?.is_some();
+    let command = if is_checkpoint { "show" } else { "explain" };
+    Some(format!("'git checkpoint {command} {word}' shows the one of that name; a list takes pathspecs"))
 }
 
 /// Returns the moment that the user typed as `text`.

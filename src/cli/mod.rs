@@ -49,6 +49,7 @@ mod sessions_in_table;
 mod settings;
 mod show;
 mod status;
+mod tag;
 mod tour;
 mod undo;
 mod undone;

@@ -75,17 +75,22 @@ pub(super) fn shortened(name: &str, columns: usize) -> String {
 
 /// Returns `parts` behind `start`, with commas, in lines of `columns` if possible; what follows the first is indented.
 pub(super) fn wrapped(start: &str, parts: &[String], indent: usize, columns: usize) -> Vec<String> {
+    wrapped_with(",", start, parts, indent, columns)
+}
+
+/// The same with `mark` instead of commas.
+pub(super) fn wrapped_with(mark: &str, start: &str, parts: &[String], indent: usize, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = start.to_owned();
     for (at, part) in parts.iter().enumerate() {
-        let comma = if at + 1 < parts.len() { "," } else { "" };
-        if at > 0 && layout::width(&line) + 1 + layout::width(part) + comma.len() > columns {
+        let mark = if at + 1 < parts.len() { mark } else { "" };
+        if at > 0 && layout::width(&line) + 1 + layout::width(part) + mark.len() > columns {
             lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
         } else if at > 0 {
             line.push(' ');
         }
         line.push_str(part);
-        line.push_str(comma);
+        line.push_str(mark);
     }
     lines.push(line);
     lines
@@ -112,6 +117,7 @@ pub(super) fn origin(checkpoint: &Checkpoint) -> String {
     parts.extend(origin.agent.as_deref().map(printable));
     parts.extend(origin.model.as_deref().map(|model| format!("model {}", printable(model))));
     parts.extend(origin.session.as_deref().map(|session| format!("session {}", printable(session))));
+    parts.extend(origin.agent_id.as_deref().map(|id| format!("subagent {}", printable(id))));
     parts.extend(origin.turn.map(|turn| format!("turn {turn}")));
     parts.extend(origin.tool.as_deref().map(|tool| format!("tool {}", printable(tool))));
     parts.join(", ")
@@ -185,6 +191,7 @@ mod tests {
         assert_eq!(wrapped("List: ", &parts, 2, 15), ["List: one, two,", "  three"]);
         assert_eq!(wrapped("List: ", &parts, 2, 1), ["List: one,", "  two,", "  three"]);
         assert_eq!(wrapped("List: ", &[], 2, 1), ["List: "]);
+        assert_eq!(wrapped_with(";", "", &parts, 0, 9), ["one; two;", "three"]);
     }
 
     #[rstest::rstest]

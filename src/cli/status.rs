@@ -186,7 +186,8 @@ fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {
     if let Some(id) = status.start {
         parts.push(format!("start {}", call.out.paint(phrase::ID, &call.names.id(&id))));
     }
-    call.out.prose(&parts.join("; "))?;
+    let columns = call.out.columns().unwrap_or(usize::MAX);
+    phrase::wrapped_with(";", "", &parts, 0, columns).iter().try_for_each(|line| call.out.prose(line))?;
     let mut held = Vec::new();
     if status.archived > 0 {
         held.push(format!("{} in the archive", phrase::count(status.archived, "shadow")));

@@ -1,6 +1,6 @@
 //! Wrong command lines, and requests for help, in git's words.
 
-use std::{ffi::OsString, io::IsTerminal as _};
+use std::{ffi::OsString, io::IsTerminal as _, path::Path};
 
 use clap::{
     CommandFactory as _,
@@ -12,6 +12,7 @@ use super::{
     commands::Cli,
     habits, layout, man,
     output::{Output, messages, stderr_columns},
+    tag,
 };
 
 /// Answers what clap could not parse into a command: a request for help, or a mistake.
@@ -200,7 +201,18 @@ fn habit(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     if command == "save" && !typed.starts_with('-') {
         let words = arguments.iter().filter_map(|argument| argument.to_str()).skip_while(|word| *word != typed);
         let message: Vec<&str> = words.take_while(|word| !word.starts_with('-')).collect();
-        return habits::hint(command, &message.join(" "));
+        let are_paths = message.iter().all(|word| Path::new(word).symlink_metadata().is_ok());
+        return if are_paths {
+            Some(habits::paths_to_save(&message))
+        } else {
+            habits::hint(command, &message.join(" "))
+        };
+    }
+    if command.is_empty() && tag::WORDS.contains(&typed) {
+        return Some(tag::hint(arguments, typed));
+    }
+    if command == "worktree" && !is_action && !typed.starts_with('-') && arguments.iter().any(|it| it == "add") {
+        return Some(habits::worktree_of(typed));
     }
     habits::hint(command, typed)
 }

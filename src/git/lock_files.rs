@@ -5,7 +5,7 @@ use std::{
     fs,
     io::{self, Write as _},
     os::unix::fs::MetadataExt as _,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     rc::Rc,
     time::{Duration, Instant, SystemTime},
 };
@@ -15,7 +15,11 @@ use gix::lock::acquire::resolve_symlink;
 use super::{Repo, found_lock::FoundLock};
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    state::lock_note::{self, FoundNote, Note, Owner},
+    state::{
+        self,
+        lock::{is_held, remove_free},
+        lock_note::{self, FoundNote, Note, Owner},
+    },
 };
 
 /// How long we wait for another process's lock: as long as git does for `packed-refs.lock`.
@@ -187,21 +191,34 @@ impl Repo {
         let notes = lock_note::all(self.common_dir());
         let mut locks = self.find_locks();
         for lock in &mut locks {
-            lock.owner = notes.iter().find(|note| note.identity == lock.identity).map(|note| note.owner.clone());
+            lock.owner = if lock.is_own {
+                Some(if is_held(&lock.path) { Owner::Alive } else { Owner::Dead })
+            } else {
+                notes.iter().find(|note| note.identity == lock.identity).map(|note| note.owner.clone())
+            };
         }
         locks
     }
 
+    /// Removes the locks in our own directories of linked worktrees that no process holds.
+    pub(crate) fn remove_free_locks(&self) {
+        for lock in self.find_locks().iter().filter(|lock| lock.is_own) {
+            if remove_free(&lock.path) {
+                tracing::warn!(path = %lock.path.display(), "removed a lock that no process holds");
+            }
+        }
+    }
+
     fn find_locks(&self) -> Vec<FoundLock> {
-        let common = self.common_dir();
+        let (common, objects) = (plain(self.common_dir()), plain(self.inner.objects.store_ref().path()));
+        let worktrees = common.join("worktrees");
         let mut locks = Vec::new();
-        let objects = self.inner.objects.store_ref().path();
         for (directory, is_deep) in [
-            (common.to_owned(), false),
+            (common.clone(), false),
             (common.join("refs"), true),
             (common.join("reftable"), false),
-            (common.join("worktrees"), true),
-            (objects.to_owned(), false),
+            (worktrees.clone(), true),
+            (objects.clone(), false),
             (objects.join("info"), true),
             (objects.join("pack"), false),
         ] {
@@ -210,6 +227,10 @@ impl Repo {
         let mut packed = self.packed_refs_path().into_os_string();
         packed.push(".lock");
         locks.extend(find_lock(packed.into()));
+        for lock in &mut locks {
+            let git_dir = lock.path.ancestors().find(|it| it.parent() == Some(&worktrees));
+            lock.is_own = git_dir.is_some_and(|git_dir| lock.path.parent() == Some(&state::directory(git_dir)));
+        }
         locks.sort_by(|a, b| a.path.cmp(&b.path));
         locks.dedup_by(|a, b| a.path == b.path);
         locks
@@ -241,6 +262,12 @@ fn make(lock: &Path, note: Option<&Note>, content: &[u8]) -> io::Result<()> {
     file.write_all(content).inspect_err(|_| drop(fs::remove_file(lock)))
 }
 
+/// Returns `path` as people read it: in a linked worktree, git's common directory has a name with `..` in it.
+fn plain(path: &Path) -> PathBuf {
+    let is_plain = !path.components().any(|part| part == Component::ParentDir);
+    Some(path).filter(|_| !is_plain).and_then(|path| fs::canonicalize(path).ok()).unwrap_or_else(|| path.to_owned())
+}
+
 /// Adds the locks in `directory`, and in all below it if `is_deep`.
 fn add_locks(directory: PathBuf, is_deep: bool, locks: &mut Vec<FoundLock>) {
     let mut directories = vec![directory];
@@ -261,7 +288,7 @@ fn add_locks(directory: PathBuf, is_deep: bool, locks: &mut Vec<FoundLock>) {
 fn find_lock(path: PathBuf) -> Option<FoundLock> {
     let metadata = fs::symlink_metadata(&path).ok()?;
     let (time, identity) = (metadata.modified().ok()?, (metadata.dev(), metadata.ino()));
-    Some(FoundLock { path, owner: None, time, identity })
+    Some(FoundLock { path, owner: None, is_own: false, time, identity })
 }
 
 #[cfg(test)]

@@ -150,6 +150,15 @@ impl Repo {
         self.edit_operation(|running| running.not_undone = Some(instead));
     }
 
+    /// Lets the entry of the operation under way, if it has one, be of `kind`, which no undo takes back: `instead` says what does.
+    pub(crate) fn rename_recorded(&self, kind: &str, instead: String) -> Result<()> {
+        if self.recorder.0.borrow().running.last().is_none_or(|running| running.written.is_none()) {
+            return Ok(());
+        }
+        self.edit_operation(|running| (running.kind, running.not_undone) = (kind.to_owned(), Some(instead)));
+        self.update_refs(&[])
+    }
+
     /// Returns true if this process has written the entry `id`.
     pub(crate) fn has_recorded(&self, id: ObjectId) -> bool {
         self.recorder.0.borrow().entries.contains(&id)

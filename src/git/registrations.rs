@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
@@ -41,6 +42,8 @@ pub(crate) enum Place {
     Unknown,
     /// Nothing, or no `.git`.
     Nothing,
+    /// It is not known: the system does not let us look.
+    Unreadable,
     /// A `.git` that names another git directory.
     Other,
 }
@@ -92,7 +95,11 @@ pub(crate) fn named_git_dir(root: &Path) -> Option<PathBuf> {
 /// Returns what is at `root`, the registered place of the git directory `git_dir`.
 pub(super) fn place(root: &Path, git_dir: &Path) -> Place {
     let dot_git = root.join(".git");
-    let Ok(meta) = fs::symlink_metadata(&dot_git) else { return Place::Nothing };
+    let meta = match fs::symlink_metadata(&dot_git) {
+        Ok(meta) => meta,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Place::Nothing,
+        Err(_) => return Place::Unreadable,
+    };
     let real = |path: &Path| fs::canonicalize(path).ok();
     let named = if meta.is_dir() { Some(dot_git) } else { named_git_dir(root) };
     let is_its = named.and_then(|named| real(&named)).is_some_and(|named| Some(named) == real(git_dir));

@@ -38,6 +38,8 @@ pub(crate) const HOOK: &str = "hook";
 pub(crate) const REPAIR: &str = "repair";
 /// The kind of operations that put a checkpoint back.
 pub(crate) const RESTORE: &str = "restore";
+/// The kind of operations that have made a worktree and filled it.
+pub(crate) const WORKTREE_ADD: &str = "worktree add";
 /// The kind of operations that save the worktree, also before another operation changes it.
 pub(crate) const SAVE: &str = "save";
 

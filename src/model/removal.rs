@@ -12,7 +12,7 @@ pub(crate) enum Root {
     WasGone,
     /// It is aside.
     Aside,
-    /// It is not aside, in a folder of ours.
+    /// It is not aside, in a folder of ours, or on another file system, which is mounted.
     NotAside,
     /// It is not seen where it would be aside, on another file system, which may not be mounted.
     NotSeen,

@@ -49,6 +49,8 @@ pub struct Journal {
     pub steps: Vec<Step>,
     /// Directories without files that it creates.
     pub directories: Vec<BString>,
+    /// Directories that it removes if they are empty: those that what it takes back has created.
+    pub removed: Vec<BString>,
     /// The entries of the index.
     pub index: Vec<SlotChange>,
     /// What is done in repositories inside the worktree, after all else.
@@ -118,6 +120,8 @@ struct Stored {
     nonce: String,
     entries: Vec<StoredStep>,
     directories: Vec<StoredPath>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<StoredPath>,
     #[serde(default)]
     index: Vec<StoredSlotChange>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -247,6 +251,7 @@ impl From<&Journal> for Stored {
             nonce: journal.nonce.clone(),
             entries: journal.steps.iter().map(step).collect(),
             directories: journal.directories.iter().map(Into::into).collect(),
+            removed: journal.removed.iter().map(Into::into).collect(),
             index: journal.index.iter().map(slot).collect(),
             submodules: journal.below.iter().map(store_below).collect(),
             permissions: journal.permissions.iter().map(permissions).collect(),
@@ -292,6 +297,7 @@ impl TryFrom<Stored> for Journal {
             nonce: stored.nonce,
             steps: stored.entries.iter().map(step).collect::<Result<_, String>>()?,
             directories: stored.directories.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
+            removed: stored.removed.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
             index: stored.index.iter().map(slot).collect::<Result<_, String>>()?,
             below: stored.submodules.iter().map(parse_below).collect::<Result<_, String>>()?,
             permissions: stored.permissions.iter().map(permissions).collect::<Result<_, String>>()?,
@@ -317,6 +323,7 @@ mod tests {
                 Step { path: "b%".into(), before: None, after: Some(Content { raw: None, ..content }) },
             ],
             directories: vec!["empty".into()],
+            removed: vec![b"gone\xff".into()],
             index: vec![
                 SlotChange { path: "s".into(), before: Slot::Absent, after: Slot::Staged(content.leaf) },
                 SlotChange {
@@ -356,7 +363,8 @@ mod tests {
         );
         std::fs::write(path(dir.path()), text).expect("written");
         let read = Journal::read(dir.path()).expect("no error").expect("a journal");
-        assert_eq!((read.permissions.len(), read.below.len(), read.index.len()), (0, 0, 0));
+        let lengths = [read.permissions.len(), read.below.len(), read.index.len(), read.removed.len()];
+        assert_eq!(lengths, [0; 4]);
     }
 
     #[rstest::rstest]

@@ -6,7 +6,10 @@
 use std::{
     fs::File,
     io::Read as _,
-    os::{fd::AsFd as _, unix::fs::FileExt as _},
+    os::{
+        fd::AsFd as _,
+        unix::fs::{FileExt as _, MetadataExt as _},
+    },
     path::Path,
     time::{Duration, Instant, SystemTime},
 };
@@ -61,18 +64,24 @@ impl Lock {
     /// Takes the lock on the file `path` if it is free.
     pub(crate) fn try_acquire(path: &Path) -> Result<Option<Self>> {
         let what = || format!("cannot lock '{}'", path.display());
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .context(Kind::Internal, what)?;
-        match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(None),
-            Err(cause) => return Err(Error::internal(what()).with_cause(cause)),
-        }
+        let file = loop {
+            let file = File::options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(path)
+                .context(Kind::Internal, what)?;
+            match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(None),
+                Err(cause) => return Err(Error::internal(what()).with_cause(cause)),
+            }
+            // The last owner may have removed it since it was opened: another process may hold the one that is there now.
+            if file.metadata().context(Kind::Internal, what)?.nlink() > 0 {
+                break file;
+            }
+        };
         let mut text = Vec::new();
         (&file).take(LONGEST).read_to_end(&mut text).context(Kind::Internal, what)?;
         let length = Some(text.len() as u64).filter(|length| *length < LONGEST).unwrap_or(u64::MAX);
@@ -81,6 +90,13 @@ impl Lock {
         let mut lock = Self { file, length, dead };
         lock.write();
         Ok(Some(lock))
+    }
+
+    /// Removes the file of the lock, if that is at `path`; the lock is held until it is dropped. Returns true if it is gone.
+    pub(crate) fn remove_file(&self, path: &Path) -> bool {
+        let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let (own, there) = (self.file.metadata().map(identity), std::fs::symlink_metadata(path).map(identity));
+        matches!((own, there), (Ok(own), Ok(there)) if own == there) && std::fs::remove_file(path).is_ok()
     }
 
     /// Returns the nonces of those who were killed while they held the lock.
@@ -124,6 +140,12 @@ pub(crate) fn is_held(path: &Path) -> bool {
     rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockShared).is_err()
 }
 
+/// Removes the file `path` of a lock that no process holds. Returns true if it was there, and is gone.
+pub(crate) fn remove_free(path: &Path) -> bool {
+    let is_there = std::fs::symlink_metadata(path).is_ok();
+    is_there && Lock::try_acquire(path).is_ok_and(|lock| lock.is_some_and(|lock| lock.remove_file(path)))
+}
+
 /// Returns pid, host and start time of this process in words.
 fn identity() -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -159,6 +181,37 @@ mod tests {
         take(&path, Duration::ZERO).map(drop).expect("free again");
         assert_eq!(std::fs::read(&path).expect("the file stays"), b"");
         assert!(!is_held(&path) && !is_held(&dir.path().join("none")));
+    }
+
+    #[test]
+    fn a_lock_whose_file_was_removed_is_taken_anew() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let [path, moved] = ["lock", "moved"].map(|name| dir.path().join(name));
+        let held = take(&path, Duration::ZERO).expect("free");
+        std::fs::write(&moved, "another file").expect("written");
+        assert!(!held.remove_file(&moved) && !remove_free(&path), "it is another file, and it is held");
+        std::fs::rename(&path, &moved).expect("it can be moved");
+        assert!(held.remove_file(&moved) && !held.remove_file(&moved));
+        let again = take(&path, Duration::ZERO).expect("that is another file");
+        drop(held);
+        assert!(is_held(&path));
+        drop(again);
+        assert!(remove_free(&path) && !remove_free(&path) && !path.exists());
+    }
+
+    #[test]
+    fn one_that_waits_does_not_get_a_file_that_is_gone() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("lock");
+        let held = take(&path, Duration::ZERO).expect("free");
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| take(&path, Duration::from_secs(10)).map(|lock| (lock, is_held(&path))));
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(held.remove_file(&path));
+            drop(held);
+            let (_lock, is_held) = waiting.join().expect("it ends").expect("free");
+            assert!(is_held, "the lock that it has is the one that others see");
+        });
     }
 
     #[test]

@@ -55,14 +55,16 @@ fn journal() -> impl Strategy<Value = Journal> {
     });
     let below = prop::collection::vec(below, 0..3);
     let permissions = prop::collection::vec((name(), 0..=0o777_u32), 0..3);
-    (progress, id(), id(), "[0-9a-f]{16}", steps, names(), index, below, permissions).prop_map(
-        |(progress, target, pre_restore, nonce, steps, directories, index, below, permissions)| Journal {
+    let directories = (names(), names());
+    (progress, id(), id(), "[0-9a-f]{16}", steps, directories, index, below, permissions).prop_map(
+        |(progress, target, pre_restore, nonce, steps, (directories, removed), index, below, permissions)| Journal {
             progress,
             target,
             pre_restore,
             nonce,
             steps,
             directories,
+            removed,
             index,
             below,
             permissions,

@@ -263,10 +263,11 @@ impl Removed {
     }
 }
 
-/// Removes folders without anything in them: a command was killed before it wrote the record. The caller holds the lock.
+/// Removes folders without anything in them: a command was killed before it wrote the record, or after it deleted that. The caller
+/// holds the lock.
 pub(crate) fn sweep_empty(common_dir: &Path) {
     for entry in fs::read_dir(folder(common_dir)).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(is_id) {
+        if entry.file_name().to_str().is_some_and(|name| is_id(name.strip_prefix(DROPPED).unwrap_or(name))) {
             // Only if it is empty.
             drop(fs::remove_dir(entry.path()));
         }

@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -9,7 +10,7 @@ use super::{
     failpoint, process_places, read_text,
     removed::{DROPPED, LONGEST, RECORD, Removed, folder},
 };
-use crate::error::{Context as _, Kind, Result};
+use crate::error::{Context as _, Error, Kind, Result};
 
 /// Why files must not be deleted now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,46 +26,35 @@ pub(crate) enum Hindrance {
 pub(crate) enum Deletion {
     /// All is deleted.
     Whole,
-    /// A part is deleted: it cannot be restored any more, and the next sweep goes on.
-    Part(io::Error),
+    /// A part is deleted: it cannot be restored any more, and the next prune goes on.
+    Part(Error),
     /// Nothing is deleted.
     Hindered(Hindrance),
-}
-
-/// What a sweep has left of a worktree whose deletion had begun.
-#[derive(Debug)]
-pub(crate) struct LeftOver {
-    /// Where the root of the worktree was; the folder if the record does not say.
-    pub(crate) path: PathBuf,
-    /// Why.
-    pub(crate) why: WhyLeftOver,
-}
-
-/// Why a sweep has left something.
-#[derive(Debug)]
-pub(crate) enum WhyLeftOver {
-    /// It must not be deleted now.
-    Hindered(Hindrance),
-    /// The file system of the files is not there.
-    NotMounted,
-    /// The record is damaged: where the files are is not known.
-    NoRecord,
-    /// The system does not delete it.
-    Failed(io::Error),
 }
 
 impl Removed {
     /// Returns why it must not be deleted now; none if it may be.
     pub(crate) fn hindrance(&self) -> Option<Hindrance> {
-        hindrance_in(&self.folder, self.tree_outside())
+        [Some(&*self.folder), self.tree_outside()].into_iter().flatten().find_map(hindrance)
     }
 
     /// Returns where its root is kept, if not in the folder.
-    fn tree_outside(&self) -> Option<&Path> {
+    pub(crate) fn tree_outside(&self) -> Option<&Path> {
         self.tree.as_deref().filter(|_| !self.is_tree_in_folder())
     }
 
-    /// Deletes it with all its files.
+    /// Returns true if its root, which would be aside outside of the folder, is gone from there: the file system is mounted.
+    pub(crate) fn is_tree_lost(&self) -> bool {
+        let device = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.dev());
+        self.tree_outside().is_some_and(|tree| {
+            // The root was moved there because that file system is another one than the folder's.
+            let is_mounted = || tree.parent().and_then(device).is_some_and(|it| Some(it) != device(&self.folder));
+            let look = fs::symlink_metadata(tree);
+            look.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) && (has_others(tree) || is_mounted())
+        })
+    }
+
+    /// Deletes it with all its files, or goes on with that.
     ///
     /// # Errors
     /// If nothing is deleted.
@@ -72,77 +62,64 @@ impl Removed {
         if let Some(hindrance) = self.hindrance() {
             return Ok(Deletion::Hindered(hindrance));
         }
-        let (dropped, outside) = (self.folder.with_file_name(format!("{DROPPED}{}", self.id)), self.tree_outside());
-        fs::rename(&self.folder, &dropped)
+        if self.folder.file_name().is_some_and(|name| name.as_bytes().starts_with(DROPPED.as_bytes())) {
+            return Ok(self.delete_files().map_or_else(Deletion::Part, |()| Deletion::Whole));
+        }
+        let folder = self.folder.with_file_name(format!("{DROPPED}{}", self.id));
+        let dropped = Self { folder, tree: self.tree_outside().map(Path::to_owned), ..self.clone() };
+        fs::rename(&self.folder, &dropped.folder)
             .context(Kind::Internal, || format!("cannot delete '{}'", self.folder.display()))?;
         failpoint::hit("worktree:after-dropped");
-        // A process may have come meanwhile. Nothing is deleted yet.
-        if let Some(hindrance) = hindrance_in(&dropped, outside)
-            && fs::rename(&dropped, &self.folder).is_ok()
+        let deletion = dropped.delete()?;
+        // A process has come meanwhile.
+        if matches!(deletion, Deletion::Hindered(_))
+            && let Err(error) = fs::rename(&dropped.folder, &self.folder)
         {
-            return Ok(Deletion::Hindered(hindrance));
+            tracing::warn!(%error, id = %self.id, "a removed worktree that is not deleted cannot be restored");
         }
-        Ok(delete_dropped(&dropped, outside).map_or_else(Deletion::Part, |()| Deletion::Whole))
+        Ok(deletion)
+    }
+
+    /// Deletes its files, and the folder. The record goes last: it says where the root is, as long as that is there.
+    fn delete_files(&self) -> Result<()> {
+        let what = || format!("cannot delete '{}'", self.folder.display());
+        if let Some(tree) = self.tree_outside() {
+            remove_all(tree).context(Kind::Internal, what)?;
+            // The directory above may be empty by now, as that of a file system that is not mounted.
+            Self { tree: None, ..self.clone() }.write()?;
+            failpoint::hit("worktree:after-root-deleted");
+        }
+        for entry in fs::read_dir(&self.folder).context(Kind::Internal, what)? {
+            let entry = entry.context(Kind::Internal, what)?;
+            if entry.file_name() != RECORD && entry.file_type().context(Kind::Internal, what)?.is_dir() {
+                remove_all(&entry.path()).context(Kind::Internal, what)?;
+            }
+        }
+        remove_all(&self.folder).context(Kind::Internal, what)
     }
 }
 
-/// Deletes the folder `dropped`, and the root `outside` of it. The record goes last: it says where the root is.
-fn delete_dropped(dropped: &Path, outside: Option<&Path>) -> io::Result<()> {
-    if let Some(tree) = outside {
-        remove_all(tree)?;
-    }
-    for entry in fs::read_dir(dropped)? {
-        let entry = entry?;
-        if entry.file_name() != RECORD && entry.file_type()?.is_dir() {
-            remove_all(&entry.path())?;
-        }
-    }
-    remove_all(dropped)
-}
-
-/// Goes on to delete what a killed process has begun to delete, but for a dry run. Returns what stays.
-pub(crate) fn sweep_dropped(common_dir: &Path, dry_run: bool) -> Vec<LeftOver> {
-    let mut left = Vec::new();
+/// Returns the removed worktrees whose deletion has begun; the folder of one whose record is damaged, so that nobody knows where
+/// all of its files are.
+pub(crate) fn begun(common_dir: &Path) -> Vec<std::result::Result<Removed, PathBuf>> {
+    let mut all = Vec::new();
     for entry in fs::read_dir(folder(common_dir)).into_iter().flatten().flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|name| name.strip_prefix(DROPPED)).map(str::to_owned) else {
             continue;
         };
-        let record = entry.path().join(RECORD);
-        let text = read_text(&record, LONGEST).ok().flatten();
-        let removed = text.and_then(|text| Removed::parse(id, entry.path(), &text));
-        let why = if removed.is_none() && fs::symlink_metadata(&record).is_ok() {
-            Some(WhyLeftOver::NoRecord)
-        } else {
-            sweep(&entry.path(), removed.as_ref(), dry_run)
-        };
-        let path = removed.map_or_else(|| entry.path(), |removed| removed.path);
-        left.extend(why.map(|why| LeftOver { path, why }));
+        let (folder, record) = (entry.path(), entry.path().join(RECORD));
+        // It is empty if a command was killed at the end.
+        if has_others(&record) {
+            let text = read_text(&record, LONGEST).ok().flatten();
+            all.push(text.and_then(|text| Removed::parse(id, folder.clone(), &text)).ok_or(folder));
+        }
     }
-    left
-}
-
-/// Deletes the folder `dropped` of `removed` (none: all but the folder itself is deleted), but for a dry run. Returns why it stays.
-fn sweep(dropped: &Path, removed: Option<&Removed>, dry_run: bool) -> Option<WhyLeftOver> {
-    let outside = removed.and_then(Removed::tree_outside);
-    // A mount point has nothing while its file system is not there.
-    if outside.is_some_and(|tree| fs::symlink_metadata(tree).is_err() && !has_others(tree)) {
-        return Some(WhyLeftOver::NotMounted);
-    }
-    match removed.map_or_else(|| hindrance(dropped), Removed::hindrance) {
-        Some(hindrance) => Some(WhyLeftOver::Hindered(hindrance)),
-        None if dry_run => None,
-        None => delete_dropped(dropped, outside).err().map(WhyLeftOver::Failed),
-    }
+    all
 }
 
 /// Returns true if the directory above `path` has something in it: a mount point has nothing while its file system is not there.
 pub(crate) fn has_others(path: &Path) -> bool {
     path.parent().and_then(|parent| fs::read_dir(parent).ok()).is_some_and(|mut entries| entries.next().is_some())
-}
-
-/// Returns why the folder of a removed worktree, or its root `outside` of it, must not be deleted now; none if they may be.
-fn hindrance_in(folder: &Path, outside: Option<&Path>) -> Option<Hindrance> {
-    [Some(folder), outside].into_iter().flatten().find_map(hindrance)
 }
 
 /// Returns why the directory `path` must not be deleted now; none if it may be.

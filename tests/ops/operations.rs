@@ -538,3 +538,17 @@ fn an_undo_leaves_work_on_the_shadow_that_the_save_before_the_restore_took_up() 
     let authors = world.git(&["log", "--format=%an", "--glob=refs/checkpoints/shadow/*"]);
     assert!(authors.lines().any(|line| line == "s1" || line == "agent"), "{authors}");
 }
+
+/// A session that is here already is only seen anew: there is nothing to take back, and the restore before it comes next.
+#[test]
+fn a_session_that_is_here_already_is_no_operation() {
+    let world = World::with_commit();
+    world.sh(
+        "git checkpoint session start s1; echo x >>f; git checkpoint save -q; echo y >>f; git checkpoint restore -q @",
+    );
+    let before = log(&world).len();
+    world.done(&["session", "adopt", "s1"]);
+    assert_eq!(log(&world).len(), before, "{:?}", kinds(&world));
+    world.done(&["undo"]);
+    assert!(text(&world, "f").expect("it is there").ends_with("x\ny\n"));
+}

@@ -415,3 +415,81 @@ fn a_file_that_is_skipped_stays_where_a_restore_wrote_it(#[case] key: &str, #[ca
     assert!(said.contains(&format!("kept     d/big (skipped: {why}")), "{said}");
     assert_eq!(fs::read(world.repo().join("d/big")).expect("it is there"), b"big content\n");
 }
+
+/// Empty directories are paths like others: an undo removes those that the restore made, and says so; a redo makes them again.
+#[rstest::rstest]
+#[case::alone("true")]
+#[case::with_a_file("echo d >>f")]
+#[case::in_place_of_a_file("echo d >g")]
+fn empty_directories_are_undone_and_redone(#[case] script: &str) {
+    let world = World::with_commit();
+    world.sh("mkdir g; mkdir -p deep/inner; echo c >>f; git checkpoint save -q -m A; rmdir g deep/inner");
+    world.sh(script);
+    let there = || ["g", "deep/inner"].map(|path| world.repo().join(path).is_dir());
+    world.done(&["restore", "@"]);
+    assert_eq!(there(), [true, true]);
+    for _ in 0..2 {
+        let would = described(&world.checkpoint(&["undo", "-n"]));
+        let said = described(&world.checkpoint(&["undo"]));
+        assert_eq!(there(), [false, false], "{said}");
+        assert!(said.contains("deleted  deep/inner/\n"), "{said}");
+        assert!(would.contains("would delete deep/inner/\n"), "{would}");
+        assert!(said.contains("undone: ") && !said.contains("no file had to change"), "{said}");
+        let shown = world.done(&["op", "show", "@"]);
+        assert!(shown.contains("    deep/inner\n"), "{shown}");
+        let would = described(&world.checkpoint(&["redo", "-n"]));
+        let said = described(&world.checkpoint(&["redo"]));
+        assert_eq!(there(), [true, true], "{said}");
+        assert!(
+            said.contains("written  deep/inner/\n") && would.contains("would write deep/inner/\n"),
+            "{would}{said}"
+        );
+    }
+    // What is not empty by now stays.
+    world.sh("echo mine >deep/inner/mine");
+    let said = described(&world.checkpoint(&["undo"]));
+    assert_eq!(there(), [false, true], "{said}");
+    assert!(!said.contains("deep/inner"), "{said}");
+    world.assert_sound("at the end");
+}
+
+/// A directory that the undo has not removed is not made by the redo.
+#[test]
+fn a_redo_makes_no_directory_that_a_person_has_removed() {
+    let world = World::with_commit();
+    world.sh("echo c >>f; mkdir mine; git checkpoint save -q -m A; echo d >>f; git checkpoint restore -q @");
+    world.done(&["undo"]);
+    world.sh("rmdir mine");
+    world.done(&["redo"]);
+    assert!(!world.repo().join("mine").exists());
+}
+
+/// An undo that was interrupted after it removed a directory is finished, and redone.
+#[rstest::rstest]
+fn an_interrupted_undo_of_a_directory_is_finished_or_taken_back(
+    #[values("restore:after-journal", "restore:after-steps", "restore:before-done", "restore:after-done")]
+    failpoint: &str,
+    #[values(true, false)] is_continued: bool,
+) {
+    let world = World::with_commit();
+    world.sh("mkdir g; echo c >>f; git checkpoint save -q -m A; rmdir g; echo d >>f; git checkpoint restore -q @");
+    let there = || world.repo().join("g").is_dir();
+    assert!(there());
+    let killed = world.start_with(&["undo"], failpoint).wait();
+    assert!(!killed.expect("it ends").success());
+    if failpoint == "restore:after-done" {
+        world.done(&["redo"]);
+        assert!(there());
+        return;
+    }
+    if is_continued {
+        world.done(&["restore", "--continue"]);
+        assert!(!there());
+        world.done(&["redo"]);
+    } else {
+        world.done(&["undo"]);
+    }
+    assert!(there());
+    world.done(&["undo"]);
+    assert!(!there());
+}

@@ -220,3 +220,53 @@ fn a_commit_of_people_is_explained() {
     let said = described(&world.checkpoint(&["explain"]));
     assert!(said.contains("has no record: no agent has written in it, its lines are human"), "{said}");
 }
+
+/// No checkpoint has the files of a repository inside the worktree, so a restore cannot bring it back, and says so.
+#[rstest::rstest]
+#[case::no_commit("true")]
+#[case::commit("git -C nested commit -q --allow-empty -m x")]
+fn a_repository_that_is_gone_is_listed(
+    #[case] script: &str,
+    #[values("save", "save --recurse-submodules")] save: &str,
+) {
+    const LISTED: &str = "kept     nested (a repository that is gone; no checkpoint has its files)\n";
+    let world = World::with_commit();
+    world.sh(&format!("git init -q nested; echo n >nested/n; {script}; echo c >>f; git checkpoint {save} -q -m N"));
+    let output = world.checkpoint(&["restore", "@"]);
+    assert_eq!(output.status.code(), Some(0), "{}", described(&output));
+    world.sh("rm -rf nested");
+    for arguments in [["restore", "@"].as_slice(), &["restore", "-n", "@"], &["restore", "@", "nested"]] {
+        let output = world.checkpoint(arguments);
+        let said = described(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains(LISTED), "{arguments:?}: {said}");
+        // There is nothing to recurse into.
+        assert!(!said.contains("--recurse-submodules"), "{arguments:?}: {said}");
+    }
+    world.sh("echo d >>f");
+    let said = described(&world.checkpoint(&["restore", "@"]));
+    assert!(said.contains(LISTED) && said.contains("written  f\n"), "{said}");
+    let output = world.checkpoint(&["restore", "@", "f"]);
+    assert_eq!(output.status.code(), Some(0), "{}", described(&output));
+}
+
+/// A dry run names what the restore then does.
+#[rstest::rstest]
+#[case::file("echo f >g")]
+#[case::link("ln -s f g")]
+#[case::nothing("true")]
+#[case::below_a_file("echo f >deep")]
+fn a_dry_run_names_empty_directories(#[case] script: &str) {
+    let world = World::with_commit();
+    world.sh("mkdir g; mkdir -p deep/inner; echo c >>f; git checkpoint save -q -m A");
+    world.sh(&format!("rmdir -p g deep/inner; {script}"));
+    let would = described(&world.checkpoint(&["restore", "-n", "@"]));
+    let done = described(&world.checkpoint(&["restore", "@"]));
+    let paths = |said: &str, word: &str| {
+        let path = |line: &str| line.split_once(word).map(|(_, path)| path.trim().to_owned());
+        said.lines().filter_map(path).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(&would, "would write"), paths(&done, "written "), "{would}{done}");
+    assert_eq!(paths(&would, "would delete"), paths(&done, "deleted "), "{would}{done}");
+    assert!(done.contains("written  g/\n") && done.contains("written  deep/inner/\n"), "{done}");
+}

@@ -154,6 +154,20 @@ pub(super) fn archived(typed: &str) -> Vec<Candidate> {
     found
 }
 
+/// Returns the branches that no worktree has checked out.
+pub(super) fn branches(typed: &str) -> Vec<Candidate> {
+    let Some(context) = context() else { return Vec::new() };
+    let taken: Vec<_> =
+        context.repo.registrations().unwrap_or_default().into_iter().filter_map(|it| it.head.branch).collect();
+    let names = context.repo.refs_below(BRANCHES).unwrap_or_default().into_iter().map(|(name, _)| name);
+    let free = names.filter(|name| !taken.iter().any(|it| it == name.as_str()));
+    let named = free.filter_map(|name| name.strip_prefix(BRANCHES).map(str::to_owned));
+    named.filter(|name| name.starts_with(typed)).take(MOST).map(|name| Candidate::new(name, "branch")).collect()
+}
+
+/// Below it are the branches.
+const BRANCHES: &str = "refs/heads/";
+
 /// Returns HEAD, branches and tags of git.
 pub(super) fn revisions(typed: &str) -> Vec<Candidate> {
     context().map(|context| revisions_of(&context.repo, typed, MOST)).unwrap_or_default()
@@ -164,7 +178,7 @@ fn revisions_of(repo: &Repo, typed: &str, most: usize) -> Vec<Candidate> {
     if "HEAD".starts_with(typed) {
         found.push(Candidate::new("HEAD", "what is checked out"));
     }
-    for (prefix, what) in [("refs/heads/", "branch"), ("refs/remotes/", "branch"), ("refs/tags/", "tag")] {
+    for (prefix, what) in [(BRANCHES, "branch"), ("refs/remotes/", "branch"), ("refs/tags/", "tag")] {
         let names = repo.refs_below(prefix).unwrap_or_default().into_iter();
         let names = names.filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned));
         found.extend(names.filter(|name| name.starts_with(typed)).take(most).map(|name| Candidate::new(name, what)));

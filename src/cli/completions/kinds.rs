@@ -32,6 +32,8 @@ enum Kind {
     Archived,
     /// A git revision.
     Revision,
+    /// A branch that is checked out nowhere.
+    Branch,
     /// A revision, or a session.
     Explained,
     Session,
@@ -58,7 +60,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("--session", Kind::Session),
     ("--restore-archived", Kind::Archived),
     ("args", Kind::Free),
-    ("branch", Kind::Revision),
+    ("branch", Kind::Branch),
     ("checkpoint", Kind::Checkpoint),
     ("command", Kind::Page),
     ("commit", Kind::Revision),
@@ -104,6 +106,7 @@ impl Kind {
             Self::Checkpoint => candidates::checkpoints(typed),
             Self::Archived => candidates::archived(typed),
             Self::Revision => candidates::revisions(typed),
+            Self::Branch => candidates::branches(typed),
             Self::Explained => [candidates::revisions(typed), candidates::sessions(typed)].concat(),
             Self::Session => candidates::sessions(typed),
             Self::Worktree => candidates::worktrees(typed),

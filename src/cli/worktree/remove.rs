@@ -1,6 +1,6 @@
 //! `worktree remove`, `worktree restore` and `worktree prune`.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, os::unix::ffi::OsStrExt as _};
 
 use bstr::ByteSlice as _;
 
@@ -121,6 +121,12 @@ impl Restore {
             return Ok(Exit::Done);
         };
         let restored = worktrees::restore(&context, &name)?;
+        if let Some(common) = &restored.was_of {
+            call.out.warning(&format!(
+                "its files named the repository '{}', which does not know them, or is not there: they name this one now",
+                printable(common.as_os_str().as_bytes().as_bstr())
+            ));
+        }
         if self.json {
             call.out.json(&restored)?;
             return Ok(Exit::Done);
@@ -191,7 +197,9 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
     for it in &pruned.left {
         let why = match it.why {
             WhyLeft::Locked => "it is locked",
-            WhyLeft::NotMounted => "the directory above is empty or gone: its file system may not be mounted",
+            WhyLeft::NotMounted => {
+                "the directory above is empty or gone: its file system may not be mounted; if it is, 'git worktree prune' forgets it"
+            }
             WhyLeft::NoDotGit => "its directory is there, but has no '.git': 'git worktree repair' may help",
             WhyLeft::InUse => "a session works there",
             WhyLeft::Unreadable => "its directory cannot be looked at",
@@ -227,7 +235,13 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
             call.out.hint(&format!("'git checkpoint session end {}' ends the session", shell_word(session)));
         }
         if let Some(files) = &it.files {
-            call.out.hint(&format!("its files are in {}", phrase::quoted(files)));
+            call.out.hint(&match it.why {
+                WhyLeft::Submodules => format!(
+                    "they are in {}: push what only they have, and delete that directory; then run this again",
+                    phrase::quoted(files)
+                ),
+                _ => format!("its files are in {}", phrase::quoted(files)),
+            });
         }
     }
     for it in &pruned.deleted {

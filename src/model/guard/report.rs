@@ -185,7 +185,8 @@ impl Report {
                 (leave, format!("or put a {} of your own on top: `{own}`", self.thing()))
             }
             (Code::ToolCallOpen, _) => {
-                (end, "or let this one work in another worktree: `git worktree add ../<name>`".to_owned())
+                let another = "git checkpoint worktree add --create <branch>";
+                (end, format!("or let this one work in another worktree: `{another}`"))
             }
         }
     }

@@ -14,6 +14,7 @@ pub(super) fn locks(repo: &Repo, fix: bool) -> Vec<Problem> {
     let found = repo.locks();
     if fix {
         repo.remove_dead_locks();
+        repo.remove_free_locks();
     }
     let still = if fix { repo.locks() } else { Vec::new() };
     let is_left = |path: &Path| still.iter().any(|lock| is_dead(lock) && lock.path == *path);
@@ -43,7 +44,11 @@ fn problem(lock: &FoundLock) -> Option<Problem> {
         Some(Owner::Alive) => None,
         Some(Owner::Dead) => {
             let message = format!("a git-checkpoint that was killed has left this lock, {since}");
-            let hint = "'git checkpoint doctor --fix' removes it, and so does the next command that takes a lock";
+            let hint = if lock.is_own {
+                "'git checkpoint doctor --fix' removes it, and so does the next removal of this worktree"
+            } else {
+                "'git checkpoint doctor --fix' removes it, and so does the next command that takes a lock"
+            };
             Some(Problem::new("lock-left", path, message).hint(hint))
         }
         Some(Owner::Elsewhere(host)) => stale(

@@ -110,7 +110,7 @@ pub fn show(context: &Context, text: &str) -> Result<Listed> {
     let mut listed = log.listed(recorded);
     if let Some(journal) = journal(context, recorded)? {
         listed.files = journal.steps.into_iter().map(|step| step.path).collect();
-        listed.files.extend(journal.directories);
+        listed.files.extend(journal.directories.into_iter().chain(journal.removed));
         listed.files.sort();
     }
     Ok(listed)

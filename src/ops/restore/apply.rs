@@ -1,11 +1,14 @@
 //! Takes the steps of a plan, one group after the other; each step only if its path is unchanged since the plan was made.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use bstr::{BStr, BString, ByteSlice as _};
 use rustix::fs::Stat;
 
-use super::look::{Found, Side, Site, is_dir};
+use super::{
+    look::{Found, Side, Site, is_dir},
+    planned::Planned,
+};
 use crate::{
     error::{Error, Result},
     git::{
@@ -15,7 +18,7 @@ use crate::{
     },
     model::{
         change::Mode,
-        plan::{self, Group, Plan, is_below},
+        plan::{self, Group, is_below},
         step::{Content, Step},
         verdict::{Left, Why},
     },
@@ -33,12 +36,14 @@ pub(super) struct Applied {
     pub(super) steps: Vec<Step>,
     /// The empty directories that were created.
     pub(super) directories: Vec<BString>,
+    /// The empty directories that were removed.
+    pub(super) removed: Vec<BString>,
 }
 
 impl Applied {
     /// Returns true if nothing has changed.
     pub(super) fn is_idle(&self) -> bool {
-        self.steps.is_empty() && self.directories.is_empty()
+        self.steps.is_empty() && self.directories.is_empty() && self.removed.is_empty()
     }
 
     pub(super) fn leave(&mut self, path: &BStr, why: Why) {
@@ -71,7 +76,7 @@ pub(super) struct Applier<'a> {
     pub(super) site: Site<'a>,
     /// The number of each path's temporary file.
     numbers: HashMap<BString, usize>,
-    is_resumed: bool,
+    pub(super) is_resumed: bool,
 }
 
 impl<'a> Applier<'a> {
@@ -88,78 +93,35 @@ impl<'a> Applier<'a> {
     }
 
     /// Returns what [`run`](Self::run) would do, as far as that is known without doing it.
-    pub(super) fn preview(&mut self, plan: &Plan, directories: &[BString]) -> Result<Applied> {
+    pub(super) fn preview(&mut self, planned: &Planned) -> Result<Applied> {
         let mut applied = Applied::default();
-        for group in &plan.groups {
+        for group in &planned.plan.groups {
             if let Some(ready) = self.check(group, &mut applied)? {
                 ready.clears.iter().for_each(|(step, _)| applied.take(step));
                 ready.writes.iter().for_each(|(step, _)| applied.take(step));
             }
         }
-        for directory in directories {
-            if matches!(self.site.checkout.stat(directory.as_bstr()), Ok(None)) {
-                applied.directories.push(directory.clone());
-            }
-        }
+        self.preview_directories(planned, &mut applied);
         Ok(applied)
     }
 
-    /// Takes the steps of `plan`, removes the directories that its deletions have emptied, and then creates `directories`.
+    /// Takes the steps of what is `planned`, removes the directories that are to go and those that its deletions have emptied, and
+    /// then creates those that are to be there.
     ///
     /// # Errors
     /// If the operating system fails in a way that concerns all paths; what was done until then stays.
-    pub(super) fn run(&mut self, plan: &Plan, directories: &[BString]) -> Result<Applied> {
+    pub(super) fn run(&mut self, planned: &Planned) -> Result<Applied> {
         let mut applied = Applied::default();
-        let keep: BTreeSet<&BString> = directories.iter().collect();
-        self.site.count(plan.groups.len());
-        for group in &plan.groups {
+        self.site.count(planned.plan.groups.len());
+        for group in &planned.plan.groups {
             self.site.next_group()?;
             if let Some(ready) = self.check(group, &mut applied)? {
                 self.act(&ready, &mut applied)?;
             }
         }
         failpoint::hit("restore:after-steps");
-        self.remove_emptied(&applied, &keep)?;
-        for directory in directories {
-            match self.site.checkout.make_directory(directory.as_bstr()) {
-                Ok(true) => applied.directories.push(directory.clone()),
-                Ok(false) => {}
-                Err(Stop::Left(why)) => applied.leave(directory.as_bstr(), why),
-                Err(Stop::Failed(error)) => return Err(error),
-            }
-        }
+        self.change_directories(planned, &mut applied)?;
         Ok(applied)
-    }
-
-    /// Removes those of `directories` that are empty.
-    pub(super) fn remove_directories(&mut self, directories: &BTreeSet<BString>) -> Result<()> {
-        // A directory sorts after those it is in.
-        for directory in directories.iter().rev() {
-            if let Err(Stop::Failed(error)) = self.site.checkout.remove_directory(directory.as_bstr()) {
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes the directories that our own deletions have emptied, except those in `keep`.
-    fn remove_emptied(&mut self, applied: &Applied, keep: &BTreeSet<&BString>) -> Result<()> {
-        let mut done: BTreeSet<BString> = BTreeSet::new();
-        for path in &applied.deleted {
-            let mut path = path.as_bstr();
-            while let Some(at) = path.rfind_byte(b'/') {
-                path = path[..at].as_bstr();
-                if keep.contains(&path.to_owned()) || done.contains(path) {
-                    break;
-                }
-                match self.site.checkout.remove_directory(path) {
-                    Ok(true) => done.insert(path.to_owned()),
-                    Ok(false) | Err(Stop::Left(_)) => break,
-                    Err(Stop::Failed(error)) => return Err(error),
-                };
-            }
-        }
-        Ok(())
     }
 
     /// Looks at all paths of `group`, and returns its steps if all of them may be taken. If not, returns none, and notes in

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
-use bstr::{BString, ByteSlice as _};
+use bstr::BString;
 use gix::ObjectId;
 
 use super::{
@@ -14,6 +14,7 @@ use super::{
     extent::Extent,
     look::Site,
     permissions,
+    planned::Planned,
     restored::{Restored, RestoredSubmodule},
     snapshot::{self, Snapshot},
     staged::Staging,
@@ -26,7 +27,7 @@ use crate::{
         manifest::{Part, Tied},
         operation::{Move, Role},
         operation_back::Back,
-        plan::{self, Plan},
+        plan,
         refname::Base,
         step::Step,
         step_below::StepBelow,
@@ -48,16 +49,6 @@ pub(super) type RunBelow = fn(&Context, &StepBelow, bool) -> Result<RestoredSubm
 pub(super) struct Depth<'a> {
     pub(super) nonce: Option<&'a str>,
     pub(super) run_below: RunBelow,
-}
-
-/// What a restore is to do.
-pub(super) struct Planned {
-    pub(super) plan: Plan,
-    /// Empty directories to create.
-    pub(super) directories: Vec<BString>,
-    pub(super) staging: Option<Staging>,
-    /// Paths that it leaves alone because only commits have changed them since the target.
-    pub(super) committed: Vec<BString>,
 }
 
 /// One run of a restore: the plan, and all that is needed to carry it out.
@@ -133,26 +124,10 @@ impl<'a> RestoreRun<'a> {
         self.planned.plan.groups.iter().flat_map(plan::Group::steps).cloned().collect()
     }
 
-    fn applier(&self, nonce: &str, steps: &[Step]) -> Result<Applier<'a>> {
+    pub(super) fn applier(&self, nonce: &str, steps: &[Step]) -> Result<Applier<'a>> {
         let empty = &self.from.manifest.empty_directories;
         let site = Site::new(self.repo, nonce, (self.from, self.to), steps, empty)?;
         Ok(Applier::new(site, steps).resumed(self.is_resumed))
-    }
-
-    /// Removes the directories that the restore of `journal` has created and that have no files. Keeps the empty directories of
-    /// the target.
-    pub(super) fn remove_directories(&self, journal: &Journal) -> Result<()> {
-        let mut directories: BTreeSet<BString> = journal.directories.iter().cloned().collect();
-        if journal.progress == Progress::Applying {
-            // That restore may have been killed after it created a directory and before it moved a file into it.
-            for step in journal.steps.iter().filter(|step| step.before.is_none()) {
-                directories.extend(step.path.find_iter("/").map(|at| step.path[..at].into()));
-            }
-        }
-        for known in &self.to.manifest.empty_directories {
-            directories.remove(known);
-        }
-        self.applier(&journal.nonce, &[])?.remove_directories(&directories)
     }
 
     /// Returns what the plan would do, as the dry `extent` has it, and changes nothing.
@@ -164,8 +139,7 @@ impl<'a> RestoreRun<'a> {
             // What is unsaved is only in memory, and whole.
             snapshot::verify_stored(&self.context.repo, self.to.id, &self.planned.plan)?;
         }
-        let applied =
-            self.applier(&temporary::random(), &steps)?.preview(&self.planned.plan, &self.planned.directories)?;
+        let applied = self.applier(&temporary::random(), &steps)?.preview(self.planned)?;
         let below = self.below(true)?;
         let moves = match self.back.filter(|_| self.takes_all(&applied, &below)) {
             Some(back) => back.with_archive(self.repo)?,
@@ -206,6 +180,7 @@ impl<'a> RestoreRun<'a> {
             permissions: permissions::of_files_gone(self.repo, &steps, before.journal.as_ref())?,
             steps,
             directories: self.planned.directories.clone(),
+            removed: self.planned.removed.clone(),
             index: self.staging().map(|staging| staging.changes.clone()).unwrap_or_default(),
             below: self.below.clone(),
         };
@@ -225,7 +200,7 @@ impl<'a> RestoreRun<'a> {
         let phase = Instant::now();
         applier.site.ahead = ahead;
         applier.site.checkout.permissions = journal.permissions.iter().cloned().collect();
-        let applied = applier.run(&self.planned.plan, &self.planned.directories).map_err(half_way)?;
+        let applied = applier.run(self.planned).map_err(half_way)?;
         let (written, deleted) = (applied.written.len(), applied.deleted.len());
         tracing::debug!(took = ?phase.elapsed(), written, deleted, "files: restored");
         if let Some(staging) = self.staging().filter(|staging| !staging.is_empty()) {
@@ -239,6 +214,7 @@ impl<'a> RestoreRun<'a> {
         journal.below.retain(|step| has_changed.contains(&step.path));
         journal.steps.clone_from(&applied.steps);
         journal.directories.clone_from(&applied.directories);
+        journal.removed.clone_from(&applied.removed);
         journal.index = self.staging().map(|staging| staging.changes.clone()).unwrap_or_default();
         failpoint::hit("restore:before-done");
         self.record_end(&journal, &applied, &below);
@@ -357,13 +333,15 @@ impl<'a> RestoreRun<'a> {
             all.dedup();
             all
         };
-        let directories = applied.directories.iter().map(|path| BString::from([path.as_slice(), b"/"].concat()));
+        let with_slash = |path: &BString| BString::from([path.as_slice(), b"/"].concat());
         Restored {
             version: 1,
             target: self.to.id,
             pre_restore: self.pre_restore,
-            written: sorted(applied.written.iter().cloned().chain(directories).collect()),
-            deleted: sorted(applied.deleted.clone()),
+            written: sorted(
+                applied.written.iter().cloned().chain(applied.directories.iter().map(with_slash)).collect(),
+            ),
+            deleted: sorted(applied.deleted.iter().cloned().chain(applied.removed.iter().map(with_slash)).collect()),
             staged: self.staging().map(Staging::paths).unwrap_or_default(),
             kept: all(&self.planned.plan.kept, &applied.kept, false),
             conflicts: all(&self.planned.plan.conflicts, &[self.rescued, &applied.conflicts].concat(), true),
@@ -377,7 +355,7 @@ impl<'a> RestoreRun<'a> {
             dry_run,
             set_aside: Vec::new(),
             is_called_off: self.is_called_off,
-            leaves_submodules: self.below.is_empty() && !self.to.manifest.submodules.is_empty(),
+            leaves_submodules: self.below.is_empty() && self.to.has_submodules_here(self.repo),
         }
     }
 }

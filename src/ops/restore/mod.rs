@@ -13,6 +13,7 @@ mod below;
 mod carry_out;
 pub(crate) mod choose;
 mod chosen;
+mod directories;
 mod elsewhere;
 mod extent;
 mod give_up;
@@ -23,6 +24,7 @@ mod look;
 mod moved;
 mod outlook;
 mod permissions;
+mod planned;
 mod restored;
 mod resume;
 mod scope;
@@ -60,9 +62,10 @@ use crate::{
     },
 };
 use before::{Before, BeforeOptions, Sight};
-use carry_out::{Depth, Planned, RestoreRun};
+use carry_out::{Depth, RestoreRun};
 use extent::{Extent, attempt_if_needed, expect_result};
 use moved::{Moved, moved};
+use planned::Planned;
 use scope::Scene;
 use snapshot::Snapshot;
 use staged::Staging;
@@ -247,10 +250,13 @@ fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -
         None => steps,
     };
     let candidates = scene.judge(steps, session, &both, &options.pathspecs)?;
-    let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
+    let mut plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
+    if options.chosen.is_none() {
+        plan.kept.extend(scene.gone_without_commit(&options.pathspecs)?);
+    }
     let directories = if options.chosen.is_some() { Vec::new() } else { scene.directories(&options.pathspecs)? };
     let staging = options.staged.then(|| Staging::between(repo, pre, target, &options.pathspecs)).transpose()?;
-    Ok(Planned { plan, directories, staging, committed })
+    Ok(Planned { plan, directories, removed: Vec::new(), staging, committed })
 }
 
 /// Refuses to restore what `target` lacks because it is a damaged checkpoint, or the copy of one.

@@ -4,7 +4,7 @@ use bstr::{BString, ByteSlice as _};
 
 use super::{
     before::{Outlook, Sight},
-    carry_out::Planned,
+    planned::Planned,
     snapshot::{self, Snapshot},
 };
 use crate::{

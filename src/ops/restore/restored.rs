@@ -28,7 +28,7 @@ pub struct Restored {
     /// Paths that were written; of directories without files, with final `/`.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub written: Vec<BString>,
-    /// Paths that were deleted.
+    /// Paths that were deleted; of directories without files, with final `/`.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub deleted: Vec<BString>,
     /// Paths whose entry in the index was put back.

@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use super::{
     before::Before,
-    carry_out::{Planned, RestoreRun, RunBelow},
+    carry_out::{RestoreRun, RunBelow},
     extent::Extent,
+    planned::Planned,
     restored::Restored,
     snapshot::{self, Snapshot},
     staged::Staging,
@@ -34,8 +35,8 @@ pub(super) fn resume(context: &Context, dry_run: bool, run_below: RunBelow) -> R
     } else {
         Staging::resumed(repo, &journal.index, &before.save_index()?)?
     };
-    let planned =
-        Planned { plan, directories: journal.directories.clone(), staging: Some(staging), committed: Vec::new() };
+    let (directories, removed) = (journal.directories.clone(), journal.removed.clone());
+    let planned = Planned { plan, directories, removed, staging: Some(staging), committed: Vec::new() };
     let work = RestoreRun {
         is_resumed: true,
         is_called_off: entry.is_some_and(|entry| log.stack.interrupted(entry.id) != entry.id),

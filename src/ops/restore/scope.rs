@@ -17,7 +17,7 @@ use crate::{
         manifest::{Part, Reason},
         path_text,
         step::Step,
-        verdict::{Facts, Verdict, Why, decide},
+        verdict::{Facts, Left, Verdict, Why, decide},
     },
     ops::Context,
 };
@@ -50,7 +50,8 @@ impl Scene<'_> {
                 for path in all_paths(self.repo, snapshot)? {
                     search.matches(path.as_bstr());
                 }
-                for path in &snapshot.manifest.empty_directories {
+                let nested = snapshot.manifest.nested.iter().map(|nested| &nested.path);
+                for path in snapshot.manifest.empty_directories.iter().chain(nested) {
                     search.matches(path.as_bstr());
                 }
             }
@@ -139,13 +140,25 @@ impl Scene<'_> {
     /// another worktree of this repository had is in checkpoints of its own.
     fn gone_repository(&self, step: &Step) -> Option<Why> {
         step.after.filter(|after| after.leaf.mode == Mode::Gitlink)?;
-        let inside = gix::path::from_bstr(step.path.as_bstr()).unwrap_or_default();
-        let directory = self.repo.worktree_root().join(inside);
-        let is_directory = directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-        let is_there = is_directory && directory.read_dir().is_ok_and(|mut entries| entries.next().is_some());
         let nested = self.target.manifest.nested.iter().find(|nested| nested.path == step.path);
-        let is_of_here = is_there || nested.is_some_and(|nested| nested.is_worktree);
+        let is_of_here = self.has_files(&step.path) || nested.is_some_and(|nested| nested.is_worktree);
         (!is_of_here).then_some(if nested.is_some() { Why::RepositoryGone } else { Why::SubmoduleGone })
+    }
+
+    /// Returns true if there is a directory at `path` with anything in it.
+    fn has_files(&self, path: &BString) -> bool {
+        let directory = self.repo.worktree_root().join(gix::path::from_bstr(path.as_bstr()).unwrap_or_default());
+        let is_directory = directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        is_directory && directory.read_dir().is_ok_and(|mut entries| entries.next().is_some())
+    }
+
+    /// Returns the repositories of the target that are gone, and of which its tree says nothing, as they had no commit. Only those
+    /// that `pathspecs` name.
+    pub(super) fn gone_without_commit(&self, pathspecs: &[BString]) -> Result<Vec<Left>> {
+        let mut search = self.repo.pathspec(pathspecs)?;
+        let nested = self.target.manifest.nested.iter().filter(|it| it.head.is_none() && !it.is_worktree);
+        let named = nested.filter(|it| !self.has_files(&it.path) && search.matches(it.path.as_bstr()));
+        Ok(named.map(|it| Left { path: it.path.clone(), why: Why::RepositoryGone }).collect())
     }
 
     /// Returns true if a sparse checkout keeps the path of `step` out of the worktree, and it is not there.
@@ -201,7 +214,8 @@ pub(super) fn refuse_unknown(repo: &Repo, target: &Snapshot, pathspecs: &[BStrin
         return Ok(());
     }
     let mut search = repo.pathspec(pathspecs)?;
-    for path in all_paths(repo, target)?.iter().chain(&target.manifest.empty_directories) {
+    let nested = target.manifest.nested.iter().map(|nested| &nested.path);
+    for path in all_paths(repo, target)?.iter().chain(&target.manifest.empty_directories).chain(nested) {
         search.matches(path.as_bstr());
     }
     if search.unmatched().next().is_some() {

@@ -42,6 +42,15 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
+    /// Returns true if it has checkpoints of submodules or nested repositories, and some of these are there.
+    pub(super) fn has_submodules_here(&self, repo: &Repo) -> bool {
+        let is_here = |path: &BString| {
+            let directory = gix::path::from_bstr(path.as_bstr()).unwrap_or_default();
+            repo.worktree_root().join(directory).join(".git").symlink_metadata().is_ok()
+        };
+        self.manifest.submodules.iter().any(|tied| is_here(&tied.path))
+    }
+
     /// Reads the commit `id` with all that stands beside its tree.
     pub(super) fn read(repo: &Repo, id: ObjectId) -> Result<Self> {
         let checkpoint = repo.checkpoint(id)?;

@@ -8,9 +8,10 @@ use gix::ObjectId;
 use super::{
     back::{refuse_left, refuse_open_turns},
     before::{Before, BeforeOptions, Consider, Sight},
-    carry_out::{Depth, Planned, RestoreRun, RunBelow, files_of},
+    carry_out::{Depth, RestoreRun, RunBelow, files_of},
     elsewhere::is_elsewhere,
     extent::{Extent, attempt_if_needed, expect_result},
+    planned::Planned,
     restored::Restored,
     scope::{Scene, SkippedPaths},
     snapshot::Snapshot,
@@ -147,7 +148,8 @@ fn note_taken_back(context: &Context, which: &Which, id: Option<ObjectId>) -> Re
     let picked = pick(context, which)?;
     if let (Some(journal), true) = (&picked.journal, id.is_some() && picked.id() == id) {
         let done = Journal { progress: Progress::Done, nonce: temporary::random(), ..journal.clone() };
-        let idle = Journal { steps: Vec::new(), directories: Vec::new(), index: Vec::new(), below: Vec::new(), ..done };
+        let idle = Journal { steps: Vec::new(), index: Vec::new(), below: Vec::new(), ..done };
+        let idle = Journal { directories: Vec::new(), removed: Vec::new(), ..idle };
         context.repo.note_role(picked.role);
         context.repo.note_files(Some(files_of(&idle)));
         context.repo.update_refs(&[])?;
@@ -284,7 +286,7 @@ impl Run<'_> {
             return work.preview(extent);
         }
         let restored = work.execute(before)?;
-        work.remove_directories(journal)?;
+        work.remove_half_made(journal)?;
         Ok(restored)
     }
 }
@@ -305,10 +307,13 @@ fn plan_of(scene: &Scene<'_>, journal: &Journal, all: bool) -> Result<Planned> {
             let (path, directory) = (step.path.as_bstr(), directory.as_bstr());
             path == directory || is_below(directory, path) || is_below(path, directory)
         };
-        journal.steps.iter().any(is_of)
+        journal.removed.contains(directory) || journal.steps.iter().any(is_of)
     });
+    let stays = |directory: &&BString| scene.target.manifest.empty_directories.contains(directory);
+    let mut removed: Vec<BString> = journal.directories.iter().filter(|it| !stays(it)).cloned().collect();
+    removed.sort();
     let staging = Some(Staging::reversed(scene.repo, &journal.index, scene.pre, all)?);
-    Ok(Planned { plan, directories, staging, committed: Vec::new() })
+    Ok(Planned { plan, directories, removed, staging, committed: Vec::new() })
 }
 
 /// The steps of a restore, backwards.

@@ -207,7 +207,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     let worktree = Worktree::enter(context, Purpose::Change)?;
     worktree.check_turns()?;
     let Some(mut session) = find_or_rebuild(context, id)? else { return Err(unknown(id)) };
-    let (is_here, before) = (session.is_in(repo.worktree_id()), session.to_toml());
+    let (is_here, was) = (session.is_in(repo.worktree_id()), session.clone());
     if is_here && session.phase == Phase::Active && author::is_gone(&worktree, id) {
         // The process that takes it over has not made the changes since the old one died.
         close_interrupted(&worktree, &mut session)?;
@@ -229,7 +229,11 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     owner::hand_over(repo.git_dir(), id)?;
     session_info::store(&worktree, &session)?;
     turn::write(&worktree)?;
-    record_file(context, id, before)?;
+    // Only that it was seen, and that its process may be another one: there is nothing to take back.
+    let seen = Session { last_seen: session.last_seen, process: None, ..was.clone() };
+    if seen.to_toml() != session.to_toml() {
+        record_file(context, id, was.to_toml())?;
+    }
     Ok(Adopted { version: 1, session: State::from(&session), elsewhere, unsaved })
 }
 

@@ -32,7 +32,14 @@ use crate::{
         digest,
         registrations::{Place, Registration, named_git_dir},
     },
-    model::{id_text, operation, path_text, process::Life, refname::decode_component, session::Phase, worktree_name},
+    model::{
+        id_text, operation, path_text,
+        process::Life,
+        refname::decode_component,
+        session::Phase,
+        verdict::{Left, Why},
+        worktree_name,
+    },
     state::{
         failpoint,
         journal::{Journal, Progress},
@@ -68,7 +75,7 @@ pub(crate) struct Added {
     /// The ignored files that were copied.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub(crate) copied: Vec<BString>,
-    /// Those that `.worktreeinclude` names, too, and that were not copied.
+    /// Those that `.worktreeinclude` names, too, and that were not copied, and repositories inside the worktree.
     pub(crate) not_copied: Vec<NotCopied>,
     /// The port for servers that are started in it.
     pub(crate) port: u16,
@@ -223,6 +230,7 @@ fn fill(
     if let Some(session) = &options.session {
         owner::write(&found.git_dir, session)?;
     }
+    let mut not_copied = Vec::new();
     if let Some(id) = checkpoint {
         let there = context.with_repo(context.repo.open_worktree(path)?);
         // A hook may have made new files, which are in neither the checkpoint nor its commit.
@@ -230,8 +238,17 @@ fn fill(
             RestoreOptions { target: id.to_string(), all: true, keep_new: true, ..RestoreOptions::default() };
         let _way = there.repo.on_the_way(operation::RESTORE);
         let restored = restore::restore(&there, &restore_all)?;
-        if !restored.is_complete() {
-            let left = restored.kept.iter().chain(&restored.conflicts).next();
+        // From here on, it is a part of making the worktree: no undo there takes it back.
+        let instead = format!("'git checkpoint worktree remove {}' removes the worktree", in_use::word(path));
+        if let Err(error) = there.repo.rename_recorded(operation::WORKTREE_ADD, instead) {
+            tracing::warn!(%error, "'git checkpoint undo' in the new worktree takes back what was brought along");
+        }
+        let left = restored.kept.into_iter().chain(restored.conflicts);
+        let (inside, left): (Vec<Left>, Vec<Left>) = left.partition(|left| left.why == Why::RepositoryGone);
+        let why = || "it is another repository".to_owned();
+        not_copied.extend(inside.into_iter().map(|left| NotCopied { path: left.path, why: why() }));
+        if !left.is_empty() {
+            let left = left.first();
             let first =
                 left.map(|left| format!(": '{}' is left: {}", path_text::printable(left.path.as_bstr()), left.why));
             return Err(Error::user(format!(
@@ -240,7 +257,9 @@ fn fill(
             )));
         }
     }
-    include(context, path)
+    let mut included = include(context, path)?;
+    included.not_copied.extend(not_copied);
+    Ok(included)
 }
 
 fn check_count(context: &Context, registered: &[Registration]) -> Result<()> {
@@ -284,8 +303,12 @@ impl Claimed {
                 }
             }
         }
+        let found = context.repo.registration_at(&last)?;
+        if found.as_ref().is_some_and(|it| it.place == Place::Unreadable) {
+            return Err(validate::Code::Unreadable.error(&last));
+        }
         if !is_there(&last) {
-            let is_locked = context.repo.registration_at(&last)?.is_some_and(|it| it.lock.is_some());
+            let is_locked = found.is_some_and(|it| it.lock.is_some());
             let unlock = if is_locked {
                 format!("'git worktree unlock {}' unlocks it, then ", in_use::word(&last))
             } else {

@@ -19,7 +19,7 @@ use super::{
     chains, head_again,
     in_use::{self, is_there},
     whereabouts::{is_held, parts, reason},
-    whose::names,
+    whose::{names, was_moved},
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -215,7 +215,8 @@ fn move_admin(found: &Registration, removed: &Removed) -> Result<()> {
     Ok(())
 }
 
-/// Moves the root of a worktree back whose git directory is in its place, and forgets that it was to be removed.
+/// Moves the root of a worktree back, unless it is back, whose git directory is in its place, and forgets that it was to be
+/// removed.
 pub(super) fn put_back(context: &Context, admin: &Path, removed: &Removed) -> Result<()> {
     if let Some(tree) = removed.tree.as_ref().filter(|tree| is_there(tree)) {
         if let Some(parent) = removed.path.parent() {
@@ -230,6 +231,8 @@ pub(super) fn put_back(context: &Context, admin: &Path, removed: &Removed) -> Re
                 removed.id
             ))
         })?;
+    } else if was_moved(&removed.path, admin) {
+        let_name(&removed.path, removed, admin)?;
     }
     failpoint::hit("worktree:after-tree-back");
     release(admin, removed)?;
@@ -293,7 +296,8 @@ fn put_back_one(context: &Context, removed: &Removed) -> Result<()> {
     match parts(context, removed)?.next() {
         Next::Removed | Next::Half => Ok(()),
         Next::PutBack => put_back_root(context, removed).map(drop),
-        Next::InPlace | Next::Gone => {
+        Next::InPlace => put_back(context, &context.repo.git_dir_of(removed.worktree.as_ref()), removed),
+        Next::Gone => {
             release(&context.repo.git_dir_of(removed.worktree.as_ref()), removed)?;
             forget(context, removed)
         }

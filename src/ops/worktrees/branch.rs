@@ -88,6 +88,9 @@ pub(super) fn base(
     if let Some(holder) = checkouts.find(|it| it.head.branch.as_ref().is_some_and(|at| *at == full.as_str())) {
         let path = holder.path.display();
         let hint = match holder.place {
+            Place::Unreadable => {
+                "it cannot be looked at: the permissions of the directories above it may be why".to_owned()
+            }
             Place::Nothing => "its directory is gone: 'git checkpoint worktree prune' forgets it".to_owned(),
             _ => format!("'git checkpoint worktree exec {}' starts a shell there", path_text::shell_word(branch)),
         };

@@ -10,7 +10,10 @@ use std::{
 
 use bstr::{BStr, ByteSlice as _};
 
-use super::super::{Context, session_info};
+use super::{
+    super::{Context, session_info},
+    validate::Code,
+};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{
@@ -52,13 +55,6 @@ pub(super) fn locked(path: &Path, reason: &BStr) -> Error {
     Error::refused(format!("the worktree '{}' is locked{why}", path.display())).with_hint(hint)
 }
 
-/// Returns the error for a worktree with the root `path`, which is not there.
-pub(super) fn gone(path: &Path) -> Error {
-    Error::refused(format!("the worktree '{}' is gone", path.display())).with_hint(
-        "'git worktree repair' finds one that was moved, 'git checkpoint worktree prune' forgets those that are gone",
-    )
-}
-
 /// Refuses the main worktree, one that is locked, and one that is not there.
 pub(super) fn refuse_kind(found: &Registration) -> Result<()> {
     let path = found.path.display();
@@ -70,7 +66,8 @@ pub(super) fn refuse_kind(found: &Registration) -> Result<()> {
         return Err(locked(&found.path, reason.as_bstr()));
     }
     match found.place {
-        Place::Nothing => Err(gone(&found.path)),
+        Place::Nothing => Err(Code::Gone.error(&found.path)),
+        Place::Unreadable => Err(Code::Unreadable.error(&found.path)),
         _ => Ok(()),
     }
 }

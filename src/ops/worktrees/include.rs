@@ -1,11 +1,11 @@
 //! What `worktree add` brings along beside the files of the branch: ignored files that `.worktreeinclude` names.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use bstr::{BString, ByteSlice as _};
 use serde::Serialize;
 
-use super::super::Context;
+use super::{super::Context, in_use::is_there};
 use crate::{
     error::{Error, Result},
     git::{
@@ -17,6 +17,9 @@ use crate::{
 
 /// The file at the root of a worktree that has the patterns, as in gitignore(5).
 const FILE: &str = ".worktreeinclude";
+
+/// Why a file is not copied that would replace another one.
+const THERE: &str = "it is there already";
 
 /// A file that was not copied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -35,19 +38,31 @@ pub(crate) struct Included {
     pub(crate) not_copied: Vec<NotCopied>,
 }
 
-/// Copies the ignored files of this worktree that `.worktreeinclude` names to the worktree at `to`. Nothing is overwritten, and a
-/// file that cannot be copied is reported.
+/// Copies the ignored files of this worktree that `.worktreeinclude` names, and that are ignored there, too, to the worktree at
+/// `to`. Nothing is overwritten, and a file that cannot be copied is reported.
 pub(super) fn include(context: &Context, to: &Path) -> Result<Included> {
     let from = context.repo.worktree_root();
     let mut included = Included::default();
-    for path in paths(&context.repo)? {
+    let paths = paths(&context.repo)?;
+    if paths.is_empty() {
+        return Ok(included);
+    }
+    // What is not ignored there, as its branch has other rules, would be in the next checkpoint.
+    let ignored: BTreeSet<BString> = ignored(&context.repo.open_worktree(to)?, &paths)?.into_iter().collect();
+    for path in paths {
         context.check_interrupt()?;
+        if !ignored.contains(&path) {
+            let is_there = is_there(&to.join(path.to_path_lossy()));
+            let why = if is_there { THERE } else { "it is not ignored there" }.to_owned();
+            included.not_copied.push(NotCopied { path, why });
+            continue;
+        }
         let why = match copy_file(from, to, path.as_bstr()) {
             Ok(Copied::Yes) => {
                 included.copied.push(path);
                 continue;
             }
-            Ok(Copied::Exists) => "it is there already".to_owned(),
+            Ok(Copied::Exists) => THERE.to_owned(),
             Ok(Copied::Gone) => "it has vanished".to_owned(),
             Err(error) => error.to_string(),
         };
@@ -65,11 +80,16 @@ fn paths(repo: &Repo) -> Result<Vec<BString>> {
     let exclude = format!("--exclude-from={FILE}");
     let named = repo.run_git(&["ls-files", "--others", "--ignored", "-z", &exclude], None)?;
     // A name that ends with a slash is another repository.
-    let named: Vec<&[u8]> = named.split_str("\0").filter(|path| !path.is_empty() && !path.ends_with(b"/")).collect();
-    if named.is_empty() {
+    let named = named.split_str("\0").filter(|path| !path.is_empty() && !path.ends_with(b"/"));
+    ignored(repo, &named.map(BString::from).collect::<Vec<_>>())
+}
+
+/// Returns those of `paths` that git ignores in the worktree of `repo`, whether they are there or not.
+fn ignored(repo: &Repo, paths: &[BString]) -> Result<Vec<BString>> {
+    if paths.is_empty() {
         return Ok(Vec::new());
     }
-    let input = [named.join(&b"\0"[..]), b"\0".to_vec()].concat();
+    let input = paths.iter().flat_map(|path| [path.as_slice(), b"\0"]).collect::<Vec<_>>().concat();
     let output = repo.try_git(&["check-ignore", "-z", "--stdin"], Some(&input))?;
     match output.status.code() {
         // None of them is ignored.

@@ -1,6 +1,9 @@
 //! The lock of the commands that make, move or remove worktrees of a repository.
 
-use std::{fs, io};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use bstr::ByteSlice as _;
 
@@ -11,12 +14,39 @@ use crate::{
     state::{self, lock::Lock},
 };
 
+/// The file of the lock of a removal, in our directory of the worktree.
+const REMOVAL: &str = "removal.lock";
+
+/// The lock under which a worktree is removed. Its file goes with it.
+pub(super) struct RemovalLock {
+    lock: Lock,
+    path: PathBuf,
+}
+
+impl RemovalLock {
+    /// Releases the lock of a worktree whose git directory is at `admin` by now.
+    pub(super) fn end(mut self, admin: &Path) {
+        self.path = state::directory(admin).join(REMOVAL);
+    }
+}
+
+impl Drop for RemovalLock {
+    fn drop(&mut self) {
+        self.lock.remove_file(&self.path);
+    }
+}
+
+/// Removes the lock that a killed removal has left in git's directory `admin` of a worktree.
+pub(super) fn remove_left(admin: &Path) {
+    state::lock::remove_free(&state::directory(admin).join(REMOVAL));
+}
+
 /// Takes the lock under which the worktree `found` is removed, from the first look at it to the end: of removals at once, each
 /// would find that the others read its files, and leave it alone.
 ///
 /// # Errors
 /// [`Kind::User`] if another process has removed it; [`Kind::Race`] if another process holds the lock for too long.
-pub(super) fn lock_removal(context: &Context, found: &Registration) -> Result<Lock> {
+pub(super) fn lock_removal(context: &Context, found: &Registration) -> Result<RemovalLock> {
     let directory = state::directory(&found.git_dir);
     // Never with the directories above: they are gone if another process has just removed the worktree.
     let made = match fs::create_dir(&directory) {
@@ -24,8 +54,9 @@ pub(super) fn lock_removal(context: &Context, found: &Registration) -> Result<Lo
         made => made.context(Kind::Internal, || format!("cannot create '{}'", directory.display())),
     };
     let go_on = || context.check_interrupt();
-    let take = || Lock::acquire(&directory.join("removal.lock"), context.settings.lock_timeout, &go_on);
-    let lock = made.and_then(|()| take());
+    let path = directory.join(REMOVAL);
+    let take = || Lock::acquire(&path, context.settings.lock_timeout, &go_on);
+    let lock = made.and_then(|()| take()).map(|lock| RemovalLock { lock, path: path.clone() });
     if context.repo.registration(found.id.as_bstr())?.is_none_or(|now| now.path != found.path) {
         return Err(gone(found));
     }

@@ -2,9 +2,8 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
-    io::{self, ErrorKind},
-    os::unix::ffi::OsStrExt as _,
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    path::Path,
 };
 
 use bstr::BString;
@@ -13,10 +12,10 @@ use serde::Serialize;
 use super::{
     super::{Context, session_info},
     aside, chains,
-    in_use::has_submodules,
+    in_use::{has_submodules, is_there},
     lock::{lock, lock_to_look},
     remove::note,
-    whereabouts::parts,
+    whereabouts::{self, parts},
     whose::{Whose, whose},
 };
 use crate::{
@@ -31,7 +30,7 @@ use crate::{
     state::{
         process,
         removed::{self, Removed},
-        removed_files::{Deletion, Hindrance, LeftOver, WhyLeftOver, has_others, sweep_dropped},
+        removed_files::{Deletion, Hindrance, begun, has_others},
     },
 };
 
@@ -97,7 +96,7 @@ pub(crate) struct Left {
     /// The process that works there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) process: Option<u32>,
-    /// Where its files are, if a killed command has moved only them.
+    /// Where its files are, if a killed command has moved only them; where the repositories of its submodules are.
     #[serde(serialize_with = "path_text::serialize_optional", skip_serializing_if = "Option::is_none")]
     pub(crate) files: Option<BString>,
 }
@@ -115,18 +114,10 @@ impl Left {
         }
     }
 
-    /// Returns what is said of a worktree whose deletion was begun by another command, and cannot go on.
-    fn over(left: LeftOver) -> Self {
-        let path = left.path.as_os_str().as_bytes().into();
-        match left.why {
-            WhyLeftOver::Hindered(hindrance) => Self::hindered(path, hindrance),
-            WhyLeftOver::NotMounted => Self::new(path, WhyLeft::FilesNotMounted),
-            WhyLeftOver::NoRecord => Self::new(path, WhyLeft::NotDeleted),
-            WhyLeftOver::Failed(error) => {
-                tracing::warn!(%error, "a removed worktree cannot be deleted");
-                Self::new(path, WhyLeft::PartlyDeleted)
-            }
-        }
+    /// Returns what is said of one with repositories of submodules in git's directory `git_dir` of it.
+    fn submodules(path: BString, git_dir: &Path) -> Self {
+        let files = Some(git_dir.join("modules").into_os_string().into_vec().into());
+        Self { files, ..Self::new(path, WhyLeft::Submodules) }
     }
 }
 
@@ -174,57 +165,42 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
         Pruned { version: 1, dry_run, forgotten: Vec::new(), left: Vec::new(), deleted: Vec::new(), kept: 0 };
     let days = context.settings.archive.keep_days.map(|days| i64::try_from(days).unwrap_or(i64::MAX));
     let oldest = days.map(|days| jiff::Timestamp::now().as_second().saturating_sub(days.saturating_mul(DAY)));
-    pruned.left.extend(sweep_dropped(repo.common_dir(), dry_run).into_iter().map(Left::over));
+    for begun in begun(repo.common_dir()) {
+        match begun {
+            Ok(old) => match why_begun_stays(context, &old) {
+                Some(why) => pruned.left.push(Left::new(path_of(&old), why)),
+                None => delete(context, old, &mut pruned)?,
+            },
+            Err(folder) => pruned.left.push(Left::new(folder.into_os_string().into_vec().into(), WhyLeft::NotDeleted)),
+        }
+    }
     let mut half = BTreeSet::new();
     for old in removed::all(repo.common_dir())? {
-        let path: BString = old.path.as_os_str().as_bytes().into();
         let parts = parts(context, &old)?;
-        let why = why_kept(context, &old, parts);
-        // A command that moved it was killed.
-        if let Some(why) = why.filter(|_| matches!(parts.next(), Next::PutBack | Next::Half)) {
-            half.insert(old.worktree.clone());
-            let files = old.tree.as_ref().filter(|_| why == WhyLeft::Forgotten);
-            let files = files.map(|tree| tree.as_os_str().as_bytes().into());
-            pruned.left.push(Left { files, ..Left::new(path, why) });
-            continue;
-        }
-        if !all_removed && oldest.is_none_or(|oldest| old.seconds > oldest) {
-            pruned.kept += 1;
-            continue;
-        }
-        if let Some(why) = why {
-            pruned.left.push(Left::new(path, why));
-            pruned.kept += 1;
-            continue;
-        }
-        context.check_interrupt()?;
-        let deletion = if dry_run {
-            Ok(old.hindrance().map_or(Deletion::Whole, Deletion::Hindered))
-        } else {
-            aside::delete(context, &old)
-        };
-        match deletion {
-            Ok(Deletion::Whole) => {}
-            Ok(Deletion::Hindered(hindrance)) => {
-                pruned.left.push(Left::hindered(path, hindrance));
-                pruned.kept += 1;
-                continue;
+        match parts.next() {
+            // A command that moved it was killed.
+            Next::PutBack | Next::Half => {
+                half.insert(old.worktree.clone());
+                let why = why_half(parts);
+                let files = old.tree.as_ref().filter(|_| why == WhyLeft::Forgotten);
+                let files = files.map(|tree| tree.as_os_str().as_bytes().into());
+                pruned.left.push(Left { files, ..Left::new(path_of(&old), why) });
             }
-            Ok(Deletion::Part(error)) => {
-                tracing::warn!(%error, "the next 'git checkpoint worktree prune' goes on with it");
-                pruned.left.push(Left::new(path, WhyLeft::PartlyDeleted));
-                continue;
+            Next::Removed if all_removed || oldest.is_some_and(|oldest| old.seconds <= oldest) => {
+                match why_kept(context, &old, parts) {
+                    Some(WhyLeft::Submodules) => pruned.left.push(Left::submodules(path_of(&old), &old.admin())),
+                    Some(why) => pruned.left.push(Left::new(path_of(&old), why)),
+                    None => delete(context, old, &mut pruned)?,
+                }
             }
-            Err(error) => {
-                tracing::warn!(%error, "a removed worktree cannot be deleted");
-                pruned.left.push(Left::new(path, WhyLeft::NotDeleted));
-                pruned.kept += 1;
-                continue;
-            }
+            Next::Removed | Next::InPlace | Next::Gone => {}
         }
-        pruned.deleted.push(Old { id: old.id, path, removed: moment::iso(old.seconds, 0) });
     }
-    for found in repo.registrations()?.iter().filter(|it| !it.is_main() && it.place == Place::Nothing) {
+    for found in repo
+        .registrations()?
+        .iter()
+        .filter(|it| !it.is_main() && matches!(it.place, Place::Nothing | Place::Unreadable))
+    {
         let path = BString::from(found.path.as_os_str().as_bytes());
         // That was said of its record.
         if half.contains(&found.id) {
@@ -232,8 +208,11 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
         }
         let session = session_in(context, found)?;
         if let Some(why) = why_left(found, session.is_some()) {
-            let session = session.filter(|_| why == WhyLeft::InUse);
-            pruned.left.push(Left { session, ..Left::new(path, why) });
+            pruned.left.push(match why {
+                WhyLeft::InUse => Left { session, ..Left::new(path, why) },
+                WhyLeft::Submodules => Left::submodules(path, &found.git_dir),
+                why => Left::new(path, why),
+            });
             continue;
         }
         let mut id = None;
@@ -248,10 +227,11 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
                 continue;
             }
             id = Some(removed.id);
-            pruned.kept += 1;
         }
         pruned.forgotten.push(Forgotten { id, path });
     }
+    let would_go = |old: &Removed| pruned.deleted.iter().any(|deleted| deleted.id == old.id);
+    pruned.kept = whereabouts::kept(context)?.iter().filter(|old| !would_go(old)).count();
     let is_idle = pruned.forgotten.is_empty() && pruned.deleted.is_empty();
     if !dry_run && !is_idle {
         note(context, "'git checkpoint worktree restore --list' shows what can be restored".to_owned());
@@ -259,21 +239,69 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
     Ok(pruned)
 }
 
+fn path_of(old: &Removed) -> BString {
+    old.path.as_os_str().as_bytes().into()
+}
+
+/// Deletes the removed worktree, but for a dry run, and notes what became of it.
+fn delete(context: &Context, old: Removed, pruned: &mut Pruned) -> Result<()> {
+    context.check_interrupt()?;
+    let deletion = if pruned.dry_run {
+        Ok(old.hindrance().map_or(Deletion::Whole, Deletion::Hindered))
+    } else {
+        aside::delete(context, &old)
+    };
+    let path = path_of(&old);
+    match deletion {
+        Ok(Deletion::Whole) => {
+            pruned.deleted.push(Old { id: old.id, path, removed: moment::iso(old.seconds, 0) });
+        }
+        Ok(Deletion::Hindered(hindrance)) => pruned.left.push(Left::hindered(path, hindrance)),
+        Ok(Deletion::Part(error)) => {
+            tracing::warn!(%error, "the next 'git checkpoint worktree prune' goes on with it");
+            pruned.left.push(Left::new(path, WhyLeft::PartlyDeleted));
+        }
+        Err(error) => {
+            tracing::warn!(%error, "a removed worktree cannot be deleted");
+            pruned.left.push(Left::new(path, WhyLeft::NotDeleted));
+        }
+    }
+    Ok(())
+}
+
+/// Returns why the deletion of the removed worktree, which has begun, may not go on.
+fn why_begun_stays(context: &Context, old: &Removed) -> Option<WhyLeft> {
+    let outside = old.tree_outside()?;
+    if !is_there(outside) {
+        return (!has_others(outside)).then_some(WhyLeft::FilesNotMounted);
+    }
+    // Its `.git` may be deleted.
+    matches!(whose(context, old), Whose::Another(Some(_))).then_some(WhyLeft::OfAnother)
+}
+
+/// Returns why only half of a removed worktree is aside.
+fn why_half(parts: Parts) -> WhyLeft {
+    match parts {
+        _ if parts.next() == Next::PutBack => WhyLeft::Interrupted,
+        Parts { root: Root::Aside, admin: Admin::Gone, .. } => WhyLeft::Forgotten,
+        Parts { root: Root::NotSeen, in_place: InPlace::Nothing, .. } => WhyLeft::FilesNotMounted,
+        _ => WhyLeft::Half,
+    }
+}
+
 /// Returns why the removed worktree may not be deleted.
 fn why_kept(context: &Context, old: &Removed, parts: Parts) -> Option<WhyLeft> {
-    match (parts.next(), parts.root) {
-        (Next::PutBack, _) => Some(WhyLeft::Interrupted),
-        (Next::Half, Root::Aside) if parts.admin == Admin::Gone => Some(WhyLeft::Forgotten),
-        (Next::Half, Root::NotSeen) if parts.in_place == InPlace::Nothing => Some(WhyLeft::FilesNotMounted),
-        (Next::Half, _) => Some(WhyLeft::Half),
-        _ if has_submodules(&old.admin()).unwrap_or(true) => Some(WhyLeft::Submodules),
-        (_, Root::NotSeen) => Some(WhyLeft::FilesNotMounted),
-        (_, Root::Aside) => match whose(context, old) {
+    if has_submodules(&old.admin()).unwrap_or(true) {
+        return Some(WhyLeft::Submodules);
+    }
+    match parts.root {
+        Root::NotSeen => Some(WhyLeft::FilesNotMounted),
+        Root::Aside => match whose(context, old) {
             Whose::This => None,
-            Whose::Moved => Some(WhyLeft::RepositoryGone),
+            Whose::Moved(_) => Some(WhyLeft::RepositoryGone),
             Whose::Another(_) => Some(WhyLeft::OfAnother),
         },
-        _ => None,
+        Root::WasGone | Root::NotAside => None,
     }
 }
 
@@ -291,13 +319,10 @@ fn session_in(context: &Context, found: &Registration) -> Result<Option<String>>
 
 /// Returns why git should still know the worktree `found`, whose directory is gone, and where a session works if it is `in_use`.
 fn why_left(found: &Registration, in_use: bool) -> Option<WhyLeft> {
-    let look = fs::symlink_metadata(&found.path);
-    let look_inside = fs::symlink_metadata(found.path.join(".git"));
-    let is_gone = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
     let gone = Gone {
         is_locked: found.lock.is_some(),
-        is_unreadable: [&look, &look_inside].iter().any(|look| look.as_ref().is_err_and(|error| !is_gone(error))),
-        is_there: look.is_ok(),
+        is_unreadable: found.place == Place::Unreadable,
+        is_there: is_there(&found.path),
         has_others: has_others(&found.path),
         in_use,
         has_submodules: has_submodules(&found.git_dir).unwrap_or(true),

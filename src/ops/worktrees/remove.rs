@@ -88,7 +88,7 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Resul
     if !is_held_by_us(&found) {
         in_use::refuse_kind(&found)?;
     }
-    let _removal = lock_removal(context, &found)?;
+    let removal_lock = lock_removal(context, &found)?;
     if context.repo.registration(found.id.as_bstr())?.is_some_and(|now| is_held_by_us(&now)) {
         // A removal was killed.
         drop(lock(context)?);
@@ -112,8 +112,9 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Resul
         };
         return Err(Error::refused(format!("the worktree '{}' has {what} from HEAD", found.path.display())).with_hint(
             format!(
-                "a checkpoint has them: 'git checkpoint worktree remove --force {}' removes it, \
+                "a checkpoint has {}: 'git checkpoint worktree remove --force {}' removes it, \
                 '... worktree restore' brings it back",
+                if removal.dirty == 1 { "it" } else { "them" },
                 in_use::word(&found.path)
             ),
         ));
@@ -126,6 +127,8 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Resul
     removed.checkpoint = removal.checkpoint;
     removed.refs = chains::of_worktree(&context.repo, found.id.as_bstr())?;
     aside::move_aside(context, &found, &mut removed, since)?;
+    // Before the lock of all worktrees: once that is free, a restore may move the directory back.
+    removal_lock.end(&removed.admin());
     note(context, format!("'git checkpoint worktree restore {}' brings the worktree back", removed.id));
     removal.id = removed.id;
     Ok(removal)

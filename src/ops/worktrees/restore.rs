@@ -1,6 +1,11 @@
 //! `worktree restore`: brings a removed worktree back, byte for byte.
 
-use std::{collections::HashSet, ffi::OsStr, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{
+    collections::HashSet,
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -10,7 +15,7 @@ use super::{
     super::Context,
     aside, chains, head_again,
     in_use::{self, is_there},
-    lock::lock_to_look,
+    lock::{lock_to_look, remove_left},
     remove::{note, short},
     validate, whereabouts,
     whose::{Whose, is_named, whose},
@@ -81,6 +86,9 @@ pub(crate) struct Restored {
     /// That checkpoint.
     #[serde(skip)]
     pub(crate) checkpoint: Option<ObjectId>,
+    /// The common directory of the repository that its files named before, if not this one's.
+    #[serde(skip)]
+    pub(crate) was_of: Option<PathBuf>,
 }
 
 /// Returns the removed worktrees that can be restored.
@@ -128,9 +136,11 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
             return locked.map_or(Err(error), |removed| finish(context, &removed));
         }
     };
+    let was_of = if let Whose::Moved(common) = whose(context, &removed) { Some(common) } else { None };
     if whereabouts::parts(context, &removed)?.next() == Next::PutBack {
         let head = aside::put_back_root(context, &removed)?;
-        return Ok(Restored::new(context, &removed, head));
+        remove_left(&context.repo.git_dir_of(removed.worktree.as_bstr()));
+        return Ok(Restored { was_of, ..Restored::new(context, &removed, head) });
     }
     aside::put_back_interrupted(context)?;
     let repo = &context.repo;
@@ -156,7 +166,7 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
     chains::own_again(context, &removed);
     aside::tree_back(context, &removed, &admin).inspect_err(|_| head_again::take_back(context, &removed, head))?;
     note_restored(context, &removed);
-    Ok(Restored::new(context, &removed, head))
+    Ok(Restored { was_of, ..Restored::new(context, &removed, head) })
 }
 
 /// Ends the restore of a worktree that is back, and still locked. Others may have worked in it since: its HEAD is where it is.
@@ -166,7 +176,7 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
 fn finish(context: &Context, removed: &Removed) -> Result<Restored> {
     let found = context.repo.registration(removed.worktree.as_bstr())?;
     let (Next::InPlace, Some(found)) = (whereabouts::parts(context, removed)?.next(), found) else {
-        return Err(in_use::gone(&removed.path));
+        return Err(validate::Code::Gone.error(&removed.path));
     };
     let why = match head_again::decide(context, removed)? {
         HeadAgain::NewBranch => Some(WhyDetached::NotMade),
@@ -188,6 +198,7 @@ fn finish(context: &Context, removed: &Removed) -> Result<Restored> {
 }
 
 fn note_restored(context: &Context, removed: &Removed) {
+    remove_left(&context.repo.git_dir_of(removed.worktree.as_bstr()));
     note(context, format!("'git checkpoint worktree remove {}' removes it again", in_use::word(&removed.path)));
 }
 
@@ -206,6 +217,7 @@ impl Restored {
                 Vec::new()
             }),
             checkpoint: removed.checkpoint,
+            was_of: None,
         }
     }
 }

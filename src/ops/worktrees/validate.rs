@@ -36,6 +36,8 @@ pub(crate) enum Code {
     Unknown,
     /// The worktree's directory, or the file `.git` in it, is gone.
     Gone,
+    /// It cannot be looked at.
+    Unreadable,
     /// Another repository, or another worktree, is in its place.
     Taken,
     /// It is outside of the directories that the setting `worktree.roots` allows.
@@ -83,6 +85,10 @@ impl Code {
                 format!("the worktree '{path}' is gone"),
                 "'git worktree repair' finds one that was moved, 'git checkpoint worktree prune' forgets those that are gone"
                     .into(),
+            ),
+            Self::Unreadable => refused(
+                format!("the worktree '{path}' cannot be looked at"),
+                "the permissions of the directories above it may be why".into(),
             ),
             Self::Taken => refused(
                 format!("'{path}' is no longer the worktree that git has registered there"),
@@ -136,6 +142,7 @@ pub(super) fn root<'a>(found: &Registration, real: Option<&'a Path>, roots: &[Pa
         (Place::Bare, _) => Err(Code::Bare),
         (Place::Unknown, _) => Err(Code::Unknown),
         (Place::Other, _) => Err(Code::Taken),
+        (Place::Unreadable, _) => Err(Code::Unreadable),
         (Place::Nothing, _) | (Place::Worktree, None) => Err(Code::Gone),
         (Place::Worktree, Some(real)) if roots.is_empty() || roots.iter().any(|root| real.starts_with(root)) => {
             Ok(real)
@@ -239,6 +246,7 @@ mod tests {
     #[case::removed_meanwhile(Place::Worktree, None, &[], Err(Code::Gone))]
     #[case::gone(Place::Nothing, None, &[], Err(Code::Gone))]
     #[case::no_dot_git(Place::Nothing, Some("/w"), &[], Err(Code::Gone))]
+    #[case::unreadable(Place::Unreadable, None, &[], Err(Code::Unreadable))]
     #[case::taken(Place::Other, Some("/w"), &[], Err(Code::Taken))]
     #[case::bare(Place::Bare, Some("/w"), &[], Err(Code::Bare))]
     #[case::unknown(Place::Unknown, Some("/w"), &[], Err(Code::Unknown))]

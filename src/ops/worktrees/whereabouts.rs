@@ -2,11 +2,11 @@
 
 use std::{fs, path::Path};
 
-use super::{super::Context, in_use::is_there};
+use super::{super::Context, in_use::is_there, whose::was_moved};
 use crate::{
     error::Result,
     git::registrations::{Place, Registration},
-    model::removal::{Admin, InPlace, Parts, Root},
+    model::removal::{Admin, InPlace, Next, Parts, Root},
     state::removed::{self, Removed},
 };
 
@@ -30,18 +30,15 @@ pub(super) fn is_held_by_us(found: &Registration) -> bool {
 
 /// Returns where the parts of a removed worktree are.
 pub(super) fn parts(context: &Context, removed: &Removed) -> Result<Parts> {
-    let root = match &removed.tree {
-        None => Root::WasGone,
-        Some(tree) if is_there(tree) => Root::Aside,
-        Some(_) if removed.is_tree_in_folder() => Root::NotAside,
-        Some(_) => Root::NotSeen,
-    };
     let found = context.repo.registration(removed.worktree.as_ref())?;
     // Paths need not be the same: one of them may lead through links, or be relative to a directory that was moved.
     let found = found.filter(|it| removed.is_registered_in(&it.git_dir));
+    let is_its = |found: &Registration| {
+        found.place == Place::Worktree || is_held(&found.git_dir, removed) && was_moved(&removed.path, &found.git_dir)
+    };
     let in_place = match &found {
         _ if !is_there(&removed.path) => InPlace::Nothing,
-        Some(found) if found.place == Place::Worktree => InPlace::Worktree,
+        Some(found) if is_its(found) => InPlace::Worktree,
         _ => InPlace::Other,
     };
     let admin = match found {
@@ -49,7 +46,20 @@ pub(super) fn parts(context: &Context, removed: &Removed) -> Result<Parts> {
         Some(_) => Admin::InPlace,
         None => Admin::Gone,
     };
+    let root = match &removed.tree {
+        None => Root::WasGone,
+        Some(tree) if is_there(tree) => Root::Aside,
+        Some(_) if removed.is_tree_in_folder() => Root::NotAside,
+        // As long as git's directory is aside, no look at a file system decides that the root is lost.
+        Some(_) if admin != Admin::Aside && removed.is_tree_lost() => Root::NotAside,
+        Some(_) => Root::NotSeen,
+    };
     Ok(Parts { root, in_place, admin })
+}
+
+/// Returns the worktrees that are removed, and stay so.
+pub(super) fn kept(context: &Context) -> Result<Vec<Removed>> {
+    with(context, |_, parts| parts.next() == Next::Removed)
 }
 
 /// Returns the removed worktrees that can be restored, the last one first: also those of which only the root is aside.

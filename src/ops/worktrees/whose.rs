@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -16,8 +17,9 @@ use crate::{
 pub(super) enum Whose {
     /// This repository's.
     This,
-    /// Those of a repository that is not where they say, or of another one there, which knows nothing of them: this one was moved.
-    Moved,
+    /// Those of a repository that is not where they say, with this common directory, or of another one there, which knows nothing
+    /// of them: this one was moved.
+    Moved(PathBuf),
     /// Those of the repository with this common directory, which knows them, and of which this one is a copy; without a path,
     /// nothing says whose.
     Another(Option<PathBuf>),
@@ -25,13 +27,13 @@ pub(super) enum Whose {
 
 /// Returns whose the files of a removed worktree are.
 pub(super) fn whose(context: &Context, removed: &Removed) -> Whose {
-    let Some(tree) = removed.tree.as_ref().filter(|_| !removed.is_tree_in_folder()) else { return Whose::This };
+    let Some(tree) = removed.tree_outside() else { return Whose::This };
     if is_named(tree, &context.repo.git_dir_of(removed.worktree.as_ref())) {
         return Whose::This;
     }
     let common = named_git_dir(tree).and_then(|named| Some(named.parent()?.parent()?.to_owned()));
     match common {
-        Some(common) if !removed::knows(&common, &removed.id) => Whose::Moved,
+        Some(common) if !removed::knows(&common, &removed.id) => Whose::Moved(common),
         common => Whose::Another(common),
     }
 }
@@ -39,6 +41,13 @@ pub(super) fn whose(context: &Context, removed: &Removed) -> Whose {
 /// Returns true if the `.git` in the root of a worktree at `root` names the git directory `admin`, which need not be there.
 pub(super) fn is_named(root: &Path, admin: &Path) -> bool {
     named_git_dir(root).is_some_and(|named| is_same(&named, admin))
+}
+
+/// Returns true if the `.git` in the root of a worktree at `root` names the git directory `admin` where the repository was before it
+/// was moved: nothing is there.
+pub(super) fn was_moved(root: &Path, admin: &Path) -> bool {
+    let is_gone = |path: &Path| fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    named_git_dir(root).is_some_and(|named| named.file_name() == admin.file_name() && is_gone(&named))
 }
 
 /// Returns true if the `.git` in the directory `tree` will name the git directory `admin` when the directory is at `root`.

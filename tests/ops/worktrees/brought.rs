@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{by_git, json_of, said};
+use super::{by_git, json_of, run_in, said};
 use crate::support::World;
 
 /// Returns a world with uncommitted work of each kind.
@@ -142,4 +142,70 @@ fn a_worktree_is_made_for_a_session() {
     assert_eq!(fs::read_to_string(owner).expect("it is there"), "s1\n");
     let listed = json_of(&world, &["worktree", "show", "agent/1", "--json"]);
     assert_eq!(listed["worktree"]["sessions"][0]["id"], json!("s1"));
+}
+
+/// What fills the new worktree is no operation of a person there.
+#[rstest]
+#[case::from_here(&["--from-here"])]
+#[case::base(&["--base", "@"])]
+fn an_undo_in_the_new_worktree_leaves_what_was_brought(#[case] arguments: &[&str]) {
+    let world = with_changes();
+    world.done(&["save", "-q"]);
+    let (_, path) = added(&world, &[&["-c", "fork"], arguments].concat());
+    let refused = run_in(&world, &path, &["undo"]);
+    assert_eq!(refused.status.code(), Some(128), "{}", said(&refused));
+    assert!(said(&refused).contains("nothing to undo"), "{}", said(&refused));
+    let script = "git add -A; git commit -qm work; echo more >>f; git checkpoint save -q";
+    world.sh(&format!("cd '{}'; {script}", path.display()));
+    let refused = run_in(&world, &path, &["undo"]);
+    assert!(said(&refused).contains("nothing to undo in this worktree yet"), "{}", said(&refused));
+    assert_eq!(fs::read_to_string(path.join("f")).expect("it is there"), "changed\nmore\nmore\n");
+    // An operation of a person there is taken back.
+    assert!(run_in(&world, &path, &["restore", "--all", "base"]).status.success());
+    assert!(run_in(&world, &path, &["undo"]).status.success());
+    assert_eq!(fs::read_to_string(path.join("f")).expect("it is there"), "changed\nmore\nmore\n");
+    let refused = run_in(&world, &path, &["op", "undo", "@{9}"]);
+    assert_eq!(refused.status.code(), Some(128), "{}", said(&refused));
+    assert!(run_in(&world, &path, &["doctor"]).status.success());
+}
+
+/// If the command is killed while it fills the worktree, `undo` there takes that back.
+#[test]
+fn an_interrupted_add_can_be_taken_back_or_finished() {
+    for (number, command) in [["undo"].as_slice(), &["restore", "--continue"]].into_iter().enumerate() {
+        let world = with_changes();
+        let killed = world.start_with(&["worktree", "add", "-c", "fork", "--from-here"], "restore:after-write").wait();
+        assert!(!killed.expect("it ends").success());
+        let path = world.root().join("repo-wt-fork");
+        let output = run_in(&world, &path, command);
+        assert!(output.status.success(), "{}", said(&output));
+        assert_eq!(path.join("gone").exists(), number == 0);
+    }
+}
+
+#[test]
+fn what_is_not_ignored_there_is_not_copied() {
+    let world = with_changes();
+    // The branch has not got this line of .gitignore.
+    world.sh("echo .token >>.gitignore; printf '.token\nenv\n' >.worktreeinclude; echo secret >.token");
+    let (value, path) = added(&world, &["-c", "fork"]);
+    assert_eq!(value["copied"], json!(["env"]));
+    assert_eq!(value["not_copied"], json!([{ "path": ".token", "why": "it is not ignored there" }]));
+    assert!(!path.join(".token").exists() && path.join("env").exists());
+    let (value, path) = added(&world, &["-c", "fork2", "--from-here"]);
+    assert_eq!((&value["copied"], &value["not_copied"]), (&json!([".token", "env"]), &json!([])));
+    assert!(path.join(".token").exists());
+}
+
+/// A repository inside the worktree is in no checkpoint; all else comes along.
+#[rstest]
+#[case::without_a_commit("git init -q nested; echo x >nested/x")]
+#[case::with_a_commit("git init -q nested; git -C nested commit -q --allow-empty -m x")]
+fn a_repository_inside_does_not_come_along(#[case] script: &str) {
+    let world = with_changes();
+    world.sh(script);
+    let (value, path) = added(&world, &["-c", "fork", "--from-here"]);
+    assert_eq!(value["not_copied"], json!([{ "path": "nested", "why": "it is another repository" }]));
+    assert!(!path.join("nested").exists());
+    assert_eq!(fs::read_to_string(path.join("f")).expect("it is there"), "changed\nmore\n");
 }

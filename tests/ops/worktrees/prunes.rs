@@ -38,6 +38,8 @@ fn only_what_is_gone_for_good_is_forgotten(#[case] script: &str, #[case] why: Op
         let mut left = json!({ "path": path, "why": why });
         if why == "in-use" {
             left["session"] = json!("s1");
+        } else if why == "submodules" {
+            left["files"] = json!(world.repo().join(".git/worktrees/w/modules"));
         }
         assert_eq!((&pruned["left"], &pruned["forgotten"]), (&json!([left]), &json!([])));
         assert_eq!(by_git(&world), before);
@@ -166,10 +168,49 @@ fn the_repositories_of_submodules_are_not_deleted() {
     let world = World::with_commit();
     world.sh("git worktree add -q ../w -b side; rm -rf ../w");
     world.done(&["worktree", "prune"]);
-    world.sh("mkdir -p $(echo .git/checkpoint/removed/*/admin)/modules/lib");
+    let modules = world.sh("cd .git/checkpoint/removed/*/admin; mkdir -p modules/lib; echo $PWD/modules");
     let pruned = json_of(&world, &["worktree", "prune", "--removed", "--json"]);
-    let left = json!([{ "path": world.root().join("w"), "why": "submodules" }]);
+    let left = json!([{ "path": world.root().join("w"), "why": "submodules", "files": modules.trim() }]);
     assert_eq!((&pruned["left"], &pruned["deleted"], &pruned["kept"]), (&left, &json!([]), &json!(1)), "{pruned}");
+    // Without them, it can be.
+    world.sh(&format!("rm -r '{}'", modules.trim()));
+    assert_eq!(json_of(&world, &["worktree", "prune", "--removed", "--json"])["kept"], json!(0));
+}
+
+/// The same, and what it was renamed from is there again.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_deletion_that_cannot_be_taken_back_deletes_nothing() {
+    let world = World::with_commit();
+    let path = with_work(&world);
+    json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
+    let child = world.start_with(&["worktree", "prune", "--removed", "--json"], "stop@worktree:after-dropped");
+    wait_until_halted(child.id());
+    let dropped = world.sh("cd .git/checkpoint/removed; mkdir -p $(echo * | sed s/dropped-//)/x; echo $PWD/dropped-*");
+    let dropped = std::path::Path::new(dropped.trim());
+    let process = sleeper(&dropped.join("admin"));
+    world.sh(&format!("kill -CONT {}", child.id()));
+    let output = child.wait_with_output().expect("it ends");
+    let pruned: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
+    let left = json!([{ "path": path, "why": "in-use", "process": process.id() }]);
+    assert_eq!((&pruned["left"], &pruned["kept"]), (&left, &json!(0)), "{pruned}");
+    assert!(dropped.join("tree/.env").exists());
+    end(process);
+    assert_eq!(json_of(&world, &["worktree", "prune", "--json"])["left"], json!([]));
+}
+
+/// The restore was killed when the worktree was back: it is neither kept nor deleted.
+#[test]
+fn a_worktree_that_is_only_locked_is_not_kept() {
+    let world = World::with_commit();
+    with_work(&world);
+    json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
+    dies(&world, &["worktree", "restore", "side"], "worktree:after-tree-back");
+    for arguments in [&["worktree", "prune", "-n", "--json"][..], &["worktree", "prune", "-n", "--removed", "--json"]] {
+        let pruned = json_of(&world, arguments);
+        let none = &json!([]);
+        assert_eq!((&pruned["kept"], &pruned["deleted"], &pruned["left"]), (&json!(0), none, none), "{pruned}");
+    }
 }
 
 /// A process comes when the deletion has begun, and nothing is deleted yet.

@@ -86,10 +86,13 @@ fn a_killed_restore_goes_on(#[case] step: &str, #[case] meanwhile: &str) {
 fn a_killed_deletion_goes_on() {
     let world = World::with_commit();
     with_work(&world);
-    json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
+    let id = json_of(&world, &["worktree", "remove", "--force", "side", "--json"])["id"].clone();
     dies(&world, &["worktree", "prune", "--removed"], "worktree:after-dropped");
     assert_eq!(json_of(&world, &["worktree", "restore", "--list", "--json"])["removed"], json!([]));
-    json_of(&world, &["worktree", "prune", "--json"]);
+    for arguments in [&["worktree", "prune", "-n", "--json"][..], &["worktree", "prune", "--json"]] {
+        let pruned = json_of(&world, arguments);
+        assert_eq!((&pruned["deleted"][0]["id"], &pruned["kept"]), (&id, &json!(0)), "{pruned}");
+    }
     assert_eq!(world.sh("ls -A .git/checkpoint/removed"), "");
 }
 

@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{add, by_git, by_us, json_of, run_in, said};
-use crate::support::World;
+use crate::support::{World, processes::described};
 
 /// Returns all that a person sees of the worktree at `path`: files with their modes, times and bytes, the index, HEAD.
 pub(super) fn state(world: &World, path: &Path) -> String {
@@ -286,4 +286,55 @@ fn a_path_that_is_not_text_comes_back() {
     let back = json_of(&world, &["worktree", "restore", "odd", "--json"]);
     assert_eq!((&back["id"], back["path_raw"].is_string()), (&json!("w%FF"), true), "{back}");
     assert_eq!(world.git(&["worktree", "list"]).lines().count(), 2);
+}
+
+/// Returns the files below git's directories of worktrees, or of removed ones, whose names are those of locks.
+fn locks(world: &World) -> String {
+    world.sh("find .git/worktrees .git/checkpoint/removed -name '*.lock' 2>/dev/null || true")
+}
+
+#[test]
+fn a_removal_leaves_no_lock() {
+    let world = World::with_commit();
+    let path = add(&world, "side");
+    // Refused: a process works in it.
+    let mut other = world.command("sleep").arg("60").current_dir(&path).spawn().expect("it starts");
+    let output = world.checkpoint(&["worktree", "remove", "side"]);
+    other.kill().and_then(|()| other.wait()).expect("it is ours");
+    assert_eq!((output.status.code(), locks(&world).as_str()), (Some(1), ""), "{}", said(&output));
+    let id = removed(&world)["id"].as_str().expect("an id").to_owned();
+    assert_eq!(locks(&world), "");
+    world.done(&["worktree", "restore", &id]);
+    assert_eq!(locks(&world), "");
+}
+
+/// A version that left its lock, or one that was killed.
+#[rstest]
+#[case::main(".", ".git/worktrees/repo-wt-side/checkpoint/removal.lock")]
+#[case::linked("../repo-wt-other", "/repo/.git/worktrees/repo-wt-side/checkpoint/removal.lock")]
+fn the_doctor_removes_a_lock_of_a_removal(#[case] place: &str, #[case] named: &str) {
+    let world = World::with_commit();
+    for branch in ["side", "other"] {
+        let path = add(&world, branch);
+        run_in(&world, &path, &["save", "-q", "--allow-empty", "-m", "x"]);
+    }
+    let lock = ".git/worktrees/repo-wt-side/checkpoint/removal.lock";
+    world.sh(&format!("touch -d '20 minutes ago' {lock}"));
+    let place = world.repo().join(place);
+    let output = run_in(&world, &place, &["doctor"]);
+    let shown = described(&output);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("a git-checkpoint that was killed has left this lock"), "{shown}");
+    assert!(shown.contains(named) && !shown.contains("/../"), "{shown}");
+    assert!(shown.contains("doctor --fix' removes it"), "{shown}");
+    // One that is held is no problem, and stays.
+    let holder = fs::File::open(world.repo().join(lock)).expect("it is there");
+    rustix::fs::flock(&holder, rustix::fs::FlockOperation::LockExclusive).expect("it can be locked");
+    let held = described(&run_in(&world, &place, &["doctor", "--fix"]));
+    drop(holder);
+    assert!(!held.contains("removal.lock") && world.repo().join(lock).exists(), "{held}");
+    let fixed = run_in(&world, &place, &["doctor", "--fix"]);
+    assert_eq!((fixed.status.code(), world.repo().join(lock).exists()), (Some(0), false), "{}", described(&fixed));
+    let output = run_in(&world, &place, &["doctor"]);
+    assert_eq!(output.status.code(), Some(0), "{}", described(&output));
 }

@@ -13,8 +13,6 @@ run git checkpoint diff --stat claude-code@1
 note 'adopt continues a session here; its lines stay its own'
 run git checkpoint session adopt 7f3a
 run git checkpoint blame src/numbers.txt
-run git checkpoint undo
-run git checkpoint blame src/numbers.txt
 note 'finished, and forgotten'
 run git checkpoint session end 7f3a
 run git checkpoint session list --all

@@ -22,7 +22,7 @@ git checkpoint session stop s1 -q
 
 run git checkpoint prompts
 run git checkpoint restore s1@1
-git add calc.py
+run git add calc.py
 run git commit -qm 'subtract'
 remember
 sh_run 'git log -1 --format=%B'
