@@ -97,7 +97,7 @@ pub(crate) fn knows(common_dir: &Path, id: &str) -> bool {
     names.iter().any(|name| fs::symlink_metadata(folder(common_dir).join(name)).is_ok())
 }
 
-fn is_id(name: &str) -> bool {
+pub(super) fn is_id(name: &str) -> bool {
     name.len() == DIGITS && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
@@ -164,9 +164,8 @@ impl Removed {
     pub(super) fn parse(id: String, folder: PathBuf, text: &str) -> Option<Self> {
         let stored: Stored = serde_json::from_str(text).ok()?;
         let path = |path: &StoredPath| Vec::from(path.decode().ok()?).into_path_buf().ok();
-        let is_place = |path: &PathBuf| path.is_absolute() || path.as_os_str() == TREE;
         // The repository may have been moved since: what is in the folder is named relative to it.
-        let place = |tree: &StoredPath| Some(folder.join(path(tree).filter(is_place)?));
+        let place = |tree: &StoredPath| Some(folder.join(path(tree)?));
         let reference = |(name, tip): (String, String)| Some((name, ObjectId::from_hex(tip.as_bytes()).ok()?));
         let commit = |text: &Option<String>| text.as_ref().map(|text| ObjectId::from_hex(text.as_bytes()).ok());
         Some(Self {
@@ -182,7 +181,7 @@ impl Removed {
             seconds: stored.removed,
             folder,
         })
-        .filter(|_| stored.version == 1)
+        .filter(|removed| stored.version == 1 && removed.is_place())
     }
 
     /// Writes the record: from now on, it can be restored.
@@ -202,6 +201,11 @@ impl Removed {
         let text =
             serde_json::to_string_pretty(&stored).map_err(|cause| Error::internal("a record").with_cause(cause))?;
         replace_file_durably(&self.folder.join(RECORD), format!("{text}\n").as_bytes())
+    }
+
+    /// Returns its folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Returns where git's directory of it is kept.
@@ -242,6 +246,11 @@ impl Removed {
         let full = Some(name(own)).filter(|name| name.len() <= LONGEST_NAME).unwrap_or_else(|| name(b""));
         let parent = self.path.parent().unwrap_or(&self.path);
         parent.join(std::ffi::OsStr::from_bytes(&full))
+    }
+
+    /// Returns true if its root may be where the record says: nothing else is moved, or deleted.
+    fn is_place(&self) -> bool {
+        self.tree.as_ref().is_none_or(|tree| *tree == self.folder.join(TREE) || *tree == self.beside())
     }
 
     /// Returns true if its root is, or would be, kept in the folder.

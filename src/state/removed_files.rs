@@ -2,13 +2,13 @@
 
 use std::{
     fs, io,
-    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
 
 use super::{
     failpoint, process_places, read_text,
-    removed::{DROPPED, LONGEST, RECORD, Removed, folder},
+    removed::{DROPPED, LONGEST, RECORD, Removed, folder, is_id},
 };
 use crate::error::{Context as _, Error, Kind, Result};
 
@@ -43,17 +43,6 @@ impl Removed {
         self.tree.as_deref().filter(|_| !self.is_tree_in_folder())
     }
 
-    /// Returns true if its root, which would be aside outside of the folder, is gone from there: the file system is mounted.
-    pub(crate) fn is_tree_lost(&self) -> bool {
-        let device = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.dev());
-        self.tree_outside().is_some_and(|tree| {
-            // The root was moved there because that file system is another one than the folder's.
-            let is_mounted = || tree.parent().and_then(device).is_some_and(|it| Some(it) != device(&self.folder));
-            let look = fs::symlink_metadata(tree);
-            look.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) && (has_others(tree) || is_mounted())
-        })
-    }
-
     /// Deletes it with all its files, or goes on with that.
     ///
     /// # Errors
@@ -85,8 +74,8 @@ impl Removed {
         let what = || format!("cannot delete '{}'", self.folder.display());
         if let Some(tree) = self.tree_outside() {
             remove_all(tree).context(Kind::Internal, what)?;
-            // The directory above may be empty by now, as that of a file system that is not mounted.
-            Self { tree: None, ..self.clone() }.write()?;
+            // The next prune, if this one does not come to the end, could not see whether the root is gone, or not mounted.
+            drop(Self { tree: None, ..self.clone() }.write());
             failpoint::hit("worktree:after-root-deleted");
         }
         for entry in fs::read_dir(&self.folder).context(Kind::Internal, what)? {
@@ -99,14 +88,14 @@ impl Removed {
     }
 }
 
-/// Returns the removed worktrees whose deletion has begun; the folder of one whose record is damaged, so that nobody knows where
-/// all of its files are.
+/// Returns the removed worktrees whose deletion has begun; the folder of one whose record is damaged or missing, so that nobody
+/// knows where all of its files are.
 pub(crate) fn begun(common_dir: &Path) -> Vec<std::result::Result<Removed, PathBuf>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder(common_dir)).into_iter().flatten().flatten() {
-        let Some(id) = entry.file_name().to_str().and_then(|name| name.strip_prefix(DROPPED)).map(str::to_owned) else {
-            continue;
-        };
+        let name = entry.file_name();
+        let id = name.to_str().and_then(|name| name.strip_prefix(DROPPED)).filter(|id| is_id(id));
+        let Some(id) = id.map(str::to_owned) else { continue };
         let (folder, record) = (entry.path(), entry.path().join(RECORD));
         // It is empty if a command was killed at the end.
         if has_others(&record) {

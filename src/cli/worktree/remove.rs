@@ -197,9 +197,7 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
     for it in &pruned.left {
         let why = match it.why {
             WhyLeft::Locked => "it is locked",
-            WhyLeft::NotMounted => {
-                "the directory above is empty or gone: its file system may not be mounted; if it is, 'git worktree prune' forgets it"
-            }
+            WhyLeft::NotMounted => "the directory above is empty or gone: its file system may not be mounted",
             WhyLeft::NoDotGit => "its directory is there, but has no '.git': 'git worktree repair' may help",
             WhyLeft::InUse => "a session works there",
             WhyLeft::Unreadable => "its directory cannot be looked at",
@@ -224,7 +222,7 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
                 "it was removed, and its files are those of the repository that this one is a copy of"
             }
             WhyLeft::RepositoryGone => {
-                "it was removed, and its files name a repository that is gone, or does not know it: if this one was there, 'worktree restore' lets them name it"
+                "it was removed, and its files name a repository that is gone, or does not know it"
             }
         };
         let in_files = it
@@ -233,6 +231,13 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
         call.out.note(&format!("left {}: {}", phrase::quoted(&it.path), in_files.as_deref().unwrap_or(why)))?;
         if let Some(session) = &it.session {
             call.out.hint(&format!("'git checkpoint session end {}' ends the session", shell_word(session)));
+        }
+        if it.why == WhyLeft::NotMounted {
+            let path = shell_word(&it.path.to_str_lossy());
+            call.out.hint(&format!("if that is mounted, 'git worktree remove {path}' forgets it"));
+        }
+        if let Some(hint) = &it.hint {
+            call.out.hint(hint);
         }
         if let Some(files) = &it.files {
             call.out.hint(&match it.why {

@@ -19,7 +19,7 @@ use super::{
     chains, head_again,
     in_use::{self, is_there},
     whereabouts::{is_held, parts, reason},
-    whose::{names, was_moved},
+    whose::{is_of_another, names},
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -231,8 +231,6 @@ pub(super) fn put_back(context: &Context, admin: &Path, removed: &Removed) -> Re
                 removed.id
             ))
         })?;
-    } else if was_moved(&removed.path, admin) {
-        let_name(&removed.path, removed, admin)?;
     }
     failpoint::hit("worktree:after-tree-back");
     release(admin, removed)?;
@@ -295,6 +293,7 @@ pub(super) fn put_back_interrupted(context: &Context) -> Result<()> {
 fn put_back_one(context: &Context, removed: &Removed) -> Result<()> {
     match parts(context, removed)?.next() {
         Next::Removed | Next::Half => Ok(()),
+        Next::PutBack if is_of_another(context, removed) => Ok(()),
         Next::PutBack => put_back_root(context, removed).map(drop),
         Next::InPlace => put_back(context, &context.repo.git_dir_of(removed.worktree.as_ref()), removed),
         Next::Gone => {

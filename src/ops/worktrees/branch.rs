@@ -89,7 +89,7 @@ pub(super) fn base(
         let path = holder.path.display();
         let hint = match holder.place {
             Place::Unreadable => {
-                "it cannot be looked at: the permissions of the directories above it may be why".to_owned()
+                "it cannot be looked at: its permissions, or those of a directory above it, may be why".to_owned()
             }
             Place::Nothing => "its directory is gone: 'git checkpoint worktree prune' forgets it".to_owned(),
             _ => format!("'git checkpoint worktree exec {}' starts a shell there", path_text::shell_word(branch)),

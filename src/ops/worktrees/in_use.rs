@@ -31,6 +31,9 @@ use crate::{
     },
 };
 
+/// How the reason begins with which we lock a worktree while we move it.
+pub(super) const REASON: &str = "git-checkpoint moves it, ";
+
 /// Returns `path` as a word of a command.
 pub(super) fn word(path: &Path) -> String {
     path_text::shell_word(&path.display().to_string())
@@ -50,6 +53,9 @@ pub(super) fn locked(path: &Path, reason: &BStr) -> Error {
             "git is making it; if no git runs any more, 'git worktree remove -f -f {}' removes the part that there is",
             word(path)
         ),
+        Ok(ours) if ours.starts_with(REASON) => {
+            "a command was killed: 'git checkpoint worktree prune' puts it back, or says why not".to_owned()
+        }
         _ => format!("'git worktree unlock {}' unlocks it", word(path)),
     };
     Error::refused(format!("the worktree '{}' is locked{why}", path.display())).with_hint(hint)

@@ -18,6 +18,7 @@ mod restore;
 mod validate;
 mod whereabouts;
 mod whose;
+mod why_left;
 
 use std::os::unix::ffi::OsStrExt as _;
 
@@ -29,11 +30,12 @@ pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as 
 pub(crate) use include::NotCopied;
 pub(crate) use listing::{Listed, list, show};
 pub(crate) use named::{by_id, find, find_root};
-pub(crate) use prune::{Pruned, WhyLeft, prune};
+pub(crate) use prune::{Pruned, prune};
 pub(crate) use relocate::relocate;
 pub(crate) use remove::{Removal, RemoveOptions, remove};
 pub(crate) use restore::{Restorable, RestorableList, restorable, restore, restore_command};
 pub(crate) use validate::{Code, validate};
+pub(crate) use why_left::WhyLeft;
 
 use crate::{
     git::{Repo, digest},

@@ -12,11 +12,12 @@ use serde::Serialize;
 use super::{
     super::{Context, session_info},
     aside, chains,
-    in_use::{has_submodules, is_there},
+    in_use::{has_submodules, is_there, word},
     lock::{lock, lock_to_look},
     remove::note,
     whereabouts::{self, parts},
-    whose::{Whose, whose},
+    whose::{Whose, is_of_another, whose},
+    why_left::{Left, WhyLeft, why_left},
 };
 use crate::{
     error::Result,
@@ -30,47 +31,9 @@ use crate::{
     state::{
         process,
         removed::{self, Removed},
-        removed_files::{Deletion, Hindrance, begun, has_others},
+        removed_files::{Deletion, begun},
     },
 };
-
-/// Why a worktree whose directory is gone is not forgotten.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum WhyLeft {
-    /// It is locked.
-    Locked,
-    /// The directory above is gone, too, or empty: its file system may not be mounted.
-    NotMounted,
-    /// Its directory is there, but has no `.git`.
-    NoDotGit,
-    /// A session works there, or a process in the files of a removed one.
-    InUse,
-    /// Its directory cannot be looked at.
-    Unreadable,
-    /// Only half of it was moved when a removal or a restore was killed, and something else is in its place.
-    Half,
-    /// Only half of it was moved when a removal or a restore was killed; the next command that is no dry run moves that back.
-    Interrupted,
-    /// Only its files were moved when a removal was killed, and git has forgotten it since.
-    Forgotten,
-    /// Git's directory of it is damaged: what it leads to cannot be kept.
-    Damaged,
-    /// Git's directory of it has repositories of submodules, and nothing else may have what is in them.
-    Submodules,
-    /// It was removed, and its files cannot be deleted; none of them is.
-    NotDeleted,
-    /// It was removed, and a part of its files cannot be deleted: the rest is gone.
-    PartlyDeleted,
-    /// It was removed, and a file system is mounted in its files.
-    Mounted,
-    /// It was removed, and its files are on a file system that is not mounted.
-    FilesNotMounted,
-    /// It was removed, and its files belong to another repository, of which this one is a copy.
-    OfAnother,
-    /// It was removed, and its files name a repository that is not there, or knows nothing of it: this one, if it was moved.
-    RepositoryGone,
-}
 
 /// A worktree that git has forgotten. `worktree restore` lets git know it again once its directory is back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -80,45 +43,6 @@ pub(crate) struct Forgotten {
     /// Where its root was.
     #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub(crate) path: BString,
-}
-
-/// A worktree whose directory is gone, and that git still knows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Left {
-    /// Where its root was.
-    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
-    pub(crate) path: BString,
-    /// Why.
-    pub(crate) why: WhyLeft,
-    /// The session that works there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) session: Option<String>,
-    /// The process that works there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) process: Option<u32>,
-    /// Where its files are, if a killed command has moved only them; where the repositories of its submodules are.
-    #[serde(serialize_with = "path_text::serialize_optional", skip_serializing_if = "Option::is_none")]
-    pub(crate) files: Option<BString>,
-}
-
-impl Left {
-    fn new(path: BString, why: WhyLeft) -> Self {
-        Self { path, why, session: None, process: None, files: None }
-    }
-
-    /// Returns what is said of a removed worktree that must not be deleted now.
-    fn hindered(path: BString, hindrance: Hindrance) -> Self {
-        match hindrance {
-            Hindrance::Mount => Self::new(path, WhyLeft::Mounted),
-            Hindrance::Process(pid) => Self { process: Some(pid), ..Self::new(path, WhyLeft::InUse) },
-        }
-    }
-
-    /// Returns what is said of one with repositories of submodules in git's directory `git_dir` of it.
-    fn submodules(path: BString, git_dir: &Path) -> Self {
-        let files = Some(git_dir.join("modules").into_os_string().into_vec().into());
-        Self { files, ..Self::new(path, WhyLeft::Submodules) }
-    }
 }
 
 /// A removed worktree.
@@ -168,10 +92,14 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
     for begun in begun(repo.common_dir()) {
         match begun {
             Ok(old) => match why_begun_stays(context, &old) {
-                Some(why) => pruned.left.push(Left::new(path_of(&old), why)),
+                Some((why, hint)) => pruned.left.push(Left { hint, ..Left::new(path_of(&old), why) }),
                 None => delete(context, old, &mut pruned)?,
             },
-            Err(folder) => pruned.left.push(Left::new(folder.into_os_string().into_vec().into(), WhyLeft::NotDeleted)),
+            Err(folder) => {
+                let hint = Some(format!("its record is missing or damaged: {}", rest(&[&folder])));
+                let path = folder.into_os_string().into_vec().into();
+                pruned.left.push(Left { hint, ..Left::new(path, WhyLeft::NotDeleted) });
+            }
         }
     }
     let mut half = BTreeSet::new();
@@ -181,15 +109,23 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
             // A command that moved it was killed.
             Next::PutBack | Next::Half => {
                 half.insert(old.worktree.clone());
-                let why = why_half(parts);
+                let (why, hint) = why_half(context, &old, parts);
                 let files = old.tree.as_ref().filter(|_| why == WhyLeft::Forgotten);
                 let files = files.map(|tree| tree.as_os_str().as_bytes().into());
-                pruned.left.push(Left { files, ..Left::new(path_of(&old), why) });
+                pruned.left.push(Left { files, hint, ..Left::new(path_of(&old), why) });
             }
             Next::Removed if all_removed || oldest.is_some_and(|oldest| old.seconds <= oldest) => {
                 match why_kept(context, &old, parts) {
                     Some(WhyLeft::Submodules) => pruned.left.push(Left::submodules(path_of(&old), &old.admin())),
-                    Some(why) => pruned.left.push(Left::new(path_of(&old), why)),
+                    Some(why) => {
+                        let hint = (why == WhyLeft::RepositoryGone).then(|| {
+                            format!(
+                                "if this one was there, 'git checkpoint worktree restore {}' lets them name it",
+                                old.id
+                            )
+                        });
+                        pruned.left.push(Left { hint, ..Left::new(path_of(&old), why) });
+                    }
                     None => delete(context, old, &mut pruned)?,
                 }
             }
@@ -269,23 +205,53 @@ fn delete(context: &Context, old: Removed, pruned: &mut Pruned) -> Result<()> {
     Ok(())
 }
 
-/// Returns why the deletion of the removed worktree, which has begun, may not go on.
-fn why_begun_stays(context: &Context, old: &Removed) -> Option<WhyLeft> {
-    let outside = old.tree_outside()?;
-    if !is_there(outside) {
-        return (!has_others(outside)).then_some(WhyLeft::FilesNotMounted);
-    }
-    // Its `.git` may be deleted.
-    matches!(whose(context, old), Whose::Another(Some(_))).then_some(WhyLeft::OfAnother)
+/// Returns what a person does to delete what is left at `paths`.
+fn rest(paths: &[&Path]) -> String {
+    let words: Vec<_> = paths.iter().map(|path| word(path)).collect();
+    format!("'rm -r {}' deletes what is left", words.join(" "))
 }
 
-/// Returns why only half of a removed worktree is aside.
-fn why_half(parts: Parts) -> WhyLeft {
+/// Returns why the deletion of the removed worktree, which has begun, may not go on, and what a person can do about it.
+fn why_begun_stays(context: &Context, old: &Removed) -> Option<(WhyLeft, Option<String>)> {
+    let root = old.tree_outside()?;
+    if !is_there(root) {
+        return Some((WhyLeft::FilesNotMounted, Some(if_gone(old))));
+    }
+    match whose(context, old) {
+        Whose::Another(Some(_)) => Some((WhyLeft::OfAnother, None)),
+        Whose::Moved(_) => {
+            let hint = format!("if no repository needs them, {}", rest(&[root, old.folder()]));
+            Some((WhyLeft::RepositoryGone, Some(hint)))
+        }
+        // Its `.git` may be deleted.
+        Whose::This | Whose::Another(None) => None,
+    }
+}
+
+fn if_gone(old: &Removed) -> String {
+    format!("if they are gone for good, {}", rest(&[old.folder()]))
+}
+
+/// Returns why only half of a removed worktree is aside, and what a person can do about it.
+fn why_half(context: &Context, old: &Removed, parts: Parts) -> (WhyLeft, Option<String>) {
     match parts {
-        _ if parts.next() == Next::PutBack => WhyLeft::Interrupted,
-        Parts { root: Root::Aside, admin: Admin::Gone, .. } => WhyLeft::Forgotten,
-        Parts { root: Root::NotSeen, in_place: InPlace::Nothing, .. } => WhyLeft::FilesNotMounted,
-        _ => WhyLeft::Half,
+        _ if parts.next() == Next::PutBack && is_of_another(context, old) => (WhyLeft::OfAnother, None),
+        _ if parts.next() == Next::PutBack => (WhyLeft::Interrupted, None),
+        Parts { root: Root::Aside, admin: Admin::Gone, .. } => (WhyLeft::Forgotten, None),
+        Parts { root: Root::NotSeen, in_place: InPlace::Nothing, admin } => {
+            let unlock = || format!("{}, then run this again", whereabouts::unlock(old));
+            (WhyLeft::FilesNotMounted, Some(if admin == Admin::Gone { if_gone(old) } else { unlock() }))
+        }
+        Parts { root: Root::NotSeen, admin: Admin::InPlace, .. } => {
+            let path = word(&old.path);
+            (
+                WhyLeft::Half,
+                Some(format!(
+                    "if it is the worktree, and the repository was moved, 'git worktree repair {path}' lets it name this one"
+                )),
+            )
+        }
+        _ => (WhyLeft::Half, None),
     }
 }
 
@@ -315,67 +281,4 @@ fn session_in(context: &Context, found: &Registration) -> Result<Option<String>>
             && is_alive(process::life(it.process.as_ref()))
     });
     Ok(works.map(|session| session.id))
-}
-
-/// Returns why git should still know the worktree `found`, whose directory is gone, and where a session works if it is `in_use`.
-fn why_left(found: &Registration, in_use: bool) -> Option<WhyLeft> {
-    let gone = Gone {
-        is_locked: found.lock.is_some(),
-        is_unreadable: found.place == Place::Unreadable,
-        is_there: is_there(&found.path),
-        has_others: has_others(&found.path),
-        in_use,
-        has_submodules: has_submodules(&found.git_dir).unwrap_or(true),
-    };
-    gone.why_left()
-}
-
-/// What is known of a worktree whose `.git` is gone.
-#[derive(Clone, Copy, Debug)]
-struct Gone {
-    is_locked: bool,
-    /// Its root cannot be looked at, or into.
-    is_unreadable: bool,
-    /// Its root is there.
-    is_there: bool,
-    /// The directory above has something in it.
-    has_others: bool,
-    in_use: bool,
-    /// Git's directory of it has repositories of submodules.
-    has_submodules: bool,
-}
-
-impl Gone {
-    /// Decides why git should still know it; none: it is gone for good.
-    fn why_left(self) -> Option<WhyLeft> {
-        match self {
-            Self { is_locked: true, .. } => Some(WhyLeft::Locked),
-            Self { is_unreadable: true, .. } => Some(WhyLeft::Unreadable),
-            Self { is_there: true, .. } => Some(WhyLeft::NoDotGit),
-            Self { has_others: false, .. } => Some(WhyLeft::NotMounted),
-            Self { in_use: true, .. } => Some(WhyLeft::InUse),
-            Self { has_submodules: true, .. } => Some(WhyLeft::Submodules),
-            _ => None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case::gone([false, false, true, false], None)]
-    #[case::locked([true, false, true, false], Some(WhyLeft::Locked))]
-    #[case::locked_and_not_mounted([true, false, false, false], Some(WhyLeft::Locked))]
-    #[case::not_mounted([false, false, false, false], Some(WhyLeft::NotMounted))]
-    #[case::without_dot_git([false, true, true, false], Some(WhyLeft::NoDotGit))]
-    #[case::in_use([false, false, true, true], Some(WhyLeft::InUse))]
-    fn only_what_is_gone_for_good_is_forgotten(#[case] facts: [bool; 4], #[case] expected: Option<WhyLeft>) {
-        let [is_locked, is_there, has_others, in_use] = facts;
-        let gone = Gone { is_locked, is_unreadable: false, is_there, has_others, in_use, has_submodules: false };
-        assert_eq!(gone.why_left(), expected);
-    }
 }

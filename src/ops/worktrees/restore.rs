@@ -18,14 +18,14 @@ use super::{
     lock::{lock_to_look, remove_left},
     remove::{note, short},
     validate, whereabouts,
-    whose::{Whose, is_named, whose},
+    whose::{Whose, is_named, is_of_another, whose},
 };
 use crate::{
     error::{Error, Result},
     git::{registrations::Place, worktrees},
     model::{
         id_text, moment, path_text,
-        removal::{HeadAgain, Next, WhyDetached},
+        removal::{HeadAgain, InPlace, Next, WhyDetached},
     },
     state::removed::Removed,
 };
@@ -137,7 +137,7 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
         }
     };
     let was_of = if let Whose::Moved(common) = whose(context, &removed) { Some(common) } else { None };
-    if whereabouts::parts(context, &removed)?.next() == Next::PutBack {
+    if whereabouts::parts(context, &removed)?.next() == Next::PutBack && !is_of_another(context, &removed) {
         let head = aside::put_back_root(context, &removed)?;
         remove_left(&context.repo.git_dir_of(removed.worktree.as_bstr()));
         return Ok(Restored { was_of, ..Restored::new(context, &removed, head) });
@@ -175,8 +175,17 @@ fn try_restore(context: &Context, name: &OsStr) -> Result<Restored> {
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it is not in its place.
 fn finish(context: &Context, removed: &Removed) -> Result<Restored> {
     let found = context.repo.registration(removed.worktree.as_bstr())?;
-    let (Next::InPlace, Some(found)) = (whereabouts::parts(context, removed)?.next(), found) else {
-        return Err(validate::Code::Gone.error(&removed.path));
+    let parts = whereabouts::parts(context, removed)?;
+    let found = match (parts.next(), found) {
+        (Next::InPlace, Some(found)) => found,
+        _ if parts.in_place == InPlace::Other => return Err(validate::Code::Taken.error(&removed.path)),
+        (Next::Half, _) => {
+            return Err(validate::Code::Gone.error(&removed.path).with_hint(format!(
+                "its file system may not be mounted; {}, then 'git checkpoint worktree prune'",
+                whereabouts::unlock(removed)
+            )));
+        }
+        _ => return Err(validate::Code::Gone.error(&removed.path)),
     };
     let why = match head_again::decide(context, removed)? {
         HeadAgain::NewBranch => Some(WhyDetached::NotMade),

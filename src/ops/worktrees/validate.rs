@@ -88,11 +88,15 @@ impl Code {
             ),
             Self::Unreadable => refused(
                 format!("the worktree '{path}' cannot be looked at"),
-                "the permissions of the directories above it may be why".into(),
+                "its permissions, or those of a directory above it, may be why".into(),
             ),
             Self::Taken => refused(
                 format!("'{path}' is no longer the worktree that git has registered there"),
-                "'git worktree list' and the file '.git' there say what each takes it for".into(),
+                format!(
+                    "'git worktree list' and the file '.git' there say what each takes it for; if it is the same one, and the \
+                     repository was moved, 'git worktree repair {}' lets it name this one",
+                    path_text::shell_word(&path.to_string())
+                ),
             ),
             Self::OutsideRoots => refused(
                 format!("'{path}' is outside of the directories of the setting 'worktree.roots'"),

@@ -2,16 +2,16 @@
 
 use std::{fs, path::Path};
 
-use super::{super::Context, in_use::is_there, whose::was_moved};
+use super::{
+    super::Context,
+    in_use::{REASON, is_there, word},
+};
 use crate::{
     error::Result,
     git::registrations::{Place, Registration},
     model::removal::{Admin, InPlace, Next, Parts, Root},
     state::removed::{self, Removed},
 };
-
-/// How the reason begins with which we lock a worktree meanwhile.
-const REASON: &str = "git-checkpoint moves it, ";
 
 /// Returns the reason with which the worktree is locked that `removed` describes.
 pub(super) fn reason(removed: &Removed) -> String {
@@ -28,20 +28,22 @@ pub(super) fn is_held_by_us(found: &Registration) -> bool {
     found.lock.as_ref().is_some_and(|reason| reason.starts_with(REASON.as_bytes()))
 }
 
+/// Returns what a user does about one that stays locked because its root is not seen.
+pub(super) fn unlock(removed: &Removed) -> String {
+    format!("if its files are gone for good, 'git worktree unlock {}'", word(&removed.path))
+}
+
 /// Returns where the parts of a removed worktree are.
 pub(super) fn parts(context: &Context, removed: &Removed) -> Result<Parts> {
     let found = context.repo.registration(removed.worktree.as_ref())?;
     // Paths need not be the same: one of them may lead through links, or be relative to a directory that was moved.
     let found = found.filter(|it| removed.is_registered_in(&it.git_dir));
-    let is_its = |found: &Registration| {
-        found.place == Place::Worktree || is_held(&found.git_dir, removed) && was_moved(&removed.path, &found.git_dir)
-    };
     let in_place = match &found {
         _ if !is_there(&removed.path) => InPlace::Nothing,
-        Some(found) if is_its(found) => InPlace::Worktree,
+        Some(found) if found.place == Place::Worktree => InPlace::Worktree,
         _ => InPlace::Other,
     };
-    let admin = match found {
+    let admin = match &found {
         _ if is_there(&removed.admin()) => Admin::Aside,
         Some(_) => Admin::InPlace,
         None => Admin::Gone,
@@ -50,8 +52,10 @@ pub(super) fn parts(context: &Context, removed: &Removed) -> Result<Parts> {
         None => Root::WasGone,
         Some(tree) if is_there(tree) => Root::Aside,
         Some(_) if removed.is_tree_in_folder() => Root::NotAside,
-        // As long as git's directory is aside, no look at a file system decides that the root is lost.
-        Some(_) if admin != Admin::Aside && removed.is_tree_lost() => Root::NotAside,
+        // No look at a file system decides that: a root is moved only while the worktree is locked.
+        Some(_) if found.is_some_and(|found| admin == Admin::InPlace && !is_held(&found.git_dir, removed)) => {
+            Root::NotAside
+        }
         Some(_) => Root::NotSeen,
     };
     Ok(Parts { root, in_place, admin })

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -38,16 +37,14 @@ pub(super) fn whose(context: &Context, removed: &Removed) -> Whose {
     }
 }
 
+/// Returns true if the files of the removed worktree are those of the repository of which this one is a copy.
+pub(super) fn is_of_another(context: &Context, removed: &Removed) -> bool {
+    matches!(whose(context, removed), Whose::Another(Some(_)))
+}
+
 /// Returns true if the `.git` in the root of a worktree at `root` names the git directory `admin`, which need not be there.
 pub(super) fn is_named(root: &Path, admin: &Path) -> bool {
     named_git_dir(root).is_some_and(|named| is_same(&named, admin))
-}
-
-/// Returns true if the `.git` in the root of a worktree at `root` names the git directory `admin` where the repository was before it
-/// was moved: nothing is there.
-pub(super) fn was_moved(root: &Path, admin: &Path) -> bool {
-    let is_gone = |path: &Path| fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound);
-    named_git_dir(root).is_some_and(|named| named.file_name() == admin.file_name() && is_gone(&named))
 }
 
 /// Returns true if the `.git` in the directory `tree` will name the git directory `admin` when the directory is at `root`.

@@ -7,6 +7,7 @@ mod halves;
 mod known_again;
 mod left_alone;
 mod mounted;
+mod not_ours;
 mod places;
 mod prunes;
 mod purged;

@@ -24,6 +24,11 @@ fn side(world: &World, is_elsewhere: bool) -> Option<(Option<TempDir>, PathBuf)>
     on_another_file_system(world).map(|(elsewhere, path)| (Some(elsewhere), path))
 }
 
+/// Returns what [`state`] has returned without the file `.git`.
+fn without_dot_git(state: &str) -> String {
+    state.lines().filter(|line| !line.ends_with(" ./.git")).collect::<Vec<_>>().join("\n")
+}
+
 /// The removal was killed before it had moved anything, and the directory is gone since: there is nothing to restore.
 #[rstest]
 #[case::beside(false)]
@@ -37,17 +42,25 @@ fn a_worktree_that_is_gone_is_not_back(#[case] is_elsewhere: bool) {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{}", said(&output));
     assert!(said(&output).contains(&format!("the worktree '{}' is gone", path.display())), "{}", said(&output));
     // The command that the hint names ends it, so that git can forget the worktree.
+    if is_elsewhere {
+        let unlock = format!("git worktree unlock {}", path.display());
+        assert!(said(&output).contains(&unlock), "{}", said(&output));
+        let pruned = world.checkpoint(&["worktree", "prune"]);
+        assert!(said(&pruned).contains(&unlock), "{}", said(&pruned));
+        world.git(&["worktree", "unlock", path.to_str().expect("plain")]);
+    }
     let pruned = json_of(&world, &["worktree", "prune", "--json"]);
     assert_ne!(pruned["left"][0]["why"], json!("files-not-mounted"), "{pruned}");
     world.git(&["worktree", "prune"]);
     assert!(!world.git(&["worktree", "list", "--porcelain"]).contains("side"));
 }
 
-/// The restore was killed when the worktree was back, or the removal before it was gone, and the repository was moved then.
+/// The restore was killed when the worktree was back, or the removal before it was gone, and the repository was moved then: only
+/// git-worktree(1) lets the worktree name another repository.
 #[rstest]
 #[case::restored(&["worktree", "restore", "side"], "worktree:after-tree-back")]
 #[case::not_removed(&["worktree", "remove", "--force", "side"], "worktree:after-lock")]
-fn a_repository_that_is_moved_after_a_kill_has_its_worktree(
+fn a_repository_that_is_moved_after_a_kill_has_its_worktree_after_a_repair(
     #[case] killed: &[&str],
     #[case] step: &str,
     #[values(false, true)] is_elsewhere: bool,
@@ -62,23 +75,44 @@ fn a_repository_that_is_moved_after_a_kill_has_its_worktree(
     dies(&world, killed, step);
     world.sh("mkdir ../moved; mv .git ../moved/.git; cd ../moved; git reset -q --hard");
     let moved = world.root().join("moved");
+    let root = path.to_str().expect("plain");
+    let dot_git = fs::read(path.join(".git")).expect("it is there");
+    let next = [&["worktree"], next].concat();
+    let output = run_in(&world, &moved, &next);
+    let repair = format!("git worktree repair {root}");
+    let hint = match (next[1], is_elsewhere) {
+        ("prune", false) => "",
+        ("remove", true) => "'git checkpoint worktree prune' puts it back",
+        _ => &repair,
+    };
+    assert!(said(&output).contains(hint), "{}", said(&output));
+    assert_eq!(fs::read(path.join(".git")).expect("it is there"), dot_git);
+    world.git(&["-C", moved.to_str().expect("plain"), "worktree", "repair", root]);
     world.settle();
-    let output = run_in(&world, &moved, &[&["worktree"], next].concat());
+    let output = run_in(&world, &moved, &next);
     assert!(output.status.success(), "{}", said(&output));
-    if next.contains(&"remove") {
+    if next[1] == "remove" {
         let output = run_in(&world, &moved, &["worktree", "restore", "side"]);
         assert!(output.status.success(), "{}", said(&output));
     }
-    let branch = world.try_git(&["-C", path.to_str().expect("plain"), "branch", "--show-current"]);
+    let branch = world.try_git(&["-C", root, "branch", "--show-current"]);
     assert_eq!(String::from_utf8_lossy(&branch.stdout), "side\n", "{}", said(&branch));
+    let output = run_in(&world, &moved, &["worktree", "prune"]);
+    assert!(output.status.success(), "{}", said(&output));
     assert_eq!(world.sh("ls -A ../moved/.git/checkpoint/removed"), "");
 }
 
 /// A copy of the repository, made while the original is about to delete, does not go on with that once the original has taken it
 /// back.
 #[cfg(target_os = "linux")]
-#[test]
-fn a_copy_does_not_go_on_with_a_deletion_of_the_original() {
+#[rstest]
+#[case::where_it_was("true", "repo", "of-another")]
+#[case::moved("mkdir ../moved; mv .git ../moved; cd ../moved; git reset -q --hard", "moved", "repository-gone")]
+fn a_copy_does_not_go_on_with_a_deletion_of_the_original(
+    #[case] script: &str,
+    #[case] original: &str,
+    #[case] why: &str,
+) {
     let world = World::with_commit();
     let Some((elsewhere, path)) = on_another_file_system(&world) else { return };
     let before = state(&world, &path);
@@ -90,12 +124,17 @@ fn a_copy_does_not_go_on_with_a_deletion_of_the_original() {
     world.sh(&format!("kill -CONT {}", child.id()));
     child.wait_with_output().expect("it ends");
     end(process);
-    let pruned = run_in(&world, &world.root().join("copy"), &["worktree", "prune", "--json"]);
+    world.sh(script);
+    let copy = world.root().join("copy");
+    let pruned = run_in(&world, &copy, &["worktree", "prune", "--json"]);
     let pruned: Value = serde_json::from_slice(&pruned.stdout).unwrap_or_else(|_| panic!("{}", said(&pruned)));
-    assert_eq!(pruned["left"], json!([{ "path": path, "why": "of-another" }]), "{pruned}");
-    let output = world.checkpoint(&["worktree", "restore", "side"]);
+    assert_eq!(pruned["left"], json!([{ "path": path, "why": why }]), "{pruned}");
+    let output = run_in(&world, &world.root().join(original), &["worktree", "restore", "side"]);
     assert!(output.status.success(), "{}", said(&output));
-    assert_eq!(state(&world, &path), before);
+    assert_eq!(without_dot_git(&state(&world, &path)), without_dot_git(&before));
+    // What the copy has is for a person to delete.
+    let pruned = run_in(&world, &copy, &["worktree", "prune"]);
+    assert!(said(&pruned).contains("if they are gone for good, 'rm -r "), "{}", said(&pruned));
 }
 
 /// The root was the last thing in its directory, which is empty now, as a mount point is while nothing is mounted there.
@@ -195,7 +234,5 @@ fn files_belong_to_the_repository_that_knows_them() {
     assert_eq!(pruned["left"], json!([{ "path": path, "why": "repository-gone" }]), "{pruned}");
     let output = run_in(&world, &moved, &["worktree", "restore", "side"]);
     assert!(output.status.success(), "{}", said(&output));
-    // Its `.git` alone is another one.
-    let files = |state: &str| state.lines().filter(|line| !line.ends_with(" ./.git")).collect::<Vec<_>>().join("\n");
-    assert_eq!(files(&state(&world, &path)), files(&before));
+    assert_eq!(without_dot_git(&state(&world, &path)), without_dot_git(&before));
 }
