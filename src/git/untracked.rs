@@ -129,7 +129,7 @@ impl Collector<'_, '_> {
         self.found.skipped.push(Skipped { path, reason, size });
     }
 
-    /// Nobody counts further than to the limit.
+    /// Reports one more than the limit: the scan does not count further.
     fn skip_too_many(&mut self, directory: BString) {
         self.skip(directory, Reason::TooManyFiles, self.limits.max_untracked_files.saturating_add(1));
     }

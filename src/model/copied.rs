@@ -17,7 +17,7 @@ pub(crate) struct Written {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Copied {
     No,
-    /// Nobody can tell which of the two was first.
+    /// The dates do not say which of the two was first.
     Perhaps,
     Yes,
 }
@@ -25,8 +25,8 @@ pub(crate) enum Copied {
 /// Returns whether `commit` is a copy of a commit made at the time `made` that makes the same change. `original` describes that
 /// commit; none if this repository does not have it any more.
 ///
-/// A copy is not older than its original. An amended commit keeps the time of its author: one that was written before the other commit
-/// is no copy either, however late it was amended.
+/// A copy is not older than its original. An amended commit keeps the time of its author: one that was written before the other
+/// commit is no copy either, however late it was amended.
 pub(crate) fn is_copied(commit: &Written, made: i64, original: Option<&Written>) -> Copied {
     let is_same = |it: &Written| (it.authored, &it.subject) == (commit.authored, &commit.subject);
     if commit.committed < made || original.is_some_and(|it| commit.authored < it.authored) {

@@ -279,7 +279,7 @@ impl<'s> Search<'s> {
             }));
         };
         let mut moved = Moved::new(&after, &step_edits(&before, &after));
-        // Of a stash entry that no shadow knows as a whole, shadows may know some lines.
+        // A stash entry comes after the shadows: if none has the whole file of the entry, one may still have some of its lines.
         let is_entry = |at: usize| matches!(sources[at].place, Place::Entry(_));
         if let Some(at) = exact.filter(|at| !is_entry(*at)) {
             moved.take_all(at);

@@ -34,8 +34,8 @@ pub(crate) struct Share {
 /// How much of the work has to be in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Least {
-    /// One line, however common: enough if git names the commit that the work comes from. If git only says that the work may be
-    /// there, it makes the author doubtful.
+    /// One line, however common: enough if git names the commit that the work comes from. If git only says that the work may come
+    /// from there, one line is enough to call its author unknown.
     Line,
     /// As [`Share::is_any`].
     Any,
@@ -107,8 +107,8 @@ pub(crate) fn is_telling(repo: &Repo, change: &Change) -> Result<bool> {
     Ok(added >= TELLING_LETTERS)
 }
 
-/// Lines that a file has lost or gained: they may have been moved from it, or to it. The lines of both contents are compared as sets,
-/// which is quick; the replay of a step decides which lines were moved.
+/// Lines that a file has lost or gained: they may have been moved from it, or to it. The lines of both contents are compared as
+/// sets, which is quick; the replay of a step decides which lines were moved.
 pub(crate) struct Differing(HashSet<Vec<u8>>);
 
 impl Differing {
@@ -155,7 +155,7 @@ fn of_texts(work: Work<'_>, head: &[u8], now: &[u8]) -> Share {
         None => added(&before, &after),
     };
     own.retain(|line| letters(line) > 0);
-    // What the commit has got of the work since is no news in the file.
+    // The commit may have some lines of the work already. These count neither as held nor as missing.
     if before != head {
         let committed: HashSet<usize> = common(&own, &added(&before, &head)).into_iter().collect();
         let mut at = 0..;

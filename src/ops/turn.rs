@@ -186,8 +186,8 @@ impl<'c> OpenTurn<'c> {
     }
 
     /// Prepares `shadow` for a checkpoint of `who` outside any turn: adds the baselines of turns that have no checkpoint yet,
-    /// oldest first, and returns these turns. If one of these turns is about to set the shadow aside, does that first. If `who`
-    /// is the author of all these baselines, adds none, because the checkpoint includes their changes. For a checkpoint of some paths
+    /// oldest first, and returns these turns. If one of these turns is about to set the shadow aside, does that first. If `who` is
+    /// the author of all these baselines, adds none, because the checkpoint includes their changes. For a checkpoint of some paths
     /// only, `who` is none.
     pub(crate) fn add_baselines(
         worktree: &'c Worktree<'_>,
@@ -201,8 +201,9 @@ impl<'c> OpenTurn<'c> {
         Self::add_each(worktree, shadow, turns)
     }
 
-    /// Does the same for a checkpoint of `own` turn, whose baseline `shadow` has: adds the baselines of turns that began later. After
-    /// the checkpoint, they could not be added any more, and the changes before these turns would count as theirs.
+    /// Does the same before a checkpoint of the turn `own`, whose baseline `shadow` has: adds the baselines of turns that began
+    /// after it. Added after that checkpoint, they would be too late: changes from before those turns would count as changes of
+    /// these turns.
     pub(crate) fn add_later_baselines(
         worktree: &'c Worktree<'_>,
         shadow: &mut Shadow,
@@ -211,7 +212,7 @@ impl<'c> OpenTurn<'c> {
     ) -> Result<Vec<Self>> {
         let repo = &worktree.repo;
         let own_id = &own.session.id;
-        // The turns have found the shadow without the baseline of this one.
+        // When the other turns began, the shadow did not have the baseline of `own`.
         let found = match &shadow.tip {
             Some(tip) if shadow.held_tip().is_none() => repo.find_checkpoint(tip.before_id())?,
             tip => tip.clone(),

@@ -88,8 +88,8 @@ impl Removed {
     }
 }
 
-/// Returns the removed worktrees whose deletion has begun; the folder of one whose record is damaged or missing, so that nobody
-/// knows where all of its files are.
+/// Returns the removed worktrees whose deletion has begun; the folder of one whose record is damaged or missing, so that it
+/// does not say where all of the files are.
 pub(crate) fn begun(common_dir: &Path) -> Vec<std::result::Result<Removed, PathBuf>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder(common_dir)).into_iter().flatten().flatten() {

@@ -20,7 +20,7 @@ use crate::{
 /// More is in the file only if it is damaged.
 const LONGEST: u64 = 1 << 24;
 
-/// What earlier versions kept the same in.
+/// The files in which earlier versions stored the same data.
 const FORMER: [&str; 4] = ["calls.toml", "claims", "turns", "lost"];
 
 /// Returns where it is.

@@ -7,7 +7,7 @@ use bstr::ByteSlice as _;
 use super::{
     AuthorId, Change, Committed, FileOwnership, Owner, Ownership,
     file::{self, File, Line, line_count},
-    replay::{NOBODY, Replay},
+    replay::{NOT_DELETED, Replay},
     spans,
 };
 use crate::model::line_diff::Edit;
@@ -80,7 +80,7 @@ fn ownership(replay: &Replay<'_>, entry: &Committed) -> FileOwnership {
     let mut kept = 0;
     for line in edits.iter().flat_map(|(old, _)| old.clone()) {
         match side.who_removed(line) {
-            NOBODY => kept += 1,
+            NOT_DELETED => kept += 1,
             author => *removed.entry(author).or_default() += 1,
         }
     }
@@ -137,7 +137,7 @@ impl Side<'_> {
         for _ in 0..MOST_HOPS {
             match self.fates.get(line) {
                 None => return self.author,
-                Some(&NOBODY) => {}
+                Some(&NOT_DELETED) => {}
                 Some(&author) => return author,
             }
             let image = u32::try_from(line).ok().and_then(|line| self.images.get(&line));
@@ -146,7 +146,7 @@ impl Side<'_> {
                 _ => break,
             }
         }
-        NOBODY
+        NOT_DELETED
     }
 }
 

@@ -14,8 +14,8 @@ use super::{
     work::{Outcome, Work},
 };
 
-/// The line was not deleted.
-pub(super) const NOBODY: AuthorId = AuthorId::MAX;
+/// In the place of the author who deleted a line: the line was not deleted.
+pub(super) const NOT_DELETED: AuthorId = AuthorId::MAX;
 
 /// The state of all files that any step has touched.
 ///
@@ -140,7 +140,7 @@ impl<'d> Replay<'d> {
         self.starts.push(digest(content.as_ref()));
         let index = u32::try_from(self.fates.len()).unwrap_or(u32::MAX);
         let file = File::base(content, index);
-        self.fates.push(vec![NOBODY; file.lines.len()]);
+        self.fates.push(vec![NOT_DELETED; file.lines.len()]);
         self.bases.insert(path.clone(), index);
         self.files.insert(path, file);
     }
@@ -191,7 +191,7 @@ impl<'d> Replay<'d> {
                 let part = outcome.part.clone();
                 let file = applied(job.old, job.after, outcome, owner);
                 for origin in file.lines[part].iter().filter_map(|line| line.origin) {
-                    self.fates[origin.file as usize][origin.line as usize] = NOBODY;
+                    self.fates[origin.file as usize][origin.line as usize] = NOT_DELETED;
                 }
                 self.files.insert(job.path, file);
             }

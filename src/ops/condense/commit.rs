@@ -246,10 +246,11 @@ pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectI
     Written::check_and_release_all(moved.written)
 }
 
-/// Returns the tree of the last checkpoint of `on_base`. If HEAD is at `commit`, the returned tree has the content of `commit`
-/// at each path where the worktree has it, because there the user has undone or replaced the work. If the user has undone some of
-/// it, it may be in another file now: the tree is that of `commit`, with the work that is left, and each file that has all of what
-/// the user has undone in one file.
+/// Returns the tree of the last checkpoint of `on_base`, without the work that the user has undone or replaced. This is so if HEAD
+/// is at `commit` and the worktree has the same content as `commit` at a path: there, the returned tree has that content, too.
+///
+/// The user may have moved a file instead of undoing its work. So if work is undone, the tree also has each other file of the
+/// worktree whose content is that of such a file.
 fn without_committed(worktree: &Worktree<'_>, on_base: &LiveShadows, commit: ObjectId) -> Result<ObjectId> {
     let repo = &worktree.repo;
     let tip_tree_id = on_base.latest.tree_id;
@@ -282,7 +283,7 @@ fn without_committed(worktree: &Worktree<'_>, on_base: &LiveShadows, commit: Obj
         let mut places = repo.files_with_content(&undone, &limits(worktree))?;
         places.retain(|(path, _)| !touched.contains_key(path));
         let places = places.into_iter().map(|(path, leaf)| (path, Some((leaf.id, leaf.mode))));
-        // The work comes last: a place gives way to it.
+        // If a moved file and the work have one path, the later edit wins: the work.
         (head_tree_id, places.chain(work.into_iter().map(edit)).collect())
     };
     let mut objects = NewObjects::new(repo, Target::Loose);

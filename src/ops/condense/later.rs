@@ -43,8 +43,8 @@ pub(super) fn has_later(repo: &Repo, tip: &Checkpoint, made: Option<When>) -> bo
     made.is_some_and(|made| tip.seconds > made.earliest) && tip.worktree != *repo.worktree_id()
 }
 
-/// Leaves out of `steps`, those of the shadow that ends with `tip`, all that are later than a commit of the time `made`. Of those that
-/// may be, the author is unknown.
+/// Leaves out of `steps`, those of the shadow that ends with `tip`, all that are later than a commit of the time `made`. Of those
+/// that may be, the author is unknown.
 pub(super) fn leave_out_later(
     repo: &Repo,
     tip: &Checkpoint,
@@ -70,7 +70,7 @@ pub(super) fn leave_out_later(
 }
 
 /// Returns the times that are known to be before the work of a checkpoint of `origin`, which follows `before_id`: those of the
-/// checkpoint before it, and of the prompt of its turn. Anybody may set the date of another commit.
+/// checkpoint before it, and of the prompt of its turn. The date of another commit proves nothing: `GIT_COMMITTER_DATE` sets it.
 fn begun(repo: &Repo, origin: &Origin, before_id: ObjectId) -> Result<[Option<i64>; 2]> {
     let before = repo.checkpoint(before_id)?.map(|checkpoint| checkpoint.seconds);
     let Some(session) = &origin.session else { return Ok([before, None]) };

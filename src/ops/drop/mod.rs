@@ -115,7 +115,7 @@ fn try_drop(context: &Context, options: &Options, ask: &mut dyn FnMut(&DropDone)
     context.repo.name_operation("drop");
     let (mut options, mut agreed) = (options.clone(), None);
     loop {
-        // Nobody has to wait for the answer: the lock is free while it is asked.
+        // No lock is held during the question, so that other processes do not wait for the answer.
         let worktree = Worktree::enter(context, Purpose::unless_dry(options.dry_run))?;
         let step = drop_in(&worktree, &options, agreed.as_ref())?;
         drop(worktree);

@@ -25,7 +25,7 @@ pub(super) fn noted(
     staged: &BTreeMap<BString, Option<Leaf>>,
 ) -> Result<Vec<ObjectId>> {
     let repo = &worktree.repo;
-    // The first of the squashed commits is the last one, which has the work of all.
+    // Git lists the newest of the squashed commits first. It has the work of all of them.
     let mut noted: Vec<ObjectId> = squashed_commits(worktree)?.into_iter().take(1).collect();
     noted.extend(repo.merge_heads());
     for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"] {

@@ -68,7 +68,7 @@ pub(super) fn records_found_at(
     changes: Option<&[Change]>,
     ids: impl IntoIterator<Item = (RecordId, Least)>,
 ) -> Result<Vec<RecordId>> {
-    // A commit may only rename a file that has the work.
+    // A commit that only renames a file changes none of its lines, but it has the work under the new name.
     let (mut all, mut may_be_renamed) = (Vec::new(), false);
     for (id, least) in ids {
         let Some(work) = RecordedWork::read(place, repo, id)? else { continue };
@@ -126,7 +126,8 @@ pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: Vec<Change>) -
     let changed = changes.iter().filter(|it| left_out.iter().all(|left| left.path != it.path));
     let changed: HashMap<ObjectId, Leaf> = changed.filter_map(|it| Some((it.before?.id, it.after?))).collect();
     let changed = left_out.iter().filter_map(|it| Some((it.path.clone(), *changed.get(&it.before?)?)));
-    // Several records may have the same file under different names: what is gone comes before what may only have changed.
+    // Several records may have the same file under different names. A file that is gone is a likelier source than one that may
+    // only have changed, so it comes first.
     let new: Vec<Change> = changes.iter().filter(|change| change.before.is_none()).cloned().collect();
     let mut found = Vec::new();
     for (is_replaced, changes) in [(false, new), (true, changes)] {

@@ -274,7 +274,7 @@ fn find_work(
                 let carriers = carriers.get_or_init(|| Carriers::read(repo, tip.id));
                 carriers.has(repo, checkpoint, &change.path)
             });
-        // What the last checkpoint has of it has its authors there, and may have changed since.
+        // If the last checkpoint has this work, it names the authors, and lines that are gone since were deleted on purpose.
         if !is_known && share(repo, &change, head, now)?.is_half() && share(repo, &change, last, now)?.is_any() {
             wanted.insert(change.path);
         }

@@ -46,7 +46,7 @@ pub(super) fn purge(
             }
             return carry_out(context, locks, plan, targets);
         }
-        // Nobody has to wait for the answer: no lock is held while it is asked.
+        // No lock is held during the question, so that other processes do not wait for the answer.
         std::mem::drop(locks);
         if !ask(&plan.purged)? {
             return Err(no());

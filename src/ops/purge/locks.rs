@@ -48,9 +48,9 @@ impl<'c> Locks<'c> {
 impl Locks<'_> {
     /// Releases the locks and removes those of the objects `ids` that nothing leads to but our commits `own`.
     ///
-    /// Nobody has to wait while packs are written. A save meanwhile may find one of the objects stored. If its ref moves before
-    /// the last look at what is held, that sees it. Otherwise the object is aside by then, and the save, which looks once more
-    /// whether all is there that it found, writes it again.
+    /// Other processes do not wait while packs are written. A save meanwhile may find one of the objects stored. If its ref moves
+    /// before the last look at what is held, that sees it. Otherwise the object is aside by then, and the save, which looks once
+    /// more whether all is there that it found, writes it again.
     pub(super) fn release_and_remove(
         self,
         repo: &Repo,

@@ -71,7 +71,7 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
     let (mut agreed, mut done, mut rounds) = (None, Purged::default(), 0);
     loop {
         let step = purge_once(context, options, &secret, agreed.as_ref()).and_then(|step| match step {
-            // Nobody has to wait for the answer: no lock is held while it is asked.
+            // No lock is held during the question, so that other processes do not wait for the answer.
             Step::Question(plan) if !ask(&plan)? => Err(options::no()),
             step => Ok(step),
         });

@@ -1,4 +1,4 @@
-//! Records of commits that make the same change as another one: git rewrites commits without a word to anybody.
+//! Records of commits that make the same change as another one: some commands of git rewrite commits without running a hook.
 
 use gix::ObjectId;
 

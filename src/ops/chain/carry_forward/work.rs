@@ -70,8 +70,8 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
     for change in &changes {
         let path = change.path.as_bstr();
         let head = repo.find_leaf(to.head_tree_id, path)?;
-        // If the new base has another name for the file, so has the worktree, unless it was seen to keep this one. The work
-        // stays where a commit finds it by its content.
+        // If the new base has renamed the file, the worktree has the new name, too, unless `now_tree_id` was just read from it. The
+        // work is not carried to the old name: it stays in the old shadow, where a commit finds it by its content.
         if !to.is_now_seen && head.is_none() && change.before.is_some() {
             if renamed.get().is_none() {
                 drop(renamed.set(renamed_from(repo, base_tree_id, to.head_tree_id)?));
@@ -93,7 +93,8 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
                 change.after != head && (to.is_now_seen || !share(repo, change, change.before, head)?.is_all());
             continue;
         }
-        // The work and the new base may have given the file this name.
+        // Both the work and the new base may have a new file here. If the work has renamed a file to this path, it begins with
+        // that file.
         let before = if change.before.is_none() && head.is_some() {
             if former.is_none() {
                 former = Some(repo.detect_renames(changes.clone())?);
@@ -124,7 +125,7 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, to: &Destination, objects: &m
     }
     let mut places = if gone.is_empty() { HashMap::new() } else { new_places(repo, to, &changes)? };
     for change in gone {
-        // Even then, the work may be at both places, and come back here.
+        // If the work was moved to another file, it may come back to this one, so that the old shadow stays as well.
         let head = repo.find_leaf(to.head_tree_id, change.path.as_bstr())?;
         leaves_some |= to.is_now_seen || !share(repo, change, change.before, head)?.is_all();
         if let Some((leaf, path)) = change.after.and_then(|leaf| Some((leaf, places.remove(&leaf)?))) {
