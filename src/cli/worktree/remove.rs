@@ -233,8 +233,13 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
             call.out.hint(&format!("'git checkpoint session end {}' ends the session", shell_word(session)));
         }
         if it.why == WhyLeft::NotMounted {
-            let path = shell_word(&it.path.to_str_lossy());
-            call.out.hint(&format!("if that is mounted, 'git worktree remove {path}' forgets it"));
+            // No command of git: it would delete the worktree if it is there again, and repositories of submodules.
+            let path = it.path.to_path_lossy();
+            let above = path.parent().unwrap_or(&path);
+            let [above, file] = [above, &above.join("gone")].map(|path| shell_word(&path.to_string_lossy()));
+            call.out.hint(&format!(
+                "if its files are gone for good, 'mkdir -p {above} && touch {file}' says so; then run this again"
+            ));
         }
         if let Some(hint) = &it.hint {
             call.out.hint(hint);

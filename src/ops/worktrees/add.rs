@@ -24,7 +24,7 @@ use super::{
     in_use::{self, is_there},
     include::{Included, NotCopied, include},
     lock::lock,
-    validate,
+    validate, whereabouts,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -308,8 +308,11 @@ impl Claimed {
             return Err(validate::Code::Unreadable.error(&last));
         }
         if !is_there(&last) {
-            let is_locked = found.is_some_and(|it| it.lock.is_some());
-            let unlock = if is_locked {
+            let lock = found.and_then(|it| it.lock);
+            if let Some(reason) = lock.as_ref().filter(|reason| whereabouts::is_ours(reason)) {
+                return Err(in_use::locked(&last, reason.as_bstr()));
+            }
+            let unlock = if lock.is_some() {
                 format!("'git worktree unlock {}' unlocks it, then ", in_use::word(&last))
             } else {
                 String::new()

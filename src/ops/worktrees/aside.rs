@@ -56,7 +56,9 @@ fn hold(admin: &Path, removed: &Removed) -> Result<()> {
     written.map_err(|error| {
         drop(fs::remove_file(&beside));
         if is_there(&path) { in_use::locked(&removed.path, b"".into()) } else { error }
-    })
+    })?;
+    // After a power failure, a root that is aside without its lock would count as gone while its file system is not mounted.
+    File::open(admin).and_then(|directory| directory.sync_all()).context(Kind::Internal, what)
 }
 
 /// Takes that lock back.

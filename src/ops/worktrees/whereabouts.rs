@@ -25,7 +25,12 @@ pub(super) fn is_held(admin: &Path, removed: &Removed) -> bool {
 
 /// Returns true if a command of ours moves the worktree `found`, or was killed while it did.
 pub(super) fn is_held_by_us(found: &Registration) -> bool {
-    found.lock.as_ref().is_some_and(|reason| reason.starts_with(REASON.as_bytes()))
+    found.lock.as_ref().is_some_and(|reason| is_ours(reason))
+}
+
+/// Returns true if git locks a worktree for `reason` because a command of ours moves it.
+pub(super) fn is_ours(reason: &[u8]) -> bool {
+    reason.starts_with(REASON.as_bytes())
 }
 
 /// Returns what a user does about one that stays locked because its root is not seen.

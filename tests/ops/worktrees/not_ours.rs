@@ -78,12 +78,30 @@ fn one_that_may_not_be_mounted_is_forgotten_alone() {
          echo staged >../two/b/g; git -C ../two/b add g; rm -r ../one; mv ../two ../away");
     let output = world.checkpoint(&["worktree", "prune"]);
     let gone = world.root().join("one/a");
-    let hint = format!("'git worktree remove {}' forgets it", gone.display());
-    assert!(said(&output).contains(&hint) && !said(&output).contains("git worktree prune"), "{}", said(&output));
-    world.git(&["worktree", "remove", gone.to_str().expect("plain")]);
+    let above = gone.parent().expect("a directory");
+    let line = format!("mkdir -p {0} && touch {0}/gone", above.display());
+    let hint = format!("'{line}' says so; then run this again");
+    assert!(said(&output).contains(&hint) && !said(&output).contains("git worktree"), "{}", said(&output));
+    world.sh(&line);
+    world.checkpoint(&["worktree", "prune"]);
     world.sh("git gc -q --prune=now; mv ../away ../two");
     assert_eq!(world.git(&["-C", "../two/b", "show", ":g"]), "staged\n");
     assert_eq!(by_git(&world).len(), 2);
+}
+
+/// A removal was killed, and its disk may be away: an unlock would let the next command forget where its files are.
+#[test]
+fn add_names_no_unlock_of_a_worktree_that_a_removal_has_locked() {
+    let world = World::with_commit();
+    add(&world, "a/b");
+    let path = add(&world, "a-b");
+    world.git(&["-C", path.to_str().expect("plain"), "switch", "-q", "-c", "foo"]);
+    world.settle();
+    dies(&world, &["worktree", "remove", "--force", "foo"], "worktree:after-tree");
+    let output = world.checkpoint(&["worktree", "add", "a-b"]);
+    let said = said(&output);
+    assert!(!output.status.success() && !said.contains("unlock"), "{said}");
+    assert!(said.contains("'git checkpoint worktree prune' puts it back"), "{said}");
 }
 
 /// The disk of the repository is full, for example.
