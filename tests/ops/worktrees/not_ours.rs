@@ -93,11 +93,17 @@ fn one_that_may_not_be_mounted_is_forgotten_alone() {
 #[test]
 fn add_names_no_unlock_of_a_worktree_that_a_removal_has_locked() {
     let world = World::with_commit();
+    let Some((elsewhere, _)) = on_another_file_system(&world) else { return };
+    let directory = elsewhere.path().join("all");
+    fs::create_dir(&directory).expect("writable");
+    world.git(&["config", "checkpoint.worktree.dir", directory.to_str().expect("plain")]);
     add(&world, "a/b");
     let path = add(&world, "a-b");
     world.git(&["-C", path.to_str().expect("plain"), "switch", "-q", "-c", "foo"]);
     world.settle();
     dies(&world, &["worktree", "remove", "--force", "foo"], "worktree:after-tree");
+    fs::rename(&directory, elsewhere.path().join("away")).expect("writable");
+    fs::create_dir(&directory).expect("writable");
     let output = world.checkpoint(&["worktree", "add", "a-b"]);
     let said = said(&output);
     assert!(!output.status.success() && !said.contains("unlock"), "{said}");
