@@ -8,7 +8,7 @@ use std::{
     io::Read as _,
     os::{
         fd::AsFd as _,
-        unix::fs::{FileExt as _, MetadataExt as _},
+        unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
     },
     path::Path,
     time::{Duration, Instant, SystemTime},
@@ -28,6 +28,9 @@ pub(crate) struct Lock {
     length: u64,
     dead: Vec<String>,
 }
+
+/// The lock of the removal of a worktree, in our directory of that worktree.
+pub(crate) const REMOVAL_LOCK: &str = "removal.lock";
 
 /// More than this is in the file only if it is damaged.
 const LONGEST: u64 = 4096;
@@ -64,24 +67,23 @@ impl Lock {
     /// Takes the lock on the file `path` if it is free.
     pub(crate) fn try_acquire(path: &Path) -> Result<Option<Self>> {
         let what = || format!("cannot lock '{}'", path.display());
-        let file = loop {
-            let file = File::options()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(path)
-                .context(Kind::Internal, what)?;
-            match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => {}
-                Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(None),
-                Err(cause) => return Err(Error::internal(what()).with_cause(cause)),
-            }
-            // The last owner may have removed it since it was opened: another process may hold the one that is there now.
-            if file.metadata().context(Kind::Internal, what)?.nlink() > 0 {
-                break file;
-            }
-        };
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .custom_flags(no_follow())
+            .open(path)
+            .context(Kind::Internal, what)?;
+        match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(None),
+            Err(cause) => return Err(Error::internal(what()).with_cause(cause)),
+        }
+        // The last owner may have removed the file since it was opened: another process may hold the one that is there now.
+        if !is_at(&file, path) {
+            return Ok(None);
+        }
         let mut text = Vec::new();
         (&file).take(LONGEST).read_to_end(&mut text).context(Kind::Internal, what)?;
         let length = Some(text.len() as u64).filter(|length| *length < LONGEST).unwrap_or(u64::MAX);
@@ -94,9 +96,7 @@ impl Lock {
 
     /// Removes the file of the lock, if that is at `path`; the lock is held until it is dropped. Returns true if it is gone.
     pub(crate) fn remove_file(&self, path: &Path) -> bool {
-        let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-        let (own, there) = (self.file.metadata().map(identity), std::fs::symlink_metadata(path).map(identity));
-        matches!((own, there), (Ok(own), Ok(there)) if own == there) && std::fs::remove_file(path).is_ok()
+        is_at(&self.file, path) && std::fs::remove_file(path).is_ok()
     }
 
     /// Returns the nonces of those who were killed while they held the lock.
@@ -135,9 +135,21 @@ impl Drop for Lock {
 
 /// Returns true if a process holds the lock on the file `path`, or the system does not let us look. Writes nothing.
 pub(crate) fn is_held(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return false };
+    let Ok(file) = File::options().read(true).custom_flags(no_follow()).open(path) else { return false };
     // Shared, and released at once: a process that takes the lock meanwhile tries again, unless its timeout is 0.
     rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockShared).is_err()
+}
+
+/// Returns the flag of open(2) that refuses a symbolic link: what it leads to is not ours.
+fn no_follow() -> i32 {
+    i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default()
+}
+
+/// Returns true if `file` is the one at `path`.
+fn is_at(file: &File, path: &Path) -> bool {
+    let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+    let (own, there) = (file.metadata().map(identity), std::fs::symlink_metadata(path).map(identity));
+    matches!((own, there), (Ok(own), Ok(there)) if own == there)
 }
 
 /// Removes the file `path` of a lock that no process holds. Returns true if it was there, and is gone.

@@ -17,7 +17,6 @@ use super::{
         known_base::known_base,
         provenance::{
             doubt::doubtful_lines,
-            moved_lines::moved_out,
             recorded::{Again, records_again_in_worktree},
             replay::{Work, steps},
             step::Step,
@@ -52,7 +51,6 @@ use crate::{
             text::{Attribution, File},
         },
         change::{Change, Leaf},
-        checkpoint::Origin,
         contributor::Contributor,
         record::{RecordId, TRAILER},
         refname::Base,
@@ -113,7 +111,7 @@ fn beyond(
     reader.drop_brought(others, worktree.tree_id, &mut changes)?;
     let mut names: Vec<&BString> =
         changes.iter().flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
-    let (mut renamed, mut moved) = (Vec::new(), Vec::new());
+    let mut renamed = Vec::new();
     let mut all = steps_aside(repo, base, &changes)?;
     if let Some(tip) = &checkpoint {
         for change in renamed_since(repo, &touched, &around)?.into_iter().filter(|change| wanted(&change.path)) {
@@ -126,8 +124,6 @@ fn beyond(
             }
         }
         names.extend(renamed.iter().filter_map(|change| change.old_path.as_ref()));
-        moved = moved_out(repo, &touched, &changes)?;
-        names.extend(moved.iter().map(|change| &change.path));
         names.sort();
         all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
     }
@@ -140,9 +136,6 @@ fn beyond(
         let rest = unsaved(context, repo, &origin, checkpoint.as_ref(), (last_tree_id, worktree.tree_id), &wanted)?;
         if !renamed.is_empty() {
             all.push(Step::new(origin, renamed));
-        }
-        if rest.is_empty() && !moved.is_empty() {
-            all.push(Step::new(Origin::default(), moved));
         }
         all.extend(rest);
     }

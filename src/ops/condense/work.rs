@@ -9,7 +9,6 @@ use super::{
         Context, author,
         chain::{carriers::Carriers, lost::lost_changes},
         provenance::{
-            moved_lines::moved_out,
             replay::{Work, steps},
             set_aside::taken_back,
             step::{Step, left_by},
@@ -70,33 +69,31 @@ pub(super) fn work(
     counting: &mut Counting<'_>,
 ) -> Result<(Work, Vec<Step>)> {
     let repo = &context.repo;
-    let moved = moved_out(repo, touched_live(candidates), committed)?;
-    let also: Vec<&BString> =
-        renamed.iter().filter_map(|it| it.old_path.as_ref()).chain(moved.iter().map(|it| &it.path)).collect();
-    let mut all = steps_to(repo, candidates, (committed, made), &also)?;
+    let mut all = steps_to(repo, candidates, (committed, made), &renamed)?;
     // The damaged shadows are noted by now.
     let lost = lost_changes(context, committed)?;
     if !lost.is_empty() && all.is_empty() {
-        all = steps_of(repo, candidates, (committed, made), &also, true)?;
+        all = steps_of(repo, candidates, (committed, made), &renamed, true)?;
     }
     all.extend(Some(Step::new(author::unknown(), lost)).filter(|step| !step.changes.is_empty()));
     if !all.iter().any(|step| step.origin.may_be_of_session()) {
         return Ok((Work::default(), all));
     }
-    let by_person = [renamed, moved].into_iter().filter(|changes| !changes.is_empty());
-    all.extend(by_person.map(|changes| Step::new(Origin::default(), changes)));
+    if !renamed.is_empty() {
+        all.push(Step::new(Origin::default(), renamed));
+    }
     Ok((Work::of(repo, &all, committed, counting)?, all))
 }
 
 /// Returns the steps of `candidates` that led to `committed`, which was committed at the time `made`; none if no agent
-/// contributed. The steps of the live shadow at the paths `also` count, too.
+/// contributed.
 pub(super) fn steps_to(
     repo: &Repo,
     candidates: &[Candidate],
     committed: (&[Change], Option<When>),
-    also: &[&BString],
+    renamed: &[Change],
 ) -> Result<Vec<Step>> {
-    steps_of(repo, candidates, committed, also, false)
+    steps_of(repo, candidates, committed, renamed, false)
 }
 
 /// Does the same; if `has_agent`, returns the steps in any case.
@@ -104,13 +101,13 @@ fn steps_of(
     repo: &Repo,
     candidates: &[Candidate],
     (committed, made): (&[Change], Option<When>),
-    also: &[&BString],
+    renamed: &[Change],
     mut has_agent: bool,
 ) -> Result<Vec<Step>> {
     let mut parts = parts(repo, candidates, committed)?;
     for Part { candidate, paths, .. } in &mut parts {
         if candidate.is_live {
-            paths.extend(also.iter().copied().cloned());
+            paths.extend(renamed.iter().filter_map(|change| change.old_path.clone()));
         }
         has_agent = has_agent || (!paths.is_empty() && candidate.has_agent(repo)?);
     }

@@ -24,15 +24,16 @@ const MOST_REPLACED: usize = 100;
 
 /// Returns those of `changes` whose path `wanted` accepts, or is in `former`, the earlier names of wanted files. Adds the files
 /// that a wanted file may come from, to the result and to `former`: deleted files, files whose names others have taken, files
-/// whose content another one has now, and files that lost lines to a wanted one.
+/// whose content another one has now, and files that lost lines to a wanted one, for which it reads at most `bytes_left`.
 pub(super) fn changes_of(
     repo: &Repo,
     changes: Vec<Change>,
     wanted: &dyn Fn(&BString) -> bool,
     former: &mut BTreeSet<BString>,
+    bytes_left: &mut u64,
 ) -> Result<Vec<Change>> {
     let (mut taken, others) = renamed_or_wanted(repo, changes, wanted, former)?;
-    let sources = take_sources(repo, &taken, others)?;
+    let sources = take_sources(repo, &taken, others, bytes_left)?;
     if !sources.is_empty() {
         former.extend(sources.iter().map(|change| change.path.clone()));
         taken.extend(sources);

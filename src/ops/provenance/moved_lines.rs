@@ -1,78 +1,53 @@
-//! Finds the files that lines were moved from: their earlier steps say who wrote these lines, also if the commit does not change these
-//! files.
-
-use bstr::ByteSlice as _;
+//! Finds the files that lines were moved from in one step: their earlier steps say who wrote these lines, also if the commit does not
+//! change these files.
 
 use crate::{error::Result, git::Repo, model::change::Change, ops::share::Differing};
 
-/// If there are more other files than this, we do not look for moved lines in them.
+/// If a checkpoint changes more other files than this, we do not look for moved lines in them.
 const MOST_OTHERS: usize = 32;
-/// If a commit or a checkpoint changes more wanted files than this, we do not look for moved lines in them.
+/// If a checkpoint changes more wanted files than this, we do not look for moved lines in them.
 const MOST_CHANGED: usize = 256;
-/// We do not look for moved lines in larger files of the worktree.
-const MOST_BYTES: u64 = 1 << 20;
 
-/// Returns those of `others`, changes of the same step, that may have lost lines to the files of `changes`.
-pub(super) fn take_sources(repo: &Repo, changes: &[Change], others: Vec<Change>) -> Result<Vec<Change>> {
+/// How many bytes of files may be read to find moved lines in all steps of a chain.
+pub(super) const MOST_BYTES: u64 = 2 << 20;
+
+/// Returns those of `others`, changes of the same step, that may have lost lines to the files of `changes`. Reads at most `bytes_left`
+/// of the files, and counts what it reads.
+pub(super) fn take_sources(
+    repo: &Repo,
+    changes: &[Change],
+    others: Vec<Change>,
+    bytes_left: &mut u64,
+) -> Result<Vec<Change>> {
     let others: Vec<Change> = others.into_iter().filter(|other| other.before.is_some()).collect();
-    let takers = if others.is_empty() || others.len() > MOST_OTHERS { Vec::new() } else { takers(repo, changes)? };
+    let is_few = (1..=MOST_OTHERS).contains(&others.len()) && changes.len() <= MOST_CHANGED;
+    let mut gained = Vec::new();
+    for change in if is_few { changes } else { &[] } {
+        gained.extend(
+            differing(repo, change, bytes_left)?.and_then(|[before, after]| Differing::in_one(&after, &before)),
+        );
+    }
     let mut found = Vec::new();
-    for other in if takers.is_empty() { Vec::new() } else { others } {
-        let [before, after] = [other.before, other.after].map(|leaf| repo.text_of(leaf));
-        let (Some(before), Some(after)) = (before?, after?) else { continue };
-        let lost = Differing::in_one(&before, &after);
-        if lost.is_some_and(|lost| takers.iter().any(|(_, gained)| gained.shares_lines(&lost))) {
+    for other in if gained.is_empty() { Vec::new() } else { others } {
+        let texts = differing(repo, &other, bytes_left)?;
+        let lost = texts.and_then(|[before, after]| Differing::in_one(&before, &after));
+        if lost.is_some_and(|lost| gained.iter().any(|gained| gained.shares_lines(&lost))) {
             found.push(other);
         }
     }
     Ok(found)
 }
 
-/// Returns a step of a person that moved lines of a shadow into files of `committed`: for each file of `touched`, the changes of the
-/// shadow, that `committed` does not name, back to what it was before, if the worktree has lost lines of it that `committed` adds.
-/// The files of `committed` that add such lines are in the step, too. Returns nothing if no line was moved.
-pub(crate) fn moved_out(repo: &Repo, touched: &[Change], committed: &[Change]) -> Result<Vec<Change>> {
-    let is_named =
-        |own: &Change| committed.iter().any(|it| it.path == own.path || it.old_path.as_ref() == Some(&own.path));
-    let mut found = Vec::new();
-    if committed.len() > MOST_CHANGED {
-        return Ok(found);
+/// Returns both sides of `change`; none if one is no text, or larger than what may still be read.
+fn differing(repo: &Repo, change: &Change, bytes_left: &mut u64) -> Result<Option<[Vec<u8>; 2]>> {
+    let mut size = 0;
+    for leaf in [change.before, change.after].into_iter().flatten() {
+        size += repo.size_of_blob(leaf.id)?;
     }
-    let others: Vec<&Change> = touched.iter().filter(|own| own.after.is_some() && !is_named(own)).collect();
-    let mut takers_of_all = None;
-    for own in if others.len() > MOST_OTHERS { Vec::new() } else { others } {
-        let [before, after] = [own.before, own.after].map(|leaf| repo.text_of(leaf));
-        let (Some(before), Some(after)) = (before?, after?) else { continue };
-        let Some(now) = repo.content_in_worktree(own.path.as_bstr(), MOST_BYTES) else { continue };
-        let Some(lost) = Differing::in_one(&after, &now) else { continue };
-        if Differing::in_one(&after, &before).is_none() {
-            continue;
-        }
-        let all = match takers_of_all.take() {
-            Some(all) => all,
-            None => takers(repo, committed)?,
-        };
-        let takers = all.iter().filter(|(_, gained)| gained.shares_lines(&lost)).map(|(change, _)| (*change).clone());
-        let takers: Vec<Change> = takers.collect();
-        takers_of_all = Some(all);
-        if !takers.is_empty() {
-            found.extend(Change::between(own.path.clone(), own.after, own.before));
-            found.extend(takers);
-        }
+    if size > *bytes_left {
+        return Ok(None);
     }
-    found.sort_by(|one, other| one.path.cmp(&other.path));
-    found.dedup();
-    Ok(found)
-}
-
-/// Returns those of `changes` that gain lines which tell where they come from, with these lines; none if there are too many changes.
-fn takers<'c>(repo: &Repo, changes: &'c [Change]) -> Result<Vec<(&'c Change, Differing)>> {
-    let mut takers = Vec::new();
-    for change in if changes.len() > MOST_CHANGED { &[] } else { changes } {
-        let [before, after] = [change.before, change.after].map(|leaf| repo.text_of(leaf));
-        if let (Some(before), Some(after)) = (before?, after?) {
-            takers.extend(Differing::in_one(&after, &before).map(|gained| (change, gained)));
-        }
-    }
-    Ok(takers)
+    *bytes_left -= size;
+    let [before, after] = [change.before, change.after].map(|leaf| repo.text_of(leaf));
+    Ok(before?.zip(after?).map(Into::into))
 }

@@ -12,9 +12,10 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::former_names::{changes_of, find_moved};
 use super::{
     super::{chain::carry_forward::before_carried, restored_target::restored},
+    former_names::{changes_of, find_moved},
+    moved_lines::MOST_BYTES,
     step::{Step, are_here, left_by},
 };
 use crate::{
@@ -44,7 +45,7 @@ pub(crate) const COMMITTER: AuthorId = 0;
 /// If a checkpoint carries work forward or restores it, the steps are those of the shadow that the work comes from. If a file
 /// was renamed, the steps include its earlier names.
 pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> bool) -> Result<Vec<Step>> {
-    steps_beside(repo, tip, wanted, &mut HashMap::new())
+    steps_beside(repo, tip, wanted, &mut HashMap::new(), &mut { MOST_BYTES })
 }
 
 /// Does the same as [`steps`]. If work comes from another checkpoint, skips the paths that `followed` lists for that checkpoint,
@@ -54,6 +55,7 @@ fn steps_beside(
     tip: &Checkpoint,
     wanted: &dyn Fn(&BString) -> bool,
     followed: &mut HashMap<ObjectId, BTreeSet<BString>>,
+    bytes_left: &mut u64,
 ) -> Result<Vec<Step>> {
     let (mut own, mut chain) = (HashSet::new(), Vec::new());
     // Earlier names of wanted files, found on the way back.
@@ -67,7 +69,7 @@ fn steps_beside(
         let before_id = before_carried(repo, &checkpoint)?;
         is_passed = before_id != checkpoint.before_id();
         let changes = repo.diff_trees(repo.tree_of_commit(before_id)?, checkpoint.tree_id)?;
-        let changes = changes_of(repo, changes, wanted, &mut former)?;
+        let changes = changes_of(repo, changes, wanted, &mut former, bytes_left)?;
         if !changes.is_empty() {
             chain.push((checkpoint, changes));
         }
@@ -92,7 +94,7 @@ fn steps_beside(
             let steps = if new.is_empty() {
                 Ok(Vec::new())
             } else {
-                steps_beside(repo, &source, &|path| new.contains(path), followed)
+                steps_beside(repo, &source, &|path| new.contains(path), followed, bytes_left)
             };
             match steps {
                 Ok(steps) if is_kept || are_here(repo, &steps) => {

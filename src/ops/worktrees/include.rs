@@ -48,7 +48,7 @@ pub(super) fn include(context: &Context, to: &Path) -> Result<Included> {
         return Ok(included);
     }
     // What is not ignored there, as its branch has other rules, would be in the next checkpoint.
-    let ignored: BTreeSet<BString> = ignored(&context.repo.open_worktree(to)?, &paths)?.into_iter().collect();
+    let ignored = ignored_there(&context.repo.open_worktree(to)?, &paths);
     for path in paths {
         context.check_interrupt()?;
         if !ignored.contains(&path) {
@@ -69,6 +69,21 @@ pub(super) fn include(context: &Context, to: &Path) -> Result<Included> {
         included.not_copied.push(NotCopied { path, why });
     }
     Ok(included)
+}
+
+/// Returns those of `paths` that git ignores in the worktree of `repo`. Git refuses a path below a symbolic link or in a submodule there,
+/// and with it all that are asked at once: such a path is not ignored.
+fn ignored_there(repo: &Repo, paths: &[BString]) -> BTreeSet<BString> {
+    match ignored(repo, paths) {
+        Ok(ignored) => ignored.into_iter().collect(),
+        Err(_) if paths.len() > 1 => {
+            let (one, other) = paths.split_at(paths.len() / 2);
+            let mut ignored = ignored_there(repo, one);
+            ignored.append(&mut ignored_there(repo, other));
+            ignored
+        }
+        Err(_) => BTreeSet::new(),
+    }
 }
 
 /// Returns the files that `.worktreeinclude` names and git ignores.

@@ -11,11 +11,11 @@ use super::{super::Context, aside};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::registrations::Registration,
-    state::{self, lock::Lock},
+    state::{
+        self,
+        lock::{Lock, REMOVAL_LOCK},
+    },
 };
-
-/// The file of the lock of a removal, in our directory of the worktree.
-const REMOVAL: &str = "removal.lock";
 
 /// The lock under which a worktree is removed. Its file goes with it.
 pub(super) struct RemovalLock {
@@ -26,7 +26,7 @@ pub(super) struct RemovalLock {
 impl RemovalLock {
     /// Releases the lock of a worktree whose git directory is at `admin` by now.
     pub(super) fn end(mut self, admin: &Path) {
-        self.path = state::directory(admin).join(REMOVAL);
+        self.path = state::directory(admin).join(REMOVAL_LOCK);
     }
 }
 
@@ -38,7 +38,7 @@ impl Drop for RemovalLock {
 
 /// Removes the lock that a killed removal has left in git's directory `admin` of a worktree.
 pub(super) fn remove_left(admin: &Path) {
-    state::lock::remove_free(&state::directory(admin).join(REMOVAL));
+    state::lock::remove_free(&state::directory(admin).join(REMOVAL_LOCK));
 }
 
 /// Takes the lock under which the worktree `found` is removed, from the first look at it to the end: of removals at once, each
@@ -54,7 +54,7 @@ pub(super) fn lock_removal(context: &Context, found: &Registration) -> Result<Re
         made => made.context(Kind::Internal, || format!("cannot create '{}'", directory.display())),
     };
     let go_on = || context.check_interrupt();
-    let path = directory.join(REMOVAL);
+    let path = directory.join(REMOVAL_LOCK);
     let take = || Lock::acquire(&path, context.settings.lock_timeout, &go_on);
     let lock = made.and_then(|()| take()).map(|lock| RemovalLock { lock, path: path.clone() });
     if context.repo.registration(found.id.as_bstr())?.is_none_or(|now| now.path != found.path) {

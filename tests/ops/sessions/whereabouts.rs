@@ -135,7 +135,7 @@ fn a_block(
     #[case] stages: &str,
     #[case] expected: &[&str],
     #[values(Hooks::On, Hooks::Off)] hooks: Hooks,
-    #[values(Mover::Person, Mover::PersonWhoSaves, Mover::Agent)] mover: Mover,
+    #[values(Mover::Person, Mover::Agent)] mover: Mover,
 ) {
     let desk = Desk::new();
     if hooks == Hooks::Off {
@@ -143,8 +143,7 @@ fn a_block(
     }
     desk.turn("a", &[("f", &format!("{}{}", desk.read("f"), words("a", 1..=4))), ("n", &words("a", 11..=13))]);
     match mover {
-        Mover::Person => desk.sh(moves),
-        Mover::PersonWhoSaves => {
+        Mover::Person => {
             desk.sh(moves);
             desk.json(&["save"]);
         }
@@ -164,11 +163,10 @@ fn a_block(
     assert!(last.is_some(), "{sessions:?}");
 }
 
-/// Who moves lines.
+/// Who moves lines, and lets a checkpoint see it: a save, or the end of a turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mover {
     Person,
-    PersonWhoSaves,
     Agent,
 }
 

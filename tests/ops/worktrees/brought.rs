@@ -197,6 +197,22 @@ fn what_is_not_ignored_there_is_not_copied() {
     assert!(path.join(".token").exists());
 }
 
+/// The branch has something else where this worktree has a directory with an ignored file.
+#[rstest]
+#[case::a_symbolic_link("ln -s /tmp dir; git add dir")]
+#[case::a_submodule("git init -q dir; git -C dir commit -q --allow-empty -m x; git add -f dir 2>/dev/null")]
+fn what_has_no_place_there_is_not_copied(#[case] script: &str) {
+    let world = World::with_commit();
+    world.sh(&format!(
+        "echo '*.ign' | tee .gitignore >.worktreeinclude; git add .; git commit -qm i; git switch -qc side
+         {script}; git commit -qm s; git switch -q main; rm -rf dir; mkdir dir; echo x >dir/x.ign; echo t >t.ign; echo u >u.ign"
+    ));
+    let (value, path) = added(&world, &["side"]);
+    assert_eq!(value["copied"], json!(["t.ign", "u.ign"]));
+    assert_eq!(value["not_copied"], json!([{ "path": "dir/x.ign", "why": "it is not ignored there" }]));
+    assert!(path.join("t.ign").exists());
+}
+
 /// A repository inside the worktree is in no checkpoint; all else comes along.
 #[rstest]
 #[case::without_a_commit("git init -q nested; echo x >nested/x")]
