@@ -9,7 +9,7 @@ use std::{
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Repo, settings::ConfigPair, stat_cache::Stat};
+use super::{Repo, ordinary, settings::ConfigPair, stat_cache::Stat};
 use crate::error::{Context as _, Kind, Result};
 
 /// The attributes that convert bytes, gitattributes(5).
@@ -88,7 +88,9 @@ impl Repo {
     }
 
     fn read_in_worktree(&self, path: &BStr) -> Option<Vec<u8>> {
-        std::fs::read(self.worktree_root().join(path.to_path().ok()?)).ok()
+        /// Git reads no longer ones.
+        const MOST: u64 = 100 << 20;
+        ordinary::read_at_most(&self.worktree_root().join(path.to_path().ok()?), MOST).ok()
     }
 }
 

@@ -24,6 +24,7 @@ use super::{
     attribute_files::AttributeFiles,
     conversions::CONVERTING,
     driver::{Drivers, Way, is_of_the_moment, is_refused},
+    ordinary::RuleFiles,
     rules::{self, Rules},
 };
 use crate::{
@@ -43,6 +44,7 @@ pub(crate) struct Filters<'r> {
     index: Rc<OnceCell<Option<gix::index::File>>>,
     /// The attribute files of the checkpoint; none: the worktree's count.
     files: Option<AttributeFiles>,
+    in_worktree: RuleFiles,
     /// The tree that holds `files`, if it is stored.
     tree_id: Option<ObjectId>,
     /// True if settings and attribute files outside the tree count beside `files`: these are the conversions of a commit.
@@ -64,6 +66,7 @@ impl<'r> Filters<'r> {
             drivers: Drivers::new(repo, drivers),
             index: Rc::default(),
             files,
+            in_worktree: RuleFiles::new(repo.worktree_root(), ".gitattributes"),
             tree_id: None,
             follows_settings: true,
             has_line_ending_setting: repo.has_line_ending_setting(),
@@ -128,6 +131,9 @@ impl<'r> Filters<'r> {
     /// # Errors
     /// If a required filter command fails, or the work is to end.
     pub(crate) fn to_git(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        if self.files.is_none() {
+            self.in_worktree.refuse_special(path)?;
+        }
         let done = match self.to_git_by_gix(path, bytes) {
             Err(error) if self.may_git_know_better(&error) => match self.to_git_by_git(path, bytes) {
                 // Git could not run the filter either, and continues without an optional one.
@@ -343,6 +349,9 @@ impl<'r> Filters<'r> {
 
     /// Returns the name of the filter that converts `path`, if one does.
     pub(crate) fn filter_name(&mut self, path: &BStr) -> Result<Option<BString>> {
+        if self.files.is_none() {
+            self.in_worktree.refuse_special(path)?;
+        }
         let (rules, objects) = self.rules_for(path)?;
         let states = rules.states(path, ["filter"], &objects)?;
         Ok(filter_of(&states))

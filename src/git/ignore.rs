@@ -11,7 +11,7 @@ use gix::{
 
 use rustix::io::Errno;
 
-use super::Repo;
+use super::{Repo, ordinary::RuleFiles};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::path_text,
@@ -21,6 +21,8 @@ use crate::{
 pub(crate) struct Excludes<'r> {
     repo: &'r Repo,
     stack: Stack,
+    /// The files in the worktree that have the rules; none if they are in a tree.
+    files: Option<RuleFiles>,
     has_warned: bool,
 }
 
@@ -64,11 +66,15 @@ impl<'r> Excludes<'r> {
         let extra =
             (!extra.is_empty()).then(|| gix::ignore::Search::from_overrides(extra.iter().map(String::as_str), parse));
         let stack = repo.inner.excludes(files, extra, source).context(Kind::User, what)?.detach();
-        Ok(Self { repo, stack, has_warned: false })
+        let files = (!matches!(source, Source::IdMapping)).then(|| RuleFiles::new(repo.worktree_root(), ".gitignore"));
+        Ok(Self { repo, stack, files, has_warned: false })
     }
 
     /// Returns true if the rules ignore `path`, or a directory it is in.
     pub(crate) fn is_ignored(&mut self, path: &BStr, is_directory: bool) -> Result<bool> {
+        if let Some(files) = &mut self.files {
+            files.refuse_special(path)?;
+        }
         let mode = if is_directory { IndexMode::DIR } else { IndexMode::FILE };
         let platform = match self.stack.at_entry(path, Some(mode), &self.repo.inner.objects) {
             Ok(platform) => platform,

@@ -99,6 +99,11 @@ pub fn step_edits(before: &[u8], after: &[u8]) -> Vec<Edit> {
     edits(Algorithm::Histogram, before, after)
 }
 
+/// Returns the edits that git's merge works with (merge-ort.c): there, no hunk slides to the least indented position.
+pub(crate) fn merge_edits(before: &[u8], after: &[u8]) -> Vec<Edit> {
+    Shown { algorithm: Algorithm::Histogram, has_indent_heuristic: false }.edits(before, after)
+}
+
 /// Returns the lines of `after` that were in `before`, in order.
 pub(crate) fn kept_lines(before: &[u8], after: &[u8]) -> Vec<Range<usize>> {
     let (mut from, mut kept) = (0, Vec::new());

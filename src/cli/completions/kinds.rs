@@ -106,12 +106,12 @@ impl Kind {
             Self::Revision => candidates::revisions(typed),
             Self::Explained => [candidates::revisions(typed), candidates::sessions(typed)].concat(),
             Self::Session => candidates::sessions(typed),
-            Self::Worktree => candidates::worktrees(typed),
             Self::Removed => candidates::removed(typed),
             Self::Agent => candidates::agents(typed),
             Self::Setting => candidates::settings(typed),
             Self::Value => line.after("set").map(|key| candidates::values(key, typed)).unwrap_or_default(),
             Self::Operation => candidates::operations(typed, line.after("op") == Some("undo")),
+            Self::Worktree => candidates::worktrees(typed),
             Self::Page => candidates::pages(typed),
             Self::File | Self::Free => Vec::new(),
         }
