@@ -2,7 +2,6 @@
 
 use std::{
     fs::File,
-    io::Read as _,
     os::fd::{AsFd, OwnedFd},
 };
 
@@ -42,21 +41,6 @@ impl Trouble {
 }
 
 impl Repo {
-    /// Returns the content of the file `path` in the worktree: empty if there is none, none if it is no regular file, cannot be read
-    /// or has more than `limit` bytes.
-    pub(crate) fn content_in_worktree(&self, path: &BStr, limit: u64) -> Option<Vec<u8>> {
-        let root = File::open(self.worktree_root()).ok()?;
-        match open(root, path, OFlags::RDONLY | OFlags::NONBLOCK) {
-            Ok(file) => {
-                let file = File::from(file);
-                let is_small = file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= limit);
-                let mut content = Vec::new();
-                (is_small && file.take(limit).read_to_end(&mut content).is_ok()).then_some(content)
-            }
-            Err(errno) => (Trouble::of(errno) == Trouble::Gone).then(Vec::new),
-        }
-    }
-
     /// Returns true if the directory `path` is in the worktree, and nothing is in it.
     pub(crate) fn is_empty_directory(&self, path: &BStr) -> bool {
         let Ok(root) = File::open(self.worktree_root()) else { return false };

@@ -83,8 +83,12 @@ impl Repo {
         for id in ids {
             files.push(self.read_blob(*id)?);
         }
-        files.extend(paths.filter_map(|path| self.content_in_worktree(path.as_bstr(), u64::MAX)));
+        files.extend(paths.filter_map(|path| self.read_in_worktree(path.as_bstr())));
         Ok(files.iter().any(|file| has_converting_rules(file)))
+    }
+
+    fn read_in_worktree(&self, path: &BStr) -> Option<Vec<u8>> {
+        std::fs::read(self.worktree_root().join(path.to_path().ok()?)).ok()
     }
 }
 
@@ -154,7 +158,7 @@ impl<'r> AttributeTimes<'r> {
         above.newest = above.newest.max(own);
         above.converts_unknown_to_git |= time.is_some()
             && !is_known
-            && self.repo.content_in_worktree(file.as_bstr(), u64::MAX).is_none_or(|file| has_converting_rules(&file));
+            && self.repo.read_in_worktree(file.as_bstr()).is_none_or(|file| has_converting_rules(&file));
         self.attributes.insert(directory.into(), above);
         above
     }

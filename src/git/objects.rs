@@ -87,13 +87,9 @@ impl Repo {
         read_blob(&self.inner, id)
     }
 
-    /// Returns how many bytes the blob or other object `id` has; 0 for what is not here, such as the commit of a submodule.
-    pub(crate) fn size_of_blob(&self, id: ObjectId) -> Result<u64> {
-        Ok(self
-            .inner
-            .try_find_header(id)
-            .context(Kind::Corrupt, || format!("cannot read {id}"))?
-            .map_or(0, |it| it.size()))
+    /// Returns how many bytes the object `id` has; none if it is not here, or damaged.
+    pub(crate) fn size_of_object(&self, id: ObjectId) -> Option<u64> {
+        Some(self.inner.try_find_header(id).ok()??.size())
     }
 
     /// Returns the content of a text file, empty for a file that does not exist; none for other files.

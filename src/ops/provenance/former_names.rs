@@ -33,7 +33,7 @@ pub(super) fn changes_of(
     bytes_left: &mut u64,
 ) -> Result<Vec<Change>> {
     let (mut taken, others) = renamed_or_wanted(repo, changes, wanted, former)?;
-    let sources = take_sources(repo, &taken, others, bytes_left)?;
+    let sources = take_sources(repo, &taken, others, bytes_left);
     if !sources.is_empty() {
         former.extend(sources.iter().map(|change| change.path.clone()));
         taken.extend(sources);

@@ -1,7 +1,7 @@
 //! Finds the files that lines were moved from in one step: their earlier steps say who wrote these lines, also if the commit does not
 //! change these files.
 
-use crate::{error::Result, git::Repo, model::change::Change, ops::share::Differing};
+use crate::{git::Repo, model::change::Change, ops::share::Differing};
 
 /// If a checkpoint changes more other files than this, we do not look for moved lines in them.
 const MOST_OTHERS: usize = 32;
@@ -12,42 +12,33 @@ const MOST_CHANGED: usize = 256;
 pub(super) const MOST_BYTES: u64 = 2 << 20;
 
 /// Returns those of `others`, changes of the same step, that may have lost lines to the files of `changes`. Reads at most `bytes_left`
-/// of the files, and counts what it reads.
-pub(super) fn take_sources(
-    repo: &Repo,
-    changes: &[Change],
-    others: Vec<Change>,
-    bytes_left: &mut u64,
-) -> Result<Vec<Change>> {
+/// of the files, and counts what it reads. A file that cannot be read is no source: if the replay needs it, that reports the damage.
+pub(super) fn take_sources(repo: &Repo, changes: &[Change], others: Vec<Change>, bytes_left: &mut u64) -> Vec<Change> {
     let others: Vec<Change> = others.into_iter().filter(|other| other.before.is_some()).collect();
     let is_few = (1..=MOST_OTHERS).contains(&others.len()) && changes.len() <= MOST_CHANGED;
     let mut gained = Vec::new();
     for change in if is_few { changes } else { &[] } {
-        gained.extend(
-            differing(repo, change, bytes_left)?.and_then(|[before, after]| Differing::in_one(&after, &before)),
-        );
+        let texts = differing(repo, change, bytes_left);
+        gained.extend(texts.and_then(|[before, after]| Differing::in_one(&after, &before)));
     }
     let mut found = Vec::new();
     for other in if gained.is_empty() { Vec::new() } else { others } {
-        let texts = differing(repo, &other, bytes_left)?;
+        let texts = differing(repo, &other, bytes_left);
         let lost = texts.and_then(|[before, after]| Differing::in_one(&before, &after));
         if lost.is_some_and(|lost| gained.iter().any(|gained| gained.shares_lines(&lost))) {
             found.push(other);
         }
     }
-    Ok(found)
+    found
 }
 
-/// Returns both sides of `change`; none if one is no text, or larger than what may still be read.
-fn differing(repo: &Repo, change: &Change, bytes_left: &mut u64) -> Result<Option<[Vec<u8>; 2]>> {
+/// Returns both sides of `change`; none if one is no text, cannot be read, or is larger than what may still be read.
+fn differing(repo: &Repo, change: &Change, bytes_left: &mut u64) -> Option<[Vec<u8>; 2]> {
     let mut size = 0;
     for leaf in [change.before, change.after].into_iter().flatten() {
-        size += repo.size_of_blob(leaf.id)?;
+        size += repo.size_of_object(leaf.id)?;
     }
-    if size > *bytes_left {
-        return Ok(None);
-    }
-    *bytes_left -= size;
-    let [before, after] = [change.before, change.after].map(|leaf| repo.text_of(leaf));
-    Ok(before?.zip(after?).map(Into::into))
+    *bytes_left = bytes_left.checked_sub(size)?;
+    let [before, after] = [change.before, change.after].map(|leaf| repo.text_of(leaf).ok().flatten());
+    before.zip(after).map(Into::into)
 }

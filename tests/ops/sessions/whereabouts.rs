@@ -202,6 +202,23 @@ fn a_persons_block() {
     desk.finish();
 }
 
+/// A file that a checkpoint has changed beside the committed one is damaged: that says nothing of the committed one.
+#[test]
+fn a_damaged_file_beside_it() {
+    let desk = Desk::new();
+    desk.turn("a", &[("n", &words("a", 1..=3)), ("p", &words("a", 11..=13))]);
+    let id = desk.git(&["hash-object", "p"]);
+    desk.turn("a", &[("n", &words("a", 1..=6)), ("p", &words("a", 21..=23))]);
+    desk.sh(&format!("rm -f .git/objects/{}/{}", &id[..2], &id[2..]));
+    assert!(!desk.try_git(&["cat-file", "-e", &id]).status.success());
+    desk.sh("git add n");
+    desk.commit();
+    assert_eq!(desk.owners("n"), ["agent"; 6]);
+    assert_eq!(desk.trailers("HEAD").len(), 1);
+    // Only the shadow whose work was committed is in the archive: none was set aside for the damage.
+    assert_eq!(desk.git(&["for-each-ref", "refs/checkpoints/archive/"]).lines().count(), 1);
+}
+
 /// An agent has committed `n` and `p` on a branch that is still there. A person brings `n` to main.
 #[rstest::rstest]
 #[case::checkout("git checkout -q side -- n", &["agent"; 3])]
