@@ -1,5 +1,7 @@
 //! What happens around a commit: before its message is edited, after, and when it is made.
 
+mod moved_out;
+
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
@@ -17,7 +19,9 @@ use super::{
         amended::{Amended, is_undone},
         recorded,
     },
-    records, rewrite, salvage, session_info,
+    records, rewrite, salvage,
+    save::Scope,
+    session_info,
 };
 use crate::{
     config::Link,
@@ -197,19 +201,25 @@ fn is_plain(context: &Context) -> Result<bool> {
     Ok(!is_brought && is_by_hand)
 }
 
-/// If a session made the unsaved changes, or may have, saves those of its changes since its last checkpoint that the commit on
-/// `base` takes.
+/// Saves what the authors of the lines of the commit on `base` may not be known without. If a session made the unsaved changes, or
+/// may have, that is those of its changes since its last checkpoint that the commit takes; if lines were moved out of a file that the
+/// commit does not take, all changes.
 fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
-    let Some(saving) = agents::saving_before_commit(worktree)?.filter(|_| is_plain(worktree).unwrap_or(false)) else {
+    let saving = agents::saving_before_commit(worktree)?;
+    if saving.is_none() && !moved_out::has_files(worktree, base)? || !is_plain(worktree).unwrap_or(false) {
         return Ok(());
-    };
+    }
+    let is_unknown = saving.as_ref().is_some_and(agents::Saving::is_unknown);
     // A reset leaves lines of other commits in the index. Only the lines of a known session can be distinguished from them.
-    if saving.is_unknown() && !is_head_followable(worktree)? {
+    if is_unknown && !is_head_followable(worktree)? {
         return Ok(());
     }
     let empty_tree_id = worktree.repo.empty_tree_id();
     let head_tree_id = base.commit_id().map_or(Ok(empty_tree_id), |id| worktree.repo.tree_of_commit(id))?;
     let staged = worktree.repo.staged_changes(head_tree_id)?;
+    if saving.is_none() && !moved_out::may_be_any(worktree, base, &staged)? {
+        return Ok(());
+    }
     // Git has another index for this commit, which is not the user's.
     let repo = Repo::open(worktree.repo.worktree_root())?;
     if repo.git_dir().canonicalize().ok() != worktree.repo.git_dir().canonicalize().ok() {
@@ -218,7 +228,14 @@ fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
     let at_root = worktree.with_repo(repo);
     let worktree = worktree.with_context(&at_root);
     worktree.catch_up(Purpose::CommitBegins)?;
-    agents::save_before_commit(&worktree, saving, staged)
+    // A failure must not prevent the save of what is known to be a session's.
+    let warn = |error| tracing::warn!(%error, "cannot find out whether lines were moved");
+    let are_lines_moved = !is_unknown && moved_out::is_any(&worktree, &staged).map_err(warn).unwrap_or(false);
+    let scope = if are_lines_moved { Scope::All } else { Scope::Staged(staged) };
+    match saving.or_else(|| are_lines_moved.then(agents::Saving::default)) {
+        Some(saving) => agents::save_before_commit(&worktree, saving, scope),
+        None => Ok(()),
+    }
 }
 
 /// Notes what is promised to a commit of the index on `head` (or replacing `amended`); returns the records for its

@@ -36,7 +36,7 @@ use crate::{
 };
 
 pub(crate) use report::{Answer, Message, Reach, Report, Tool, What};
-pub(crate) use tool::{save_before_commit, saving_before_commit};
+pub(crate) use tool::{Saving, save_before_commit, saving_before_commit};
 pub(crate) use unsaid::keep as keep_unsaid;
 
 /// Handles the event of `report`.

@@ -33,7 +33,6 @@ use crate::{
     error::{Kind, Result},
     git::Repo,
     model::{
-        change::Change,
         checkpoint::Origin,
         contributor::Contributor,
         event::Event,
@@ -43,7 +42,8 @@ use crate::{
     state::process,
 };
 
-/// What to save when an event comes, and for which author.
+/// What to save when an event comes, and for which author. The default is all changes, as those of a person.
+#[derive(Default)]
 pub(crate) struct Saving {
     origin: Origin,
     /// The session in whose turn to save it.
@@ -84,14 +84,14 @@ pub(crate) fn saving_before_commit(worktree: &Worktree<'_>) -> Result<Option<Sav
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 
-/// Saves the `staged` files, as the worktree has them, before the commit takes them. The other files stay unsaved: their author
-/// can still be inferred later. But if the author is unknown, saves all files, so that later changes have a known author.
-pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged: Vec<Change>) -> Result<()> {
+/// Saves the files of `scope`, as the worktree has them, before the commit takes the staged ones. Files outside it stay unsaved: their
+/// author can still be inferred later. But if the author is unknown, saves all files, so that later changes have a known author.
+pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, scope: Scope) -> Result<()> {
     if saving.is_unknown() {
         save(worktree, &saving)?;
         author::note_all_saved(worktree);
     } else {
-        save(worktree, &Saving { scope: Scope::Staged(staged), ..saving })?;
+        save(worktree, &Saving { scope, ..saving })?;
     }
     turn::write(worktree)
 }

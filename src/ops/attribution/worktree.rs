@@ -17,6 +17,7 @@ use super::{
         known_base::known_base,
         provenance::{
             doubt::doubtful_lines,
+            moved_lines::moved_out,
             recorded::{Again, records_again_in_worktree},
             replay::{Work, steps},
             step::Step,
@@ -111,7 +112,7 @@ fn beyond(
     reader.drop_brought(others, worktree.tree_id, &mut changes)?;
     let mut names: Vec<&BString> =
         changes.iter().flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
-    let mut renamed = Vec::new();
+    let (mut renamed, mut moved) = (Vec::new(), Vec::new());
     let mut all = steps_aside(repo, base, &changes)?;
     if let Some(tip) = &checkpoint {
         for change in renamed_since(repo, &touched, &around)?.into_iter().filter(|change| wanted(&change.path)) {
@@ -125,6 +126,11 @@ fn beyond(
         }
         names.extend(renamed.iter().filter_map(|change| change.old_path.as_ref()));
         names.sort();
+        let unsaved = repo.diff_trees(tip.tree_id, worktree.tree_id)?.into_iter();
+        let (own, others) = unsaved.partition::<Vec<_>, _>(|change| names.binary_search(&&change.path).is_ok());
+        moved = moved_out(repo, &own, others);
+        names.extend(moved.iter().map(|change| &change.path));
+        names.sort();
         all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
     }
     if !changes.is_empty() {
@@ -133,7 +139,8 @@ fn beyond(
         let wanted = |path: &BString| names.contains(&path) && !is_renamed(path);
         let last_tree_id = checkpoint.as_ref().map_or(head_tree_id, |tip| tip.tree_id);
         let origin = author::unsaved(context)?;
-        let rest = unsaved(context, repo, &origin, checkpoint.as_ref(), (last_tree_id, worktree.tree_id), &wanted)?;
+        let trees = (last_tree_id, worktree.tree_id);
+        let rest = unsaved(context, repo, &origin, checkpoint.as_ref(), trees, &wanted, !moved.is_empty())?;
         if !renamed.is_empty() {
             all.push(Step::new(origin, renamed));
         }

@@ -6,7 +6,7 @@ use crate::{git::Repo, model::change::Change, ops::share::Differing};
 /// If a checkpoint changes more other files than this, we do not look for moved lines in them.
 const MOST_OTHERS: usize = 32;
 /// If a checkpoint changes more wanted files than this, we do not look for moved lines in them.
-const MOST_CHANGED: usize = 256;
+pub(crate) const MOST_CHANGED: usize = 256;
 
 /// How many bytes of files may be read to find moved lines in all steps of a chain.
 pub(super) const MOST_BYTES: u64 = 2 << 20;
@@ -15,21 +15,46 @@ pub(super) const MOST_BYTES: u64 = 2 << 20;
 /// of the files, and counts what it reads. A file that cannot be read is no source: if the replay needs it, that reports the damage.
 pub(super) fn take_sources(repo: &Repo, changes: &[Change], others: Vec<Change>, bytes_left: &mut u64) -> Vec<Change> {
     let others: Vec<Change> = others.into_iter().filter(|other| other.before.is_some()).collect();
-    let is_few = (1..=MOST_OTHERS).contains(&others.len()) && changes.len() <= MOST_CHANGED;
-    let mut gained = Vec::new();
-    for change in if is_few { changes } else { &[] } {
-        let texts = differing(repo, change, bytes_left);
-        gained.extend(texts.and_then(|[before, after]| Differing::in_one(&after, &before)));
+    if !are_few(changes, &others) {
+        return Vec::new();
     }
-    let mut found = Vec::new();
-    for other in if gained.is_empty() { Vec::new() } else { others } {
-        let texts = differing(repo, &other, bytes_left);
-        let lost = texts.and_then(|[before, after]| Differing::in_one(&before, &after));
-        if lost.is_some_and(|lost| gained.iter().any(|gained| gained.shares_lines(&lost))) {
-            found.push(other);
-        }
+    let gained = gained(repo, changes, bytes_left);
+    let mut is_source = |other: &Change| {
+        let lost = lost(repo, other, bytes_left);
+        lost.is_some_and(|lost| gained.iter().any(|gained| gained.shares_lines(&lost)))
+    };
+    if gained.is_empty() { Vec::new() } else { others.into_iter().filter(|other| is_source(other)).collect() }
+}
+
+/// Returns those of `others` that have lost lines, at least half of them to the files of `changes`. Has the limits of [`take_sources`],
+/// which finds these lines again if a checkpoint has both files.
+///
+/// Fewer lines are no evidence before a checkpoint: a file that was thrown away may begin as a person's own one does, for example with
+/// a licence.
+pub(crate) fn moved_out(repo: &Repo, changes: &[Change], others: Vec<Change>) -> Vec<Change> {
+    if !are_few(changes, &others) {
+        return Vec::new();
     }
-    found
+    let bytes_left = &mut { MOST_BYTES };
+    let gained = gained(repo, changes, bytes_left);
+    let mut is_moved = |other: &Change| lost(repo, other, bytes_left).is_some_and(|lost| lost.is_half_in(&gained));
+    if gained.is_empty() { Vec::new() } else { others.into_iter().filter(|other| is_moved(other)).collect() }
+}
+
+fn are_few(changes: &[Change], others: &[Change]) -> bool {
+    (1..=MOST_OTHERS).contains(&others.len()) && changes.len() <= MOST_CHANGED
+}
+
+/// Returns the lines that each of `changes` adds to its file.
+fn gained(repo: &Repo, changes: &[Change], bytes_left: &mut u64) -> Vec<Differing> {
+    let texts = changes.iter().filter_map(|change| differing(repo, change, bytes_left));
+    texts.filter_map(|[before, after]| Differing::in_one(&after, &before)).collect()
+}
+
+/// Returns the lines that `change` takes out of its file.
+fn lost(repo: &Repo, change: &Change, bytes_left: &mut u64) -> Option<Differing> {
+    let [before, after] = differing(repo, change, bytes_left)?;
+    Differing::in_one(&before, &after)
 }
 
 /// Returns both sides of `change`; none if one is no text, cannot be read, or is larger than what may still be read.

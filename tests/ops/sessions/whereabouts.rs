@@ -187,6 +187,73 @@ fn a_copy(#[values(false, true)] is_saved: bool) {
     desk.finish();
 }
 
+/// A person moves an agent's uncommitted lines to another file, and commits that file without a save in between. Git's hook has to find
+/// out.
+#[rstest::rstest]
+#[case::to_a_committed_file("tail -4 f >>g; sed -i '21,$d' f", "g", "add -u", &["agent"; 4])]
+#[case::to_a_committed_file_and_only_that_is_staged("tail -4 f >>g; sed -i '21,$d' f", "g", "add g", &["agent"; 4])]
+#[case::to_a_new_file("tail -4 f >m; sed -i '21,$d' f", "m", "add m", &["agent"; 4])]
+#[case::to_a_new_file_and_edited("tail -4 f >m; echo mine >>m; sed -i '21,$d' f", "m", "add m", &["agent", "agent", "agent", "agent", "human"])]
+#[case::in_part("tail -3 f >m; sed -i '22,$d' f", "m", "add m", &["agent"; 3])]
+#[case::out_of_a_new_file("tail -2 n >m; sed -i '2,$d' n", "m", "add m", &["agent"; 2])]
+#[case::all_of_a_new_file("cat n >>g; rm n", "g", "add g", &["agent"; 3])]
+#[case::with_another_file("tail -4 f >m; sed -i '21,$d' f; echo mine >>g", "m", "add g m", &["agent"; 4])]
+fn a_block_that_no_save_has_seen(
+    #[case] moves: &str,
+    #[case] path: &str,
+    #[case] stage: &str,
+    #[case] expected: &[&str],
+    #[values(false, true)] is_turn_open: bool,
+) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &format!("{}{}", desk.read("f"), words("a", 1..=4))), ("n", &words("a", 11..=13))]);
+    if is_turn_open {
+        desk.prompt("b");
+        desk.stop("b");
+    }
+    desk.sh(moves);
+    desk.ask_everyone(Hooks::On, path, &format!("git {stage}"), expected);
+}
+
+/// The lines that a person moves go to two files, which are committed one after the other.
+#[test]
+fn a_block_that_two_commits_take() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &format!("{}{}", desk.read("f"), words("a", 1..=4)))]);
+    desk.sh("sed -n 21,22p f >m; sed -n 23,24p f >p; sed -i '21,$d' f; git add m");
+    desk.commit();
+    assert_eq!(desk.owners("m"), ["agent"; 2]);
+    assert_eq!(desk.owners("p"), ["agent"; 2]);
+    desk.sh("git add p");
+    desk.commit();
+    assert_eq!(desk.owners("p"), ["agent"; 2]);
+    assert_eq!(desk.trailers("HEAD").len(), 1);
+    desk.finish();
+}
+
+/// A person writes and commits a file `m` that has some of the lines that a file of an agent has, or had.
+#[rstest::rstest]
+#[case::the_file_is_thrown_away("rm n; mine")]
+#[case::the_file_is_stashed("git stash -qu; mine")]
+#[case::the_file_is_stashed_when_the_other_is_staged("mine; git add m; git stash -qu -k")]
+#[case::the_file_is_left_on_another_branch("git branch other; git stash -qu; git switch -q other; mine")]
+#[case::a_committed_line_was_moved("mine; tail -1 f >>m; sed -i '$d' f")]
+#[case::a_line_of_the_file_was_thrown_away("mine; sed -i '$d' n")]
+#[case::the_files_are_converted(
+    "git config filter.up.clean 'tr a-z A-Z'; echo 'n filter=up' >.git/info/attributes; touch n; mine"
+)]
+fn what_a_person_types_like_a_file_beside_it(#[case] script: &str) {
+    const LICENCE: &str = "// SPDX-License-Identifier: MIT OR Apache-2.0";
+    let desk = Desk::on(&World::with_lines().with_clock());
+    desk.world.next_second();
+    desk.turn("a", &[("n", &format!("{LICENCE}\n{}", words("a", 1..=9)))]);
+    let mine = format!("mine() {{ printf '%s\\n' '{LICENCE}' 'struct Mine(String);' 'struct AndMine(u64);' >m; }}");
+    desk.sh(&format!("{mine}; {script}; git add m"));
+    desk.commit();
+    assert!(desk.owners("m").iter().all(|owner| owner == "human"), "{:?}", desk.owners("m"));
+    assert!(desk.trailers("HEAD").is_empty());
+}
+
 /// A session moves the saved lines of a person: they stay the person's.
 #[test]
 fn a_persons_block() {
