@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     earliest::Earliest,
-    provenance::{replay, step::Step},
+    provenance::{step::Step, steps::steps},
     restored_target::restored,
 };
 use crate::{
@@ -134,7 +134,7 @@ impl Stats {
             return Ok(());
         };
         // A carried-forward checkpoint counts for the sessions whose work it carries.
-        let steps = replay::steps(repo, &source, &|path| paths.contains(path))?;
+        let steps = steps(repo, &source, &|path| paths.contains(path))?;
         let left = left_of(&steps);
         for (step, left) in steps.iter().zip(left).rev().filter(|(_, left)| !left.is_empty()) {
             self.count(step.origin.clone(), source.seconds, !step.is_put_back, left.into_iter());

@@ -23,8 +23,8 @@ use crate::{
 };
 
 /// Returns the unsaved changes of the files that `wanted` accepts: those from `last_tree_id`, the last state of the live shadow,
-/// to `now_tree_id`, the worktree. Returns nothing if people made all of them, unless `are_lines_moved`: then the replay needs the step
-/// in which lines go from one file to another. `origin` is the author of changes of which nothing else is known.
+/// to `now_tree_id`, the worktree. Returns nothing if people made all of them, unless lines `may_be_moved` from one file to another:
+/// then the replay needs a step that has both. `origin` is the author of changes of which nothing else is known.
 ///
 /// The order is that of a save: first the changes before the turn, then the files that open tool calls name, then the rest.
 pub(super) fn unsaved(
@@ -34,7 +34,7 @@ pub(super) fn unsaved(
     tip: Option<&Checkpoint>,
     (last_tree_id, now_tree_id): (ObjectId, ObjectId),
     wanted: &dyn Fn(&BString) -> bool,
-    are_lines_moved: bool,
+    may_be_moved: bool,
 ) -> Result<Vec<Step>> {
     let changes = |before, after| {
         let mut changes = repo.detect_renames(repo.diff_trees(before, after)?)?;
@@ -45,7 +45,7 @@ pub(super) fn unsaved(
     let mut begun =
         if origin.session.is_none() { turn::baselines(context, tip, origin.contributor)? } else { Vec::new() };
     let is_of_person = origin.contributor == Contributor::Human;
-    if is_of_person && !are_lines_moved && named.is_empty() && begun.is_empty() && !is_any_noted(&context.repo) {
+    if is_of_person && !may_be_moved && named.is_empty() && begun.is_empty() && !is_any_noted(&context.repo) {
         return Ok(Vec::new());
     }
     let (mut last_tree_id, mut steps) = (last_tree_id, Vec::new());

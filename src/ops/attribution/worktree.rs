@@ -19,8 +19,9 @@ use super::{
             doubt::doubtful_lines,
             moved_lines::moved_out,
             recorded::{Again, records_again_in_worktree},
-            replay::{Work, steps},
+            replay::Work,
             step::Step,
+            steps::steps,
         },
         records,
         rewrite::squashed_commits,
@@ -140,7 +141,8 @@ fn beyond(
         let last_tree_id = checkpoint.as_ref().map_or(head_tree_id, |tip| tip.tree_id);
         let origin = author::unsaved(context)?;
         let trees = (last_tree_id, worktree.tree_id);
-        let rest = unsaved(context, repo, &origin, checkpoint.as_ref(), trees, &wanted, !moved.is_empty())?;
+        let may_be_moved = !moved.is_empty() || !renamed.is_empty();
+        let rest = unsaved(context, repo, &origin, checkpoint.as_ref(), trees, &wanted, may_be_moved)?;
         if !renamed.is_empty() {
             all.push(Step::new(origin, renamed));
         }

@@ -42,7 +42,7 @@ pub(super) fn may_be_any(context: &Context, base: Base, staged: &[Change]) -> Re
 }
 
 /// Returns true if at least half of the lines that a file of the live shadow has lost since the last checkpoint are new in the `staged`
-/// files, and that file is not staged. A file that has a new name in the commit has lost none: the commit shows where they come from.
+/// files, and that file is not staged. A file that has a new name in the commit has lost those that it does not have there.
 pub(super) fn is_any(worktree: &Worktree<'_>, staged: &[Change]) -> Result<bool> {
     let (repo, shadow) = (&worktree.repo, Shadow::read_for(worktree, None)?);
     let left = files_left(repo, &shadow, staged)?;
@@ -60,13 +60,19 @@ pub(super) fn is_any(worktree: &Worktree<'_>, staged: &[Change]) -> Result<bool>
         let before = repo.find_leaf(last_tree_id, change.path.as_ref())?;
         gained.extend(Change::between(change.path.clone(), before, change.after));
     }
-    let moved = moved_lines::moved_out(&objects.in_memory(), &gained, lost);
-    if moved.is_empty() {
+    let in_memory = objects.in_memory();
+    let is_any_of = |lost| !moved_lines::moved_out(&in_memory, &gained, lost).is_empty();
+    if !is_any_of(lost.clone()) {
         return Ok(false);
     }
+    // The commit shows where the lines of a renamed file come from, but not those that went to other files.
     let touched = repo.diff_trees(shadow.head_tree_id, last_tree_id)?;
     let renamed = condense::renamed_since(repo, &touched, &repo.detect_renames(staged.to_vec())?)?;
-    Ok(moved.iter().any(|lost| renamed.iter().all(|it| it.old_path.as_ref() != Some(&lost.path))))
+    let now = |lost: &Change| match renamed.iter().find(|it| it.old_path.as_ref() == Some(&lost.path)) {
+        Some(renamed) => renamed.after,
+        None => lost.after,
+    };
+    Ok(is_any_of(lost.iter().filter_map(|it| Change::between(it.path.clone(), it.before, now(it))).collect()))
 }
 
 /// Returns the files that `shadow` has changed and that are not `staged`.

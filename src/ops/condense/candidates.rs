@@ -13,9 +13,9 @@ use super::{
             timeline::Tip,
         },
         provenance::{
-            replay::steps,
             set_aside::{Waiting, waiting},
             step::{Step, are_here},
+            steps::steps,
         },
         restored_target::may_have_session,
         share::share,

@@ -9,9 +9,10 @@ use super::{
         Context, author,
         chain::{carriers::Carriers, lost::lost_changes},
         provenance::{
-            replay::{Work, steps},
+            replay::Work,
             set_aside::taken_back,
             step::{Step, left_by},
+            steps::steps,
         },
         share::share,
     },

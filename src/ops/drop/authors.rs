@@ -16,7 +16,7 @@ use crate::{
     },
     ops::{
         chain::{carry_forward::base_tree, changes},
-        provenance::replay::{Work, steps},
+        provenance::{replay::Work, steps::steps},
         replace::{Copier, Replaced},
     },
 };

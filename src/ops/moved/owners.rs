@@ -22,10 +22,7 @@ use crate::{
         attribution::Who,
         blame::{Options, blame, ranges},
         chain::carry_forward::base_tree,
-        provenance::{
-            replay::{Work, steps},
-            step::Step,
-        },
+        provenance::{replay::Work, step::Step, steps::steps},
         records,
     },
 };

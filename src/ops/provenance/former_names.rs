@@ -1,4 +1,4 @@
-//! Follows files through the steps of a chain, back in time, under the names that they had then. `replay` calls it for each
+//! Follows files through the steps of a chain, back in time, under the names that they had then. `steps` calls it for each
 //! checkpoint.
 
 use std::collections::{BTreeSet, HashMap, HashSet};

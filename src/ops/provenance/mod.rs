@@ -5,8 +5,8 @@
 //! - `amended` decides whether an amend has removed all work of a record.
 //! - `covered` leaves out of a commit what earlier records have.
 //! - `doubt` finds lines that may come from a record, but are too few to be sure.
-//! - `replay` finds the author of each line. For it, `former_names` follows a file through renames, and `moved_lines` finds the files
-//!   that lines were moved from.
+//! - `steps` reads the steps of a shadow. For it, `former_names` follows a file through renames, and `moved_lines` finds the files that
+//!   lines were moved from. `replay` finds the author of each line.
 //!
 //! How much of the work must be here? Only `ops::share` has thresholds. Callers ask it for:
 //! - one line, if git names the commit that it prepared the new one from. If git only says where the work may have gone, one line
@@ -26,3 +26,4 @@ pub(crate) mod recorded;
 pub(crate) mod replay;
 pub(crate) mod set_aside;
 pub(crate) mod step;
+pub(crate) mod steps;

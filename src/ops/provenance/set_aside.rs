@@ -24,7 +24,8 @@ use super::{
         share::share,
     },
     recorded::left_behind,
-    replay::{Work, steps},
+    replay::Work,
+    steps::steps,
 };
 use crate::{
     error::{Kind, Result},

@@ -11,7 +11,7 @@ use gix::ObjectId;
 use crate::{
     git::Repo,
     model::{
-        attribution::{FileOwnership, text::Attribution},
+        attribution::{Author, FileOwnership, text::Attribution},
         change::{Change, Leaf, Mode},
         checkpoint::Origin,
         contributor::Contributor,
@@ -101,4 +101,13 @@ pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s Step
 pub(crate) fn are_here(repo: &Repo, steps: &[Step]) -> bool {
     let mut left = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
     left.all(|leaf| leaf.mode == Mode::Gitlink || repo.has_object(leaf.id))
+}
+
+/// Returns the author whose lines a step of `origin` adds.
+pub(super) fn author_of(origin: &Origin) -> Author {
+    let Origin { contributor, session, turn, agent, model, agent_id, .. } = origin.clone();
+    match contributor {
+        Contributor::Agent => Author { contributor, session, turn, agent, model, agent_id },
+        other => Author::plain(other),
+    }
 }

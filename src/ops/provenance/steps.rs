@@ -1,0 +1,150 @@
+//! Reads what each checkpoint of a shadow changed: the steps that `replay` replays.
+
+use std::{
+    collections::{BTreeSet, HashMap, HashSet},
+    rc::Rc,
+};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{
+    super::{chain::carry_forward::before_carried, restored_target::restored},
+    former_names::{changes_of, find_moved},
+    moved_lines::MOST_BYTES,
+    step::{Step, are_here, author_of},
+};
+use crate::{
+    error::{Kind, Result},
+    git::Repo,
+    model::{
+        attribution::text::Attribution,
+        change::Change,
+        checkpoint::{Checkpoint, Origin},
+        contributor::Contributor,
+    },
+};
+
+/// Returns what the chain that ends with `tip` did to the files that `wanted` accepts, oldest first.
+///
+/// If a checkpoint carries work forward or restores it, the steps are those of the shadow that the work comes from. If a file
+/// was renamed, the steps include its earlier names.
+pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> bool) -> Result<Vec<Step>> {
+    steps_beside(repo, tip, wanted, &mut HashMap::new(), &mut { MOST_BYTES })
+}
+
+/// Does the same as [`steps`]. If work comes from another checkpoint, skips the paths that `followed` lists for that checkpoint,
+/// because their steps are known. Otherwise, the cost would double with each restore of a restore.
+fn steps_beside(
+    repo: &Repo,
+    tip: &Checkpoint,
+    wanted: &dyn Fn(&BString) -> bool,
+    followed: &mut HashMap<ObjectId, BTreeSet<BString>>,
+    bytes_left: &mut u64,
+) -> Result<Vec<Step>> {
+    let (mut own, mut links, mut is_passed) = (HashSet::new(), Vec::new(), false);
+    for checkpoint in repo.chain_in_time(tip.id) {
+        let checkpoint = checkpoint?;
+        own.insert(checkpoint.id);
+        if std::mem::take(&mut is_passed) {
+            continue;
+        }
+        let before_id = before_carried(repo, &checkpoint)?;
+        is_passed = before_id != checkpoint.before_id();
+        links.push((checkpoint, repo.tree_of_commit(before_id)?));
+    }
+    // Earlier names of wanted files, found on the way back.
+    let (mut former, mut chain) = (BTreeSet::new(), Vec::new());
+    for in_row in links.chunk_by(|(newer, _), (older, _)| are_one_step(newer, older)) {
+        if let [(newest, _), .., (_, before)] = in_row {
+            // One checkpoint may have the lines in the other file, and another one no longer in the first one.
+            changes_of(repo, repo.diff_trees(*before, newest.tree_id)?, wanted, &mut former, bytes_left)?;
+        }
+        for (checkpoint, before) in in_row {
+            let changes = repo.diff_trees(*before, checkpoint.tree_id)?;
+            let changes = changes_of(repo, changes, wanted, &mut former, bytes_left)?;
+            if !changes.is_empty() {
+                chain.push((checkpoint.clone(), changes));
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for (checkpoint, mut changes) in chain.into_iter().rev() {
+        // The source of carried or restored work has the authors. If it is in this chain, its steps are among ours already.
+        let put_back = restored(&checkpoint.origin);
+        let source = checkpoint.origin.carried.or(put_back).filter(|id| repo.is_commit(*id).unwrap_or(false));
+        let source = source.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
+        let mut back = Vec::new();
+        if let Some(source) = source.filter(|source| !own.contains(&source.id)) {
+            let is_kept = checkpoint.origin.carried.is_some();
+            if is_kept {
+                back = find_moved(repo, &source, &checkpoint, &mut changes)?;
+            }
+            let known = followed.entry(source.id).or_default();
+            let paths = changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
+            let paths: BTreeSet<BString> = paths.flatten().cloned().collect();
+            let new: BTreeSet<BString> = paths.difference(known).cloned().collect();
+            known.extend(paths);
+            let steps = if new.is_empty() {
+                Ok(Vec::new())
+            } else {
+                steps_beside(repo, &source, &|path| new.contains(path), followed, bytes_left)
+            };
+            match steps {
+                Ok(steps) if is_kept || are_here(repo, &steps) => {
+                    if !is_kept {
+                        all.extend(Step::back_to_begin(&all, &steps));
+                    }
+                    // A file that the source has as its base commit has it has no steps there.
+                    let touched: HashSet<&BString> = steps.iter().flat_map(Step::names).collect();
+                    let is_followed = |change: &Change| {
+                        new.contains(&change.path)
+                            && touched.contains(&change.path)
+                            && repo.find_leaf(source.tree_id, change.path.as_bstr()).ok() == Some(change.after)
+                    };
+                    changes.retain(|change| !is_followed(change));
+                    let steps = steps.into_iter();
+                    all.extend(steps.map(|step| Step { is_put_back: step.is_put_back || !is_kept, ..step }));
+                }
+                // No ref keeps the source of a restore. If git has dropped some of it, or it is damaged, use none of its steps.
+                Ok(_) => {}
+                Err(error) if error.kind() == Kind::Corrupt && !is_kept => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if !changes.is_empty() {
+            // If a checkpoint carries or restores work, its other changes count as the work of a person. But if lines come back
+            // that earlier steps have deleted, the replay gives them back to their authors.
+            let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
+            let before_id = checkpoint.before_id();
+            let (origin, moved) = match moved(repo, &checkpoint) {
+                _ if !is_own => (Origin::default(), None),
+                Ok(moved) => (checkpoint.origin, moved),
+                Err(error) => {
+                    tracing::warn!(%error, checkpoint = %checkpoint.id, "lost the authors of lines from other commits");
+                    (Origin { contributor: Contributor::Unknown, ..Origin::default() }, None)
+                }
+            };
+            let taken = Some((checkpoint.seconds, before_id));
+            all.push(Step { origin, changes, moved, taken, is_put_back: false });
+        }
+        all.extend((!back.is_empty()).then(|| Step::new(Origin::default(), back)));
+    }
+    Ok(all)
+}
+
+/// Returns true if the replay takes the changes of both checkpoints for one step: they have one author, and neither has work from elsewhere.
+fn are_one_step(newer: &Checkpoint, older: &Checkpoint) -> bool {
+    let is_own = |it: &Checkpoint| it.origin.carried.is_none() && restored(&it.origin).is_none();
+    is_own(newer) && is_own(older) && author_of(&newer.origin) == author_of(&older.origin)
+}
+
+/// Returns the attribution of the lines that git brought into `checkpoint` from other commits; none for a checkpoint of a human.
+///
+/// # Errors
+/// If the attribution is lost or damaged. The author of the lines that the checkpoint adds is then unknown.
+fn moved(repo: &Repo, checkpoint: &Checkpoint) -> Result<Option<Rc<Attribution>>> {
+    let side_id = checkpoint.side_id.filter(|_| checkpoint.origin.contributor != Contributor::Human);
+    let Some(side_id) = side_id else { return Ok(None) };
+    Ok(repo.moved_lines(side_id)?.map(Rc::new))
+}
