@@ -1,4 +1,4 @@
-//! Finds the lines that other files lost in a commit: git does not see where moved lines come from.
+//! Finds the lines that other files lost in a commit, or in the worktree: git does not see where moved lines come from.
 
 use std::collections::HashSet;
 
@@ -25,26 +25,23 @@ pub(crate) struct Source {
     pub(crate) lines: Option<Vec<u32>>,
 }
 
-/// Returns the lines that files other than `path` lost from `parent` to `commit`, without the files that lost none. The files
-/// that lost most of the lines `wanted` of `after` (from 1) come first.
+/// Returns the lines that files other than `path` lost from the first of `trees` to the second, without the files that lost none. The
+/// files that lost most of the lines `wanted` of `after` (from 1) come first.
 pub(crate) fn left(
     repo: &Repo,
-    commits: (ObjectId, ObjectId),
+    trees: (ObjectId, ObjectId),
     path: &BStr,
     after: &[u8],
     wanted: impl Iterator<Item = u32>,
 ) -> Result<Vec<Source>> {
     let mut budget = MOST_BYTES;
-    Ok(left_with_counts(repo, commits, path, after, wanted, &mut budget)?
-        .into_iter()
-        .map(|(_, source)| source)
-        .collect())
+    Ok(left_with_counts(repo, trees, path, after, wanted, &mut budget)?.into_iter().map(|(_, source)| source).collect())
 }
 
 /// The same, each with how many of the lines it lost. Reads at most `budget` bytes of files, and subtracts what it reads.
 pub(super) fn left_with_counts(
     repo: &Repo,
-    (parent, commit): (ObjectId, ObjectId),
+    trees: (ObjectId, ObjectId),
     path: &BStr,
     after: &[u8],
     wanted: impl Iterator<Item = u32>,
@@ -54,7 +51,7 @@ pub(super) fn left_with_counts(
     let lines = (1..).zip(after.lines_with_terminator()).filter(|(number, _)| wanted.contains(number));
     let keys: HashSet<Vec<u8>> = lines.map(|(_, line)| key(line)).filter(|key| !key.is_empty()).collect();
     let mut sources = Vec::new();
-    for Candidate { size, path, before, after: now } in candidates(repo, (parent, commit), path)? {
+    for Candidate { size, path, before, after: now } in candidates(repo, trees, path)? {
         if size > *budget {
             continue;
         }
@@ -81,11 +78,11 @@ struct Candidate {
 }
 
 /// Returns the files to compare: deleted files first, then small ones.
-fn candidates(repo: &Repo, (parent, commit): (ObjectId, ObjectId), path: &BStr) -> Result<Vec<Candidate>> {
+fn candidates(repo: &Repo, (before, now): (ObjectId, ObjectId), path: &BStr) -> Result<Vec<Candidate>> {
     let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable);
     let mut found = Vec::new();
     // A renamed file still has its lines.
-    let changes = repo.detect_renames(repo.diff_trees(repo.tree_of_commit(parent)?, repo.tree_of_commit(commit)?)?)?;
+    let changes = repo.detect_renames(repo.diff_trees(before, now)?)?;
     for change in changes {
         let Change { path: now, old_path, before: Some(before), after, .. } = change else { continue };
         // A partial clone may lack the content.

@@ -57,8 +57,9 @@ impl Reader<'_> {
         let added = text.added();
         let (Some(parent), false) = (parent, added.is_empty() || text.is_binary()) else { return Ok(false) };
         let wanted = added.into_iter().flatten().map(|line| u32::try_from(line + 1).unwrap_or(u32::MAX));
-        let (commits, path, budget) = ((parent, commit), change.path.as_bstr(), &mut self.bytes_for_moves);
-        let mut sources = left_with_counts(self.repo, commits, path, &text.after, wanted, budget)?;
+        let trees = (self.repo.tree_of_commit(parent)?, self.repo.tree_of_commit(commit)?);
+        let (path, budget) = (change.path.as_bstr(), &mut self.bytes_for_moves);
+        let mut sources = left_with_counts(self.repo, trees, path, &text.after, wanted, budget)?;
         sources.retain(|(count, _)| *count > 0);
         if sources.is_empty() {
             return Ok(false);

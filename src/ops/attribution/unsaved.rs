@@ -17,6 +17,7 @@ use crate::{
     error::Result,
     git::Repo,
     model::{
+        change::Change,
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
     },
@@ -37,8 +38,15 @@ pub(super) fn unsaved(
     may_be_moved: bool,
 ) -> Result<Vec<Step>> {
     let changes = |before, after| {
-        let mut changes = repo.detect_renames(repo.diff_trees(before, after)?)?;
-        changes.retain(|change| wanted(&change.path));
+        let changes = repo.detect_renames(repo.diff_trees(before, after)?)?.into_iter();
+        // For those who do not want its new name, a renamed file is gone.
+        let as_wanted = |change: Change| match change.old_path {
+            _ if wanted(&change.path) => Some(change),
+            Some(old_path) if wanted(&old_path) => Change::between(old_path, change.before, None),
+            _ => None,
+        };
+        let mut changes: Vec<Change> = changes.filter_map(as_wanted).collect();
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(changes)
     };
     let mut named = named::requests(context, Trigger::of_author(origin));

@@ -17,7 +17,7 @@ use super::{
         known_base::known_base,
         provenance::{
             doubt::doubtful_lines,
-            moved_lines::moved_out,
+            moved_lines::{MOST_BYTES, moved_out, take_sources},
             recorded::{Again, records_again_in_worktree},
             replay::Work,
             step::Step,
@@ -67,6 +67,8 @@ pub(crate) struct Uncommitted {
     pub(crate) texts: Vec<Option<Text>>,
     /// The new files that had another name before, which HEAD has and the worktree, too: each with that file.
     pub(crate) copied: BTreeMap<BString, (BString, Leaf)>,
+    /// The repository with the worktree in its memory, and the tree of that.
+    pub(crate) worktree: (Repo, ObjectId),
 }
 
 /// Returns the attribution of the lines that the worktree adds to HEAD in the file at `path`, whatever its name was.
@@ -99,7 +101,7 @@ fn beyond(
         None => Vec::new(),
     };
     let mut all_changes = repo.diff_trees(head_tree_id, worktree.tree_id)?;
-    let own: Vec<Change> = all_changes.iter().filter(|change| wanted(&change.path)).cloned().collect();
+    let (own, beside): (Vec<Change>, Vec<Change>) = all_changes.iter().cloned().partition(|it| wanted(&it.path));
     if with_former_names {
         part_renames(&mut all_changes, wanted);
     }
@@ -111,8 +113,11 @@ fn beyond(
     changes.retain(|change| wanted(&change.path));
     let mut reader = Reader::of_worktree(repo)?;
     reader.drop_brought(others, worktree.tree_id, &mut changes)?;
+    let beside =
+        beside.into_iter().filter(|it| changes.iter().all(|change| change.old_path.as_ref() != Some(&it.path)));
+    let sources = take_sources(repo, &changes, beside.collect(), &mut { MOST_BYTES });
     let mut names: Vec<&BString> =
-        changes.iter().flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
+        changes.iter().chain(&sources).flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
     let (mut renamed, mut moved) = (Vec::new(), Vec::new());
     let mut all = steps_aside(repo, base, &changes)?;
     if let Some(tip) = &checkpoint {
@@ -127,9 +132,10 @@ fn beyond(
         }
         names.extend(renamed.iter().filter_map(|change| change.old_path.as_ref()));
         names.sort();
-        let unsaved = repo.diff_trees(tip.tree_id, worktree.tree_id)?.into_iter();
-        let (own, others) = unsaved.partition::<Vec<_>, _>(|change| names.binary_search(&&change.path).is_ok());
-        moved = moved_out(repo, &own, others);
+        let unsaved = repo.diff_trees(tip.tree_id, worktree.tree_id)?;
+        let is_own = |change: &Change| names.binary_search(&&change.path).is_ok();
+        let (own, others) = unsaved.iter().cloned().partition::<Vec<_>, _>(is_own);
+        moved = moved_out(repo, &unsaved, take_sources(repo, &own, others, &mut { MOST_BYTES }));
         names.extend(moved.iter().map(|change| &change.path));
         names.sort();
         all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
@@ -150,10 +156,15 @@ fn beyond(
     }
     let copied = copied(repo, head_tree_id, &all, &changes)?;
     let next = Next::of(context, &mut reader, worktree.tree_id, &changes)?;
-    let work = Work::of(repo, &all, &changes, &mut reader.counting)?;
+    let mut with_sources = [changes.as_slice(), &sources].concat();
+    with_sources.sort_by(|one, other| one.path.cmp(&other.path));
+    let work = Work::of(repo, &all, &with_sources, &mut reader.counting)?;
     let mut files = Vec::with_capacity(changes.len());
     let mut texts = Vec::new();
-    for (change, ownership) in changes.into_iter().zip(work.ownership.files) {
+    for (change, ownership) in with_sources.into_iter().zip(work.ownership.files) {
+        if sources.iter().any(|source| source.path == change.path) {
+            continue;
+        }
         let mut ownership = reader.authors.adopt_file(ownership, &work.authors);
         if let Some(next) = &next {
             next.add_authors(&mut reader, &change, &mut ownership)?;
@@ -181,7 +192,8 @@ fn beyond(
         inferred: Vec::new(),
         files,
     };
-    Ok(Uncommitted { work, authors: reader.authors.list, texts, copied })
+    let (authors, tree_id) = (reader.authors.list, worktree.tree_id);
+    Ok(Uncommitted { work, authors, texts, copied, worktree: (worktree.repo, tree_id) })
 }
 
 /// Splits renames that put one file in the place of another, for example `mv a t; mv b a; mv t b`: a change to content that another

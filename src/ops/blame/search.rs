@@ -12,6 +12,7 @@ use super::super::{
 use crate::{
     error::Result,
     git::{
+        Repo,
         blame::{Blamed, Question},
         line_edits,
     },
@@ -58,13 +59,15 @@ pub(super) struct Search<'c> {
     known: HashMap<Place, Known>,
     /// How uncommitted files were changed, and their contents.
     worktree: HashMap<BString, (Change, Text)>,
+    /// The repository with the worktree in its memory, and the tree of that, if it was looked at.
+    seen: Option<(Repo, ObjectId)>,
     questions: usize,
 }
 
 impl<'c> Search<'c> {
     pub(super) fn new(context: &'c Context) -> Result<Self> {
         let reader = Reader::new(context)?;
-        Ok(Self { context, reader, known: HashMap::new(), worktree: HashMap::new(), questions: 0 })
+        Ok(Self { context, reader, known: HashMap::new(), worktree: HashMap::new(), seen: None, questions: 0 })
     }
 
     /// Returns the owner of each of `lines`; [`Owner::Base`] never.
@@ -104,6 +107,7 @@ impl<'c> Search<'c> {
     fn look_up(&mut self, line: &Blamed) -> Result<Known> {
         let Some(commit) = line.commit else {
             let found = uncommitted(self.context, line.path.as_bstr())?;
+            self.seen = Some(found.worktree);
             let mut files = found.work.files.into_iter().zip(found.texts);
             let Some((file, text)) = files.find(|(file, _)| file.change.path == line.path) else {
                 return Ok(Known::All(Owner::Author(self.reader.authors.plain(Contributor::Human))));
@@ -141,10 +145,18 @@ impl<'c> Search<'c> {
             }
         }
         for mut older in open {
-            let Some(commit) = older.commit.filter(|_| self.questions < MOST_QUESTIONS) else { continue };
-            let commits = (older.parent, commit);
+            if self.questions >= MOST_QUESTIONS {
+                break;
+            }
+            let repo = &self.context.repo;
+            let (repo, tree_id) = match (older.commit, &self.seen) {
+                (Some(commit), _) => (repo, repo.tree_of_commit(commit)?),
+                (None, Some((repo, tree_id))) => (repo, *tree_id),
+                (None, None) => continue,
+            };
+            let trees = (repo.tree_of_commit(older.parent)?, tree_id);
             let wanted = older.wanted.iter().map(|(_, line)| *line);
-            for source in left(&self.context.repo, commits, older.path.as_bstr(), &older.text, wanted)? {
+            for source in left(repo, trees, older.path.as_bstr(), &older.text, wanted)? {
                 self.follow_to(&source, &mut older, owners)?;
             }
         }

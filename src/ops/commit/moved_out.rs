@@ -11,10 +11,10 @@ use crate::{
     model::{change::Change, refname::Base},
     ops::{
         Context, Worktree,
-        chain::{Shadow, look_at_paths, shadows},
+        chain::{Shadow, look_at_all, look_at_paths, shadows},
         condense,
         known_base::known_base,
-        provenance::moved_lines::{self, MOST_CHANGED},
+        provenance::moved_lines::{MOST_BYTES, MOST_CHANGED, moved_out, take_sources},
     },
 };
 
@@ -41,8 +41,9 @@ pub(super) fn may_be_any(context: &Context, base: Base, staged: &[Change]) -> Re
     Ok(!files_left(repo, &Shadow::read_at(repo, base)?, staged)?.is_empty() && condense::has_work_on(repo, base)?)
 }
 
-/// Returns true if at least half of the lines that a file of the live shadow has lost since the last checkpoint are new in the `staged`
-/// files, and that file is not staged. A file that has a new name in the commit has lost those that it does not have there.
+/// Returns true if lines of the `staged` files are those that another file of the live shadow has lost since the last checkpoint, and
+/// if at least half of what that file has lost is new elsewhere in the worktree. A file that has a new name in the commit has lost
+/// those lines that it does not have there: the commit shows where the others come from.
 pub(super) fn is_any(worktree: &Worktree<'_>, staged: &[Change]) -> Result<bool> {
     let (repo, shadow) = (&worktree.repo, Shadow::read_for(worktree, None)?);
     let left = files_left(repo, &shadow, staged)?;
@@ -52,27 +53,25 @@ pub(super) fn is_any(worktree: &Worktree<'_>, staged: &[Change]) -> Result<bool>
     let last_tree_id = shadow.last_tree_id();
     let (seen, objects) = look_at_paths(worktree, &left, &shadow)?;
     let lost = objects.changes_of_trees(last_tree_id, seen.tree_id)?;
-    if lost.is_empty() {
-        return Ok(false);
-    }
     let mut gained = Vec::with_capacity(staged.len());
     for change in staged {
         let before = repo.find_leaf(last_tree_id, change.path.as_ref())?;
         gained.extend(Change::between(change.path.clone(), before, change.after));
     }
-    let in_memory = objects.in_memory();
-    let is_any_of = |lost| !moved_lines::moved_out(&in_memory, &gained, lost).is_empty();
-    if !is_any_of(lost.clone()) {
+    let lost = take_sources(&objects.in_memory(), &gained, lost, &mut { MOST_BYTES });
+    if lost.is_empty() {
         return Ok(false);
     }
-    // The commit shows where the lines of a renamed file come from, but not those that went to other files.
     let touched = repo.diff_trees(shadow.head_tree_id, last_tree_id)?;
     let renamed = condense::renamed_since(repo, &touched, &repo.detect_renames(staged.to_vec())?)?;
     let now = |lost: &Change| match renamed.iter().find(|it| it.old_path.as_ref() == Some(&lost.path)) {
         Some(renamed) => renamed.after,
         None => lost.after,
     };
-    Ok(is_any_of(lost.iter().filter_map(|it| Change::between(it.path.clone(), it.before, now(it))).collect()))
+    let lost = lost.iter().filter_map(|it| Change::between(it.path.clone(), it.before, now(it))).collect();
+    let (seen, objects) = look_at_all(worktree, &shadow)?;
+    let all = objects.changes_of_trees(last_tree_id, seen.tree_id)?;
+    Ok(!moved_out(&objects.in_memory(), &[gained, all].concat(), lost).is_empty())
 }
 
 /// Returns the files that `shadow` has changed and that are not `staged`.

@@ -9,36 +9,35 @@ const MOST_OTHERS: usize = 32;
 pub(crate) const MOST_CHANGED: usize = 256;
 
 /// How many bytes of files may be read to find moved lines in all steps of a chain.
-pub(super) const MOST_BYTES: u64 = 2 << 20;
+pub(crate) const MOST_BYTES: u64 = 2 << 20;
 
 /// Returns those of `others`, changes of the same step, that may have lost lines to the files of `changes`. Reads at most `bytes_left`
 /// of the files, and counts what it reads. A file that cannot be read is no source: if the replay needs it, that reports the damage.
-pub(super) fn take_sources(repo: &Repo, changes: &[Change], others: Vec<Change>, bytes_left: &mut u64) -> Vec<Change> {
+pub(crate) fn take_sources(repo: &Repo, changes: &[Change], others: Vec<Change>, bytes_left: &mut u64) -> Vec<Change> {
     let others: Vec<Change> = others.into_iter().filter(|other| other.before.is_some()).collect();
     if !are_few(changes, &others) {
         return Vec::new();
     }
     let gained = gained(repo, changes, bytes_left);
     let mut is_source = |other: &Change| {
-        let lost = lost(repo, other, bytes_left);
+        let lost = lines_lost(repo, other, bytes_left);
         lost.is_some_and(|lost| gained.iter().any(|gained| gained.shares_lines(&lost)))
     };
     if gained.is_empty() { Vec::new() } else { others.into_iter().filter(|other| is_source(other)).collect() }
 }
 
-/// Returns those of `others` that have lost lines, at least half of them to the files of `changes`. Has the limits of [`take_sources`],
-/// which finds these lines again if a checkpoint has both files.
+/// Returns those of `lost` of whose lost lines at least half are new in a file of `all`. Has the limits of [`take_sources`], which finds the lines again if a checkpoint has both files.
 ///
 /// Fewer lines are no evidence before a checkpoint: a file that was thrown away may begin as a person's own one does, for example with
 /// a licence.
-pub(crate) fn moved_out(repo: &Repo, changes: &[Change], others: Vec<Change>) -> Vec<Change> {
-    if !are_few(changes, &others) {
+pub(crate) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>) -> Vec<Change> {
+    if !are_few(all, &lost) {
         return Vec::new();
     }
     let bytes_left = &mut { MOST_BYTES };
-    let gained = gained(repo, changes, bytes_left);
-    let mut is_moved = |other: &Change| lost(repo, other, bytes_left).is_some_and(|lost| lost.is_half_in(&gained));
-    if gained.is_empty() { Vec::new() } else { others.into_iter().filter(|other| is_moved(other)).collect() }
+    let gained = gained(repo, all, bytes_left);
+    let mut is_moved = |change: &Change| lines_lost(repo, change, bytes_left).is_some_and(|it| it.is_half_in(&gained));
+    if gained.is_empty() { Vec::new() } else { lost.into_iter().filter(|change| is_moved(change)).collect() }
 }
 
 fn are_few(changes: &[Change], others: &[Change]) -> bool {
@@ -52,7 +51,7 @@ fn gained(repo: &Repo, changes: &[Change], bytes_left: &mut u64) -> Vec<Differin
 }
 
 /// Returns the lines that `change` takes out of its file.
-fn lost(repo: &Repo, change: &Change, bytes_left: &mut u64) -> Option<Differing> {
+fn lines_lost(repo: &Repo, change: &Change, bytes_left: &mut u64) -> Option<Differing> {
     let [before, after] = differing(repo, change, bytes_left)?;
     Differing::in_one(&before, &after)
 }

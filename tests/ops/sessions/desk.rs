@@ -205,6 +205,11 @@ impl Desk {
 
     /// A whole turn of a session whose tool names the file that it writes: git did not write it.
     pub(super) fn turn_with_tool(&self, session: &str, path: &str, content: &str) {
+        self.turn_with_calls(session, &[(path, &|| self.write(path, content))]);
+    }
+
+    /// A whole turn of a session with tool calls that each name a file, and what they do.
+    pub(super) fn turn_with_calls(&self, session: &str, calls: &[(&str, &dyn Fn())]) {
         let tell = |event: &str, rest: &str| {
             let place = self.folder();
             let payload = format!(
@@ -213,13 +218,15 @@ impl Desk {
             );
             self.hear(&payload);
         };
-        let tool = format!(
-            r#","tool_name":"Write","tool_input":{{"file_path":"{path}"}},"tool_response":{{}},"tool_use_id":"t""#
-        );
         tell("UserPromptSubmit", r#","prompt":"do it""#);
-        tell("PreToolUse", &tool);
-        self.write(path, content);
-        tell("PostToolUse", &tool);
+        for (number, (path, act)) in calls.iter().enumerate() {
+            let tool = format!(
+                r#","tool_name":"Write","tool_input":{{"file_path":"{path}"}},"tool_response":{{}},"tool_use_id":"t{number}""#
+            );
+            tell("PreToolUse", &tool);
+            act();
+            tell("PostToolUse", &tool);
+        }
         tell("Stop", "");
     }
 

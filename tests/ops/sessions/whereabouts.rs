@@ -231,6 +231,99 @@ fn a_block_that_two_commits_take() {
     desk.finish();
 }
 
+/// Who wrote lines that an agent moves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Person,
+    PersonWhoSaved,
+    OtherSession,
+}
+
+/// An agent moves lines by two tool calls that each name one file: no checkpoint has both.
+#[rstest::rstest]
+#[case::added_first("m", &[("m", "tail -4 f >m"), ("f", "sed -i '21,$d' f")])]
+#[case::cut_first("m", &[("f", "tail -4 f >../cut; sed -i '21,$d' f"), ("m", "cat ../cut >m")])]
+#[case::to_a_committed_file("g", &[("g", "tail -4 f >>g"), ("f", "sed -i '21,$d' f")])]
+#[case::with_another_edit("g", &[("g", "tail -4 f >>g"), ("n", "echo new >n"), ("f", "sed -i '21,$d' f; echo more >>f")])]
+fn a_block_that_two_calls_move(
+    #[case] path: &str,
+    #[case] calls: &[(&str, &str)],
+    #[values(Writer::Person, Writer::PersonWhoSaved, Writer::OtherSession)] writer: Writer,
+) {
+    let desk = Desk::on(&World::with_lines().with_clock());
+    desk.world.next_second();
+    let with_block = format!("{}{}", desk.read("f"), words("b", 1..=4));
+    match writer {
+        Writer::Person => desk.write("f", with_block),
+        Writer::PersonWhoSaved => {
+            desk.write("f", with_block);
+            desk.json(&["save"]);
+        }
+        Writer::OtherSession => desk.turn_with_tool("b", "f", &with_block),
+    }
+    let acts: Vec<_> = calls.iter().map(|(_, script)| || desk.sh(script)).collect();
+    let calls: Vec<(&str, &dyn Fn())> =
+        calls.iter().zip(&acts).map(|((path, _), act)| (*path, act as &dyn Fn())).collect();
+    desk.turn_with_calls("a", &calls);
+    let expected = if writer == Writer::OtherSession { "agent" } else { "human" };
+    let check = || {
+        let owners = desk.owners(path);
+        assert_eq!(owners[owners.len() - 4..], [expected; 4]);
+        let lines = desk.json(&["blame", "--", path])["lines"].clone();
+        let last = lines.as_array().expect("a list").last().expect("there are lines").clone();
+        assert_eq!(last["session"], if expected == "agent" { "b".into() } else { Value::Null });
+    };
+    check();
+    desk.git(&["add", path]);
+    desk.commit();
+    check();
+    desk.finish();
+}
+
+/// A person splits an agent's new file in two. Git takes one of the parts for the renamed file.
+#[rstest::rstest]
+#[case::in_halves("head -4 n >m; tail -4 n >p; rm n", "m p", 4, 4)]
+#[case::into_a_large_and_a_small_part("head -5 n >m; tail -3 n >p; rm n", "m p", 5, 3)]
+#[case::only_the_small_part_is_committed("head -5 n >m; tail -3 n >p; rm n", "p", 5, 3)]
+fn a_new_file_that_is_split(
+    #[case] script: &str,
+    #[case] staged: &str,
+    #[case] large: usize,
+    #[case] small: usize,
+    #[values(false, true)] is_large_asked: bool,
+) {
+    if is_large_asked && staged == "p" {
+        return;
+    }
+    let (path, lines) = if is_large_asked { ("m", large) } else { ("p", small) };
+    let desk = Desk::new();
+    desk.turn("a", &[("n", &words("a", 1..=8))]);
+    desk.sh(script);
+    desk.ask_everyone(Hooks::On, path, &format!("git add {staged}"), &vec!["agent"; lines]);
+}
+
+/// Lines that are committed are moved to another file: before the commit, too, they are their authors'.
+#[rstest::rstest]
+fn a_committed_block(#[values("f", "m")] path: &str, #[values(false, true)] has_shadow: bool) {
+    let desk = Desk::on(&World::with_lines().with_clock());
+    desk.world.next_second();
+    desk.turn("a", &[("g", &format!("{}{}", desk.read("g"), words("a", 1..=4)))]);
+    desk.commit_all();
+    desk.sh(&format!("tail -4 g >>{path}; head -n -4 g >../rest; cat ../rest >g"));
+    if has_shadow {
+        desk.turn("b", &[("n", "another file\n")]);
+    }
+    let last = || {
+        let owners = desk.owners(path);
+        owners[owners.len() - 4..].to_vec()
+    };
+    assert_eq!(last(), ["agent"; 4]);
+    desk.git(&["add", path, "g"]);
+    desk.commit();
+    assert_eq!(last(), ["agent"; 4]);
+    desk.finish();
+}
+
 /// A person writes and commits a file `m` that has some of the lines that a file of an agent has, or had.
 #[rstest::rstest]
 #[case::the_file_is_thrown_away("rm n; mine")]
