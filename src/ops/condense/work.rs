@@ -164,8 +164,14 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
     Ok(parts)
 }
 
-/// Returns the first of `steps` after which a file has the work `own`, which `head` does not have.
+/// Returns the first of `steps` after which a file has the work `own`, which `head` does not have; if that work is its deletion, the
+/// first that deletes the file or gives it another name.
 fn first_with<'s>(repo: &Repo, steps: &'s [Step], own: &Change, head: Option<Leaf>) -> Result<Option<&'s Step>> {
+    if own.after.is_none() {
+        let is_gone =
+            |step: &&Step| step.touches(&own.path) && at(&step.changes, &own.path).is_none_or(|it| it.after.is_none());
+        return Ok(steps.iter().find(is_gone));
+    }
     for step in steps {
         let left = at(&step.changes, &own.path).and_then(|change| change.after);
         if left.is_some() && share(repo, own, head, left)?.is_half() {

@@ -39,7 +39,7 @@ impl Step {
     }
 
     /// Returns true if the step changes the file at `path`, or gives it another name.
-    pub(super) fn touches(&self, path: &BString) -> bool {
+    pub(crate) fn touches(&self, path: &BString) -> bool {
         self.names().any(|name| name == path)
     }
 

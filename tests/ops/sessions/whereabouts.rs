@@ -347,6 +347,32 @@ fn what_a_person_types_like_a_file_beside_it(#[case] script: &str) {
     assert!(desk.trailers("HEAD").is_empty());
 }
 
+/// An agent deletes a person's file in one worktree, and another one moves that file over another one in a second worktree. The lines
+/// stay the person's, and the deletion is that of the second agent.
+#[rstest::rstest]
+#[case::deleted("rm p")]
+#[case::renamed("mv p m")]
+fn a_file_that_two_worktrees_lack(#[case] script: &str) {
+    let desk = Desk::on(&World::with_lines().with_clock());
+    desk.world.next_second();
+    desk.write("p", &words("person", 1..=9));
+    desk.commit_all();
+    desk.prompt("a");
+    desk.sh(script);
+    desk.stop("a");
+    desk.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
+    desk.go("side");
+    desk.prompt("b");
+    desk.sh("mv p g");
+    desk.stop("b");
+    desk.commit_all();
+    assert_eq!(desk.owners("g"), ["human"; 9]);
+    assert_eq!(desk.lines().0, 0);
+    let sessions: Vec<String> = desk.records("HEAD")[0].sessions.iter().map(|session| session.id.clone()).collect();
+    assert_eq!(sessions, ["b"]);
+    desk.finish();
+}
+
 /// A session moves the saved lines of a person: they stay the person's.
 #[test]
 fn a_persons_block() {
