@@ -203,7 +203,7 @@ fn is_plain(context: &Context) -> Result<bool> {
 
 /// Saves what the authors of the lines of the commit on `base` may not be known without. If a session made the unsaved changes, or
 /// may have, that is those of its changes since its last checkpoint that the commit takes; if lines were moved out of a file that the
-/// commit does not take, all changes.
+/// commit does not take, that file and those that have its lines, too.
 fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
     let saving = agents::saving_before_commit(worktree)?;
     if saving.is_none() && !moved_out::has_files(worktree, base)? || !is_plain(worktree).unwrap_or(false) {
@@ -230,12 +230,11 @@ fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
     worktree.catch_up(Purpose::CommitBegins)?;
     // A failure must not prevent the save of what is known to be a session's.
     let warn = |error| tracing::warn!(%error, "cannot find out whether lines were moved");
-    let are_lines_moved = !is_unknown && moved_out::is_any(&worktree, &staged).map_err(warn).unwrap_or(false);
-    let scope = if are_lines_moved { Scope::All } else { Scope::Staged(staged) };
-    match saving.or_else(|| are_lines_moved.then(agents::Saving::default)) {
-        Some(saving) => agents::save_before_commit(&worktree, saving, scope),
-        None => Ok(()),
-    }
+    let moved =
+        if is_unknown { None } else { moved_out::to_save(&worktree, &staged).map_err(warn).unwrap_or_default() };
+    let saving = saving.or_else(|| moved.is_some().then(agents::Saving::default));
+    let scope = moved.map_or(Scope::Staged(staged), Scope::PathsIfThere);
+    saving.map_or(Ok(()), |saving| agents::save_before_commit(&worktree, saving, scope))
 }
 
 /// Notes what is promised to a commit of the index on `head` (or replacing `amended`); returns the records for its

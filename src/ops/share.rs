@@ -128,11 +128,20 @@ impl Differing {
     }
 
     /// Returns true if `others` have at least half of the lines, counted by their letters, and enough of them to be evidence of a move.
-    pub(crate) fn is_half_in(&self, others: &[Self]) -> bool {
-        let is_held = |line: &&Vec<u8>| others.iter().any(|other| other.0.contains(*line));
+    pub(crate) fn is_half_in<'o>(&self, others: impl Iterator<Item = &'o Self> + Clone) -> bool {
+        let is_held = |line: &&Vec<u8>| others.clone().any(|other| other.0.contains(*line));
         let held: usize = self.0.iter().filter(is_held).map(|line| letters(line)).sum();
         let total: usize = self.0.iter().map(|line| letters(line)).sum();
         held >= TELLING_LETTERS && 2 * held >= total
+    }
+
+    /// Returns true if `text`, which has these lines, has so many of them in a row that are also in `other` that they are no chance.
+    pub(crate) fn shares_block(&self, text: &[u8], other: &Self) -> bool {
+        let mut length = 0;
+        text.lines().map(bstr::ByteSlice::trim).filter(|line| letters(line) > 0).any(|line| {
+            length = if self.0.contains(line) && other.0.contains(line) { length + 1 } else { 0 };
+            length >= TELLING_LINES
+        })
     }
 
     fn if_telling(self) -> Option<Self> {

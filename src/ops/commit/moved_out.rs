@@ -14,9 +14,12 @@ use crate::{
         chain::{Shadow, look_at_all, look_at_paths, shadows},
         condense,
         known_base::known_base,
-        provenance::moved_lines::{MOST_BYTES, MOST_CHANGED, moved_out, take_sources},
+        provenance::moved_lines::{MOST_CHANGED, moved_out_unsaved, takers, with_lines_of},
     },
 };
+
+/// If a shadow has more files than this that are not staged, we do not look for moved lines.
+const MOST_LEFT: usize = 1_000;
 
 /// Returns true if there is a live shadow on `base`, or where HEAD was before.
 pub(super) fn has_files(context: &Context, base: Base) -> Result<bool> {
@@ -41,26 +44,31 @@ pub(super) fn may_be_any(context: &Context, base: Base, staged: &[Change]) -> Re
     Ok(!files_left(repo, &Shadow::read_at(repo, base)?, staged)?.is_empty() && condense::has_work_on(repo, base)?)
 }
 
-/// Returns true if lines of the `staged` files are those that another file of the live shadow has lost since the last checkpoint, and
-/// if at least half of what that file has lost is new elsewhere in the worktree. A file that has a new name in the commit has lost
-/// those lines that it does not have there: the commit shows where the others come from.
-pub(super) fn is_any(worktree: &Worktree<'_>, staged: &[Change]) -> Result<bool> {
+/// Returns the paths to save if lines of the `staged` files are those that another file of the live shadow has lost since the last
+/// checkpoint, and if at least half of what that file has lost is new elsewhere in the worktree: the staged files, that file, and all
+/// that have its lines now. A file that has a new name in the commit has lost those lines that it does not have there: the commit shows
+/// where the others come from.
+pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Option<Vec<BString>>> {
     let (repo, shadow) = (&worktree.repo, Shadow::read_for(worktree, None)?);
     let left = files_left(repo, &shadow, staged)?;
-    if left.is_empty() || left.len() > MOST_CHANGED || staged.is_empty() || staged.len() > MOST_CHANGED {
-        return Ok(false);
+    if left.is_empty() || left.len() > MOST_LEFT || staged.is_empty() || staged.len() > MOST_CHANGED {
+        return Ok(None);
     }
     let last_tree_id = shadow.last_tree_id();
-    let (seen, objects) = look_at_paths(worktree, &left, &shadow)?;
-    let lost = objects.changes_of_trees(last_tree_id, seen.tree_id)?;
     let mut gained = Vec::with_capacity(staged.len());
     for change in staged {
         let before = repo.find_leaf(last_tree_id, change.path.as_ref())?;
         gained.extend(Change::between(change.path.clone(), before, change.after));
     }
-    let lost = take_sources(&objects.in_memory(), &gained, lost, &mut { MOST_BYTES });
+    // What is stored comes first: most commits have no lines of the files that are left, so that none of these is read.
+    let sources: Vec<BString> = with_lines_of(repo, &gained, left).into_iter().map(|change| change.path).collect();
+    if sources.is_empty() {
+        return Ok(None);
+    }
+    let (seen, objects) = look_at_paths(worktree, &sources, &shadow)?;
+    let lost = objects.changes_of_trees(last_tree_id, seen.tree_id)?;
     if lost.is_empty() {
-        return Ok(false);
+        return Ok(None);
     }
     let touched = repo.diff_trees(shadow.head_tree_id, last_tree_id)?;
     let renamed = condense::renamed_since(repo, &touched, &repo.detect_renames(staged.to_vec())?)?;
@@ -70,13 +78,23 @@ pub(super) fn is_any(worktree: &Worktree<'_>, staged: &[Change]) -> Result<bool>
     };
     let lost = lost.iter().filter_map(|it| Change::between(it.path.clone(), it.before, now(it))).collect();
     let (seen, objects) = look_at_all(worktree, &shadow)?;
-    let all = objects.changes_of_trees(last_tree_id, seen.tree_id)?;
-    Ok(!moved_out(&objects.in_memory(), &[gained, all].concat(), lost).is_empty())
+    let (in_memory, unsaved) = (objects.in_memory(), objects.changes_of_trees(last_tree_id, seen.tree_id)?);
+    let moved = moved_out_unsaved(&in_memory, &[gained.as_slice(), &unsaved].concat(), lost)?;
+    if moved.is_empty() {
+        return Ok(None);
+    }
+    let takers = takers(&in_memory, &moved, unsaved);
+    let mut paths: Vec<BString> =
+        staged.iter().chain(&moved).chain(&takers).map(|change| change.path.clone()).collect();
+    paths.retain(|path| seen.skipped.iter().all(|skipped| skipped.path != *path));
+    paths.sort();
+    paths.dedup();
+    Ok(Some(paths))
 }
 
-/// Returns the files that `shadow` has changed and that are not `staged`.
-fn files_left(repo: &Repo, shadow: &Shadow, staged: &[Change]) -> Result<Vec<BString>> {
+/// Returns what `shadow` has changed in the files that are not `staged`.
+fn files_left(repo: &Repo, shadow: &Shadow, staged: &[Change]) -> Result<Vec<Change>> {
     let touched = repo.diff_trees(shadow.head_tree_id, shadow.last_tree_id())?.into_iter();
     let is_staged = |path: &BString| staged.binary_search_by(|it| it.path.cmp(path)).is_ok();
-    Ok(touched.filter(|it| it.after.is_some() && !is_staged(&it.path)).map(|change| change.path).collect())
+    Ok(touched.filter(|it| it.after.is_some() && !is_staged(&it.path)).collect())
 }

@@ -1,7 +1,12 @@
 //! Finds the files that lines were moved from in one step: their earlier steps say who wrote these lines, also if the commit does not
 //! change these files.
 
-use crate::{git::Repo, model::change::Change, ops::share::Differing};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::change::Change,
+    ops::{chain::stashed::Stashes, share::Differing},
+};
 
 /// If a checkpoint changes more other files than this, we do not look for moved lines in them.
 const MOST_OTHERS: usize = 32;
@@ -11,6 +16,13 @@ pub(crate) const MOST_CHANGED: usize = 256;
 /// How many bytes of files may be read to find moved lines in all steps of a chain.
 pub(crate) const MOST_BYTES: u64 = 2 << 20;
 
+/// Which lines of a change count.
+#[derive(Clone, Copy)]
+enum Side {
+    Lost,
+    Gained,
+}
+
 /// Returns those of `others`, changes of the same step, that may have lost lines to the files of `changes`. Reads at most `bytes_left`
 /// of the files, and counts what it reads. A file that cannot be read is no source: if the replay needs it, that reports the damage.
 pub(crate) fn take_sources(repo: &Repo, changes: &[Change], others: Vec<Change>, bytes_left: &mut u64) -> Vec<Change> {
@@ -18,42 +30,82 @@ pub(crate) fn take_sources(repo: &Repo, changes: &[Change], others: Vec<Change>,
     if !are_few(changes, &others) {
         return Vec::new();
     }
-    let gained = gained(repo, changes, bytes_left);
-    let mut is_source = |other: &Change| {
-        let lost = lines_lost(repo, other, bytes_left);
-        lost.is_some_and(|lost| gained.iter().any(|gained| gained.shares_lines(&lost)))
-    };
-    if gained.is_empty() { Vec::new() } else { others.into_iter().filter(|other| is_source(other)).collect() }
+    sharing(repo, (changes, Side::Gained), (others, Side::Lost), bytes_left)
 }
 
-/// Returns those of `lost` of whose lost lines at least half are new in a file of `all`. Has the limits of [`take_sources`], which finds the lines again if a checkpoint has both files.
+/// Returns those of `touched` that gained lines which `changes` gain, too: the files of `changes` may have them from there.
+pub(crate) fn with_lines_of(repo: &Repo, changes: &[Change], touched: Vec<Change>) -> Vec<Change> {
+    sharing(repo, (changes, Side::Gained), (touched, Side::Gained), &mut { MOST_BYTES })
+}
+
+/// Returns those of `changes` that gained lines which `moved` lost.
+pub(crate) fn takers(repo: &Repo, moved: &[Change], changes: Vec<Change>) -> Vec<Change> {
+    sharing(repo, (moved, Side::Lost), (changes, Side::Gained), &mut { MOST_BYTES })
+}
+
+/// Returns those of `lost` of whose lost lines at least half are new in the files of `all`, some of them in a row. Has the limits of
+/// [`take_sources`].
 ///
-/// Fewer lines are no evidence before a checkpoint: a file that was thrown away may begin as a person's own one does, for example with
-/// a licence.
-pub(crate) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>) -> Vec<Change> {
+/// In one checkpoint, fewer lines are evidence. But between two of them, or before one is taken, a file that was thrown away is no source:
+/// it may begin as a person's own one does, for example with a licence.
+pub(super) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_left: &mut u64) -> Vec<Change> {
     if !are_few(all, &lost) {
         return Vec::new();
     }
-    let bytes_left = &mut { MOST_BYTES };
-    let gained = gained(repo, all, bytes_left);
-    let mut is_moved = |change: &Change| lines_lost(repo, change, bytes_left).is_some_and(|it| it.is_half_in(&gained));
+    let mut gained = Vec::new();
+    for change in all {
+        let Some([before, after]) = differing(repo, change, bytes_left) else { continue };
+        gained.extend(Differing::in_one(&after, &before).map(|lines| (lines, after)));
+    }
+    let mut is_moved = |change: &Change| {
+        lines_of(repo, change, Side::Lost, bytes_left).is_some_and(|lost| {
+            lost.is_half_in(gained.iter().map(|(lines, _)| lines))
+                && gained.iter().any(|(lines, text)| lines.shares_block(text, &lost))
+        })
+    };
     if gained.is_empty() { Vec::new() } else { lost.into_iter().filter(|change| is_moved(change)).collect() }
+}
+
+/// Returns those of `lost`, changes since the last checkpoint, whose lines were moved to files of `all`, as [`moved_out`] says. A file
+/// that `git stash` has taken away has lost none.
+pub(crate) fn moved_out_unsaved(repo: &Repo, all: &[Change], lost: Vec<Change>) -> Result<Vec<Change>> {
+    let mut moved = moved_out(repo, all, lost, &mut { MOST_BYTES });
+    if !moved.is_empty() {
+        let stashes = Stashes::read(repo)?;
+        moved.retain(|change| !stashes.hold(&change.path, change.before));
+    }
+    Ok(moved)
 }
 
 fn are_few(changes: &[Change], others: &[Change]) -> bool {
     (1..=MOST_OTHERS).contains(&others.len()) && changes.len() <= MOST_CHANGED
 }
 
-/// Returns the lines that each of `changes` adds to its file.
-fn gained(repo: &Repo, changes: &[Change], bytes_left: &mut u64) -> Vec<Differing> {
-    let texts = changes.iter().filter_map(|change| differing(repo, change, bytes_left));
-    texts.filter_map(|[before, after]| Differing::in_one(&after, &before)).collect()
+/// Returns those of `others` whose lines of the one side are among those that `changes` have on the other.
+fn sharing(
+    repo: &Repo,
+    (changes, side): (&[Change], Side),
+    (others, other_side): (Vec<Change>, Side),
+    bytes_left: &mut u64,
+) -> Vec<Change> {
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let all: Vec<Differing> = changes.iter().filter_map(|change| lines_of(repo, change, side, bytes_left)).collect();
+    let mut is_sharing = |other: &Change| {
+        let lines = lines_of(repo, other, other_side, bytes_left);
+        lines.is_some_and(|lines| all.iter().any(|it| it.shares_lines(&lines)))
+    };
+    if all.is_empty() { Vec::new() } else { others.into_iter().filter(|other| is_sharing(other)).collect() }
 }
 
-/// Returns the lines that `change` takes out of its file.
-fn lines_lost(repo: &Repo, change: &Change, bytes_left: &mut u64) -> Option<Differing> {
+/// Returns the lines that `change` takes out of its file, or adds to it.
+fn lines_of(repo: &Repo, change: &Change, side: Side, bytes_left: &mut u64) -> Option<Differing> {
     let [before, after] = differing(repo, change, bytes_left)?;
-    Differing::in_one(&before, &after)
+    match side {
+        Side::Lost => Differing::in_one(&before, &after),
+        Side::Gained => Differing::in_one(&after, &before),
+    }
 }
 
 /// Returns both sides of `change`; none if one is no text, cannot be read, or is larger than what may still be read.

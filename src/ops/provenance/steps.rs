@@ -11,7 +11,7 @@ use gix::ObjectId;
 use super::{
     super::{chain::carry_forward::before_carried, restored_target::restored},
     former_names::{changes_of, find_moved},
-    moved_lines::MOST_BYTES,
+    moved_lines::{MOST_BYTES, moved_out, take_sources},
     step::{Step, are_here, author_of},
 };
 use crate::{
@@ -25,12 +25,26 @@ use crate::{
     },
 };
 
+/// How many bytes of files may still be read to find moved lines.
+struct BytesLeft {
+    /// In single checkpoints.
+    of_checkpoints: u64,
+    /// In rows of checkpoints by one author.
+    of_rows: u64,
+}
+
+impl Default for BytesLeft {
+    fn default() -> Self {
+        Self { of_checkpoints: MOST_BYTES, of_rows: MOST_BYTES }
+    }
+}
+
 /// Returns what the chain that ends with `tip` did to the files that `wanted` accepts, oldest first.
 ///
 /// If a checkpoint carries work forward or restores it, the steps are those of the shadow that the work comes from. If a file
 /// was renamed, the steps include its earlier names.
 pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> bool) -> Result<Vec<Step>> {
-    steps_beside(repo, tip, wanted, &mut HashMap::new(), &mut { MOST_BYTES })
+    steps_beside(repo, tip, wanted, &mut HashMap::new(), &mut BytesLeft::default())
 }
 
 /// Does the same as [`steps`]. If work comes from another checkpoint, skips the paths that `followed` lists for that checkpoint,
@@ -40,7 +54,7 @@ fn steps_beside(
     tip: &Checkpoint,
     wanted: &dyn Fn(&BString) -> bool,
     followed: &mut HashMap<ObjectId, BTreeSet<BString>>,
-    bytes_left: &mut u64,
+    bytes_left: &mut BytesLeft,
 ) -> Result<Vec<Step>> {
     let (mut own, mut links, mut is_passed) = (HashSet::new(), Vec::new(), false);
     for checkpoint in repo.chain_in_time(tip.id) {
@@ -57,12 +71,17 @@ fn steps_beside(
     let (mut former, mut chain) = (BTreeSet::new(), Vec::new());
     for in_row in links.chunk_by(|(newer, _), (older, _)| are_one_step(newer, older)) {
         if let [(newest, _), .., (_, before)] = in_row {
-            // One checkpoint may have the lines in the other file, and another one no longer in the first one.
-            changes_of(repo, repo.diff_trees(*before, newest.tree_id)?, wanted, &mut former, bytes_left)?;
+            // One checkpoint may have added the lines to one file, and another one may have cut them out of the other file.
+            let net = repo.diff_trees(*before, newest.tree_id)?;
+            let is_asked = |change: &Change| wanted(&change.path) || former.contains(&change.path);
+            let (own, others): (Vec<_>, Vec<_>) = net.iter().cloned().partition(is_asked);
+            let sources = take_sources(repo, &own, others, &mut bytes_left.of_rows);
+            let moved = moved_out(repo, &net, sources, &mut bytes_left.of_rows);
+            former.extend(moved.into_iter().map(|change| change.path));
         }
         for (checkpoint, before) in in_row {
             let changes = repo.diff_trees(*before, checkpoint.tree_id)?;
-            let changes = changes_of(repo, changes, wanted, &mut former, bytes_left)?;
+            let changes = changes_of(repo, changes, wanted, &mut former, &mut bytes_left.of_checkpoints)?;
             if !changes.is_empty() {
                 chain.push((checkpoint.clone(), changes));
             }
@@ -133,7 +152,8 @@ fn steps_beside(
     Ok(all)
 }
 
-/// Returns true if the replay takes the changes of both checkpoints for one step: they have one author, and neither has work from elsewhere.
+/// Returns true if the replay takes the changes of both checkpoints for one step: they have one author, and neither has work from
+/// elsewhere.
 fn are_one_step(newer: &Checkpoint, older: &Checkpoint) -> bool {
     let is_own = |it: &Checkpoint| it.origin.carried.is_none() && restored(&it.origin).is_none();
     is_own(newer) && is_own(older) && author_of(&newer.origin) == author_of(&older.origin)

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::desk::{Desk, words};
+use super::desk::{Desk, numbered, words};
 use crate::support::World;
 
 /// How git is used.
@@ -195,8 +195,8 @@ fn a_copy(#[values(false, true)] is_saved: bool) {
 #[case::to_a_new_file("tail -4 f >m; sed -i '21,$d' f", "m", "add m", &["agent"; 4])]
 #[case::to_a_new_file_and_edited("tail -4 f >m; echo mine >>m; sed -i '21,$d' f", "m", "add m", &["agent", "agent", "agent", "agent", "human"])]
 #[case::in_part("tail -3 f >m; sed -i '22,$d' f", "m", "add m", &["agent"; 3])]
-#[case::out_of_a_new_file("tail -2 n >m; sed -i '2,$d' n", "m", "add m", &["agent"; 2])]
-#[case::all_of_a_new_file("cat n >>g; rm n", "g", "add g", &["agent"; 3])]
+#[case::out_of_a_new_file("tail -3 n >m; sed -i '3,$d' n", "m", "add m", &["agent"; 3])]
+#[case::all_of_a_new_file("cat n >>g; rm n", "g", "add g", &["agent"; 5])]
 #[case::with_another_file("tail -4 f >m; sed -i '21,$d' f; echo mine >>g", "m", "add g m", &["agent"; 4])]
 fn a_block_that_no_save_has_seen(
     #[case] moves: &str,
@@ -206,7 +206,7 @@ fn a_block_that_no_save_has_seen(
     #[values(false, true)] is_turn_open: bool,
 ) {
     let desk = Desk::new();
-    desk.turn("a", &[("f", &format!("{}{}", desk.read("f"), words("a", 1..=4))), ("n", &words("a", 11..=13))]);
+    desk.turn("a", &[("f", &format!("{}{}", desk.read("f"), words("a", 1..=4))), ("n", &words("a", 11..=15))]);
     if is_turn_open {
         desk.prompt("b");
         desk.stop("b");
@@ -219,14 +219,14 @@ fn a_block_that_no_save_has_seen(
 #[test]
 fn a_block_that_two_commits_take() {
     let desk = Desk::new();
-    desk.turn("a", &[("f", &format!("{}{}", desk.read("f"), words("a", 1..=4)))]);
-    desk.sh("sed -n 21,22p f >m; sed -n 23,24p f >p; sed -i '21,$d' f; git add m");
+    desk.turn("a", &[("f", &format!("{}{}", desk.read("f"), words("a", 1..=6)))]);
+    desk.sh("sed -n 21,23p f >m; sed -n 24,26p f >p; sed -i '21,$d' f; git add m");
     desk.commit();
-    assert_eq!(desk.owners("m"), ["agent"; 2]);
-    assert_eq!(desk.owners("p"), ["agent"; 2]);
+    assert_eq!(desk.owners("m"), ["agent"; 3]);
+    assert_eq!(desk.owners("p"), ["agent"; 3]);
     desk.sh("git add p");
     desk.commit();
-    assert_eq!(desk.owners("p"), ["agent"; 2]);
+    assert_eq!(desk.owners("p"), ["agent"; 3]);
     assert_eq!(desk.trailers("HEAD").len(), 1);
     desk.finish();
 }
@@ -332,6 +332,7 @@ fn a_committed_block(#[values("f", "m")] path: &str, #[values(false, true)] has_
 #[case::the_file_is_left_on_another_branch("git branch other; git stash -qu; git switch -q other; mine")]
 #[case::a_committed_line_was_moved("mine; tail -1 f >>m; sed -i '$d' f")]
 #[case::a_line_of_the_file_was_thrown_away("mine; sed -i '$d' n")]
+#[case::the_file_is_thrown_away_after_a_save("mine; git checkpoint save -q; rm n; git checkpoint save -q")]
 #[case::the_files_are_converted(
     "git config filter.up.clean 'tr a-z A-Z'; echo 'n filter=up' >.git/info/attributes; touch n; mine"
 )]
@@ -370,6 +371,64 @@ fn a_file_that_two_worktrees_lack(#[case] script: &str) {
     assert_eq!(desk.lines().0, 0);
     let sessions: Vec<String> = desk.records("HEAD")[0].sessions.iter().map(|session| session.id.clone()).collect();
     assert_eq!(sessions, ["b"]);
+    desk.finish();
+}
+
+/// Another agent's file is away while a commit takes moved lines: the checkpoint that the hook takes leaves it alone.
+#[test]
+fn a_file_that_is_away_when_lines_are_moved() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &format!("{}{}", desk.read("f"), words("a", 1..=4))), ("n", &words("a", 11..=15))]);
+    desk.sh("tail -4 f >>g; sed -i '21,$d' f; git add g; mv n ../n");
+    desk.commit();
+    let owners = desk.owners("g");
+    assert_eq!(owners[owners.len() - 4..], ["agent"; 4]);
+    desk.sh("mv ../n n; git add n");
+    desk.commit();
+    assert_eq!(desk.owners("n"), ["agent"; 5]);
+    assert_eq!(desk.trailers("HEAD").len(), 1);
+    desk.finish();
+}
+
+/// A stash takes a file of an agent away, and a person commits some of its lines.
+#[rstest::rstest]
+#[case::a_lone_line_typed_again(
+    "git stash -q; sed -i '1i the agent has added a single line of some words here' g; git add g"
+)]
+#[case::a_copy("tail -4 f >>g; git add g; git stash -qk")]
+fn lines_of_a_stashed_file(#[case] script: &str) {
+    let desk = Desk::on(&World::with_lines().with_clock());
+    desk.world.next_second();
+    let line = "the agent has added a single line of some words here\n";
+    desk.turn("a", &[("f", &format!("{line}{}{}", desk.read("f"), words("a", 1..=4)))]);
+    desk.sh(script);
+    desk.commit();
+    assert!(desk.owners("g").iter().all(|owner| owner != "agent"), "{:?}", desk.owners("g"));
+    assert!(desk.trailers("HEAD").is_empty());
+}
+
+/// A row of saves in a large file beside it does not hide an older move.
+#[test]
+fn a_move_below_a_row_of_saves() {
+    let desk = Desk::on(&World::with_lines().with_clock());
+    let large: String = (1..=9000).map(|line| format!("base line {line} of the large file\n")).collect();
+    desk.write("m", large);
+    desk.write("p", numbered(1..=9));
+    desk.commit_all();
+    desk.world.next_second();
+    desk.turn("a", &[("f", &format!("{}{}", desk.read("f"), words("a", 1..=4)))]);
+    desk.sh("tail -4 f >>m; sed -i '21,$d' f; git checkpoint save -q");
+    desk.turn("b", &[("other", "some text of the third\n")]);
+    for line in 5..=6 {
+        desk.sh(&format!(
+            "sed -i '{line}s/$/ some more text {line} for it/' m; sed -i '{line}s/.*/other text {line} in p/' p"
+        ));
+        desk.json(&["save"]);
+    }
+    desk.sh("git add m");
+    desk.commit();
+    let owners = desk.owners("m");
+    assert_eq!(owners[owners.len() - 4..], ["agent"; 4]);
     desk.finish();
 }
 
