@@ -36,6 +36,12 @@ pub(super) fn relative(seconds: i64, now: i64) -> String {
     }
 }
 
+/// Returns the moment `iso`, in ISO 8601, as people read it on a terminal: how long it is before now; elsewhere as it is.
+pub(super) fn shown(iso: &str, is_terminal: bool) -> String {
+    let seconds = iso.parse::<Timestamp>().ok().filter(|_| is_terminal).map(Timestamp::as_second);
+    seconds.map_or_else(|| iso.to_owned(), |seconds| relative(seconds, now()))
+}
+
 /// Returns how long `seconds` is before `now` in at most four columns: `12m`, `3h`, `2w`.
 pub(super) fn brief(seconds: i64, now: i64) -> String {
     let words = relative(seconds, now);

@@ -22,6 +22,7 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         &["search", "grep", "find"],
         "'git checkpoint list --grep <regex>' searches messages, 'git checkpoint list -- <pathspec>' finds changes",
     ),
+    ("", &["fsck"], "'git checkpoint doctor' looks for damage in checkpoints, 'git fsck' in all of git's objects"),
     ("", &["clean", "gc"], "'git checkpoint prune' drops old checkpoints that were set aside; files stay as they are"),
     (
         "",
@@ -89,6 +90,7 @@ const HABITS: &[(&str, &[&str], &str)] = &[
     ("session", &["ls"], "'git checkpoint session list' lists the sessions"),
     ("session", &["kill"], "'git checkpoint session end' ends a session, 'git checkpoint session stop' its turn"),
     ("session", &["begin", "new"], "'git checkpoint session start' begins a session"),
+    ("op", &["--oneline"], "each operation has one line already"),
     ("op", &["list", "ls", "history"], "'git checkpoint op log' lists the operations"),
     (
         "op",
@@ -116,6 +118,11 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         "'git checkpoint reset' sets the checkpoints on HEAD aside, 'git checkpoint prune' drops what was set aside",
     ),
     ("diff", &["--cached", "--staged"], "'git diff --cached' shows what is staged"),
+    (
+        "diff",
+        &["-w", "-b", "--ignore-all-space", "--ignore-space-change"],
+        "'git diff -w <id>' compares the worktree with the checkpoint of that id, as with any commit",
+    ),
 ];
 
 /// Returns what to type instead of `typed`, an unknown command, or an unknown option of `command`.
@@ -124,6 +131,15 @@ pub(super) fn hint(command: &str, typed: &str) -> Option<String> {
         typed.strip_prefix('-').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
     if ["list", "op"].contains(&command) && is_count {
         return Some(format!("use '-n {}'", &typed[1..]));
+    }
+    match command {
+        "" if is_count => {
+            return Some(format!("'git checkpoint list -n {}' lists the latest checkpoints", &typed[1..]));
+        }
+        "restore" if is_count => {
+            return Some(format!("'@{{0}}' names the latest checkpoint, '@{{{}}}' an earlier one", &typed[1..]));
+        }
+        _ => {}
     }
     if let Some(hint) = value_hint(command, typed) {
         return Some(hint);
@@ -136,6 +152,16 @@ pub(super) fn hint(command: &str, typed: &str) -> Option<String> {
 pub(super) fn paths_to_save(paths: &[&str]) -> String {
     let paths: Vec<String> = paths.iter().map(|path| shell_word(path)).collect();
     format!("paths follow --paths: 'git checkpoint save --paths {}'", paths.join(" "))
+}
+
+/// Returns what to type if no checkpoint follows `restore`.
+pub(super) const NO_TARGET: &str =
+    "'git checkpoint list' shows the checkpoints; '@' is the latest, 'base' the last commit";
+
+/// Returns what to type if the program and its arguments, `words`, follow `worktree exec <name>`.
+pub(super) fn program_of(name: &str, words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+    format!("the program follows '--': 'git checkpoint worktree exec {} -- {}'", shell_word(name), words.join(" "))
 }
 
 /// Returns what to type if a path and the branch `branch` follow `worktree add`.
@@ -213,6 +239,8 @@ mod tests {
     #[case::of_another_command("list", "--source", None)]
     #[case::count("list", "-3", Some("use '-n 3'"))]
     #[case::count_of_operations("op", "-3", Some("use '-n 3'"))]
+    #[case::count_without_a_command("", "-3", Some("'git checkpoint list -n 3'"))]
+    #[case::count_of_restore("restore", "-3", Some("'@{0}' names the latest checkpoint, '@{3}' an earlier one"))]
     #[case::init("", "init", Some("'git checkpoint enable'"))]
     #[case::files("reset", "--hard", Some("it touches no file"))]
     #[case::checkpoint_of_reset("reset", "@{0}", Some("it sets all checkpoints aside; 'git checkpoint restore"))]

@@ -18,7 +18,7 @@ use crate::{
     ops::{
         Context,
         history::{self, Commit, Entry, ListOptions},
-        lookup,
+        lookup, sessions,
     },
 };
 
@@ -117,11 +117,17 @@ impl List {
             call.out.hint("'git checkpoint doctor' says what to do");
         }
         if found == 0 && broken.is_empty() && !is_json && !wants_none {
-            let (what, hint) = if is_filtered { NO_MATCH } else { nothing };
-            call.out.aside(what);
-            let from_root = from_root::hint(&context, &typed, None, Form::Pathspec);
-            let named = from_root.or_else(|| hint_at_one(&context, &typed));
-            call.out.hint(named.as_deref().unwrap_or(hint));
+            let unknown = options.session.as_ref().and_then(|name| sessions::existing(&context, name).err());
+            if let Some(unknown) = unknown {
+                call.out.aside(unknown.message());
+                unknown.hint().into_iter().for_each(|hint| call.out.hint(hint));
+            } else {
+                let (what, hint) = if is_filtered { NO_MATCH } else { nothing };
+                call.out.aside(what);
+                let from_root = from_root::hint(&context, &typed, None, Form::Pathspec);
+                let named = from_root.or_else(|| hint_at_one(&context, &typed));
+                call.out.hint(named.as_deref().unwrap_or(hint));
+            }
         }
         Ok(if found == 0 && is_filtered { Exit::No } else { Exit::Done })
     }
@@ -152,9 +158,11 @@ fn hint_at_one(context: &Context, typed: &[OsString]) -> Option<String> {
     let [typed] = typed else { return None };
     let (typed, word) = (typed.to_str()?, shell_word(typed.to_str()?));
     let id = lookup::resolve(context, typed).ok()?;
-    let is_checkpoint = context.repo.find_checkpoint(id).ok()?.is_some();
-    let command = if is_checkpoint { "show" } else { "explain" };
-    Some(format!("'git checkpoint {command} {word}' shows the one of that name; a list takes pathspecs"))
+    context
+        .repo
+        .is_commit(id)
+        .ok()?
+        .then(|| format!("'git checkpoint show {word}' shows the one of that name; a list takes pathspecs"))
 }
 
 /// Returns the moment that the user typed as `text`.
@@ -206,7 +214,8 @@ impl Authors {
         let least = layout::width(Contributor::Human.as_str());
         let columns = if let Some(columns) = columns {
             let needed = origins().map(|origin| sessions.least(&agent(origin), origin.session.as_deref(), "")).max();
-            needed.unwrap_or(least).clamp(least, most_of_authors(columns))
+            let has_marks = rows.iter().any(|row| row.verified || row.start || row.undone || row.is_set_aside);
+            needed.unwrap_or(least).clamp(least, most_of_authors(columns, has_marks))
         } else {
             // Nothing is cut there.
             let whole = |origin: &Origin| sessions.name(&agent(origin), origin.session.as_deref(), "", usize::MAX);
@@ -224,10 +233,13 @@ fn agent(origin: &Origin) -> String {
 /// The fewest columns for the author of a checkpoint where the output is no terminal.
 const WHO: usize = 20;
 
-/// Returns the most columns for authors on a terminal of `columns`: two thirds of what number, id and date leave.
-fn most_of_authors(columns: usize) -> usize {
+/// Returns the most columns for authors on a terminal of `columns`: two thirds of what number, id and date leave. With marks on a
+/// narrow one, half of what these leave, too.
+fn most_of_authors(columns: usize, has_marks: bool) -> usize {
     const OTHERS: usize = 24;
-    (columns.saturating_sub(OTHERS) * 2 / 3).clamp(8, 2 * WHO)
+    let room = columns.saturating_sub(OTHERS);
+    let most = if has_marks && layout::is_narrow(Some(columns)) { room.saturating_sub(MARK) / 2 } else { room * 2 / 3 };
+    most.clamp(8, 2 * WHO)
 }
 
 fn print_row(entry: &Entry, authors: &Authors, call: &mut Call) -> Result<()> {
@@ -245,6 +257,7 @@ fn line(entry: &Entry, authors: &Authors, now: i64, call: &Call) -> String {
     let mut marks = marks(entry.start, entry.verified, &entry.tags, (0, of));
     marks.extend((entry.folded > 0).then(|| more(entry.folded, of, layout::is_narrow(columns))));
     marks.extend(entry.undone.then(|| "undone".to_owned()));
+    marks.extend(entry.is_set_aside.then(|| "set aside".to_owned()));
     let note = checkpoint.origin.note.as_deref().and_then(|note| note.lines().next());
     marks.extend(note.map(|note| format!("note: {}", printable(note))));
     let marks = if marks.is_empty() { String::new() } else { format!(" [{}]", marks.join(", ")) };
@@ -351,11 +364,17 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case(200, 40)]
-    #[case(80, 37)]
-    #[case(60, 24)]
-    #[case(30, 8)]
-    fn narrow_terminals_have_less_room_for_names(#[case] columns: usize, #[case] expected: usize) {
-        assert_eq!(most_of_authors(columns), expected);
+    #[case(200, false, 40)]
+    #[case(80, false, 37)]
+    #[case(80, true, 37)]
+    #[case(60, false, 24)]
+    #[case::beside_a_mark(60, true, 12)]
+    #[case(30, false, 8)]
+    fn narrow_terminals_have_less_room_for_names(
+        #[case] columns: usize,
+        #[case] has_marks: bool,
+        #[case] expected: usize,
+    ) {
+        assert_eq!(most_of_authors(columns, has_marks), expected);
     }
 }

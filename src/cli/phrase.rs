@@ -97,9 +97,17 @@ pub(super) fn wrapped_with(mark: &str, start: &str, parts: &[String], indent: us
 }
 
 /// Returns the id of a session for a table, cut to a line of `columns` of which `used` are taken; whole if this is no terminal.
+/// Its end stays: that may be all that tells it from another one.
 pub(super) fn session_id(id: &str, columns: Option<usize>, used: usize) -> String {
+    const END: usize = 6;
     let id = printable(id);
-    columns.map_or_else(|| id.clone(), |columns| layout::cut(&id, columns.saturating_sub(used)))
+    let Some(room) = columns.map(|columns| columns.saturating_sub(used)) else { return id };
+    let count = id.chars().count();
+    if count <= room || room < 3 * END {
+        return layout::cut(&id, room);
+    }
+    let end: String = id.chars().skip(count - END).collect();
+    layout::cut(&id, room - END) + &end
 }
 
 /// Returns the name of `turn` of the session `id`, to be typed in a command. On a narrow terminal, it has only the beginning of
@@ -217,7 +225,7 @@ mod tests {
         let id = "0196b1f2-aaaa-7bbb-8ccc-0123456789ab";
         assert_eq!(session_id(id, None, 17), id);
         assert_eq!(session_id(id, Some(60), 17), id);
-        assert_eq!(session_id(id, Some(40), 20), "0196b1f2-aaaa-7bb...");
+        assert_eq!(session_id(id, Some(40), 20), "0196b1f2-aa...6789ab");
         assert_eq!(turn_name(id, "2", Some(60)), "0196b1f2-aaaa-7bbb@2");
         assert_eq!(turn_name(id, "2", Some(100)), format!("{id}@2"));
     }

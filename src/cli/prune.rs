@@ -73,7 +73,8 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
             Why::Count => "too many",
             Why::Size => "too large",
         };
-        let line = format!("{verb} {tip}, set aside {} ({why})", shadow.archived);
+        let when = date::shown(&shadow.archived, call.out.is_terminal());
+        let line = format!("{verb} {tip}, set aside {when} ({why})");
         if pruned.dry_run { call.out.line(&line)? } else { call.out.note(&line)? }
     }
     for shadow in &pruned.stays {
@@ -85,7 +86,8 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
             NeededFor::Damaged => "not all of it can be read, see 'git checkpoint doctor'",
         };
         let verb = if pruned.dry_run { "would keep" } else { "kept" };
-        call.out.note(&format!("{verb} {tip}, set aside {} ({why})", shadow.archived))?;
+        let when = date::shown(&shadow.archived, call.out.is_terminal());
+        call.out.note(&format!("{verb} {tip}, set aside {when} ({why})"))?;
     }
     let held = match pruned.bytes {
         Some(bytes) if bytes > 0 => format!(", which held {}", phrase::size(bytes)),

@@ -8,7 +8,10 @@ use rustix::{
     termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr},
 };
 
-use super::output::Output;
+use super::{
+    layout,
+    output::{Output, stderr_columns},
+};
 use crate::error::{Context as _, Kind, Result};
 
 /// Asks `question` on a terminal; without a terminal, the answer is no. Ends with the error of `go_on` if that returns one.
@@ -18,7 +21,9 @@ pub(super) fn ask(question: &str, go_on: &dyn Fn() -> Result<()>, out: &mut Outp
     if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(false);
     }
-    out.stderr(question);
+    // The answer is typed after the last line.
+    let lines = layout::wrap(question.trim_end(), stderr_columns().saturating_sub(2), 0);
+    out.stderr(&(lines.join("\n") + " "));
     let answer = read_line(&stdin, go_on).inspect_err(|_| out.stderr("\n"))?;
     let answer = String::from_utf8_lossy(&answer).trim().to_lowercase();
     Ok(["y", "yes", "continue"].contains(&answer.as_str()))

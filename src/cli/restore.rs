@@ -321,10 +321,12 @@ fn print_sum(restored: &Restored, words: &Words<'_>, call: &mut Call) -> Result<
     let target = call.out.paint(phrase::ID, &id);
     let (is_idle, all) = (restored.is_idle(), restored.with_submodules());
     submodules::print(restored, verb, call)?;
-    if is_idle && restored.is_complete() && restored.committed.is_empty() {
+    let is_undo = verb != phrase::RESTORED;
+    if is_idle && !is_all_left(&all, is_undo) && !is_left_below(restored, is_undo) {
         let what = left::nothing_changed(restored, words);
         // Submodules and nested repositories were not looked at.
-        let files = if submodules::are_left_out(restored) { "the other files are" } else { "the worktree is" };
+        let is_left = submodules::are_left_out(restored) || !restored.kept.is_empty();
+        let files = if is_left { "the other files are" } else { "the worktree is" };
         call.out.note(&format!("{what}: {files} as in {target}"))?;
         if verb == phrase::RESTORED {
             submodules::print_left_out(restored, &id, call);
@@ -333,7 +335,6 @@ fn print_sum(restored: &Restored, words: &Words<'_>, call: &mut Call) -> Result<
         return Ok(());
     }
     let is_only_below = !is_idle && restored.is_idle_here();
-    let is_undo = verb != phrase::RESTORED;
     if !(restored.dry_run || is_all_left(&all, is_undo) || is_only_below) {
         let staged = match restored.staged.len() {
             0 => String::new(),
@@ -369,9 +370,7 @@ fn print_sum(restored: &Restored, words: &Words<'_>, call: &mut Call) -> Result<
         call.out.hint(&format!("no checkpoint holds what is in the way: move it elsewhere{next}"));
     }
     left::print_way_for_filters(restored, verb, &id, call);
-    if restored.kept.iter().any(|left| left.why == Why::SubmoduleGone) {
-        call.out.hint("'git submodule update --init <path>' brings back what a submodule had committed");
-    }
+    submodules::print_gone(restored, &id, call);
     if restored.kept.iter().any(|left| left.why == Why::Sparse) {
         call.out.hint("'git sparse-checkout add <directory>' makes room for the files outside the sparse checkout");
     }

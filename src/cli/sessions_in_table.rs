@@ -10,38 +10,57 @@ const FEWEST: usize = 6;
 pub(super) struct Sessions {
     /// How many characters of an id tell each session from the others.
     length: usize,
+    /// How many at its end do.
+    tail: usize,
 }
+
+/// Stands for the beginning of an id.
+const BEGINNING: &str = "...";
 
 impl Sessions {
     /// Takes the ids of the sessions, in any order; one may come more than once.
     pub(super) fn new<'i>(ids: impl Iterator<Item = &'i str>) -> Self {
         let mut ids: Vec<String> = ids.map(printable).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let common = |pair: &[String]| pair[0].chars().zip(pair[1].chars()).take_while(|(a, b)| a == b).count();
-        let length = ids.windows(2).map(|pair| common(pair) + 1).max().unwrap_or(0);
-        Self { length: length.max(FEWEST) }
+        let length = telling(&mut ids);
+        for id in &mut ids {
+            *id = id.chars().rev().collect();
+        }
+        Self { length, tail: telling(&mut ids) }
     }
 
     /// Returns how many columns `agent` and `rest` need with the shortest id of the session that no other session has.
     pub(super) fn least(&self, agent: &str, session: Option<&str>, rest: &str) -> usize {
-        layout::width(agent) + layout::width(&Self::part(session, self.length)) + layout::width(rest)
+        layout::width(agent) + layout::width(&self.part(session, 0)) + layout::width(rest)
     }
 
     /// Returns `agent`, its session, and the `rest` in at most `columns`. If these are too few, the id of the session is cut
     /// first, as far as it still differs from the others, and then the name of the agent.
     pub(super) fn name(&self, agent: &str, session: Option<&str>, rest: &str, columns: usize) -> String {
         let room = columns.saturating_sub(layout::width(agent) + layout::width(rest) + 1);
-        let session = Self::part(session, room.max(self.length));
+        let session = self.part(session, room);
         let tail = format!("{session}{rest}");
         let room = columns.saturating_sub(layout::width(&tail));
         layout::cut(&format!("{}{tail}", layout::cut(agent, room)), columns)
     }
 
-    /// Returns a blank and the first `length` characters of the id.
-    fn part(session: Option<&str>, length: usize) -> String {
-        session.map_or_else(String::new, |id| format!(" {}", printable(id).chars().take(length).collect::<String>()))
+    /// Returns a blank and the first `room` characters of the id, or as many as it needs. If these are many, and its end alone
+    /// tells it from the others, that takes their place.
+    fn part(&self, session: Option<&str>, room: usize) -> String {
+        let Some(id) = session.map(printable) else { return String::new() };
+        let count = id.chars().count();
+        if count.min(self.length) > room && BEGINNING.len() + self.tail < count.min(self.length) {
+            return format!(" {BEGINNING}{}", id.chars().skip(count - self.tail).collect::<String>());
+        }
+        format!(" {}", id.chars().take(room.max(self.length)).collect::<String>())
     }
+}
+
+/// Returns how many characters at the beginning tell each of `ids` from the others, and sorts them.
+fn telling(ids: &mut Vec<String>) -> usize {
+    ids.sort_unstable();
+    ids.dedup();
+    let common = |pair: &[String]| pair[0].chars().zip(pair[1].chars()).take_while(|(a, b)| a == b).count();
+    ids.windows(2).map(|pair| common(pair) + 1).max().unwrap_or(0).max(FEWEST)
 }
 
 #[cfg(test)]
@@ -73,6 +92,16 @@ mod tests {
         let mut names: Vec<String> = ids.iter().map(|id| sessions.name("claude-code", Some(id), "", least)).collect();
         names.dedup();
         assert_eq!(names.len(), ids.len(), "{names:?}");
+    }
+
+    #[test]
+    fn sessions_that_differ_at_the_end_show_their_ends() {
+        let (one, other) = ("5b1f3c9e-7a44-4f0e-9f43-2f3a5b1f1c11", "5b1f3c9e-7a44-4f0e-9f43-2f3a5b1f1c22");
+        let sessions = Sessions::new([one, other, "s"].into_iter());
+        assert_eq!(sessions.name("claude-code", Some(one), " t1", 30), "claude-code ...1f1c11 t1");
+        assert_eq!(sessions.name("claude-code", Some(other), " t1", 80), format!("claude-code {other} t1"));
+        assert_eq!(sessions.name("claude-code", Some("s"), " t1", 30), "claude-code s t1");
+        assert_eq!(sessions.least("claude-code", Some(one), ""), "claude-code ...1f1c11".len());
     }
 
     #[test]

@@ -177,19 +177,22 @@ fn page_of(arguments: &[OsString]) -> String {
 
 /// Returns what to type instead, if `error` is about a command or an option that git has.
 fn habit(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let cli = Cli::command();
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        let mut named = arguments.iter().skip(1).filter_map(|argument| cli.find_subcommand(argument));
+        return named.next().filter(|it| it.get_name() == "restore").map(|_| habits::NO_TARGET.to_owned());
+    }
     let kinds = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
     let typed = kinds.iter().find_map(|kind| match error.get(*kind) {
         Some(ContextValue::String(typed)) => Some(typed.as_str()),
         _ => None,
     })?;
-    let cli = Cli::command();
     let mut named = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
     let is_action = error.kind() == ErrorKind::InvalidSubcommand;
     let mut named = named.by_ref().take_while(|name| !is_action || *name != typed);
     let command = match named.find_map(|name| cli.find_subcommand(name)) {
         Some(command) => command.get_name(),
-        None if is_action => "",
-        None => return None,
+        None => "",
     };
     // Of '-3x', clap says '-3'; of '--source=HEAD', it says all.
     let typed = typed.split('=').next().unwrap_or(typed);
@@ -213,6 +216,13 @@ fn habit(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     }
     if command == "worktree" && !is_action && !typed.starts_with('-') && arguments.iter().any(|it| it == "add") {
         return Some(habits::worktree_of(typed));
+    }
+    if command == "worktree" && !is_action && !typed.starts_with('-') {
+        let after_exec = arguments.iter().filter_map(|argument| argument.to_str()).skip_while(|word| *word != "exec");
+        let words: Vec<&str> = after_exec.skip(1).collect();
+        if let Some(at) = words.iter().skip(1).position(|word| *word == typed) {
+            return Some(habits::program_of(words[at], &words[at + 1..]));
+        }
     }
     habits::hint(command, typed)
 }
@@ -289,6 +299,13 @@ mod tests {
     #[case::an_unknown_command(&["sesion", "list"], "usage: git checkpoint [")]
     #[case::the_nearest(&["restor"], "a similar subcommand exists: 'restore'\n")]
     #[case::one_letter_less(&["prompt"], "a similar subcommand exists: 'prompts'\n")]
+    #[case::a_program_without_dashes(
+        &["worktree", "exec", "x", "ls", "-l"],
+        "hint: the program follows '--': 'git checkpoint worktree exec x -- ls -l'"
+    )]
+    #[case::no_target(&["restore"], "hint: 'git checkpoint list' shows the checkpoints; '@' is the latest")]
+    #[case::no_target_of_another_command(&["worktree", "restore"], "error: the following required arguments")]
+    #[case::a_count(&["-3"], "hint: 'git checkpoint list -n 3' lists")]
     #[case::gits_option(&["version"], "'git checkpoint --version' prints the version")]
     #[case::all_words_of_a_message(&["save", "add", "a bill"], "'git checkpoint save -m 'add a bill''")]
     #[case::the_usage_of_a_command(&["list", "--jso"], "usage: git checkpoint list")]

@@ -72,7 +72,7 @@ impl Why {
 
     /// Returns true if every restore leaves the path as it is, because its files are in no checkpoint, or it has an agent's hooks.
     pub(crate) fn is_of_every_restore(&self) -> bool {
-        matches!(self, Self::Installed(_) | Self::InNested | Self::Nested | Self::SubmoduleGone)
+        matches!(self, Self::Installed(_) | Self::InNested | Self::Nested)
     }
 
     /// Returns true if the path is left because commits have changed it.
@@ -107,7 +107,7 @@ impl fmt::Display for Why {
             Self::InNested => "inside a nested repository",
             Self::Nested => "a nested repository",
             Self::RepositoryGone => "a repository that is gone; no checkpoint has its files",
-            Self::SubmoduleGone => "a submodule that is not there; no checkpoint has its files",
+            Self::SubmoduleGone => "a submodule that is not there",
             Self::BelowLink => "below a symbolic link",
             Self::Sparse => "outside the sparse checkout",
             Self::Invalid => "invalid name",

@@ -29,7 +29,7 @@ use crate::{
     git::{Repo, pathspec::Pathspec},
     model::{
         checkpoint::Checkpoint,
-        refname::{self, verified_ref},
+        refname::{self, Base, verified_ref},
     },
 };
 use commits::Commits;
@@ -102,6 +102,7 @@ pub fn list(
         }
         Ok(each(group.entry)? && left > 0)
     };
+    let base = Base::of_head(repo.head()?.id);
     let mut open: Option<Group> = None;
     let worktree = (!options.all_worktrees).then(|| repo.worktree_id());
     let tips = timeline::all_tips(repo, worktree)?;
@@ -115,6 +116,9 @@ pub fn list(
         let Some(mut entry) = filter.entry(checkpoint, archived, marked)? else { continue };
         entry.undone = number.is_none();
         entry.number = worktree.and(number);
+        // A commit moves HEAD on from the checkpoints that it sets aside.
+        let is_here = worktree.is_some() && entry.checkpoint.base == base;
+        entry.is_set_aside = archived && is_here && !(entry.undone || options.archived);
         if let Some(group) = open.as_mut().filter(|group| group.takes(repo, &entry)) {
             group.fold(repo, entry);
             continue;
@@ -256,6 +260,7 @@ impl<'r> Filter<'r> {
             verified,
             start,
             archived,
+            is_set_aside: false,
             undone,
             folded,
         }))

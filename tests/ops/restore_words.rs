@@ -94,10 +94,63 @@ fn a_submodule_that_is_gone_gets_a_hint() {
     world.sh("git init -q ../lib; git -C ../lib commit -q --allow-empty -m x
         git -c protocol.file.allow=always submodule --quiet add ../lib sub; git commit -qm sub; git checkpoint save -q --allow-empty");
     world.sh("rm -rf sub");
+    let output = world.checkpoint(&["restore", "base"]);
+    let said = described(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("kept     sub (a submodule that is not there)"), "{said}");
+    assert!(said.contains("warning: nothing restored: 1 path kept"), "{said}");
+    assert!(said.contains("'git submodule update --init sub' brings back what was committed there\n"), "{said}");
+    world.sh("git -c protocol.file.allow=always submodule --quiet update --init sub; test -e sub/.git");
+}
+
+#[test]
+fn the_files_of_a_submodule_that_is_gone_come_back_from_its_checkpoint() {
+    let world = World::with_commit();
+    world.sh("git init -q ../lib; git -C ../lib commit -q --allow-empty -m x
+        git -c protocol.file.allow=always submodule --quiet add ../lib sub; git commit -qm sub
+        echo u >sub/u; git checkpoint save -q --recurse-submodules; rm -rf sub");
+    let said = described(&world.checkpoint(&["restore", "@"]));
+    let id = world.json(&["show", "@", "--json"])["id"].as_str().expect("an id")[..8].to_owned();
+    let rest = format!("; then 'git checkpoint restore --recurse-submodules {id}' restores the files in it\n");
+    assert!(
+        said.contains(&format!("'git submodule update --init sub' brings back what was committed there{rest}")),
+        "{said}"
+    );
+    world.sh(&format!(
+        "git -c protocol.file.allow=always submodule --quiet update --init sub
+        git checkpoint restore -q --recurse-submodules {id}"
+    ));
+    assert_eq!(world.read("sub/u"), "u\n");
+}
+
+/// It has checkpoints of its own.
+#[test]
+fn a_linked_worktree_inside_is_no_change() {
+    let world = World::with_commit();
+    world.sh("git worktree add -q .wt/x -b x; echo x >.wt/x/f; git -C .wt/x commit -qam x; echo 1 >>f");
+    let status = world.done(&["status"]);
+    assert!(status.contains("\tf\n") && !status.contains(".wt"), "{status}");
+    assert!(described(&world.checkpoint(&["save"])).contains("(1 path)"));
+    world.sh("git -C .wt/x commit -q --allow-empty -m y");
+    assert!(described(&world.checkpoint(&["save"])).contains("nothing"), "its commits are no change here");
+    let output = world.checkpoint(&["restore", "base"]);
+    let said = described(&output);
+    assert!(output.status.success() && said.contains("restored 1 path") && !said.contains(".wt"), "{said}");
     let said = described(&world.checkpoint(&["restore", "base"]));
-    assert!(said.contains("kept     sub (a submodule that is not there; no checkpoint has its files)"), "{said}");
-    world.sh("git submodule --quiet update --init sub; test -e sub/.git");
-    assert!(said.contains("'git submodule update --init <path>'"), "{said}");
+    assert!(said.contains("nothing to do: the worktree is as in"), "{said}");
+    assert_eq!(world.read(".wt/x/f"), "x\n");
+}
+
+/// What every restore leaves is no reason to say that nothing was restored.
+#[test]
+fn a_restore_that_leaves_only_an_agents_hooks_has_nothing_to_do() {
+    let world = World::with_commit();
+    world.done(&["save", "--allow-empty"]);
+    world.done(&["enable", "--agent", "claude-code", "--project"]);
+    let output = world.checkpoint(&["restore", "@"]);
+    let said = described(&output);
+    assert!(output.status.success() && said.contains("kept     .claude/settings.json"), "{said}");
+    assert!(said.contains("nothing to do: the other files are as in"), "{said}");
 }
 
 #[test]
@@ -146,7 +199,7 @@ fn a_failure_is_called_one_once() {
 #[test]
 fn a_linked_worktree_that_was_removed_is_no_repository_that_is_gone() {
     let world = World::with_commit();
-    world.sh("git worktree add -q .wt/x -b x; git checkpoint save -q");
+    world.sh("git worktree add -q .wt/x -b x; git checkpoint save -q --allow-empty");
     let id = world.json(&["show", "@{0}", "--json"])["id"].as_str().expect("an id").to_owned();
     world.sh("git worktree remove --force .wt/x; echo 1 >>f; git checkpoint save -q");
     let output = world.checkpoint(&["restore", &id]);

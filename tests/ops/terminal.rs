@@ -83,6 +83,74 @@ fn what_is_printed_fits_a_narrow_terminal(#[case] arguments: &[&str]) {
     assert!(long.is_empty(), "{long:#?}\nof {lines:#?}");
 }
 
+/// Two sessions of which only the ends of the ids differ.
+#[rstest::rstest]
+#[case::blame(&["blame", "f"])]
+#[case::list(&["list"])]
+#[case::status(&["status"])]
+#[case::sessions(&["session", "list"])]
+#[case::worktrees(&["worktree", "list"])]
+fn sessions_do_not_look_the_same(#[case] arguments: &[&str]) {
+    let world = World::with_commit();
+    for end in ["11", "22"] {
+        let session = format!("5b1f3c9e-7a44-4f0e-9f43-2f3a5b1f1c{end}");
+        world.done(&["session", "prompt", &session, "--agent", "claude-code", "-m", "x"]);
+        world.add_to("f", "x\n");
+        world.done(&["session", "stop", &session]);
+    }
+    let lines = shown(&world, arguments);
+    for what in ["1f1c11", "1f1c22", "claude-code"] {
+        assert!(lines.iter().any(|line| line.contains(what)), "{lines:#?}");
+    }
+    let long: Vec<&String> = lines.iter().filter(|line| columns(line) > COLUMNS || line.ends_with("...")).collect();
+    assert!(long.is_empty(), "{long:#?}\nof {lines:#?}");
+}
+
+#[test]
+fn a_mark_leaves_room_for_the_message() {
+    let world = World::with_commit();
+    let session = "019ac5b1-7aaa-4f0e-9f43-2f3a5b1f1c11";
+    world.done(&["session", "prompt", session, "--agent", "claude-code", "-m", "x"]);
+    world.add_to("f", "x\n");
+    world.done(&["save", "--session", session, "-m", "fix the thing", "--verify"]);
+    let lines = shown(&world, &["list"]);
+    assert!(lines.iter().any(|line| line.contains("fix the") && line.contains("[verified]")), "{lines:#?}");
+}
+
+#[test]
+fn moments_are_relative_on_a_terminal() {
+    let world = World::with_commit();
+    world.sh("git checkpoint worktree add -q -c a/branch/with/a/long-name
+        git checkpoint worktree remove -q a/branch/with/a/long-name; echo 1 >f; git checkpoint save -q; git checkpoint reset -q");
+    for arguments in [
+        &["worktree", "restore", "--list"][..],
+        &["worktree", "prune", "--removed", "-n"],
+        &["prune", "--keep", "0", "-n"],
+    ] {
+        let lines = shown(&world, arguments);
+        assert!(lines.iter().any(|line| line.contains(" ago")), "{lines:#?}");
+        // A path that is a word of a sentence is whole.
+        let fits = |line: &String| columns(line) <= COLUMNS || line.starts_with('/') && !line.contains(' ');
+        assert!(lines.iter().all(|line| fits(line) && !line.contains("+00:00")), "{lines:#?}");
+    }
+}
+
+#[test]
+fn texts_of_doctor_and_questions_break_between_words() {
+    let world = World::with_commit();
+    world.done(&["enable", "--agent", "claude-code"]);
+    let lines = shown(&world, &["doctor"]);
+    assert!(lines.iter().all(|line| columns(line) <= COLUMNS), "{lines:#?}");
+    world.sh("git worktree add -q -b side ../a-worktree-with-a-long-name; echo 1 >../a-worktree-with-a-long-name/n");
+    let line = format!("stty cols {COLUMNS}; git checkpoint worktree remove side");
+    let mut terminal = Terminal::start(&world, &line, |_| {});
+    let asked = terminal.wait_for("[y/N] ");
+    let asked = asked.rsplit("\r\n\r\n").next().unwrap_or_default();
+    assert!(asked.lines().all(|line| columns(line.trim_end_matches('\r')) <= COLUMNS), "{asked}");
+    terminal.press("n\n");
+    terminal.wait_for("brings it back");
+}
+
 /// Returns `text` without the sequences that set colours.
 fn without_colours(text: &str) -> String {
     let mut parts = text.split("\u{1b}[");

@@ -76,8 +76,8 @@ fn about(entry: &Entry, now: i64) -> String {
 }
 
 /// Returns the names of states of the worktree that begin with `typed`: after `@`, the numbers of checkpoints; else ids,
-/// turns, tags, keywords and revisions.
-pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
+/// turns, tags and `verified`, and with `and_commits`, `base` and revisions.
+pub(super) fn checkpoints(typed: &str, and_commits: bool) -> Vec<Candidate> {
     let Some(context) = context() else { return Vec::new() };
     let (now, abbreviation) = (date::now(), context.repo.abbreviation());
     let mut ids = Vec::new();
@@ -112,17 +112,18 @@ pub(super) fn checkpoints(typed: &str) -> Vec<Candidate> {
         }
         ids.len() < MOST_OF_SEVERAL
     });
-    let words = [
-        Candidate::new("verified", "what was marked as good, or the start"),
-        Candidate::new("base", "the commit that HEAD is at"),
-    ];
-    let words = words.into_iter().filter(|it| it.value.starts_with(typed)).collect();
-    [ids, turns, tags, words, revisions_of(&context.repo, typed, MOST_OF_SEVERAL)].concat()
+    let verified = Candidate::new("verified", "what was marked as good, or the start");
+    let base = Candidate::new("base", "the commit that HEAD is at");
+    let words = std::iter::once(verified).chain(and_commits.then_some(base));
+    let words = words.filter(|it| it.value.starts_with(typed)).collect();
+    let revisions = if and_commits { revisions_of(&context.repo, typed, MOST_OF_SEVERAL) } else { Vec::new() };
+    [ids, turns, tags, words, revisions].concat()
 }
 
-/// Returns the branches that are checked out in worktrees.
-pub(super) fn worktrees(typed: &str) -> Vec<Candidate> {
-    let registered = context().and_then(|context| context.repo.registrations().ok()).unwrap_or_default();
+/// Returns the branches that are checked out in worktrees; that of the main one only with `and_main`.
+pub(super) fn worktrees(typed: &str, and_main: bool) -> Vec<Candidate> {
+    let mut registered = context().and_then(|context| context.repo.registrations().ok()).unwrap_or_default();
+    registered.retain(|it| and_main || !it.is_main());
     let branch =
         |it: &Registration| it.head.branch.as_ref()?.to_str().ok()?.strip_prefix("refs/heads/").map(str::to_owned);
     let named = registered.iter().filter_map(|it| Some((branch(it)?, it)));

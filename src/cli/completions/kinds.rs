@@ -99,17 +99,22 @@ const KINDS: &[(&str, Kind)] = &[
     ("worktree", Kind::Worktree),
 ];
 
+/// Commands that refuse a commit in the place of a checkpoint.
+const NEED_CHECKPOINT: &[&str] = &["drop", "purge", "verify"];
+/// Actions of `worktree` that refuse the main worktree.
+const NEED_LINKED: &[&str] = &["remove", "move"];
+
 impl Kind {
     /// Returns the candidates that begin with `typed`.
     fn candidates(self, typed: &str, line: &Line) -> Vec<Candidate> {
         match self {
-            Self::Checkpoint => candidates::checkpoints(typed),
+            Self::Checkpoint => candidates::checkpoints(typed, !NEED_CHECKPOINT.iter().any(|it| line.has(it))),
             Self::Archived => candidates::archived(typed),
             Self::Revision => candidates::revisions(typed),
             Self::Branch => candidates::branches(typed),
             Self::Explained => [candidates::revisions(typed), candidates::sessions(typed)].concat(),
             Self::Session => candidates::sessions(typed),
-            Self::Worktree => candidates::worktrees(typed),
+            Self::Worktree => candidates::worktrees(typed, !NEED_LINKED.iter().any(|it| line.has(it))),
             Self::Removed => candidates::removed(typed),
             Self::Agent => candidates::agents(typed),
             Self::Setting => candidates::settings(typed),

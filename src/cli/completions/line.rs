@@ -57,7 +57,7 @@ impl Line {
 
     /// Returns true if `--` stands before the cursor: options end there.
     pub(super) fn has_double_dash(&self) -> bool {
-        self.words[..self.words.len() - 1].iter().any(|word| word == "--")
+        self.has("--")
     }
 
     /// Returns the word after `word`, before the cursor and before `--`.
@@ -66,6 +66,11 @@ impl Line {
         let before_cursor = &self.words[..end.min(self.words.len() - 1)];
         let at = before_cursor.iter().position(|it| it == word)?;
         before_cursor[at + 1..].iter().filter_map(|it| it.to_str()).find(|it| !it.starts_with('-'))
+    }
+
+    /// Returns true if `word` stands before the cursor.
+    pub(super) fn has(&self, word: &str) -> bool {
+        self.words[..self.words.len() - 1].iter().any(|it| it == word)
     }
 
     /// Returns the word before the cursor that may name the checkpoint whose files are meant, after `restore` or `diff`.

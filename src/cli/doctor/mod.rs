@@ -154,9 +154,9 @@ fn print_problem(problem: &Problem, is_said_later: bool, call: &mut Call) -> Res
         (_, Severity::Problem) => call.out.paint(phrase::OLD, "problem"),
         (_, Severity::Note) => call.out.paint(phrase::DIM, "note"),
     };
-    call.out.line(&format!("{word}: {}: {}", printable(&problem.subject), printable(&problem.message)))?;
+    call.out.prose(&format!("{word}: {}: {}", printable(&problem.subject), printable(&problem.message)))?;
     match &problem.hint {
-        Some(hint) if !is_said_later && !problem.fixed => call.out.line(&format!("    {}", printable(hint))),
+        Some(hint) if !is_said_later && !problem.fixed => call.out.prose(&format!("    {}", printable(hint))),
         _ => Ok(()),
     }
 }

@@ -5,6 +5,7 @@ use bstr::BString;
 use crate::{
     cli::{call::Call, output::printable, phrase},
     error::Result,
+    model::{path_text::shell_word, verdict::Why},
     ops::restore::{Restored, RestoredSubmodule},
 };
 
@@ -36,6 +37,22 @@ fn print_below(restored: &Restored, above: &BString, verb: &str, call: &mut Call
         }
     }
     Ok(())
+}
+
+/// Says how to bring back submodules that are not there. `id` is the checkpoint's.
+pub(super) fn print_gone(restored: &Restored, id: &str, call: &mut Call) {
+    let gone = || restored.kept.iter().filter(|left| left.why == Why::SubmoduleGone).map(|left| &left.path);
+    let words: Vec<String> = gone().map(|path| shell_word(&call.names.path(path))).collect();
+    if words.is_empty() {
+        return;
+    }
+    let rest = if gone().any(|path| restored.saved_submodules.contains(path)) {
+        format!("; then 'git checkpoint restore --recurse-submodules {id}' restores the files in it")
+    } else {
+        String::new()
+    };
+    let paths = words.join(" ");
+    call.out.hint(&format!("'git submodule update --init {paths}' brings back what was committed there{rest}"));
 }
 
 /// Returns true if submodules or nested repositories have changes that were left alone.

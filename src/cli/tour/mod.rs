@@ -76,7 +76,8 @@ fn say(text: &str, call: &mut Call) -> Result<()> {
     folded(text, width(call)).iter().try_for_each(|line| call.out.line(line))
 }
 
-/// Returns `text` in lines of at most `columns`, broken between words only. Lines that begin with a blank are a table, and stay.
+/// Returns `text` in lines of at most `columns`, broken between words only. Lines that begin with a blank are those of a table: each
+/// begins a line, and is broken in its last column.
 fn folded(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut paragraph = String::new();
@@ -88,7 +89,8 @@ fn folded(text: &str, columns: usize) -> Vec<String> {
     for line in text.lines() {
         if line.is_empty() || line.starts_with(' ') {
             end(&mut paragraph, &mut lines);
-            lines.push(line.to_owned());
+            let column = line.rfind("  ").filter(|at| *at > 0).map_or(0, |at| at + 2);
+            lines.extend(layout::wrap(line, columns, column));
             continue;
         }
         if !paragraph.is_empty() {
@@ -142,7 +144,8 @@ mod tests {
     #[rstest::rstest]
     #[case::narrow("one two\nthree", 8, &["one two", "three"])]
     #[case::wide("one two\nthree", 20, &["one two three"])]
-    #[case::a_table("one\n\n  git x  two\nfour\nfive", 9, &["one", "", "  git x  two", "four five"])]
+    #[case::a_table("one\n\n  git x  two\nfour\nfive", 12, &["one", "", "  git x  two", "four five"])]
+    #[case::a_narrow_table("one\n\n  git x  a b\nfour", 11, &["one", "", "  git x  a", "         b", "four"])]
     fn texts_are_folded(#[case] text: &str, #[case] columns: usize, #[case] expected: &[&str]) {
         assert_eq!(folded(text, columns), expected);
     }

@@ -73,8 +73,9 @@ fn print(it: &Listed, call: &mut Call) -> Result<()> {
         if let Some(agent) = &session.agent {
             line.push_str(&format!(" ({})", printable(agent)));
         }
-        let line = layout::cut(&line, columns);
-        call.out.line(&line)?;
+        for line in layout::wrap(&line, columns, 2 * INDENT) {
+            call.out.line(&line)?;
+        }
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::{ffi::OsString, os::unix::ffi::OsStrExt as _};
 
 use bstr::ByteSlice as _;
 
-use super::super::{Exit, call::Call, output::printable, phrase, question};
+use super::super::{Exit, call::Call, date, layout, output::printable, phrase, question};
 use crate::{
     error::{Error, Result},
     model::{path_text::shell_word, removal::WhyDetached},
@@ -49,6 +49,9 @@ pub(super) struct Prune {
     #[arg(long)]
     json: bool,
 }
+
+/// The fewest columns for a path: with less, it has a line of its own.
+const LEAST_PATH: usize = 20;
 
 /// How many ignored paths are named.
 const NAMED: usize = 3;
@@ -169,10 +172,19 @@ fn print_list(list: &RestorableList, call: &mut Call) -> Result<()> {
         return call.out.note("no worktree was removed that can be restored");
     }
     list.removed.iter().try_for_each(|it| {
-        let id = call.out.paint(phrase::ID, &it.id);
         let branch = it.branch.as_ref().map_or_else(|| "detached".to_owned(), printable);
         let files = if it.files { "" } else { ", its directory was gone" };
-        call.out.line(&format!("{id}  {}  {}  ({branch}{files})", it.removed, printable(it.path.as_bstr())))
+        let (when, what) = (date::shown(&it.removed, call.out.is_terminal()), format!("({branch}{files})"));
+        let path = printable(it.path.as_bstr());
+        let id = call.out.paint(phrase::ID, &it.id);
+        let used = layout::width(&it.id) + layout::width(&when) + layout::width(&what) + 6;
+        let room = call.out.columns().map_or(usize::MAX, |columns| columns.saturating_sub(used));
+        if room >= layout::width(&path).min(LEAST_PATH) {
+            return call.out.line(&format!("{id}  {when}  {}  {what}", phrase::shortened(&path, room)));
+        }
+        call.out.line(&format!("{id}  {when}  {what}"))?;
+        let room = call.out.columns().map_or(usize::MAX, |columns| columns.saturating_sub(4));
+        call.out.line(&format!("    {}", phrase::shortened(&path, room)))
     })
 }
 
@@ -257,7 +269,8 @@ fn print_pruned(pruned: &Pruned, call: &mut Call) -> Result<()> {
     for it in &pruned.deleted {
         // Another worktree may be at that path by now.
         let path = phrase::quoted(&it.path);
-        call.out.note(&format!("{deleted} what was kept of {path}, removed {}", it.removed))?;
+        let when = date::shown(&it.removed, call.out.is_terminal());
+        call.out.note(&format!("{deleted} what was kept of {path}, removed {when}"))?;
     }
     if pruned.forgotten.is_empty() && pruned.left.is_empty() && pruned.deleted.is_empty() {
         call.out.note("nothing to prune")?;

@@ -34,7 +34,8 @@ impl Pass<'_, '_> {
         for path in nested {
             let nested = self.repo.look_into(path, limits)?;
             let path = &nested.path;
-            let known = nested.head.map(|id| Known {
+            // Another worktree of this repository has checkpoints of its own: its commits are no changes here.
+            let known = nested.head.filter(|_| !nested.is_worktree).map(|id| Known {
                 stat: Stat::default(),
                 id,
                 raw_id: None,

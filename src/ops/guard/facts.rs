@@ -45,7 +45,10 @@ pub(super) fn before(context: &Context, session: &str, scene: &Scene, others: &[
     let repo = &context.repo;
     let mut findings = Vec::new();
     let is_linked = repo.worktree_id() != "main";
-    if let Some(other) = is_linked.then(|| owner(repo.git_dir())).flatten().filter(|owner| owner != session) {
+    // One that works elsewhere by now has left it.
+    let is_here = |id: &str| session_info::peek(context, id).is_none_or(|known| known.is_in(repo.worktree_id()));
+    let is_anothers = |owner: &String| owner != session && is_here(owner);
+    if let Some(other) = is_linked.then(|| owner(repo.git_dir())).flatten().filter(is_anothers) {
         findings.push(Finding { state: State::Worktree, change: current(scene), other: Some(other) });
     }
     findings.extend(on_checkpoint(repo, scene)?);

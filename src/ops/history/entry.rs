@@ -33,6 +33,8 @@ pub struct Entry {
     pub start: bool,
     /// True if its shadow was set aside.
     pub archived: bool,
+    /// True if its shadow was set aside while HEAD was where it is now: by a reset, and not by a commit.
+    pub is_set_aside: bool,
     /// True if an undo took it off its shadow.
     pub undone: bool,
     /// How many earlier checkpoints this entry represents as well: those of the same turn, or the one before a restore.

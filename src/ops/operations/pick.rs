@@ -9,7 +9,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::read_operations::Recorded,
-    model::operation::Role,
+    model::operation::{Role, WORKTREE_ADD},
     ops::Context,
     state::journal::{Journal, Progress},
 };
@@ -183,7 +183,9 @@ pub(crate) fn recorded_meanwhile() -> Error {
 
 /// Returns the error if there is nothing of what `which` asks for.
 pub(crate) fn nothing_left(log: &Log, which: &Which) -> Error {
-    let instead = log.entries.first().and_then(|last| last.operation.not_undone.as_ref());
+    // A worktree began with what was brought along: nothing is before that.
+    let last = log.entries.first().filter(|last| last.operation.kind != WORKTREE_ADD);
+    let instead = last.and_then(|last| last.operation.not_undone.as_ref());
     if let Some(instead) = instead.filter(|_| *which != Which::LastUndo) {
         Error::user("nothing to undo in this worktree: the last operation is not undone by 'undo'").with_hint(instead)
     } else if *which == Which::LastUndo {

@@ -310,10 +310,12 @@ impl<'a> Applier<'a> {
         self.numbers.get(&path.to_owned()).copied().expect("all steps of the plan are numbered")
     }
 
-    /// Takes `step`; returns the file that was written and its bytes, none if only a mode was set.
+    /// Takes `step`; returns the file that was written and its bytes, none if only a mode was set. A file with several names is not
+    /// changed in place: the others keep its mode.
     fn write(&mut self, step: &Step, existing: Option<&Seen>) -> Outcome<Option<(Stat, Vec<u8>)>> {
         let path = step.path.as_bstr();
-        if let (true, Some(existing), Some(after)) = (step.is_mode_only(), existing, step.after) {
+        let sole = existing.filter(|seen| seen.stat.st_nlink <= 1);
+        if let (true, Some(existing), Some(after)) = (step.is_mode_only(), sole, step.after) {
             let is_executable = after.leaf.mode == Mode::Executable;
             self.site.checkout.set_executable(path, is_executable, &existing.stat)?;
             return Ok(None);

@@ -356,6 +356,7 @@ impl<'a> RestoreRun<'a> {
             set_aside: Vec::new(),
             is_called_off: self.is_called_off,
             leaves_submodules: self.below.is_empty() && self.to.has_submodules_here(self.repo),
+            saved_submodules: self.to.manifest.submodules.iter().map(|tied| tied.path.clone()).collect(),
         }
     }
 }

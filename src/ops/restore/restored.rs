@@ -71,6 +71,9 @@ pub struct Restored {
     /// True if the checkpoint names some in submodules, and they were left alone.
     #[serde(skip)]
     pub(crate) leaves_submodules: bool,
+    /// The submodules of which the checkpoint names one, though they may not be there.
+    #[serde(skip)]
+    pub(crate) saved_submodules: Vec<BString>,
 }
 
 impl Restored {

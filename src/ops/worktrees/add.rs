@@ -47,6 +47,9 @@ use crate::{
     },
 };
 
+/// The hint in the new worktree, if what was brought along is to be undone there.
+const BEGAN_WITH_IT: &str = "this worktree began with it: there is no state before that";
+
 /// The new worktree. Serializes to what `worktree add --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Added {
@@ -239,8 +242,7 @@ fn fill(
         let _way = there.repo.on_the_way(operation::RESTORE);
         let restored = restore::restore(&there, &restore_all)?;
         // From here on, it is a part of making the worktree: no undo there takes it back.
-        let instead = format!("'git checkpoint worktree remove {}' removes the worktree", in_use::word(path));
-        if let Err(error) = there.repo.rename_recorded(operation::WORKTREE_ADD, instead) {
+        if let Err(error) = there.repo.rename_recorded(operation::WORKTREE_ADD, BEGAN_WITH_IT.to_owned()) {
             tracing::warn!(%error, "'git checkpoint undo' in the new worktree takes back what was brought along");
         }
         let left = restored.kept.into_iter().chain(restored.conflicts);

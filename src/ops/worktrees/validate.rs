@@ -63,7 +63,7 @@ pub(crate) struct Validated {
 impl Code {
     /// Returns the error for `path`: what is wrong, and the next step.
     pub(crate) fn error(self, path: &Path) -> Error {
-        let path = path.display();
+        let (path, is_there) = (path.display(), path.is_dir());
         let refused = |why: String, hint: String| Error::refused(why).with_hint(hint);
         let list = "'git checkpoint worktree list' shows the worktrees of this repository".to_owned();
         match self {
@@ -80,6 +80,10 @@ impl Code {
             Self::Unknown => refused(
                 format!("git has not noted where the main worktree of '{path}' is"),
                 "run the command there, or set 'core.worktree' to its path".into(),
+            ),
+            Self::Gone if is_there => refused(
+                format!("the '.git' of the worktree '{path}' is gone"),
+                "'git worktree repair' makes it again".into(),
             ),
             Self::Gone => refused(
                 format!("the worktree '{path}' is gone"),

@@ -114,6 +114,23 @@ fn hard_links_and_times_of_others_stay() {
     assert_eq!(fs::metadata(&outside).expect("there").nlink(), 1);
 }
 
+/// The other name may be ignored, outside of the worktree, or still to be deleted by the same restore.
+#[test]
+fn a_change_of_mode_leaves_other_names_of_the_file_alone() {
+    let stage = Stage::new();
+    let a = stage.save();
+    let outside = stage.root().join("twin");
+    stage.chmod("f", 0o755);
+    fs::hard_link(stage.repo().join("f"), stage.repo().join("g")).expect("linked");
+    fs::hard_link(stage.repo().join("f"), &outside).expect("linked");
+    assert_eq!(picture(&stage.restore(a)), ["+f", "-g"]);
+    assert_eq!((stage.mode("f"), stage.read("f")), (0o644, "base\n".into()));
+    let twin = fs::metadata(&outside).expect("there");
+    assert_eq!((twin.mode() & 0o777, twin.nlink()), (0o755, 1));
+    assert_eq!(picture(&stage.undo()), ["+f", "+g"]);
+    assert_eq!((stage.mode("f"), stage.mode("g")), (0o755, 0o755));
+}
+
 #[test]
 fn empty_directories_come_back_and_only_emptied_ones_go() {
     let stage = Stage::new();

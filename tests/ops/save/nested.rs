@@ -71,7 +71,6 @@ fn a_submodule_that_comes_back_is_a_commit_again(#[case] leave: &str, #[case] co
 #[case::deep("mkdir -p a/b; nest a/b/n", "echo x >a/b/x", &["a/b/n"])]
 #[case::in_nested("nest n; nest n/m", "echo x >>file", &["n"])]
 #[case::gitfile("nest n; mv n/.git $W/home/n; echo 'gitdir: ../../home/n' >n/.git", "echo x >>file", &["n"])]
-#[case::linked_worktree("git worktree add -q n", "echo x >>n/file", &["n"])]
 #[case::ignored("nest n; echo n/ >.gitignore", "echo x >>file", &[])]
 #[case::replaced_by_a_file("nest n", "rm -rf n; echo x >n", &[])]
 #[case::captured_before("mkdir n; echo 1 >n/1; echo 2 >n/2", "nest n", &["n"])]
@@ -107,13 +106,24 @@ fn nested_repositories_are_boundaries(#[case] first: &str, #[case] then: &str, #
 #[case::empty_directory("nest n; mkdir n/empty", "dirty = false")]
 #[case::deep("nest n; mkdir -p n/a/b; echo x >n/a/b/new", "dirty = true")]
 #[case::ignored_inside("nest n; echo x >n/new; mkdir n/.git/info; echo new >n/.git/info/exclude", "dirty = false")]
-#[case::another_worktree("git worktree add -q n", "worktree = true")]
 fn the_manifest_tells_head_and_dirt(#[case] script: &str, #[case] expected: &str) {
     let bench = Bench::new(&format!("{NESTED}{script}"));
     let saved = bench.save_warm_and_cold();
     let manifest = bench.manifest(saved.id().expect("a checkpoint"));
     let head = bench.git(&["-C", "n", "rev-parse", "HEAD"]);
     assert!(manifest.contains(&head) && manifest.contains(expected), "{manifest}");
+}
+
+/// It has checkpoints of its own.
+#[test]
+fn another_worktree_inside_is_a_boundary_and_no_commit() {
+    let bench = Bench::new("base; git worktree add -q n; echo x >>file; echo x >>n/file").oracle("git add -A . ':!n'");
+    let saved = bench.save_warm_and_cold();
+    let manifest = bench.manifest(saved.id().expect("a checkpoint"));
+    assert!(manifest.contains("path = \"n\"") && manifest.contains("worktree = true"), "{manifest}");
+    assert!(manifest.contains(&bench.git(&["-C", "n", "rev-parse", "HEAD"])), "{manifest}");
+    bench.run("git -C n commit -qam 2");
+    assert!(!bench.save().is_created(), "its commits are no change here");
 }
 
 /// An untracked repository may say what is to be run: looking whether it is dirty must not.

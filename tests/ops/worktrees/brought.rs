@@ -154,7 +154,11 @@ fn an_undo_in_the_new_worktree_leaves_what_was_brought(#[case] arguments: &[&str
     let (_, path) = added(&world, &[&["-c", "fork"], arguments].concat());
     let refused = run_in(&world, &path, &["undo"]);
     assert_eq!(refused.status.code(), Some(128), "{}", said(&refused));
-    assert!(said(&refused).contains("nothing to undo"), "{}", said(&refused));
+    assert!(said(&refused).contains("nothing to undo in this worktree yet"), "{}", said(&refused));
+    let named = run_in(&world, &path, &["op", "undo", "@{0}"]);
+    for (output, hint) in [(&refused, "'git checkpoint list' shows"), (&named, "this worktree began with it")] {
+        assert!(said(output).contains(hint) && !said(output).contains("remove"), "{}", said(output));
+    }
     let script = "git add -A; git commit -qm work; echo more >>f; git checkpoint save -q";
     world.sh(&format!("cd '{}'; {script}", path.display()));
     let refused = run_in(&world, &path, &["undo"]);

@@ -75,6 +75,21 @@ fn a_removed_worktree_comes_back_byte_for_byte(#[case] options: &[&str]) {
     assert!(run_in(&world, &path, &["save", "-q", "--allow-empty"]).status.success());
 }
 
+/// Its files are all there.
+#[test]
+fn a_worktree_without_its_dot_git_is_not_called_gone() {
+    let world = World::with_commit();
+    let path = add(&world, "side");
+    fs::remove_file(path.join(".git")).expect("it is there");
+    let output = world.checkpoint(&["worktree", "remove", "side"]);
+    for words in [&format!("the '.git' of the worktree '{}' is gone", path.display()), "'git worktree repair' makes it"]
+    {
+        assert!(said(&output).contains(words), "{}", said(&output));
+    }
+    world.git(&["worktree", "repair"]);
+    world.done(&["worktree", "remove", "side"]);
+}
+
 /// The operation log has one entry for each, which say what takes them back; `undo` leaves them alone.
 #[test]
 fn the_operation_log_knows_it() {

@@ -67,6 +67,35 @@ fn an_event_elsewhere_is_refused(#[case] event: &[&str]) {
     assert!(run_in(&world, &path, event).status.success());
 }
 
+/// What an agent does is saved where it does it. The session is where it was seen last, and nothing says otherwise.
+#[test]
+fn a_hook_moves_a_session_out_of_the_worktree_that_was_made_for_it() {
+    let world = World::with_commit();
+    let path = made_for_s1(&world, "side");
+    let hook = |directory: &Path, session: &str, event: &str, more: &str| {
+        let json = json!({ "session_id": session, "cwd": directory, "hook_event_name": event, "prompt": "go" });
+        let json = json.to_string().replace('}', &format!("{more}}}"));
+        let script = format!("cd '{}'; echo '{json}' | git checkpoint hook --agent claude-code", directory.display());
+        let output = world.command("sh").args(["-c", &script]).output().expect("there is a shell");
+        said(&output)
+    };
+    let tool = r#","tool_name":"Bash","tool_use_id":"1","tool_input":{"command":"ls"}"#;
+    let denied =
+        |session: &str| hook(&path, session, "PreToolUse", tool).contains("is the worktree of another session");
+    hook(&path, "s2", "UserPromptSubmit", "");
+    assert!(denied("s2"), "it is the worktree of another session");
+    hook(&world.repo(), "s1", "UserPromptSubmit", "");
+    assert_eq!(Path::new(&place_of_s1(&world)), world.repo());
+    world.done(&["session", "stop", "s1"]);
+    world.done(&["session", "prompt", "s1", "-m", "go"]);
+    assert!(!denied("s2"), "that session has left it");
+    // It is back, and bound again.
+    world.done(&["session", "stop", "s1"]);
+    hook(&path, "s1", "UserPromptSubmit", "");
+    assert_eq!(Path::new(&place_of_s1(&world)), path);
+    assert_eq!(world.checkpoint(&["session", "prompt", "s1", "-m", "go"]).status.code(), Some(1));
+}
+
 /// A person can move it.
 #[test]
 fn an_adopted_session_is_where_it_was_adopted() {
