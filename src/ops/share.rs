@@ -128,8 +128,8 @@ impl Differing {
     }
 
     /// Returns true if `others` have at least half of the lines, counted by their letters, and enough of them to be evidence of a move.
-    pub(crate) fn is_half_in<'o>(&self, others: impl Iterator<Item = &'o Self> + Clone) -> bool {
-        let is_held = |line: &&Vec<u8>| others.clone().any(|other| other.0.contains(*line));
+    pub(crate) fn is_half_in(&self, others: &[Self]) -> bool {
+        let is_held = |line: &&Vec<u8>| others.iter().any(|other| other.0.contains(*line));
         let held: usize = self.0.iter().filter(is_held).map(|line| letters(line)).sum();
         let total: usize = self.0.iter().map(|line| letters(line)).sum();
         held >= TELLING_LETTERS && 2 * held >= total

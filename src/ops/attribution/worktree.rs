@@ -113,23 +113,15 @@ fn beyond(
     changes.retain(|change| wanted(&change.path));
     let mut reader = Reader::of_worktree(repo)?;
     reader.drop_brought(others, worktree.tree_id, &mut changes)?;
-    let beside =
-        beside.into_iter().filter(|it| changes.iter().all(|change| change.old_path.as_ref() != Some(&it.path)));
-    let sources = take_sources(repo, &changes, beside.collect(), &mut { MOST_BYTES });
+    let sources = sources(repo, &changes, beside);
     let mut names: Vec<&BString> =
         changes.iter().chain(&sources).flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
     let (mut renamed, mut moved) = (Vec::new(), Vec::new());
     let mut all = steps_aside(repo, base, &changes)?;
     if let Some(tip) = &checkpoint {
-        for change in renamed_since(repo, &touched, &around)?.into_iter().filter(|change| wanted(&change.path)) {
-            // `wanted` may have left the old path out of the changes, though the file is there as the work left it.
-            let old_path = change.old_path.as_ref().expect("it is a rename");
-            let left = repo.find_leaf(worktree.tree_id, old_path.as_bstr())?;
-            let is_around = around.iter().any(|it| it.path == *old_path || it.old_path.as_ref() == Some(old_path));
-            if left.is_none() || is_around || left == repo.find_leaf(head_tree_id, old_path.as_bstr())? {
-                renamed.push(change);
-            }
-        }
+        renamed = renamed_since(repo, &touched, &around)?;
+        renamed.retain(|change| wanted(&change.path));
+        leave_out_kept(repo, (head_tree_id, worktree.tree_id), &around, &mut renamed)?;
         names.extend(renamed.iter().filter_map(|change| change.old_path.as_ref()));
         names.sort();
         let unsaved = repo.diff_trees(tip.tree_id, worktree.tree_id)?;
@@ -194,6 +186,33 @@ fn beyond(
     };
     let (authors, tree_id) = (reader.authors.list, worktree.tree_id);
     Ok(Uncommitted { work, authors, texts, copied, worktree: (worktree.repo, tree_id) })
+}
+
+/// Returns those of `beside`, other uncommitted changes, that lost lines to the files of `changes` and are not their old names.
+fn sources(repo: &Repo, changes: &[Change], mut beside: Vec<Change>) -> Vec<Change> {
+    beside.retain(|it| changes.iter().all(|change| change.old_path.as_ref() != Some(&it.path)));
+    take_sources(repo, changes, beside, &mut { MOST_BYTES })
+}
+
+/// Takes out of `renamed` the files that the second of `trees` has under their old names, too, as the work left them. `around` has no
+/// changes of files that are not wanted, so it does not show that. The first tree is that of HEAD.
+fn leave_out_kept(
+    repo: &Repo,
+    (head, now): (ObjectId, ObjectId),
+    around: &[Change],
+    renamed: &mut Vec<Change>,
+) -> Result<()> {
+    let mut kept = Vec::new();
+    for change in renamed.drain(..) {
+        let old_path = change.old_path.as_ref().expect("it is a rename");
+        let left = repo.find_leaf(now, old_path.as_bstr())?;
+        let is_around = around.iter().any(|it| it.path == *old_path || it.old_path.as_ref() == Some(old_path));
+        if left.is_none() || is_around || left == repo.find_leaf(head, old_path.as_bstr())? {
+            kept.push(change);
+        }
+    }
+    *renamed = kept;
+    Ok(())
 }
 
 /// Splits renames that put one file in the place of another, for example `mv a t; mv b a; mv t b`: a change to content that another

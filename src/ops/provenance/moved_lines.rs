@@ -52,16 +52,18 @@ pub(super) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_le
     if !are_few(all, &lost) {
         return Vec::new();
     }
-    let mut gained = Vec::new();
+    let (mut gained, mut texts) = (Vec::new(), Vec::new());
     for change in all {
         let Some([before, after]) = differing(repo, change, bytes_left) else { continue };
-        gained.extend(Differing::in_one(&after, &before).map(|lines| (lines, after)));
+        if let Some(lines) = Differing::in_one(&after, &before) {
+            gained.push(lines);
+            texts.push(after);
+        }
     }
     let mut is_moved = |change: &Change| {
-        lines_of(repo, change, Side::Lost, bytes_left).is_some_and(|lost| {
-            lost.is_half_in(gained.iter().map(|(lines, _)| lines))
-                && gained.iter().any(|(lines, text)| lines.shares_block(text, &lost))
-        })
+        let Some(lost) = lines_of(repo, change, Side::Lost, bytes_left) else { return false };
+        let has_block = || gained.iter().zip(&texts).any(|(lines, text)| lines.shares_block(text, &lost));
+        lost.is_half_in(&gained) && has_block()
     };
     if gained.is_empty() { Vec::new() } else { lost.into_iter().filter(|change| is_moved(change)).collect() }
 }

@@ -356,7 +356,7 @@ fn what_a_person_types_like_a_file_beside_it(#[case] script: &str) {
 fn a_file_that_two_worktrees_lack(#[case] script: &str) {
     let desk = Desk::on(&World::with_lines().with_clock());
     desk.world.next_second();
-    desk.write("p", &words("person", 1..=9));
+    desk.write("p", words("person", 1..=9));
     desk.commit_all();
     desk.prompt("a");
     desk.sh(script);
