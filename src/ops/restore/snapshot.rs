@@ -166,8 +166,7 @@ pub(super) fn new_files(repo: &Repo, pre: &Snapshot) -> Result<BTreeSet<BString>
     Ok(changes.into_iter().filter(|change| change.before.is_none()).map(|change| change.path).collect())
 }
 
-/// Returns the steps that lead from `pre` to `target`, by path. Files that have the same bytes in both need none, whatever git stores
-/// for them.
+/// Returns the steps that lead from `pre` to `target`, by path.
 pub(super) fn differences(repo: &Repo, pre: &Snapshot, target: &Snapshot) -> Result<Vec<Step>> {
     let mut steps = BTreeMap::new();
     for change in repo.diff_trees(pre.tree_id, target.tree_id)? {
@@ -177,63 +176,57 @@ pub(super) fn differences(repo: &Repo, pre: &Snapshot, target: &Snapshot) -> Res
         steps.insert(path.clone(), Step { path, before, after });
     }
     // The same for git, and yet other bytes.
-    for change in repo.diff_trees(pre.raw_tree(repo), target.raw_tree(repo))? {
-        let path = change.path;
-        if steps.contains_key(&path) {
-            continue;
-        }
+    let mut raw = repo.diff_trees(pre.raw_tree(repo), target.raw_tree(repo))?;
+    raw.retain(|change| !steps.contains_key(&change.path));
+    let raw: Vec<BString> = raw.into_iter().map(|change| change.path).collect();
+    let has_commit = pre.is_commit() || target.is_commit();
+    let mut exact = if has_commit { Some((pre.exact(repo, &raw)?, target.exact(repo, &raw)?)) } else { None };
+    let mut equal = BTreeSet::new();
+    for path in raw {
         let before = pre.content(repo, path.as_bstr())?;
         let after = target.content(repo, path.as_bstr())?;
-        if before != after {
+        // A checkpoint keeps the bytes that git makes of a commit's file when it checks it out.
+        let is_equal = match (&mut exact, before, after) {
+            (Some((pre, target)), Some(before), Some(after)) => {
+                let ids = (pre.id(path.as_bstr(), before), target.id(path.as_bstr(), after));
+                // Where a filter fails, nothing says what git would write.
+                before.leaf.mode == after.leaf.mode && matches!(ids, (Ok(one), Ok(other)) if one == other)
+            }
+            _ => false,
+        };
+        if is_equal {
+            equal.insert(path);
+        } else if before != after {
             steps.insert(path.clone(), Step { path, before, after });
         }
     }
-    let equal = equal(repo, pre, target, &steps)?;
-    let converted = converted(repo, pre, target, &steps)?;
-    steps.retain(|path, _| !equal.contains(path));
-    steps.extend(converted.into_iter().map(|step| (step.path.clone(), step)));
+    for step in converted(repo, pre, target, &steps, &equal)? {
+        steps.insert(step.path.clone(), step);
+    }
     Ok(steps.into_values().collect())
 }
 
-/// Returns the paths of those `steps` that lead from a file to one with the same bytes: attributes or settings were others when git
-/// stored it.
-fn equal(repo: &Repo, pre: &Snapshot, target: &Snapshot, steps: &BTreeMap<BString, Step>) -> Result<BTreeSet<BString>> {
-    let directories = directories_of_attributes(steps);
-    let mut paths = Vec::new();
-    for step in steps.values() {
-        let (Some(before), Some(after)) = (step.before, step.after) else { continue };
-        let is_file = matches!(after.leaf.mode, Mode::File | Mode::Executable) && before.leaf.mode == after.leaf.mode;
-        let has_other_rules = || directories.iter().any(|directory| step.path.starts_with(directory));
-        if is_file && (before.raw.is_some() || after.raw.is_some() || has_other_rules()) {
-            paths.push((&step.path, before, after));
-        }
-    }
-    let mut equal = BTreeSet::new();
-    if paths.is_empty() {
-        return Ok(equal);
-    }
-    let named: Vec<BString> = paths.iter().map(|(path, ..)| (*path).clone()).collect();
-    let (mut pre, mut target) = (pre.exact(repo, &named)?, target.exact(repo, &named)?);
-    for (path, before, after) in paths {
-        repo.check_interrupt()?;
-        // Where a filter fails, nothing says which bytes it would give.
-        let ids = (pre.id(path.as_bstr(), before), target.id(path.as_bstr(), after));
-        if matches!(ids, (Ok(one), Ok(other)) if one == other) {
-            equal.insert(path.clone());
-        }
-    }
-    Ok(equal)
-}
-
 /// Returns steps for files that are the same for git in both states, but which other attributes make other bytes of; leaves
-/// out the paths of `steps`.
-fn converted(repo: &Repo, pre: &Snapshot, target: &Snapshot, steps: &BTreeMap<BString, Step>) -> Result<Vec<Step>> {
-    let directories = directories_of_attributes(steps);
+/// out the paths of `steps` and of `equal`.
+fn converted(
+    repo: &Repo,
+    pre: &Snapshot,
+    target: &Snapshot,
+    steps: &BTreeMap<BString, Step>,
+    equal: &BTreeSet<BString>,
+) -> Result<Vec<Step>> {
+    let directories: Vec<&[u8]> = steps
+        .keys()
+        .filter_map(|path| path.strip_suffix(b".gitattributes"))
+        .filter(|directory| directory.is_empty() || directory.ends_with(b"/"))
+        .collect();
     if directories.is_empty() {
         return Ok(Vec::new());
     }
-    let is_concerned =
-        |path: &BString| !steps.contains_key(path) && directories.iter().any(|directory| path.starts_with(directory));
+    let is_concerned = |path: &BString| {
+        let is_decided = steps.contains_key(path) || equal.contains(path);
+        !is_decided && directories.iter().any(|directory| path.starts_with(directory))
+    };
     let paths: Vec<BString> = all_paths(repo, target)?.into_iter().filter(is_concerned).collect();
     let mut before = Filters::for_tree(repo, pre.tree_id, pre.is_commit(), &paths)?;
     let mut after = Filters::for_tree(repo, target.tree_id, target.is_commit(), &paths)?;
@@ -252,12 +245,6 @@ fn converted(repo: &Repo, pre: &Snapshot, target: &Snapshot, steps: &BTreeMap<BS
         }
     }
     Ok(found)
-}
-
-/// Returns the directories, with their final `/`, whose attribute files `steps` change.
-fn directories_of_attributes(steps: &BTreeMap<BString, Step>) -> Vec<&[u8]> {
-    let directories = steps.keys().filter_map(|path| path.strip_suffix(b".gitattributes"));
-    directories.filter(|directory| directory.is_empty() || directory.ends_with(b"/")).collect()
 }
 
 /// Makes sure that everything `plan` writes over or deletes can be read in the checkpoint `pre_restore`, before anything is.

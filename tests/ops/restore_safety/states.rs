@@ -1,16 +1,12 @@
 //! Restores in repositories in unusual states: missing blobs, conversions, sparse checkouts, merges, linked worktrees,
 //! unborn branches.
 
-use std::{fs, os::unix::fs::MetadataExt as _};
+use std::fs;
 
 use bstr::BString;
 use git_checkpoint::{Context, Kind, RestoreOptions, restore};
 
-use crate::support::{
-    World,
-    processes::described,
-    stage::{Stage, picture},
-};
+use crate::support::stage::{Stage, picture};
 
 #[test]
 fn a_missing_blob_stops_the_restore_before_anything_is_written() {
@@ -88,39 +84,6 @@ fn attributes_are_those_of_the_restored_tree() {
     stage.restore(b);
     assert_eq!(stage.read("a.txt"), "changed\n");
     assert_eq!(stage.read("sub/b.txt"), "unchanged for git\n");
-}
-
-/// Git stores the file otherwise than before, or its attributes make other bytes of what is stored.
-#[test]
-fn a_file_that_has_the_bytes_already_is_left_alone() {
-    let stage = Stage::new();
-    let inode = || fs::metadata(stage.repo().join("f")).expect("there").ino();
-    let (first, a) = (inode(), stage.save());
-    stage.write(".gitattributes", "* text eol=crlf\n");
-    let b = stage.save();
-    assert_eq!(picture(&stage.restore(a)), ["-.gitattributes"]);
-    assert_eq!(picture(&stage.restore(b)), ["+.gitattributes"]);
-    assert_eq!(picture(&stage.undo()), ["-.gitattributes"]);
-    assert_eq!((stage.read("f"), inode()), ("base\n".into(), first));
-}
-
-#[test]
-fn another_setting_for_line_endings_leaves_nothing_to_restore() {
-    let world = World::with_commit();
-    world.git(&["config", "core.autocrlf", "true"]);
-    world.write("w", "a\r\nb\r\n");
-    world.done(&["save"]);
-    world.git(&["config", "core.autocrlf", "false"]);
-    let operations = || world.sh("git checkpoint op log | wc -l");
-    let before = operations();
-    for arguments in [&["restore", "-n", "@"][..], &["restore", "@"]] {
-        let said = described(&world.checkpoint(arguments));
-        assert!(said.contains("nothing to do") || said.contains("nothing would change"), "{said}");
-    }
-    assert_eq!(operations(), before);
-    world.write("w", "a\nb\n");
-    world.done(&["restore", "@"]);
-    assert_eq!(world.read("w"), "a\r\nb\r\n");
 }
 
 #[test]
