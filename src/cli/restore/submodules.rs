@@ -42,17 +42,22 @@ fn print_below(restored: &Restored, above: &BString, verb: &str, call: &mut Call
 /// Says how to bring back submodules that are not there. `id` is the checkpoint's.
 pub(super) fn print_gone(restored: &Restored, id: &str, call: &mut Call) {
     let gone = || restored.kept.iter().filter(|left| left.why == Why::SubmoduleGone).map(|left| &left.path);
-    let words: Vec<String> = gone().map(|path| shell_word(&call.names.path(path))).collect();
-    if words.is_empty() {
+    let words = |paths: &mut dyn Iterator<Item = &BString>| {
+        let words: Vec<String> = paths.map(|path| shell_word(&call.names.path(path))).collect();
+        words.join(" ")
+    };
+    let all = words(&mut gone());
+    let saved = words(&mut gone().filter(|path| restored.saved_submodules.contains(*path)));
+    if all.is_empty() {
         return;
     }
-    let rest = if gone().any(|path| restored.saved_submodules.contains(path)) {
-        format!("; then 'git checkpoint restore --recurse-submodules {id}' restores the files in it")
-    } else {
+    let rest = if saved.is_empty() {
         String::new()
+    } else {
+        // The other files stay as they are.
+        format!("; then 'git checkpoint restore --recurse-submodules {id} -- {saved}' restores the files in it")
     };
-    let paths = words.join(" ");
-    call.out.hint(&format!("'git submodule update --init {paths}' brings back what was committed there{rest}"));
+    call.out.hint(&format!("'git submodule update --init {all}' brings back what was committed there{rest}"));
 }
 
 /// Returns true if submodules or nested repositories have changes that were left alone.

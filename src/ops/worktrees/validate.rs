@@ -83,7 +83,7 @@ impl Code {
             ),
             Self::Gone if is_there => refused(
                 format!("the '.git' of the worktree '{path}' is gone"),
-                "'git worktree repair' makes it again".into(),
+                "if that directory still is the worktree, 'git worktree repair' makes it again".into(),
             ),
             Self::Gone => refused(
                 format!("the worktree '{path}' is gone"),
