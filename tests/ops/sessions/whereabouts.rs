@@ -203,11 +203,11 @@ fn a_block_that_no_save_has_seen(
     #[case] path: &str,
     #[case] stage: &str,
     #[case] expected: &[&str],
-    #[values(false, true)] is_turn_open: bool,
+    #[values(false, true)] has_later_turn: bool,
 ) {
     let desk = Desk::new();
     desk.turn("a", &[("f", &format!("{}{}", desk.read("f"), words("a", 1..=4))), ("n", &words("a", 11..=15))]);
-    if is_turn_open {
+    if has_later_turn {
         desk.prompt("b");
         desk.stop("b");
     }
