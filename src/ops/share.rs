@@ -127,12 +127,9 @@ impl Differing {
         self.0.intersection(&other.0).map(|line| letters(line)).sum::<usize>() >= TELLING_LETTERS
     }
 
-    /// Returns true if `others` have at least half of the lines, counted by their letters, and enough of them to be evidence of a move.
-    pub(crate) fn is_half_in(&self, others: &[Self]) -> bool {
-        let is_held = |line: &&Vec<u8>| others.iter().any(|other| other.0.contains(*line));
-        let held: usize = self.0.iter().filter(is_held).map(|line| letters(line)).sum();
-        let total: usize = self.0.iter().map(|line| letters(line)).sum();
-        held >= TELLING_LETTERS && 2 * held >= total
+    /// Returns true if each of the lines is in one of `others`.
+    pub(crate) fn is_all_in(&self, others: &[Self]) -> bool {
+        self.0.iter().all(|line| others.iter().any(|other| other.0.contains(line)))
     }
 
     /// Returns true if `text`, which has these lines, has so many of them in a row that are also in `other` that they are no chance.

@@ -17,7 +17,7 @@ use super::{
         known_base::known_base,
         provenance::{
             doubt::doubtful_lines,
-            moved_lines::{MOST_BYTES, moved_out_unsaved, take_sources},
+            moved_lines::{MOST_BYTES, moved_out, take_sources},
             recorded::{Again, records_again_in_worktree},
             replay::Work,
             step::Step,
@@ -127,7 +127,8 @@ fn beyond(
         let unsaved = repo.diff_trees(tip.tree_id, worktree.tree_id)?;
         let is_own = |change: &Change| names.binary_search(&&change.path).is_ok();
         let (own, others) = unsaved.iter().cloned().partition::<Vec<_>, _>(is_own);
-        moved = moved_out_unsaved(repo, &unsaved, take_sources(repo, &own, others, &mut { MOST_BYTES }))?;
+        let others = take_sources(repo, &own, others, &mut { MOST_BYTES });
+        moved = moved_out(repo, &unsaved, others, &mut { MOST_BYTES })?;
         names.extend(moved.iter().map(|change| &change.path));
         names.sort();
         all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);

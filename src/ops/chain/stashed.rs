@@ -49,6 +49,11 @@ impl Stashes {
         self.0.is_empty()
     }
 
+    /// Returns true if an entry has changed the file at `path`.
+    pub(crate) fn touch(&self, path: &BString) -> bool {
+        self.0.contains_key(path)
+    }
+
     /// Returns true if an entry has `leaf` at `path`.
     pub(crate) fn hold(&self, path: &BString, leaf: Option<Leaf>) -> bool {
         leaf.is_some_and(|leaf| self.0.get(path).is_some_and(|held| held.contains(&leaf)))

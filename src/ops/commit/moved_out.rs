@@ -3,9 +3,12 @@
 //! The commit does not show where such lines come from, so a checkpoint has to: in one step, a file lost them and another one
 //! gained them. Most commits need none, so the quick questions come first: [`has_files`], then [`may_be_any`].
 
+use std::collections::BTreeSet;
+
 use bstr::BString;
 
 use crate::{
+    config::Storage,
     error::Result,
     git::Repo,
     model::{change::Change, refname::Base},
@@ -14,7 +17,7 @@ use crate::{
         chain::{Shadow, look_at_all, look_at_paths, shadows},
         condense,
         known_base::known_base,
-        provenance::moved_lines::{MOST_CHANGED, moved_out_unsaved, takers, with_lines_of},
+        provenance::moved_lines::{MOST_BYTES, MOST_CHANGED, moved_out, take_sources, takers, with_lines_of},
     },
 };
 
@@ -45,10 +48,14 @@ pub(super) fn may_be_any(context: &Context, base: Base, staged: &[Change]) -> Re
 }
 
 /// Returns the paths to save if lines of the `staged` files are those that another file of the live shadow has lost since the last
-/// checkpoint, and if at least half of what that file has lost is new elsewhere in the worktree: the staged files, that file, and all
-/// that have its lines now. A file that has a new name in the commit has lost those lines that it does not have there: the commit shows
+/// checkpoint, and if all that that file has lost is new elsewhere in the worktree: the staged files, that file, and all that have its
+/// lines now. A file that has a new name in the commit has lost those lines that it does not have there: the commit shows
 /// where the others come from.
 pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Option<Vec<BString>>> {
+    if worktree.settings.storage == Storage::Session {
+        // The lines of the session that a file still has might get another author when they are carried forward.
+        return Ok(None);
+    }
     let (repo, shadow) = (&worktree.repo, Shadow::read_for(worktree, None)?);
     let left = files_left(repo, &shadow, staged)?;
     if left.is_empty() || left.len() > MOST_LEFT || staged.is_empty() || staged.len() > MOST_CHANGED {
@@ -67,6 +74,7 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
     }
     let (seen, objects) = look_at_paths(worktree, &sources, &shadow)?;
     let lost = objects.changes_of_trees(last_tree_id, seen.tree_id)?;
+    let lost = take_sources(&objects.in_memory(), &gained, lost, &mut { MOST_BYTES });
     if lost.is_empty() {
         return Ok(None);
     }
@@ -76,25 +84,41 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
         Some(renamed) => renamed.after,
         None => lost.after,
     };
-    let lost = lost.iter().filter_map(|it| Change::between(it.path.clone(), it.before, now(it))).collect();
+    let lost = lost.iter().filter_map(|it| Change::between(it.path.clone(), it.before, now(it)));
+    let lost: Vec<Change> = lost.collect();
+    if lost.is_empty() {
+        return Ok(None);
+    }
+    let moved = moved_out(&objects.in_memory(), &gained, lost.clone(), &mut { MOST_BYTES })?;
+    if moved.len() == lost.len() {
+        return Ok(Some(paths_of([staged, &moved, &[]])));
+    }
+    // The other lines may have gone to files that are not staged.
     let (seen, objects) = look_at_all(worktree, &shadow)?;
-    let (in_memory, unsaved) = (objects.in_memory(), objects.changes_of_trees(last_tree_id, seen.tree_id)?);
-    let moved = moved_out_unsaved(&in_memory, &[gained.as_slice(), &unsaved].concat(), lost)?;
+    let (in_memory, mut others) = (objects.in_memory(), objects.changes_of_trees(last_tree_id, seen.tree_id)?);
+    others.retain(|it| !is_in(staged, &it.path));
+    let moved = moved_out(&in_memory, &[gained.as_slice(), &others].concat(), lost, &mut { MOST_BYTES })?;
     if moved.is_empty() {
         return Ok(None);
     }
-    let takers = takers(&in_memory, &moved, unsaved);
-    let mut paths: Vec<BString> =
-        staged.iter().chain(&moved).chain(&takers).map(|change| change.path.clone()).collect();
+    let mut paths = paths_of([staged, &moved, &takers(&in_memory, &moved, others)]);
     paths.retain(|path| seen.skipped.iter().all(|skipped| skipped.path != *path));
-    paths.sort();
-    paths.dedup();
     Ok(Some(paths))
+}
+
+/// Returns the paths of all `changes`, sorted.
+fn paths_of(changes: [&[Change]; 3]) -> Vec<BString> {
+    let paths: BTreeSet<BString> = changes.into_iter().flatten().map(|change| change.path.clone()).collect();
+    paths.into_iter().collect()
+}
+
+/// Returns true if one of `changes`, which are sorted, is at `path`.
+fn is_in(changes: &[Change], path: &BString) -> bool {
+    changes.binary_search_by(|change| change.path.cmp(path)).is_ok()
 }
 
 /// Returns what `shadow` has changed in the files that are not `staged`.
 fn files_left(repo: &Repo, shadow: &Shadow, staged: &[Change]) -> Result<Vec<Change>> {
     let touched = repo.diff_trees(shadow.head_tree_id, shadow.last_tree_id())?.into_iter();
-    let is_staged = |path: &BString| staged.binary_search_by(|it| it.path.cmp(path)).is_ok();
-    Ok(touched.filter(|it| it.after.is_some() && !is_staged(&it.path)).collect())
+    Ok(touched.filter(|it| it.after.is_some() && !is_in(staged, &it.path)).collect())
 }

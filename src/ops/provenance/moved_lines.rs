@@ -43,14 +43,14 @@ pub(crate) fn takers(repo: &Repo, moved: &[Change], changes: Vec<Change>) -> Vec
     sharing(repo, (moved, Side::Lost), (changes, Side::Gained), &mut { MOST_BYTES })
 }
 
-/// Returns those of `lost` of whose lost lines at least half are new in the files of `all`, some of them in a row. Has the limits of
-/// [`take_sources`].
+/// Returns those of `lost` whose lost lines are all new in the files of `all`, some of them in a row. Has the limits of [`take_sources`].
 ///
 /// In one checkpoint, fewer lines are evidence. But between two of them, or before one is taken, a file that was thrown away is no source:
-/// it may begin as a person's own one does, for example with a licence.
-pub(super) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_left: &mut u64) -> Vec<Change> {
+/// it may begin as a person's own one does, for example with a licence. And a file that `git stash` took away has lost no lines: they
+/// come back.
+pub(crate) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_left: &mut u64) -> Result<Vec<Change>> {
     if !are_few(all, &lost) {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let (mut gained, mut texts) = (Vec::new(), Vec::new());
     for change in all {
@@ -62,19 +62,13 @@ pub(super) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_le
     }
     let mut is_moved = |change: &Change| {
         let Some(lost) = lines_of(repo, change, Side::Lost, bytes_left) else { return false };
-        let has_block = || gained.iter().zip(&texts).any(|(lines, text)| lines.shares_block(text, &lost));
-        lost.is_half_in(&gained) && has_block()
+        lost.is_all_in(&gained) && gained.iter().zip(&texts).any(|(lines, text)| lines.shares_block(text, &lost))
     };
-    if gained.is_empty() { Vec::new() } else { lost.into_iter().filter(|change| is_moved(change)).collect() }
-}
-
-/// Returns those of `lost`, changes since the last checkpoint, whose lines were moved to files of `all`, as [`moved_out`] says. A file
-/// that `git stash` has taken away has lost none.
-pub(crate) fn moved_out_unsaved(repo: &Repo, all: &[Change], lost: Vec<Change>) -> Result<Vec<Change>> {
-    let mut moved = moved_out(repo, all, lost, &mut { MOST_BYTES });
+    let mut moved: Vec<Change> = lost.into_iter().filter(|change| is_moved(change)).collect();
     if !moved.is_empty() {
-        let stashes = Stashes::read(repo)?;
-        moved.retain(|change| !stashes.hold(&change.path, change.before));
+        let autostashes = repo.autostashes()?.into_iter().map(|(_, id)| id);
+        let stashes = Stashes::of(repo, repo.stash_entries()?.into_iter().chain(autostashes))?;
+        moved.retain(|change| !stashes.touch(&change.path));
     }
     Ok(moved)
 }

@@ -396,6 +396,11 @@ fn a_file_that_is_away_when_lines_are_moved() {
     "git stash -q; sed -i '1i the agent has added a single line of some words here' g; git add g"
 )]
 #[case::a_copy("tail -4 f >>g; git add g; git stash -qk")]
+#[case::a_copy_beside_an_edit("echo mine >>f; sed -n 22,25p f >>g; git add g; git stash push -q -- f")]
+#[case::a_copy_with_saves(
+    "tail -4 f >>g; git checkpoint save -q; git stash -q -- f; git checkpoint save -q; git add g"
+)]
+#[case::a_part("sed -n 22,25p f >>g; sed -i 22,25d f; git add g; git stash -qk")]
 fn lines_of_a_stashed_file(#[case] script: &str) {
     let desk = Desk::on(&World::with_lines().with_clock());
     desk.world.next_second();
@@ -405,6 +410,24 @@ fn lines_of_a_stashed_file(#[case] script: &str) {
     desk.commit();
     assert!(desk.owners("g").iter().all(|owner| owner != "agent"), "{:?}", desk.owners("g"));
     assert!(desk.trailers("HEAD").is_empty());
+}
+
+/// A commit reads no other file if it has only one line of an agent's file.
+#[test]
+fn a_common_line_reads_no_other_file() {
+    let desk = Desk::on(&World::with_lines().with_clock());
+    desk.world.next_second();
+    let line = "use std::collections::HashMap; // a common line\n";
+    desk.turn("a", &[("f", &format!("{}{line}{}", desk.read("f"), words("a", 1..=4)))]);
+    desk.write("g", format!("{}{line}", desk.read("g")));
+    desk.write("f", format!("{}mine\n", desk.read("f")));
+    desk.git(&["add", "g"]);
+    desk.git(&["config", "filter.slow.clean", "echo x >>../was-run; cat"]);
+    desk.write(".git/info/attributes", "other filter=slow\n");
+    desk.write("other", "of a person\n");
+    desk.commit();
+    assert!(!desk.folder().join("../was-run").exists());
+    assert!(desk.owners("g").iter().all(|owner| owner != "agent"));
 }
 
 /// A row of saves in a large file beside it does not hide an older move.
