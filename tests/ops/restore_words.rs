@@ -111,14 +111,14 @@ fn the_files_of_a_submodule_that_is_gone_come_back_from_its_checkpoint() {
         echo u >sub/u; git checkpoint save -q --recurse-submodules; rm -rf sub");
     let said = described(&world.checkpoint(&["restore", "@"]));
     let id = world.json(&["show", "@", "--json"])["id"].as_str().expect("an id")[..8].to_owned();
-    let rest = format!("; then 'git checkpoint restore --recurse-submodules {id}' restores the files in it\n");
+    let rest = format!("; then 'git checkpoint restore --recurse-submodules {id} -- sub' restores the files in it\n");
     assert!(
         said.contains(&format!("'git submodule update --init sub' brings back what was committed there{rest}")),
         "{said}"
     );
     world.sh(&format!(
         "git -c protocol.file.allow=always submodule --quiet update --init sub
-        git checkpoint restore -q --recurse-submodules {id}"
+        git checkpoint restore -q --recurse-submodules {id} -- sub"
     ));
     assert_eq!(world.read("sub/u"), "u\n");
 }
