@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use bstr::{BStr, BString, ByteSlice as _};
+use gix::objs::Kind as ObjectKind;
 use rustix::fs::Stat;
 
 use super::{
@@ -14,6 +15,7 @@ use crate::{
     git::{
         checkout::{Outcome, Stop},
         checkout_write::Put,
+        new_objects::id_of,
         temporary_file::Seen,
     },
     model::{
@@ -315,7 +317,9 @@ impl<'a> Applier<'a> {
     fn write(&mut self, step: &Step, existing: Option<&Seen>) -> Outcome<Option<(Stat, Vec<u8>)>> {
         let path = step.path.as_bstr();
         let sole = existing.filter(|seen| seen.stat.st_nlink <= 1);
-        if let (true, Some(existing), Some(after)) = (step.is_mode_only(), sole, step.after) {
+        if let (true, Some(existing), Some(after)) = (step.is_mode_only(), sole, step.after)
+            && self.has_its_bytes(path, existing, after)?
+        {
             let is_executable = after.leaf.mode == Mode::Executable;
             self.site.checkout.set_executable(path, is_executable, &existing.stat)?;
             return Ok(None);
@@ -324,6 +328,16 @@ impl<'a> Applier<'a> {
         let put = self.put(step.after, &bytes);
         let stat = self.site.checkout.commit(path, existing, &put, self.number(path))?;
         Ok(Some((stat, bytes)))
+    }
+
+    /// Returns true if `existing` has the bytes that `after` has in the worktree, or if these cannot be made: git may store the same
+    /// blob for other bytes if attributes or settings have changed.
+    fn has_its_bytes(&mut self, path: &BStr, existing: &Seen, after: Content) -> Result<bool> {
+        match self.site.bytes(path, after, Side::After) {
+            Ok(bytes) => Ok(id_of(ObjectKind::Blob, &bytes, existing.id.kind())? == existing.id),
+            Err(Stop::Left(_)) => Ok(true),
+            Err(Stop::Failed(error)) => Err(error),
+        }
     }
 
     /// Writes the temporary file of `step`; returns its bytes.

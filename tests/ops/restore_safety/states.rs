@@ -218,3 +218,29 @@ fn file_modes_that_git_does_not_trust_stay() {
     assert_eq!(stage.read("f"), "one\n");
     assert_eq!(picture(&stage.restore(a)), Vec::<String>::new());
 }
+
+/// The mode and the attributes of a file differ: git stores one blob for both contents, but the bytes are others.
+#[rstest::rstest]
+#[case::attributes_go(Some("* text eol=crlf\n"), None)]
+#[case::attributes_come(None, Some("* text eol=crlf\n"))]
+fn a_file_whose_mode_and_attributes_differ(#[case] first: Option<&str>, #[case] second: Option<&str>) {
+    let stage = Stage::new();
+    let write = |attributes: Option<&str>, mode| {
+        match attributes {
+            Some(attributes) => stage.write(".gitattributes", attributes),
+            None if stage.exists(".gitattributes") => stage.remove(".gitattributes"),
+            None => {}
+        }
+        stage.write("f", if attributes.is_some() { "one\r\ntwo\r\n" } else { "one\ntwo\n" });
+        stage.chmod("f", mode);
+    };
+    write(first, 0o755);
+    let a = stage.save();
+    let bytes = stage.read("f");
+    write(second, 0o644);
+    let other = stage.read("f");
+    stage.restore(a);
+    assert_eq!((stage.read("f"), stage.mode("f") & 0o111 != 0), (bytes, true));
+    stage.undo();
+    assert_eq!((stage.read("f"), stage.mode("f") & 0o111 != 0), (other, false));
+}
