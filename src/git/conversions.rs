@@ -9,8 +9,8 @@ use std::{
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Repo, settings::ConfigPair, stat_cache::Stat};
-use crate::error::{Context as _, Kind, Result};
+use super::{Repo, rule_files, settings::ConfigPair, stat_cache::Stat};
+use crate::error::Result;
 
 /// The attributes that convert bytes, gitattributes(5).
 pub(super) const CONVERTING: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
@@ -66,10 +66,12 @@ impl Repo {
 
     /// Returns the content of all attribute files outside the worktree.
     fn outside_attributes(&self) -> Result<Vec<Vec<u8>>> {
-        let mut paths =
-            self.inner.attribute_global_paths().context(Kind::User, || "cannot find the global attributes".into())?;
-        paths.push(self.common_dir().join("info/attributes"));
-        Ok(paths.iter().filter_map(|path| std::fs::read(path).ok()).collect())
+        let mut contents = Vec::new();
+        for path in self.attribute_files_outside()? {
+            rule_files::refuse_endless_outside(&path)?;
+            contents.extend(std::fs::read(path).ok());
+        }
+        Ok(contents)
     }
 
     /// Returns true if attributes may convert any file, so that a file's bytes may differ from the stored ones though
@@ -88,7 +90,7 @@ impl Repo {
     }
 
     fn read_in_worktree(&self, path: &BStr) -> Option<Vec<u8>> {
-        std::fs::read(self.worktree_root().join(path.to_path().ok()?)).ok()
+        rule_files::read(&self.worktree_root().join(path.to_path().ok()?))
     }
 }
 

@@ -52,8 +52,9 @@ impl<'r> Converter<'r> {
     /// Converts `bytes` of the file `path`. If a filter fails, the exact bytes are stored.
     ///
     /// # Errors
-    /// If the operation is interrupted.
+    /// If the operation is interrupted, or if reading an attribute file might never end.
     pub(super) fn storable(&mut self, path: &BStr, bytes: &[u8]) -> Result<Storable> {
+        self.worktree.refuse_endless(path)?;
         drop(self.worktree.take_forgiven());
         let stored = self.worktree.to_git(path, bytes).map(|blob| {
             let failure = self.worktree.take_forgiven().map(|error| Failure::of(&error));

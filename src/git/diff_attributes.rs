@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use bstr::{BStr, BString};
 use gix::{
     attrs::{StateRef, search::Outcome},
-    worktree::{Stack, stack::state::attributes::Source},
+    worktree::stack::state::attributes::Source,
 };
 
-use super::Repo;
+use super::{Repo, rule_files::RuleStack};
 use crate::error::{Context as _, Kind, Result};
 
 /// The `diff` attribute of paths, by the `.gitattributes` of the worktree as `git diff` reads them.
 pub(crate) struct DiffAttributes<'r> {
     repo: &'r Repo,
-    stack: Stack,
+    stack: RuleStack,
     outcome: Outcome,
     /// The values of `diff.<driver>.binary`.
     drivers: HashMap<BString, Option<bool>>,
@@ -23,18 +23,15 @@ pub(crate) struct DiffAttributes<'r> {
 impl<'r> DiffAttributes<'r> {
     pub(crate) fn new(repo: &'r Repo) -> Result<Self> {
         let files = gix::index::State::new(repo.object_hash());
-        let stack = repo
-            .inner
-            .attributes_only(&files, Source::WorktreeThenIdMapping)
-            .context(Kind::User, || "cannot read the git attributes".into())?;
-        let outcome = stack.selected_attribute_matches(["diff"]);
-        Ok(Self { repo, stack: stack.detach(), outcome, drivers: HashMap::new() })
+        let stack = repo.attribute_rules(&files, Source::WorktreeThenIdMapping)?;
+        let outcome = stack.stack.selected_attribute_matches(["diff"]);
+        Ok(Self { repo, stack, outcome, drivers: HashMap::new() })
     }
 
     /// Looks up the attribute of `path`.
     fn look_up(&mut self, path: &BStr) -> Result<Option<StateRef<'_>>> {
         let what = || format!("cannot read the git attributes of '{path}'");
-        let platform = self.stack.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
+        let platform = self.stack.at_entry(path, None, &self.repo.inner.objects)?.context(Kind::Internal, what)?;
         self.outcome.reset();
         platform.matching_attributes(&mut self.outcome);
         Ok(self.outcome.iter_selected().next().map(|found| found.assignment.state))

@@ -128,6 +128,7 @@ impl<'r> Filters<'r> {
     /// # Errors
     /// If a required filter command fails, or the work is to end.
     pub(crate) fn to_git(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.refuse_endless(path)?;
         let done = match self.to_git_by_gix(path, bytes) {
             Err(error) if self.may_git_know_better(&error) => match self.to_git_by_git(path, bytes) {
                 // Git could not run the filter either, and continues without an optional one.
@@ -141,6 +142,14 @@ impl<'r> Filters<'r> {
             done => done,
         };
         self.unless_interrupted(path, done)
+    }
+
+    /// Looks at the attribute files in the worktree that count for `path`, if those do, before we or git read them.
+    ///
+    /// # Errors
+    /// If reading one of them might never end.
+    pub(super) fn refuse_endless(&mut self, path: &BStr) -> Result<()> {
+        self.rules.attributes.refuse_endless(path)
     }
 
     /// Returns why an optional filter has failed since the last call: git continues without it.
@@ -226,7 +235,7 @@ impl<'r> Filters<'r> {
         let filtered = self.by_driver(Way::Clean, path, bytes).context(Kind::User, what)?;
         let (repo, index) = (self.repo, Rc::clone(&self.index));
         let (rules, objects) = self.rules_for(path)?;
-        let platform = rules.attributes.at_entry(path, None, &objects).context(Kind::Internal, what)?;
+        let platform = rules.attributes.at_entry(path, None, &objects)?.context(Kind::Internal, what)?;
         let outcome = rules
             .pipeline
             .convert_to_git(
@@ -280,7 +289,7 @@ impl<'r> Filters<'r> {
         let what = || format!("cannot convert '{path}' for the worktree");
         let converted = {
             let (rules, objects) = self.rules_for(path)?;
-            let platform = rules.attributes.at_entry(path, None, &objects).context(Kind::Internal, what)?;
+            let platform = rules.attributes.at_entry(path, None, &objects)?.context(Kind::Internal, what)?;
             let mut attributes = |_: &BStr, found: &mut gix::attrs::search::Outcome| {
                 platform.matching_attributes(found);
             };

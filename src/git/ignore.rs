@@ -6,12 +6,12 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::{
     ObjectId,
     index::entry::{Flags, Mode as IndexMode},
-    worktree::{Stack, stack::state::ignore::Source},
+    worktree::stack::state::ignore::Source,
 };
 
 use rustix::io::Errno;
 
-use super::Repo;
+use super::{Repo, rule_files::RuleStack};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::path_text,
@@ -20,7 +20,7 @@ use crate::{
 /// Finds out whether untracked paths are ignored.
 pub(crate) struct Excludes<'r> {
     repo: &'r Repo,
-    stack: Stack,
+    stack: RuleStack,
     has_warned: bool,
 }
 
@@ -63,20 +63,20 @@ impl<'r> Excludes<'r> {
         let parse = repo.inner.ignore_pattern_parser().context(Kind::User, what)?;
         let extra =
             (!extra.is_empty()).then(|| gix::ignore::Search::from_overrides(extra.iter().map(String::as_str), parse));
-        let stack = repo.inner.excludes(files, extra, source).context(Kind::User, what)?.detach();
-        Ok(Self { repo, stack, has_warned: false })
+        Ok(Self { repo, stack: repo.exclude_rules(files, extra, source)?, has_warned: false })
     }
 
     /// Returns true if the rules ignore `path`, or a directory it is in.
     pub(crate) fn is_ignored(&mut self, path: &BStr, is_directory: bool) -> Result<bool> {
         let mode = if is_directory { IndexMode::DIR } else { IndexMode::FILE };
-        let platform = match self.stack.at_entry(path, Some(mode), &self.repo.inner.objects) {
+        let platform = match self.stack.at_entry(path, Some(mode), &self.repo.inner.objects)? {
             Ok(platform) => platform,
             // A directory of the path has become a symbolic link to itself: no such file exists, and no rule can be
             // read.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => return Ok(false),
-            // The rules in this directory, or the directory itself, cannot be read. Git continues without such rules.
-            Err(error) if Errno::from_io_error(&error) == Some(Errno::ACCESS) => {
+            // The rules in this directory, or the directory itself, cannot be read, or a socket is in the place of the rules. Git
+            // continues without such rules.
+            Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::ACCESS | Errno::NXIO)) => {
                 let parent = path.rfind_byte(b'/').map(|at| path[..at].as_bstr());
                 if !std::mem::replace(&mut self.has_warned, true) {
                     let path = path_text::printable(path);

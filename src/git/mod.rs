@@ -89,6 +89,7 @@ mod renames;
 mod repack;
 mod repo;
 pub(crate) mod revision;
+mod rule_files;
 mod rules;
 mod same_content;
 mod scan;

@@ -7,7 +7,7 @@ use std::path::Path;
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::{pathspec::Defaults, worktree::stack::state::attributes::Source};
 
-use super::Repo;
+use super::{Repo, rule_files::RuleStack};
 use crate::error::{Context as _, Kind, Result};
 
 fn parse(text: &BStr, defaults: Defaults) -> Result<gix::pathspec::Pattern> {
@@ -18,7 +18,7 @@ fn parse(text: &BStr, defaults: Defaults) -> Result<gix::pathspec::Pattern> {
 pub(crate) struct Pathspec<'r> {
     repo: &'r Repo,
     search: gix::pathspec::Search,
-    attributes: Option<gix::worktree::Stack>,
+    attributes: Option<RuleStack>,
     texts: Vec<BString>,
     has_matched: Vec<bool>,
 }
@@ -59,8 +59,7 @@ impl Repo {
         let what = || "cannot use the pathspecs".to_owned();
         let attributes = if patterns.iter().any(|pattern| !pattern.attributes.is_empty()) {
             let empty = gix::index::State::new(self.object_hash());
-            let stack = self.inner.attributes_only(&empty, Source::WorktreeThenIdMapping).context(Kind::User, what)?;
-            Some(stack.detach())
+            Some(self.attribute_rules(&empty, Source::WorktreeThenIdMapping)?)
         } else {
             None
         };
@@ -98,11 +97,10 @@ impl Pathspec<'_> {
         let found =
             self.search.pattern_matching_relative_path(path, Some(false), &mut |path, case, is_dir, outcome| {
                 let mode = if is_dir { gix::index::entry::Mode::DIR } else { gix::index::entry::Mode::FILE };
-                attributes.as_mut().is_some_and(|stack| {
-                    stack
-                        .set_case(case)
-                        .at_entry(path, Some(mode), &repo.inner.objects)
-                        .is_ok_and(|platform| platform.matching_attributes(outcome))
+                attributes.as_mut().is_some_and(|rules| {
+                    rules.stack.set_case(case);
+                    let found = rules.at_entry(path, Some(mode), &repo.inner.objects);
+                    found.is_ok_and(|platform| platform.is_ok_and(|it| it.matching_attributes(outcome)))
                 })
             });
         match found {

@@ -17,18 +17,18 @@ use gix::{
     },
 };
 
-use super::Repo;
+use super::{Repo, rule_files::RuleStack};
 use crate::error::{Context as _, Kind, Result};
 
 /// The attributes from one set of files, and what carries them out: its memory of names belongs to this set.
 pub(super) struct Rules {
-    pub(super) attributes: Stack,
+    pub(super) attributes: RuleStack,
     pub(super) pipeline: Pipeline,
 }
 
 impl Rules {
     /// Returns the rules of `attributes`; drivers of filters are not theirs to run.
-    fn new(repo: &Repo, attributes: Stack, options: Options) -> Self {
+    fn new(repo: &Repo, attributes: RuleStack, options: Options) -> Self {
         let context = gix::command::Context::default();
         Self { attributes, pipeline: Pipeline::new(context, repo.object_hash(), options) }
     }
@@ -41,20 +41,20 @@ impl Rules {
         source: Source,
         options: Options,
     ) -> Result<Self> {
-        let attributes = repo.inner.attributes_only(index, source).context(Kind::User, unreadable)?;
-        Ok(Self::new(repo, attributes.detach(), options))
+        Ok(Self::new(repo, repo.attribute_rules(index, source)?, options))
     }
 
     /// Returns the rules of the attribute files in `index` alone.
     pub(super) fn of_files(repo: &Repo, index: &gix::index::State, options: Options) -> Result<Self> {
         let (mut buffer, mut collection) = (Vec::new(), MetadataCollection::default());
         let builtin = Search::new_globals(std::iter::empty::<std::path::PathBuf>(), &mut buffer, &mut collection)
-            .context(Kind::Internal, unreadable)?;
+            .context(Kind::Internal, || "cannot read the git attributes".into())?;
         let state = State::AttributesStack(Attributes::new(builtin, None, Source::IdMapping, collection));
         // Whatever `core.ignoreCase` says on this machine.
         let case = gix::glob::pattern::Case::Sensitive;
         let mappings = state.id_mappings_from_index(index, index.path_backing(), case);
-        Ok(Self::new(repo, Stack::new(repo.worktree_root(), state, case, buffer, mappings), options))
+        let stack = Stack::new(repo.worktree_root(), state, case, buffer, mappings);
+        Ok(Self::new(repo, RuleStack::of_tree(stack), options))
     }
 
     /// Returns the states of the attributes `names` that `path` has.
@@ -65,15 +65,11 @@ impl Rules {
         objects: &dyn Find,
     ) -> Result<Vec<gix::attrs::State>> {
         let what = || format!("cannot read the attributes of '{path}'");
-        let mut outcome = self.attributes.selected_attribute_matches(names);
-        let platform = self.attributes.at_entry(path, None, objects).context(Kind::Internal, what)?;
+        let mut outcome = self.attributes.stack.selected_attribute_matches(names);
+        let platform = self.attributes.at_entry(path, None, objects)?.context(Kind::Internal, what)?;
         platform.matching_attributes(&mut outcome);
         Ok(outcome.iter_selected().map(|found| found.assignment.state.to_owned()).collect())
     }
-}
-
-fn unreadable() -> String {
-    "cannot read the git attributes".into()
 }
 
 /// Returns the settings for conversions, and the drivers of filters.

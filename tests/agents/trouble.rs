@@ -186,6 +186,24 @@ fn nothing_is_started_and_old_sessions_are_let_be() {
     assert_eq!(world.chain(), ["s f", "s f"]);
 }
 
+/// Git itself would wait for it without end.
+#[rstest::rstest]
+fn a_pipe_in_the_place_of_rules_blocks_no_tool(#[values(".gitignore", ".gitattributes")] name: &str) {
+    let world = World::with_lines();
+    world.prompt("s");
+    world.sh(&format!("mkfifo {name}"));
+    world.add("f", "a");
+    world.after("s", "1", &["f"]);
+    world.after("s", "2", &[]);
+    world.stop("s");
+    world.sh(&format!("rm {name}"));
+    assert!(world.trouble().is_some_and(|text| text.contains(&format!("'{name}' is a pipe"))), "{:?}", world.trouble());
+    world.prompt("s");
+    world.shell("s", "3", "f", "b");
+    world.stop("s");
+    assert!(world.chain().contains(&"s f".to_owned()), "{:?}", world.chain());
+}
+
 /// The home directory is no project, and that is no trouble.
 #[test]
 fn a_protected_place_is_left_alone() {

@@ -4,6 +4,7 @@ mod attributes;
 mod bench;
 mod cache;
 mod child;
+mod endless_rules;
 mod ignores;
 mod index;
 mod limits;
