@@ -97,7 +97,7 @@ pub(super) fn wrapped_with(mark: &str, start: &str, parts: &[String], indent: us
 }
 
 /// Returns the id of a session for a table, cut to a line of `columns` of which `used` are taken; whole if this is no terminal.
-/// Its end stays: that may be all that tells it from another one.
+/// The end is not cut, because two ids may differ only there.
 pub(super) fn session_id(id: &str, columns: Option<usize>, used: usize) -> String {
     const END: usize = 6;
     let id = printable(id);

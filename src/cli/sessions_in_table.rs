@@ -43,8 +43,8 @@ impl Sessions {
         layout::cut(&format!("{}{tail}", layout::cut(agent, room)), columns)
     }
 
-    /// Returns a blank and the first `room` characters of the id, or as many as it needs. If these are many, and its end alone
-    /// tells it from the others, that takes their place.
+    /// Returns a blank and the first `room` characters of the id, or more if fewer would not distinguish it from the others. If that
+    /// does not fit, and the end of the id is shorter and distinguishes it, too, returns the end.
     fn part(&self, session: Option<&str>, room: usize) -> String {
         let Some(id) = session.map(printable) else { return String::new() };
         let count = id.chars().count();

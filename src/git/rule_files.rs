@@ -1,7 +1,7 @@
 //! The rules in `.gitignore` and `.gitattributes` of the worktree, and in those files outside of it that git reads, too.
 //!
-//! Who reads a pipe, or a device other than /dev/null, may wait for ever, as git does. So what is in the place of such a file is
-//! looked at first, and refused. In the worktree, git follows no link to a file with rules: one has none, wherever it leads.
+//! Reading a pipe, or a device other than /dev/null, may never end; git waits for it. So we look at what is in the place of such a file
+//! before anything reads it, and refuse it. In the worktree, git follows no link to a file with rules: a link has no rules.
 
 use std::{
     collections::HashSet,
@@ -173,7 +173,7 @@ fn endless(found: &Metadata) -> Option<&'static str> {
     ((kind.is_char_device() && !is_null(found)) || kind.is_block_device()).then_some("a device")
 }
 
-/// Returns true for /dev/null, which is an empty file for who reads it.
+/// Returns true for /dev/null, which reads as an empty file.
 fn is_null(found: &Metadata) -> bool {
     std::fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev())
 }

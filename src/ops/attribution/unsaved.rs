@@ -39,7 +39,7 @@ pub(super) fn unsaved(
 ) -> Result<Vec<Step>> {
     let changes = |before, after| {
         let changes = repo.detect_renames(repo.diff_trees(before, after)?)?.into_iter();
-        // For those who do not want its new name, a renamed file is gone.
+        // If only the old name of a renamed file is wanted, the file is gone.
         let as_wanted = |change: Change| match change.old_path {
             _ if wanted(&change.path) => Some(change),
             Some(old_path) if wanted(&old_path) => Change::between(old_path, change.before, None),

@@ -128,7 +128,7 @@ fn beyond(
         let is_own = |change: &Change| names.binary_search(&&change.path).is_ok();
         let (own, others) = unsaved.iter().cloned().partition::<Vec<_>, _>(is_own);
         let others = take_sources(repo, &own, others, &mut { MOST_BYTES });
-        moved = moved_out(repo, &unsaved, others, &mut { MOST_BYTES })?;
+        moved = moved_out(repo, &unsaved, others, &mut { MOST_BYTES });
         names.extend(moved.iter().map(|change| &change.path));
         names.sort();
         all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
@@ -195,8 +195,8 @@ fn sources(repo: &Repo, changes: &[Change], mut beside: Vec<Change>) -> Vec<Chan
     take_sources(repo, changes, beside, &mut { MOST_BYTES })
 }
 
-/// Takes out of `renamed` the files that the second of `trees` has under their old names, too, as the work left them. `around` has no
-/// changes of files that are not wanted, so it does not show that. The first tree is that of HEAD.
+/// Takes out of `renamed` the files that the tree `now` still has under their old names, too, as the work left them. `around` does not
+/// show that, because it has no changes of files that are not wanted. `head` is the tree of HEAD.
 fn leave_out_kept(
     repo: &Repo,
     (head, now): (ObjectId, ObjectId),

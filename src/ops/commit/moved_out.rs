@@ -89,7 +89,7 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
     if lost.is_empty() {
         return Ok(None);
     }
-    let moved = moved_out(&objects.in_memory(), &gained, lost.clone(), &mut { MOST_BYTES })?;
+    let moved = moved_out(&objects.in_memory(), &gained, lost.clone(), &mut { MOST_BYTES });
     if moved.len() == lost.len() {
         return Ok(Some(paths_of([staged, &moved, &[]])));
     }
@@ -97,7 +97,7 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let (in_memory, mut others) = (objects.in_memory(), objects.changes_of_trees(last_tree_id, seen.tree_id)?);
     others.retain(|it| !is_in(staged, &it.path));
-    let moved = moved_out(&in_memory, &[gained.as_slice(), &others].concat(), lost, &mut { MOST_BYTES })?;
+    let moved = moved_out(&in_memory, &[gained.as_slice(), &others].concat(), lost, &mut { MOST_BYTES });
     if moved.is_empty() {
         return Ok(None);
     }

@@ -33,7 +33,7 @@ pub struct Entry {
     pub start: bool,
     /// True if its shadow was set aside.
     pub archived: bool,
-    /// True if its shadow was set aside while HEAD was where it is now: by a reset, and not by a commit.
+    /// True if its shadow was set aside while HEAD was where it is now: by a reset or `op restore`, not by a commit.
     pub is_set_aside: bool,
     /// True if an undo took it off its shadow.
     pub undone: bool,

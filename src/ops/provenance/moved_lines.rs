@@ -13,7 +13,8 @@ const MOST_OTHERS: usize = 32;
 /// If a checkpoint changes more wanted files than this, we do not look for moved lines in them.
 pub(crate) const MOST_CHANGED: usize = 256;
 
-/// How many bytes of files may be read to find moved lines in all steps of a chain.
+/// How many bytes of files may be read to find moved lines: in all checkpoints of a chain, in all its rows, or for one question about
+/// what is unsaved.
 pub(crate) const MOST_BYTES: u64 = 2 << 20;
 
 /// Which lines of a change count.
@@ -43,14 +44,15 @@ pub(crate) fn takers(repo: &Repo, moved: &[Change], changes: Vec<Change>) -> Vec
     sharing(repo, (moved, Side::Lost), (changes, Side::Gained), &mut { MOST_BYTES })
 }
 
-/// Returns those of `lost` whose lost lines are all new in the files of `all`, some of them in a row. Has the limits of [`take_sources`].
+/// Returns those of `lost` whose lost lines are all new in the files of `all`, some of them in a row. Has the limits of
+/// [`take_sources`].
 ///
-/// In one checkpoint, fewer lines are evidence. But between two of them, or before one is taken, a file that was thrown away is no source:
-/// it may begin as a person's own one does, for example with a licence. And a file that `git stash` took away has lost no lines: they
-/// come back.
-pub(crate) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_left: &mut u64) -> Result<Vec<Change>> {
+/// In one checkpoint, fewer lines are evidence. But between two of them, or before one is taken, a file that was thrown away is no
+/// source: it may begin as a person's own one does, for example with a licence. And a file that `git stash` took away has lost no
+/// lines: they come back.
+pub(crate) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_left: &mut u64) -> Vec<Change> {
     if !are_few(all, &lost) {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let (mut gained, mut texts) = (Vec::new(), Vec::new());
     for change in all {
@@ -65,12 +67,23 @@ pub(crate) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_le
         lost.is_all_in(&gained) && gained.iter().zip(&texts).any(|(lines, text)| lines.shares_block(text, &lost))
     };
     let mut moved: Vec<Change> = lost.into_iter().filter(|change| is_moved(change)).collect();
-    if !moved.is_empty() {
-        let autostashes = repo.autostashes()?.into_iter().map(|(_, id)| id);
-        let stashes = Stashes::of(repo, repo.stash_entries()?.into_iter().chain(autostashes))?;
-        moved.retain(|change| !stashes.touch(&change.path));
+    if moved.is_empty() {
+        return moved;
     }
-    Ok(moved)
+    match stashes(repo) {
+        Ok(stashes) => moved.retain(|change| !stashes.touch(&change.path)),
+        Err(error) => {
+            tracing::warn!(%error, "cannot read the stash: no lines count as moved");
+            moved.clear();
+        }
+    }
+    moved
+}
+
+/// Returns the files of the stash entries, and of what a rebase or a merge has put aside until its end.
+fn stashes(repo: &Repo) -> Result<Stashes> {
+    let autostashes = repo.autostashes()?.into_iter().map(|(_, id)| id);
+    Stashes::of(repo, repo.stash_entries()?.into_iter().chain(autostashes))
 }
 
 fn are_few(changes: &[Change], others: &[Change]) -> bool {

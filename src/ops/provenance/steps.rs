@@ -76,7 +76,7 @@ fn steps_beside(
             let is_asked = |change: &Change| wanted(&change.path) || former.contains(&change.path);
             let (own, others): (Vec<_>, Vec<_>) = net.iter().cloned().partition(is_asked);
             let sources = take_sources(repo, &own, others, &mut bytes_left.of_rows);
-            let moved = moved_out(repo, &net, sources, &mut bytes_left.of_rows)?;
+            let moved = moved_out(repo, &net, sources, &mut bytes_left.of_rows);
             former.extend(moved.into_iter().map(|change| change.path));
         }
         for (checkpoint, before) in in_row {
