@@ -146,6 +146,19 @@ impl Differing {
     }
 }
 
+/// Returns the lines that the text `after` has lost, those in a row together, if they are enough to be evidence of a move.
+pub(crate) fn lost_rows(before: &[u8], after: &[u8]) -> Vec<Differing> {
+    let (top, bottom) = common_ends(before, after, 0);
+    let (before, after) = (&before[top..before.len() - bottom], &after[top..after.len() - bottom]);
+    let lines = lines(before);
+    let rows = edits(Algorithm::Histogram, before, after).into_iter().filter_map(|(gone, _)| {
+        let row = lines.get(gone).unwrap_or_default().iter().filter(|line| letters(line) > 0);
+        let row: HashSet<Vec<u8>> = row.map(|line| line.to_vec()).collect();
+        (row.len() >= TELLING_LINES).then_some(Differing(row)).and_then(Differing::if_telling)
+    });
+    rows.collect()
+}
+
 /// What a work did to a text.
 #[derive(Clone, Copy)]
 struct Work<'t> {

@@ -1,6 +1,10 @@
 //! Which old line each new line is: equal lines, and lines that differ only in blanks.
 
-use std::{borrow::Cow, cmp::Ordering};
+use std::{
+    borrow::Cow,
+    cmp::Ordering,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
 
 use bstr::ByteSlice as _;
 
@@ -139,6 +143,13 @@ pub(super) fn key(line: &[u8]) -> Cow<'_, [u8]> {
     } else {
         Cow::Borrowed(line)
     }
+}
+
+/// Returns a digest of the line without blanks and line feed.
+pub(super) fn digest(line: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key(line).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Returns true if the line has a letter or a digit; all that is not ASCII counts as one.

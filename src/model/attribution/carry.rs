@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     AuthorId, Content, Differ, Limits, Owner, Span,
-    file::{File, Line},
+    file::{File, Line, Writer},
     moves, spans as spans_of,
     work::Work,
 };
@@ -20,14 +20,14 @@ pub fn carry(differ: &Differ<'_>, spans: &[Span], before: &[u8], after: &[u8], a
         let lines = span.start.saturating_sub(1) as usize..(span.end as usize).min(file.lines.len());
         for line in file.lines.get_mut(lines).unwrap_or_default() {
             // A line with an origin is a base line, which has no span.
-            *line = Line { owner: span.owner, origin: None };
+            *line = Line { owner: span.owner, origin: None, born: 0 };
         }
     }
     let limits = Limits::default();
     let after = Content::Bytes(after.to_vec());
     let mut work = Work::new(differ, &limits, &file, super::file::text(Some(&after)));
     moves::place_moved(std::slice::from_mut(&mut work));
-    let outcome = work.finish(differ, &limits, author, None);
+    let outcome = work.finish(differ, &limits, Writer { author, step: 1 }, None);
     let mut lines = std::mem::take(&mut file.lines);
     outcome.place(&mut lines);
     let lines = lines.iter().enumerate();

@@ -21,23 +21,33 @@ pub(super) struct Origin {
     pub(super) line: u32,
 }
 
+/// Who changes a file in a step.
+#[derive(Clone, Copy)]
+pub(super) struct Writer {
+    pub(super) author: AuthorId,
+    /// The number of the step, from 1.
+    pub(super) step: u32,
+}
+
 /// A line's owner and origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) owner: Owner,
     /// Only of base lines.
     pub(super) origin: Option<Origin>,
+    /// The number of the step that added the line or edited it; 0 for a base line.
+    pub(super) born: u32,
 }
 
 impl Line {
-    pub(super) fn by(author: AuthorId) -> Self {
-        Self { owner: Owner::Author(author), origin: None }
+    pub(super) fn by(writer: Writer) -> Self {
+        Self { owner: Owner::Author(writer.author), origin: None, born: writer.step }
     }
 
-    /// Returns the line after `author` edited it and rewrote `share` percent of it.
-    pub(super) fn edited(self, author: AuthorId, share: u8) -> Self {
-        let owner = edited(self.owner, author, share);
-        Self { owner, origin: self.origin.filter(|_| owner == Owner::Base) }
+    /// Returns the line after `writer` edited it and rewrote `share` percent of it.
+    pub(super) fn edited(self, writer: Writer, share: u8) -> Self {
+        let owner = edited(self.owner, writer.author, share);
+        Self { owner, origin: self.origin.filter(|_| owner == Owner::Base), born: writer.step }
     }
 }
 
@@ -96,7 +106,8 @@ impl File {
     /// Returns a file of the base.
     pub(super) fn base(content: Option<Content>, file: u32) -> Self {
         let count = line_count(text(content.as_ref()));
-        let lines = (0..count).map(|line| Line { owner: Owner::Base, origin: Some(Origin { file, line }) }).collect();
+        let lines =
+            (0..count).map(|line| Line { owner: Owner::Base, origin: Some(Origin { file, line }), born: 0 }).collect();
         Self { content, lines, ..Self::absent() }
     }
 

@@ -49,7 +49,7 @@ fn replay_rest(replay: &mut Replay<'_>, committed: &[Committed]) {
         }
     }
     for (author, changes) in steps {
-        replay.step(author, changes);
+        replay.step_of(author, changes, true);
     }
 }
 

@@ -15,6 +15,7 @@ pub mod combine;
 mod file;
 mod finish;
 pub mod kind;
+mod moved_later;
 mod moves;
 mod replay;
 pub mod summary;

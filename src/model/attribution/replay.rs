@@ -9,7 +9,8 @@ use bstr::{BStr, BString};
 
 use super::{
     AuthorId, Change, Content, Differ, FileOwnership, Limits, Owner,
-    file::{self, File, Grave},
+    file::{self, File, Grave, Writer},
+    moved_later::{MovedLater, Step},
     moves,
     work::{Outcome, Work},
 };
@@ -33,6 +34,9 @@ pub struct Replay<'d> {
     starts: Vec<u64>,
     author: Option<AuthorId>,
     pending: BTreeMap<BString, Pending>,
+    /// How many steps were replayed.
+    steps: u32,
+    moved_later: MovedLater,
 }
 
 struct Pending {
@@ -40,6 +44,7 @@ struct Pending {
     source: Option<BString>,
     after: Option<Content>,
     moved: Option<FileOwnership>,
+    is_of_commit: bool,
 }
 
 /// A file of a step that is being replayed.
@@ -49,6 +54,8 @@ struct Job {
     after: Option<Content>,
     /// The owners of lines that are from elsewhere.
     moved: Option<FileOwnership>,
+    /// The commit has this content, and the last step may have left another one.
+    is_of_commit: bool,
     /// Another file of the step has the path afterwards.
     is_replaced: bool,
 }
@@ -75,6 +82,8 @@ impl<'d> Replay<'d> {
             starts: Vec::new(),
             author: None,
             pending: BTreeMap::new(),
+            steps: 0,
+            moved_later: MovedLater::default(),
         }
     }
 
@@ -89,7 +98,12 @@ impl<'d> Replay<'d> {
     }
 
     /// Replays a step. A change that leaves the content as it is is ignored.
-    pub fn step(&mut self, author: AuthorId, mut changes: Vec<Change>) {
+    pub fn step(&mut self, author: AuthorId, changes: Vec<Change>) {
+        self.step_of(author, changes, false);
+    }
+
+    /// Does the same; if `is_of_commit`, for the difference between the last step and the commit.
+    pub(super) fn step_of(&mut self, author: AuthorId, mut changes: Vec<Change>, is_of_commit: bool) {
         for change in &mut changes {
             let path = change.from.as_ref().unwrap_or(&change.path);
             if !self.knows(path.as_ref()) {
@@ -108,10 +122,11 @@ impl<'d> Replay<'d> {
         // Renames may form a circle, so all files are taken out before any is put back.
         let sources: Vec<Option<BString>> = changes.iter().map(|change| self.source(change)).collect();
         for from in changes.iter().filter_map(|change| change.from.clone()) {
-            self.pending.insert(from, Pending { source: None, after: None, moved: None });
+            self.pending.insert(from, Pending { source: None, after: None, moved: None, is_of_commit });
         }
         for (change, source) in changes.into_iter().zip(sources) {
-            self.pending.insert(change.path, Pending { source, after: change.after, moved: change.moved });
+            self.pending
+                .insert(change.path, Pending { source, after: change.after, moved: change.moved, is_of_commit });
         }
         if has_moved {
             self.flush();
@@ -164,6 +179,8 @@ impl<'d> Replay<'d> {
     /// Replays the pending steps as one.
     pub(super) fn flush(&mut self) {
         let Some(author) = self.author.take() else { return };
+        self.steps += 1;
+        let writer = Writer { author, step: self.steps };
         let (mut jobs, mut moves) = self.jobs();
         moves.extend(find_renames(&mut jobs));
         let left: Vec<(BString, Vec<Grave>)> =
@@ -176,7 +193,7 @@ impl<'d> Replay<'d> {
         let outcomes: Vec<Outcome> = works
             .into_iter()
             .zip(&jobs)
-            .map(|(work, job)| work.finish(&self.differ, &self.limits, author, job.moved.as_ref()))
+            .map(|(work, job)| work.finish(&self.differ, &self.limits, writer, job.moved.as_ref()))
             .collect();
         // Moved lines are not deleted, and restored ones no longer are. Deletions come first, because another file may
         // undo them.
@@ -185,7 +202,9 @@ impl<'d> Replay<'d> {
                 self.fates[origin.file as usize][origin.line as usize] = by;
             }
         }
+        let mut later = Step::default();
         for (job, outcome) in jobs.into_iter().zip(outcomes) {
+            later.add(&job.path, &outcome, job.is_of_commit);
             if !job.is_replaced {
                 let owner = job.moved.and_then(|moved| moved.whole).unwrap_or(Owner::Author(author));
                 let part = outcome.part.clone();
@@ -202,6 +221,10 @@ impl<'d> Replay<'d> {
                 file.graves = graves;
             }
         }
+        let moved = self.moved_later.find(&mut self.files, later);
+        for origin in moved {
+            self.fates[origin.file as usize][origin.line as usize] = NOT_DELETED;
+        }
     }
 
     /// Returns the files of the pending steps, and which of them had another path: that, and the place of the file.
@@ -214,16 +237,17 @@ impl<'d> Replay<'d> {
             }
         }
         let (mut jobs, mut moves) = (Vec::with_capacity(pending.len()), Vec::new());
-        for (path, Pending { source, after, moved }) in pending {
+        for (path, Pending { source, after, moved, is_of_commit }) in pending {
             moves.extend(source.clone().filter(|source| *source != path).map(|source| (source, jobs.len())));
             let old = source.and_then(|source| taken.remove(&source)).unwrap_or_else(File::absent);
-            jobs.push(Job { path, old, after, moved, is_replaced: false });
+            jobs.push(Job { path, old, after, moved, is_of_commit, is_replaced: false });
         }
         jobs.extend(taken.into_iter().map(|(path, old)| Job {
             path,
             old,
             after: None,
             moved: None,
+            is_of_commit: false,
             is_replaced: true,
         }));
         (jobs, moves)

@@ -7,9 +7,9 @@
 use std::{collections::HashSet, ops::Range};
 
 use super::{
-    AuthorId, Differ, FileOwnership, Limits,
-    align::{Alignment, Pair, pairs_without_blanks},
-    file::{Deleted, File, Grave, Line, hunk_lines, line_count},
+    AuthorId, Differ, FileOwnership, Limits, Owner,
+    align::{Alignment, Pair, digest, is_telling, pairs_without_blanks},
+    file::{Deleted, File, Grave, Line, Writer, hunk_lines, line_count},
     words::{self, Derived},
 };
 use crate::model::{common_ends::common_ends, line_diff::Edit};
@@ -60,6 +60,8 @@ pub(super) struct Outcome {
     pub(super) deleted: Vec<Deleted>,
     /// Lines that are back.
     pub(super) reopened: HashSet<usize>,
+    /// The telling lines that the author wrote: the number of each in the new content, and a digest of it without blanks.
+    pub(super) written: Vec<(usize, u64)>,
     pub(super) is_cut_off: bool,
 }
 
@@ -201,18 +203,18 @@ impl<'t> Work<'t> {
         mut self,
         differ: &Differ<'_>,
         limits: &Limits,
-        author: AuthorId,
+        writer: Writer,
         moved: Option<&FileOwnership>,
     ) -> Outcome {
-        let brought = self.place_brought(moved);
+        let brought = self.place_brought(moved, writer.step);
         let mut edited = vec![false; self.old.len()];
         if !self.is_cut_off {
             for (gone, come) in self.parts() {
-                self.place_edited(differ, limits, author, &mut edited, (gone, come));
+                self.place_edited(differ, limits, writer, &mut edited, (gone, come));
             }
         }
-        let lines: Vec<Line> = self.placed.iter().map(|line| line.unwrap_or(Line::by(author))).collect();
-        let is_own = |line: &Line| *line == Line::by(author);
+        let lines: Vec<Line> = self.placed.iter().map(|line| line.unwrap_or(Line::by(writer))).collect();
+        let is_own = |line: &Line| line.owner == Owner::Author(writer.author);
         let is_written_here = || {
             let mut here = lines.iter().zip(&brought);
             here.any(|(line, by)| by.is_none() && is_own(line)) || self.common().any(is_own)
@@ -222,13 +224,14 @@ impl<'t> Work<'t> {
         let (mut deleted, mut placed) = (Vec::new(), Vec::with_capacity(lines.len()));
         for ((gone, come), (old, new)) in self.hunks.iter().zip(&self.edits) {
             // What is from elsewhere has replaced the lines in its place; if all is from there, so are the other deletions.
-            let by = brought[come.clone()].iter().flatten().next().copied().or(bringer).unwrap_or(author);
+            let by = brought[come.clone()].iter().flatten().next().copied().or(bringer).unwrap_or(writer.author);
             for (at, line) in old.clone().zip(gone.clone()).filter(|(_, line)| !self.lives[*line] || edited[*line]) {
                 let (text, line) = (self.old[line].into(), self.known[line]);
                 deleted.push(Deleted { at, grave: Grave { first_gap: new.start, last_gap: new.end, text, line }, by });
             }
             placed.extend_from_slice(&lines[come.clone()]);
         }
+        let written = if self.is_cut_off { Vec::new() } else { self.written() };
         let (gone, come) = self.edits.iter().fold((0, 0), |(old, new), it| (old + it.0.len(), new + it.1.len()));
         Outcome {
             part: self.skip..self.skip + self.around.len() - gone + come,
@@ -236,8 +239,16 @@ impl<'t> Work<'t> {
             edits: self.edits,
             deleted,
             reopened: self.reopened,
+            written,
             is_cut_off: self.is_cut_off,
         }
+    }
+
+    /// Returns the lines that are the author's, as [`Outcome::written`] has them.
+    fn written(&self) -> Vec<(usize, u64)> {
+        let places = self.hunks.iter().zip(&self.edits).flat_map(|((_, come), (_, new))| come.clone().zip(new.clone()));
+        let own = places.filter(|(at, _)| self.placed[*at].is_none() && is_telling(self.new[*at]));
+        own.map(|(at, line)| (line, digest(self.new[at]))).collect()
     }
 
     /// Returns the owners of the lines of the part that differs which both contents have.
@@ -249,14 +260,14 @@ impl<'t> Work<'t> {
     }
 
     /// Places the lines that `moved` owns, and returns the author of each such line.
-    fn place_brought(&mut self, moved: Option<&FileOwnership>) -> Vec<Option<AuthorId>> {
+    fn place_brought(&mut self, moved: Option<&FileOwnership>, step: u32) -> Vec<Option<AuthorId>> {
         let mut brought = vec![None; self.new.len()];
         let Some(moved) = moved else { return brought };
         for ((_, come), (_, lines)) in self.hunks.iter().zip(&self.edits) {
             for (at, line) in come.clone().zip(lines.clone()) {
                 let owner = moved.owner(u32::try_from(line + 1).unwrap_or(u32::MAX));
                 if let (None, Some(by)) = (self.placed[at], owner.author()) {
-                    self.placed[at] = Some(Line { owner, origin: None });
+                    self.placed[at] = Some(Line { owner, origin: None, born: step });
                     brought[at] = Some(by);
                 }
             }
@@ -283,7 +294,7 @@ impl<'t> Work<'t> {
         &mut self,
         differ: &Differ<'_>,
         limits: &Limits,
-        author: AuthorId,
+        writer: Writer,
         edited: &mut [bool],
         (gone, come): Edit,
     ) {
@@ -297,11 +308,11 @@ impl<'t> Work<'t> {
         if is_long(&gone, &self.old) || is_long(&come, &self.new) {
             self.is_cut_off = true;
         } else if size(&gone, &self.old).max(size(&come, &self.new)) <= limits.hunk_bytes {
-            self.place_words(differ, author, edited, &gone, &come);
+            self.place_words(differ, writer, edited, &gone, &come);
         } else if gone.len() == come.len() {
             // The whole place was replaced: each line is compared with its counterpart.
             for (gone, come) in gone.chunks(PARALLEL_LINES).zip(come.chunks(PARALLEL_LINES)) {
-                self.place_words(differ, author, edited, gone, come);
+                self.place_words(differ, writer, edited, gone, come);
             }
         } else {
             self.is_cut_off = true;
@@ -311,7 +322,7 @@ impl<'t> Work<'t> {
     fn place_words(
         &mut self,
         differ: &Differ<'_>,
-        author: AuthorId,
+        writer: Writer,
         edited: &mut [bool],
         gone: &[usize],
         come: &[usize],
@@ -325,7 +336,7 @@ impl<'t> Work<'t> {
                 Derived::Kept(old) => Some(self.known[gone[old]]),
                 Derived::Edited(old, share) => {
                     edited[gone[old]] = true;
-                    Some(self.known[gone[old]].edited(author, share))
+                    Some(self.known[gone[old]].edited(writer, share))
                 }
             };
         }

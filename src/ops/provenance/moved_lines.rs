@@ -1,11 +1,18 @@
 //! Finds the files that lines were moved from in one step: their earlier steps say who wrote these lines, also if the commit does not
 //! change these files.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::BString;
+
 use crate::{
     error::Result,
     git::Repo,
     model::change::Change,
-    ops::{chain::stashed::Stashes, share::Differing},
+    ops::{
+        chain::stashed::Stashes,
+        share::{Differing, lost_rows},
+    },
 };
 
 /// If a checkpoint changes more other files than this, we do not look for moved lines in them.
@@ -32,6 +39,44 @@ pub(crate) fn take_sources(repo: &Repo, changes: &[Change], others: Vec<Change>,
         return Vec::new();
     }
     sharing(repo, (changes, Side::Gained), (others, Side::Lost), bytes_left)
+}
+
+/// Returns the files that lost lines in a row, in one of the checkpoints with the changes `all`, if files that `wanted` accepts have
+/// gained all these lines in any of the checkpoints. The newest checkpoint comes first. Has the limits of [`take_sources`].
+pub(crate) fn lost_to(
+    repo: &Repo,
+    all: &[Vec<Change>],
+    wanted: &dyn Fn(&BString) -> bool,
+    bytes_left: &mut u64,
+) -> BTreeSet<BString> {
+    let (mut net, mut others): (BTreeMap<&BString, Change>, Vec<&Change>) = (BTreeMap::new(), Vec::new());
+    for changes in all {
+        let (own, beside): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| wanted(&change.path));
+        for change in own {
+            net.entry(&change.path).and_modify(|net| net.before = change.before).or_insert_with(|| change.clone());
+        }
+        if beside.len() <= MOST_OTHERS {
+            others.extend(beside.into_iter().filter(|other| other.before.is_some()));
+        }
+    }
+    if others.is_empty() || net.len() > MOST_CHANGED {
+        return BTreeSet::new();
+    }
+    let gained: Vec<Differing> =
+        net.values().filter_map(|change| lines_of(repo, change, Side::Gained, bytes_left)).collect();
+    let mut found = BTreeSet::new();
+    for other in if gained.is_empty() { Vec::new() } else { others } {
+        if !found.contains(&other.path)
+            && let Some([before, after]) = differing(repo, other, bytes_left)
+            && lost_rows(&before, &after).iter().any(|row| row.is_all_in(&gained))
+        {
+            found.insert(other.path.clone());
+        }
+    }
+    if !found.is_empty() {
+        leave_out_stashed(repo, &mut found);
+    }
+    found
 }
 
 /// Returns those of `touched` that gained lines which `changes` gain, too: the files of `changes` may have them from there.
@@ -67,17 +112,23 @@ pub(crate) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_le
         lost.is_all_in(&gained) && gained.iter().zip(&texts).any(|(lines, text)| lines.shares_block(text, &lost))
     };
     let mut moved: Vec<Change> = lost.into_iter().filter(|change| is_moved(change)).collect();
-    if moved.is_empty() {
-        return moved;
-    }
-    match stashes(repo) {
-        Ok(stashes) => moved.retain(|change| !stashes.touch(&change.path)),
-        Err(error) => {
-            tracing::warn!(%error, "cannot read the stash: no lines count as moved");
-            moved.clear();
-        }
+    if !moved.is_empty() {
+        let mut paths = moved.iter().map(|change| change.path.clone()).collect();
+        leave_out_stashed(repo, &mut paths);
+        moved.retain(|change| paths.contains(&change.path));
     }
     moved
+}
+
+/// Takes those of `paths` out that a stash entry changes.
+fn leave_out_stashed(repo: &Repo, paths: &mut BTreeSet<BString>) {
+    match stashes(repo) {
+        Ok(stashes) => paths.retain(|path| !stashes.touch(path)),
+        Err(error) => {
+            tracing::warn!(%error, "cannot read the stash: no lines count as moved");
+            paths.clear();
+        }
+    }
 }
 
 /// Returns the files of the stash entries, and of what a rebase or a merge has put aside until its end.

@@ -11,8 +11,8 @@ use gix::ObjectId;
 use super::{
     super::{chain::carry_forward::before_carried, restored_target::restored},
     former_names::{changes_of, find_moved},
-    moved_lines::{MOST_BYTES, moved_out, take_sources},
-    step::{Step, are_here, author_of},
+    moved_lines::{MOST_BYTES, lost_to},
+    step::{Step, are_here},
 };
 use crate::{
     error::{Kind, Result},
@@ -27,15 +27,15 @@ use crate::{
 
 /// How many bytes of files may still be read to find moved lines.
 struct BytesLeft {
-    /// In single checkpoints.
-    of_checkpoints: u64,
-    /// In rows of checkpoints by one author.
-    of_rows: u64,
+    /// If one checkpoint has moved them.
+    in_checkpoints: u64,
+    /// If one checkpoint has added them to a file, and another one has taken them out of the other file.
+    between_checkpoints: u64,
 }
 
 impl Default for BytesLeft {
     fn default() -> Self {
-        Self { of_checkpoints: MOST_BYTES, of_rows: MOST_BYTES }
+        Self { in_checkpoints: MOST_BYTES, between_checkpoints: 4 * MOST_BYTES }
     }
 }
 
@@ -67,24 +67,15 @@ fn steps_beside(
         is_passed = before_id != checkpoint.before_id();
         links.push((checkpoint, repo.tree_of_commit(before_id)?));
     }
-    // Earlier names of wanted files, found on the way back.
-    let (mut former, mut chain) = (BTreeSet::new(), Vec::new());
-    for in_row in links.chunk_by(|(newer, _), (older, _)| are_one_step(newer, older)) {
-        if let [(newest, _), .., (_, before)] = in_row {
-            // One checkpoint may have added the lines to one file, and another one may have cut them out of the other file.
-            let net = repo.diff_trees(*before, newest.tree_id)?;
-            let is_asked = |change: &Change| wanted(&change.path) || former.contains(&change.path);
-            let (own, others): (Vec<_>, Vec<_>) = net.iter().cloned().partition(is_asked);
-            let sources = take_sources(repo, &own, others, &mut bytes_left.of_rows);
-            let moved = moved_out(repo, &net, sources, &mut bytes_left.of_rows);
-            former.extend(moved.into_iter().map(|change| change.path));
-        }
-        for (checkpoint, before) in in_row {
-            let changes = repo.diff_trees(*before, checkpoint.tree_id)?;
-            let changes = changes_of(repo, changes, wanted, &mut former, &mut bytes_left.of_checkpoints)?;
-            if !changes.is_empty() {
-                chain.push((checkpoint.clone(), changes));
-            }
+    let diff = |(checkpoint, before): &(Checkpoint, ObjectId)| repo.diff_trees(*before, checkpoint.tree_id);
+    let diffs: Vec<Vec<Change>> = links.iter().map(diff).collect::<Result<_>>()?;
+    // Earlier names of wanted files, and files that lost lines to them.
+    let mut former = lost_to(repo, &diffs, wanted, &mut bytes_left.between_checkpoints);
+    let mut chain = Vec::new();
+    for ((checkpoint, _), changes) in links.into_iter().zip(diffs) {
+        let changes = changes_of(repo, changes, wanted, &mut former, &mut bytes_left.in_checkpoints)?;
+        if !changes.is_empty() {
+            chain.push((checkpoint, changes));
         }
     }
     let mut all = Vec::new();
@@ -150,13 +141,6 @@ fn steps_beside(
         all.extend((!back.is_empty()).then(|| Step::new(Origin::default(), back)));
     }
     Ok(all)
-}
-
-/// Returns true if the replay takes the changes of both checkpoints for one step: they have one author, and neither has work from
-/// elsewhere.
-fn are_one_step(newer: &Checkpoint, older: &Checkpoint) -> bool {
-    let is_own = |it: &Checkpoint| it.origin.carried.is_none() && restored(&it.origin).is_none();
-    is_own(newer) && is_own(older) && author_of(&newer.origin) == author_of(&older.origin)
 }
 
 /// Returns the attribution of the lines that git brought into `checkpoint` from other commits; none for a checkpoint of a human.

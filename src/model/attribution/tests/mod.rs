@@ -4,6 +4,7 @@ mod carry;
 mod combine;
 mod histories;
 mod large;
+mod moved_later;
 mod odd;
 mod rules;
 mod stored;
