@@ -17,7 +17,7 @@ use crate::{
         chain::{Shadow, look_at_all, look_at_paths, shadows},
         condense,
         known_base::known_base,
-        provenance::moved_lines::{MOST_BYTES, MOST_CHANGED, moved_out, take_sources, takers, with_lines_of},
+        provenance::moved_lines::{MOST_BYTES, losing_rows, moved_out, takers},
     },
 };
 
@@ -47,10 +47,10 @@ pub(super) fn may_be_any(context: &Context, base: Base, staged: &[Change]) -> Re
     Ok(!files_left(repo, &Shadow::read_at(repo, base)?, staged)?.is_empty() && condense::has_work_on(repo, base)?)
 }
 
-/// Returns the paths to save if lines of the `staged` files are those that another file of the live shadow has lost since the last
-/// checkpoint, and if all that that file has lost is new elsewhere in the worktree: the staged files, that file, and all that have its
-/// lines now. A file that has a new name in the commit has lost those lines that it does not have there: the commit shows
-/// where the others come from.
+/// Returns the paths to save if all lines that a file of the live shadow has lost since the last checkpoint are new elsewhere in the
+/// worktree: the staged files, that file, and all that have its lines now. The commit does not take the file, so it does not show
+/// where these lines come from; and if it takes none of them, the work would look undone. A file that has a new name in the commit
+/// has lost those lines that it does not have there: the commit shows where the others come from.
 pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Option<Vec<BString>>> {
     if worktree.settings.storage == Storage::Session {
         // The lines of the session that a file still has might get another author when they are carried forward.
@@ -58,23 +58,13 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
     }
     let (repo, shadow) = (&worktree.repo, Shadow::read_for(worktree, None)?);
     let left = files_left(repo, &shadow, staged)?;
-    if left.is_empty() || left.len() > MOST_LEFT || staged.is_empty() || staged.len() > MOST_CHANGED {
+    if left.is_empty() || left.len() > MOST_LEFT {
         return Ok(None);
     }
     let last_tree_id = shadow.last_tree_id();
-    let mut gained = Vec::with_capacity(staged.len());
-    for change in staged {
-        let before = repo.find_leaf(last_tree_id, change.path.as_ref())?;
-        gained.extend(Change::between(change.path.clone(), before, change.after));
-    }
-    // What is stored comes first: most commits have no lines of the files that are left, so that none of these is read.
-    let sources: Vec<BString> = with_lines_of(repo, &gained, left).into_iter().map(|change| change.path).collect();
-    if sources.is_empty() {
-        return Ok(None);
-    }
-    let (seen, objects) = look_at_paths(worktree, &sources, &shadow)?;
+    // Of the files that are as the last checkpoint has them, which are most, no content is read.
+    let (seen, objects) = look_at_paths(worktree, &paths_of([&left, &[], &[]]), &shadow)?;
     let lost = objects.changes_of_trees(last_tree_id, seen.tree_id)?;
-    let lost = take_sources(&objects.in_memory(), &gained, lost, &mut { MOST_BYTES });
     if lost.is_empty() {
         return Ok(None);
     }
@@ -85,9 +75,14 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
         None => lost.after,
     };
     let lost = lost.iter().filter_map(|it| Change::between(it.path.clone(), it.before, now(it)));
-    let lost: Vec<Change> = lost.collect();
+    let lost = losing_rows(&objects.in_memory(), lost.collect());
     if lost.is_empty() {
         return Ok(None);
+    }
+    let mut gained = Vec::with_capacity(staged.len());
+    for change in staged {
+        let before = repo.find_leaf(last_tree_id, change.path.as_ref())?;
+        gained.extend(Change::between(change.path.clone(), before, change.after));
     }
     let moved = moved_out(&objects.in_memory(), &gained, lost.clone(), &mut { MOST_BYTES });
     if moved.len() == lost.len() {

@@ -79,9 +79,17 @@ pub(crate) fn lost_to(
     found
 }
 
-/// Returns those of `touched` that gained lines which `changes` gain, too: the files of `changes` may have them from there.
-pub(crate) fn with_lines_of(repo: &Repo, changes: &[Change], touched: Vec<Change>) -> Vec<Change> {
-    sharing(repo, (changes, Side::Gained), (touched, Side::Gained), &mut { MOST_BYTES })
+/// Returns those of `lost` that lost so many lines in a row that they are no chance. Has the limits of [`take_sources`].
+pub(crate) fn losing_rows(repo: &Repo, lost: Vec<Change>) -> Vec<Change> {
+    let mut bytes_left = MOST_BYTES;
+    if lost.len() > MOST_OTHERS {
+        return Vec::new();
+    }
+    let mut loses = |change: &Change| {
+        let texts = differing(repo, change, &mut bytes_left);
+        texts.is_some_and(|[before, after]| !lost_rows(&before, &after).is_empty())
+    };
+    lost.into_iter().filter(|change| loses(change)).collect()
 }
 
 /// Returns those of `changes` that gained lines which `moved` lost.

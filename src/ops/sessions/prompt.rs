@@ -22,7 +22,10 @@ use super::{
         enter::Purpose,
         guard,
         inside::Unprotected,
-        provenance::set_aside,
+        provenance::{
+            moved_lines::{MOST_BYTES, moved_out, takers},
+            set_aside,
+        },
         salvage::{Look, set_broken_aside},
         save::{self, Seen, Shadow, SkippedPath, UnfilteredPath},
         turn::{self, release_pending},
@@ -294,7 +297,7 @@ fn decide_for(
     let touched = touched_by(context, shadow).and_then(|touched| {
         let Some(mut touched) = touched else { return Ok(None) };
         if touched.is_disjoint(dirty) && !dirty.is_empty() {
-            touched.extend(renamed(context, shadow, tree_id, &touched)?);
+            touched.extend(places_now(context, shadow, tree_id, &touched)?);
         }
         Ok(Some(touched))
     });
@@ -308,18 +311,24 @@ fn decide_for(
     }
 }
 
-/// Returns the names that the files `touched` by `shadow` have in the worktree, if they were renamed since.
-fn renamed(
+/// Returns the files of the worktree that have the work of `shadow` under other names than those `touched` by it: its files were
+/// renamed since, or all their lines were moved to these files.
+fn places_now(
     context: &Context,
     shadow: &Shadow,
     tree_id: ObjectId,
     touched: &BTreeSet<BString>,
 ) -> Result<BTreeSet<BString>> {
+    let repo = &context.repo;
     let Some(tip) = &shadow.tip else { return Ok(BTreeSet::new()) };
-    let changes = context.repo.diff_trees_if_damaged(tip.tree_id, tree_id)?;
+    let changes = repo.diff_trees_if_damaged(tip.tree_id, tree_id)?;
+    let (lost, others): (Vec<_>, Vec<_>) = changes.iter().cloned().partition(|it| touched.contains(&it.path));
+    let moved = moved_out(repo, &changes, lost, &mut { MOST_BYTES });
+    let mut now: BTreeSet<BString> = takers(repo, &moved, others).into_iter().map(|change| change.path).collect();
     let is_gone = |change: &&Change| change.after.is_none() && touched.contains(&change.path);
     let gone: Vec<_> = changes.iter().filter(is_gone).filter_map(|it| Some((it.path.clone(), it.before?.id))).collect();
-    Ok(context.repo.find_renamed(&gone, changes)?.into_keys().collect())
+    now.extend(repo.find_renamed(&gone, changes)?.into_keys());
+    Ok(now)
 }
 
 /// Keeps the state of the worktree as the baseline of the turn, so that changes made before the turn do not count as its work.
