@@ -1,5 +1,6 @@
 //! Who wrote each line of a file: git's blame, with the authors that the records of the commits name.
 
+mod elsewhere;
 mod search;
 
 use bstr::{BStr, BString, ByteSlice as _};

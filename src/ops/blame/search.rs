@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::super::{
-    Context,
-    attribution::{Reader, Source, Text, left, uncommitted},
+use super::{
+    super::{
+        Context,
+        attribution::{Reader, Source, Text, left, uncommitted},
+    },
+    elsewhere::origin,
 };
 use crate::{
     error::Result,
@@ -37,6 +40,7 @@ type Place = (Option<ObjectId>, BString);
 struct Older {
     /// None for the worktree.
     commit: Option<ObjectId>,
+    /// The commit in which git is to look for them.
     parent: ObjectId,
     path: BString,
     text: Vec<u8>,
@@ -158,6 +162,12 @@ impl<'c> Search<'c> {
             let wanted = older.wanted.iter().map(|(_, line)| *line);
             for source in left(repo, trees, older.path.as_bstr(), &older.text, wanted)? {
                 self.follow_to(&source, &mut older, owners)?;
+            }
+            let wanted: Vec<u32> = older.wanted.iter().map(|(_, line)| *line).collect();
+            if let Some(origin) = origin(&self.context.repo, older.parent, older.path.as_bstr(), &older.text, &wanted)?
+            {
+                older.parent = origin.commit;
+                self.follow_to(&origin.source, &mut older, owners)?;
             }
         }
         Ok(())

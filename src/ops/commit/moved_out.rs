@@ -3,9 +3,9 @@
 //! The commit does not show where such lines come from, so a checkpoint has to: in one step, a file lost them and another one
 //! gained them. Most commits need none, so the quick questions come first: [`has_files`], then [`may_be_any`].
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, io::ErrorKind};
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 
 use crate::{
     config::Storage,
@@ -58,12 +58,15 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
     }
     let (repo, shadow) = (&worktree.repo, Shadow::read_for(worktree, None)?);
     let left = files_left(repo, &shadow, staged)?;
-    if left.is_empty() || left.len() > MOST_LEFT {
+    if left.len() > MOST_LEFT {
+        return Ok(None);
+    }
+    let left = with_other_sizes(repo, left);
+    if left.is_empty() {
         return Ok(None);
     }
     let last_tree_id = shadow.last_tree_id();
-    // Of the files that are as the last checkpoint has them, which are most, no content is read.
-    let (seen, objects) = look_at_paths(worktree, &paths_of([&left, &[], &[]]), &shadow)?;
+    let (seen, objects) = look_at_paths(worktree, &left, &shadow)?;
     let lost = objects.changes_of_trees(last_tree_id, seen.tree_id)?;
     if lost.is_empty() {
         return Ok(None);
@@ -99,6 +102,23 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
     let mut paths = paths_of([staged, &moved, &takers(&in_memory, &moved, others)]);
     paths.retain(|path| seen.skipped.iter().all(|skipped| skipped.path != *path));
     Ok(Some(paths))
+}
+
+/// Returns the files that do not have as many bytes as the last checkpoint has of them, or are gone: no other one has lost lines that
+/// another file has. Most commits find none, and read no file. Leaves out files that are too large to be read here.
+fn with_other_sizes(repo: &Repo, left: Vec<Change>) -> Vec<BString> {
+    let mut bytes_left = MOST_BYTES;
+    let mut differs = |change: &Change| {
+        let stored = repo.size_of_object(change.after?.id)?;
+        let now = match repo.worktree_root().join(change.path.to_path().ok()?).symlink_metadata() {
+            Ok(found) => found.len(),
+            Err(cause) if cause.kind() == ErrorKind::NotFound => 0,
+            Err(_) => return None,
+        };
+        bytes_left = if now == stored { None } else { bytes_left.checked_sub(now.checked_add(stored)?) }?;
+        Some(())
+    };
+    left.into_iter().filter(|change| differs(change).is_some()).map(|change| change.path).collect()
 }
 
 /// Returns the paths of all `changes`, sorted.

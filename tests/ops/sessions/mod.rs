@@ -13,6 +13,7 @@ mod linking;
 mod losses;
 mod manual;
 mod moved;
+mod moved_later;
 mod numbers;
 mod one_command;
 mod one_second;

@@ -120,7 +120,7 @@ fn a_file_that_the_work_still_has_is_the_one_that_a_person_renames() {
     desk.prompt("s");
     desk.sh("cp f copy; echo 'of the copy' >>copy; echo 'of the file' >>f");
     desk.stop("s");
-    desk.sh("mv f newer; rm copy; echo 'of the copy' >>newer");
+    desk.sh("mv f newer; rm copy; echo 'of a person' >>newer");
     assert_eq!((desk.lines_now(), blamed(&desk, "newer")), ((1, 1), 1));
     desk.commit_all();
     assert_eq!((desk.lines(), blamed(&desk, "newer")), ((1, 1), 1));

@@ -1,0 +1,53 @@
+//! Finds the file that lines were moved from if the commit that has them does not show it: another commit has taken them out of that
+//! file, or none has yet.
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::super::attribution::{Source, left};
+use crate::{error::Result, git::Repo, model::attribution::TELLING_LINES};
+
+/// A file that lines were moved from, and a commit that has it.
+pub(super) struct Origin {
+    pub(super) commit: ObjectId,
+    pub(super) source: Source,
+}
+
+/// Returns where the lines `wanted` (from 1) of `text`, the file at `path` in a commit with the parent `parent`, are in `parent`, or
+/// were before it; none if no other file has enough of them, or if several do: then it is unclear whose copy they are.
+pub(super) fn origin(
+    repo: &Repo,
+    parent: ObjectId,
+    path: &BStr,
+    text: &[u8],
+    wanted: &[u32],
+) -> Result<Option<Origin>> {
+    let lines: Vec<&[u8]> = text.lines().collect();
+    let wanted = wanted.iter().filter_map(|number| lines.get(usize::try_from(*number).ok()?.checked_sub(1)?));
+    let wanted: Vec<&[u8]> = wanted.map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
+    let Some(longest) = wanted.iter().max_by_key(|line| line.len()).filter(|_| wanted.len() >= TELLING_LINES) else {
+        return Ok(None);
+    };
+    let has_all = |other: &[u8]| {
+        let there: std::collections::HashSet<&[u8]> = other.lines().map(bstr::ByteSlice::trim).collect();
+        wanted.iter().all(|line| there.contains(line))
+    };
+    let mut found: Vec<(BString, Vec<u8>)> = Vec::new();
+    for other in repo.files_with_line(parent, longest)?.into_iter().filter(|other| *other != path) {
+        let leaf = repo.find_leaf(repo.tree_of_commit(parent)?, other.as_bstr())?;
+        if let Some(text) = repo.text_of(leaf)?.filter(|text| has_all(text)) {
+            found.push((other, text));
+        }
+    }
+    if let Some((path, text)) = found.pop() {
+        let source = Source { path, text, lines: None };
+        return Ok(found.is_empty().then_some(Origin { commit: parent, source }));
+    }
+    let Some(removed_in) = repo.last_change_of_line(parent, longest)? else { return Ok(None) };
+    let Some(before) = repo.parents_of(removed_in)?.first().copied() else { return Ok(None) };
+    let trees = (repo.tree_of_commit(before)?, repo.tree_of_commit(removed_in)?);
+    let mut lost = left(repo, trees, path, text, std::iter::empty())?;
+    lost.retain(|source| has_all(&source.text));
+    let source = lost.pop().filter(|_| lost.is_empty());
+    Ok(source.map(|source| Origin { commit: before, source }))
+}
