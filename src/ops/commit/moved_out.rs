@@ -108,17 +108,20 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
 /// another file has. Most commits find none, and read no file. Leaves out files that are too large to be read here.
 fn with_other_sizes(repo: &Repo, left: Vec<Change>) -> Vec<BString> {
     let mut bytes_left = MOST_BYTES;
-    let mut differs = |change: &Change| {
+    let sizes = |change: &Change| {
         let stored = repo.size_of_object(change.after?.id)?;
-        let now = match repo.worktree_root().join(change.path.to_path().ok()?).symlink_metadata() {
-            Ok(found) => found.len(),
-            Err(cause) if cause.kind() == ErrorKind::NotFound => 0,
-            Err(_) => return None,
-        };
-        bytes_left = if now == stored { None } else { bytes_left.checked_sub(now.checked_add(stored)?) }?;
-        Some(())
+        match repo.worktree_root().join(change.path.to_path().ok()?).symlink_metadata() {
+            Ok(found) => Some((stored, found.len())),
+            Err(cause) if cause.kind() == ErrorKind::NotFound => Some((stored, 0)),
+            Err(_) => None,
+        }
     };
-    left.into_iter().filter(|change| differs(change).is_some()).map(|change| change.path).collect()
+    let mut may_be_read = |(stored, now): (u64, u64)| {
+        let left = bytes_left.checked_sub(stored.saturating_add(now)).filter(|_| stored != now);
+        bytes_left = left.unwrap_or(bytes_left);
+        left.is_some()
+    };
+    left.into_iter().filter(|change| sizes(change).is_some_and(&mut may_be_read)).map(|change| change.path).collect()
 }
 
 /// Returns the paths of all `changes`, sorted.

@@ -4,6 +4,7 @@
 
 mod admit;
 mod asked;
+mod continues;
 mod elsewhere;
 mod events;
 mod listing;

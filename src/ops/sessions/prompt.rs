@@ -13,8 +13,6 @@ use super::{
     super::{
         Context, Worktree, author,
         chain::{
-            carry_forward::base_tree,
-            changes,
             commit::{self, Draft},
             lost::lost_among,
         },
@@ -22,15 +20,13 @@ use super::{
         enter::Purpose,
         guard,
         inside::Unprotected,
-        provenance::{
-            moved_lines::{MOST_BYTES, moved_out, takers},
-            set_aside,
-        },
+        provenance::set_aside,
         salvage::{Look, set_broken_aside},
         save::{self, Seen, Shadow, SkippedPath, UnfilteredPath},
         turn::{self, release_pending},
     },
     admit::admit,
+    continues::{decide_for, touched_by},
     elsewhere::{Elsewhere, end_elsewhere},
     events::close_interrupted,
     retry::retry_on_race,
@@ -46,10 +42,9 @@ use crate::{
         side::write_side_tree,
     },
     model::{
-        change::Change,
         contributor::Contributor,
         event::Event,
-        overlap::{Decision, Reason, Touched, decide},
+        overlap::Reason,
         path_text,
         redact::redact,
         refname::pending_ref,
@@ -267,68 +262,6 @@ fn take_up(context: &Context, shadow: &mut Shadow, seen: &Seen, dirty: &BTreeSet
         *shadow = Shadow::read_for(context, Some(&session))?;
     }
     Ok(taken_up)
-}
-
-/// Returns the paths in which the work of `shadow` differs from its base; none if there is no such shadow.
-fn touched_by(context: &Context, shadow: &Shadow) -> Result<Option<BTreeSet<BString>>> {
-    let repo = &context.repo;
-    let paths = |changes: Vec<Change>| changes.into_iter().map(|change| change.path).collect::<BTreeSet<_>>();
-    if shadow.name.session.is_none() {
-        let Some(tip) = &shadow.tip else { return Ok(None) };
-        return Ok(Some(paths(repo.diff_trees_if_damaged(base_tree(repo, tip)?, tip.tree_id)?)));
-    }
-    // The checkpoints of a session's own shadow contain the changes of others, too.
-    let Some(tip) = shadow.expected.map(|id| repo.find_checkpoint(id)).transpose()?.flatten() else { return Ok(None) };
-    let mut own = BTreeSet::new();
-    for checkpoint in repo.chain(tip.id) {
-        own.extend(paths(changes(repo, &checkpoint?)?));
-    }
-    let all = paths(repo.diff_trees_if_damaged(base_tree(repo, &tip)?, tip.tree_id)?);
-    Ok(Some(all.intersection(&own).cloned().collect()))
-}
-
-fn decide_for(
-    context: &Context,
-    shadow: &Shadow,
-    is_broken: bool,
-    tree_id: ObjectId,
-    dirty: &BTreeSet<BString>,
-) -> Result<Decision> {
-    let touched = touched_by(context, shadow).and_then(|touched| {
-        let Some(mut touched) = touched else { return Ok(None) };
-        if touched.is_disjoint(dirty) && !dirty.is_empty() {
-            touched.extend(places_now(context, shadow, tree_id, &touched)?);
-        }
-        Ok(Some(touched))
-    });
-    match touched {
-        Ok(None) if is_broken => Ok(decide(Touched::Unreadable, dirty)),
-        Ok(None) => Ok(decide(Touched::NoShadow, dirty)),
-        Ok(Some(touched)) => Ok(decide(Touched::Paths(&touched), dirty)),
-        // The base commit is damaged. We cannot repair it, and the turn begins all the same.
-        Err(error) if error.kind() == Kind::Corrupt => Ok(decide(Touched::Unreadable, dirty)),
-        Err(error) => Err(error),
-    }
-}
-
-/// Returns the files of the worktree that have the work of `shadow` under other names than those `touched` by it: its files were
-/// renamed since, or all their lines were moved to these files.
-fn places_now(
-    context: &Context,
-    shadow: &Shadow,
-    tree_id: ObjectId,
-    touched: &BTreeSet<BString>,
-) -> Result<BTreeSet<BString>> {
-    let repo = &context.repo;
-    let Some(tip) = &shadow.tip else { return Ok(BTreeSet::new()) };
-    let changes = repo.diff_trees_if_damaged(tip.tree_id, tree_id)?;
-    let (lost, others): (Vec<_>, Vec<_>) = changes.iter().cloned().partition(|it| touched.contains(&it.path));
-    let moved = moved_out(repo, &changes, lost, &mut { MOST_BYTES });
-    let mut now: BTreeSet<BString> = takers(repo, &moved, others).into_iter().map(|change| change.path).collect();
-    let is_gone = |change: &&Change| change.after.is_none() && touched.contains(&change.path);
-    let gone: Vec<_> = changes.iter().filter(is_gone).filter_map(|it| Some((it.path.clone(), it.before?.id))).collect();
-    now.extend(repo.find_renamed(&gone, changes)?.into_keys());
-    Ok(now)
 }
 
 /// Keeps the state of the worktree as the baseline of the turn, so that changes made before the turn do not count as its work.
