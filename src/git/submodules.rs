@@ -100,7 +100,7 @@ impl Repo {
     }
 
     /// Returns true if `path` of this worktree is a directory with a `.git`, and no symbolic link leads to it.
-    pub(super) fn has_dot_git(&self, path: &BStr) -> bool {
+    pub(crate) fn has_dot_git(&self, path: &BStr) -> bool {
         let is_there = || {
             let root = open_root(self.worktree_root()).ok()?;
             let directory = beneath::open(&root, path, OFlags::RDONLY | OFlags::DIRECTORY).ok()?;

@@ -10,6 +10,7 @@ mod opening;
 mod paths;
 mod report;
 mod sign_of_life;
+mod submodules;
 mod tool;
 mod unprotected;
 mod unsaid;
@@ -45,6 +46,16 @@ pub(crate) use unsaid::keep as keep_unsaid;
 /// Those of the operations that it calls; what they did before the error stays, and the next event continues from there. The
 /// agent must not notice.
 pub(crate) fn handle(context: &Context, report: &Report) -> Result<Answer> {
+    let Some(parts) = submodules::parts(context, report) else { return handle_in_worktrees(context, report) };
+    let answer = handle_in_worktrees(context, &parts.here);
+    if !matches!((&answer, &report.what), (Ok(Answer::Deny(_)), What::BeforeTool(_))) {
+        drop(context.emit_failure(&format!("hook {}", report.agent), parts.save(context, report)));
+    }
+    answer
+}
+
+/// Handles the event of `report` in this worktree and in the others of the repository.
+fn handle_in_worktrees(context: &Context, report: &Report) -> Result<Answer> {
     if matches!(report.what, What::Prompt(_)) {
         visit::leave(context, &report.session);
     }

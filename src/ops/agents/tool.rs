@@ -340,7 +340,7 @@ fn note_outside(worktree: &Worktree<'_>, report: &Report) {
 }
 
 /// Returns the tool's name for the trailer `Checkpoint-Tool`; none if it is empty or has a space, as only our own texts have there.
-fn tool_name(tool: &Tool) -> Option<String> {
+pub(super) fn tool_name(tool: &Tool) -> Option<String> {
     Some(tool.name.clone()).filter(|name| !name.trim().is_empty() && !name.contains(' '))
 }
 

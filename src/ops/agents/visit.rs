@@ -58,7 +58,7 @@ fn innermost(roots: &[PathBuf], own: &Path, path: &Path) -> Option<PathBuf> {
 }
 
 /// Returns the report of the same tool, which changes nothing else.
-fn limited(report: &Report, reach: Reach) -> Report {
+pub(super) fn limited(report: &Report, reach: Reach) -> Report {
     let mut report = report.clone();
     if let What::BeforeTool(tool) | What::AfterTool(tool) = &mut report.what {
         tool.reach = reach;

@@ -33,24 +33,48 @@ fn a_persons_line_in_a_submodule_is_no_agents(#[case] script: &str) {
     assert!(!blame.contains("s1"), "{blame}");
 }
 
-/// An agent whose tools are known edits a file of the submodule; a person saves while no tool runs.
-#[test]
-fn a_persons_save_does_not_make_an_agents_line_a_persons() {
+/// Defines `hook`, which reports an event of Claude Code in the superproject, and `edit`, which runs a script as a tool that names a
+/// file.
+const AGENT: &str = r#"hook() {
+        printf '{"session_id":"s1","hook_event_name":"%s","cwd":"%s","transcript_path":"/none"%s}' "$1" "$PWD" "$2" |
+            git checkpoint hook --agent claude-code >/dev/null
+    }
+    edit() {
+        tool='"tool_name":"Edit","tool_use_id":"'$1'","tool_input":{"file_path":"'$PWD/$2'","old_string":"","new_string":"agent"}'
+        hook PreToolUse ",$tool"; eval "$3"; hook PostToolUse ",$tool,\"tool_response\":{}"
+    }
+    hook UserPromptSubmit ',"prompt":"q"'; "#;
+
+/// An agent whose tools are known edits files of the submodule, beside a person's line.
+#[rstest::rstest]
+#[case::at_once("true")]
+#[case::after_the_stop("hook Stop")]
+#[case::after_a_persons_save("git checkpoint save -q --recurse-submodules")]
+#[case::after_a_persons_save_there("git -C sub checkpoint save -q")]
+fn what_a_tool_changes_in_a_submodule_is_the_agents(#[case] then: &str) {
     let world = enabled();
-    run(
-        &world,
-        r#"hook() {
-            printf '{"session_id":"s1","hook_event_name":"%s","cwd":"%s","transcript_path":"/none"%s}' "$1" "$PWD" "$2" |
-                git checkpoint hook --agent claude-code >/dev/null
-        }
-        edit='"tool_name":"Edit","tool_use_id":"t","tool_input":{"file_path":"'$PWD'/sub/l","old_string":"","new_string":"agent"}'
-        hook UserPromptSubmit ',"prompt":"q"'; hook PreToolUse ",$edit"; echo agent >>sub/l
-        hook PostToolUse ",$edit,\"tool_response\":{}"; git checkpoint save -q --recurse-submodules
-        git -C sub commit -qam mine"#,
-    );
-    let blame = run(&world, "git -C sub checkpoint blame l");
-    let line = blame.lines().find(|line| line.ends_with("agent")).expect("the line is there");
-    assert!(line.contains("unknown"), "{blame}");
+    let edits = "edit t1 sub/l 'echo agent >>sub/l'; edit t2 sub/new 'echo agent >sub/new'; edit t3 f 'echo agent >>f'";
+    run(&world, &format!("echo person >>sub/l; {AGENT} {edits}; {then}"));
+    let check = || {
+        let blame: Value = serde_json::from_str(&run(&world, "git -C sub checkpoint blame --json l")).expect("JSON");
+        let lines = blame["lines"].as_array().expect("a list");
+        let last: Vec<&Value> = lines.iter().rev().take(2).map(|line| &line["session"]).collect();
+        assert_eq!(last, [&Value::from("s1"), &Value::Null], "{blame}");
+        assert!(run(&world, "git -C sub checkpoint blame new").contains("claude-code"));
+        assert!(run(&world, "git checkpoint blame f").lines().last().expect("a line").contains("claude-code"));
+    };
+    check();
+    run(&world, "git -C sub add .; git -C sub commit -qm theirs; git -C sub checkpoint verify; git commit -qam outer");
+    check();
+}
+
+/// Nothing is made in a submodule in which git-checkpoint is not used.
+#[test]
+fn a_tool_that_names_a_file_of_a_submodule_without_hooks() {
+    let world = after("git checkpoint enable >/dev/null 2>&1");
+    run(&world, &format!("{AGENT} edit t1 sub/l 'echo agent >>sub/l'; edit t2 f 'echo agent >>f'; hook Stop"));
+    assert_eq!(run(&world, "git -C sub for-each-ref refs/checkpoints"), "");
+    assert!(run(&world, "git checkpoint blame f").lines().last().expect("a line").contains("claude-code"));
 }
 
 /// A turn in the submodule itself says whose the work there is.

@@ -1,0 +1,88 @@
+//! Tools that name files of repositories inside the worktree, such as submodules: what they change there gets its checkpoints there.
+
+use std::collections::BTreeMap;
+
+use bstr::{BStr, BString, ByteSlice as _};
+
+use super::{
+    paths,
+    report::{Reach, Report, What},
+    tool::tool_name,
+    visit::limited,
+};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{checkpoint::Origin, operation},
+    ops::{
+        Context, Worktree, author,
+        enter::Purpose,
+        save::{Author, Request, Scope, save_and_write_turns},
+        session_info,
+    },
+    state,
+};
+
+/// The parts of a tool's report.
+pub(super) struct Parts {
+    /// For the worktree.
+    pub(super) here: Report,
+    /// The files that the tool names in each repository inside it, by its path and relative to it.
+    below: BTreeMap<BString, Vec<BString>>,
+}
+
+/// Returns the parts of a tool's report; none if the tool names no file of a repository inside the worktree in which git-checkpoint is
+/// used.
+pub(super) fn parts(context: &Context, report: &Report) -> Option<Parts> {
+    let (What::BeforeTool(tool) | What::AfterTool(tool)) = &report.what else { return None };
+    let Reach::Files(named) = &tool.reach else { return None };
+    let (mut here, mut below) = (Vec::new(), BTreeMap::<BString, Vec<BString>>::new());
+    for name in named {
+        let path = paths::inside(&context.repo, &report.cwd, std::slice::from_ref(name));
+        let found: Option<Vec<_>> =
+            path.map(|all| all.iter().map(|path| split(context, path.as_bstr())).collect()).unwrap_or_default();
+        match found {
+            Some(parts) => {
+                parts.into_iter().for_each(|(repository, path)| below.entry(repository).or_default().push(path))
+            }
+            None => here.push(name.clone()),
+        }
+    }
+    if below.is_empty() {
+        return None;
+    }
+    let reach = if here.is_empty() { Reach::Nothing } else { Reach::Files(here) };
+    Some(Parts { here: limited(report, reach), below })
+}
+
+/// Returns the innermost repository around `path` in which git-checkpoint is used, and the rest of `path`.
+fn split(context: &Context, path: &BStr) -> Option<(BString, BString)> {
+    let slashes = path.rfind_iter("/").map(|at| (path[..at].as_bstr(), path[at + 1..].as_bstr()));
+    let (repository, rest) = slashes.into_iter().find(|(directory, _)| context.repo.has_dot_git(directory))?;
+    let is_used = |repo: &Repo| state::directory(repo.git_dir()).is_dir();
+    let below = context.below(repository).ok().flatten().filter(|below| is_used(&below.repo));
+    below.map(|_| (repository.to_owned(), rest.to_owned()))
+}
+
+impl Parts {
+    /// Takes a checkpoint of the files in each of the repositories. After the tool, they are the work of its session. Before it, what
+    /// is unsaved is not: its author is inferred there.
+    pub(super) fn save(&self, context: &Context, report: &Report) -> Result<()> {
+        let session = session_info::peek(context, &report.session);
+        for (repository, paths) in &self.below {
+            let Some(below) = context.below(repository.as_bstr())? else { continue };
+            let worktree = Worktree::enter(&below, Purpose::Change)?;
+            let origin = match (&report.what, &session) {
+                (What::AfterTool(tool), Some(session)) => {
+                    Origin { tool: tool_name(tool), ..author::of_session(session, report.agent_id.clone()) }
+                }
+                (What::AfterTool(_), None) => author::unknown(),
+                _ => author::unsaved(&worktree)?,
+            };
+            let (author, scope) = (Author::Is(origin), Scope::PathsIfThere(paths.clone()));
+            let _way = below.repo.on_the_way(operation::SAVE);
+            save_and_write_turns(&worktree, &Request { author, scope, ..Request::default() })?;
+        }
+        Ok(())
+    }
+}
