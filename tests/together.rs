@@ -164,7 +164,9 @@ fn while_git_packs_and_commits() {
     let commit = |is_over: &AtomicBool| {
         let arguments = ["commit", "-q", "--allow-empty", "-m", "beside"];
         let failed = again_and_again(&world, is_over, Duration::from_millis(200), &arguments);
-        let said: Vec<_> = failed.iter().map(described).collect();
+        // Git's own prune may remove an empty directory of objects in which git is about to write one.
+        let is_of_git = |said: &String| said.contains("unable to create temporary file: No such file or directory");
+        let said: Vec<_> = failed.iter().map(described).filter(|said| !is_of_git(said)).collect();
         assert!(said.is_empty(), "the user's commits succeed: {said:?}");
     };
     let done = all_work(&world, &[world.repo(), linked], &[&gc, &repack, &pack_refs, &commit]);
