@@ -4,7 +4,7 @@
 //! Between two steps there may be any others, so the evidence is stronger: all lines that were lost in one place are in a row in the
 //! other place. If a file was thrown away, another one may begin as it did, for example with a licence, and has none of its lines.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bstr::{BString, ByteSlice as _};
 
@@ -41,7 +41,7 @@ struct Lost {
 pub(super) struct MovedLater {
     /// The lines that no file has got yet, in the order of the steps.
     lost: BTreeMap<usize, Lost>,
-    /// Those whose first line has a digest, and some that are no longer in `lost`.
+    /// Those whose first line has a digest.
     by_first: HashMap<u64, Vec<usize>>,
     /// The key of the next one in `lost`, and how many lines all have.
     next: usize,
@@ -144,13 +144,9 @@ impl MovedLater {
                     let is_copied = |file| lost.is_copied_to((file, &starts.text(path, file)), *at);
                     files.get(path).is_some_and(is_copied) && !is_still_there(files, starts, lost)
                 };
-                let mut known =
-                    known.iter().rev().filter_map(|key| Some((*key, self.lost.get(key)?))).take(MOST_CANDIDATES);
-                let found = known.find(|(_, lost)| is_here(lost)).map(|(key, _)| key);
-                if let Some(lost) = found.and_then(|key| self.lost.remove(&key))
-                    && let Some(file) = files.get_mut(path)
-                {
-                    self.count -= lost.lines.len();
+                let mut newest = known.iter().rev().take(MOST_CANDIDATES);
+                let found = newest.find(|key| is_here(&self.lost[key])).copied();
+                if let (Some(lost), Some(file)) = (found.and_then(|key| self.forget(key)), files.get_mut(path)) {
                     lost.place(file, *at, moved);
                 }
             }
@@ -170,18 +166,28 @@ impl MovedLater {
         self.lost.insert(self.next, lost);
         self.next += 1;
         while self.count > MOST_LOST
-            && let Some((_, lost)) = self.lost.pop_first()
+            && let Some((oldest, _)) = self.lost.first_key_value()
         {
-            self.count -= lost.lines.len();
+            self.forget(*oldest);
         }
+    }
+
+    fn forget(&mut self, key: usize) -> Option<Lost> {
+        let lost = self.lost.remove(&key)?;
+        self.count -= lost.lines.len();
+        if let Some(known) = self.by_first.get_mut(&lost.digests[0]) {
+            known.retain(|other| *other != key);
+        }
+        Some(lost)
     }
 }
 
 /// Returns true if the file that lost the lines has them again.
 fn is_still_there(files: &HashMap<BString, File>, starts: &mut Starts, lost: &Lost) -> bool {
     files.get(&lost.path).is_some_and(|file| {
+        let has_first = starts.digests(&lost.path, file).contains(&lost.digests[0]);
         let text = starts.text(&lost.path, file);
-        (0..text.starts.len()).any(|at| lost.is_at(&text, at))
+        has_first && (0..text.starts.len()).any(|at| lost.is_at(&text, at))
     })
 }
 
@@ -190,9 +196,12 @@ fn may_be_copy(line: &Line) -> bool {
     line.origin.is_none() && matches!(line.owner, Owner::Author(_))
 }
 
-/// Where the lines of files begin, found on first use.
+/// Where the lines of files begin, and their digests, found on first use.
 #[derive(Default)]
-struct Starts(HashMap<BString, Vec<usize>>);
+struct Starts {
+    starts: HashMap<BString, Vec<usize>>,
+    digests: HashMap<BString, HashSet<u64>>,
+}
 
 /// A text, and where its lines begin.
 struct Text<'t> {
@@ -204,8 +213,14 @@ impl Starts {
     fn text<'t>(&'t mut self, path: &BString, file: &'t File) -> Text<'t> {
         let text = file.text();
         let begin = |line: &'t [u8]| line.as_ptr().addr() - text.as_ptr().addr();
-        let starts = self.0.entry(path.clone()).or_insert_with(|| text.lines_with_terminator().map(begin).collect());
+        let starts =
+            self.starts.entry(path.clone()).or_insert_with(|| text.lines_with_terminator().map(begin).collect());
         Text { text, starts }
+    }
+
+    fn digests(&mut self, path: &BString, file: &File) -> &HashSet<u64> {
+        let all = || file.text().lines_with_terminator().map(digest).collect();
+        self.digests.entry(path.clone()).or_insert_with(all)
     }
 }
 
@@ -229,6 +244,7 @@ impl Copies {
                 }
             }
         }
+        all.values_mut().for_each(|places| places.sort_unstable());
         Self(all)
     }
 
@@ -238,10 +254,8 @@ impl Copies {
         // The line that the fewest places have is the quickest to find.
         let places = telling.zip(&lost.digests).map(|((offset, _), digest)| (offset, self.0.get(digest)));
         let (offset, places) = places.min_by_key(|(_, places)| places.map_or(0, Vec::len))?;
-        let mut places: Vec<&(BString, usize)> = places?.iter().collect();
-        places.sort_unstable();
-        let mut places =
-            places.into_iter().take(MOST_CANDIDATES).filter_map(|(path, at)| Some((path, at.checked_sub(offset)?)));
+        let places = places?.iter().take(MOST_CANDIDATES);
+        let mut places = places.filter_map(|(path, at)| Some((path, at.checked_sub(offset)?)));
         let is_copy = |(path, at): &(&BString, usize)| {
             files.get(*path).is_some_and(|file| lost.is_copied_to((file, &starts.text(path, file)), *at))
         };

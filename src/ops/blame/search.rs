@@ -30,6 +30,10 @@ use crate::{
 /// Files in which no origin is found do not count.
 const MOST_QUESTIONS: usize = 32;
 
+/// How often one blame looks through a whole commit, and the commits before it, for lines that were moved from a file that their commit
+/// does not change.
+const MOST_SEARCHES: usize = 4;
+
 /// An owner, and the commit whose record names it.
 type Found = (Owner, Option<ObjectId>);
 
@@ -66,12 +70,21 @@ pub(super) struct Search<'c> {
     /// The repository with the worktree in its memory, and the tree of that, if it was looked at.
     seen: Option<(Repo, ObjectId)>,
     questions: usize,
+    searches: usize,
 }
 
 impl<'c> Search<'c> {
     pub(super) fn new(context: &'c Context) -> Result<Self> {
         let reader = Reader::new(context)?;
-        Ok(Self { context, reader, known: HashMap::new(), worktree: HashMap::new(), seen: None, questions: 0 })
+        Ok(Self {
+            context,
+            reader,
+            known: HashMap::new(),
+            worktree: HashMap::new(),
+            seen: None,
+            questions: 0,
+            searches: 0,
+        })
     }
 
     /// Returns the owner of each of `lines`; [`Owner::Base`] never.
@@ -163,12 +176,21 @@ impl<'c> Search<'c> {
             for source in left(repo, trees, older.path.as_bstr(), &older.text, wanted)? {
                 self.follow_to(&source, &mut older, owners)?;
             }
-            let wanted: Vec<u32> = older.wanted.iter().map(|(_, line)| *line).collect();
-            if let Some(origin) = origin(&self.context.repo, older.parent, older.path.as_bstr(), &older.text, &wanted)?
-            {
-                older.parent = origin.commit;
-                self.follow_to(&origin.source, &mut older, owners)?;
+            if !older.wanted.is_empty() && self.searches < MOST_SEARCHES {
+                self.searches += 1;
+                self.search(older, owners)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Looks for the origins of lines in the files that their commit does not change.
+    fn search(&mut self, mut older: Older, owners: &mut [Found]) -> Result<()> {
+        let wanted: Vec<u32> = older.wanted.iter().map(|(_, line)| *line).collect();
+        let found = origin(&self.context.repo, older.parent, older.path.as_bstr(), &older.text, &wanted)?;
+        if let Some(origin) = found {
+            older.parent = origin.commit;
+            self.follow_to(&origin.source, &mut older, owners)?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::support::{AGENT, HUMAN, bytes, counted, edits};
 use crate::model::{
-    attribution::{AuthorId, Change, Committed, Differ, Replay},
+    attribution::{AuthorId, Change, Committed, Differ, Owner, Replay, Span},
     line_diff::Edit,
 };
 
@@ -78,6 +78,36 @@ fn twice_the_lines_are_twice_the_work(#[case] make: fn(usize) -> Vec<String>) {
     let ((once, _), (twice, size)) = (cost(10_000), cost(20_000));
     assert!(twice <= once * 5 / 2, "{once} bytes compared of so many lines, {twice} of twice as many");
     assert!(twice <= size * 8, "{twice} bytes compared of {size}");
+}
+
+/// Three of every four lines of a file go to another one, by two steps, in either order: each row was moved.
+#[rstest::rstest]
+#[case::cut_first([0, 1])]
+#[case::copied_first([1, 0])]
+fn many_rows_are_moved(#[case] order: [usize; 2]) {
+    let lines = 16_000;
+    let line = |line: usize| format!("this is line {line} of it\n");
+    let whole: String = (0..lines).map(line).collect();
+    let rest: String = (0..lines).filter(|at| at % 4 == 3).map(line).collect();
+    // The rows are apart in the other file, too.
+    let other: String = (0..lines).map(|at| if at % 4 == 3 { format!("mine {at}\n") } else { line(at) }).collect();
+    let change = |path: &str, before: Option<&str>, after: &str| Change {
+        path: path.into(),
+        from: None,
+        before: before.and_then(bytes),
+        after: bytes(after),
+        moved: None,
+    };
+    let steps = [change("f", Some(&whole), &rest), change("g", None, &other)];
+    let mut replay = Replay::new(Differ::new(&edits, &counted));
+    for (author, step) in [AGENT, HUMAN].into_iter().zip(order) {
+        replay.step(author, vec![steps[step].clone()]);
+    }
+    let (before, after) = (None, bytes(&other));
+    let committed = Committed { path: "g".into(), from: None, before, after, edits: None, author: HUMAN };
+    let found = replay.finish(&[committed]);
+    let moved = found.files[0].spans.iter().filter(|span| span.owner == Owner::Base).map(Span::count).sum::<u32>();
+    assert_eq!(moved, 12_000);
 }
 
 #[test]
