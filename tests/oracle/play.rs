@@ -12,7 +12,9 @@ pub(super) fn play(choice: &Choice, steps: &[Step], mut at_commit: Option<impl F
     let mut head = None;
     for (number, step) in (1..).zip(steps) {
         recorder.note(&step.to_string());
-        if step.kind.is_edit() && step.kind != Kind::Save && step.kind != Kind::EditAndCommit {
+        if step.kind == Kind::CutLater {
+            cut_later(&mut recorder, *step);
+        } else if step.kind.is_edit() && step.kind != Kind::Save && step.kind != Kind::EditAndCommit {
             edit(&mut recorder, *step);
         } else {
             run(&mut recorder, *step);
@@ -311,23 +313,55 @@ fn move_onto(recorder: &mut Recorder, step: Step) {
     }
 }
 
+/// Lines of a file that are moved to the end of another one.
+struct Block {
+    from: String,
+    /// The first file without the lines.
+    rest: String,
+    to: String,
+    /// The other file with them.
+    more: String,
+}
+
+impl Block {
+    /// Returns the one of `size` lines that `step` is about.
+    fn of(recorder: &Recorder, step: Step, size: usize) -> Option<Self> {
+        let files = recorder.files();
+        let from = step.pick(&files)?;
+        let others: Vec<&String> = files.iter().filter(|other| *other != from).collect();
+        let to = *others.get(usize::from(step.at) % others.len().max(1))?;
+        let text = recorder.read(from);
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        let start = usize::from(step.at) * (lines.len() + 1) / 256;
+        let block: String = lines.drain(start..(start + size).min(lines.len())).collect();
+        // Only blanks may tell a formatted line from what git brings back.
+        let is_plain = !block.is_empty() && !block.lines().any(|line| is_common(line) || line.starts_with(' '));
+        let more = format!("{}{block}", recorder.read(to));
+        is_plain.then(|| Self { from: from.clone(), rest: lines.concat(), to: to.clone(), more })
+    }
+}
+
 /// Cuts lines out of a file and adds them to another one.
 fn cut(recorder: &mut Recorder, step: Step) {
-    let files = recorder.files();
-    let Some(path) = step.pick(&files) else { return };
-    let others: Vec<&String> = files.iter().filter(|other| *other != path).collect();
-    let Some(other) = others.get(usize::from(step.at) % others.len().max(1)) else { return };
-    let (text, to) = (recorder.read(path), recorder.read(other));
-    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let start = usize::from(step.at) * (lines.len() + 1) / 256;
-    let end = (start + usize::from(step.size)).min(lines.len());
-    let block: String = lines.drain(start..end).collect();
-    // Only blanks may tell a formatted line from what git brings back.
-    if block.is_empty() || block.lines().any(|line| is_common(line) || line.starts_with(' ')) {
+    if let Some(block) = Block::of(recorder, step, usize::from(step.size)) {
+        recorder.write(&block.from, &block.rest);
+        recorder.write(&block.to, &block.more);
+    }
+}
+
+/// Adds lines of a file to another one, lets someone make a new file, cuts the lines out, and saves. There are enough of them to be
+/// known again.
+fn cut_later(recorder: &mut Recorder, step: Step) {
+    let Some(block) = Block::of(recorder, step, usize::from(step.size) + 2) else { return };
+    let cut = |path: &str| recorder.read(path).lines().count() - block.rest.lines().count();
+    if cut(&block.from) < 3 {
         return;
     }
-    recorder.write(path, &lines.concat());
-    recorder.write(other, &format!("{to}{block}"));
+    recorder.act(step.who, &[&block.to], step.ends_turn(), |recorder| recorder.write(&block.to, &block.more));
+    let who = if step.is(2) { Who::Person } else { Who::Agent(2) };
+    edit(recorder, Step { kind: Kind::Create, who, ..step });
+    recorder.act(step.who, &[&block.from], step.ends_turn(), |recorder| recorder.write(&block.from, &block.rest));
+    recorder.checkpoint(&["save", "-q"]);
 }
 
 fn last_two(recorder: &mut Recorder, editor: &str) {

@@ -51,6 +51,8 @@ pub(super) enum Kind {
     MvOnto,
     /// Lines are cut out of a file and added to another one.
     Cut,
+    /// Lines are added to another file, someone makes a new file, and then the lines are cut out.
+    CutLater,
     CheckoutPath,
     /// The same from another branch.
     CheckoutOther,
@@ -95,6 +97,7 @@ pub(super) const KINDS: &[(Kind, &str, &str, u32)] = &[
     (Kind::MvTaken, "mv-taken", "replace", 1),
     (Kind::MvOnto, "mv-onto", "replace", 1),
     (Kind::Cut, "cut", "cut", 1),
+    (Kind::CutLater, "cut-later", "cut-later", 1),
     (Kind::CheckoutPath, "checkout-path", "checkout-path", 2),
     (Kind::CheckoutOther, "checkout-other", "checkout-other", 1),
     (Kind::Restore, "restore", "restore", 2),
@@ -138,7 +141,8 @@ pub(super) struct Choice {
 
 impl Choice {
     /// Returns what `text` names: sets and kinds, `agents-run-git`, `amid`, `together`, `common`, `without-hooks`, or `all` (with
-    /// hooks); `-` before a name takes it out again.
+    /// hooks); `-` before a name takes it out again. `all` leaves out `cut-later`: the authors of lines are not known if a person moves
+    /// committed ones in this way, and a commit takes only one of the files.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut choice = Self {
             kinds: Vec::new(),
@@ -150,7 +154,9 @@ impl Choice {
         };
         for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
             let (name, is_in) = word.strip_prefix('-').map_or((word, true), |name| (name, false));
-            let named = |(_, kind, set, _): &&(Kind, &str, &str, u32)| name == "all" || *kind == name || *set == name;
+            let named = |(_, kind, set, _): &&(Kind, &str, &str, u32)| {
+                name == "all" && *kind != "cut-later" || *kind == name || *set == name
+            };
             let kinds: Vec<Kind> = KINDS.iter().filter(named).map(|it| it.0).collect();
             match name {
                 "agents-run-git" => choice.agents_run_git = is_in,
@@ -201,7 +207,7 @@ impl Step {
 impl Kind {
     /// Returns true if git has no part in it.
     pub(super) fn is_edit(self) -> bool {
-        ["edit", "format", "cut"].contains(&self.entry().2) || self == Self::EditAndCommit
+        ["edit", "format", "cut", "cut-later"].contains(&self.entry().2) || self == Self::EditAndCommit
     }
 
     fn entry(self) -> &'static (Self, &'static str, &'static str, u32) {

@@ -91,7 +91,9 @@ impl Lost {
     /// Returns true if a later step has written the lines of `file` from `at` on, and they are as these.
     fn is_copied_to(&self, (file, text): (&File, &Text<'_>), at: usize) -> bool {
         let there = file.lines.get(at..at + self.lines.len()).unwrap_or_default();
-        let is_younger = |(copy, (_, own)): (&Line, &(Box<[u8]>, Line))| may_be_copy(copy) && copy.born > own.born;
+        let is_younger = |(copy, (_, own)): (&Line, &(Box<[u8]>, Line))| {
+            may_be_copy(copy) && (copy.born > own.born || copy.owner == own.owner)
+        };
         !there.is_empty() && there.iter().zip(&self.lines).all(is_younger) && self.is_at(text, at)
     }
 

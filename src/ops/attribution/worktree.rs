@@ -17,7 +17,7 @@ use super::{
         known_base::known_base,
         provenance::{
             doubt::doubtful_lines,
-            moved_lines::{MOST_BYTES, moved_out, take_sources},
+            moved_lines::{MOST_BYTES, losing_rows, lost_to, moved_out, take_sources},
             recorded::{Again, records_again_in_worktree},
             replay::Work,
             step::Step,
@@ -116,7 +116,7 @@ fn beyond(
     let sources = sources(repo, &changes, beside);
     let mut names: Vec<&BString> =
         changes.iter().chain(&sources).flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
-    let (mut renamed, mut moved) = (Vec::new(), Vec::new());
+    let (mut renamed, mut moved, mut is_any_lost) = (Vec::new(), BTreeSet::new(), false);
     let mut all = steps_aside(repo, base, &changes)?;
     if let Some(tip) = &checkpoint {
         renamed = renamed_since(repo, &touched, &around)?;
@@ -127,9 +127,16 @@ fn beyond(
         let unsaved = repo.diff_trees(tip.tree_id, worktree.tree_id)?;
         let is_own = |change: &Change| names.binary_search(&&change.path).is_ok();
         let (own, others) = unsaved.iter().cloned().partition::<Vec<_>, _>(is_own);
-        let others = take_sources(repo, &own, others, &mut { MOST_BYTES });
-        moved = moved_out(repo, &unsaved, others, &mut { MOST_BYTES });
-        names.extend(moved.iter().map(|change| &change.path));
+        // What a file has lost since the last checkpoint, others may have had before.
+        let before =
+            lost_to(repo, &[others.clone(), changes.clone()], &|path| names.binary_search(&path).is_ok(), &mut {
+                MOST_BYTES
+            });
+        let beside = take_sources(repo, &own, others, &mut { MOST_BYTES });
+        moved = moved_out(repo, &unsaved, beside, &mut { MOST_BYTES }).into_iter().map(|change| change.path).collect();
+        moved.extend(before);
+        is_any_lost = !losing_rows(repo, own).is_empty();
+        names.extend(&moved);
         names.sort();
         all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
     }
@@ -140,7 +147,7 @@ fn beyond(
         let last_tree_id = checkpoint.as_ref().map_or(head_tree_id, |tip| tip.tree_id);
         let origin = author::unsaved(context)?;
         let trees = (last_tree_id, worktree.tree_id);
-        let may_be_moved = !moved.is_empty() || !renamed.is_empty();
+        let may_be_moved = is_any_lost || !moved.is_empty() || !renamed.is_empty();
         let rest = unsaved(context, repo, &origin, checkpoint.as_ref(), trees, &wanted, may_be_moved)?;
         if !renamed.is_empty() {
             all.push(Step::new(origin, renamed));

@@ -17,7 +17,7 @@ use crate::{
         chain::{Shadow, look_at_all, look_at_paths, shadows},
         condense,
         known_base::known_base,
-        provenance::moved_lines::{MOST_BYTES, losing_rows, moved_out, takers},
+        provenance::moved_lines::{MOST_BYTES, MOST_CHANGED, losing_rows, lost_to, moved_out, takers},
     },
 };
 
@@ -35,7 +35,7 @@ pub(super) fn has_files(context: &Context, base: Base) -> Result<bool> {
     Ok(false)
 }
 
-/// Returns true if a session has work in a live shadow with a file that is not `staged`.
+/// Returns true if a session has work in a live shadow with a file that is not `staged`, or of which lines were cut out since.
 pub(super) fn may_be_any(context: &Context, base: Base, staged: &[Change]) -> Result<bool> {
     let repo = &context.repo;
     // `Worktree::catch_up` may carry that work to HEAD.
@@ -44,11 +44,14 @@ pub(super) fn may_be_any(context: &Context, base: Base, staged: &[Change]) -> Re
     {
         return Ok(true);
     }
-    Ok(!files_left(repo, &Shadow::read_at(repo, base)?, staged)?.is_empty() && condense::has_work_on(repo, base)?)
+    let shadow = Shadow::read_at(repo, base)?;
+    let may_be = !files_left(repo, &shadow, staged)?.is_empty() || !cut_out(repo, &shadow, staged)?.is_empty();
+    Ok(may_be && condense::has_work_on(repo, base)?)
 }
 
-/// Returns the paths to save if all lines that a file of the live shadow has lost since the last checkpoint are new elsewhere in the
-/// worktree: the staged files, that file, and all that have its lines now. The commit does not take the file, so it does not show
+/// Returns the paths to save if lines of a staged file, which the live shadow has changed, were cut out after they were copied to another
+/// file: the staged files; or if all lines that a file of the live shadow has lost since the last checkpoint are new elsewhere in
+/// the worktree: the staged files, that file, and all that have its lines now. The commit does not take the file, so it does not show
 /// where these lines come from; and if it takes none of them, the work would look undone. A file that has a new name in the commit
 /// has lost those lines that it does not have there: the commit shows where the others come from.
 pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Option<Vec<BString>>> {
@@ -57,30 +60,34 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
         return Ok(None);
     }
     let (repo, shadow) = (&worktree.repo, Shadow::read_for(worktree, None)?);
+    let last_tree_id = shadow.last_tree_id();
+    let touched = repo.diff_trees(shadow.head_tree_id, last_tree_id)?;
+    let cut = cut_out(repo, &shadow, staged)?;
+    if has_copies(repo, &cut, (staged, &touched)) {
+        return Ok(Some(paths_of([staged, &[], &[]])));
+    }
     let left = files_left(repo, &shadow, staged)?;
     if left.len() > MOST_LEFT {
         return Ok(None);
     }
     let left = with_other_sizes(repo, left);
-    if left.is_empty() {
+    if left.is_empty() && cut.is_empty() {
         return Ok(None);
     }
-    let last_tree_id = shadow.last_tree_id();
     let (seen, objects) = look_at_paths(worktree, &left, &shadow)?;
     let lost = objects.changes_of_trees(last_tree_id, seen.tree_id)?;
-    if lost.is_empty() {
-        return Ok(None);
-    }
-    let touched = repo.diff_trees(shadow.head_tree_id, last_tree_id)?;
     let renamed = condense::renamed_since(repo, &touched, &repo.detect_renames(staged.to_vec())?)?;
     let now = |lost: &Change| match renamed.iter().find(|it| it.old_path.as_ref() == Some(&lost.path)) {
         Some(renamed) => renamed.after,
         None => lost.after,
     };
     let lost = lost.iter().filter_map(|it| Change::between(it.path.clone(), it.before, now(it)));
-    let lost = losing_rows(&objects.in_memory(), lost.collect());
-    if lost.is_empty() {
+    let mut lost = losing_rows(&objects.in_memory(), lost.collect());
+    if lost.is_empty() && cut.is_empty() {
         return Ok(None);
+    }
+    if has_copies(&objects.in_memory(), &lost, (staged, &touched)) {
+        return Ok(Some(paths_of([staged, &lost, &[]])));
     }
     let mut gained = Vec::with_capacity(staged.len());
     for change in staged {
@@ -88,10 +95,11 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
         gained.extend(Change::between(change.path.clone(), before, change.after));
     }
     let moved = moved_out(&objects.in_memory(), &gained, lost.clone(), &mut { MOST_BYTES });
-    if moved.len() == lost.len() {
+    if moved.len() == lost.len() && cut.is_empty() {
         return Ok(Some(paths_of([staged, &moved, &[]])));
     }
     // The other lines may have gone to files that are not staged.
+    lost.extend(cut);
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let (in_memory, mut others) = (objects.in_memory(), objects.changes_of_trees(last_tree_id, seen.tree_id)?);
     others.retain(|it| !is_in(staged, &it.path));
@@ -133,6 +141,30 @@ fn paths_of(changes: [&[Change]; 3]) -> Vec<BString> {
 /// Returns true if one of `changes`, which are sorted, is at `path`.
 fn is_in(changes: &[Change], path: &BString) -> bool {
     changes.binary_search_by(|change| change.path.cmp(path)).is_ok()
+}
+
+/// Returns true if all lines in a row that a file of `lost` has lost are among those that others have gained since HEAD, by what is
+/// staged, or else by what a shadow has `touched`: they were copied before they were cut out.
+fn has_copies(repo: &Repo, lost: &[Change], (staged, touched): (&[Change], &[Change])) -> bool {
+    if lost.is_empty() {
+        return false;
+    }
+    let is_lost = |path: &BString| lost.iter().any(|it| it.path == *path);
+    let mut places: Vec<Change> = touched.iter().filter(|it| !is_in(staged, &it.path)).cloned().collect();
+    places.extend_from_slice(staged);
+    places.retain(|it| !is_lost(&it.path));
+    !lost_to(repo, &[lost.to_vec(), places], &|path| !is_lost(path), &mut { MOST_BYTES }).is_empty()
+}
+
+/// Returns those of the `staged` files that lost lines in a row since the last checkpoint of `shadow`, which has changed them.
+fn cut_out(repo: &Repo, shadow: &Shadow, staged: &[Change]) -> Result<Vec<Change>> {
+    let mut cut = Vec::new();
+    for change in staged.iter().take(MOST_CHANGED) {
+        let last = repo.find_leaf(shadow.last_tree_id(), change.path.as_ref())?;
+        let is_touched = last.is_some() && last != change.before;
+        cut.extend(Change::between(change.path.clone(), last, change.after).filter(|_| is_touched));
+    }
+    Ok(losing_rows(repo, cut))
 }
 
 /// Returns what `shadow` has changed in the files that are not `staged`.

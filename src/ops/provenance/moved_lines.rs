@@ -8,7 +8,7 @@ use bstr::BString;
 use crate::{
     error::Result,
     git::Repo,
-    model::change::Change,
+    model::change::{Change, Leaf},
     ops::{
         chain::stashed::Stashes,
         share::{Differing, lost_rows},
@@ -49,21 +49,20 @@ pub(crate) fn lost_to(
     wanted: &dyn Fn(&BString) -> bool,
     bytes_left: &mut u64,
 ) -> BTreeSet<BString> {
-    let (mut net, mut others): (BTreeMap<&BString, Change>, Vec<&Change>) = (BTreeMap::new(), Vec::new());
+    let (mut versions, mut others): (BTreeMap<&BString, Vec<&Change>>, Vec<&Change>) = (BTreeMap::new(), Vec::new());
     for changes in all {
         let (own, beside): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| wanted(&change.path));
         for change in own {
-            net.entry(&change.path).and_modify(|net| net.before = change.before).or_insert_with(|| change.clone());
+            versions.entry(&change.path).or_default().push(change);
         }
         if beside.len() <= MOST_OTHERS {
             others.extend(beside.into_iter().filter(|other| other.before.is_some()));
         }
     }
-    if others.is_empty() || net.len() > MOST_CHANGED {
+    if others.is_empty() || versions.len() > MOST_CHANGED {
         return BTreeSet::new();
     }
-    let gained: Vec<Differing> =
-        net.values().filter_map(|change| lines_of(repo, change, Side::Gained, bytes_left)).collect();
+    let gained: Vec<Differing> = versions.values().flat_map(|changes| ever_gained(repo, changes, bytes_left)).collect();
     let mut found = BTreeSet::new();
     for other in if gained.is_empty() { Vec::new() } else { others } {
         if !found.contains(&other.path)
@@ -77,6 +76,29 @@ pub(crate) fn lost_to(
         leave_out_stashed(repo, &mut found);
     }
     found
+}
+
+/// Returns the lines that a file has gained in each of `changes`, the newest first. Reads each version once.
+fn ever_gained(repo: &Repo, changes: &[&Change], bytes_left: &mut u64) -> Vec<Differing> {
+    let mut gained = Vec::new();
+    let mut read = |leaf: Option<Leaf>| {
+        let size = leaf.map_or(Some(0), |leaf| repo.size_of_object(leaf.id))?;
+        *bytes_left = bytes_left.checked_sub(size)?;
+        repo.text_of(leaf).ok().flatten()
+    };
+    let mut newer: Option<(Option<Leaf>, Option<Vec<u8>>)> = None;
+    for change in changes {
+        let after = match newer.take() {
+            Some((leaf, text)) if leaf == change.after => text,
+            _ => read(change.after),
+        };
+        let before = read(change.before);
+        if let (Some(before), Some(after)) = (&before, after) {
+            gained.extend(Differing::in_one(&after, before));
+        }
+        newer = Some((change.before, before));
+    }
+    gained
 }
 
 /// Returns those of `lost` that lost so many lines in a row that they are no chance. Has the limits of [`take_sources`].

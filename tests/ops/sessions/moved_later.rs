@@ -156,6 +156,26 @@ fn lines_that_a_person_moves_before(#[case] script: &str, #[case] acts: &[Act<'_
     desk.finish();
 }
 
+/// A person moves lines without a save, and commits the file that had them first.
+#[rstest::rstest]
+#[case::moved_at_once("true")]
+#[case::copied_first(
+    "git checkpoint session prompt a -m q >/dev/null; echo z >z; git checkpoint session stop a >/dev/null"
+)]
+fn lines_whose_first_file_is_committed_first(#[case] between: &str, #[values("f", "m", ".")] first: &str) {
+    let desk = desk();
+    let expected = desk.written(Writer::Agent);
+    desk.sh(&format!("echo mine | cat - f >../f; cp ../f f; {COPY}; {between}; sed -i '22,$d' f"));
+    assert_eq!(desk.writers("m"), [expected; 4]);
+    desk.git(&["add", first]);
+    desk.commit();
+    assert_eq!(desk.writers("m"), [expected; 4]);
+    desk.write("later", "later\n");
+    desk.commit_all();
+    assert_eq!(desk.writers("m"), [expected; 4]);
+    desk.finish();
+}
+
 /// The first place still has the lines, or a stash entry does: the second one has a copy.
 #[rstest::rstest]
 #[case::in_two_files("true")]
