@@ -63,6 +63,7 @@ mod nested;
 pub(crate) mod new_objects;
 pub(crate) mod objects;
 mod operation_log;
+pub(crate) mod ordinary;
 pub(crate) mod own_directories;
 mod pack;
 pub(crate) mod patch_id;

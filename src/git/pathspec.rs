@@ -72,6 +72,7 @@ impl Repo {
 impl Repo {
     /// Returns the paths of all files in the worktree that git tracks or would add.
     pub(crate) fn worktree_paths(&self) -> Result<Vec<BString>> {
+        self.refuse_endless_ignore_rules()?;
         let list = self.run_git(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"], None)?;
         let is_there = |path: &&[u8]| {
             let inside = gix::path::from_bstr(path.as_bstr()).unwrap_or_default();

@@ -5,9 +5,9 @@
 
 use std::{
     collections::HashSet,
-    fs::{File, FileType, Metadata},
+    fs::File,
     io::{self, Read as _},
-    os::unix::fs::{FileTypeExt as _, MetadataExt as _},
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
 
@@ -28,9 +28,12 @@ use rustix::{
     io::Errno,
 };
 
-use super::Repo;
+use super::{
+    Repo,
+    ordinary::{endless, refusal},
+};
 use crate::{
-    error::{Context as _, Error, Kind, Result},
+    error::{Context as _, Kind, Result},
     model::path_text::printable,
 };
 
@@ -100,6 +103,34 @@ impl Repo {
         Ok(RuleStack { stack, files: (!is_tree).then(|| RuleFiles::new(self.worktree_root(), ".gitignore")) })
     }
 
+    /// Looks at all files with ignore rules in the worktree, before git reads them.
+    ///
+    /// # Errors
+    /// If reading one of them might never end.
+    pub(crate) fn refuse_endless_ignore_rules(&self) -> Result<()> {
+        let mut files = RuleFiles::new(self.worktree_root(), ".gitignore");
+        let mut open = vec![self.worktree_root().to_owned()];
+        while let Some(directory) = open.pop() {
+            if let Ok(inside) = directory.join("x").strip_prefix(self.worktree_root()) {
+                files.refuse_endless(inside.as_os_str().as_bytes().as_bstr())?;
+            }
+            for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+                if entry.file_name() != ".git" && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    open.push(entry.path());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the attribute files in the worktree that count for `path`, before git reads them.
+    ///
+    /// # Errors
+    /// If reading one of them might never end.
+    pub(super) fn refuse_endless_attributes(&self, path: &BStr) -> Result<()> {
+        RuleFiles::new(self.worktree_root(), ".gitattributes").refuse_endless(path)
+    }
+
     /// Returns the paths of all attribute files outside the worktree.
     pub(super) fn attribute_files_outside(&self) -> Result<Vec<PathBuf>> {
         let mut paths =
@@ -157,25 +188,6 @@ pub(super) fn refuse_endless_outside(path: &Path) -> Result<()> {
         Some(what) => Err(refusal(&path.display().to_string(), what)),
         None => Ok(()),
     }
-}
-
-fn refusal(path: &str, what: &str) -> Error {
-    Error::user(format!("'{path}' is {what}, and no rules can be read from it"))
-        .with_hint("remove it, or move it away, and run the command again; git, too, would wait for it without end")
-}
-
-/// Returns what `found` is, if reading it may never end. A socket cannot be opened.
-fn endless(found: &Metadata) -> Option<&'static str> {
-    let kind: FileType = found.file_type();
-    if kind.is_fifo() {
-        return Some("a pipe");
-    }
-    ((kind.is_char_device() && !is_null(found)) || kind.is_block_device()).then_some("a device")
-}
-
-/// Returns true for /dev/null, which reads as an empty file.
-fn is_null(found: &Metadata) -> bool {
-    std::fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev())
 }
 
 /// Returns the content of the attribute file `path` in the worktree: empty for a link, which git does not follow; none if it cannot be

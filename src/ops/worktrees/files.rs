@@ -94,6 +94,7 @@ pub(crate) fn list(context: &Context, name: &OsStr, directory: &Path) -> Result<
 pub(crate) fn find(context: &Context, name: &OsStr, text: &str) -> Result<FileList> {
     let there = context_in(context, name)?;
     let root = there.repo.worktree_root().to_owned();
+    there.repo.refuse_endless_ignore_rules()?;
     let words = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
     let (listed, wanted) = (there.repo.run_git(&words, None)?, text.to_lowercase());
     let mut files = Vec::new();

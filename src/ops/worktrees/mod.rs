@@ -4,6 +4,7 @@ mod add;
 mod aside;
 mod branch;
 mod chains;
+mod door;
 mod files;
 mod head_again;
 mod in_use;
@@ -26,6 +27,7 @@ use bstr::BStr;
 
 pub(crate) use add::{Added, add, left};
 pub(crate) use branch::AddOptions;
+pub(crate) use door::open;
 pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as find_files, list as list_files};
 pub(crate) use include::NotCopied;
 pub(crate) use listing::{Listed, list, show};

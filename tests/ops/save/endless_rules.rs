@@ -65,6 +65,19 @@ fn a_pipe_outside_of_the_worktree_is_refused(#[case] script: &str, #[case] named
     }
 }
 
+/// Git runs in these, and would wait.
+#[rstest::rstest]
+#[case::restore(&["restore", "@{0}", "nowhere"], "d/.gitignore")]
+#[case::find(&["worktree", "files", "find", "main", "x"], "d/.gitignore")]
+#[case::blame(&["blame", "d/x"], "d/.gitattributes")]
+fn git_does_not_wait_either(#[case] arguments: &[&str], #[case] name: &str) {
+    let world = world();
+    world.sh(&format!("mkfifo {name}"));
+    let (code, text) = ended(&world, arguments);
+    assert_eq!(code, Some(128), "{text}");
+    assert!(text.contains(&format!("'{name}' is a pipe")), "{text}");
+}
+
 /// Git does not follow a link to rules in the worktree, wherever it leads.
 #[rstest::rstest]
 fn what_does_not_block_is_no_reason_to_fail(
