@@ -43,9 +43,10 @@ impl Failure {
 }
 
 impl<'r> Converter<'r> {
-    /// Returns a converter for a tree with the attribute files `files`.
-    pub(super) fn new(repo: &'r Repo, files: &AttributeFiles) -> Result<Self> {
-        let (worktree, checkpoint) = (Filters::for_worktree(repo)?, Filters::of_checkpoint(repo, files.clone())?);
+    /// Returns a converter for a tree with the attribute files `files`. If it `stores_nothing`, nor does git that converts for it.
+    pub(super) fn new(repo: &'r Repo, files: &AttributeFiles, stores_nothing: bool) -> Result<Self> {
+        let (mut worktree, checkpoint) = (Filters::for_worktree(repo)?, Filters::of_checkpoint(repo, files.clone())?);
+        worktree.stores_nothing = stores_nothing;
         Ok(Self { repo, worktree, checkpoint })
     }
 

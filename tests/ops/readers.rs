@@ -132,3 +132,20 @@ fn work_where_they_cannot_write(#[values(State::Settled, State::Interrupted)] st
     }
     world.sh("chmod -R u+w ..");
 }
+
+/// What gix cannot convert, git does, which would store it.
+#[rstest]
+#[case::encoding("* working-tree-encoding=CP850")]
+#[case::optional_filter("* filter=none")]
+fn what_git_converts_is_stored_nowhere(#[case] attributes: &str) {
+    let world = World::with_commit();
+    world.git(&["config", "filter.none.clean", "no-such-command"]);
+    world.sh("mkdir -p .git/info; printf 'caf\\202\\n' >new; git add -N new");
+    world.write(".git/info/attributes", format!("{attributes}\n"));
+    let files = || world.sh("find .git -type f -printf '%p %s\\n' | sort");
+    let before = files();
+    for arguments in [&["status"][..], &["diff", "--stat"]] {
+        world.done(arguments);
+        assert_eq!(files(), before, "{arguments:?}");
+    }
+}
