@@ -54,6 +54,8 @@ pub mod line_edits;
 pub(crate) mod lock_files;
 mod loose;
 pub(crate) mod merge;
+pub(crate) mod merge_attributes;
+mod merge_base;
 pub(crate) mod message;
 mod modes;
 pub(crate) mod named;

@@ -7,7 +7,7 @@ use rstest::rstest;
 use crate::support::{World, program, template::Template};
 
 /// All commands that only read, in a repository with a commit of an agent, checkpoints since, and a file `f`.
-const READERS: [&[&str]; 16] = [
+const READERS: [&[&str]; 17] = [
     &["list"],
     &["list", "--all"],
     &["show"],
@@ -24,6 +24,7 @@ const READERS: [&[&str]; 16] = [
     &["status", "--json"],
     &["session", "list"],
     &["events"],
+    &["overlap", "--json"],
 ];
 
 /// What tells whether a file was written: inode, size, when it was changed.

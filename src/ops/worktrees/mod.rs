@@ -31,7 +31,7 @@ pub(crate) use door::open;
 pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as find_files, list as list_files};
 pub(crate) use include::NotCopied;
 pub(crate) use listing::{Listed, list, show};
-pub(crate) use named::{by_id, find, find_root};
+pub(crate) use named::{by_id, find, find_root, registered};
 pub(crate) use prune::{Pruned, prune};
 pub(crate) use relocate::relocate;
 pub(crate) use remove::{Removal, RemoveOptions, remove};
