@@ -18,6 +18,7 @@ use gix::{
 
 use super::{
     Repo,
+    aside::Blobs,
     attribute_files::AttributeFiles,
     conversions::CONVERTING,
     driver::{Drivers, Way, is_of_the_moment, is_refused},
@@ -48,8 +49,8 @@ pub(crate) struct Filters<'r> {
     has_line_ending_setting: bool,
     /// True if the last conversion failed in its filter, and not in what git does itself.
     has_filter_failed: bool,
-    /// True if what git converts is stored nowhere.
-    pub(super) stores_nothing: bool,
+    /// Where git writes what it converts for storing.
+    blobs: Blobs,
 }
 
 impl<'r> Filters<'r> {
@@ -67,7 +68,7 @@ impl<'r> Filters<'r> {
             follows_settings: true,
             has_line_ending_setting: repo.has_line_ending_setting(),
             has_filter_failed: false,
-            stores_nothing: false,
+            blobs: Blobs::Stored,
         }
     }
 
@@ -77,6 +78,11 @@ impl<'r> Filters<'r> {
         let none = gix::index::State::new(repo.object_hash());
         let rules = Rules::with_outside(repo, &none, Source::WorktreeThenIdMapping, options)?;
         Ok(Self::new(repo, rules, drivers, None))
+    }
+
+    /// The same for a look at the worktree: git stores nothing that it converts, if it has another place for it.
+    pub(super) fn for_look(repo: &'r Repo) -> Result<Self> {
+        Ok(Self { blobs: Blobs::aside(), ..Self::for_worktree(repo)? })
     }
 
     /// Returns the conversions that git makes when it checks out a commit whose tree has the attribute files `files`.
@@ -175,7 +181,7 @@ impl<'r> Filters<'r> {
 
     fn to_git_by_git(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let line = self.git_line(&["hash-object", "-w", "--stdin"], path, b"")?;
-        let converted = self.repo.made_by_git(&line, bytes, self.stores_nothing)?;
+        let converted = self.repo.made_by_git(&line, bytes, &self.blobs)?;
         Ok((converted != bytes).then_some(converted))
     }
 
@@ -185,7 +191,7 @@ impl<'r> Filters<'r> {
         }
         let id = self.repo.run_git(&["hash-object", "-w", "--stdin"], Some(blob))?;
         let line = self.git_line(&["cat-file", "--filters"], path, id.trim())?;
-        let converted = self.repo.run_filtering_git(&line, b"")?;
+        let converted = self.repo.run_filtering_git(&line, b"", None)?;
         Ok((converted != blob).then(|| converted.into()))
     }
 

@@ -5,6 +5,7 @@
 mod abbreviation;
 pub(crate) mod add_worktree;
 pub(crate) mod ancestors;
+mod aside;
 mod attribute_files;
 pub(crate) mod beneath;
 mod beyond;

@@ -14,13 +14,11 @@ use std::{
 };
 
 use bstr::{BString, ByteSlice as _};
-use gix::ObjectId;
 
 use super::{
     Repo,
     environment::{self, Heeded},
     interrupt::Interrupt,
-    loose,
     subprocess::{Subprocess, output_of},
     threads,
 };
@@ -296,25 +294,8 @@ impl Repo {
     }
 
     /// The same as [`run_git`](Self::run_git) for a git command that runs filters: it is killed when the operation is
-    /// interrupted.
-    pub(super) fn run_filtering_git(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Result<BString> {
-        self.run_filtering_git_aside(arguments, input, None)
-    }
-
-    /// The same, which returns the blob that git makes of `input`. If it is to be stored `nowhere`, git writes it to a directory that
-    /// is removed.
-    pub(super) fn made_by_git(&self, arguments: &[impl AsRef<OsStr>], input: &[u8], nowhere: bool) -> Result<Vec<u8>> {
-        let aside = nowhere.then(tempfile::tempdir).transpose();
-        let aside = aside.context(Kind::Internal, || "cannot make a temporary directory".into())?;
-        let id = self.run_filtering_git_aside(arguments, input, aside.as_ref().map(tempfile::TempDir::path))?;
-        let id = ObjectId::from_hex(id.trim()).context(Kind::Internal, || "git's id of a blob is none".into())?;
-        // Git does not write what the repository has.
-        let Some(aside) = aside.filter(|_| !self.has_object(id)) else { return self.read_blob(id) };
-        let found = loose::read(aside.path(), id).context(Kind::Internal, || format!("cannot read {id}"))?;
-        found.whole().map(|found| found.data).ok_or_else(|| Error::internal(format!("git has not written {id}")))
-    }
-
-    fn run_filtering_git_aside(
+    /// interrupted. It writes objects to the directory `aside`, if there is one.
+    pub(super) fn run_filtering_git(
         &self,
         arguments: &[impl AsRef<OsStr>],
         input: &[u8],
