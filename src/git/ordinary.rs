@@ -8,16 +8,47 @@ use std::{
     path::Path,
 };
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 use rustix::fs::{Mode, OFlags};
 
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::error::{Error, Result};
 
 /// More bytes than git writes into a small file: a path, the name of a ref, the reason of a lock.
 const MOST: u64 = 64 << 10;
 
-/// The directories of a git directory whose files git or we read to look at its worktree.
-const DIRECTORIES: [&str; 4] = ["", "info", "logs", "checkpoint"];
+/// The files of a git directory that git or we read to look at its worktree. Others do not matter, whatever they are.
+const FILES: [&str; 30] = [
+    "HEAD",
+    "index",
+    "commondir",
+    "gitdir",
+    "config",
+    "config.worktree",
+    "packed-refs",
+    "shallow",
+    "logs/HEAD",
+    "info/exclude",
+    "info/attributes",
+    "info/grafts",
+    "info/sparse-checkout",
+    "ORIG_HEAD",
+    "FETCH_HEAD",
+    "AUTO_MERGE",
+    "MERGE_HEAD",
+    "MERGE_MSG",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "BISECT_HEAD",
+    "BISECT_START",
+    "BISECT_LOG",
+    "checkpoint/base",
+    "checkpoint/index",
+    "checkpoint/lock",
+    "checkpoint/restore.json",
+    "checkpoint/tally",
+    "checkpoint/turns.toml",
+];
 
 /// How long files in a git directory may be that are read as a whole.
 const LONGEST: [(&str, u64); 5] =
@@ -31,6 +62,30 @@ const MOST_REFS: usize = 5;
 /// # Errors
 /// If there is no file, something else, or a file that is too long.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let bytes = read_beginning(path, MOST + 1)?;
+    if bytes.len() as u64 > MOST {
+        return Err(io::Error::other("it is too long"));
+    }
+    Ok(bytes)
+}
+
+/// Returns the reason in the file `path`, which locks a worktree: cut if it is very long, empty if it cannot be read.
+///
+/// None if there is nothing, and so no lock: like git, we take anything else for one.
+pub(super) fn lock_reason(path: &Path) -> Option<BString> {
+    match path.symlink_metadata() {
+        Err(cause) if is_gone(&cause) => None,
+        _ => Some(read_beginning(path, MOST).unwrap_or_default().trim().into()),
+    }
+}
+
+/// Returns true if `cause` says that there is nothing at a path.
+pub(super) fn is_gone(cause: &io::Error) -> bool {
+    matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Returns the first bytes of the file `path`, at most `most`.
+fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     // Without NONBLOCK, opening a FIFO would block.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -38,10 +93,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("it is no file"));
     }
     let mut bytes = Vec::new();
-    file.take(MOST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST {
-        return Err(io::Error::other("it is too long"));
-    }
+    file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -49,21 +101,13 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// HEAD names.
 ///
 /// # Errors
-/// If reading one of them might never end, or take very long; if a directory cannot be read.
+/// If reading one of them might never end, or take very long.
 pub(crate) fn refuse_endless(git_dir: &Path, common_dir: &Path) -> Result<()> {
-    for name in DIRECTORIES {
-        let directory = git_dir.join(name);
-        let what = || format!("cannot read '{}'", directory.display());
-        let entries = match fs::read_dir(&directory) {
-            Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
-            entries => entries.context(Kind::Internal, what)?,
-        };
-        for entry in entries {
-            let path = entry.context(Kind::Internal, what)?.path();
-            // A link that leads nowhere harms nobody.
-            if let Some(what) = path.metadata().ok().and_then(|found| endless(&found)) {
-                return Err(refusal(&path.display().to_string(), what));
-            }
+    for name in FILES {
+        let path = git_dir.join(name);
+        // A link that leads nowhere does no harm.
+        if let Some(what) = path.metadata().ok().and_then(|found| endless(&found)) {
+            return Err(refusal(&path.display().to_string(), what));
         }
     }
     for (name, most) in LONGEST {
@@ -119,5 +163,7 @@ pub(super) fn endless(found: &Metadata) -> Option<&'static str> {
 
 /// Returns true for /dev/null, which reads as an empty file.
 fn is_null(found: &Metadata) -> bool {
-    fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev())
+    // A sandbox may have no /dev; Linux always gives it this number.
+    let is_known = cfg!(target_os = "linux") && found.rdev() == rustix::fs::makedev(1, 3);
+    is_known || fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev())
 }

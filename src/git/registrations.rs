@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::{self, ErrorKind},
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
@@ -10,7 +9,11 @@ use std::{
 use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 
-use super::{Head, Repo, ordinary, ref_store::RefStore};
+use super::{
+    Head, Repo,
+    ordinary::{self, is_gone},
+    ref_store::RefStore,
+};
 use crate::error::{Context as _, Kind, Result};
 
 /// A worktree that git knows.
@@ -91,10 +94,6 @@ pub(crate) fn noted_git_dir(root: &Path) -> Option<PathBuf> {
 /// Returns the git directory that the file `.git` in `root` names; none if it names none.
 pub(crate) fn named_git_dir(root: &Path) -> Option<PathBuf> {
     noted_git_dir(root).map(|noted| root.join(noted))
-}
-
-fn is_gone(cause: &io::Error) -> bool {
-    matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// Returns what is at `root`, the registered place of the git directory `git_dir`.
@@ -212,7 +211,7 @@ impl Repo {
             Err(cause) if is_gone(&cause) => return Ok(None),
             Err(_) => (git_dir.clone(), Place::Unreadable),
         };
-        let lock = ordinary::read(&git_dir.join("locked")).ok().map(|reason| BString::from(reason.trim()));
+        let lock = ordinary::lock_reason(&git_dir.join("locked"));
         let head = self.head_of(id, &git_dir)?;
         Ok(Some(Registration { id: id.to_owned(), path, git_dir, place, head, lock }))
     }
