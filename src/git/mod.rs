@@ -49,6 +49,7 @@ mod index_tree;
 mod interrupt;
 pub(crate) mod jj;
 mod keep;
+mod known_paths;
 mod known_to_worktree;
 pub(crate) mod limits;
 pub mod line_edits;

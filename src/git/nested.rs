@@ -148,7 +148,7 @@ impl Repo {
 }
 
 /// Returns the stats of the files in `index`.
-fn stat_cache_of(index: &State) -> StatCache {
+pub(super) fn stat_cache_of(index: &State) -> StatCache {
     let mut cache = StatCache::default();
     for entry in index.entries() {
         // Unmerged paths count as a change, so they do not get here; a sparse directory has no files.

@@ -7,7 +7,6 @@ use std::{
     collections::HashSet,
     fs::File,
     io::{self, Read as _},
-    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
 
@@ -30,6 +29,7 @@ use rustix::{
 
 use super::{
     Repo,
+    environment::{self, Heeded},
     ordinary::{endless, refusal},
 };
 use crate::{
@@ -83,7 +83,7 @@ impl Repo {
         }
         let stack = self.inner.attributes_only(index, source).context(Kind::User, what)?.detach();
         let is_tree = matches!(source, attributes::Source::IdMapping);
-        Ok(RuleStack { stack, files: (!is_tree).then(|| RuleFiles::new(self.worktree_root(), ".gitattributes")) })
+        Ok(RuleStack { stack, files: (!is_tree).then(|| RuleFiles::new(self, ".gitattributes")) })
     }
 
     /// The same for ignore rules, with `extra` on top.
@@ -95,32 +95,13 @@ impl Repo {
     ) -> Result<RuleStack> {
         let what = || "cannot read the ignore rules".into();
         let named = self.inner.config_snapshot().trusted_path("core.excludesFile").ok().flatten();
+        let named = named.or_else(environment::ignore_file);
         for path in named.into_iter().chain([self.common_dir().join("info/exclude")]) {
             refuse_endless_outside(&path)?;
         }
         let stack = self.inner.excludes(index, extra, source).context(Kind::User, what)?.detach();
         let is_tree = matches!(source, ignore::Source::IdMapping);
-        Ok(RuleStack { stack, files: (!is_tree).then(|| RuleFiles::new(self.worktree_root(), ".gitignore")) })
-    }
-
-    /// Looks at all files with ignore rules in the worktree, before git reads them.
-    ///
-    /// # Errors
-    /// If reading one of them might never end.
-    pub(crate) fn refuse_endless_ignore_rules(&self) -> Result<()> {
-        let mut files = RuleFiles::new(self.worktree_root(), ".gitignore");
-        let mut open = vec![self.worktree_root().to_owned()];
-        while let Some(directory) = open.pop() {
-            if let Ok(inside) = directory.join("x").strip_prefix(self.worktree_root()) {
-                files.refuse_endless(inside.as_os_str().as_bytes().as_bstr())?;
-            }
-            for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
-                if entry.file_name() != ".git" && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    open.push(entry.path());
-                }
-            }
-        }
-        Ok(())
+        Ok(RuleStack { stack, files: (!is_tree).then(|| RuleFiles::new(self, ".gitignore")) })
     }
 
     /// Looks at the attribute files in the worktree that count for `path`, before git reads them.
@@ -128,7 +109,16 @@ impl Repo {
     /// # Errors
     /// If reading one of them might never end.
     pub(super) fn refuse_endless_attributes(&self, path: &BStr) -> Result<()> {
-        RuleFiles::new(self.worktree_root(), ".gitattributes").refuse_endless(path)
+        RuleFiles::new(self, ".gitattributes").refuse_endless(path)
+    }
+
+    /// Returns true if a directory of `path` is a symbolic link: then nothing at `path` is in the worktree.
+    pub(super) fn is_behind_link(&self, path: &BStr) -> bool {
+        let is_link = |at| {
+            let inside = gix::path::from_bstr(path[..at].as_bstr()).ok()?;
+            Some(self.worktree_root().join(inside).symlink_metadata().ok()?.is_symlink())
+        };
+        path.find_iter("/").any(|at| is_link(at) == Some(true))
     }
 
     /// Returns the paths of all attribute files outside the worktree.
@@ -143,6 +133,8 @@ impl Repo {
 /// The files of one name in the directories of a worktree.
 struct RuleFiles {
     root: PathBuf,
+    /// True if it is not the worktree that the command runs in: what is refused needs its whole path then.
+    is_elsewhere: bool,
     name: &'static str,
     /// The directories in which there is nothing to refuse, with their final `/`.
     fine: HashSet<BString>,
@@ -151,8 +143,9 @@ struct RuleFiles {
 }
 
 impl RuleFiles {
-    fn new(root: &Path, name: &'static str) -> Self {
-        Self { root: root.to_owned(), name, fine: HashSet::new(), last: None }
+    fn new(repo: &Repo, name: &'static str) -> Self {
+        let (root, is_elsewhere) = (repo.worktree_root().to_owned(), repo.heeds != Heeded::All);
+        Self { root, is_elsewhere, name, fine: HashSet::new(), last: None }
     }
 
     fn refuse_endless(&mut self, path: &BStr) -> Result<()> {
@@ -167,10 +160,11 @@ impl RuleFiles {
                 continue;
             }
             let file = BString::from([above, self.name.as_bytes()].concat());
-            if let Ok(inside) = file.to_path()
-                && let Some(what) = self.root.join(inside).symlink_metadata().ok().and_then(|found| endless(&found))
+            if let Ok(path) = file.to_path().map(|inside| self.root.join(inside))
+                && let Some(what) = path.symlink_metadata().ok().and_then(|found| endless(&found))
             {
-                return Err(refusal(&printable(file.as_bstr()), what).about(file));
+                let named = if self.is_elsewhere { path.display().to_string() } else { printable(file.as_bstr()) };
+                return Err(refusal(&named, what).about(file));
             }
             self.fine.insert(above.to_owned());
         }

@@ -87,7 +87,7 @@ fn states(world: &World) -> Vec<String> {
 #[case::long_note("truncate -s 2G .git/worktrees/side/gitdir", "git's note of the worktree 'side'")]
 #[case::dot_git("rm ../side/.git; mkfifo ../side/.git", "no longer the worktree")]
 #[case::dot_git_is_a_link("rm ../side/.git; ln -s /dev/zero ../side/.git", "no longer the worktree")]
-#[case::ignore_rules("mkfifo ../side/.gitignore", "'.gitignore' is a pipe")]
+#[case::ignore_rules("mkfifo ../side/.gitignore", "side/.gitignore' is a pipe")]
 #[case::long_rules("truncate -s 2G ../side/.gitignore", ".gitignore' has more than")]
 #[case::head_is_no_ref("echo garbage >.git/worktrees/side/HEAD", "")]
 #[case::head_is_gone("rm .git/worktrees/side/HEAD", "")]
@@ -117,7 +117,7 @@ fn a_pipe_for_attributes_is_unknown(#[case] script: &str) {
     world.sh(script);
     let found = found(&world);
     let is_unknown = found["unknown"].is_string() || found["paths"][0]["unknown"].is_string();
-    assert!(is_unknown && found.to_string().contains("'.gitattributes' is a pipe"), "{found}");
+    assert!(is_unknown && found.to_string().contains("side/.gitattributes' is a pipe"), "{found}");
     let clean = found["paths"].as_array().expect("a list").iter().find(|path| path["state"] == "clean");
     assert_eq!(clean, None);
 }
