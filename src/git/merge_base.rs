@@ -3,7 +3,7 @@
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::Repo;
+use super::{Repo, environment};
 use crate::error::{Context as _, Error, Kind, Result};
 
 impl Repo {
@@ -35,6 +35,7 @@ impl Repo {
     /// Returns true if git may read other commits in the place of some, or other parents.
     fn is_history_replaced(&self) -> Result<bool> {
         let has_grafts = self.common_dir().join("info/grafts").metadata().is_ok_and(|found| found.len() > 0);
-        Ok(has_grafts || !self.refs_below("refs/replace/")?.is_empty())
+        let is_elsewhere = environment::variable("GIT_REPLACE_REF_BASE").is_some();
+        Ok(has_grafts || is_elsewhere || !self.refs_below("refs/replace/")?.is_empty())
     }
 }

@@ -344,6 +344,17 @@ fn a_shallow_history_ends_where_git_ends_it() {
     assert_eq!(states(&world), ["a clean", "b conflict content"]);
 }
 
+/// Git may find replaced commits there.
+#[test]
+fn another_place_for_replaced_commits_is_not_read() {
+    let world = world();
+    let mut command = world.command(program());
+    command.args(["overlap", "--json"]).env("GIT_REPLACE_REF_BASE", "refs/foo/");
+    let found: Value = serde_json::from_slice(&command.output().expect("it runs").stdout).expect("it is JSON");
+    let why = found["worktrees"][0]["unknown"].as_str().unwrap_or_else(|| panic!("a reason: {found}"));
+    assert!(why.contains("git-replace(1)"), "{why}");
+}
+
 /// Git has to convert these files.
 #[rstest::rstest]
 #[case::encoding("* working-tree-encoding=CP850")]
