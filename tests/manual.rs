@@ -325,6 +325,8 @@ fn the_manual_shows_every_field_of_json() {
     // The hooks have names of their own, and the agent was heard.
     fs::remove_file(world.repo().join(".git/checkpoint/hooks.toml")).expect("it was written");
     world.write(".git/checkpoint/agents/claude-code", "stop 1\n");
+    world.sh("git worktree add -q ../side && echo side >../side/a && git -C ../side checkpoint save -q");
+    check_json(&world, "overlap", "overlap --json");
     check_json(&world, "status", "status --json");
     world.done(&["disable"]);
     check_json(&world, "list", "list --json");

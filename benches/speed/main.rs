@@ -11,6 +11,7 @@
 mod corpus;
 mod lab;
 mod measure;
+mod overlap;
 mod plan;
 mod sessions;
 mod table;

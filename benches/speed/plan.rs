@@ -121,6 +121,7 @@ impl Plan {
             self.labs.push(lab);
         }
         stages.push(crate::sessions::stage(self, arguments)?);
+        stages.push(crate::overlap::stage(self, arguments)?);
         stages.retain(|stage| !stage.rows.is_empty());
         if stages.iter().any(|stage| stage.cases.iter().any(|case| case.line.iter().any(|part| part == SHADOW))) {
             self.make_shadow()?;

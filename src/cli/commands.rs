@@ -6,8 +6,8 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 
 use super::{
     attribution, blame, call::Call, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
-    globals::Globals, hook, list, man, op, prune, purge, reset, restore, save, session, show, status, tour, undo,
-    verify, why, worktree,
+    globals::Globals, hook, list, man, op, overlap, prune, purge, reset, restore, save, session, show, status, tour,
+    undo, verify, why, worktree,
 };
 use crate::error::Result;
 
@@ -68,6 +68,7 @@ pub(super) enum Command {
     Blame(blame::BlameCommand),
     Why(why::WhyCommand),
     Diff(diff::Diff),
+    Overlap(overlap::Overlap),
     Restore(restore::Restore),
     Undo(undo::Undo),
     Redo(undo::Redo),
@@ -104,6 +105,7 @@ impl Command {
             "blame" => alone("blame", Self::Blame),
             "why" => alone("why", Self::Why),
             "diff" => alone("diff", Self::Diff),
+            "overlap" => alone("overlap", Self::Overlap),
             "restore" => alone("restore", Self::Restore),
             "undo" => alone("undo", Self::Undo),
             "redo" => alone("redo", Self::Redo),
@@ -140,6 +142,7 @@ impl Command {
             Self::Blame(command) => command.run(call),
             Self::Why(command) => command.run(call),
             Self::Diff(command) => command.run(call),
+            Self::Overlap(command) => command.run(call),
             Self::Restore(command) => command.run(call),
             Self::Undo(command) => command.run(call),
             Self::Redo(command) => command.run(call),

@@ -35,6 +35,7 @@ mod man;
 mod names;
 mod op;
 mod output;
+mod overlap;
 mod phrase;
 mod progress;
 mod prune;

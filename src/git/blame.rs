@@ -55,6 +55,7 @@ impl Repo {
     /// Git's message, if there is no such path or range.
     pub(crate) fn blame(&self, question: &Question<'_>) -> Result<Vec<Blamed>> {
         use std::os::unix::ffi::OsStringExt as _;
+        self.refuse_endless_attributes(question.path)?;
         let mut arguments: Vec<std::ffi::OsString> = ["blame", "--porcelain", "--no-progress"].map(Into::into).into();
         if question.ignores_whitespace {
             arguments.push("-w".into());

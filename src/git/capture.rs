@@ -210,7 +210,8 @@ pub(crate) struct Reader<'r> {
 
 impl<'r> Reader<'r> {
     pub(crate) fn new(repo: &'r Repo, files: &AttributeFiles, target: Target) -> Result<Self> {
-        let (root, converter) = (open_root(repo.worktree_root())?, Converter::new(repo, files)?);
+        let (root, converter) =
+            (open_root(repo.worktree_root())?, Converter::new(repo, files, target == Target::Memory)?);
         Ok(Self { repo, root, converter, target })
     }
 

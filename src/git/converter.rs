@@ -43,10 +43,10 @@ impl Failure {
 }
 
 impl<'r> Converter<'r> {
-    /// Returns a converter for a tree with the attribute files `files`.
-    pub(super) fn new(repo: &'r Repo, files: &AttributeFiles) -> Result<Self> {
-        let (worktree, checkpoint) = (Filters::for_worktree(repo)?, Filters::of_checkpoint(repo, files.clone())?);
-        Ok(Self { repo, worktree, checkpoint })
+    /// Returns a converter for a tree with the attribute files `files`. If it `stores_nothing`, nor does git that converts for it.
+    pub(super) fn new(repo: &'r Repo, files: &AttributeFiles, stores_nothing: bool) -> Result<Self> {
+        let worktree = if stores_nothing { Filters::for_look(repo)? } else { Filters::for_worktree(repo)? };
+        Ok(Self { repo, worktree, checkpoint: Filters::of_checkpoint(repo, files.clone())? })
     }
 
     /// Converts `bytes` of the file `path`. If a filter fails, the exact bytes are stored.

@@ -103,6 +103,13 @@ pub(super) fn local_zone() -> jiff::tz::TimeZone {
     zone.unwrap_or_else(|| if is_path { jiff::tz::TimeZone::UTC } else { jiff::tz::TimeZone::system() })
 }
 
+/// Returns the file with the user's ignore rules that gix reads if no setting names another one.
+pub(super) fn ignore_file() -> Option<std::path::PathBuf> {
+    let directory = std::env::var_os("XDG_CONFIG_HOME").map(std::path::PathBuf::from);
+    let directory = directory.or_else(|| Some(gix::path::env::home_dir()?.join(".config")))?;
+    Some(directory.join("git/ignore"))
+}
+
 /// Returns the user's home directory.
 pub(crate) fn home() -> Option<std::path::PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())

@@ -11,16 +11,14 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::{
     ObjectId,
     attrs::State as AttributeState,
-    filter::plumbing::{
-        Driver, eol,
-        pipeline::{Options, convert},
-    },
+    filter::plumbing::{Driver, eol, pipeline::convert},
     objs::Find,
     worktree::stack::state::attributes::Source,
 };
 
 use super::{
     Repo,
+    aside::Blobs,
     attribute_files::AttributeFiles,
     conversions::CONVERTING,
     driver::{Drivers, Way, is_of_the_moment, is_refused},
@@ -51,6 +49,8 @@ pub(crate) struct Filters<'r> {
     has_line_ending_setting: bool,
     /// True if the last conversion failed in its filter, and not in what git does itself.
     has_filter_failed: bool,
+    /// Where git writes what it converts for storing.
+    blobs: Blobs,
 }
 
 impl<'r> Filters<'r> {
@@ -68,6 +68,7 @@ impl<'r> Filters<'r> {
             follows_settings: true,
             has_line_ending_setting: repo.has_line_ending_setting(),
             has_filter_failed: false,
+            blobs: Blobs::Stored,
         }
     }
 
@@ -79,9 +80,14 @@ impl<'r> Filters<'r> {
         Ok(Self::new(repo, rules, drivers, None))
     }
 
+    /// The same for a look at the worktree: git stores nothing that it converts, if it has another place for it.
+    pub(super) fn for_look(repo: &'r Repo) -> Result<Self> {
+        Ok(Self { blobs: Blobs::aside(), ..Self::for_worktree(repo)? })
+    }
+
     /// Returns the conversions that git makes when it checks out a commit whose tree has the attribute files `files`.
     fn of_commit(repo: &'r Repo, files: AttributeFiles) -> Result<Self> {
-        let (options, drivers) = settings_requiring_filters(repo)?;
+        let (options, drivers) = rules::settings_requiring_filters(repo)?;
         let rules = Rules::with_outside(repo, &files.to_index(repo.object_hash()), Source::IdMapping, options)?;
         Ok(Self::new(repo, rules, drivers, Some(files)))
     }
@@ -89,7 +95,7 @@ impl<'r> Filters<'r> {
     /// Returns the conversions of the checkpoint whose tree has the attribute files `files`.
     pub(crate) fn of_checkpoint(repo: &'r Repo, files: AttributeFiles) -> Result<Self> {
         let index = files.to_index(repo.object_hash());
-        let (mut options, drivers) = settings_requiring_filters(repo)?;
+        let (mut options, drivers) = rules::settings_requiring_filters(repo)?;
         options.eol_config = eol::Configuration::default();
         let outside = if repo.outside_attributes_name_filters()? {
             Some(Rules::with_outside(repo, &index, Source::IdMapping, options.clone())?)
@@ -174,9 +180,8 @@ impl<'r> Filters<'r> {
     }
 
     fn to_git_by_git(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        let id = self.run_git(&["hash-object", "-w", "--stdin"], path, b"", bytes)?;
-        let id = ObjectId::from_hex(id.trim()).context(Kind::Internal, || "git's id of a blob is none".into())?;
-        let converted = self.repo.read_blob(id)?;
+        let line = self.git_line(&["hash-object", "-w", "--stdin"], path, b"")?;
+        let converted = self.repo.made_by_git(&line, bytes, &self.blobs)?;
         Ok((converted != bytes).then_some(converted))
     }
 
@@ -185,15 +190,16 @@ impl<'r> Filters<'r> {
             return Err(Error::internal("the attributes are not stored yet"));
         }
         let id = self.repo.run_git(&["hash-object", "-w", "--stdin"], Some(blob))?;
-        let converted = self.run_git(&["cat-file", "--filters"], path, id.trim(), b"")?;
+        let line = self.git_line(&["cat-file", "--filters"], path, id.trim())?;
+        let converted = self.repo.run_filtering_git(&line, b"", None)?;
         Ok((converted != blob).then(|| converted.into()))
     }
 
-    /// Runs git with `arguments`, the option that names `path`, and `last` unless it is empty.
+    /// Returns the arguments for a git that converts: `arguments`, the option that names `path`, and `last` unless it is empty.
     ///
     /// # Errors
     /// Also if a tree in the making decides: git reads attributes from stored ones only.
-    fn run_git(&mut self, arguments: &[&str], path: &BStr, last: &[u8], input: &[u8]) -> Result<BString> {
+    fn git_line(&mut self, arguments: &[&str], path: &BStr, last: &[u8]) -> Result<Vec<OsString>> {
         let mut all: Vec<OsString> = Vec::new();
         if self.files.is_some() {
             if let Some(name) = self.filter_name(path)? {
@@ -215,7 +221,7 @@ impl<'r> Filters<'r> {
         named.push(path.to_os_str().context(Kind::Internal, || "a path".into())?);
         all.push(named);
         all.extend((!last.is_empty()).then(|| OsString::from_vec(last.to_vec())));
-        self.repo.run_filtering_git(&all, input)
+        Ok(all)
     }
 
     /// Returns what the filter of `path` makes of `bytes`; none if it has none, or an optional one fails.
@@ -362,16 +368,6 @@ impl<'r> Filters<'r> {
     pub(crate) fn is_content_addressed(&mut self, path: &BStr) -> Result<bool> {
         Ok(self.filter_name(path)?.is_some_and(|name| name == LFS))
     }
-}
-
-/// Returns the settings for conversions, and the drivers, which are all required: if an optional one fails, git takes what
-/// the filter was given for what it returns, which are other bytes than were stored.
-fn settings_requiring_filters(repo: &Repo) -> Result<(Options, Vec<Driver>)> {
-    let (options, mut drivers) = rules::settings(repo)?;
-    for driver in &mut drivers {
-        driver.required = true;
-    }
-    Ok((options, drivers))
 }
 
 const LFS: &str = "lfs";

@@ -69,7 +69,11 @@ impl<'r> Excludes<'r> {
     /// Returns true if the rules ignore `path`, or a directory it is in.
     pub(crate) fn is_ignored(&mut self, path: &BStr, is_directory: bool) -> Result<bool> {
         let mode = if is_directory { IndexMode::DIR } else { IndexMode::FILE };
-        let platform = match self.stack.at_entry(path, Some(mode), &self.repo.inner.objects)? {
+        let found = match self.stack.refuse_endless(path) {
+            Ok(()) => self.stack.at_entry(path, Some(mode), &self.repo.inner.objects)?,
+            Err(refused) => return self.is_ignored_above(path, refused),
+        };
+        let platform = match found {
             Ok(platform) => platform,
             // A directory of the path has become a symbolic link to itself: no such file exists, and no rule can be
             // read.
@@ -89,6 +93,19 @@ impl<'r> Excludes<'r> {
             }
         };
         Ok(platform.is_excluded())
+    }
+
+    /// Returns true if a directory of `path` is ignored, whose rules git does not read.
+    ///
+    /// # Errors
+    /// `refused`, if none is.
+    fn is_ignored_above(&mut self, path: &BStr, refused: Error) -> Result<bool> {
+        for at in path.find_iter("/") {
+            if self.is_ignored(path[..at].as_bstr(), true)? {
+                return Ok(true);
+            }
+        }
+        Err(refused)
     }
 }
 

@@ -148,13 +148,14 @@ impl Repo {
 }
 
 /// Returns the stats of the files in `index`.
-fn stat_cache_of(index: &State) -> StatCache {
+pub(super) fn stat_cache_of(index: &State) -> StatCache {
     let mut cache = StatCache::default();
+    let mut last_path = None;
     for entry in index.entries() {
-        // Unmerged paths count as a change, so they do not get here; a sparse directory has no files.
-        let Some(mode) = Mode::from_bits(entry.mode.bits()).filter(|_| entry.stage() == Stage::Unconflicted) else {
-            continue;
-        };
+        let path = entry.path(index);
+        // Stages of one path follow each other; a sparse directory has no files.
+        let is_same = last_path.replace(path) == Some(path);
+        let Some(mode) = Mode::from_bits(entry.mode.bits()).filter(|_| !is_same) else { continue };
         let known = Known {
             stat: Stat::of_index(&entry.stat),
             id: entry.id,
@@ -165,7 +166,7 @@ fn stat_cache_of(index: &State) -> StatCache {
             is_racy: false,
             is_unfiltered: false,
         };
-        cache.push(entry.path(index), known);
+        cache.push(path, known);
     }
     cache
 }

@@ -69,19 +69,6 @@ impl Repo {
     }
 }
 
-impl Repo {
-    /// Returns the paths of all files in the worktree that git tracks or would add.
-    pub(crate) fn worktree_paths(&self) -> Result<Vec<BString>> {
-        let list = self.run_git(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"], None)?;
-        let is_there = |path: &&[u8]| {
-            let inside = gix::path::from_bstr(path.as_bstr()).unwrap_or_default();
-            std::fs::symlink_metadata(self.root.join(inside)).is_ok()
-        };
-        let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty()).filter(is_there);
-        Ok(paths.map(BString::from).collect())
-    }
-}
-
 impl Pathspec<'_> {
     /// Returns true if there is no pathspec, so that every path matches.
     pub(crate) fn is_empty(&self) -> bool {

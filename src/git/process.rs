@@ -294,11 +294,22 @@ impl Repo {
     }
 
     /// The same as [`run_git`](Self::run_git) for a git command that runs filters: it is killed when the operation is
-    /// interrupted.
-    pub(super) fn run_filtering_git(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Result<BString> {
+    /// interrupted. It writes objects to the directory `aside`, if there is one.
+    pub(super) fn run_filtering_git(
+        &self,
+        arguments: &[impl AsRef<OsStr>],
+        input: &[u8],
+        aside: Option<&Path>,
+    ) -> Result<BString> {
         let mut command = self.git(arguments);
+        let what = || format!("cannot run 'git {}'", joined(arguments));
+        if let Some(aside) = aside {
+            let objects = std::path::absolute(self.objects_path()).context(Kind::Internal, what)?;
+            self.add_objects(&mut command, &objects);
+            command.env("GIT_OBJECT_DIRECTORY", aside);
+        }
         let output = self.start_to_end(command.stdin(Stdio::piped())).and_then(|git| git.output(input));
-        printed(arguments, output.context(Kind::Internal, || format!("cannot run 'git {}'", joined(arguments)))?)
+        printed(arguments, output.context(Kind::Internal, what)?)
     }
 
     /// Starts the command `line` of a filter driver as git does, connected to us by its standard input and output.

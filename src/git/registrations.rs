@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    io::ErrorKind,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
@@ -10,7 +9,11 @@ use std::{
 use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 
-use super::{Head, Repo, ref_store::RefStore};
+use super::{
+    Head, Repo,
+    ordinary::{self, is_gone},
+    ref_store::RefStore,
+};
 use crate::error::{Context as _, Kind, Result};
 
 /// A worktree that git knows.
@@ -18,7 +21,8 @@ use crate::error::{Context as _, Kind, Result};
 pub(crate) struct Registration {
     /// `main`, or the name of its directory in git's `worktrees` (`worktrees/main` if that is `main`).
     pub(crate) id: BString,
-    /// Its root, absolute, byte by byte as git has noted it; the git directory for [`Place::Bare`] and [`Place::Unknown`].
+    /// Its root, absolute, byte by byte as git has noted it; the git directory for [`Place::Bare`] and [`Place::Unknown`], and
+    /// where the note cannot be read.
     pub(crate) path: PathBuf,
     /// Its git directory.
     pub(crate) git_dir: PathBuf,
@@ -83,7 +87,7 @@ fn noted_root(admin: &Path, gitdir: &[u8]) -> Option<PathBuf> {
 /// Returns the git directory that the file `.git` in `root` names, as it is written there: it may be relative to `root`. None if
 /// it names none.
 pub(crate) fn noted_git_dir(root: &Path) -> Option<PathBuf> {
-    let text = fs::read(root.join(".git")).ok()?;
+    let text = ordinary::read(&root.join(".git")).ok()?;
     text.strip_prefix(b"gitdir: ").and_then(|path| path.trim_end().to_path().ok()).map(Path::to_owned)
 }
 
@@ -97,7 +101,7 @@ pub(super) fn place(root: &Path, git_dir: &Path) -> Place {
     let dot_git = root.join(".git");
     let meta = match fs::symlink_metadata(&dot_git) {
         Ok(meta) => meta,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Place::Nothing,
+        Err(cause) if is_gone(&cause) => return Place::Nothing,
         Err(_) => return Place::Unreadable,
     };
     let real = |path: &Path| fs::canonicalize(path).ok();
@@ -176,8 +180,13 @@ impl Repo {
     pub(super) fn linked_ids(&self) -> Result<Vec<BString>> {
         let folder = self.common_dir().join("worktrees");
         let mut ids = Vec::new();
-        for entry in fs::read_dir(&folder).into_iter().flatten() {
-            let entry = entry.context(Kind::Internal, || format!("cannot read '{}'", folder.display()))?;
+        let what = || format!("cannot read '{}'", folder.display());
+        let entries = match fs::read_dir(&folder) {
+            Err(cause) if is_gone(&cause) => return Ok(ids),
+            entries => entries.context(Kind::Internal, what)?,
+        };
+        for entry in entries {
+            let entry = entry.context(Kind::Internal, what)?;
             let Ok(name) = Vec::from_os_string(entry.file_name()) else { continue };
             ids.push(if name == b"main" { "worktrees/main".into() } else { BString::from(name) });
         }
@@ -187,15 +196,22 @@ impl Repo {
     /// Returns the root of the linked worktree `id` as git has noted it; none if it has noted none.
     pub(super) fn registered_root(&self, id: &BStr) -> Option<PathBuf> {
         let git_dir = self.git_dir_of(id);
-        noted_root(&git_dir, &fs::read(git_dir.join("gitdir")).unwrap_or_default())
+        noted_root(&git_dir, &ordinary::read(&git_dir.join("gitdir")).ok()?)
     }
 
     /// Returns the linked worktree `id`; none if git has none.
     pub(crate) fn registration(&self, id: &BStr) -> Result<Option<Registration>> {
         let git_dir = self.git_dir_of(id);
-        let Some(path) = self.registered_root(id) else { return Ok(None) };
-        let place = place(&path, &git_dir);
-        let lock = fs::read(git_dir.join("locked")).ok().map(|reason| BString::from(reason.trim()));
+        let (path, place) = match ordinary::read(&git_dir.join("gitdir")) {
+            Ok(noted) => {
+                let Some(path) = noted_root(&git_dir, &noted) else { return Ok(None) };
+                let place = place(&path, &git_dir);
+                (path, place)
+            }
+            Err(cause) if is_gone(&cause) => return Ok(None),
+            Err(_) => (git_dir.clone(), Place::Unreadable),
+        };
+        let lock = ordinary::lock_reason(&git_dir.join("locked"));
         let head = self.head_of(id, &git_dir)?;
         Ok(Some(Registration { id: id.to_owned(), path, git_dir, place, head, lock }))
     }
@@ -215,12 +231,16 @@ impl Repo {
         if self.ref_store == RefStore::Git {
             return self.head_by_git(id);
         }
-        let text = fs::read(git_dir.join("HEAD")).unwrap_or_default();
+        let head = git_dir.join("HEAD");
+        let text = ordinary::read(&head).unwrap_or_default();
         let Some(name) = text.strip_prefix(b"ref:").map(|name| BString::from(name.trim())) else {
             return Ok(Head { id: ObjectId::from_hex(text.trim()).ok(), branch: None });
         };
         if gix::validate::reference::name(name.as_bstr()).is_err() {
             return Ok(Head { id: None, branch: None });
+        }
+        if ordinary::refuse_endless_ref(&head, self.common_dir()).is_err() {
+            return Ok(Head { id: None, branch: Some(name) });
         }
         let id = name.to_str().ok().map(|name| self.find_ref(name)).transpose()?.flatten();
         Ok(Head { id, branch: Some(name) })

@@ -10,7 +10,7 @@ use gix::ObjectId;
 
 use super::Repo;
 use crate::{
-    error::Result,
+    error::{Error, Result},
     model::change::{Change, Leaf, Mode, Status},
 };
 
@@ -22,6 +22,10 @@ const MIN_SCORE: u64 = MAX_SCORE / 2;
 const MIN_BASENAME_SCORE: u64 = MIN_SCORE + (MAX_SCORE - MIN_SCORE) / 2;
 /// git's default of `diff.renameLimit`.
 const DEFAULT_LIMIT: usize = 1000;
+/// git's default of `merge.renameLimit`.
+const MERGE_LIMIT: usize = 7000;
+/// More files are not compared for a question that is to be answered at once.
+const MOST_TO_MERGE: usize = 2000;
 /// How many candidates are kept for each added path.
 const CANDIDATES: usize = 4;
 /// git's `core.bigFileThreshold`: larger blobs are not read to be compared.
@@ -32,18 +36,38 @@ impl Repo {
     ///
     /// `diff.renameLimit` limits the search for similar content, as in git; missing blobs are not compared.
     pub fn detect_renames(&self, changes: Vec<Change>) -> Result<Vec<Change>> {
+        Ok(self.renames_within(changes, self.rename_limit("diff.renameLimit").unwrap_or(DEFAULT_LIMIT))?.0)
+    }
+
+    /// The same as a merge searches, which has another limit.
+    ///
+    /// # Errors
+    /// Also if so many files have come and gone that git might leave some out.
+    pub(crate) fn detect_renames_to_merge(&self, changes: Vec<Change>) -> Result<Vec<Change>> {
+        let limit = self.rename_limit("merge.renameLimit").or_else(|| self.rename_limit("diff.renameLimit"));
+        // A merge knows no search without limit.
+        let limit = limit.filter(|limit| *limit != usize::MAX).unwrap_or(MERGE_LIMIT);
+        match self.renames_within(changes, limit.min(MOST_TO_MERGE))? {
+            (changes, true) => Ok(changes),
+            (_, false) => Err(Error::corrupt("so many files were added and deleted that renames cannot be searched")),
+        }
+    }
+
+    /// Returns the changes with renames, and false if the search for similar content was left out.
+    fn renames_within(&self, changes: Vec<Change>, limit: usize) -> Result<(Vec<Change>, bool)> {
         let mut search = Search::new(self, changes);
         if search.sources.is_empty() || search.targets.is_empty() {
-            return Ok(search.changes);
+            return Ok((search.changes, true));
         }
         search.match_equal();
         if search.has_open_pairs() {
             search.match_names()?;
         }
-        if search.has_open_pairs() && search.is_within(self.rename_limit()) {
+        let is_whole = !search.has_open_pairs() || search.is_within(limit);
+        if search.has_open_pairs() && is_whole {
             search.match_similar()?;
         }
-        Ok(search.finish())
+        Ok((search.finish(), is_whole))
     }
 
     /// Returns which files, new in `changes`, were renamed from those of `former`, files with the content that they had: the new
@@ -80,13 +104,10 @@ impl Repo {
         Ok(found)
     }
 
-    fn rename_limit(&self) -> usize {
-        let limit = self.inner.config_snapshot().integer("diff.renameLimit");
-        match limit.map(usize::try_from) {
-            Some(Ok(0)) => usize::MAX,
-            Some(Ok(limit)) => limit,
-            Some(Err(_)) | None => DEFAULT_LIMIT,
-        }
+    /// Returns the limit that `key` names, if it does; 0 means that there is none.
+    fn rename_limit(&self, key: &str) -> Option<usize> {
+        let limit = usize::try_from(self.inner.config_snapshot().integer(key)?).ok()?;
+        Some(if limit == 0 { usize::MAX } else { limit })
     }
 }
 

@@ -16,6 +16,7 @@ use super::{
     environment::{self, Heeded},
     found_lock::FoundLock,
     interrupt::Interrupt,
+    ordinary,
     own_directories::OwnDirectories,
     presence::may_exist,
     recorder::Recorder,
@@ -318,7 +319,7 @@ impl Repo {
     /// Returns the file `.git` of the linked worktree `id`, as git has noted it.
     fn dot_git_of(&self, id: &BStr) -> Option<PathBuf> {
         let admin = self.git_dir_of(id);
-        let target = std::fs::read(admin.join("gitdir")).unwrap_or_default();
+        let target = ordinary::read(&admin.join("gitdir")).unwrap_or_default();
         // The path may be relative to the administrative directory.
         (!target.is_empty()).then(|| admin.join(target.trim_end().to_path_lossy()))
     }

@@ -5,9 +5,8 @@
 
 use std::{
     collections::HashSet,
-    fs::{File, FileType, Metadata},
+    fs::File,
     io::{self, Read as _},
-    os::unix::fs::{FileTypeExt as _, MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -28,9 +27,13 @@ use rustix::{
     io::Errno,
 };
 
-use super::Repo;
+use super::{
+    Repo,
+    environment::{self, Heeded},
+    ordinary::{endless, refusal},
+};
 use crate::{
-    error::{Context as _, Error, Kind, Result},
+    error::{Context as _, Kind, Result},
     model::path_text::printable,
 };
 
@@ -80,7 +83,7 @@ impl Repo {
         }
         let stack = self.inner.attributes_only(index, source).context(Kind::User, what)?.detach();
         let is_tree = matches!(source, attributes::Source::IdMapping);
-        Ok(RuleStack { stack, files: (!is_tree).then(|| RuleFiles::new(self.worktree_root(), ".gitattributes")) })
+        Ok(RuleStack { stack, files: (!is_tree).then(|| RuleFiles::new(self, ".gitattributes")) })
     }
 
     /// The same for ignore rules, with `extra` on top.
@@ -92,12 +95,30 @@ impl Repo {
     ) -> Result<RuleStack> {
         let what = || "cannot read the ignore rules".into();
         let named = self.inner.config_snapshot().trusted_path("core.excludesFile").ok().flatten();
+        let named = named.or_else(environment::ignore_file);
         for path in named.into_iter().chain([self.common_dir().join("info/exclude")]) {
             refuse_endless_outside(&path)?;
         }
         let stack = self.inner.excludes(index, extra, source).context(Kind::User, what)?.detach();
         let is_tree = matches!(source, ignore::Source::IdMapping);
-        Ok(RuleStack { stack, files: (!is_tree).then(|| RuleFiles::new(self.worktree_root(), ".gitignore")) })
+        Ok(RuleStack { stack, files: (!is_tree).then(|| RuleFiles::new(self, ".gitignore")) })
+    }
+
+    /// Looks at the attribute files in the worktree that count for `path`, before git reads them.
+    ///
+    /// # Errors
+    /// If reading one of them might never end.
+    pub(super) fn refuse_endless_attributes(&self, path: &BStr) -> Result<()> {
+        RuleFiles::new(self, ".gitattributes").refuse_endless(path)
+    }
+
+    /// Returns true if a directory of `path` is a symbolic link: then nothing at `path` is in the worktree.
+    pub(super) fn is_behind_link(&self, path: &BStr) -> bool {
+        let is_link = |at| {
+            let inside = gix::path::from_bstr(path[..at].as_bstr()).ok()?;
+            Some(self.worktree_root().join(inside).symlink_metadata().ok()?.is_symlink())
+        };
+        path.find_iter("/").any(|at| is_link(at) == Some(true))
     }
 
     /// Returns the paths of all attribute files outside the worktree.
@@ -112,6 +133,8 @@ impl Repo {
 /// The files of one name in the directories of a worktree.
 struct RuleFiles {
     root: PathBuf,
+    /// True if it is not the worktree that the command runs in: what is refused needs its whole path then.
+    is_elsewhere: bool,
     name: &'static str,
     /// The directories in which there is nothing to refuse, with their final `/`.
     fine: HashSet<BString>,
@@ -120,8 +143,9 @@ struct RuleFiles {
 }
 
 impl RuleFiles {
-    fn new(root: &Path, name: &'static str) -> Self {
-        Self { root: root.to_owned(), name, fine: HashSet::new(), last: None }
+    fn new(repo: &Repo, name: &'static str) -> Self {
+        let (root, is_elsewhere) = (repo.worktree_root().to_owned(), repo.heeds != Heeded::All);
+        Self { root, is_elsewhere, name, fine: HashSet::new(), last: None }
     }
 
     fn refuse_endless(&mut self, path: &BStr) -> Result<()> {
@@ -136,10 +160,11 @@ impl RuleFiles {
                 continue;
             }
             let file = BString::from([above, self.name.as_bytes()].concat());
-            if let Ok(inside) = file.to_path()
-                && let Some(what) = self.root.join(inside).symlink_metadata().ok().and_then(|found| endless(&found))
+            if let Ok(path) = file.to_path().map(|inside| self.root.join(inside))
+                && let Some(what) = path.symlink_metadata().ok().and_then(|found| endless(&found))
             {
-                return Err(refusal(&printable(file.as_bstr()), what).about(file));
+                let named = if self.is_elsewhere { path.display().to_string() } else { printable(file.as_bstr()) };
+                return Err(refusal(&named, what).about(file));
             }
             self.fine.insert(above.to_owned());
         }
@@ -157,25 +182,6 @@ pub(super) fn refuse_endless_outside(path: &Path) -> Result<()> {
         Some(what) => Err(refusal(&path.display().to_string(), what)),
         None => Ok(()),
     }
-}
-
-fn refusal(path: &str, what: &str) -> Error {
-    Error::user(format!("'{path}' is {what}, and no rules can be read from it"))
-        .with_hint("remove it, or move it away, and run the command again; git, too, would wait for it without end")
-}
-
-/// Returns what `found` is, if reading it may never end. A socket cannot be opened.
-fn endless(found: &Metadata) -> Option<&'static str> {
-    let kind: FileType = found.file_type();
-    if kind.is_fifo() {
-        return Some("a pipe");
-    }
-    ((kind.is_char_device() && !is_null(found)) || kind.is_block_device()).then_some("a device")
-}
-
-/// Returns true for /dev/null, which reads as an empty file.
-fn is_null(found: &Metadata) -> bool {
-    std::fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == found.rdev())
 }
 
 /// Returns the content of the attribute file `path` in the worktree: empty for a link, which git does not follow; none if it cannot be

@@ -81,3 +81,13 @@ pub(super) fn settings(repo: &Repo) -> Result<(Options, Vec<Driver>)> {
     let drivers = std::mem::take(&mut options.drivers);
     Ok((options, drivers))
 }
+
+/// Returns the settings for conversions, and the drivers, which are all required: if an optional one fails, git takes what
+/// the filter was given for what it returns, which are other bytes than were stored.
+pub(super) fn settings_requiring_filters(repo: &Repo) -> Result<(Options, Vec<Driver>)> {
+    let (options, mut drivers) = settings(repo)?;
+    for driver in &mut drivers {
+        driver.required = true;
+    }
+    Ok((options, drivers))
+}

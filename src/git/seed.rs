@@ -99,7 +99,11 @@ pub(crate) fn seed(
                 (known.is_racy, known.is_unfiltered) = (false, earlier.is_unfiltered);
             }
             _ if is_plain && !known.is_racy => {
-                let doubt = converts.doubt(path, &known)?;
+                let doubt = match converts.doubt(path, &known) {
+                    // It is gone: what is behind the link is not read.
+                    Err(_) if repo.is_behind_link(path) => Doubt::None,
+                    doubt => doubt?,
+                };
                 if doubt == Doubt::Certain {
                     staged.doubted.push(path.to_owned());
                 }

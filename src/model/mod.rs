@@ -3,6 +3,7 @@
 //! No I/O here; the only parts of gix in use are `ObjectId` and `bstr`.
 
 pub mod attribution;
+pub(crate) mod both_changed;
 pub(crate) mod change;
 pub mod checkpoint;
 pub(crate) mod common_ends;
@@ -12,6 +13,7 @@ pub(crate) mod event;
 pub(crate) mod exclude_file;
 pub mod guard;
 pub(crate) mod head_move;
+pub(crate) mod histogram;
 pub(crate) mod id_text;
 pub(crate) mod inferred;
 pub(crate) mod line_diff;
@@ -44,6 +46,7 @@ pub(crate) mod step;
 pub(crate) mod step_below;
 pub(crate) mod submodule;
 pub(crate) mod taken_off;
+pub(crate) mod three_way;
 pub(crate) mod trailer;
 pub mod turns;
 pub(crate) mod uncommitted;

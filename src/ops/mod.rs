@@ -11,6 +11,7 @@
 //!   what commits and other moves of HEAD have done.
 //! - `named`: the files that open tool calls name.
 //! - `replace`: copies in the place of checkpoints, for `drop` and `purge`.
+//! - `overlap`: what other worktrees have changed, too.
 //! - `save`, `closing`, `guard`, `sessions`, `agents`, `restore`, `commit` and the other commands.
 
 pub(crate) mod agent_hooks;
@@ -28,6 +29,7 @@ pub mod history;
 pub(crate) mod hooks;
 pub(crate) mod lookup;
 pub mod operations;
+pub(crate) mod overlap;
 pub mod prune;
 pub mod purge;
 pub(crate) mod records;

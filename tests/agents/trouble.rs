@@ -197,7 +197,7 @@ fn a_pipe_in_the_place_of_rules_blocks_no_tool(#[values(".gitignore", ".gitattri
     world.after("s", "2", &[]);
     world.stop("s");
     world.sh(&format!("rm {name}"));
-    assert!(world.trouble().is_some_and(|text| text.contains(&format!("'{name}' is a pipe"))), "{:?}", world.trouble());
+    assert!(world.trouble().is_some_and(|text| text.contains(&format!("{name}' is a pipe"))), "{:?}", world.trouble());
     world.prompt("s");
     world.shell("s", "3", "f", "b");
     world.stop("s");

@@ -37,6 +37,8 @@ mod operations_killed;
 mod operations_random;
 mod operations_stuck;
 mod operations_undone;
+mod overlap;
+mod overlap_unknown;
 mod own_directories;
 mod permissions;
 mod prune;

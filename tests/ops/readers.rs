@@ -7,7 +7,7 @@ use rstest::rstest;
 use crate::support::{World, program, template::Template};
 
 /// All commands that only read, in a repository with a commit of an agent, checkpoints since, and a file `f`.
-const READERS: [&[&str]; 16] = [
+const READERS: [&[&str]; 17] = [
     &["list"],
     &["list", "--all"],
     &["show"],
@@ -24,6 +24,7 @@ const READERS: [&[&str]; 16] = [
     &["status", "--json"],
     &["session", "list"],
     &["events"],
+    &["overlap", "--json"],
 ];
 
 /// What tells whether a file was written: inode, size, when it was changed.
@@ -131,4 +132,61 @@ fn work_where_they_cannot_write(#[values(State::Settled, State::Interrupted)] st
         assert!(output.status.success() && is_quiet, "{arguments:?}: {output:?}");
     }
     world.sh("chmod -R u+w ..");
+}
+
+/// What gix cannot convert, git does, which would store it.
+#[rstest]
+#[case::encoding("* working-tree-encoding=CP850")]
+#[case::optional_filter("* filter=none")]
+fn what_git_converts_is_stored_nowhere(#[case] attributes: &str) {
+    let world = World::with_commit();
+    world.git(&["config", "filter.none.clean", "no-such-command"]);
+    world.sh("mkdir -p .git/info; printf 'caf\\202\\n' >new; git add -N new");
+    world.write(".git/info/attributes", format!("{attributes}\n"));
+    let files = || world.sh("find .git -type f -printf '%p %s\\n' | sort");
+    let before = files();
+    for arguments in [&["status"][..], &["diff", "--stat"]] {
+        world.done(arguments);
+        assert_eq!(files(), before, "{arguments:?}");
+    }
+}
+
+/// Where git has no other place to write to, it converts as before: no filter has failed.
+#[rstest]
+#[case::none("/no/such")]
+#[case::read_only("/proc/self")]
+#[case::full("/dev/full")]
+fn a_look_needs_no_temporary_directory(#[case] directory: &str) {
+    let world = World::with_commit();
+    world.write(".gitattributes", "n* working-tree-encoding=CP850\n");
+    world.sh("printf 'x\\201y\\n' >n1");
+    world.commit_all("encoded");
+    world.sh("touch -d 2020-01-01 n1");
+    for arguments in [&["status"][..], &["diff", "HEAD"]] {
+        let mut command = world.command(program());
+        let output = command.args(arguments).env("TMPDIR", directory).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && !said.contains("n1"), "{arguments:?}: {output:?}");
+    }
+}
+
+/// A small file system that is full, which a namespace of our own has.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_look_needs_no_room() {
+    let world = World::with_commit();
+    if !world.command("unshare").args(["-rm", "true"]).status().is_ok_and(|status| status.success()) {
+        return;
+    }
+    world.write(".gitattributes", "n* working-tree-encoding=CP850\n");
+    world.sh("printf 'x\\201y\\n' >n1; seq 20000 >n2");
+    world.commit_all("encoded");
+    world.sh("touch -d 2020-01-01 n1; sed -i 1d n2; mkdir ../small");
+    let script =
+        "mount -t tmpfs -o size=4k none ../small; head -c 4096 /dev/zero >../small/x; export TMPDIR=$PWD/../small;
+        git-checkpoint status && git-checkpoint diff HEAD --stat";
+    let output = world.command("unshare").args(["-rm", "sh", "-c", script]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && !said.contains("n1") && !said.contains("unfiltered"), "{output:?}");
+    assert!(said.contains("n2"), "{output:?}");
 }

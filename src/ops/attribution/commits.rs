@@ -52,8 +52,8 @@ fn refuse_unknown_paths(context: &Context, options: &Options) -> Result<()> {
     };
     let tree = end.as_deref().unwrap_or("HEAD");
     let in_tree = repo.try_git(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", tree], None)?;
-    let in_worktree = repo.try_git(&["ls-files", "-z", "--full-name", "-co", "--exclude-standard", ":/"], None)?;
-    let mut paths = in_tree.stdout.split_str(b"\0").chain(in_worktree.stdout.split_str(b"\0"));
+    let in_worktree = repo.known_paths()?;
+    let mut paths = in_tree.stdout.split_str(b"\0").chain(in_worktree.iter().map(|path| path.as_slice()));
     if paths.any(|path| !path.is_empty() && pathspec.matches(path.as_bstr())) {
         return Ok(());
     }

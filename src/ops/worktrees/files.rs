@@ -2,7 +2,6 @@
 //! a symbolic link, and git's own files are left out.
 
 use std::{
-    collections::BTreeSet,
     ffi::OsStr,
     fs::File,
     io::Read as _,
@@ -94,13 +93,10 @@ pub(crate) fn list(context: &Context, name: &OsStr, directory: &Path) -> Result<
 pub(crate) fn find(context: &Context, name: &OsStr, text: &str) -> Result<FileList> {
     let there = context_in(context, name)?;
     let root = there.repo.worktree_root().to_owned();
-    let words = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
-    let (listed, wanted) = (there.repo.run_git(&words, None)?, text.to_lowercase());
+    let (paths, wanted) = (there.repo.known_paths()?, text.to_lowercase());
     let mut files = Vec::new();
-    // One with a merge conflict is listed once for each side.
-    let paths: BTreeSet<&[u8]> = listed.split_str("\0").collect();
-    for path in paths.into_iter().filter(|path| path.to_str_lossy().to_lowercase().contains(&wanted)) {
-        let (directory, file) = path.rsplit_once_str("/").unwrap_or((b"", path));
+    for path in paths.iter().filter(|path| path.to_str_lossy().to_lowercase().contains(&wanted)) {
+        let (directory, file) = path.rsplit_once_str("/").unwrap_or((b"", path.as_slice()));
         // One that is gone, or is behind a link by now, is in the index alone.
         if let Ok(opened) = open(&root, directory.as_bstr(), OFlags::RDONLY | OFlags::DIRECTORY) {
             files

@@ -1,6 +1,6 @@
 //! `worktree list` and `worktree show`: where each worktree is, what is in it, and who works there.
 
-use std::{os::unix::ffi::OsStrExt as _, path::Path};
+use std::os::unix::ffi::OsStrExt as _;
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -93,7 +93,7 @@ fn listed(context: &Context, it: &Registration, main: Option<ObjectId>, sessions
         head: it.head.id,
         main: it.is_main(),
         bare: it.place == Place::Bare,
-        dirty: (it.place == Place::Worktree).then(|| dirty(context, &it.path).ok()).flatten(),
+        dirty: (it.place == Place::Worktree).then(|| dirty(context, it).ok()).flatten(),
         sessions: sessions
             .iter()
             .filter(|session| session_info::is_there(repo, session, it.id.as_bstr()))
@@ -107,9 +107,9 @@ fn listed(context: &Context, it: &Registration, main: Option<ObjectId>, sessions
     })
 }
 
-/// Returns in how many paths the worktree at `root` differs from its HEAD.
-fn dirty(context: &Context, root: &Path) -> Result<usize> {
-    let there = context.with_repo(Repo::open(root)?);
+/// Returns in how many paths the worktree `found` differs from its HEAD.
+fn dirty(context: &Context, found: &Registration) -> Result<usize> {
+    let there = super::open(context, found)?;
     let head = there.repo.head()?.id;
     let tree_id = head.map_or_else(|| Ok(there.repo.empty_tree_id()), |id| there.repo.tree_of_commit(id))?;
     let worktree = worktree_tree(&there)?;

@@ -68,7 +68,7 @@ fn with_root(context: &Context, found: &Registration, name: Option<&OsStr>) -> R
 }
 
 /// Returns the worktree that `name` stands for, whatever is there.
-pub(super) fn registered(context: &Context, name: Option<&OsStr>) -> Result<Registration> {
+pub(crate) fn registered(context: &Context, name: Option<&OsStr>) -> Result<Registration> {
     let all = context.repo.registrations()?;
     let found = match name {
         None => all.iter().filter(|it| it.id == context.repo.worktree_id()).collect(),

@@ -65,6 +65,105 @@ fn a_pipe_outside_of_the_worktree_is_refused(#[case] script: &str, #[case] named
     }
 }
 
+/// Git runs in these, and would wait.
+#[rstest::rstest]
+#[case::restore(&["restore", "@{0}", "nowhere"], "d/.gitignore")]
+#[case::find(&["worktree", "files", "find", "main", "x"], "d/.gitignore")]
+#[case::blame(&["blame", "d/x"], "d/.gitattributes")]
+fn git_does_not_wait_either(#[case] arguments: &[&str], #[case] name: &str) {
+    let world = world();
+    world.sh(&format!("mkfifo {name}"));
+    let (code, text) = ended(&world, arguments);
+    assert_eq!(code, Some(128), "{text}");
+    assert!(text.contains(&format!("{name}' is a pipe")), "{text}");
+}
+
+/// Git opens no rules in there, and neither do we.
+#[rstest::rstest]
+fn what_git_does_not_enter_is_no_reason_to_fail(
+    #[values(
+        "echo node/ >.gitignore; mkdir -p node/1; mkfifo node/.gitignore node/1/.gitignore",
+        "echo node/ >.gitignore; mkdir -p node/1; echo 1 >node/1/t; git add -f node; touch node/1/new; mkfifo node/1/.gitignore",
+        "git init -q sub; mkfifo sub/.gitignore",
+        "git init -q sub; git -C sub commit -q --allow-empty -m s; git add sub 2>&1; mkfifo sub/.gitignore"
+    )]
+    script: &str,
+    #[values(
+        &["restore", "@{0}", "nowhere"],
+        &["worktree", "files", "find", "main", "x"],
+        &["attribution", "--check", "HEAD", "--", "nowhere"],
+        &["status"],
+        &["save"]
+    )]
+    arguments: &[&str],
+) {
+    let world = world();
+    world.sh(script);
+    let (code, text) = ended(&world, arguments);
+    assert!(!text.contains("is a pipe"), "{text}");
+    assert_eq!(code == Some(0), !arguments.contains(&"nowhere"), "{text}");
+}
+
+/// A directory that is a link now has no rules; 'git diff', and so ours, reads attributes behind it.
+#[rstest::rstest]
+fn what_is_behind_a_link_is_no_reason_to_fail(
+    #[values(".gitignore", ".gitattributes")] name: &str,
+    #[values("true", "echo '*.z text' >.gitattributes", "git config core.autocrlf input")] before: &str,
+    #[values(&["save"], &["status"], &["restore", "@{0}", "-n"], &["save", "--paths", "d/x", "d"])]
+    arguments: &[&str],
+) {
+    let world = World::with_commit();
+    world.sh("mkdir d; for file in a d/x d/y; do echo 1 >$file; done");
+    world.sh(before);
+    world.commit_all("files");
+    world.done(&["save", "--allow-empty"]);
+    world.sh(&format!("mkdir ../od; touch ../od/x; mkfifo ../od/{name}; rm -r d; ln -s ../od d"));
+    let (code, text) = ended(&world, arguments);
+    assert_eq!(code, Some(0), "{text}");
+}
+
+/// Git goes on without such rules.
+#[rstest::rstest]
+fn a_socket_is_no_reason_to_fail(
+    #[values(".gitignore", "d/.gitignore")] name: &str,
+    #[values(&["save"], &["status"], &["diff"], &["restore", "@{0}"], &["blame", "d/x"])] arguments: &[&str],
+) {
+    let world = world();
+    let _socket = std::os::unix::net::UnixListener::bind(world.repo().join(name)).expect("it can be made");
+    let (code, text) = ended(&world, arguments);
+    assert_eq!(code, Some(0), "{text}");
+}
+
+/// The files that git reads if no setting names another one.
+#[rstest::rstest]
+fn a_pipe_in_the_configuration_is_refused(#[values("ignore", "attributes")] name: &str) {
+    let world = world();
+    world.sh(&format!("mkdir -p $XDG_CONFIG_HOME/git; mkfifo $XDG_CONFIG_HOME/git/{name}"));
+    for arguments in [&["save"][..], &["status"], &["diff"]] {
+        let (code, text) = ended(&world, arguments);
+        assert_eq!(code, Some(128), "{arguments:?}: {text}");
+        assert!(text.contains(&format!("git/{name}' is a pipe")), "{arguments:?}: {text}");
+    }
+    let setting = if name == "ignore" { "core.excludesFile" } else { "core.attributesFile" };
+    world.git(&["config", setting, "/dev/null"]);
+    assert_eq!(ended(&world, &["save"]).0, Some(0));
+}
+
+/// Without the whole path, the hint would be about another file.
+#[rstest::rstest]
+#[case::remove(&["worktree", "remove", "side"], ".gitignore")]
+#[case::find(&["worktree", "files", "find", "side", "x"], "d/.gitignore")]
+#[case::diff(&["worktree", "remove", "side"], "d/.gitattributes")]
+fn a_pipe_in_another_worktree_is_named_with_its_place(#[case] arguments: &[&str], #[case] name: &str) {
+    let world = world();
+    world.sh("git worktree add -q -b side ../side; echo x >>../side/d/x; touch ../side/d/new");
+    world.sh(&format!("mkfifo ../side/{name}"));
+    let (code, text) = ended(&world, arguments);
+    assert_ne!(code, Some(0), "{text}");
+    let path = world.root().join("side").join(name);
+    assert!(text.contains(&format!("'{}' is a pipe", path.display())), "{text}");
+}
+
 /// Git does not follow a link to rules in the worktree, wherever it leads.
 #[rstest::rstest]
 fn what_does_not_block_is_no_reason_to_fail(

@@ -25,6 +25,25 @@ fn diff_and_status_are_those_of_the_other_worktree() {
     assert_eq!(world.checkpoint(&["worktree", "diff", "nope"]).status.code(), Some(128));
 }
 
+/// What is in a directory counts as git says, also while a merge has stopped there.
+#[test]
+fn find_lists_the_files_that_git_lists() {
+    let world = World::with_commit();
+    world.sh("mkdir -p a/b c ignored 'sp ace'; echo 1 | tee a/b/f c/g ignored/tracked 'sp ace/h' gone >/dev/null");
+    world.sh("echo ignored/ >.gitignore; echo '*.o' >a/.gitignore; git add -A; git add -f ignored/tracked");
+    world.sh("git commit -qm base; git checkout -qb other; echo o >c/g; git commit -qam o; git checkout -q main");
+    world.sh("echo m >c/g; git commit -qam m; ! git merge -q other >&2; rm gone; ln -s a link; ln -s no dangling");
+    world.sh("touch ignored/x a/x.o a/b/y.o a/b/new c/new; mkdir c/.git empty; git init -q nested; touch nested/in");
+    world.sh("echo i >intended; git add -N intended; mkfifo pipe");
+    let listed = world.git(&["ls-files", "--cached", "--others", "--exclude-standard"]);
+    let is_file = |path: &&str| !path.ends_with('/') && world.repo().join(path).symlink_metadata().is_ok();
+    let expected: std::collections::BTreeSet<&str> = listed.lines().filter(is_file).collect();
+    let found = json_of(&world, &["worktree", "files", "find", "main", "", "--json"]);
+    let mut found: Vec<_> = paths(&found).iter().filter_map(|it| Some(it.split_once(' ')?.1.to_owned())).collect();
+    found.sort();
+    assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+}
+
 fn paths(list: &Value) -> Vec<String> {
     let files = list["files"].as_array().into_iter().flatten();
     files

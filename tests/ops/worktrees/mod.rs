@@ -2,6 +2,7 @@
 
 mod adds;
 mod brought;
+mod endless;
 mod files;
 mod halves;
 mod known_again;

@@ -18,6 +18,10 @@ use crate::support::World;
 #[rstest]
 #[case::gone("mv ../a/w ../away", None)]
 #[case::locked("git worktree lock ../a/w; mv ../a/w ../away", Some("locked"))]
+#[case::locked_at_length(
+    "git worktree lock --reason \"$(head -c 70000 /dev/zero | tr '\\0' x)\" ../a/w; mv ../a/w ../away",
+    Some("locked")
+)]
 #[case::absent_mount("mv ../a/w ../away; rm -r ../a/beside", Some("not-mounted"))]
 #[case::absent_parent("mv ../a ../away", Some("not-mounted"))]
 #[case::without_dot_git("mv ../a/w/.git ../away", Some("no-dot-git"))]
@@ -197,6 +201,20 @@ fn a_deletion_that_cannot_be_taken_back_deletes_nothing() {
     assert!(dropped.join("tree/.env").exists());
     end(process);
     assert_eq!(json_of(&world, &["worktree", "prune", "--json"])["left"], json!([]));
+}
+
+/// Git cannot list such a worktree, or waits for the pipe, but forgets nothing either.
+#[rstest]
+fn a_worktree_is_locked_whatever_locks_it(#[values("mkfifo", "mkdir", "ln -s nowhere", "ln -s /dev/zero")] make: &str) {
+    let world = World::with_commit();
+    let path = with_work(&world);
+    world.sh(&format!("{make} .git/worktrees/repo-wt-side/locked"));
+    let list = json_of(&world, &["worktree", "list", "--json"]);
+    assert_eq!(list["worktrees"][1]["locked"], json!(""), "{list}");
+    fs::rename(&path, world.root().join("away")).expect("it is there");
+    let pruned = json_of(&world, &["worktree", "prune", "--json"]);
+    assert_eq!((&pruned["left"][0]["why"], &pruned["forgotten"]), (&json!("locked"), &json!([])), "{pruned}");
+    assert!(world.repo().join(".git/worktrees/repo-wt-side/HEAD").exists());
 }
 
 /// The restore was killed when the worktree was back: it is neither kept nor deleted.

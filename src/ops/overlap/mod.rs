@@ -1,0 +1,91 @@
+//! Which paths this worktree and another one of the repository have both changed since their histories parted, and whether git could
+//! merge the changes.
+//!
+//! `sides` finds what each worktree has now, `compare` what both have changed, `hidden` what saves skip, and `makers` the sessions
+//! that made the changes. `found` has the shapes. `model::both_changed` and `model::three_way` decide. Nothing is written, and no
+//! lock is taken.
+
+mod compare;
+mod found;
+mod hidden;
+mod makers;
+mod sides;
+
+use std::ffi::OsString;
+
+use bstr::BString;
+
+use super::{Context, worktrees};
+use crate::{
+    error::{Error, Result},
+    git::registrations::{Place, Registration},
+};
+use sides::{Now, Seen, why};
+
+pub(crate) use found::{Maker, OfSide, Overlaps, PathOverlap, WorktreeOverlap};
+
+/// What `overlap` looks at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OverlapOptions {
+    /// The other worktree, by a name as of [`worktrees::registered`]; none: all others.
+    pub with: Option<OsString>,
+    /// Only these paths: pathspecs from the root of the worktree.
+    pub pathspecs: Vec<BString>,
+}
+
+/// Compares this worktree with others: what the files have now, saved or not.
+///
+/// # Errors
+/// [`Kind::User`](crate::error::Kind::User) if `options` name no other worktree, or a pathspec is malformed; those of reading this
+/// worktree. What cannot be read of another one is unknown, and no error.
+pub(crate) fn overlap(context: &Context, options: &OverlapOptions) -> Result<Overlaps> {
+    let others = match &options.with {
+        Some(name) => vec![other(context, name)?],
+        None => sides::others(&context.repo)?,
+    };
+    // What is wrong with a pathspec is an error of the caller.
+    context.repo.pathspec(&options.pathspecs)?;
+    let mut worktrees = Vec::new();
+    if !others.is_empty() {
+        let here = Seen::of(context)?;
+        for other in &others {
+            worktrees.push(with_other(context, here.now(), other, options));
+            // What was interrupted is not unknown.
+            context.check_interrupt()?;
+        }
+    }
+    Ok(Overlaps { version: 1, worktree: context.repo.worktree_id().to_owned(), worktrees })
+}
+
+/// Returns the worktree that `name` stands for, which is not this one.
+fn other(context: &Context, name: &OsString) -> Result<Registration> {
+    let found = worktrees::registered(context, Some(name))?;
+    if found.id == context.repo.worktree_id() {
+        return Err(Error::user("'--with' names this worktree itself"));
+    }
+    if found.place == Place::Bare {
+        return Err(worktrees::Code::Bare.error(&found.path));
+    }
+    Ok(found)
+}
+
+fn with_other(context: &Context, here: Now<'_>, other: &Registration, options: &OverlapOptions) -> WorktreeOverlap {
+    let mut found = WorktreeOverlap::of(other);
+    let looked = worktrees::open(context, other).and_then(|there| {
+        let seen = Seen::of(&there)?;
+        let there = seen.now();
+        let base = sides::base(here, there)?;
+        found.base = Some(base);
+        let mut paths = compare::compare((here, there), base, &options.pathspecs)?;
+        let made = makers::add(&mut paths, (here, there), base);
+        Ok((paths, made))
+    });
+    match looked {
+        Ok((paths, made)) => {
+            found.paths = paths;
+            found.sessions_unknown = made.err().map(|error| why(&error));
+        }
+        Err(error) => found.unknown = Some(why(&error)),
+    }
+    found
+}
