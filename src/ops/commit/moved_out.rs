@@ -63,9 +63,6 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
     let last_tree_id = shadow.last_tree_id();
     let touched = repo.diff_trees(shadow.head_tree_id, last_tree_id)?;
     let cut = cut_out(repo, &shadow, staged)?;
-    if has_copies(repo, &cut, (staged, &touched)) {
-        return Ok(Some(paths_of([staged, &[], &[]])));
-    }
     let left = files_left(repo, &shadow, staged)?;
     if left.len() > MOST_LEFT {
         return Ok(None);
@@ -83,11 +80,9 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
     };
     let lost = lost.iter().filter_map(|it| Change::between(it.path.clone(), it.before, now(it)));
     let mut lost = losing_rows(&objects.in_memory(), lost.collect());
-    if lost.is_empty() && cut.is_empty() {
+    lost.extend(cut);
+    if lost.is_empty() {
         return Ok(None);
-    }
-    if has_copies(&objects.in_memory(), &lost, (staged, &touched)) {
-        return Ok(Some(paths_of([staged, &lost, &[]])));
     }
     let mut gained = Vec::with_capacity(staged.len());
     for change in staged {
@@ -95,15 +90,16 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
         gained.extend(Change::between(change.path.clone(), before, change.after));
     }
     let moved = moved_out(&objects.in_memory(), &gained, lost.clone(), &mut { MOST_BYTES });
-    if moved.len() == lost.len() && cut.is_empty() {
+    if moved.len() == lost.len() {
         return Ok(Some(paths_of([staged, &moved, &[]])));
     }
-    // The other lines may have gone to files that are not staged.
-    lost.extend(cut);
+    // The other lines may have gone to files that are not staged, or were copied there before the last checkpoint.
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let (in_memory, mut others) = (objects.in_memory(), objects.changes_of_trees(last_tree_id, seen.tree_id)?);
     others.retain(|it| !is_in(staged, &it.path));
-    let moved = moved_out(&in_memory, &[gained.as_slice(), &others].concat(), lost, &mut { MOST_BYTES });
+    let mut moved = copied(&in_memory, &lost, (staged, &touched));
+    lost.retain(|it| moved.iter().all(|moved| moved.path != it.path));
+    moved.extend(moved_out(&in_memory, &[gained.as_slice(), &others].concat(), lost, &mut { MOST_BYTES }));
     if moved.is_empty() {
         return Ok(None);
     }
@@ -143,17 +139,15 @@ fn is_in(changes: &[Change], path: &BString) -> bool {
     changes.binary_search_by(|change| change.path.cmp(path)).is_ok()
 }
 
-/// Returns true if all lines in a row that a file of `lost` has lost are among those that others have gained since HEAD, by what is
-/// staged, or else by what a shadow has `touched`: they were copied before they were cut out.
-fn has_copies(repo: &Repo, lost: &[Change], (staged, touched): (&[Change], &[Change])) -> bool {
-    if lost.is_empty() {
-        return false;
-    }
+/// Returns the files of `lost` that lost lines in a row which others have gained since HEAD, by what is staged, or else by what a shadow
+/// has `touched`: they were copied before they were cut out.
+fn copied(repo: &Repo, lost: &[Change], (staged, touched): (&[Change], &[Change])) -> Vec<Change> {
     let is_lost = |path: &BString| lost.iter().any(|it| it.path == *path);
     let mut places: Vec<Change> = touched.iter().filter(|it| !is_in(staged, &it.path)).cloned().collect();
     places.extend_from_slice(staged);
     places.retain(|it| !is_lost(&it.path));
-    !lost_to(repo, &[lost.to_vec(), places], &|path| !is_lost(path), &mut { MOST_BYTES }).is_empty()
+    let found = lost_to(repo, &[lost.to_vec(), places], &|path| !is_lost(path), &mut { MOST_BYTES });
+    lost.iter().filter(|it| found.contains(&it.path)).cloned().collect()
 }
 
 /// Returns those of the `staged` files that lost lines in a row since the last checkpoint of `shadow`, which has changed them.

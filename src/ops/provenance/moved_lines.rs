@@ -42,8 +42,30 @@ pub(crate) fn take_sources(repo: &Repo, changes: &[Change], others: Vec<Change>,
 }
 
 /// Returns the files that lost lines in a row, in one of the checkpoints with the changes `all`, if files that `wanted` accepts have
-/// gained all these lines in any of the checkpoints. The newest checkpoint comes first. Has the limits of [`take_sources`].
+/// gained all these lines in any of the checkpoints; and those that lost lines to them. The newest checkpoint comes first. Has the
+/// limits of [`take_sources`].
 pub(crate) fn lost_to(
+    repo: &Repo,
+    all: &[Vec<Change>],
+    wanted: &dyn Fn(&BString) -> bool,
+    bytes_left: &mut u64,
+) -> BTreeSet<BString> {
+    let mut found = BTreeSet::new();
+    loop {
+        let more = lost_at_once(repo, all, &|path| wanted(path) || found.contains(path), bytes_left);
+        if more.is_empty() {
+            break;
+        }
+        found.extend(more);
+    }
+    if !found.is_empty() {
+        leave_out_stashed(repo, &mut found);
+    }
+    found
+}
+
+/// Does the same without those that lost lines to the files that are found, and with those that a stash entry changes.
+fn lost_at_once(
     repo: &Repo,
     all: &[Vec<Change>],
     wanted: &dyn Fn(&BString) -> bool,
@@ -71,9 +93,6 @@ pub(crate) fn lost_to(
         {
             found.insert(other.path.clone());
         }
-    }
-    if !found.is_empty() {
-        leave_out_stashed(repo, &mut found);
     }
     found
 }

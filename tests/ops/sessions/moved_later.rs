@@ -176,6 +176,20 @@ fn lines_whose_first_file_is_committed_first(#[case] between: &str, #[values("f"
     desk.finish();
 }
 
+/// All lines are moved to one file, and then some of them to another one, which alone is committed.
+#[test]
+fn lines_that_are_moved_on_in_part() {
+    let desk = desk();
+    let expected = desk.written(Writer::PersonWhoCommitted);
+    desk.turn_with_calls("b", &[("m", &|| desk.sh("tail -8 f >m; sed -i '17,$d' f"))]);
+    desk.turn_with_calls("a", &[("g", &|| desk.sh("tail -4 m >>g; sed -i '5,$d' m"))]);
+    assert_eq!(desk.writers("g"), [expected; 4]);
+    desk.git(&["add", "g"]);
+    desk.commit();
+    assert_eq!(desk.writers("g"), [expected; 4]);
+    desk.finish();
+}
+
 /// The first place still has the lines, or a stash entry does: the second one has a copy.
 #[rstest::rstest]
 #[case::in_two_files("true")]
