@@ -228,7 +228,8 @@ impl Starts {
 
 impl Text<'_> {
     fn line(&self, at: usize) -> &[u8] {
-        &self.text[self.starts[at]..self.starts.get(at + 1).copied().unwrap_or(self.text.len())]
+        let end = self.starts.get(at + 1).copied().unwrap_or(self.text.len());
+        self.starts.get(at).map_or(b"", |start| &self.text[*start..end])
     }
 }
 
@@ -246,7 +247,9 @@ impl Copies {
                 }
             }
         }
-        all.values_mut().for_each(|places| places.sort_unstable());
+        for places in all.values_mut() {
+            places.sort_unstable();
+        }
         Self(all)
     }
 

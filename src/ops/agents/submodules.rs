@@ -41,11 +41,12 @@ pub(super) fn parts(context: &Context, report: &Report) -> Option<Parts> {
         let path = paths::inside(&context.repo, &report.cwd, std::slice::from_ref(name));
         let found: Option<Vec<_>> =
             path.map(|all| all.iter().map(|path| split(context, path.as_bstr())).collect()).unwrap_or_default();
-        match found {
-            Some(parts) => {
-                parts.into_iter().for_each(|(repository, path)| below.entry(repository).or_default().push(path))
-            }
-            None => here.push(name.clone()),
+        let Some(parts) = found else {
+            here.push(name.clone());
+            continue;
+        };
+        for (repository, path) in parts {
+            below.entry(repository).or_default().push(path);
         }
     }
     if below.is_empty() {
@@ -79,9 +80,9 @@ impl Parts {
                 (What::AfterTool(_), None) => author::unknown(),
                 _ => author::unsaved(&worktree)?,
             };
-            let (author, scope) = (Author::Is(origin), Scope::PathsIfThere(paths.clone()));
+            let (scope, author) = (Scope::PathsIfThere(paths.clone()), Author::Is(origin));
             let _way = below.repo.on_the_way(operation::SAVE);
-            save_and_write_turns(&worktree, &Request { author, scope, ..Request::default() })?;
+            save_and_write_turns(&worktree, &Request { scope, author, ..Request::default() })?;
         }
         Ok(())
     }

@@ -125,17 +125,7 @@ fn beyond(
         names.extend(renamed.iter().filter_map(|change| change.old_path.as_ref()));
         names.sort();
         let unsaved = repo.diff_trees(tip.tree_id, worktree.tree_id)?;
-        let is_own = |change: &Change| names.binary_search(&&change.path).is_ok();
-        let (own, others) = unsaved.iter().cloned().partition::<Vec<_>, _>(is_own);
-        // What a file has lost since the last checkpoint, others may have had before.
-        let before =
-            lost_to(repo, &[others.clone(), changes.clone()], &|path| names.binary_search(&path).is_ok(), &mut {
-                MOST_BYTES
-            });
-        let beside = take_sources(repo, &own, others, &mut { MOST_BYTES });
-        moved = moved_out(repo, &unsaved, beside, &mut { MOST_BYTES }).into_iter().map(|change| change.path).collect();
-        moved.extend(before);
-        is_any_lost = !losing_rows(repo, own).is_empty();
+        (moved, is_any_lost) = moved_since(repo, &unsaved, &changes, &|path| names.binary_search(&path).is_ok());
         names.extend(&moved);
         names.sort();
         all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
@@ -194,6 +184,23 @@ fn beyond(
     };
     let (authors, tree_id) = (reader.authors.list, worktree.tree_id);
     Ok(Uncommitted { work, authors, texts, copied, worktree: (worktree.repo, tree_id) })
+}
+
+/// Returns the files of `unsaved`, what no checkpoint has yet, that lost lines to those that are `asked` for, without the latter; and true
+/// if these lost lines, too. `changes` are all uncommitted ones of the files that are asked for.
+fn moved_since(
+    repo: &Repo,
+    unsaved: &[Change],
+    changes: &[Change],
+    asked: &dyn Fn(&BString) -> bool,
+) -> (BTreeSet<BString>, bool) {
+    let (own, others): (Vec<Change>, Vec<Change>) = unsaved.iter().cloned().partition(|change| asked(&change.path));
+    // What a file has lost since the last checkpoint, others may have had before.
+    let mut moved = lost_to(repo, &[others.clone(), changes.to_vec()], asked, &mut { MOST_BYTES });
+    let beside = take_sources(repo, &own, others, &mut { MOST_BYTES });
+    let out = moved_out(repo, unsaved, beside, &mut { MOST_BYTES });
+    moved.extend(out.into_iter().map(|change| change.path));
+    (moved, !losing_rows(repo, own).is_empty())
 }
 
 /// Returns those of `beside`, other uncommitted changes, that lost lines to the files of `changes` and are not their old names.
