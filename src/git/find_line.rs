@@ -41,7 +41,17 @@ impl Repo {
         searched.push(OsStr::from_bytes(line));
         let oldest = format!("^{commit}~{MOST_COMMITS}");
         let of = |oldest: Option<&str>| {
-            let options = ["log", "-1", "--first-parent", "-m", "--no-renames", "--no-show-signature", "--format=%H"];
+            let options = [
+                "log",
+                "-1",
+                "--first-parent",
+                "-m",
+                "--no-renames",
+                "--no-textconv",
+                "--no-ext-diff",
+                "--no-show-signature",
+                "--format=%H",
+            ];
             let mut arguments: Vec<OsString> = options.map(Into::into).into();
             arguments.extend([searched.clone(), commit.to_string().into()]);
             arguments.extend(oldest.map(Into::into));

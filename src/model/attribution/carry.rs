@@ -27,7 +27,7 @@ pub fn carry(differ: &Differ<'_>, spans: &[Span], before: &[u8], after: &[u8], a
     let after = Content::Bytes(after.to_vec());
     let mut work = Work::new(differ, &limits, &file, super::file::text(Some(&after)));
     moves::place_moved(std::slice::from_mut(&mut work));
-    let outcome = work.finish(differ, &limits, Writer { author, step: 1 }, None);
+    let outcome = work.finish(differ, &limits, Writer { author, step: 0 }, None);
     let mut lines = std::mem::take(&mut file.lines);
     outcome.place(&mut lines);
     let lines = lines.iter().enumerate();

@@ -25,7 +25,7 @@ pub(super) struct Origin {
 #[derive(Clone, Copy)]
 pub(super) struct Writer {
     pub(super) author: AuthorId,
-    /// The number of the step, from 1.
+    /// The number of the step, from 1; 0 outside of a replay.
     pub(super) step: u32,
 }
 
@@ -84,6 +84,8 @@ pub(super) struct Deleted {
     pub(super) at: usize,
     pub(super) grave: Grave,
     pub(super) by: AuthorId,
+    /// A new line has a part of it.
+    pub(super) is_edited: bool,
 }
 
 /// A file as the last step left it.

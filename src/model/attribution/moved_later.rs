@@ -1,8 +1,8 @@
 //! Lines that one step takes out of a file, and another step adds to a file, in either order: they were moved and keep their owners.
 //! `moves` finds those that one step moves.
 //!
-//! Between two steps there may be any others, so the evidence is stronger: all lines that were lost in one place are in a row in the
-//! other place. If a file was thrown away, another one may begin as it did, for example with a licence, and has none of its lines.
+//! Between two steps there may be any others, so the evidence is stronger: all lines that were lost in one place are all that one step
+//! has written in the other place. A file that begins like one that was thrown away, for example with a licence, has none of its lines.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -18,6 +18,8 @@ use super::{
 /// How many lost lines are remembered; those of earlier steps are forgotten first.
 const MOST_LOST: usize = 20_000;
 
+/// A replay compares no more lines than this: very many equal ones would take long.
+const MOST_COMPARED: usize = 1_000_000;
 /// If a line was lost or written in more places, only so many are looked at.
 const MOST_CANDIDATES: usize = 16;
 
@@ -46,8 +48,28 @@ pub(super) struct MovedLater {
     /// The key of the next one in `lost`, and how many lines all have.
     next: usize,
     count: usize,
-    /// How often lines with a digest were written.
-    written: HashMap<u64, u32>,
+    /// Where lines with a digest were written.
+    written: HashMap<u64, Written>,
+    /// The lines that got their owners back.
+    placed: Vec<Placed>,
+    /// How many lines were compared.
+    compared: usize,
+}
+
+/// Where a line was written.
+#[derive(Default)]
+struct Written {
+    times: u32,
+    /// The files, none twice in a row: the first ones.
+    paths: Vec<BString>,
+}
+
+/// Lines that a file lost and another one has.
+struct Placed {
+    lost: Lost,
+    /// The other file, and what was known of its lines before.
+    path: BString,
+    was: Vec<Line>,
 }
 
 impl Step {
@@ -57,7 +79,8 @@ impl Step {
         if outcome.is_cut_off {
             return;
         }
-        for row in outcome.deleted.chunk_by(|one, next| one.at + 1 == next.at) {
+        let is_row = |one: &Deleted, next: &Deleted| one.at + 1 == next.at && one.is_edited == next.is_edited;
+        for row in outcome.deleted.chunk_by(is_row).filter(|row| !row[0].is_edited) {
             let is_lost = |it: &Deleted| !is_of_commit || it.grave.line.origin.is_some();
             self.lost.extend(Lost::of(path, row).filter(|_| row.iter().all(is_lost)));
         }
@@ -82,27 +105,43 @@ impl Lost {
         Some(Self { path: path.clone(), lines, digests })
     }
 
-    /// Returns true if the lines of `text` from `at` on are these.
-    fn is_at(&self, text: &Text<'_>, at: usize) -> bool {
-        at + self.lines.len() <= text.starts.len()
-            && self.lines.iter().zip(at..).all(|((own, _), at)| key(text.line(at)) == key(own))
+    /// Returns true if the lines of the file at `path` from `at` on are these.
+    fn is_at(&self, file: &File, path: &BString, at: usize, known: &mut Known) -> bool {
+        if known.compared > MOST_COMPARED || at + self.lines.len() > file.lines.len() {
+            return false;
+        }
+        let text = known.text(path, file);
+        let equal = self.lines.iter().zip(at..).take_while(|((own, _), at)| key(text.line(*at)) == key(own)).count();
+        known.compared += equal + 1;
+        equal == self.lines.len()
     }
 
-    /// Returns true if a later step has written the lines of `file` from `at` on, and they are as these.
-    fn is_copied_to(&self, (file, text): (&File, &Text<'_>), at: usize) -> bool {
+    /// Returns true if a later step has written the lines of the file at `path` from `at` on, and nothing else beside them, and if they
+    /// are as these.
+    fn is_copied_to(&self, file: &File, path: &BString, at: usize, known: &mut Known) -> bool {
         let there = file.lines.get(at..at + self.lines.len()).unwrap_or_default();
         let is_younger = |(copy, (_, own)): (&Line, &(Box<[u8]>, Line))| {
             may_be_copy(copy) && (copy.born > own.born || copy.owner == own.owner)
         };
-        !there.is_empty() && there.iter().zip(&self.lines).all(is_younger) && self.is_at(text, at)
+        let (Some(first), Some(last)) = (there.first(), there.last()) else { return false };
+        if !there.iter().zip(&self.lines).all(is_younger) {
+            return false;
+        }
+        let text = known.text(path, file);
+        let mut above = (0..at).rev().map(|at| (at, first));
+        let mut below = (at + self.lines.len()..file.lines.len()).map(|at| (at, last));
+        let is_telling_at = |(at, _): &(usize, &Line)| is_telling(text.line(*at));
+        let beside = [above.find(is_telling_at), below.find(is_telling_at)];
+        let is_of_step = |(at, end): (usize, &Line)| may_be_copy(&file.lines[at]) && file.lines[at].born == end.born;
+        !beside.into_iter().flatten().any(is_of_step) && self.is_at(file, path, at, known)
     }
 
-    /// Gives the lines of `file` from `at` on the owners of these, and adds the origins of base lines to `moved`.
-    fn place(&self, file: &mut File, at: usize, moved: &mut Vec<Origin>) {
-        for (line, (_, own)) in file.lines[at..].iter_mut().zip(&self.lines) {
-            *line = *own;
-            moved.extend(own.origin);
-        }
+    /// Returns true if the file that lost the lines has most of them.
+    fn is_still_there(&self, files: &HashMap<BString, File>, known: &mut Known) -> bool {
+        files.get(&self.path).is_some_and(|file| {
+            let there = known.digests(&self.path, file);
+            self.digests.iter().filter(|digest| there.contains(digest)).count() * 2 > self.digests.len()
+        })
     }
 }
 
@@ -110,25 +149,61 @@ impl MovedLater {
     /// Finds the lines that the last step of `files` has lost after an earlier step had copied them, and those that it has written
     /// after an earlier step had lost them. They get the owners that they had. Returns the base lines among them.
     pub(super) fn find(&mut self, files: &mut HashMap<BString, File>, step: Step) -> Vec<Origin> {
-        let (mut starts, mut moved) = (Starts::default(), Vec::new());
-        self.take_back(files, &step, &mut starts, &mut moved);
-        for digest in step.written.iter().flat_map(|(_, written)| written).map(|(_, digest)| *digest) {
-            *self.written.entry(digest).or_default() += 1;
+        let (mut known, mut moved) = (Known { compared: self.compared, ..Known::default() }, Vec::new());
+        self.take_back(files, &step, &mut known, &mut moved);
+        for (path, digest) in step.written.iter().flat_map(|(path, written)| written.iter().map(move |it| (path, it.1))) {
+            let written = self.written.entry(digest).or_default();
+            written.times += 1;
+            if written.paths.last() != Some(path) && written.paths.len() < MOST_CANDIDATES {
+                written.paths.push(path.clone());
+            }
         }
-        let mut copies = None;
         for lost in step.lost {
-            let copy = if self.is_copied(&lost) {
-                let copies = copies.get_or_insert_with(|| Copies::of(files, &mut starts));
-                copies.find(files, &mut starts, &lost)
-            } else {
-                None
-            };
+            let is_moved = self.is_copied(&lost) && !lost.is_still_there(files, &mut known);
+            let copy = if is_moved { self.find_copy(files, &mut known, &lost) } else { None };
             match copy {
-                Some((path, at)) => lost.place(files.get_mut(&path).expect("it has a copy"), at, &mut moved),
+                Some((path, at)) => self.place(lost, files, (path, at), &mut moved),
                 None => self.remember(lost),
             }
         }
+        self.compared = known.compared;
         moved
+    }
+
+    /// Gives the owners of `lost` to the lines of the file at `path` from `at` on, and adds the origins of base lines to `moved`.
+    fn place(
+        &mut self,
+        lost: Lost,
+        files: &mut HashMap<BString, File>,
+        (path, at): (BString, usize),
+        moved: &mut Vec<Origin>,
+    ) {
+        let Some(file) = files.get_mut(&path) else { return };
+        let mut was = Vec::with_capacity(lost.lines.len());
+        for (line, (_, own)) in file.lines[at..].iter_mut().zip(&lost.lines) {
+            was.push(std::mem::replace(line, *own));
+            moved.extend(own.origin);
+        }
+        self.placed.push(Placed { lost, path, was });
+    }
+
+    /// Gives lines back to those who have copied them, if the file that lost them has most of them again in the end.
+    pub(super) fn give_back(&mut self, files: &mut HashMap<BString, File>) {
+        let mut known = Known::default();
+        for Placed { lost, path, was } in std::mem::take(&mut self.placed).into_iter().rev() {
+            if path == lost.path || !lost.is_still_there(files, &mut known) {
+                continue;
+            }
+            let Some(file) = files.get_mut(&path) else { continue };
+            let is_own = |at: &usize| {
+                let there = file.lines.get(*at..at + was.len()).unwrap_or_default();
+                there.len() == was.len() && there.iter().zip(&lost.lines).all(|(line, (_, own))| line == own)
+            };
+            let found = (0..file.lines.len()).filter(is_own).find(|at| lost.is_at(file, &path, *at, &mut known));
+            if let Some(at) = found {
+                file.lines[at..at + was.len()].copy_from_slice(&was);
+            }
+        }
     }
 
     /// Finds lines that `step` has written and that earlier steps had lost.
@@ -136,20 +211,19 @@ impl MovedLater {
         &mut self,
         files: &mut HashMap<BString, File>,
         step: &Step,
-        starts: &mut Starts,
+        known: &mut Known,
         moved: &mut Vec<Origin>,
     ) {
         for (path, written) in &step.written {
             for (at, digest) in written {
-                let Some(known) = self.by_first.get(digest) else { continue };
-                let mut is_here = |lost: &Lost| {
-                    let is_copied = |file| lost.is_copied_to((file, &starts.text(path, file)), *at);
-                    files.get(path).is_some_and(is_copied) && !is_still_there(files, starts, lost)
-                };
-                let mut newest = known.iter().rev().take(MOST_CANDIDATES);
-                let found = newest.find(|key| is_here(&self.lost[key])).copied();
-                if let (Some(lost), Some(file)) = (found.and_then(|key| self.forget(key)), files.get_mut(path)) {
-                    lost.place(file, *at, moved);
+                let (Some(keys), Some(file)) = (self.by_first.get(digest), files.get(path)) else { continue };
+                let mut newest = keys.iter().rev().take(MOST_CANDIDATES);
+                let found = newest.find(|key| {
+                    let lost = &self.lost[key];
+                    lost.is_copied_to(file, path, *at, known) && !lost.is_still_there(files, known)
+                });
+                if let Some(lost) = found.copied().and_then(|key| self.forget(key)) {
+                    self.place(lost, files, (path.clone(), *at), moved);
                 }
             }
         }
@@ -158,8 +232,36 @@ impl MovedLater {
     /// Returns true if all lines of `lost` were written once, beyond how they came into the file that lost them.
     fn is_copied(&self, lost: &Lost) -> bool {
         let telling = lost.lines.iter().filter(|(text, _)| is_telling(text));
-        let times = |digest: &u64| self.written.get(digest).copied().unwrap_or_default();
+        let times = |digest: &u64| self.written.get(digest).map_or(0, |written| written.times);
         telling.zip(&lost.digests).all(|((_, line), digest)| times(digest) > u32::from(line.origin.is_none()))
+    }
+
+    /// Returns the file that has a copy of the lines, and where; the first one by its path.
+    fn find_copy(
+        &self,
+        files: &HashMap<BString, File>,
+        known: &mut Known,
+        lost: &Lost,
+    ) -> Option<(BString, usize)> {
+        let telling = lost.lines.iter().enumerate().filter(|(_, (text, _))| is_telling(text));
+        // The line that was written the fewest times is the quickest to find.
+        let written = telling.zip(&lost.digests).filter_map(|(it, digest)| Some((it, self.written.get(digest)?)));
+        let ((offset, (text, _)), written) = written.min_by_key(|(_, written)| written.times)?;
+        let mut paths: Vec<&BString> = written.paths.iter().collect();
+        paths.sort_unstable();
+        paths.dedup();
+        for path in paths {
+            let Some(file) = files.get(path) else { continue };
+            let lines = known.text(path, file);
+            let is_equal = |at: &usize| may_be_copy(&file.lines[*at]) && key(lines.line(*at)) == key(text);
+            let places: Vec<usize> = (0..file.lines.len()).filter(is_equal).take(MOST_CANDIDATES).collect();
+            known.compared += file.lines.len() / MOST_CANDIDATES;
+            let mut starts = places.into_iter().filter_map(|at| at.checked_sub(offset));
+            if let Some(at) = starts.find(|at| lost.is_copied_to(file, path, *at, known)) {
+                return Some((path.clone(), at));
+            }
+        }
+        None
     }
 
     fn remember(&mut self, lost: Lost) {
@@ -184,23 +286,16 @@ impl MovedLater {
     }
 }
 
-/// Returns true if the file that lost the lines has them again.
-fn is_still_there(files: &HashMap<BString, File>, starts: &mut Starts, lost: &Lost) -> bool {
-    files.get(&lost.path).is_some_and(|file| {
-        let has_first = starts.digests(&lost.path, file).contains(&lost.digests[0]);
-        let text = starts.text(&lost.path, file);
-        has_first && (0..text.starts.len()).any(|at| lost.is_at(&text, at))
-    })
-}
-
 /// Returns true if the author of a step has written the line, and no earlier one.
 fn may_be_copy(line: &Line) -> bool {
     line.origin.is_none() && matches!(line.owner, Owner::Author(_))
 }
 
-/// Where the lines of files begin, and their digests, found on first use.
+/// What is known of the files after a step: where their lines begin, and their digests, found on first use.
 #[derive(Default)]
-struct Starts {
+struct Known {
+    /// How many lines were compared, in all steps.
+    compared: usize,
     starts: HashMap<BString, Vec<usize>>,
     digests: HashMap<BString, HashSet<u64>>,
 }
@@ -211,7 +306,7 @@ struct Text<'t> {
     starts: &'t [usize],
 }
 
-impl Starts {
+impl Known {
     fn text<'t>(&'t mut self, path: &BString, file: &'t File) -> Text<'t> {
         let text = file.text();
         let begin = |line: &'t [u8]| line.as_ptr().addr() - text.as_ptr().addr();
@@ -230,40 +325,5 @@ impl Text<'_> {
     fn line(&self, at: usize) -> &[u8] {
         let end = self.starts.get(at + 1).copied().unwrap_or(self.text.len());
         self.starts.get(at).map_or(b"", |start| &self.text[*start..end])
-    }
-}
-
-/// The telling lines that may be copies, by their digests: their files and places.
-struct Copies(HashMap<u64, Vec<(BString, usize)>>);
-
-impl Copies {
-    fn of(files: &HashMap<BString, File>, starts: &mut Starts) -> Self {
-        let mut all: HashMap<u64, Vec<(BString, usize)>> = HashMap::new();
-        for (path, file) in files.iter().filter(|(_, file)| file.lines.iter().any(may_be_copy)) {
-            let text = starts.text(path, file);
-            for (at, _) in file.lines.iter().enumerate().filter(|(_, line)| may_be_copy(line)) {
-                if is_telling(text.line(at)) {
-                    all.entry(digest(text.line(at))).or_default().push((path.clone(), at));
-                }
-            }
-        }
-        for places in all.values_mut() {
-            places.sort_unstable();
-        }
-        Self(all)
-    }
-
-    /// Returns the file that has a copy of the lines, and where; the first one by its path.
-    fn find(&self, files: &HashMap<BString, File>, starts: &mut Starts, lost: &Lost) -> Option<(BString, usize)> {
-        let telling = lost.lines.iter().enumerate().filter(|(_, (text, _))| is_telling(text));
-        // The line that the fewest places have is the quickest to find.
-        let places = telling.zip(&lost.digests).map(|((offset, _), digest)| (offset, self.0.get(digest)));
-        let (offset, places) = places.min_by_key(|(_, places)| places.map_or(0, Vec::len))?;
-        let places = places?.iter().take(MOST_CANDIDATES);
-        let mut places = places.filter_map(|(path, at)| Some((path, at.checked_sub(offset)?)));
-        let is_copy = |(path, at): &(&BString, usize)| {
-            files.get(*path).is_some_and(|file| lost.is_copied_to((file, &starts.text(path, file)), *at))
-        };
-        places.find(is_copy).map(|(path, at)| (path.clone(), at))
     }
 }

@@ -36,7 +36,7 @@ pub struct Replay<'d> {
     pending: BTreeMap<BString, Pending>,
     /// How many steps were replayed.
     steps: u32,
-    moved_later: MovedLater,
+    pub(super) moved_later: MovedLater,
 }
 
 struct Pending {

@@ -226,12 +226,13 @@ impl<'t> Work<'t> {
             // What is from elsewhere has replaced the lines in its place; if all is from there, so are the other deletions.
             let by = brought[come.clone()].iter().flatten().next().copied().or(bringer).unwrap_or(writer.author);
             for (at, line) in old.clone().zip(gone.clone()).filter(|(_, line)| !self.lives[*line] || edited[*line]) {
-                let (text, line) = (self.old[line].into(), self.known[line]);
-                deleted.push(Deleted { at, grave: Grave { first_gap: new.start, last_gap: new.end, text, line }, by });
+                let (text, is_edited, line) = (self.old[line].into(), edited[line], self.known[line]);
+                let grave = Grave { first_gap: new.start, last_gap: new.end, text, line };
+                deleted.push(Deleted { at, grave, by, is_edited });
             }
             placed.extend_from_slice(&lines[come.clone()]);
         }
-        let written = if self.is_cut_off { Vec::new() } else { self.written() };
+        let written = if self.is_cut_off || writer.step == 0 { Vec::new() } else { self.written() };
         let (gone, come) = self.edits.iter().fold((0, 0), |(old, new), it| (old + it.0.len(), new + it.1.len()));
         Outcome {
             part: self.skip..self.skip + self.around.len() - gone + come,

@@ -1,6 +1,6 @@
-//! Tools that name files of repositories inside the worktree, such as submodules: what they change there gets its checkpoints there.
+//! Tools that name files of submodules: what they change there gets its checkpoints there.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use bstr::{BStr, BString, ByteSlice as _};
 
@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::Repo,
     model::{checkpoint::Origin, operation},
     ops::{
         Context, Worktree, author,
@@ -27,12 +26,11 @@ use crate::{
 pub(super) struct Parts {
     /// For the worktree.
     pub(super) here: Report,
-    /// The files that the tool names in each repository inside it, by its path and relative to it.
+    /// The files that the tool names in each submodule, by its path and relative to it.
     below: BTreeMap<BString, Vec<BString>>,
 }
 
-/// Returns the parts of a tool's report; none if the tool names no file of a repository inside the worktree in which git-checkpoint is
-/// used.
+/// Returns the parts of a tool's report; none if the tool names no file of a submodule in which git-checkpoint is used.
 pub(super) fn parts(context: &Context, report: &Report) -> Option<Parts> {
     let (What::BeforeTool(tool) | What::AfterTool(tool)) = &report.what else { return None };
     let Reach::Files(named) = &tool.reach else { return None };
@@ -56,17 +54,23 @@ pub(super) fn parts(context: &Context, report: &Report) -> Option<Parts> {
     Some(Parts { here: limited(report, reach), below })
 }
 
-/// Returns the innermost repository around `path` in which git-checkpoint is used, and the rest of `path`.
+/// Returns the innermost repository around `path`, and the rest of `path`, if that is a submodule in which git-checkpoint is used.
+///
+/// Any other directory may bring its own `.git`, whose settings name commands: only git makes the directories in our `modules`.
 fn split(context: &Context, path: &BStr) -> Option<(BString, BString)> {
     let slashes = path.rfind_iter("/").map(|at| (path[..at].as_bstr(), path[at + 1..].as_bstr()));
     let (repository, rest) = slashes.into_iter().find(|(directory, _)| context.repo.has_dot_git(directory))?;
-    let is_used = |repo: &Repo| state::directory(repo.git_dir()).is_dir();
-    let below = context.below(repository).ok().flatten().filter(|below| is_used(&below.repo));
+    let modules = std::fs::canonicalize(context.repo.common_dir().join("modules")).ok()?;
+    let is_used = |git_dir: &Path| {
+        let real = std::fs::canonicalize(git_dir);
+        real.is_ok_and(|real| real.starts_with(&modules)) && state::directory(git_dir).is_dir()
+    };
+    let below = context.below(repository).ok().flatten().filter(|below| is_used(below.repo.git_dir()));
     below.map(|_| (repository.to_owned(), rest.to_owned()))
 }
 
 impl Parts {
-    /// Takes a checkpoint of the files in each of the repositories. After the tool, they are the work of its session. Before it, what
+    /// Takes a checkpoint of the files in each of the submodules. After the tool, they are the work of its session. Before it, what
     /// is unsaved is not: its author is inferred there.
     pub(super) fn save(&self, context: &Context, report: &Report) -> Result<()> {
         let session = session_info::peek(context, &report.session);

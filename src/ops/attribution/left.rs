@@ -61,7 +61,9 @@ pub(super) fn left_with_counts(
         let (text, lines) = lost(&before, &now);
         if !lines.is_empty() {
             let count = text.lines_with_terminator().filter(|line| keys.contains(&key(line))).count();
-            sources.push((count, Source { path, text, lines: Some(lines) }));
+            if count > 0 || keys.is_empty() {
+                sources.push((count, Source { path, text, lines: Some(lines) }));
+            }
         }
     }
     sources.sort_by_key(|(count, _)| std::cmp::Reverse(*count));

@@ -1,11 +1,16 @@
 //! Finds the file that lines were moved from if the commit that has them does not show it: another commit has taken them out of that
 //! file, or none has yet.
 
+use std::collections::HashSet;
+
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::super::attribution::{Source, left};
 use crate::{error::Result, git::Repo, model::attribution::TELLING_LINES};
+
+/// If more files than this have the longest of the lines, it is unclear from which they are.
+const MOST_FILES: usize = 32;
 
 /// A file that lines were moved from, and a commit that has it.
 pub(super) struct Origin {
@@ -29,25 +34,32 @@ pub(super) fn origin(
         return Ok(None);
     };
     let has_all = |other: &[u8]| {
-        let there: std::collections::HashSet<&[u8]> = other.lines().map(bstr::ByteSlice::trim).collect();
+        let there: HashSet<&[u8]> = other.lines().map(bstr::ByteSlice::trim).collect();
         wanted.iter().all(|line| there.contains(line))
     };
-    let mut found: Vec<(BString, Vec<u8>)> = Vec::new();
-    for other in repo.files_with_line(parent, longest)?.into_iter().filter(|other| *other != path) {
-        let leaf = repo.find_leaf(repo.tree_of_commit(parent)?, other.as_bstr())?;
-        if let Some(text) = repo.text_of(leaf)?.filter(|text| has_all(text)) {
-            found.push((other, text));
+    if let Some(removed_in) = repo.last_change_of_line(parent, longest)?
+        && let Some(before) = repo.parents_of(removed_in)?.first().copied()
+    {
+        let trees = (repo.tree_of_commit(before)?, repo.tree_of_commit(removed_in)?);
+        let mut lost = left(repo, trees, path, text, std::iter::empty())?;
+        lost.retain(|source| has_all(&source.text));
+        if let Some(source) = lost.pop() {
+            return Ok(lost.is_empty().then_some(Origin { commit: before, source }));
         }
     }
-    if let Some((path, text)) = found.pop() {
-        let source = Source { path, text, lines: None };
-        return Ok(found.is_empty().then_some(Origin { commit: parent, source }));
+    let mut others = repo.files_with_line(parent, longest)?;
+    others.retain(|other| *other != path);
+    if others.len() > MOST_FILES {
+        return Ok(None);
     }
-    let Some(removed_in) = repo.last_change_of_line(parent, longest)? else { return Ok(None) };
-    let Some(before) = repo.parents_of(removed_in)?.first().copied() else { return Ok(None) };
-    let trees = (repo.tree_of_commit(before)?, repo.tree_of_commit(removed_in)?);
-    let mut lost = left(repo, trees, path, text, std::iter::empty())?;
-    lost.retain(|source| has_all(&source.text));
-    let source = lost.pop().filter(|_| lost.is_empty());
-    Ok(source.map(|source| Origin { commit: before, source }))
+    let mut found: Option<(BString, Vec<u8>)> = None;
+    for other in others {
+        let leaf = repo.find_leaf(repo.tree_of_commit(parent)?, other.as_bstr())?;
+        if let Some(text) = repo.text_of(leaf)?.filter(|text| has_all(text))
+            && found.replace((other, text)).is_some()
+        {
+            return Ok(None);
+        }
+    }
+    Ok(found.map(|(path, text)| Origin { commit: parent, source: Source { path, text, lines: None } }))
 }

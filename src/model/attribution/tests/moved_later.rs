@@ -31,7 +31,7 @@ fn after(base: &[(&'static str, &str)], steps: Steps<'_>, to: &str) -> String {
 #[rstest]
 #[case::copied_then_deleted(&[("a", "x\n#y\n")], &[(AGENT, "b", Some("#")), (AGENT, "a", Some("x\ny\n"))], "bbbb")]
 #[case::by_two(&[("a", "x\n#y\n")], &[(AGENT, "b", Some("#")), (HUMAN, "a", Some("x\ny\n"))], "bbbb")]
-#[case::deleted_then_added(&[("a", "x\n#y\n")], &[(AGENT, "a", Some("x\ny\n")), (AGENT, "b", Some("m\n#n\n"))], "abbbba")]
+#[case::deleted_then_added(&[("a", "x\n#y\n")], &[(AGENT, "a", Some("x\ny\n")), (AGENT, "b", Some("#"))], "bbbb")]
 #[case::with_the_file(&[("a", "#")], &[(AGENT, "b", Some("#")), (AGENT, "a", None)], "bbbb")]
 #[case::uncommitted_lines(&[("a", "x\n")], &[(HUMAN, "a", Some("x\n#")), (AGENT, "b", Some("#")), (AGENT, "a", Some("x\n"))], "hhhh")]
 #[case::uncommitted_lines_deleted_first(&[("a", "x\n")], &[(HUMAN, "a", Some("x\n#")), (AGENT, "a", Some("x\n")), (AGENT, "b", Some("#"))], "hhhh")]
@@ -52,6 +52,10 @@ fn lines_that_two_steps_move_keep_their_owners(
 #[case::not_all_lines(&[("a", "#let third = 3;\n")], &[(AGENT, "b", Some("#")), (AGENT, "a", Some(""))], "aaaa")]
 #[case::the_copy_is_deleted(&[], &[(HUMAN, "b", Some("#")), (AGENT, "a", Some("#")), (AGENT, "a", None)], "hhhh")]
 #[case::back_and_then_copied(&[("a", "#")], &[(HUMAN, "a", Some("")), (HUMAN, "a", Some("#")), (AGENT, "b", Some("#"))], "aaaa")]
+#[case::put_back(&[("a", "x\n#y\n")], &[(AGENT, "b", Some("#")), (HUMAN, "a", Some("x\ny\n")), (HUMAN, "a", Some("x\n#y\n"))], "aaaa")]
+#[case::put_back_and_edited(&[("a", "#")], &[(HUMAN, "a", Some("")), (HUMAN, "a", Some("#")), (HUMAN, "a", Some("let once = compute();\nlet second = first + 1;\n\nreturn second * first;\n")), (AGENT, "b", Some("#"))], "aaaa")]
+#[case::begins_as_what_was_thrown_away(&[("a", "x\n#")], &[(HUMAN, "a", Some("x\n")), (AGENT, "b", Some("#mine();\n"))], "aaaaa")]
+#[case::every_line_is_edited(&[("a", "#")], &[(AGENT, "b", Some("#")), (HUMAN, "a", Some("let one = compute();\nlet two = first + 1;\n\nreturn second + first;\n"))], "aaaa")]
 #[case::taken_once(&[("a", "#")], &[(HUMAN, "a", Some("")), (HUMAN, "c", Some("#")), (AGENT, "b", Some("#"))], "aaaa")]
 fn lines_that_are_only_copied_are_the_authors(
     #[case] base: &[(&'static str, &str)],
