@@ -103,11 +103,16 @@ pub(super) fn local_zone() -> jiff::tz::TimeZone {
     zone.unwrap_or_else(|| if is_path { jiff::tz::TimeZone::UTC } else { jiff::tz::TimeZone::system() })
 }
 
-/// Returns the file with the user's ignore rules that gix reads if no setting names another one.
-pub(super) fn ignore_file() -> Option<std::path::PathBuf> {
-    let directory = std::env::var_os("XDG_CONFIG_HOME").map(std::path::PathBuf::from);
+/// Returns true if the environment variable `name` is set, but empty.
+pub(super) fn is_empty(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| value.is_empty())
+}
+
+/// Returns the user's file `name` that git reads if no setting names another one.
+pub(super) fn user_file(name: &str) -> Option<std::path::PathBuf> {
+    let directory = std::env::var_os("XDG_CONFIG_HOME").filter(|value| !value.is_empty()).map(std::path::PathBuf::from);
     let directory = directory.or_else(|| Some(gix::path::env::home_dir()?.join(".config")))?;
-    Some(directory.join("git/ignore"))
+    Some(directory.join("git").join(name))
 }
 
 /// Returns the user's home directory.

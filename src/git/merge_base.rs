@@ -14,9 +14,7 @@ impl Repo {
     /// If the history cannot be read; if git takes other commits for some, or other parents.
     pub(crate) fn merge_bases(&self, one: ObjectId, other: ObjectId) -> Result<Vec<ObjectId>> {
         let what = || format!("cannot read the history between '{one}' and '{other}'");
-        if self.is_history_replaced()? {
-            return Err(Error::corrupt("git sees another history here (git-replace(1)), which is not read"));
-        }
+        self.refuse_replaced_history()?;
         if one == other {
             return Ok(vec![one]);
         }
@@ -32,10 +30,18 @@ impl Repo {
         Ok(found.into_iter().map(gix::Id::detach).collect())
     }
 
-    /// Returns true if git may read other commits in the place of some, or other parents.
-    fn is_history_replaced(&self) -> Result<bool> {
+    /// Refuses if git may read other commits in the place of some, or other parents.
+    fn refuse_replaced_history(&self) -> Result<()> {
+        const BASE: &str = "GIT_REPLACE_REF_BASE";
+        if environment::variable(BASE).is_some() {
+            let why =
+                format!("git may see another history here, as '{BASE}' is set (git-replace(1)), which is not read");
+            return Err(Error::corrupt(why));
+        }
         let has_grafts = self.common_dir().join("info/grafts").metadata().is_ok_and(|found| found.len() > 0);
-        let is_elsewhere = environment::variable("GIT_REPLACE_REF_BASE").is_some();
-        Ok(has_grafts || is_elsewhere || !self.refs_below("refs/replace/")?.is_empty())
+        if has_grafts || !self.refs_below("refs/replace/")?.is_empty() {
+            return Err(Error::corrupt("git sees another history here (git-replace(1)), which is not read"));
+        }
+        Ok(())
     }
 }

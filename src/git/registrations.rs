@@ -30,7 +30,8 @@ pub(crate) struct Registration {
     pub(crate) place: Place,
     /// What its HEAD points to.
     pub(crate) head: Head,
-    /// The reason why it is locked (git-worktree(1)), which may be empty; none if it is not.
+    /// The reason why it is locked (git-worktree(1)), which may be empty; none if it is not, or if the system does not let us look
+    /// at its lock either: then the place is [`Place::Unreadable`], and git must not forget it.
     pub(crate) lock: Option<BString>,
 }
 
@@ -211,7 +212,9 @@ impl Repo {
             Err(cause) if is_gone(&cause) => return Ok(None),
             Err(_) => (git_dir.clone(), Place::Unreadable),
         };
-        let lock = ordinary::lock_reason(&git_dir.join("locked"));
+        let lock_file = git_dir.join("locked");
+        let is_lock_known = place != Place::Unreadable || lock_file.symlink_metadata().is_ok();
+        let lock = ordinary::lock_reason(&lock_file).filter(|_| is_lock_known);
         let head = self.head_of(id, &git_dir)?;
         Ok(Some(Registration { id: id.to_owned(), path, git_dir, place, head, lock }))
     }

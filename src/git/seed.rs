@@ -100,8 +100,8 @@ pub(crate) fn seed(
             }
             _ if is_plain && !known.is_racy => {
                 let doubt = match converts.doubt(path, &known) {
-                    // It is gone: what is behind the link is not read.
-                    Err(_) if repo.is_behind_link(path) => Doubt::None,
+                    // It is gone: the rules that are refused are behind the link, and not read.
+                    Err(error) if error.path().is_some_and(|rules| repo.is_behind_link(rules.as_bstr())) => Doubt::None,
                     doubt => doubt?,
                 };
                 if doubt == Doubt::Certain {

@@ -95,6 +95,10 @@ const ROT: &str = "git config filter.rot.clean 'tr ab bc'; git config filter.rot
     "git init -q .; echo '*.txt text' >$W/attrs; git config core.attributesFile $W/attrs; printf 'a\\r\\n' >a.txt; commit",
     "printf 'b\\r\\n' >>a.txt; printf 'b\\r\\n' >b.txt"
 )]
+#[case::empty_attributes_file(
+    "git init -q .; mkdir -p $W/home/.config/git; echo '*.txt text' >$W/home/.config/git/attributes; git config core.attributesFile ''; printf 'a\\r\\n' >a.txt; commit",
+    "printf 'b\\r\\n' >>a.txt; printf 'b\\r\\n' >b.txt"
+)]
 #[case::old_crlf_attribute(
     "git init -q .; echo '*.txt crlf=input' >.gitattributes; printf 'a\\r\\n' >a.txt; commit",
     "printf 'b\\r\\n' >>a.txt"

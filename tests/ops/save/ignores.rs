@@ -36,6 +36,14 @@ use super::{
     "mkdir -p $W/home/.config/git; echo '*.o' >$W/home/.config/git/ignore",
     "touch a.o a.c"
 )]
+#[case::empty_excludes_file(
+    "mkdir -p $W/home/.config/git; echo '*.o' >$W/home/.config/git/ignore; git config core.excludesFile ''",
+    "touch a.o a.c"
+)]
+#[case::empty_excludes_file_after_another(
+    "echo '*.o' >$W/ignore; git config core.excludesFile $W/ignore; git config --add core.excludesFile ''",
+    "touch a.o a.c"
+)]
 #[case::excludes_file_in_home("echo '*.o' >$W/home/ignore; git config core.excludesFile '~/ignore'", "touch a.o a.c")]
 #[case::ignored_by_itself("echo .gitignore >.gitignore", "touch a")]
 #[case::everything("echo '*' >.gitignore", "touch a; echo x >>file")]
@@ -53,6 +61,20 @@ use super::{
 fn rules_are_those_of_git(#[case] rules: &str, #[case] then: &str) {
     Scenario::new(&format!("base; {rules}"), then).check();
     Scenario::new(&format!("base; {rules}; {then}"), "echo x >>dir/one").check();
+}
+
+#[test]
+fn an_empty_setting_of_the_command_line_names_no_file() {
+    let bench = Bench::new("base; mkdir -p $W/home/.config/git; echo '*.o' >$W/home/.config/git/ignore; touch a.o a.c")
+        .oracle("git -c core.excludesFile= add -A");
+    let order = Order {
+        from_environment: true,
+        environment: vec![("GIT_CONFIG_PARAMETERS".into(), "'core.excludesFile'=''".into())],
+        ..Order::default()
+    };
+    let saved = bench.save_with(&order);
+    assert_eq!(saved.tree(), bench.expected_tree());
+    assert_eq!(saved.paths(), ["A a.c", "A a.o"]);
 }
 
 #[rstest::rstest]

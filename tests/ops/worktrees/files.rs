@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{json_of, removed::with_work, run_in, said};
-use crate::support::World;
+use crate::support::{World, program};
 
 #[test]
 fn diff_and_status_are_those_of_the_other_worktree() {
@@ -42,6 +42,46 @@ fn find_lists_the_files_that_git_lists() {
     let mut found: Vec<_> = paths(&found).iter().filter_map(|it| Some(it.split_once(' ')?.1.to_owned())).collect();
     found.sort();
     assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+}
+
+/// An empty setting names no file, and does not leave the usual one.
+#[rstest]
+#[case::setting("git config core.excludesFile ''", &[])]
+#[case::in_the_environment("", &[("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "core.excludesFile"), ("GIT_CONFIG_VALUE_0", "")])]
+#[case::home("", &[("XDG_CONFIG_HOME", "")])]
+#[case::not_beside("mv ../home/.config/git/ignore git", &[("XDG_CONFIG_HOME", "")])]
+fn the_ignore_file_of_the_user_is_the_one_that_git_reads(#[case] script: &str, #[case] environment: &[(&str, &str)]) {
+    let world = World::with_commit();
+    world.sh("mkdir -p ../home/.config/git git; echo '*.c' >../home/.config/git/ignore; touch x.c x.o");
+    world.sh(script);
+    let run = |program: &str, arguments: &[&str]| {
+        let mut command = world.command(program);
+        let output = command.args(arguments).envs(environment.iter().copied()).output().expect("it runs");
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let listed = run("git", &["ls-files", "--cached", "--others", "--exclude-standard"]);
+    let mut listed: Vec<_> = listed.lines().collect();
+    listed.sort_unstable();
+    let found = run(program(), &["worktree", "files", "find", "main", "", "--json"]);
+    let found: Value = serde_json::from_str(&found).expect("it is JSON");
+    let mut found: Vec<_> = paths(&found).iter().filter_map(|it| Some(it.split_once(' ')?.1.to_owned())).collect();
+    found.sort();
+    assert_eq!(found, listed);
+    let saved: Value = serde_json::from_str(&run(program(), &["save", "--json"])).expect("it is JSON");
+    let saved = world.git(&["ls-tree", "-r", "--name-only", saved["id"].as_str().expect("an id")]);
+    assert_eq!(saved.lines().collect::<Vec<_>>(), listed);
+}
+
+#[test]
+fn a_worktree_with_a_file_that_no_empty_setting_ignores_is_not_removed() {
+    let world = World::with_commit();
+    world.sh("mkdir -p ../home/.config/git; echo '*.c' >../home/.config/git/ignore; git worktree add -q ../w -b w");
+    world.sh("git config core.excludesFile ''; echo precious >../w/x.c");
+    let output = world.checkpoint(&["worktree", "remove", "w"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("1 path that differs from HEAD"), "{}", said(&output));
+    assert!(world.root().join("w/x.c").exists());
 }
 
 fn paths(list: &Value) -> Vec<String> {

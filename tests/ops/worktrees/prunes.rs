@@ -12,7 +12,7 @@ use super::{
     removed::{state, with_work},
     run_in, said,
 };
-use crate::support::World;
+use crate::support::{World, program};
 
 /// A worktree whose directory is gone, and why git still knows it after a prune; none: git has forgotten it.
 #[rstest]
@@ -59,6 +59,37 @@ fn only_what_is_gone_for_good_is_forgotten(#[case] script: &str, #[case] why: Op
     assert!(output.status.success(), "{}", said(&output));
     assert_eq!(world.git(&["-C", "../a/w", "status", "--porcelain"]), "?? new\n");
     assert_eq!(by_git(&world).len(), 2);
+}
+
+/// Whether it is locked is not known then, and no hint says how to unlock it.
+#[test]
+fn a_registration_that_cannot_be_read_is_not_called_locked() {
+    let world = World::with_commit();
+    world.sh("mkdir ../a; touch ../a/beside; git worktree add -q ../a/w -b side; chmod 000 .git/worktrees/w");
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        world.sh("chmod 755 ..; chown -R 65534 ..");
+    }
+    let user: &[&str] = if is_root { &["setpriv", "--reuid=65534", "--clear-groups"] } else { &["env"] };
+    let run = |arguments: &[&str]| {
+        let mut command = world.command(user[0]);
+        command.args(&user[1..]).arg(program()).args(arguments).output().expect("it runs")
+    };
+    let git_dir = world.repo().join(".git/worktrees/w");
+    let pruned: Value = serde_json::from_slice(&run(&["worktree", "prune", "--json"]).stdout).expect("it is JSON");
+    assert_eq!(pruned["left"], json!([{ "path": git_dir, "why": "unreadable" }]), "{pruned}");
+    let list = run(&["worktree", "list", "--json"]);
+    let list: Value = serde_json::from_slice(&list.stdout).unwrap_or_else(|_| panic!("it is JSON: {}", said(&list)));
+    let listed = &list["worktrees"][1];
+    assert_eq!((&listed["locked"], &listed["prunable"]), (&Value::Null, &json!(false)), "{list}");
+    for command in ["remove", "move"] {
+        let name = git_dir.display().to_string();
+        let to: &[&str] = if command == "move" { &["../to"] } else { &[] };
+        let output = run(&[&["worktree", command, &name], to].concat());
+        assert!(!output.status.success() && !said(&output).contains("lock"), "{}", said(&output));
+    }
+    world.sh("chmod 700 .git/worktrees/w");
+    assert!(git_dir.join("gitdir").exists());
 }
 
 #[test]
