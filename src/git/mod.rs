@@ -121,6 +121,7 @@ mod unchanged;
 pub(crate) mod untracked;
 pub(crate) mod unwritable_log;
 pub(crate) mod user_index;
+mod user_rules;
 pub(crate) mod version_edits;
 pub(crate) mod versions;
 mod weight;

@@ -138,7 +138,7 @@ impl Repo {
         let inner = match found {
             Ok(repo) => {
                 let mut repo = repo.to_thread_local();
-                super::rule_files::name_user_files(&mut repo)?;
+                super::user_rules::name_user_files(&mut repo)?;
                 if heeds == Heeded::All && is_worktree_here(&repo, dir) {
                     repo.set_workdir(dir.to_owned())
                         .context(Kind::User, || format!("cannot use the worktree '{}'", dir.display()))?;

@@ -4,7 +4,7 @@
 //! Between two steps there may be any others, so the evidence is stronger: all lines that were lost in one place are all that one step
 //! has written in the other place. A file that begins like one that was thrown away, for example with a licence, has none of its lines.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use bstr::{BString, ByteSlice as _};
 
@@ -140,7 +140,7 @@ impl Lost {
     fn is_still_there(&self, files: &HashMap<BString, File>, known: &mut Known) -> bool {
         files.get(&self.path).is_some_and(|file| {
             let there = known.digests(&self.path, file);
-            self.digests.iter().filter(|digest| there.contains(digest)).count() * 2 > self.digests.len()
+            self.digests.iter().filter(|digest| there.contains_key(digest)).count() * 2 > self.digests.len()
         })
     }
 }
@@ -151,7 +151,8 @@ impl MovedLater {
     pub(super) fn find(&mut self, files: &mut HashMap<BString, File>, step: Step) -> Vec<Origin> {
         let (mut known, mut moved) = (Known { compared: self.compared, ..Known::default() }, Vec::new());
         self.take_back(files, &step, &mut known, &mut moved);
-        for (path, digest) in step.written.iter().flat_map(|(path, written)| written.iter().map(move |it| (path, it.1))) {
+        for (path, digest) in step.written.iter().flat_map(|(path, written)| written.iter().map(move |it| (path, it.1)))
+        {
             let written = self.written.entry(digest).or_default();
             written.times += 1;
             if written.paths.last() != Some(path) && written.paths.len() < MOST_CANDIDATES {
@@ -237,26 +238,21 @@ impl MovedLater {
     }
 
     /// Returns the file that has a copy of the lines, and where; the first one by its path.
-    fn find_copy(
-        &self,
-        files: &HashMap<BString, File>,
-        known: &mut Known,
-        lost: &Lost,
-    ) -> Option<(BString, usize)> {
+    fn find_copy(&self, files: &HashMap<BString, File>, known: &mut Known, lost: &Lost) -> Option<(BString, usize)> {
         let telling = lost.lines.iter().enumerate().filter(|(_, (text, _))| is_telling(text));
         // The line that was written the fewest times is the quickest to find.
-        let written = telling.zip(&lost.digests).filter_map(|(it, digest)| Some((it, self.written.get(digest)?)));
-        let ((offset, (text, _)), written) = written.min_by_key(|(_, written)| written.times)?;
+        let offsets = telling.map(|(offset, _)| offset).zip(lost.digests.iter().copied());
+        let written = offsets.filter_map(|(offset, digest)| Some((offset, digest, self.written.get(&digest)?)));
+        let (offset, digest, written) = written.min_by_key(|(_, _, written)| written.times)?;
         let mut paths: Vec<&BString> = written.paths.iter().collect();
         paths.sort_unstable();
         paths.dedup();
         for path in paths {
             let Some(file) = files.get(path) else { continue };
-            let lines = known.text(path, file);
-            let is_equal = |at: &usize| may_be_copy(&file.lines[*at]) && key(lines.line(*at)) == key(text);
-            let places: Vec<usize> = (0..file.lines.len()).filter(is_equal).take(MOST_CANDIDATES).collect();
-            known.compared += file.lines.len() / MOST_CANDIDATES;
-            let mut starts = places.into_iter().filter_map(|at| at.checked_sub(offset));
+            let places = known.digests(path, file).get(&digest).cloned().unwrap_or_default();
+            let may_begin = |at: &usize| may_be_copy(&file.lines[*at]);
+            let places = places.into_iter().filter(may_begin).take(MOST_CANDIDATES);
+            let mut starts = places.filter_map(|at| at.checked_sub(offset));
             if let Some(at) = starts.find(|at| lost.is_copied_to(file, path, *at, known)) {
                 return Some((path.clone(), at));
             }
@@ -297,7 +293,7 @@ struct Known {
     /// How many lines were compared, in all steps.
     compared: usize,
     starts: HashMap<BString, Vec<usize>>,
-    digests: HashMap<BString, HashSet<u64>>,
+    digests: HashMap<BString, HashMap<u64, Vec<usize>>>,
 }
 
 /// A text, and where its lines begin.
@@ -315,9 +311,14 @@ impl Known {
         Text { text, starts }
     }
 
-    fn digests(&mut self, path: &BString, file: &File) -> &HashSet<u64> {
-        let all = || file.text().lines_with_terminator().map(digest).collect();
-        self.digests.entry(path.clone()).or_insert_with(all)
+    fn digests(&mut self, path: &BString, file: &File) -> &HashMap<u64, Vec<usize>> {
+        self.digests.entry(path.clone()).or_insert_with(|| {
+            let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+            for (at, line) in file.text().lines_with_terminator().enumerate().take(file.lines.len()) {
+                places.entry(digest(line)).or_default().push(at);
+            }
+            places
+        })
     }
 }
 

@@ -98,12 +98,13 @@ fn many_rows_are_moved(#[case] order: [usize; 2]) {
         after: bytes(after),
         moved: None,
     };
-    let steps = [change("f", Some(&whole), &rest), change("g", None, &other)];
+    let mine: String = (0..lines).filter(|at| at % 4 == 3).map(|at| format!("mine {at}\n")).collect();
+    let steps = [change("f", Some(&whole), &rest), change("g", Some(&mine), &other)];
     let mut replay = Replay::new(Differ::new(&edits, &counted));
     for (author, step) in [AGENT, HUMAN].into_iter().zip(order) {
         replay.step(author, vec![steps[step].clone()]);
     }
-    let (before, after) = (None, bytes(&other));
+    let (before, after) = (bytes(&mine), bytes(&other));
     let committed = Committed { path: "g".into(), from: None, before, after, edits: None, author: HUMAN };
     let found = replay.finish(&[committed]);
     let moved = found.files[0].spans.iter().filter(|span| span.owner == Owner::Base).map(Span::count).sum::<u32>();
