@@ -60,7 +60,7 @@ pub(super) struct MovedLater {
 #[derive(Default)]
 struct Written {
     times: u32,
-    /// The files, none twice in a row: the first ones.
+    /// The first files in which it was written.
     paths: Vec<BString>,
 }
 
@@ -73,8 +73,8 @@ struct Placed {
 }
 
 impl Step {
-    /// Adds what happened to the file at `path`. If `is_of_commit`, that may be that the commit leaves out lines that the worktree
-    /// still has: only base lines are lost for certain.
+    /// Adds what happened to the file at `path`. If `is_of_commit`, this is what the commit has. A commit may leave out uncommitted
+    /// lines that the worktree still has, so only base lines count as lost then.
     pub(super) fn add(&mut self, path: &BString, outcome: &Outcome, is_of_commit: bool) {
         if outcome.is_cut_off {
             return;
@@ -230,7 +230,7 @@ impl MovedLater {
         }
     }
 
-    /// Returns true if all lines of `lost` were written once, beyond how they came into the file that lost them.
+    /// Returns true if all lines of `lost` may have been copied: each was written once more than the file that lost it needs.
     fn is_copied(&self, lost: &Lost) -> bool {
         let telling = lost.lines.iter().filter(|(text, _)| is_telling(text));
         let times = |digest: &u64| self.written.get(digest).map_or(0, |written| written.times);

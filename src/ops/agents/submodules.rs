@@ -55,18 +55,22 @@ pub(super) fn parts(context: &Context, report: &Report) -> Option<Parts> {
 }
 
 /// Returns the innermost repository around `path`, and the rest of `path`, if that is a submodule in which git-checkpoint is used.
-///
-/// Any other directory may bring its own `.git`, whose settings name commands: only git makes the directories in our `modules`.
 fn split(context: &Context, path: &BStr) -> Option<(BString, BString)> {
     let slashes = path.rfind_iter("/").map(|at| (path[..at].as_bstr(), path[at + 1..].as_bstr()));
     let (repository, rest) = slashes.into_iter().find(|(directory, _)| context.repo.has_dot_git(directory))?;
-    let modules = std::fs::canonicalize(context.repo.common_dir().join("modules")).ok()?;
-    let is_used = |git_dir: &Path| {
-        let real = std::fs::canonicalize(git_dir);
-        real.is_ok_and(|real| real.starts_with(&modules)) && state::directory(git_dir).is_dir()
-    };
-    let below = context.below(repository).ok().flatten().filter(|below| is_used(below.repo.git_dir()));
-    below.map(|_| (repository.to_owned(), rest.to_owned()))
+    submodule(context, repository).map(|_| (repository.to_owned(), rest.to_owned()))
+}
+
+/// Returns the submodule in the directory `path`; none if git-checkpoint is not used in it, or if it has a `.git` of its own.
+///
+/// Such a `.git` may have come with the files, and its settings name commands. Only git makes the directories in our `modules`.
+fn submodule(context: &Context, path: &BStr) -> Option<Context> {
+    let below = context.below(path).ok().flatten()?;
+    let git_dir = std::fs::canonicalize(below.repo.git_dir()).ok()?;
+    let is_in = |ours: &Path| std::fs::canonicalize(ours.join("modules")).is_ok_and(|ours| git_dir.starts_with(ours));
+    // A linked worktree has submodules of its own.
+    let is_ours = [context.repo.common_dir(), context.repo.git_dir()].into_iter().any(is_in);
+    (is_ours && state::directory(&git_dir).is_dir()).then_some(below)
 }
 
 impl Parts {
@@ -75,7 +79,7 @@ impl Parts {
     pub(super) fn save(&self, context: &Context, report: &Report) -> Result<()> {
         let session = session_info::peek(context, &report.session);
         for (repository, paths) in &self.below {
-            let Some(below) = context.below(repository.as_bstr())? else { continue };
+            let Some(below) = submodule(context, repository.as_bstr()) else { continue };
             let worktree = Worktree::enter(&below, Purpose::Change)?;
             let origin = match (&report.what, &session) {
                 (What::AfterTool(tool), Some(session)) => {

@@ -49,11 +49,12 @@ pub(super) fn may_be_any(context: &Context, base: Base, staged: &[Change]) -> Re
     Ok(may_be && condense::has_work_on(repo, base)?)
 }
 
-/// Returns the paths to save if lines of a staged file, which the live shadow has changed, were cut out after they were copied to another
-/// file: the staged files; or if all lines that a file of the live shadow has lost since the last checkpoint are new elsewhere in
-/// the worktree: the staged files, that file, and all that have its lines now. The commit does not take the file, so it does not show
-/// where these lines come from; and if it takes none of them, the work would look undone. A file that has a new name in the commit
-/// has lost those lines that it does not have there: the commit shows where the others come from.
+/// Returns the paths to save if a file of the live shadow has lost lines since the last checkpoint that another file of the worktree has:
+/// the staged files, that file, and those that have its lines. Either all that the file has lost is new elsewhere since then, or lines
+/// in a row were copied before.
+///
+/// Without that checkpoint, nothing would show where these lines come from, and the work of the file would look undone. A file that has
+/// a new name in the commit has lost those lines that it does not have there: the commit shows where the others come from.
 pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Option<Vec<BString>>> {
     if worktree.settings.storage == Storage::Session {
         // The lines of the session that a file still has might get another author when they are carried forward.
@@ -64,7 +65,7 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
     let touched = repo.diff_trees(shadow.head_tree_id, last_tree_id)?;
     let cut = cut_out(repo, &shadow, staged)?;
     let left = files_left(repo, &shadow, staged)?;
-    if left.len() > MOST_LEFT {
+    if left.len() > MOST_LEFT || staged.len() > MOST_CHANGED {
         return Ok(None);
     }
     let left = with_other_sizes(repo, left);

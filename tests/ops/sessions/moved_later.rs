@@ -42,6 +42,14 @@ impl Desk {
         if matches!(writer, Writer::Agent | Writer::AgentWhoCommitted) { "b" } else { "human" }
     }
 
+    /// Commits what `staged` names. Before and after that, the lines in `path` are those of `expected`.
+    fn commit_lines_of(&self, expected: &str, path: &str, staged: &str) {
+        assert_eq!(self.writers(path), [expected; 4]);
+        self.git(&["add", staged]);
+        self.commit();
+        assert_eq!(self.writers(path), [expected; 4]);
+    }
+
     fn act(&self, acts: &[Act<'_>]) {
         for (who, path, script) in acts {
             match *who {
@@ -76,10 +84,7 @@ fn lines_that_two_steps_move(
     let desk = desk();
     let expected = desk.written(writer);
     desk.act(acts);
-    assert_eq!(desk.writers("m"), [expected; 4]);
-    desk.git(&["add", staged]);
-    desk.commit();
-    assert_eq!(desk.writers("m"), [expected; 4]);
+    desk.commit_lines_of(expected, "m", staged);
     desk.write("later", "later\n");
     desk.commit_all();
     assert_eq!(desk.writers("m"), [expected; 4]);
@@ -97,10 +102,7 @@ fn committed_lines_that_are_cut_first(
     let desk = desk();
     let expected = desk.written(writer);
     desk.act(acts);
-    assert_eq!(desk.writers("m"), [expected; 4]);
-    desk.git(&["add", staged]);
-    desk.commit();
-    assert_eq!(desk.writers("m"), [expected; 4]);
+    desk.commit_lines_of(expected, "m", staged);
     desk.finish();
 }
 
@@ -114,9 +116,7 @@ fn lines_that_a_person_moves_with_a_save(
     let desk = desk();
     let expected = desk.written(writer);
     desk.act(acts);
-    assert_eq!(desk.writers("m"), [expected; 4]);
-    desk.commit_all();
-    assert_eq!(desk.writers("m"), [expected; 4]);
+    desk.commit_lines_of(expected, "m", ".");
     desk.finish();
 }
 
@@ -131,9 +131,7 @@ fn committed_lines_that_are_cut_before_the_commit(
     let desk = desk();
     let expected = desk.written(writer);
     desk.act(acts);
-    assert_eq!(desk.writers("m"), [expected; 4]);
-    desk.commit_all();
-    assert_eq!(desk.writers("m"), [expected; 4]);
+    desk.commit_lines_of(expected, "m", ".");
     desk.finish();
 }
 
@@ -150,9 +148,7 @@ fn lines_that_a_person_moves_before(#[case] script: &str, #[case] acts: &[Act<'_
     desk.sh(script);
     assert_eq!(desk.writers("g"), [expected; 4]);
     desk.act(acts);
-    assert_eq!(desk.writers("g"), [expected; 4]);
-    desk.commit_all();
-    assert_eq!(desk.writers("g"), [expected; 4]);
+    desk.commit_lines_of(expected, "g", ".");
     desk.finish();
 }
 
@@ -166,10 +162,7 @@ fn lines_whose_first_file_is_committed_first(#[case] between: &str, #[values("f"
     let desk = desk();
     let expected = desk.written(Writer::Agent);
     desk.sh(&format!("echo mine | cat - f >../f; cp ../f f; {COPY}; {between}; sed -i '22,$d' f"));
-    assert_eq!(desk.writers("m"), [expected; 4]);
-    desk.git(&["add", first]);
-    desk.commit();
-    assert_eq!(desk.writers("m"), [expected; 4]);
+    desk.commit_lines_of(expected, "m", first);
     desk.write("later", "later\n");
     desk.commit_all();
     assert_eq!(desk.writers("m"), [expected; 4]);
@@ -183,10 +176,7 @@ fn lines_that_are_moved_on_in_part() {
     let expected = desk.written(Writer::PersonWhoCommitted);
     desk.turn_with_calls("b", &[("m", &|| desk.sh("tail -8 f >m; sed -i '17,$d' f"))]);
     desk.turn_with_calls("a", &[("g", &|| desk.sh("tail -4 m >>g; sed -i '5,$d' m"))]);
-    assert_eq!(desk.writers("g"), [expected; 4]);
-    desk.git(&["add", "g"]);
-    desk.commit();
-    assert_eq!(desk.writers("g"), [expected; 4]);
+    desk.commit_lines_of(expected, "g", "g");
     desk.finish();
 }
 

@@ -68,6 +68,38 @@ fn what_a_tool_changes_in_a_submodule_is_the_agents(#[case] then: &str) {
     check();
 }
 
+/// A directory with files from elsewhere may have a `.git` whose settings name commands: none of them runs, and nothing is made there.
+#[test]
+fn a_repository_that_is_no_submodule_of_ours_is_left_alone() {
+    let world = after("git checkpoint enable >/dev/null 2>&1");
+    run(
+        &world,
+        &format!(
+            "git init -q ext; mkdir ext/.git/checkpoint; echo '* filter=evil' >ext/.gitattributes
+            git -C ext config filter.evil.clean 'touch ../ran; cat'; {AGENT}
+            edit t1 ext/f 'echo agent >ext/f'; edit t2 f 'echo agent >>f'; hook Stop"
+        ),
+    );
+    assert!(!world.repo().join("ran").exists(), "a command of the settings has run");
+    assert_eq!(run(&world, "git -C ext for-each-ref refs/checkpoints"), "");
+    assert!(run(&world, "git checkpoint blame f").lines().last().expect("a line").contains("claude-code"));
+}
+
+/// In a linked worktree, the submodules' repositories are elsewhere.
+#[test]
+fn a_tool_in_a_linked_worktree_changes_a_submodule() {
+    let world = enabled();
+    run(
+        &world,
+        &format!(
+            "git worktree add -q ../linked; cd ../linked; git submodule -q update --init
+            git -C sub checkpoint enable >/dev/null 2>&1; {AGENT} edit t1 sub/l 'echo agent >>sub/l'; hook Stop"
+        ),
+    );
+    let blame = run(&world, "git -C ../linked/sub checkpoint blame l");
+    assert!(blame.lines().last().expect("a line").contains("claude-code"), "{blame}");
+}
+
 /// Nothing is made in a submodule in which git-checkpoint is not used.
 #[test]
 fn a_tool_that_names_a_file_of_a_submodule_without_hooks() {
