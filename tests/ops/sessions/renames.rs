@@ -195,14 +195,15 @@ fn blame_knows_a_file_that_was_renamed_and_is_not_committed(#[case] rename: &str
     desk.finish();
 }
 
+/// The checkpoint that the hook takes has both names, so that the lines which the agent has left alone are only moved.
 #[test]
 fn a_file_that_people_rename_and_of_which_they_commit_only_the_end_is_known_by_its_new_name() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
     desk.sh("mv f renamed; echo human >h; git commit -qam people");
-    assert_eq!(desk.lines_now(), (1, 19));
+    assert_eq!(desk.lines_now(), (1, 0));
     desk.commit_all();
-    assert_eq!(desk.lines(), (1, 19));
+    assert_eq!(desk.lines(), (1, 0));
     desk.finish();
 }
 
