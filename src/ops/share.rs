@@ -56,6 +56,13 @@ impl Share {
         }
     }
 
+    /// Returns how much the lines `held` are of the lines `all`.
+    pub(crate) fn of_lines<'t>(held: impl Iterator<Item = &'t [u8]>, all: impl Iterator<Item = &'t [u8]>) -> Self {
+        let held: Vec<usize> = held.map(letters).filter(|letters| *letters > 0).collect();
+        let total = all.filter(|line| letters(line) > 0).count();
+        Self { held: held.len(), total, letters: held.iter().sum(), is_exact: false }
+    }
+
     /// Returns true if the file contains some of the work: enough evidence if git says that the work may be there.
     pub(crate) fn is_any(self) -> bool {
         self.is_exact || self.held * 2 > self.total || self.letters >= TELLING_LETTERS

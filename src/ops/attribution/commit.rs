@@ -4,6 +4,7 @@ use std::{
     cell::OnceCell,
     collections::{HashMap, HashSet},
     ops::Range,
+    rc::Rc,
 };
 
 use bstr::{BString, ByteSlice as _};
@@ -25,6 +26,7 @@ use crate::{
         inferred,
         record::RecordId,
     },
+    ops::provenance::moved_on::Left,
 };
 
 /// A commit and the attribution of its lines.
@@ -81,6 +83,8 @@ pub(crate) struct Reader<'r> {
     pub(super) renames: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
     /// The names that files which are new in a commit had when a record was made, by those that they have in the commit.
     pub(super) renamed: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
+    /// The files of a record that lost lines in another version of its commit.
+    pub(super) left: HashMap<(RecordId, ObjectId), Rc<Vec<Left>>>,
     /// How many commits without a record blame has compared line by line.
     pub(super) looked_at: usize,
     /// By path, the contents of files of a commit that were read together.
@@ -107,6 +111,7 @@ impl<'r> Reader<'r> {
             unseen: HashSet::new(),
             renames: HashMap::new(),
             renamed: HashMap::new(),
+            left: HashMap::new(),
             looked_at: 0,
             texts: HashMap::new(),
             bytes_for_moves: super::left::MOST_BYTES,

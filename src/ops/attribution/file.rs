@@ -100,7 +100,7 @@ impl Reader<'_> {
             return Ok((ownership, None));
         };
         ownership.is_cut_off = views.iter().any(|view| view.file.ownership.is_cut_off);
-        self.spans(commit, change, &text, &views, otherwise, &mut ownership)?;
+        self.spans(commit, change, &text, (&views, records), otherwise, &mut ownership)?;
         self.removals(change, &text, &views, otherwise, &mut ownership)?;
         Ok((ownership, Some(text)))
     }
@@ -127,7 +127,7 @@ impl Reader<'_> {
         if let Some(Owner::Author(author)) = exact.and_then(|view| view.file.ownership.whole) {
             return Ok(Err(author));
         }
-        if let [view] = views.as_slice()
+        if let ([view], [_]) = (views.as_slice(), records.as_slice())
             && is_all_recorded(view, &change, otherwise)
         {
             let beside = Beside { carrier: CARRIER, author, unclaimed: Owner::Base, keeps_base: true };
@@ -140,10 +140,10 @@ impl Reader<'_> {
             Text::new(Vec::new(), after.unwrap_or_default(), Vec::new())
         };
         let has_moves = records.is_empty() && self.look_for_moves(commit, &change, &mut text)?;
-        if views.is_empty() && change.before.is_none() && !has_moves {
+        if records.is_empty() && change.before.is_none() && !has_moves {
             return Ok(Err(author));
         }
-        let (views, beside) = self.joined(commit, &change, &text, &views, otherwise)?;
+        let (views, beside) = self.joined(commit, &change, &text, (&views, &records), otherwise)?;
         Ok(Ok(BlobOwners { views, beside }))
     }
 
@@ -167,18 +167,20 @@ impl Reader<'_> {
         commit: ObjectId,
         change: &Change,
         text: &Text,
-        views: &[View<'_>],
+        (views, records): (&[View<'_>], &[Rc<Recorded>]),
         otherwise: Otherwise,
     ) -> Result<(Vec<Vec<Span>>, Beside)> {
         let mut carried: Vec<Vec<Span>> = Vec::with_capacity(views.len());
         let mut keeps_base = true;
         let human = self.authors.plain(Contributor::Human);
-        for (at, view) in views.iter().enumerate() {
-            keeps_base &= !view.record.is_amend() && !self.records.is_squashed(view.record, commit)?;
+        for view in views {
+            // Where one record has all of the change, its base lines are those of the commit.
+            let is_all = views.len() == 1 && is_all_recorded(view, change, otherwise);
+            keeps_base &= is_all || !view.record.is_amend() && !self.records.is_squashed(view.record, commit)?;
             let Some(mut spans) = self.carried(commit, view, change, text)? else { continue };
             let mut is_blind = !otherwise.is_complete;
-            for older in &views[at + 1..] {
-                is_blind |= self.records.is_blind(view.record, older.record)?;
+            for older in records.iter().skip_while(|it| it.id != view.record.id).skip(1) {
+                is_blind |= self.records.is_blind(view.record, older)?;
             }
             if is_blind {
                 // This record counts as human what an older or missing record may attribute to an agent.
@@ -194,6 +196,7 @@ impl Reader<'_> {
                 spans.retain(|span| span.owner != Owner::Base);
             }
         }
+        self.add_moved_on(commit, change, text, records, &mut carried)?;
         if otherwise.author == human {
             // Lines that are in no record, and were only moved or formatted, are base lines.
             carried.extend(text.by_content(change).map(|recorded| recorded.spans.clone()));
@@ -201,12 +204,34 @@ impl Reader<'_> {
         Ok((carried, Beside { carrier: CARRIER, author, unclaimed: Owner::Author(author), keeps_base: true }))
     }
 
+    /// Adds to `carried`, the views of a file of `commit`, what `records` say about lines that they have in other files. The views
+    /// come first: a record that has the file knows more about it.
+    fn add_moved_on(
+        &mut self,
+        commit: ObjectId,
+        change: &Change,
+        text: &Text,
+        records: &[Rc<Recorded>],
+        carried: &mut Vec<Vec<Span>>,
+    ) -> Result<()> {
+        let none = Owner::Author(CARRIER);
+        let beside = Beside { carrier: CARRIER, author: CARRIER, unclaimed: none, keeps_base: false };
+        if text.added().into_iter().flatten().all(|line| owner(carried, line, beside) != none) {
+            return Ok(());
+        }
+        for record in records {
+            let moved = self.moved_on(commit, record, change, text)?;
+            carried.extend(moved);
+        }
+        Ok(())
+    }
+
     fn spans(
         &mut self,
         commit: ObjectId,
         change: &Change,
         text: &Text,
-        views: &[View<'_>],
+        (views, records): (&[View<'_>], &[Rc<Recorded>]),
         otherwise: Otherwise,
         ownership: &mut FileOwnership,
     ) -> Result<()> {
@@ -214,13 +239,13 @@ impl Reader<'_> {
         if added.is_empty() {
             return Ok(());
         }
-        if let [view] = views
+        if let ([view], [_]) = (views, records)
             && is_all_recorded(view, change, otherwise)
         {
             ownership.spans = restrict(&view.file.ownership.spans, &added, Owner::Base);
             return Ok(());
         }
-        let (carried, beside) = self.joined(commit, change, text, views, otherwise)?;
+        let (carried, beside) = self.joined(commit, change, text, (views, records), otherwise)?;
         ownership.spans = combine(&carried, &added, beside);
         Ok(())
     }

@@ -6,7 +6,7 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{commit::Reader, recorded::Recorded};
-use crate::error::Result;
+use crate::{error::Result, model::change::Leaf};
 
 impl Reader<'_> {
     /// Returns the name that the file `path`, new in `commit` or to `record`, had when that was made, if `commit` has it with other
@@ -17,14 +17,25 @@ impl Reader<'_> {
         record: &Recorded,
         path: &BString,
     ) -> Result<Option<BString>> {
-        if record.commit == commit {
+        Ok(self.renames_since(commit, record)?.get(path).cloned())
+    }
+
+    /// Returns what `commit` has under the new name of the file that `record` calls `path`.
+    pub(super) fn renamed_to(&mut self, commit: ObjectId, record: &Recorded, path: &BString) -> Result<Option<Leaf>> {
+        let renames = self.renames_since(commit, record)?;
+        let Some(name) = renames.iter().find(|(_, former)| *former == path).map(|(name, _)| name.clone()) else {
             return Ok(None);
-        }
+        };
+        self.repo.find_leaf(self.repo.tree_of_commit(commit)?, name.as_bstr())
+    }
+
+    /// Returns the names that files had when `record` was made, by those that they have in `commit`, where they are new.
+    fn renames_since(&mut self, commit: ObjectId, record: &Recorded) -> Result<&HashMap<BString, BString>> {
         let repo = self.repo;
         if let Entry::Vacant(entry) = self.renamed.entry((record.id, commit)) {
             let tree_id = repo.tree_of_commit(commit)?;
             let mut left = Vec::new();
-            for file in record.files() {
+            for file in if record.commit == commit { &[] } else { record.files() } {
                 let path = &file.ownership.path;
                 if let Some(blob) = file.blob
                     && repo.find_leaf(tree_id, path.as_bstr())?.is_none_or(|leaf| leaf.id != blob)
@@ -45,7 +56,7 @@ impl Reader<'_> {
             let found = repo.find_renamed(&left, changes)?.into_iter();
             entry.insert(found.map(|(path, at)| (path, left[at].0.clone())).collect());
         }
-        Ok(self.renamed[&(record.id, commit)].get(path).cloned())
+        Ok(&self.renamed[&(record.id, commit)])
     }
 
     /// Returns the name that a file called one of `names` had when `record` was made, where git has carried the change from

@@ -11,6 +11,7 @@ mod file;
 mod former_names;
 mod known;
 mod left;
+mod moved_on;
 mod moves;
 mod options;
 mod patch;

@@ -9,7 +9,7 @@ use gix::ObjectId;
 
 use super::{
     super::records,
-    place::{LeftOut, Place, renamed},
+    place::{LeftOut, Place, is_moved, renamed},
 };
 use crate::{
     error::Result,
@@ -102,7 +102,8 @@ pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
             }
         }
     }
-    Ok(!files.is_empty())
+    let changes = if files.is_empty() { Vec::new() } else { place.changes(repo, new_parent_tree_id)? };
+    Ok(!files.is_empty() && !is_moved(place, repo, id, &changes, &renamed)?)
 }
 
 /// Returns true if `place` has a file of the record `id` exactly as a commit with one of the trees `tree_ids` has it, and there

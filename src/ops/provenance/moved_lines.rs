@@ -218,7 +218,7 @@ fn lines_of(repo: &Repo, change: &Change, side: Side, bytes_left: &mut u64) -> O
 }
 
 /// Returns both sides of `change`; none if one is no text, cannot be read, or is larger than what may still be read.
-fn differing(repo: &Repo, change: &Change, bytes_left: &mut u64) -> Option<[Vec<u8>; 2]> {
+pub(super) fn differing(repo: &Repo, change: &Change, bytes_left: &mut u64) -> Option<[Vec<u8>; 2]> {
     let mut size = 0;
     for leaf in [change.before, change.after].into_iter().flatten() {
         size += repo.size_of_object(leaf.id)?;

@@ -8,16 +8,20 @@ use std::{
 use bstr::{BString, ByteSlice};
 use gix::ObjectId;
 
-use super::super::{
-    records,
-    share::{Least, is_telling, share_of},
+use super::{
+    super::{
+        records,
+        share::{Least, Share, is_telling, share_of},
+    },
+    moved_lines::MOST_BYTES,
+    moved_on::{Gained, Left, lines_of, moved_on},
 };
 use crate::{
     error::Result,
     git::Repo,
     model::{
         attribution::{
-            FileOwnership, Owner,
+            AuthorId, FileOwnership, Owner, Span,
             kind::{Kind, agent_of, kind_of},
             text::Attribution,
         },
@@ -84,13 +88,29 @@ pub(super) fn records_found_at(
     let renames = if may_be_renamed { repo.detect_renames(new.clone())? } else { Vec::new() };
     let former: Former =
         renames.into_iter().filter(|it| it.old_path.is_some()).map(|it| (it.path, it.before)).collect();
-    let moved_to = renamed(repo, &left_out, new)?;
-    let mut found = Vec::new();
+    let moved_to = renamed(repo, &left_out, new.clone())?;
+    let (mut found, mut gained) = (Vec::new(), None);
     for (work, least) in all {
-        let id = work.id;
-        found.extend(work.is_there(repo, head_tree_id, (&moved_to, &former), least)?.then_some(id));
+        let is_there = work.is_there(repo, head_tree_id, (&moved_to, &former), least)? || {
+            let gained = gained.get_or_insert_with(|| Gained::all(repo, &new));
+            work.is_moved(repo, gained, &moved_to, least)
+        };
+        found.extend(is_there.then_some(work.id));
     }
     Ok(found)
+}
+
+/// Returns true if lines of the record `id` are in other files at `place`, where its files have the names `renamed`. The changes that
+/// may have brought them there are `changes`.
+pub(super) fn is_moved(
+    place: Place,
+    repo: &Repo,
+    id: &RecordId,
+    changes: &[Change],
+    renamed: &Renamed,
+) -> Result<bool> {
+    let Some(work) = RecordedWork::read(place, repo, *id)? else { return Ok(false) };
+    Ok(work.is_moved(repo, &Gained::all(repo, changes), renamed, Least::Any))
 }
 
 /// What HEAD has of the files that a commit renames, by their new names.
@@ -201,6 +221,36 @@ impl RecordedWork {
             }
         }
         Ok(false)
+    }
+
+    /// Returns true if `gained`, what the place has more than HEAD, has at least `least` of the work of one or more files, and these
+    /// files have lost it.
+    fn is_moved(&self, repo: &Repo, gained: &[Gained<'_>], moved_to: &Renamed, least: Least) -> bool {
+        const WORK: AuthorId = 0;
+        const OTHER: AuthorId = 1;
+        let (mut left, mut bytes_left) = (Vec::new(), MOST_BYTES);
+        for file in if gained.is_empty() { &[] } else { self.files.as_slice() } {
+            let (Some(own), Some(blob)) = (self.counted_lines.get(&file.path), file.after) else { continue };
+            let renamed = moved_to.get(&file.path).and_then(|leaves| leaves.first());
+            let now = renamed.copied().or(self.leaves.get(&file.path).copied().flatten());
+            let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+            let span = |lines: &Range<usize>| Span {
+                start: number(lines.start + 1),
+                end: number(lines.end),
+                owner: Owner::Author(WORK),
+            };
+            let spans: Vec<Span> = own.iter().map(span).collect();
+            if now.is_none_or(|now| now.id != blob)
+                && let Some(lost) = Left::of(repo, (&file.path, &spans), blob, now, &mut bytes_left)
+            {
+                left.push(lost);
+            }
+        }
+        let from: Vec<&Left> = left.iter().collect();
+        let Some(spans) = moved_on(&from, &gained.iter().collect::<Vec<_>>(), OTHER) else { return false };
+        let is_work = |span: &Span| span.owner == Owner::Author(WORK);
+        let held = gained.iter().zip(&spans).flat_map(|(gained, spans)| lines_of(&gained.after, spans, is_work));
+        Share::of_lines(held, left.iter().flat_map(Left::lines)).is(least)
     }
 
     /// Returns true if the change from `before` to `now` has at least `least` of the work in `file`.

@@ -14,6 +14,7 @@ mod losses;
 mod manual;
 mod moved;
 mod moved_later;
+mod moved_on;
 mod numbers;
 mod one_command;
 mod one_second;

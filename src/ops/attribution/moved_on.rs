@@ -1,0 +1,53 @@
+//! Lines that a record has in one file and its commit, amended or squashed since, in another one.
+
+use std::rc::Rc;
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::{authors::CARRIER, commit::Reader, recorded::Recorded, text::Text};
+use crate::{
+    error::Result,
+    model::{attribution::Span, change::Change},
+    ops::provenance::moved_on::{Gained, Left, moved_on},
+};
+
+impl Reader<'_> {
+    /// Returns the owners of the lines of `change` in `commit` that `record` has in other files; none if there are none.
+    pub(super) fn moved_on(
+        &mut self,
+        commit: ObjectId,
+        record: &Recorded,
+        change: &Change,
+        text: &Text,
+    ) -> Result<Option<Vec<Span>>> {
+        let Some(gained) = Gained::of(&text.before, &text.after) else { return Ok(None) };
+        let left = self.left_by(commit, record)?;
+        let others: Vec<&Left> = left.iter().filter(|left| left.path != change.path).collect();
+        Ok(moved_on(&others, &[&gained], CARRIER).map(|mut spans| spans.remove(0)))
+    }
+
+    /// Returns the files of `record` that lost lines in `commit`.
+    fn left_by(&mut self, commit: ObjectId, record: &Recorded) -> Result<Rc<Vec<Left>>> {
+        let key = (record.id, commit);
+        if let Some(left) = self.left.get(&key) {
+            return Ok(left.clone());
+        }
+        let (repo, mut left) = (self.repo, Vec::new());
+        let tree_id = repo.tree_of_commit(commit)?;
+        for file in if record.commit == commit { &[] } else { record.files() } {
+            let (path, spans) = (&file.ownership.path, &file.ownership.spans);
+            let Some(blob) = file.blob.filter(|_| !spans.is_empty()) else { continue };
+            let mut now = repo.find_leaf(tree_id, path.as_bstr())?;
+            if now.is_none() {
+                now = self.renamed_to(commit, record, path)?;
+            }
+            if now.is_none_or(|now| now.id != blob) {
+                left.extend(Left::of(repo, (path, spans), blob, now, &mut self.bytes_for_moves));
+            }
+        }
+        let left = Rc::new(left);
+        self.left.insert(key, left.clone());
+        Ok(left)
+    }
+}

@@ -1,0 +1,114 @@
+//! Recorded lines that are moved to another file when their commit is amended, squashed, or committed again.
+
+use super::desk::{Desk, words};
+use crate::support::World;
+
+/// A repository in which a clock gives each commit a second of its own.
+fn desk() -> Desk {
+    let desk = Desk::on(&World::with_lines().with_clock());
+    desk.world.next_second();
+    desk
+}
+
+const MOVE: &str = "tail -6 f >>m; sed -i '21,$d' f";
+
+/// Who moves the lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mover {
+    Person,
+    PersonWhoSaves,
+    Writer,
+    OtherAgent,
+}
+
+impl Desk {
+    fn move_lines(&self, mover: Mover, script: &str) {
+        match mover {
+            Mover::Person => self.sh(script),
+            Mover::PersonWhoSaves => self.sh(&format!("{script}; git checkpoint save -q")),
+            Mover::Writer => self.turn_with_calls("s", &[("m", &|| self.sh(script))]),
+            Mover::OtherAgent => self.turn_with_calls("t", &[("m", &|| self.sh(script))]),
+        }
+    }
+
+    fn write_and_commit(&self) {
+        self.turn_with_tool("s", "f", &format!("{}{}", self.read("f"), words("agent", 1..=6)));
+        self.commit_all();
+    }
+
+    /// Returns the owner of each line of `path` with the word `agent`, as `blame` names it: the session of an agent.
+    fn owners_in(&self, path: &str) -> Vec<String> {
+        let (found, text) = (self.json(&["blame", "--", path]), self.read(path));
+        let text: Vec<&str> = text.lines().collect();
+        let number = |value: &serde_json::Value| usize::try_from(value.as_u64().expect("a number")).expect("small");
+        let spans = found["lines"].as_array().expect("a list").iter();
+        let lines =
+            spans.flat_map(|span| (number(&span["start"])..=number(&span["end"])).map(move |line| (line, span)));
+        let own = lines.filter(|(line, _)| text[line - 1].contains("agent"));
+        own.map(|(_, span)| span["session"].as_str().or(span["owner"].as_str()).expect("a word").to_owned()).collect()
+    }
+}
+
+#[rstest::rstest]
+#[case::amended("", "git commit -qa --amend --no-edit")]
+#[case::committed_again_after_a_soft_reset("git reset -q --soft HEAD~1", "git commit -qam again")]
+#[case::committed_again_after_a_reset("git reset -q HEAD~1", "git commit -qam again")]
+#[case::two_commits_as_one("", "git commit -qam 2; git reset -q --soft HEAD~2; git commit -qm both")]
+#[case::a_fixup("", "git commit -qam 2; GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -q -i HEAD~2")]
+#[case::a_squash_merge(
+    "",
+    "git commit -qam 2; git checkout -q -b main2 HEAD~2; git merge -q --squash main; git commit -qm both"
+)]
+#[case::a_fixup_with_a_third_commit(
+    "",
+    "git commit -qam 2; echo third >>m; git commit -qam 3; GIT_SEQUENCE_EDITOR='sed -i 2,3s/pick/fixup/' git rebase -q -i HEAD~3"
+)]
+fn lines_that_another_version_of_their_commit_moves(
+    #[case] before: &str,
+    #[case] commit: &str,
+    #[values(Mover::Person, Mover::PersonWhoSaves, Mover::Writer, Mover::OtherAgent)] mover: Mover,
+) {
+    let desk = desk();
+    desk.sh("git mv g m; git commit -qm m");
+    desk.write_and_commit();
+    desk.sh(before);
+    desk.move_lines(mover, MOVE);
+    desk.sh(commit);
+    assert_eq!(desk.owners_in("m"), ["s"; 6]);
+    assert_eq!(desk.owners_in("f").len(), 0);
+    let found = desk.json(&["attribution", "HEAD"]);
+    assert_eq!(found["summary"]["agent_lines"].as_u64(), Some(6), "{found}");
+}
+
+/// The other lines stay where they were.
+#[test]
+fn a_part_of_the_lines_is_moved() {
+    let desk = desk();
+    desk.write_and_commit();
+    desk.sh("tail -3 f >>m; sed -i '24,$d' f; git add m; git commit -qa --amend --no-edit");
+    assert_eq!(desk.owners_in("m"), ["s"; 3]);
+    assert_eq!(desk.owners_in("f"), ["s"; 3]);
+}
+
+/// The commit has nothing of the session any more: what a person wrote instead is the person's, and no trailer is left.
+#[test]
+fn lines_that_are_gone_are_not_moved() {
+    let desk = desk();
+    desk.write_and_commit();
+    desk.sh("sed -i '21,$d' f; echo 'a line in place of those of the agent' >m; git add m; git commit -qa --amend --no-edit");
+    assert_eq!(desk.owners_in("m"), ["human"]);
+    assert!(!desk.git(&["log", "-1", "--format=%B"]).contains("Checkpoint"), "no trailer");
+}
+
+/// Lines that a person had before the agent's commit, and that the agent moved, stay the person's when both commits are squashed.
+#[test]
+fn base_lines_stay_base_lines_in_a_squash() {
+    let desk = desk();
+    desk.sh(&format!("printf '%s' '{}' >>h; git commit -qam h", words("person with an agent", 1..=6)));
+    desk.write_and_commit();
+    desk.turn_with_calls("t", &[("g", &|| desk.sh("grep person h >>g; sed -i /person/d h"))]);
+    desk.commit_all();
+    desk.sh("git reset -q --soft HEAD~2; git commit -qm both");
+    assert_eq!(desk.owners_in("g"), ["human"; 6]);
+    assert_eq!(desk.owners_in("f"), ["s"; 6]);
+}
