@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
         chain::{carry_forward::base_tree, changes},
         provenance::moved_lines::{MOST_BYTES, moved_out, takers},
         save::Shadow,
+        share::share,
     },
 };
 
@@ -50,6 +51,9 @@ pub(super) fn decide_for(
         if touched.is_disjoint(dirty) && !dirty.is_empty() {
             touched.extend(places_now(context, shadow, tree_id, &touched)?);
         }
+        if touched.is_disjoint(dirty) {
+            touched.extend(back_again(context, shadow, tree_id, dirty)?);
+        }
         Ok(Some(touched))
     });
     match touched {
@@ -60,6 +64,37 @@ pub(super) fn decide_for(
         Err(error) if error.kind() == Kind::Corrupt => Ok(decide(Touched::Unreadable, dirty)),
         Err(error) => Err(error),
     }
+}
+
+/// How many checkpoints back we look for work that is in the worktree again.
+const MOST_CHECKPOINTS: usize = 64;
+
+/// Returns those of the files `dirty` that have work of `shadow` again which its last checkpoint does not have: it was stashed then, for
+/// example.
+fn back_again(
+    context: &Context,
+    shadow: &Shadow,
+    tree_id: ObjectId,
+    dirty: &BTreeSet<BString>,
+) -> Result<BTreeSet<BString>> {
+    let (repo, mut found) = (&context.repo, BTreeSet::new());
+    let Some(tip) = shadow.tip.as_ref().filter(|_| !dirty.is_empty()) else { return Ok(found) };
+    let base_tree_id = base_tree(repo, tip)?;
+    for checkpoint in repo.chain(tip.id).take(MOST_CHECKPOINTS) {
+        for Change { path, after, .. } in changes(repo, &checkpoint?)? {
+            if !dirty.contains(&path) || found.contains(&path) {
+                continue;
+            }
+            let leaf = |tree_id| repo.find_leaf(tree_id, path.as_bstr());
+            let (base, now) = (leaf(base_tree_id)?, leaf(tree_id)?);
+            if let Some(work) = Change::between(path.clone(), base, after)
+                && share(repo, &work, base, now)?.is_half()
+            {
+                found.insert(path);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Returns the files of the worktree that have the work of `shadow` under other names than those `touched` by it: its files were

@@ -112,3 +112,44 @@ fn base_lines_stay_base_lines_in_a_squash() {
     assert_eq!(desk.owners_in("g"), ["human"; 6]);
     assert_eq!(desk.owners_in("f"), ["s"; 6]);
 }
+
+/// The checkpoint that ends the turn does not have the work; the next prompt finds it in the worktree again, and then it is moved.
+#[rstest::rstest]
+#[case::stashed("git stash -q", "", "git stash pop -q")]
+#[case::copied("cp f ../kept; git checkout -q f", "", "cp ../kept f")]
+#[case::stashed_at_a_save("git stash -q; git checkpoint save -q", "", "git stash pop -q")]
+#[case::with_another_turn_after_it("git stash -q", "", "git stash pop -q; echo own >own")]
+#[case::with_another_turn_before_it("git stash -q", "echo z >z", "git stash pop -q")]
+#[case::with_another_commit("git stash -q", "echo z >z; git add z; git commit -qm z", "git stash pop -q")]
+fn work_that_was_away_and_is_moved(
+    #[case] away: &str,
+    #[case] between: &str,
+    #[case] back: &str,
+    #[values(Mover::Writer, Mover::OtherAgent, Mover::Person)] mover: Mover,
+) {
+    let desk = desk();
+    let work = format!("{}{}", desk.read("f"), words("agent", 1..=6));
+    desk.turn_with_calls(
+        "s",
+        &[
+            ("f", &|| {
+                desk.write("f", &work);
+            }),
+            ("g", &|| desk.sh(away)),
+        ],
+    );
+    if !between.is_empty() {
+        desk.turn_with_calls("u", &[("z", &|| desk.sh(between))]);
+    }
+    desk.sh(back);
+    match mover {
+        Mover::Person | Mover::PersonWhoSaves => {
+            desk.prompt("t");
+            desk.sh(MOVE);
+            desk.stop("t");
+        }
+        agent => desk.move_lines(agent, MOVE),
+    }
+    desk.commit_all();
+    assert_eq!(desk.owners_in("m"), ["s"; 6]);
+}
