@@ -20,7 +20,7 @@ impl Replay<'_> {
     pub fn finish(mut self, committed: &[Committed]) -> Ownership {
         replay_rest(&mut self, committed);
         self.flush();
-        self.moved_later.give_back(&mut self.files);
+        std::mem::take(&mut self.moved_later).give_back(&mut self.files);
         Ownership { files: committed.iter().map(|entry| ownership(&self, entry)).collect() }
     }
 }

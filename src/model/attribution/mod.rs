@@ -15,8 +15,10 @@ pub mod combine;
 mod file;
 mod finish;
 pub mod kind;
+mod lost;
 mod moved_later;
 mod moves;
+mod put_back;
 mod replay;
 pub mod summary;
 #[cfg(test)]

@@ -6,20 +6,19 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use bstr::{BString, ByteSlice as _};
+use bstr::BString;
 
 use super::{
-    Owner, TELLING_LETTERS, TELLING_LINES,
-    align::{digest, is_letter_or_digit, is_telling, key},
-    file::{Deleted, File, Line, Origin},
-    work::Outcome,
+    align::is_telling,
+    file::{Deleted, File, Line, Origin, Writer},
+    lost::{Known, Lost, may_be_copy},
+    put_back::{Moved, give_back},
+    work::{Arrived, Outcome},
 };
 
 /// How many lost lines are remembered; those of earlier steps are forgotten first.
 const MOST_LOST: usize = 20_000;
 
-/// A replay compares no more lines than this: very many equal ones would take long.
-const MOST_COMPARED: usize = 1_000_000;
 /// If a line was lost or written in more places, only so many are looked at.
 const MOST_CANDIDATES: usize = 16;
 
@@ -28,14 +27,7 @@ const MOST_CANDIDATES: usize = 16;
 pub(super) struct Step {
     lost: Vec<Lost>,
     written: Vec<(BString, Vec<(usize, u64)>)>,
-}
-
-/// Lines in a row that a step took out of a file, from the first to the last one with a letter or a digit.
-struct Lost {
-    path: BString,
-    lines: Vec<(Box<[u8]>, Line)>,
-    /// The digest of each telling line.
-    digests: Vec<u64>,
+    moved: Vec<Moved>,
 }
 
 /// What earlier steps lost and wrote.
@@ -50,9 +42,9 @@ pub(super) struct MovedLater {
     count: usize,
     /// Where lines with a digest were written.
     written: HashMap<u64, Written>,
-    /// The lines that got their owners back.
-    placed: Vec<Placed>,
-    /// How many lines were compared.
+    /// The lines that got their owners back, and those that one step moved.
+    moved: Vec<Moved>,
+    /// How many lines were read and compared.
     compared: usize,
 }
 
@@ -62,14 +54,6 @@ struct Written {
     times: u32,
     /// The first files in which it was written.
     paths: Vec<BString>,
-}
-
-/// Lines that a file lost and another one has.
-struct Placed {
-    lost: Lost,
-    /// The other file, and what was known of its lines before.
-    path: BString,
-    was: Vec<Line>,
 }
 
 impl Step {
@@ -88,68 +72,23 @@ impl Step {
             self.written.push((path.clone(), outcome.written.clone()));
         }
     }
-}
 
-impl Lost {
-    /// Returns the lines of `row`; none if they are too common to be evidence.
-    fn of(path: &BString, row: &[Deleted]) -> Option<Self> {
-        let tells = |it: &Deleted| is_telling(&it.grave.text);
-        let (first, last) = (row.iter().position(tells)?, row.iter().rposition(tells)?);
-        let row = &row[first..=last];
-        let digests: Vec<u64> = row.iter().filter(|it| tells(it)).map(|it| digest(&it.grave.text)).collect();
-        let letters = |it: &Deleted| it.grave.text.iter().filter(|byte| is_letter_or_digit(**byte)).count();
-        if digests.len() < TELLING_LINES || row.iter().map(letters).sum::<usize>() < TELLING_LETTERS {
-            return None;
-        }
-        let lines = row.iter().map(|it| (it.grave.text.clone(), it.grave.line)).collect();
-        Some(Self { path: path.clone(), lines, digests })
-    }
-
-    /// Returns true if the lines of the file at `path` from `at` on are these.
-    fn is_at(&self, file: &File, path: &BString, at: usize, known: &mut Known) -> bool {
-        if known.compared > MOST_COMPARED || at + self.lines.len() > file.lines.len() {
-            return false;
-        }
-        let text = known.text(path, file);
-        let equal = self.lines.iter().zip(at..).take_while(|((own, _), at)| key(text.line(*at)) == key(own)).count();
-        known.compared += equal + 1;
-        equal == self.lines.len()
-    }
-
-    /// Returns true if a later step has written the lines of the file at `path` from `at` on, and nothing else beside them, and if they
-    /// are as these.
-    fn is_copied_to(&self, file: &File, path: &BString, at: usize, known: &mut Known) -> bool {
-        let there = file.lines.get(at..at + self.lines.len()).unwrap_or_default();
-        let is_younger = |(copy, (_, own)): (&Line, &(Box<[u8]>, Line))| {
-            may_be_copy(copy) && (copy.born > own.born || copy.owner == own.owner)
-        };
-        let (Some(first), Some(last)) = (there.first(), there.last()) else { return false };
-        if !there.iter().zip(&self.lines).all(is_younger) {
-            return false;
-        }
-        let text = known.text(path, file);
-        let mut above = (0..at).rev().map(|at| (at, first));
-        let mut below = (at + self.lines.len()..file.lines.len()).map(|at| (at, last));
-        let is_telling_at = |(at, _): &(usize, &Line)| is_telling(text.line(*at));
-        let beside = [above.find(is_telling_at), below.find(is_telling_at)];
-        let is_of_step = |(at, end): (usize, &Line)| may_be_copy(&file.lines[at]) && file.lines[at].born == end.born;
-        !beside.into_iter().flatten().any(is_of_step) && self.is_at(file, path, at, known)
-    }
-
-    /// Returns true if the file that lost the lines has most of them.
-    fn is_still_there(&self, files: &HashMap<BString, File>, known: &mut Known) -> bool {
-        files.get(&self.path).is_some_and(|file| {
-            let there = known.digests(&self.path, file);
-            self.digests.iter().filter(|digest| there.contains_key(digest)).count() * 2 > self.digests.len()
-        })
+    /// Adds the lines `arrived` that `writer` has moved from the file at `from` to the one at `path`.
+    pub(super) fn add_moved(&mut self, from: &BString, path: &BString, arrived: Arrived, writer: Writer) {
+        let copy = vec![Line::by(writer); arrived.lines.len()];
+        let lost = Lost::whole(from.clone(), arrived.lines);
+        self.moved.push(Moved { lost, path: path.clone(), copy, is_of_one_step: true });
     }
 }
 
 impl MovedLater {
     /// Finds the lines that the last step of `files` has lost after an earlier step had copied them, and those that it has written
     /// after an earlier step had lost them. They get the owners that they had. Returns the base lines among them.
-    pub(super) fn find(&mut self, files: &mut HashMap<BString, File>, step: Step) -> Vec<Origin> {
-        let (mut known, mut moved) = (Known { compared: self.compared, ..Known::default() }, Vec::new());
+    pub(super) fn find(&mut self, files: &mut HashMap<BString, File>, mut step: Step) -> Vec<Origin> {
+        let (mut known, mut moved) = (Known::after(self.compared), Vec::new());
+        // If the file still has the lines, or others like them, it will not show in the end that they are back.
+        let mut is_gone = |moved: &Moved| !moved.lost.is_still_there(files, &mut known);
+        self.moved.extend(std::mem::take(&mut step.moved).into_iter().filter(&mut is_gone));
         self.take_back(files, &step, &mut known, &mut moved);
         for (path, digest) in step.written.iter().flat_map(|(path, written)| written.iter().map(move |it| (path, it.1)))
         {
@@ -185,26 +124,12 @@ impl MovedLater {
             was.push(std::mem::replace(line, *own));
             moved.extend(own.origin);
         }
-        self.placed.push(Placed { lost, path, was });
+        self.moved.push(Moved { lost, path, copy: was, is_of_one_step: false });
     }
 
-    /// Gives lines back to those who have copied them, if the file that lost them has most of them again in the end.
-    pub(super) fn give_back(&mut self, files: &mut HashMap<BString, File>) {
-        let mut known = Known::default();
-        for Placed { lost, path, was } in std::mem::take(&mut self.placed).into_iter().rev() {
-            if path == lost.path || !lost.is_still_there(files, &mut known) {
-                continue;
-            }
-            let Some(file) = files.get_mut(&path) else { continue };
-            let is_own = |at: &usize| {
-                let there = file.lines.get(*at..at + was.len()).unwrap_or_default();
-                there.len() == was.len() && there.iter().zip(&lost.lines).all(|(line, (_, own))| line == own)
-            };
-            let found = (0..file.lines.len()).filter(is_own).find(|at| lost.is_at(file, &path, *at, &mut known));
-            if let Some(at) = found {
-                file.lines[at..at + was.len()].copy_from_slice(&was);
-            }
-        }
+    /// Gives lines back to those who have copied them, if the file that lost them has them again in the end.
+    pub(super) fn give_back(self, files: &mut HashMap<BString, File>) {
+        give_back(self.moved, files);
     }
 
     /// Finds lines that `step` has written and that earlier steps had lost.
@@ -279,52 +204,5 @@ impl MovedLater {
             known.retain(|other| *other != key);
         }
         Some(lost)
-    }
-}
-
-/// Returns true if the author of a step has written the line, and no earlier one.
-fn may_be_copy(line: &Line) -> bool {
-    line.origin.is_none() && matches!(line.owner, Owner::Author(_))
-}
-
-/// What is known of the files after a step: where their lines begin, and their digests, found on first use.
-#[derive(Default)]
-struct Known {
-    /// How many lines were compared, in all steps.
-    compared: usize,
-    starts: HashMap<BString, Vec<usize>>,
-    digests: HashMap<BString, HashMap<u64, Vec<usize>>>,
-}
-
-/// A text, and where its lines begin.
-struct Text<'t> {
-    text: &'t [u8],
-    starts: &'t [usize],
-}
-
-impl Known {
-    fn text<'t>(&'t mut self, path: &BString, file: &'t File) -> Text<'t> {
-        let text = file.text();
-        let begin = |line: &'t [u8]| line.as_ptr().addr() - text.as_ptr().addr();
-        let starts =
-            self.starts.entry(path.clone()).or_insert_with(|| text.lines_with_terminator().map(begin).collect());
-        Text { text, starts }
-    }
-
-    fn digests(&mut self, path: &BString, file: &File) -> &HashMap<u64, Vec<usize>> {
-        self.digests.entry(path.clone()).or_insert_with(|| {
-            let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
-            for (at, line) in file.text().lines_with_terminator().enumerate().take(file.lines.len()) {
-                places.entry(digest(line)).or_default().push(at);
-            }
-            places
-        })
-    }
-}
-
-impl Text<'_> {
-    fn line(&self, at: usize) -> &[u8] {
-        let end = self.starts.get(at + 1).copied().unwrap_or(self.text.len());
-        self.starts.get(at).map_or(b"", |start| &self.text[*start..end])
     }
 }

@@ -143,6 +143,9 @@ fn place(works: &mut [Work<'_>], length: usize, from: Place, to: Place) {
         works[to.0].placed[to.1 + at] = Some(works[from.0].known[from.1 + at]);
         works[from.0].lives[from.1 + at] = true;
     }
+    if from.0 != to.0 {
+        works[to.0].arrived.push((to.1..to.1 + length, from.0));
+    }
 }
 
 /// Returns the length and start of the block that contains both places.

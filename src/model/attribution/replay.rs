@@ -203,8 +203,12 @@ impl<'d> Replay<'d> {
             }
         }
         let mut later = Step::default();
-        for (job, outcome) in jobs.into_iter().zip(outcomes) {
+        let paths: Vec<BString> = jobs.iter().map(|job| job.path.clone()).collect();
+        for (job, mut outcome) in jobs.into_iter().zip(outcomes) {
             later.add(&job.path, &outcome, job.is_of_commit);
+            for arrived in std::mem::take(&mut outcome.arrived) {
+                later.add_moved(&paths[arrived.from], &job.path, arrived, writer);
+            }
             if !job.is_replaced {
                 let owner = job.moved.and_then(|moved| moved.whole).unwrap_or(Owner::Author(author));
                 let part = outcome.part.clone();

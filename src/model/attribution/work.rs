@@ -38,6 +38,8 @@ pub(super) struct Work<'t> {
     pub(super) placed: Vec<Option<Line>>,
     /// Old lines that are kept in the new content, or in another file.
     pub(super) lives: Vec<bool>,
+    /// New lines that were moved from another file of the step, and the number of that.
+    pub(super) arrived: Vec<(Range<usize>, usize)>,
     /// The owners of the old lines of the part of the file that differs, and where it begins.
     around: &'t [Line],
     skip: usize,
@@ -62,7 +64,16 @@ pub(super) struct Outcome {
     pub(super) reopened: HashSet<usize>,
     /// The telling lines that the author wrote: the number of each in the new content, and a digest of it without blanks.
     pub(super) written: Vec<(usize, u64)>,
+    /// The lines that were moved there from other files of the step.
+    pub(super) arrived: Vec<Arrived>,
     pub(super) is_cut_off: bool,
+}
+
+/// Lines that a step has moved from another file.
+pub(super) struct Arrived {
+    /// The number of that file in the step.
+    pub(super) from: usize,
+    pub(super) lines: Vec<(Box<[u8]>, Line)>,
 }
 
 impl Outcome {
@@ -114,6 +125,7 @@ impl<'t> Work<'t> {
             edits: Vec::new(),
             placed: Vec::new(),
             lives: Vec::new(),
+            arrived: Vec::new(),
             around: &file.lines[skip..skip + count],
             skip,
             reopened: HashSet::new(),
@@ -233,6 +245,11 @@ impl<'t> Work<'t> {
             placed.extend_from_slice(&lines[come.clone()]);
         }
         let written = if self.is_cut_off || writer.step == 0 { Vec::new() } else { self.written() };
+        let arrived = self.arrived.iter().map(|(lines_there, from)| Arrived {
+            from: *from,
+            lines: lines_there.clone().map(|at| (self.new[at].into(), lines[at])).collect(),
+        });
+        let arrived = arrived.collect();
         let (gone, come) = self.edits.iter().fold((0, 0), |(old, new), it| (old + it.0.len(), new + it.1.len()));
         Outcome {
             part: self.skip..self.skip + self.around.len() - gone + come,
@@ -241,6 +258,7 @@ impl<'t> Work<'t> {
             deleted,
             reopened: self.reopened,
             written,
+            arrived,
             is_cut_off: self.is_cut_off,
         }
     }

@@ -97,3 +97,46 @@ fn a_commit_that_deletes_the_first_place_has_moved_the_lines() {
     assert_eq!(letters(of("b"), BLOCK), "bbbb");
     assert_eq!((of("a").kept, of("a").removed.len()), (4, 0));
 }
+
+/// One step moves the lines, and a later one puts them back in the file that lost them: the other file has a copy.
+#[rstest]
+#[case::put_back(BLOCK, "oooo", "aaaa")]
+#[case::put_back_with_more(
+    "// more\nlet first = compute();\nlet second = first + 1;\n\nreturn second * first;\n",
+    "hoooo",
+    "aaaa"
+)]
+#[case::only_one_line("let second = first + 1;\n", "h", "oooo")]
+fn lines_that_are_put_back_after_a_move(#[case] again: &str, #[case] in_first: &str, #[case] in_other: &str) {
+    let history = History::new(&[])
+        .step(OTHER, &[("a", Some(&format!("x\n{BLOCK}")))])
+        .step(AGENT, &[("b", Some(BLOCK)), ("a", Some("x\n"))])
+        .step(HUMAN, &[("a", Some(&format!("x\n{again}")))]);
+    let ownership = history.commit(HUMAN, None);
+    let of = |path: &str| ownership.files.iter().find(|file| file.path == path).expect("it has changed");
+    assert_eq!(letters(of("b"), BLOCK), in_other);
+    assert_eq!(letters(of("a"), &format!("x\n{again}")), format!("o{in_first}"));
+}
+
+/// The file that lost the lines has others like them all the time: they are not back.
+#[test]
+fn one_of_two_equal_blocks_is_moved() {
+    let history = History::new(&[])
+        .step(OTHER, &[("a", Some(&format!("{BLOCK}x\n{BLOCK}")))])
+        .step(AGENT, &[("b", Some(BLOCK)), ("a", Some(&format!("{BLOCK}x\n")))])
+        .step(HUMAN, &[("c", Some("c\n"))]);
+    let ownership = history.commit(HUMAN, None);
+    let of = |path: &str| ownership.files.iter().find(|file| file.path == path).expect("it has changed");
+    assert_eq!(letters(of("b"), BLOCK), "oooo");
+    assert_eq!(letters(of("a"), &format!("{BLOCK}x\n")), "ooooo");
+}
+
+/// Base lines that are put back are those that the commit does not change.
+#[test]
+fn base_lines_that_are_put_back_after_a_move() {
+    let history = History::new(&[("a", BLOCK)])
+        .step(AGENT, &[("b", Some(BLOCK)), ("a", Some(""))])
+        .step(HUMAN, &[("a", Some(BLOCK))]);
+    let ownership = history.commit(HUMAN, None);
+    assert_eq!(ownership.files.iter().map(|file| letters(file, BLOCK)).collect::<Vec<_>>(), ["aaaa"]);
+}
