@@ -12,7 +12,7 @@ use super::Repo;
 use crate::error::Result;
 
 /// A longer line is not looked for: it is an argument of a program.
-const LONGEST_LINE: usize = 1_000;
+pub(crate) const LONGEST_LINE: usize = 1_000;
 /// How many commits are searched for one that has removed the line.
 const MOST_COMMITS: usize = 100;
 
@@ -22,7 +22,7 @@ impl Repo {
         if !is_argument(line) {
             return Ok(Vec::new());
         }
-        let options = ["grep", "-l", "-z", "-I", "-F", "--full-name", "--no-recurse-submodules", "-e"];
+        let options = ["grep", "-l", "-z", "-I", "-F", "--no-color", "--full-name", "--no-recurse-submodules", "-e"];
         let mut arguments: Vec<OsString> = options.map(Into::into).into();
         arguments.extend([OsStr::from_bytes(line).to_owned(), commit.to_string().into(), "--".into()]);
         let output = self.try_git(&arguments, None)?;
@@ -31,8 +31,8 @@ impl Repo {
         Ok(names.map(Into::into).collect())
     }
 
-    /// Returns the newest of the commits before `commit`, along the first parents, and itself, that changed how often a file contains
-    /// `line`. Looks at the newest 100 of them.
+    /// Returns the newest commit that changed how often a file contains `line`. Looks at `commit` and at 100 commits before it, along the
+    /// first parents.
     pub(crate) fn last_change_of_line(&self, commit: ObjectId, line: &[u8]) -> Result<Option<ObjectId>> {
         if !is_argument(line) {
             return Ok(None);

@@ -37,7 +37,7 @@ pub(crate) mod edit_tree;
 mod environment;
 pub(crate) mod exact;
 pub(crate) mod filter;
-mod find_line;
+pub(crate) mod find_line;
 pub(crate) mod found_lock;
 pub(crate) mod git_at_work;
 pub(crate) mod head_log;

@@ -12,6 +12,8 @@ use super::{
 
 /// A replay reads and compares no more lines than this: very many equal ones, or very many steps with large files, would take long.
 const MOST_COMPARED: usize = 4_000_000;
+/// If more lines than this are kept between two steps, they are forgotten: they would take much memory.
+const MOST_KEPT: usize = 1_000_000;
 
 /// Lines in a row that a step took out of a file, from the first to the last one with a letter or a digit.
 pub(super) struct Lost {
@@ -90,11 +92,13 @@ pub(super) fn may_be_copy(line: &Line) -> bool {
     line.origin.is_none() && matches!(line.owner, Owner::Author(_))
 }
 
-/// What is known of the files after a step: where their lines begin, and their digests, found on first use.
+/// What was read of the files as the last step left them: where their lines begin, and their digests.
 #[derive(Default)]
 pub(super) struct Known {
     /// How many lines were read and compared, in all steps.
-    pub(super) compared: usize,
+    compared: usize,
+    /// How many lines were kept of what was read.
+    kept: usize,
     starts: HashMap<BString, Vec<usize>>,
     digests: HashMap<BString, HashMap<u64, Vec<usize>>>,
 }
@@ -106,22 +110,32 @@ struct Text<'t> {
 }
 
 impl Known {
-    /// Returns what is known after so many lines were read and compared.
-    pub(super) fn after(compared: usize) -> Self {
-        Self { compared, ..Self::default() }
+    /// Forgets the files `changed`, which a step has changed, and all files if they are large.
+    pub(super) fn forget(&mut self, changed: &[BString]) {
+        for path in changed {
+            self.starts.remove(path);
+            self.digests.remove(path);
+        }
+        if self.kept > MOST_KEPT {
+            *self = Self { compared: self.compared, ..Self::default() };
+        }
     }
 
     fn text<'t>(&'t mut self, path: &BString, file: &'t File) -> Text<'t> {
         let text = file.text();
         let begin = |line: &'t [u8]| line.as_ptr().addr() - text.as_ptr().addr();
-        let starts =
-            self.starts.entry(path.clone()).or_insert_with(|| text.lines_with_terminator().map(begin).collect());
+        let starts = self.starts.entry(path.clone()).or_insert_with(|| {
+            self.compared += file.lines.len();
+            self.kept += file.lines.len();
+            text.lines_with_terminator().map(begin).collect()
+        });
         Text { text, starts }
     }
 
     pub(super) fn digests(&mut self, path: &BString, file: &File) -> &HashMap<u64, Vec<usize>> {
         self.digests.entry(path.clone()).or_insert_with(|| {
             self.compared += file.lines.len();
+            self.kept += file.lines.len();
             let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
             for (at, line) in file.text().lines_with_terminator().enumerate().take(file.lines.len()) {
                 places.entry(digest(line)).or_default().push(at);

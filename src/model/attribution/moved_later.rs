@@ -1,8 +1,8 @@
 //! Lines that one step takes out of a file, and another step adds to a file, in either order: they were moved and keep their owners.
 //! `moves` finds those that one step moves.
 //!
-//! Between two steps there may be any others, so the evidence is stronger: all lines that were lost in one place are all that one step
-//! has written in the other place. A file that begins like one that was thrown away, for example with a licence, has none of its lines.
+//! Between two steps there may be any others, so the evidence is stronger: one step has written all lines that were lost in one place,
+//! and nothing beside them. If a file begins with the same licence as one that was thrown away, nothing was moved: more follows there.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -28,6 +28,8 @@ pub(super) struct Step {
     lost: Vec<Lost>,
     written: Vec<(BString, Vec<(usize, u64)>)>,
     moved: Vec<Moved>,
+    /// The files that the step has changed.
+    changed: Vec<BString>,
 }
 
 /// What earlier steps lost and wrote.
@@ -44,8 +46,8 @@ pub(super) struct MovedLater {
     written: HashMap<u64, Written>,
     /// The lines that got their owners back, and those that one step moved.
     moved: Vec<Moved>,
-    /// How many lines were read and compared.
-    compared: usize,
+    /// What was read of the files as they are.
+    known: Known,
 }
 
 /// Where a line was written.
@@ -60,6 +62,7 @@ impl Step {
     /// Adds what happened to the file at `path`. If `is_of_commit`, this is what the commit has. A commit may leave out uncommitted
     /// lines that the worktree still has, so only base lines count as lost then.
     pub(super) fn add(&mut self, path: &BString, outcome: &Outcome, is_of_commit: bool) {
+        self.changed.push(path.clone());
         if outcome.is_cut_off {
             return;
         }
@@ -85,7 +88,8 @@ impl MovedLater {
     /// Finds the lines that the last step of `files` has lost after an earlier step had copied them, and those that it has written
     /// after an earlier step had lost them. They get the owners that they had. Returns the base lines among them.
     pub(super) fn find(&mut self, files: &mut HashMap<BString, File>, mut step: Step) -> Vec<Origin> {
-        let (mut known, mut moved) = (Known::after(self.compared), Vec::new());
+        let (mut known, mut moved) = (std::mem::take(&mut self.known), Vec::new());
+        known.forget(&step.changed);
         // If the file still has the lines, or others like them, it will not show in the end that they are back.
         let mut is_gone = |moved: &Moved| !moved.lost.is_still_there(files, &mut known);
         self.moved.extend(std::mem::take(&mut step.moved).into_iter().filter(&mut is_gone));
@@ -106,7 +110,7 @@ impl MovedLater {
                 None => self.remember(lost),
             }
         }
-        self.compared = known.compared;
+        self.known = known;
         moved
     }
 

@@ -116,7 +116,7 @@ fn beyond(
     let sources = sources(repo, &changes, beside);
     let mut names: Vec<&BString> =
         changes.iter().chain(&sources).flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
-    let (mut renamed, mut moved, mut is_any_lost) = (Vec::new(), BTreeSet::new(), false);
+    let (mut renamed, mut moved, mut passed, mut is_any_lost) = (Vec::new(), BTreeSet::new(), BTreeSet::new(), false);
     let mut all = steps_aside(repo, base, &changes)?;
     if let Some(tip) = &checkpoint {
         renamed = renamed_since(repo, &touched, &around)?;
@@ -128,7 +128,13 @@ fn beyond(
         (moved, is_any_lost) = moved_since(repo, &unsaved, &changes, &|path| names.binary_search(&path).is_ok());
         names.extend(&moved);
         names.sort();
-        all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
+        let chain = steps(repo, tip, &|path| names.binary_search(&path).is_ok())?;
+        // Lines that a checkpoint has moved may be back by now in the file that they were moved from.
+        let is_passed = |path: &&BString| names.binary_search(path).is_err() && chain.iter().any(|it| it.touches(path));
+        passed.extend(unsaved.iter().map(|change| &change.path).filter(is_passed).cloned());
+        names.extend(&passed);
+        names.sort();
+        all.extend(chain);
     }
     if !changes.is_empty() {
         let is_renamed =
@@ -137,7 +143,7 @@ fn beyond(
         let last_tree_id = checkpoint.as_ref().map_or(head_tree_id, |tip| tip.tree_id);
         let origin = author::unsaved(context)?;
         let trees = (last_tree_id, worktree.tree_id);
-        let may_be_moved = is_any_lost || !moved.is_empty() || !renamed.is_empty();
+        let may_be_moved = is_any_lost || !moved.is_empty() || !passed.is_empty() || !renamed.is_empty();
         let rest = unsaved(context, repo, &origin, checkpoint.as_ref(), trees, &wanted, may_be_moved)?;
         if !renamed.is_empty() {
             all.push(Step::new(origin, renamed));

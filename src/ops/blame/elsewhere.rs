@@ -7,7 +7,11 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::super::attribution::{Source, left};
-use crate::{error::Result, git::Repo, model::attribution::TELLING_LINES};
+use crate::{
+    error::Result,
+    git::{Repo, find_line::LONGEST_LINE},
+    model::attribution::TELLING_LINES,
+};
 
 /// If more files than this have the longest of the lines, it is unclear from which they are.
 const MOST_FILES: usize = 32;
@@ -30,7 +34,8 @@ pub(super) fn origin(
     let lines: Vec<&[u8]> = text.lines().collect();
     let wanted = wanted.iter().filter_map(|number| lines.get(usize::try_from(*number).ok()?.checked_sub(1)?));
     let wanted: Vec<&[u8]> = wanted.map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
-    let Some(longest) = wanted.iter().max_by_key(|line| line.len()).filter(|_| wanted.len() >= TELLING_LINES) else {
+    let searched = wanted.iter().filter(|line| line.len() <= LONGEST_LINE);
+    let Some(longest) = searched.max_by_key(|line| line.len()).filter(|_| wanted.len() >= TELLING_LINES) else {
         return Ok(None);
     };
     let has_all = |other: &[u8]| {

@@ -50,11 +50,11 @@ pub(super) fn may_be_any(context: &Context, base: Base, staged: &[Change]) -> Re
 }
 
 /// Returns the paths to save if a file of the live shadow has lost lines since the last checkpoint that another file of the worktree has:
-/// the staged files, that file, and those that have its lines. Either all that the file has lost is new elsewhere since then, or lines
-/// in a row were copied before.
+/// the staged files, that file, and those that have its lines. All that the file has lost must be new in other files since that
+/// checkpoint, or the checkpoint must have a copy of lines in a row.
 ///
-/// Without that checkpoint, nothing would show where these lines come from, and the work of the file would look undone. A file that has
-/// a new name in the commit has lost those lines that it does not have there: the commit shows where the others come from.
+/// Without that checkpoint, nothing would show where these lines come from, and the work of the file would look undone. If the commit
+/// renames the file, only the lines that it does not have under the new name count as lost.
 pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Option<Vec<BString>>> {
     if worktree.settings.storage == Storage::Session {
         // The lines of the session that a file still has might get another author when they are carried forward.

@@ -64,7 +64,8 @@ pub(crate) fn lost_to(
     found
 }
 
-/// Does the same without those that lost lines to the files that are found, and with those that a stash entry changes.
+/// Returns the first of these files: those that lost lines to files that `wanted` accepts. Files that a stash entry changes are among
+/// them.
 fn lost_at_once(
     repo: &Repo,
     all: &[Vec<Change>],

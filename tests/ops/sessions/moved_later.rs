@@ -195,3 +195,42 @@ fn lines_that_a_person_copies(#[case] script: &str) {
     assert_eq!(desk.writers("m"), ["human"; 4]);
     desk.finish();
 }
+
+/// A commit has the new place only. Git's settings and a line that is too long to be looked for change nothing.
+#[rstest::rstest]
+#[case::plain("true")]
+#[case::colours("git config color.ui always")]
+#[case::colours_of_grep("git config color.grep always")]
+fn blame_finds_the_first_file_whatever_the_settings(#[case] setting: &str, #[values(0, 3000)] length: usize) {
+    let desk = desk();
+    let long = "x".repeat(length);
+    desk.turn_with_tool("b", "f", &format!("{}{long}\n{}", desk.read("f"), words("b", 1..=4)));
+    desk.commit_all();
+    desk.turn_with_calls("a", &[("g", &|| desk.sh("tail -5 f >>g; sed -i '21,$d' f"))]);
+    desk.sh(&format!("git add g; git commit -qm g; {setting}"));
+    assert_eq!(desk.writers("g"), ["b"; 4]);
+}
+
+/// The lines are put back in the first file only, which has them again then; the second one has a copy.
+#[rstest::rstest]
+#[case::restored("git checkpoint save -q; git checkpoint restore -q @{1} -- f")]
+#[case::copied_back("git checkpoint save -q; cp ../old f")]
+#[case::without_a_save("cp ../old f")]
+fn lines_that_are_put_back(#[case] back: &str, #[values(false, true)] is_moved_by_agent: bool) {
+    let desk = desk();
+    desk.written(Writer::Agent);
+    desk.sh("cp f ../old");
+    let script = format!("{COPY}; {CUT}");
+    if is_moved_by_agent {
+        desk.turn_with_calls("a", &[("m", &|| desk.sh(&script))]);
+    } else {
+        desk.sh(&script);
+    }
+    desk.sh(back);
+    let copier = if is_moved_by_agent { "a" } else { "human" };
+    let all = || [desk.writers("f"), desk.writers("m")].map(|lines| lines.join(" "));
+    let expected = ["b b b b".to_owned(), [copier; 4].join(" ")];
+    assert_eq!(all(), expected);
+    desk.commit_all();
+    assert_eq!(all(), expected);
+}
