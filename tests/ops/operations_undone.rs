@@ -453,6 +453,31 @@ fn empty_directories_are_undone_and_redone(#[case] script: &str) {
     world.assert_sound("at the end");
 }
 
+/// An undo leaves the directories above as they were before the restore.
+#[rstest::rstest]
+#[case::not_there("rm -r deep", &[])]
+#[case::empty("rmdir deep/a/b deep/a", &["deep"])]
+#[case::with_an_empty_one("rmdir deep/a/b; mkdir deep/a/c", &["deep", "deep/a", "deep/a/c"])]
+#[case::with_an_ignored_file("rmdir deep/a/b; echo x >deep/a/ignored", &["deep", "deep/a"])]
+fn directories_above_an_empty_one_are_undone(#[case] script: &str, #[case] expected: &[&str]) {
+    let world = World::with_commit();
+    world.sh("echo ignored >.git/info/exclude; mkdir -p deep/a/b; echo c >>f; git checkpoint save -q");
+    world.sh(script);
+    let there = || -> Vec<&str> {
+        let all = ["deep", "deep/a", "deep/a/b", "deep/a/c"];
+        all.into_iter().filter(|path| world.repo().join(path).is_dir()).collect()
+    };
+    world.done(&["restore", "-q", "@"]);
+    let restored = there();
+    assert!(restored.contains(&"deep/a/b"), "{restored:?}");
+    for _ in 0..2 {
+        world.done(&["undo", "-q"]);
+        assert_eq!(there(), expected);
+        world.done(&["redo", "-q"]);
+        assert_eq!(there(), restored);
+    }
+}
+
 /// A directory that the undo has not removed is not made by the redo.
 #[test]
 fn a_redo_makes_no_directory_that_a_person_has_removed() {

@@ -96,10 +96,10 @@ impl Applier<'_> {
         self.site.checkout.stat(path.as_bstr()).is_ok_and(|stat| stat.is_some_and(|stat| is_dir(&stat)))
     }
 
-    /// Removes the directories that our own deletions have emptied, except those in `keep`.
+    /// Removes the directories that our own deletions have emptied, of files or of directories, except those in `keep`.
     fn remove_emptied(&mut self, applied: &Applied, keep: &BTreeSet<&BString>) -> Result<()> {
         let mut done: BTreeSet<BString> = BTreeSet::new();
-        for path in &applied.deleted {
+        for path in applied.deleted.iter().chain(&applied.removed) {
             let mut path = path.as_bstr();
             while let Some(at) = path.rfind_byte(b'/') {
                 path = path[..at].as_bstr();

@@ -307,7 +307,9 @@ fn plan_of(scene: &Scene<'_>, journal: &Journal, all: bool) -> Result<Planned> {
             let (path, directory) = (step.path.as_bstr(), directory.as_bstr());
             path == directory || is_below(directory, path) || is_below(path, directory)
         };
-        journal.removed.contains(directory) || journal.steps.iter().any(is_of)
+        let has_more = |made: &BString| is_below(made.as_bstr(), directory.as_bstr());
+        let is_changed = || journal.steps.iter().any(is_of) || journal.directories.iter().any(has_more);
+        journal.removed.contains(directory) || is_changed()
     });
     let stays = |directory: &&BString| scene.target.manifest.empty_directories.contains(directory);
     let mut removed: Vec<BString> = journal.directories.iter().filter(|it| !stays(it)).cloned().collect();
