@@ -8,7 +8,7 @@ use super::{
     family::{Family, named_transcript, transcript_home},
     install::{File, Format, Scope, Shape, if_there},
     payload::Payload,
-    reply::{Reply, exit_code_family_denies, exit_code_family_warns},
+    reply::{Reply, exit_code_family_asks, exit_code_family_denies, exit_code_family_warns},
 };
 use crate::error::Result;
 
@@ -21,6 +21,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny: exit_code_family_denies,
     warn: exit_code_family_warns,
+    ask: Some(exit_code_family_asks),
     shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["claude"],

@@ -41,6 +41,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::json(&json!({ "cancel": false })),
     deny,
     warn,
+    ask: None,
     shows: always,
     ignored: r#"{"hookName":"Notification","taskId":"none"}"#,
     programs: &["cline"],

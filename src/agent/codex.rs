@@ -25,6 +25,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny,
     warn,
+    ask: None,
     shows: always,
     ignored: r#"{"hook_event_name":"PermissionRequest"}"#,
     programs: &["codex"],

@@ -22,6 +22,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny,
     warn,
+    ask: None,
     shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["copilot"],

@@ -22,6 +22,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::json(&json!({})),
     deny,
     warn,
+    ask: None,
     shows: |moment| matches!(moment, Moment::SessionStart | Moment::PostTool | Moment::Compact),
     ignored: r#"{"hook_event_name":"beforeReadFile"}"#,
     programs: &["cursor", "cursor-agent"],

@@ -30,6 +30,8 @@ pub struct Dialect {
     pub(super) allow: fn(Moment) -> Reply,
     pub(super) deny: fn(Moment, &str) -> Reply,
     pub(super) warn: fn(Moment, &str) -> Reply,
+    /// The reply that lets the agent ask its user whether a tool may be used; none if it cannot.
+    pub(super) ask: Option<fn(&str) -> Reply>,
     /// True if the user or the model reads the warning that a hook prints at this moment.
     pub(super) shows: fn(Moment) -> bool,
     /// A payload that we ignore, to check whether the agent can call us.
@@ -67,6 +69,12 @@ impl Dialect {
     /// warning.
     pub fn deny(&self, moment: Moment, text: &str) -> Reply {
         (self.deny)(moment, &printable(text))
+    }
+
+    /// Returns the reply that lets the agent ask its user whether it may continue, with a reason; none if it cannot ask then.
+    pub fn ask(&self, moment: Moment, text: &str) -> Option<Reply> {
+        let ask = self.ask.filter(|_| moment == Moment::PreTool)?;
+        Some(ask(&printable(text)))
     }
 
     /// Returns true if the user or the model of the agent reads a warning at this moment.

@@ -23,6 +23,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny: exit_code_family_denies,
     warn: exit_code_family_warns,
+    ask: None,
     shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["droid"],

@@ -29,6 +29,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::json(&json!({})),
     deny,
     warn,
+    ask: None,
     shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["gemini"],

@@ -26,6 +26,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::json(&json!({ "version": 1, "decision": "allow" })),
     deny: |_, text| Reply::no(text).with_json(&json!({ "version": 1, "decision": "deny", "message": text })),
     warn: |_, text| Reply::json(&json!({ "version": 1, "decision": "allow", "message": text })),
+    ask: None,
     shows: always,
     ignored: r#"{"event":"ignore","session":"none"}"#,
     programs: &[],

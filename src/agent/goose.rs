@@ -23,6 +23,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny,
     warn: |_, _| Reply::silent(),
+    ask: None,
     shows: |_| false,
     ignored: r#"{"event":"Notification"}"#,
     programs: &["goose"],

@@ -21,6 +21,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny,
     warn,
+    ask: None,
     shows: |moment| matches!(moment, Moment::SessionStart | Moment::Prompt),
     ignored: r#"{"hook_event_name":"Manual"}"#,
     programs: &["kiro", "kiro-cli"],

@@ -21,6 +21,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny: |_, text| plugin_replies("deny", text),
     warn: |_, text| plugin_replies("warn", text),
+    ask: None,
     shows: always,
     ignored: r#"{"plugin":"opencode","hook":"file.edited"}"#,
     programs: &["opencode"],

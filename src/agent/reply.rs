@@ -76,6 +76,13 @@ pub(super) fn exit_code_family_denies(moment: Moment, text: &str) -> Reply {
     }
 }
 
+/// Lets the agent ask its user about a tool, for those that follow all of Claude Code's protocol.
+pub(super) fn exit_code_family_asks(text: &str) -> Reply {
+    let decision =
+        json!({ "hookEventName": "PreToolUse", "permissionDecision": "ask", "permissionDecisionReason": text });
+    Reply::json(&json!({ "hookSpecificOutput": decision }))
+}
+
 /// The warning to the user for the same agents.
 pub(super) fn exit_code_family_warns(_moment: Moment, text: &str) -> Reply {
     Reply::json(&json!({ "systemMessage": text }))

@@ -22,6 +22,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny,
     warn,
+    ask: None,
     shows: |moment| moment == Moment::PostTool,
     ignored: r#"{"agent_action_name":"post_setup_worktree"}"#,
     programs: &["windsurf"],

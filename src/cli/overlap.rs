@@ -11,7 +11,7 @@ use crate::{
         both_changed::Kind,
         three_way::{Lines, Meeting, Place},
     },
-    ops::overlap::{self, Maker, OfSide, OverlapOptions, PathOverlap, WorktreeOverlap},
+    ops::overlap::{self, Maker, OfSide, OverlapOptions, PathOverlap, Summary, WorktreeOverlap},
 };
 
 /// Show which paths this worktree and another one have both changed
@@ -70,7 +70,7 @@ fn print_worktree(found: &WorktreeOverlap, call: &mut Call) -> Result<()> {
     }
     let count = |state| found.paths.iter().filter(|path| path.state == state).count();
     let (conflicts, touching) = (count(Meeting::Conflict), count(Meeting::Touching));
-    call.out.line(&format!("Overlap with {name}: {}", in_numbers(found.paths.len(), conflicts, touching)))?;
+    call.out.line(&format!("Overlap with {name}: {}", numbers(found.paths.len(), conflicts, touching)))?;
     for path in &found.paths {
         print_path(path, call)?;
     }
@@ -81,7 +81,12 @@ fn print_worktree(found: &WorktreeOverlap, call: &mut Call) -> Result<()> {
 }
 
 /// Returns an overlap in numbers.
-fn in_numbers(paths: usize, conflicts: usize, touching: usize) -> String {
+pub(super) fn in_numbers(found: &Summary) -> String {
+    let text = numbers(found.paths, found.conflicts, found.touching);
+    if found.unknown.is_some() { format!("{text}, not all known") } else { text }
+}
+
+fn numbers(paths: usize, conflicts: usize, touching: usize) -> String {
     let mut text = phrase::count(paths, "path");
     if conflicts > 0 {
         text.push_str(&format!(", {conflicts} in conflict"));
@@ -167,3 +172,12 @@ fn print_makers(side: &str, makers: &[Maker], call: &mut Call) -> Result<()> {
 
 /// The columns before a session.
 const INDENT: usize = layout::TAB + 10;
+
+/// Returns the sentence of `status` about an overlap with another worktree.
+pub(super) fn summary(found: &Summary) -> String {
+    let name = phrase::worktree(&found.worktree);
+    match &found.unknown {
+        Some(why) if found.paths == 0 => format!("Overlap with {name} is not known: {}", printable(why)),
+        _ => format!("Overlaps with {name}: {}", in_numbers(found)),
+    }
+}

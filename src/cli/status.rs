@@ -12,7 +12,7 @@ use super::{
     doctor::agents::{Listed, command_for},
     layout,
     output::printable,
-    phrase,
+    overlap, phrase,
 };
 use crate::{
     error::Result,
@@ -145,9 +145,24 @@ fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> 
             ))?;
         }
     }
+    print_overlaps(status, call)?;
     let unfiltered: Vec<_> = status.unfiltered.iter().map(|file| file.path.clone()).collect();
     print_paths("Saved unfiltered, because a filter fails:", &unfiltered, call)?;
     print_inside(status, call)
+}
+
+/// Prints which other worktrees have changed paths that this one has changed, too.
+fn print_overlaps(status: &Status, call: &mut Call) -> Result<()> {
+    for (at, found) in status.overlaps.iter().enumerate() {
+        if at == 0 {
+            call.out.line("")?;
+        }
+        call.out.prose(&overlap::summary(found))?;
+    }
+    if status.overlaps.is_empty() {
+        return Ok(());
+    }
+    call.out.note("  (use \"git checkpoint overlap\" to see where)")
 }
 
 /// Prints which repositories inside the worktree have changes that a save leaves out.

@@ -61,6 +61,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("storage", Choice(&["worktree", "session"]), Words("worktree"), Free),
     key("link", Choice(&["trailer", "none"]), Words("trailer"), Free),
     key("concurrency", Choice(&["refuse", "strict", "warn", "off"]), Words("refuse"), Free),
+    key("overlap", Choice(&["off", "warn", "ask"]), Words("warn"), Free),
     key("stale-after", Duration, Words("30m"), Free),
     key("lock-timeout", Duration, Words("10s"), Free),
     key("jj", Choice(&["detect", "manage", "off"]), Words("detect"), Stricter(&["off", "detect", "manage"])),

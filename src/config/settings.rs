@@ -25,6 +25,8 @@ pub struct Settings {
     pub link: Link,
     /// What happens when two agents tangle.
     pub concurrency: Concurrency,
+    /// What an agent hears before it changes what a session in another worktree has changed.
+    pub overlap: Overlap,
     /// The silence after which a session's claim is abandoned.
     #[serde(deserialize_with = "value::duration")]
     pub stale_after: Duration,
@@ -199,6 +201,18 @@ pub enum Link {
     Trailer,
     /// Not at all; the record names the commit.
     None,
+}
+
+/// What an agent hears before it changes a file that a session in another worktree has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overlap {
+    /// Nothing.
+    Off,
+    /// A warning.
+    Warn,
+    /// Its user is asked first, where the agent can ask.
+    Ask,
 }
 
 /// What happens when two agents tangle.

@@ -113,7 +113,7 @@ impl Repo {
     }
 
     /// Returns true if a directory of `path` is a symbolic link: then nothing at `path` is in the worktree.
-    pub(super) fn is_behind_link(&self, path: &BStr) -> bool {
+    pub(crate) fn is_behind_link(&self, path: &BStr) -> bool {
         let is_link = |at| {
             let inside = gix::path::from_bstr(path[..at].as_bstr()).ok()?;
             Some(self.worktree_root().join(inside).symlink_metadata().ok()?.is_symlink())

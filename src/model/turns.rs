@@ -159,6 +159,9 @@ pub struct Turns {
     /// The paths that no checkpoint has because of a limit, of which an agent's user was warned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unprotected: Vec<String>,
+    /// Digests of what sessions were told of changes in other worktrees, oldest first; each is told once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<String>,
     /// By session, the last warning that its agent could not show. It stays until the agent can, or until the next turn begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsaid: Vec<Unsaid>,
@@ -180,6 +183,7 @@ impl Default for Turns {
             stashes: Vec::new(),
             stashed: Vec::new(),
             unprotected: Vec::new(),
+            told: Vec::new(),
             unsaid: Vec::new(),
             entries: Vec::new(),
             handled: Vec::new(),
@@ -187,7 +191,8 @@ impl Default for Turns {
     }
 }
 
-/// The limit of the lists `asked`, `stashed`, `unsaid` and `handled`, and of the calls and accounts of a session.
+/// The limit of the lists `asked`, `stashed`, `unsaid` and `handled`, and of the calls and accounts of a session. Of `told`, there are
+/// more: what is forgotten is said again.
 const MOST: usize = 64;
 
 /// The limit of `entries`. It is needed because a turn whose end is never reported keeps its entry.
@@ -255,6 +260,7 @@ impl Turns {
         }
         cut(&mut self.asked, MOST);
         cut(&mut self.stashed, MOST);
+        cut(&mut self.told, 4 * MOST);
         cut(&mut self.unsaid, MOST);
         cut(&mut self.handled, MOST);
         cut(&mut self.entries, MOST_SESSIONS);

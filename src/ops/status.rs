@@ -12,6 +12,7 @@ use super::{
     guard,
     hooks::{self, HookDone},
     inside::LeftOut,
+    overlap::{Summary, summaries},
     salvage::{if_readable, why_unreadable},
     save::{SkippedPath, UnfilteredPath},
     session_info,
@@ -104,6 +105,9 @@ pub struct Status {
     /// The paths both dirty and touched.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub overlap: Vec<BString>,
+    /// The other worktrees that have changed paths that this one has changed, too, by their last checkpoints; and those of which that
+    /// is not known.
+    pub overlaps: Vec<Summary>,
     /// The sessions of this worktree that are not ended, and those on the live shadow; the one seen last first.
     pub sessions: Vec<SessionStatus>,
     /// The verified checkpoint.
@@ -223,6 +227,7 @@ pub fn status(context: &Context) -> Result<Status> {
     Ok(Status {
         version: 1,
         worktree: repo.worktree_id().to_string(),
+        overlaps: summaries(context, &worktree.repo, worktree.tree_id, &worktree.manifest),
         head: head.id,
         branch: head.branch.map(|branch| branch.strip_prefix(b"refs/heads/").unwrap_or(&branch).as_bstr().to_string()),
         base,

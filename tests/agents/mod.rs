@@ -10,6 +10,7 @@ mod meeting;
 mod named;
 mod notice;
 mod once;
+mod overlap;
 mod refused;
 mod secrets;
 mod sequences;

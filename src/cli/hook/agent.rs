@@ -107,6 +107,11 @@ fn reply(
             let reply = dialect.warn(moment, &text);
             (message, text, reply)
         }
+        Answer::Ask(message) => {
+            let text = said(message, dialect, false);
+            let reply = dialect.ask(moment, &text).unwrap_or_else(|| dialect.warn(moment, &text));
+            (message, text, reply)
+        }
         Answer::Deny(message) => {
             let is_asked = on_multisession == OnMultisession::Ask && moment == Moment::Prompt;
             let text = said(message, dialect, is_asked);

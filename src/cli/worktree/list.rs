@@ -4,10 +4,14 @@ use std::{ffi::OsString, path::Path};
 
 use bstr::ByteSlice as _;
 
-use super::super::{Exit, call::Call, layout, output::printable, phrase};
+use super::super::{Exit, call::Call, layout, output::printable, overlap::in_numbers, phrase};
 use crate::{
     error::Result,
-    ops::worktrees::{self, Listed},
+    model::path_text,
+    ops::{
+        overlap::{self, Summary},
+        worktrees::{self, Listed},
+    },
 };
 
 #[derive(clap::Args, Debug)]
@@ -27,6 +31,14 @@ pub(super) struct Show {
     json: bool,
 }
 
+/// A worktree, and what this one and that have both changed.
+#[derive(serde::Serialize)]
+struct Entry<'l> {
+    #[serde(flatten)]
+    listed: &'l Listed,
+    overlap: Option<&'l Summary>,
+}
+
 /// Columns before what is said of a worktree on a line of its own.
 const INDENT: usize = 4;
 
@@ -35,13 +47,20 @@ impl List {
         let context = call.context()?;
         let progress = call.progress("looking at the worktrees");
         let all = worktrees::list(&context)?;
+        let overlaps = overlap::summaries_now(&context).unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot compare this worktree with others");
+            Vec::new()
+        });
+        let overlap_of =
+            |it: &Listed| overlaps.iter().find(|found| path_text::escape(found.worktree.as_bstr()) == it.id);
         drop(progress);
         if self.json {
+            let all: Vec<Entry<'_>> = all.iter().map(|listed| Entry { listed, overlap: overlap_of(listed) }).collect();
             call.out.json(&serde_json::json!({ "version": 1, "worktrees": all }))?;
             return Ok(Exit::Done);
         }
         call.start_pager(&context)?;
-        all.iter().try_for_each(|it| print(it, call))?;
+        all.iter().try_for_each(|it| print(it, overlap_of(it), call))?;
         Ok(Exit::Done)
     }
 }
@@ -53,19 +72,21 @@ impl Show {
         if self.json {
             call.out.json(&serde_json::json!({ "version": 1, "worktree": shown }))?;
         } else {
-            print(&shown, call)?;
+            print(&shown, None, call)?;
         }
         Ok(Exit::Done)
     }
 }
 
-/// Prints the path of a worktree, and below it what is known of it.
-fn print(it: &Listed, call: &mut Call) -> Result<()> {
+/// Prints the path of a worktree, and below it what is known of it. `overlap` is what this worktree and that one have both changed.
+fn print(it: &Listed, overlap: Option<&Summary>, call: &mut Call) -> Result<()> {
     let columns = call.out.columns().unwrap_or(usize::MAX);
     let path = printable(&it.path);
     let shown = phrase::shortened(&path, columns);
     call.out.line(&call.out.paint(phrase::ID, &shown))?;
-    let lines = phrase::wrapped(&" ".repeat(INDENT), &facts(it, call), INDENT, columns);
+    let mut facts = facts(it, call);
+    facts.extend(overlap.map(overlap_here));
+    let lines = phrase::wrapped(&" ".repeat(INDENT), &facts, INDENT, columns);
     lines.iter().try_for_each(|line| call.out.line(line))?;
     for session in &it.sessions {
         let state = phrase::session_state(session.phase, Some(session.life));
@@ -78,6 +99,14 @@ fn print(it: &Listed, call: &mut Call) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns what is said of an overlap with this worktree.
+fn overlap_here(found: &Summary) -> String {
+    match &found.unknown {
+        Some(_) if found.paths == 0 => "overlap with this worktree unknown".to_owned(),
+        _ => format!("overlaps with this worktree: {}", in_numbers(found)),
+    }
 }
 
 /// Returns what is said of a worktree: its branch, its commit, its changes.

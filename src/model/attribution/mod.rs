@@ -17,6 +17,7 @@ mod finish;
 pub mod kind;
 mod lost;
 mod moved_later;
+pub mod moved_on;
 mod moves;
 mod put_back;
 mod replay;
@@ -159,6 +160,11 @@ impl<'d> Differ<'d> {
     #[must_use]
     pub fn with_versions(self, versions: CompareVersions<'d>) -> Self {
         Self { versions: Some(versions), ..self }
+    }
+
+    /// Returns how two texts differ.
+    fn edits(&self, before: &[u8], after: &[u8]) -> Vec<Edit> {
+        (self.steps)(before, after)
     }
 
     /// Returns how a file differs before and after a step, less so many bytes at both ends, whole lines.

@@ -4,6 +4,7 @@
 //! Each event is handled under the worktree's lock, and once: some agents run the hooks of another one, too, and report
 //! everything twice. What is left between events, and when events are missing, the next event takes up.
 
+mod allowed;
 mod event;
 mod full_pass;
 mod opening;

@@ -101,6 +101,8 @@ pub(crate) enum Answer {
     Allow,
     /// It may continue, and gets a message.
     Warn(Message),
+    /// Its user is asked whether it may continue, and gets a message; where the agent cannot ask, that is a warning.
+    Ask(Message),
     /// It must not continue; nothing has changed.
     Deny(Message),
 }

@@ -16,6 +16,7 @@ use super::{
         enter::Purpose,
         guard::{self, Verdict, Who},
         named::{self, Trigger},
+        overlap,
         save::{self, Author, Request, SavedAndSeen, Scope},
         session_info::{
             self, add_info, clock, find_or_rebuild, found_or_new, has_lost_worktree, sign_of_life as mark_alive,
@@ -23,7 +24,7 @@ use super::{
         sessions::{Opening, note_stashes, seen_here},
         turn,
     },
-    event,
+    allowed, event,
     full_pass::{self, milliseconds},
     opening, paths,
     report::{Answer, Message, Reach, Report, Tool},
@@ -136,8 +137,12 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
             ReachHere::Anything | ReachHere::Nothing => {}
         }
     }
+    let told = match &reach {
+        ReachHere::Paths(paths) => overlap::before_change(worktree, &report.session, paths),
+        ReachHere::Anything | ReachHere::Nothing => Vec::new(),
+    };
     note_begun(worktree, report, tool, &reach, key);
-    Ok(allowed(verdict))
+    Ok(allowed::with_told(verdict, told, worktree.settings.overlap))
 }
 
 /// Returns true if a subagent uses the tool after its agent has stopped. Then the call begins no turn: the agent reports no
@@ -153,14 +158,6 @@ fn who<'r>(report: &'r Report, tool: &'r Tool, key: &'r str) -> Who<'r> {
         call: tool.call.as_deref(),
         key,
     }
-}
-
-/// Returns the answer that lets the agent continue, with a warning if `verdict` has something to report.
-fn allowed(verdict: Verdict) -> Answer {
-    if verdict.report.is_none() && verdict.notes.is_empty() {
-        return Answer::Allow;
-    }
-    Answer::Warn(Message::Guard(Box::new(verdict)))
 }
 
 /// Handles the event after a tool call.
@@ -213,7 +210,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
     }
     note_ended(worktree, report, tool, key);
     forget_idle(worktree, &session);
-    Ok(allowed(verdict))
+    Ok(allowed::answer(verdict))
 }
 
 /// Saves what a tool may have changed, with an unknown author.

@@ -33,6 +33,14 @@ pub(super) fn add(worktree: &Worktree<'_>, report: &Report, answer: Answer) -> A
             notes.push(note);
             Answer::Warn(Message::Others(question, notes))
         }
+        Answer::Ask(Message::Guard(mut verdict)) => {
+            verdict.notes.push(note);
+            Answer::Ask(Message::Guard(verdict))
+        }
+        Answer::Ask(Message::Others(question, mut notes)) => {
+            notes.push(note);
+            Answer::Ask(Message::Others(question, notes))
+        }
         Answer::Allow | Answer::Deny(_) => {
             Answer::Warn(Message::Guard(Box::new(Verdict { notes: vec![note], ..Verdict::allow() })))
         }

@@ -1,6 +1,6 @@
 //! The attribution of one file of a commit: the lines that git counts as added, with the owners that the records name.
 
-use std::rc::Rc;
+use std::{collections::HashSet, rc::Rc};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -191,12 +191,13 @@ impl Reader<'_> {
         let is_lost = carried.len() < views.len();
         // The author of lines that cannot be compared with a record is unknown.
         let author = if is_lost { self.authors.plain(Contributor::Unknown) } else { otherwise.author };
+        let base = base_lines(&carried);
         if !keeps_base {
             for spans in &mut carried {
                 spans.retain(|span| span.owner != Owner::Base);
             }
         }
-        self.add_moved_on(commit, change, text, records, &mut carried)?;
+        self.add_moved_on(commit, change, text, (records, &base), &mut carried)?;
         if otherwise.author == human {
             // Lines that are in no record, and were only moved or formatted, are base lines.
             carried.extend(text.by_content(change).map(|recorded| recorded.spans.clone()));
@@ -205,13 +206,13 @@ impl Reader<'_> {
     }
 
     /// Adds to `carried`, the views of a file of `commit`, what `records` say about lines that they have in other files. The views
-    /// come first: a record that has the file knows more about it.
+    /// come first: a record that has the file knows more about it. If one says that lines were moved there, they are in `base`.
     fn add_moved_on(
         &mut self,
         commit: ObjectId,
         change: &Change,
         text: &Text,
-        records: &[Rc<Recorded>],
+        (records, base): (&[Rc<Recorded>], &HashSet<usize>),
         carried: &mut Vec<Vec<Span>>,
     ) -> Result<()> {
         let none = Owner::Author(CARRIER);
@@ -220,7 +221,7 @@ impl Reader<'_> {
             return Ok(());
         }
         for record in records {
-            let moved = self.moved_on(commit, record, change, text)?;
+            let moved = self.moved_on(commit, record, change, text, base)?;
             carried.extend(moved);
         }
         Ok(())
@@ -370,6 +371,12 @@ impl Reader<'_> {
         }
         Ok(found)
     }
+}
+
+/// Returns the lines, from 0, that a record has added and calls base lines: they were moved.
+fn base_lines(views: &[Vec<Span>]) -> HashSet<usize> {
+    let base = views.iter().flatten().filter(|span| span.owner == Owner::Base);
+    base.flat_map(|span| span.start as usize - 1..span.end as usize).collect()
 }
 
 /// Returns true if the only record covers exactly this change, and no other record is missing.

@@ -61,6 +61,11 @@ pub(super) fn compare(
     Ok(paths)
 }
 
+/// Returns how the changes of `pair` meet, of which only `repo` is read.
+pub(super) fn of_pair(repo: &Repo, pair: &Pair<'_>) -> PathOverlap {
+    Content::new(repo, repo).of_pair(pair)
+}
+
 /// Returns true if there is nothing at `directory`; what cannot be read was compared before.
 fn is_gone(now: Now<'_>, directory: &BStr) -> bool {
     now.repo.find_entry(now.tree_id, directory).is_ok_and(|entry| entry.is_none())

@@ -70,6 +70,37 @@ impl WorktreeOverlap {
     }
 }
 
+/// What this worktree and another one have both changed, in numbers. Serializes to an entry of `overlaps` in `status --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// `main`, or git's id of the linked worktree.
+    #[serde(serialize_with = "path_text::serialize")]
+    pub worktree: BString,
+    /// How many paths both have changed.
+    pub paths: usize,
+    /// How many of them are in conflict.
+    pub conflicts: usize,
+    /// In how many of them the changed lines are next to each other.
+    pub touching: usize,
+    /// Why the overlap, or that of a path, is not known; none if it is.
+    pub unknown: Option<String>,
+}
+
+impl Summary {
+    /// Returns the numbers of `paths`, what both have changed, or why that is not known.
+    pub(super) fn new(worktree: BString, paths: Result<Vec<PathOverlap>, String>) -> Self {
+        let (paths, why) = paths.map_or_else(|why| (Vec::new(), Some(why)), |paths| (paths, None));
+        let count = |state| paths.iter().filter(|path| path.state == state).count();
+        Self {
+            worktree,
+            paths: paths.len(),
+            conflicts: count(Meeting::Conflict),
+            touching: count(Meeting::Touching),
+            unknown: why.or_else(|| paths.iter().find_map(|path| path.unknown.clone())),
+        }
+    }
+}
+
 /// A path that both worktrees have changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct PathOverlap {

@@ -41,13 +41,30 @@ fn fill(mut sides: Vec<&mut OfSide>, now: Now<'_>, base: ObjectId) -> Result<()>
             search.wanted.entry(path.clone()).or_default().push(at);
         }
     }
-    let result = search.uncommitted(now.head).and_then(|()| search.committed(now.head, base));
+    let tip = latest_on(now.repo, Base::of_head(now.head));
+    let result = tip.and_then(|tip| search.uncommitted(tip)).and_then(|()| search.committed(now.head, base));
     for (at, maker) in search.made {
         if sides[at].sessions.iter().all(|known| known.id != maker.id) {
             sides[at].sessions.push(maker);
         }
     }
     result
+}
+
+/// Returns the sessions that changed the file at `path` since the commit `base`, in a worktree with HEAD at `head` and the last
+/// checkpoint `tip`; the latest one first. What cannot be read is left out.
+pub(super) fn of_path(
+    repo: &Repo,
+    path: &BString,
+    tip: Option<Checkpoint>,
+    head: ObjectId,
+    base: ObjectId,
+) -> Vec<Maker> {
+    let mut search = Search { repo, wanted: HashMap::from([(path.clone(), vec![0])]), made: Vec::new() };
+    if let Err(error) = search.uncommitted(tip).and_then(|()| search.committed(Some(head), base)) {
+        tracing::warn!(%error, "not all sessions that changed a file in another worktree can be found");
+    }
+    search.made.into_iter().map(|(_, maker)| maker).collect()
 }
 
 /// A search for the makers of some paths.
@@ -66,10 +83,10 @@ impl Search<'_> {
         }
     }
 
-    /// Adds those of the checkpoints on HEAD, and of those whose work they carry forward or restore.
-    fn uncommitted(&mut self, head: Option<ObjectId>) -> Result<()> {
+    /// Adds those of the checkpoints up to `tip`, and of those whose work they carry forward or restore.
+    fn uncommitted(&mut self, tip: Option<Checkpoint>) -> Result<()> {
         let repo = self.repo;
-        let Some(tip) = latest_on(repo, Base::of_head(head))? else { return Ok(()) };
+        let Some(tip) = tip else { return Ok(()) };
         let (mut seen, mut open) = (HashSet::new(), VecDeque::from([tip.id]));
         let mut prompts = HashMap::new();
         while let Some(tip) = open.pop_front() {

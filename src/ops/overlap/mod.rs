@@ -2,7 +2,7 @@
 //! merge the changes.
 //!
 //! `sides` finds what each worktree has now, `compare` what both have changed, `hidden` what saves skip, and `makers` the sessions
-//! that made the changes. `found` has the shapes. `model::both_changed` and `model::three_way` decide. Nothing is written, and no
+//! that made the changes. `told` is what an agent hears before it changes a file. `found` has the shapes. `model::both_changed` and `model::three_way` decide. Nothing is written, and no
 //! lock is taken.
 
 mod compare;
@@ -10,19 +10,26 @@ mod found;
 mod hidden;
 mod makers;
 mod sides;
+mod told;
 
 use std::ffi::OsString;
 
 use bstr::BString;
+use gix::ObjectId;
 
 use super::{Context, worktrees};
 use crate::{
     error::{Error, Result},
-    git::registrations::{Place, Registration},
+    git::{
+        Repo,
+        registrations::{Place, Registration},
+    },
+    model::manifest::Manifest,
 };
-use sides::{Now, Seen, why};
+use sides::{Now, Saved, Seen, why};
 
-pub(crate) use found::{Maker, OfSide, Overlaps, PathOverlap, WorktreeOverlap};
+pub(crate) use found::{Maker, OfSide, Overlaps, PathOverlap, Summary, WorktreeOverlap};
+pub(crate) use told::before_change;
 
 /// What `overlap` looks at.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +62,39 @@ pub(crate) fn overlap(context: &Context, options: &OverlapOptions) -> Result<Ove
         }
     }
     Ok(Overlaps { version: 1, worktree: context.repo.worktree_id().to_owned(), worktrees })
+}
+
+/// Returns [`summaries`] of this worktree as its files are now.
+///
+/// # Errors
+/// If this worktree cannot be read.
+pub(crate) fn summaries_now(context: &Context) -> Result<Vec<Summary>> {
+    if sides::others(&context.repo)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let seen = Seen::of(context)?;
+    let Now { repo, tree_id, manifest, .. } = seen.now();
+    Ok(summaries(context, repo, tree_id, manifest))
+}
+
+/// Returns how this worktree, whose files are in the tree `tree_id` of `repo`, overlaps with what the others had when their last checkpoint was
+/// taken. Leaves out those without overlap, and those that are gone. `status` has no time to look at the files of all worktrees.
+pub(crate) fn summaries(context: &Context, repo: &Repo, tree_id: ObjectId, manifest: &Manifest) -> Vec<Summary> {
+    let (Ok(others), Ok(head)) = (sides::others(&context.repo), repo.head()) else { return Vec::new() };
+    if head.id.is_none() {
+        return Vec::new();
+    }
+    let here = Now { repo, tree_id, manifest, head: head.id };
+    let summary = |other: &Registration| {
+        let compared = worktrees::open(context, other).and_then(|there| {
+            let saved = Saved::of(&there)?;
+            let there = saved.now();
+            compare::compare((here, there), sides::base(here, there)?, &[])
+        });
+        Summary::new(other.id.clone(), compared.map_err(|error| why(&error)))
+    };
+    let found = others.iter().filter(|it| it.place != Place::Nothing).map(summary);
+    found.filter(|summary| summary.paths > 0 || summary.unknown.is_some()).collect()
 }
 
 /// Returns the worktree that `name` stands for, which is not this one.

@@ -9,10 +9,13 @@ use crate::{
         Repo,
         registrations::{Place, Registration},
     },
-    model::manifest::Manifest,
+    model::{manifest::Manifest, refname::Base},
     ops::{
         Context,
-        chain::peek::{Worktree, worktree_tree},
+        chain::{
+            peek::{Worktree, worktree_tree},
+            shadows::latest_on,
+        },
     },
 };
 
@@ -59,6 +62,34 @@ impl Seen {
     pub(super) fn now(&self) -> Now<'_> {
         let Worktree { repo, tree_id, manifest, .. } = &self.worktree;
         Now { repo, tree_id: *tree_id, manifest, head: self.head }
+    }
+}
+
+/// What a worktree had when its last checkpoint on HEAD was taken; without one, what HEAD has.
+pub(super) struct Saved<'c> {
+    repo: &'c Repo,
+    tree_id: ObjectId,
+    manifest: Manifest,
+    head: Option<ObjectId>,
+}
+
+impl<'c> Saved<'c> {
+    pub(super) fn of(context: &'c Context) -> Result<Self> {
+        let repo = &context.repo;
+        let head = repo.head()?.id;
+        let tip = latest_on(repo, Base::of_head(head))?;
+        let side = tip.as_ref().and_then(|tip| tip.side_id).map(|id| repo.read_side(id)).transpose()?;
+        let tree_id = match (tip, head) {
+            (Some(tip), _) => tip.tree_id,
+            (None, Some(id)) => repo.tree_of_commit(id)?,
+            (None, None) => repo.empty_tree_id(),
+        };
+        Ok(Self { repo, tree_id, manifest: side.map(|side| side.manifest).unwrap_or_default(), head })
+    }
+
+    /// Returns it.
+    pub(super) fn now(&self) -> Now<'_> {
+        Now { repo: self.repo, tree_id: self.tree_id, manifest: &self.manifest, head: self.head }
     }
 }
 

@@ -1,19 +1,17 @@
 //! Finds lines of a record that another version of its commit has in other files: somebody has moved them before an amend, or a later
-//! commit has, and both were squashed.
-//!
-//! The difference from what the record left to the other version counts as one step, as it does within a file: the replay's rules for
-//! moved lines decide.
+//! commit has, and both were squashed. `model::attribution::moved_on` decides; here, the files are read.
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::moved_lines::{MOST_BYTES, MOST_CHANGED, differing};
 use crate::{
-    git::{Repo, line_edits::step_edits},
+    git::{Repo, checkout_names::is_valid_path, line_edits::step_edits},
     model::{
         attribution::{
-            AuthorId, Differ, Span,
-            carry::{Version, carry_all},
+            Differ, Span,
+            carry::Version,
+            moved_on::{Target, moved_on},
         },
         change::{Change, Leaf, Mode},
     },
@@ -48,9 +46,23 @@ impl Left {
         Some(Self { path: path.clone(), spans: spans.to_vec(), before, after, lost })
     }
 
+    /// Returns true if the worktree has the lines at their path. A file that cannot be read there is gone.
+    pub(super) fn is_in_worktree(&self, repo: &Repo, bytes_left: &mut u64) -> bool {
+        let path = self.path.as_bstr();
+        if !is_valid_path(path, false) || repo.is_behind_link(path) {
+            return false;
+        }
+        let Ok(path) = path.to_path() else { return false };
+        let path = repo.worktree_root().join(path);
+        let Some(found) = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file) else { return false };
+        let Some(left) = bytes_left.checked_sub(found.len()) else { return false };
+        *bytes_left = left;
+        std::fs::read(path).is_ok_and(|text| Differing::in_one(&self.before, &text).is_none())
+    }
+
     /// Returns the recorded lines with spans.
     pub(super) fn lines(&self) -> impl Iterator<Item = &[u8]> {
-        lines_of(&self.before, &self.spans, |_| true)
+        lines_of(&self.before, &self.spans)
     }
 }
 
@@ -80,28 +92,30 @@ impl<'t> Gained<'t> {
     }
 }
 
-/// Returns the spans of the lines in `gained` that come from the files `left`; none if no line does. All others are `author`'s.
-pub(crate) fn moved_on(left: &[&Left], gained: &[&Gained<'_>], author: AuthorId) -> Option<Vec<Vec<Span>>> {
+/// Returns the spans of the lines in each of `gained` that come from the files `left`; none if no line does. A line that `is_moved`
+/// accepts by its file and number, from 0, is known to be moved.
+pub(crate) fn find(
+    left: &[&Left],
+    gained: &[&Gained<'_>],
+    is_moved: &dyn Fn(usize, usize) -> bool,
+) -> Option<Vec<Vec<Span>>> {
     let is_source = |it: &&&Left| gained.iter().any(|gained| gained.lines.shares_lines(&it.lost));
-    let left: Vec<&&Left> = left.iter().filter(is_source).collect();
-    if left.is_empty() {
+    let from = left.iter().filter(is_source);
+    let from: Vec<Version<'_>> =
+        from.map(|it| Version { spans: &it.spans, before: &it.before, after: &it.after }).collect();
+    if from.is_empty() {
         return None;
     }
-    let to = gained.iter().map(|it| Version { spans: &[], before: &it.before, after: &it.after });
-    let from = left.iter().map(|it| Version { spans: &it.spans, before: &it.before, after: &it.after });
-    let files: Vec<Version<'_>> = to.chain(from).collect();
-    let mut spans = carry_all(&Differ::new(&step_edits, &step_edits), &files, author);
-    spans.truncate(gained.len());
-    Some(spans)
+    let to: Vec<Target<'_>> = gained.iter().map(|it| Target { before: &it.before, after: &it.after }).collect();
+    Some(moved_on(&Differ::new(&step_edits, &step_edits), &from, &to, is_moved))
 }
 
-/// Returns the lines of `after` that `spans` have and that `accepts` by their span.
-pub(super) fn lines_of<'t>(
-    after: &'t [u8],
-    spans: &'t [Span],
-    accepts: impl Fn(&Span) -> bool + 't,
-) -> impl Iterator<Item = &'t [u8]> {
-    let lines: Vec<&[u8]> = after.lines().collect();
-    let numbers = spans.iter().filter(move |span| accepts(span)).flat_map(|span| span.start..=span.end);
-    numbers.filter_map(move |number| lines.get(number as usize - 1).copied())
+/// Returns the lines of `text` that `spans` have.
+pub(super) fn lines_of<'t>(text: &'t [u8], spans: &'t [Span]) -> impl Iterator<Item = &'t [u8]> {
+    let lines: Vec<&[u8]> = text.lines().collect();
+    let numbers = spans
+        .iter()
+        .flat_map(move |span| (span.start as usize).saturating_sub(1)..(span.end as usize).min(lines.len()));
+    let lines: Vec<&[u8]> = text.lines().collect();
+    numbers.filter_map(move |number| lines.get(number).copied())
 }

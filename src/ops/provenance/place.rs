@@ -14,14 +14,14 @@ use super::{
         share::{Least, Share, is_telling, share_of},
     },
     moved_lines::MOST_BYTES,
-    moved_on::{Gained, Left, lines_of, moved_on},
+    moved_on::{Gained, Left, find, lines_of},
 };
 use crate::{
     error::Result,
     git::Repo,
     model::{
         attribution::{
-            AuthorId, FileOwnership, Owner, Span,
+            FileOwnership, Owner, Span,
             kind::{Kind, agent_of, kind_of},
             text::Attribution,
         },
@@ -169,6 +169,8 @@ struct RecordedWork {
     counted_lines: HashMap<BString, Vec<Range<usize>>>,
     /// What the place has at the paths of the files.
     leaves: BTreeMap<BString, Option<Leaf>>,
+    /// True if the place is the index.
+    is_staged: bool,
 }
 
 impl RecordedWork {
@@ -178,7 +180,8 @@ impl RecordedWork {
         let counted_lines = lines_of_no_person(repo, &id)?;
         files.retain(|file| !file.sessions.is_empty() || counted_lines.contains_key(&file.path));
         let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
-        Ok(Some(Self { id, leaves: place.leaves(repo, &paths)?, files, counted_lines }))
+        let is_staged = matches!(place, Place::Staged);
+        Ok(Some(Self { id, leaves: place.leaves(repo, &paths)?, files, counted_lines, is_staged }))
     }
 
     /// Returns true if the place has a file that the work changed, and the tree `head_tree_id` has none with that name.
@@ -224,10 +227,8 @@ impl RecordedWork {
     }
 
     /// Returns true if `gained`, what the place has more than HEAD, has at least `least` of the work of one or more files, and these
-    /// files have lost it.
+    /// files have lost it. A file that is not staged, and is as it was in the worktree, has lost nothing.
     fn is_moved(&self, repo: &Repo, gained: &[Gained<'_>], moved_to: &Renamed, least: Least) -> bool {
-        const WORK: AuthorId = 0;
-        const OTHER: AuthorId = 1;
         let (mut left, mut bytes_left) = (Vec::new(), MOST_BYTES);
         for file in if gained.is_empty() { &[] } else { self.files.as_slice() } {
             let (Some(own), Some(blob)) = (self.counted_lines.get(&file.path), file.after) else { continue };
@@ -237,19 +238,19 @@ impl RecordedWork {
             let span = |lines: &Range<usize>| Span {
                 start: number(lines.start + 1),
                 end: number(lines.end),
-                owner: Owner::Author(WORK),
+                owner: Owner::Author(0),
             };
             let spans: Vec<Span> = own.iter().map(span).collect();
             if now.is_none_or(|now| now.id != blob)
                 && let Some(lost) = Left::of(repo, (&file.path, &spans), blob, now, &mut bytes_left)
+                && !(self.is_staged && lost.is_in_worktree(repo, &mut bytes_left))
             {
                 left.push(lost);
             }
         }
         let from: Vec<&Left> = left.iter().collect();
-        let Some(spans) = moved_on(&from, &gained.iter().collect::<Vec<_>>(), OTHER) else { return false };
-        let is_work = |span: &Span| span.owner == Owner::Author(WORK);
-        let held = gained.iter().zip(&spans).flat_map(|(gained, spans)| lines_of(&gained.after, spans, is_work));
+        let Some(spans) = find(&from, &gained.iter().collect::<Vec<_>>(), &|_, _| false) else { return false };
+        let held = gained.iter().zip(&spans).flat_map(|(gained, spans)| lines_of(&gained.after, spans));
         Share::of_lines(held, left.iter().flat_map(Left::lines)).is(least)
     }
 

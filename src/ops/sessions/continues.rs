@@ -69,8 +69,8 @@ pub(super) fn decide_for(
 /// How many checkpoints back we look for work that is in the worktree again.
 const MOST_CHECKPOINTS: usize = 64;
 
-/// Returns those of the files `dirty` that have work of `shadow` again which its last checkpoint does not have: it was stashed then, for
-/// example.
+/// Returns those of the files `dirty` that have all work of an earlier checkpoint of `shadow`, which its last one does not have: it was
+/// stashed then, for example.
 fn back_again(
     context: &Context,
     shadow: &Shadow,
@@ -80,6 +80,7 @@ fn back_again(
     let (repo, mut found) = (&context.repo, BTreeSet::new());
     let Some(tip) = shadow.tip.as_ref().filter(|_| !dirty.is_empty()) else { return Ok(found) };
     let base_tree_id = base_tree(repo, tip)?;
+    let mut bytes_left = MOST_BYTES;
     for checkpoint in repo.chain(tip.id).take(MOST_CHECKPOINTS) {
         for Change { path, after, .. } in changes(repo, &checkpoint?)? {
             if !dirty.contains(&path) || found.contains(&path) {
@@ -87,9 +88,11 @@ fn back_again(
             }
             let leaf = |tree_id| repo.find_leaf(tree_id, path.as_bstr());
             let (base, now) = (leaf(base_tree_id)?, leaf(tree_id)?);
-            if let Some(work) = Change::between(path.clone(), base, after)
-                && share(repo, &work, base, now)?.is_half()
-            {
+            let Some(work) = Change::between(path.clone(), base, after) else { continue };
+            let sizes = [base, after, now].into_iter().flatten().filter_map(|leaf| repo.size_of_object(leaf.id));
+            let left = if now == after { Some(bytes_left) } else { bytes_left.checked_sub(sizes.sum()) };
+            bytes_left = left.unwrap_or(bytes_left);
+            if left.is_some() && share(repo, &work, base, now)?.is_all() {
                 found.insert(path);
             }
         }

@@ -1,0 +1,42 @@
+//! What an agent is answered about a tool call that the guard allows.
+
+use super::{
+    super::guard::Verdict,
+    report::{Answer, Message},
+};
+use crate::config::Overlap;
+
+/// Returns the answer that lets the agent continue, with a warning if `verdict` has something to report.
+pub(super) fn answer(verdict: Verdict) -> Answer {
+    if verdict.report.is_none() && verdict.notes.is_empty() {
+        return Answer::Allow;
+    }
+    Answer::Warn(Message::Guard(Box::new(verdict)))
+}
+
+/// Returns the same answer, with what is `told` of other worktrees: the user is asked about that if the setting `overlap` says so.
+pub(super) fn with_told(mut verdict: Verdict, told: Vec<String>, overlap: Overlap) -> Answer {
+    let asks = !told.is_empty() && overlap == Overlap::Ask;
+    verdict.notes.extend(told);
+    if asks { Answer::Ask(Message::Guard(Box::new(verdict))) } else { answer(verdict) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::nothing(&[], Overlap::Ask, "allow")]
+    #[case::warn(&["x"], Overlap::Warn, "warn")]
+    #[case::ask(&["x"], Overlap::Ask, "ask")]
+    fn what_is_told_decides(#[case] told: &[&str], #[case] overlap: Overlap, #[case] expected: &str) {
+        let told = told.iter().map(ToString::to_string).collect();
+        let word = match with_told(Verdict::allow(), told, overlap) {
+            Answer::Allow => "allow",
+            Answer::Warn(_) => "warn",
+            Answer::Ask(_) => "ask",
+            Answer::Deny(_) => "deny",
+        };
+        assert_eq!(word, expected);
+    }
+}

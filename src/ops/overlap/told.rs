@@ -1,0 +1,240 @@
+//! What an agent is told before it changes a file that a live session in another worktree has changed.
+//!
+//! What each worktree has is what its last checkpoint has, or its HEAD: a hook has no time to look at all files, nor to open other
+//! repositories.
+
+use std::collections::BTreeSet;
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{
+    compare::of_pair,
+    found::{Maker, PathOverlap},
+    makers, sides,
+};
+use crate::{
+    config::Overlap,
+    error::Result,
+    git::{Repo, registrations::Place},
+    model::{
+        both_changed::{Kind, pairs},
+        change::Change,
+        checkpoint::Checkpoint,
+        path_text::{escape, printable},
+        refname::Base,
+        session::Phase,
+        three_way::Meeting,
+    },
+    ops::{
+        Context, Worktree,
+        chain::shadows::{latest, live},
+        guard, session_info,
+    },
+};
+
+/// How many files are named at once. What is beyond that is counted.
+const NAMED: usize = 3;
+/// How many characters of a path, a name or a prompt are shown.
+const LONGEST: usize = 80;
+
+/// What another session has done to a file that an agent is about to change.
+struct News {
+    path: BString,
+    worktree: BString,
+    maker: Maker,
+    /// How its change meets that in this worktree; none if the file was not changed here.
+    meeting: Option<PathOverlap>,
+}
+
+/// What a worktree had when its last checkpoint was taken.
+struct Saved {
+    head: ObjectId,
+    tip: Option<Checkpoint>,
+    tree_id: ObjectId,
+}
+
+impl Saved {
+    /// Returns none for a worktree without a commit.
+    fn of(repo: &Repo, worktree: &BStr, head: Option<ObjectId>) -> Result<Option<Self>> {
+        let Some(head) = head else { return Ok(None) };
+        let tip = latest(repo, &live(repo, Base::Commit(head), worktree)?)?;
+        let tree_id = tip.as_ref().map_or_else(|| repo.tree_of_commit(head), |tip| Ok(tip.tree_id))?;
+        Ok(Some(Self { head, tip, tree_id }))
+    }
+}
+
+/// Returns what to tell `session` before it changes `paths`: what live sessions have done to them in other worktrees, as far as it was
+/// not told before. Notes that it is told.
+///
+/// What cannot be compared is no trouble for the agent: `git checkpoint overlap` shows why.
+pub(crate) fn before_change(worktree: &Worktree<'_>, session: &str, paths: &[BString]) -> Vec<String> {
+    let is_alone = worktree.repo.worktree_id() == "main" && !worktree.repo.common_dir().join("worktrees").is_dir();
+    if worktree.settings.overlap == Overlap::Off || paths.is_empty() || is_alone {
+        return Vec::new();
+    }
+    let news = look(worktree, session, paths).unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot compare with other worktrees");
+        Vec::new()
+    });
+    if !news.is_empty() {
+        worktree.edit_turns(|turns| turns.told.extend(news.iter().map(|it| it.key(session))));
+    }
+    texts(&news)
+}
+
+/// Returns which of `paths` live sessions other than `session` have changed in other worktrees, and how that meets the changes here.
+fn look(worktree: &Worktree<'_>, session: &str, paths: &[BString]) -> Result<Vec<News>> {
+    let (repo, mut news) = (&worktree.repo, Vec::new());
+    let Some(here) = Saved::of(repo, repo.worktree_id(), repo.head()?.id)? else { return Ok(news) };
+    for other in sides::others(repo)?.into_iter().filter(|it| it.place == Place::Worktree) {
+        let Some(there) = Saved::of(repo, other.id.as_bstr(), other.head.id)? else { continue };
+        let theirs = differing(repo, here.tree_id, there.tree_id, paths)?;
+        if theirs.is_empty() {
+            continue;
+        }
+        // Without one merge base, `overlap` says that nothing is known.
+        let [base] = repo.merge_bases(here.head, there.head)?[..] else { continue };
+        let base_tree_id = repo.tree_of_commit(base)?;
+        let ours = differing(repo, base_tree_id, here.tree_id, paths)?;
+        let theirs =
+            differing(repo, base_tree_id, there.tree_id, &theirs.into_iter().map(|it| it.path).collect::<Vec<_>>())?;
+        let pairs = pairs(&ours, &theirs).sorted();
+        for change in &theirs {
+            let pair = pairs.iter().find(|pair| pair.there == change);
+            let meeting = pair.map(|pair| of_pair(repo, pair));
+            let (path, worktree_id) = (change.path.clone(), other.id.clone());
+            let key = key(session, worktree_id.as_bstr(), path.as_bstr(), meeting.as_ref());
+            if worktree.turns().told.contains(&key) {
+                continue;
+            }
+            let makers = makers::of_path(repo, &path, there.tip.clone(), there.head, base);
+            let maker = makers.into_iter().find(|maker| maker.id != session && is_live(worktree, &maker.id));
+            news.extend(maker.map(|maker| News { path, worktree: worktree_id, maker, meeting }));
+        }
+    }
+    Ok(news)
+}
+
+/// Returns how the trees differ in `paths`.
+fn differing(repo: &Repo, before: ObjectId, after: ObjectId, paths: &[BString]) -> Result<Vec<Change>> {
+    let mut changes = Vec::new();
+    for path in paths.iter().collect::<BTreeSet<_>>() {
+        let leaf = |tree_id| repo.find_leaf(tree_id, path.as_bstr());
+        changes.extend(Change::between(path.clone(), leaf(before)?, leaf(after)?));
+    }
+    Ok(changes)
+}
+
+fn is_live(context: &Context, session: &str) -> bool {
+    let session = session_info::peek(context, session).filter(|session| session.phase != Phase::Ended);
+    session.is_some_and(|session| !guard::is_silent(context, session.process.as_ref(), session.last_seen))
+}
+
+impl News {
+    fn key(&self, session: &str) -> String {
+        key(session, self.worktree.as_bstr(), self.path.as_bstr(), self.meeting.as_ref())
+    }
+
+    fn text(&self) -> String {
+        let agent = self.maker.agent.iter().map(|agent| short(agent.as_bytes().as_bstr()));
+        let prompt = self.maker.prompt.iter().map(|prompt| format!("'{}'", short(prompt.as_bytes().as_bstr())));
+        let what: Vec<String> = agent.chain(prompt).collect();
+        let what = if what.is_empty() { String::new() } else { format!(" ({})", what.join(", ")) };
+        let worktree = match self.worktree.as_bytes() {
+            b"main" => "the main worktree".to_owned(),
+            name => format!("the worktree '{}'", short(name.as_bstr())),
+        };
+        format!(
+            "'{}' was changed in {worktree} by the session {}{what}{}",
+            short(self.path.as_bstr()),
+            short(self.maker.id.as_bytes().as_bstr()),
+            self.meeting.as_ref().map_or(", and not here so far", words)
+        )
+    }
+}
+
+/// Returns the digest by which it is known that `session` was told how the change of the file in the other worktree meets that here. A
+/// path may be long, and each hook reads the file that has these.
+fn key(session: &str, worktree: &BStr, path: &BStr, meeting: Option<&PathOverlap>) -> String {
+    let state = match meeting.map(|meeting| meeting.state) {
+        None => "changed",
+        Some(Meeting::Clean) => "clean",
+        Some(Meeting::Touching) => "touching",
+        Some(Meeting::Conflict) => "conflict",
+        Some(Meeting::Unknown) => "unknown",
+    };
+    let text = format!("{session}\t{state}\t{}\t{}", escape(worktree), escape(path));
+    let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, text.as_bytes());
+    id.map(|id| id.to_string()).unwrap_or(text)
+}
+
+/// Returns how the changes meet, in words.
+fn words(meeting: &PathOverlap) -> &'static str {
+    match (meeting.state, meeting.kind) {
+        (Meeting::Clean, _) => ", in other lines than here",
+        (Meeting::Touching, _) => ", in lines next to those changed here",
+        (Meeting::Conflict, Some(Kind::Content | Kind::Added)) => ", in the same lines as here",
+        (Meeting::Conflict, Some(Kind::Deleted)) => ": one of both has deleted it",
+        (Meeting::Conflict, _) => ", and git cannot merge that with the change here",
+        (Meeting::Unknown, _) => ", and the changes cannot be compared",
+    }
+}
+
+/// Returns the texts for the agent, of bounded length.
+fn texts(news: &[News]) -> Vec<String> {
+    let mut texts: Vec<String> = news.iter().take(NAMED).map(News::text).collect();
+    let more = news.len().saturating_sub(NAMED);
+    let rest = if more == 0 { String::new() } else { format!("and {more} more; ") };
+    if !texts.is_empty() {
+        texts.push(format!("{rest}'git checkpoint overlap' shows what both worktrees have changed"));
+    }
+    texts
+}
+
+/// Returns `text` fit for one line of a message, cut after some characters.
+fn short(text: &BStr) -> String {
+    let text = printable(text);
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn news(path: &str, prompt: &str) -> News {
+        let maker = Maker { id: "s1".into(), agent: Some("codex".into()), turn: Some(1), prompt: Some(prompt.into()) };
+        News { path: path.into(), worktree: "side".into(), maker, meeting: None }
+    }
+
+    #[test]
+    fn a_text_is_one_line_of_bounded_length() {
+        let texts = texts(&[news("a\nb", "do\u{1b}[31m\u{202e}x"), news(&"p".repeat(5000), &"q".repeat(5000))]);
+        assert_eq!(
+            texts[0],
+            "'a\\nb' was changed in the worktree 'side' by the session s1 (codex, 'do\\u{1b}[31m\\u{202e}x'), and not here so far"
+        );
+        assert!(texts[1].len() < 400 && texts.len() == 3, "{texts:?}");
+    }
+
+    #[test]
+    fn many_files_are_counted() {
+        let many: Vec<News> = (0..9).map(|n| news(&n.to_string(), "p")).collect();
+        let texts = texts(&many);
+        assert_eq!(texts.len(), NAMED + 1);
+        assert_eq!(texts[NAMED], "and 6 more; 'git checkpoint overlap' shows what both worktrees have changed");
+    }
+
+    #[test]
+    fn each_state_is_told_for_itself() {
+        let one = news("a", "p");
+        let mut other = news("a", "p");
+        assert_eq!(one.key("s"), other.key("s"));
+        assert_ne!(one.key("s"), other.key("t"));
+        other.worktree = "another".into();
+        assert_ne!(one.key("s"), other.key("s"));
+    }
+}
