@@ -129,6 +129,44 @@ fn what_cannot_be_known_is_unknown() {
     assert!(unknown(&world).contains("no longer the worktree"));
 }
 
+/// `status` and `worktree list` look at the last checkpoint of the other worktree, which is gone, unreadable or without overlap in the
+/// other cases.
+#[rstest::rstest]
+#[case::not_saved("true", None)]
+#[case::saved("git -C ../side checkpoint save -q", Some("2 paths, 1 in conflict"))]
+#[case::committed("git -C ../side commit -qam side", Some("2 paths, 1 in conflict"))]
+#[case::gone("git -C ../side checkpoint save -q; rm -r ../side", None)]
+#[case::another_repository("rm ../side/.git; git init -q ../side", Some("unknown"))]
+fn numbers_are_shown(#[case] script: &str, #[case] expected: Option<&str>) {
+    let world = world();
+    world.sh("sed -i s/^4$/x/ a; sed -i s/^1$/x/ b; cd ../side; sed -i s/^4$/y/ a; sed -i s/^8$/y/ b");
+    world.sh(script);
+    let before = world.facts();
+    let (status, list) = (world.done(&["status"]), world.done(&["worktree", "list"]));
+    let (found, listed) = (world.json(&["status", "--json"]), world.json(&["worktree", "list", "--json"]));
+    assert_eq!(world.facts(), before, "they write nothing");
+    let (found, listed) = (&found["overlaps"], &listed["worktrees"][1]["overlap"]);
+    match expected {
+        None => {
+            assert!(!status.contains("verlap") && !list.contains("overlap"), "{status}{list}");
+            assert_eq!((found, listed), (&json!([]), &Value::Null));
+        }
+        Some("unknown") => {
+            assert!(status.contains("Overlap with the worktree 'side' is not known: "), "{status}");
+            assert!(list.contains("overlap with this worktree unknown"), "{list}");
+            assert!(found[0]["unknown"].is_string() && found[0] == *listed, "{found}");
+        }
+        Some(numbers) => {
+            assert!(status.contains(&format!("Overlaps with the worktree 'side': {numbers}\n")), "{status}");
+            assert!(list.contains(&format!("overlaps with this worktree: {numbers}")), "{list}");
+            assert_eq!(
+                (&found[0], listed),
+                (&json!({ "worktree": "side", "paths": 2, "conflicts": 1, "touching": 0, "unknown": null }), &found[0])
+            );
+        }
+    }
+}
+
 #[test]
 fn a_missing_object_is_unknown() {
     let world = world();

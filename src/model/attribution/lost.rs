@@ -55,8 +55,7 @@ impl Lost {
         equal == self.lines.len()
     }
 
-    /// Returns true if a later step has written the lines of the file at `path` from `at` on, and nothing else beside them, and if they
-    /// are as these.
+    /// Returns true if the file at `path` has these lines from `at` on, and a later step has written them there and nothing beside them.
     pub(super) fn is_copied_to(&self, file: &File, path: &BString, at: usize, known: &mut Known) -> bool {
         let there = file.lines.get(at..at + self.lines.len()).unwrap_or_default();
         let is_younger = |(copy, (_, own)): (&Line, &(Box<[u8]>, Line))| {

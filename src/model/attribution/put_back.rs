@@ -15,7 +15,7 @@ pub(super) struct Moved {
     /// The other file, and what its lines are if they are a copy.
     pub(super) path: BString,
     pub(super) copy: Vec<Line>,
-    /// True if one step moved them: then the file that lost them does not know any more whose they were.
+    /// True if one step moved them. Then nothing in the file that lost them says whose they were.
     pub(super) is_of_one_step: bool,
 }
 

@@ -205,8 +205,8 @@ impl Reader<'_> {
         Ok((carried, Beside { carrier: CARRIER, author, unclaimed: Owner::Author(author), keeps_base: true }))
     }
 
-    /// Adds to `carried`, the views of a file of `commit`, what `records` say about lines that they have in other files. The views
-    /// come first: a record that has the file knows more about it. If one says that lines were moved there, they are in `base`.
+    /// Adds to `carried` what `records` say about lines of the file that they have in other files. What is in `carried` counts more: it
+    /// is from records that have the file. Lines that one of these records calls moved are in `base`.
     fn add_moved_on(
         &mut self,
         commit: ObjectId,

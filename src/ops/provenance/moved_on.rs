@@ -1,5 +1,5 @@
-//! Finds lines of a record that another version of its commit has in other files: somebody has moved them before an amend, or a later
-//! commit has, and both were squashed. `model::attribution::moved_on` decides; here, the files are read.
+//! Finds lines of a record that another version of its commit has in other files: an amend has moved them, or a later commit that was
+//! squashed with the record's. `model::attribution::moved_on` decides; here, the files are read.
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;

@@ -226,8 +226,8 @@ impl RecordedWork {
         Ok(false)
     }
 
-    /// Returns true if `gained`, what the place has more than HEAD, has at least `least` of the work of one or more files, and these
-    /// files have lost it. A file that is not staged, and is as it was in the worktree, has lost nothing.
+    /// Returns true if at least `least` of the work was moved to other files. `gained` is what the place adds to HEAD. A file that is not
+    /// staged, and that the worktree has as the work left it, has lost nothing.
     fn is_moved(&self, repo: &Repo, gained: &[Gained<'_>], moved_to: &Renamed, least: Least) -> bool {
         let (mut left, mut bytes_left) = (Vec::new(), MOST_BYTES);
         for file in if gained.is_empty() { &[] } else { self.files.as_slice() } {

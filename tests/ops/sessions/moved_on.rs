@@ -153,3 +153,52 @@ fn work_that_was_away_and_is_moved(
     desk.commit_all();
     assert_eq!(desk.owners_in("m"), ["s"; 6]);
 }
+
+const LICENCE: &str =
+    "copyright of the agent and of others\nlicensed under the agent licence\nwithout any warranty of an agent\n";
+
+/// Two files begin with the same lines, and the agent's goes: the person's lines are a person's, and there is no trailer.
+#[rstest::rstest]
+#[case::squashed(
+    "git add -A; git commit -qm 2; git rm -q s; git commit -qm 3; git reset -q --soft HEAD~3; git commit -qm all"
+)]
+#[case::thrown_away("mv m ..; git reset -q --hard HEAD~1; mv ../m m; git add m; git commit -qm m")]
+#[case::amended("git add m; git rm -q s; git commit -q --amend -m m")]
+#[case::committed_first("git reset -q HEAD~1; git add m; git commit -qm m")]
+#[case::on_top_of_a_file(
+    "rm m; git reset -q --hard HEAD~1; cat ../licence h >m; mv m h; git commit -qam h; git mv h m; git commit -qm m"
+)]
+#[case::without_hooks(
+    "mv m ..; git reset -q --hard HEAD~1; mv ../m m; git add m; git -c core.hooksPath=/dev/null commit -qm m"
+)]
+#[case::reordered(
+    "git add m; git commit -qm m; GIT_SEQUENCE_EDITOR=\"sed -i '1{h;d};2{G}'\" git rebase -q -i HEAD~2; git checkout -q HEAD~1"
+)]
+#[case::edited(
+    "git add m; git commit -qm m; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~2 2>/dev/null; \
+     sed -i 1,3d s; git commit -qa --amend --no-edit; GIT_EDITOR=true git rebase --continue 2>/dev/null"
+)]
+fn what_two_files_begin_with_is_not_moved(#[case] script: &str) {
+    let desk = desk();
+    desk.turn_with_tool("s", "s", &format!("{LICENCE}{}", words("some agent", 1..=6)));
+    desk.commit_all();
+    desk.sh(&format!("printf '%s' '{LICENCE}' >../licence"));
+    desk.write("m", format!("{LICENCE}{}", words("the person", 1..=12)));
+    desk.sh(script);
+    assert_eq!(desk.owners_in("m"), ["human"; 3]);
+    let found = desk.json(&["attribution", "HEAD"]);
+    assert_eq!(found["summary"]["unknown"].as_u64(), Some(0), "{found}");
+    assert_eq!(desk.git(&["log", "-1", "--format=%B", "--", "m"]).matches("Checkpoint").count(), 0);
+}
+
+/// The agent's draft was thrown away; a person's file of the same name begins as it did.
+#[test]
+fn a_draft_that_was_thrown_away_is_not_back() {
+    let desk = desk();
+    desk.turn_with_tool("s", "x", &format!("{LICENCE}{}", words("some agent", 1..=3)));
+    desk.sh("rm x; git checkpoint save -q");
+    desk.write("x", format!("{LICENCE}{}", words("the person", 1..=12)));
+    desk.turn_with_tool("t", "g", "g\nother\n");
+    desk.commit_all();
+    assert_eq!(desk.owners_in("x"), ["human"; 3]);
+}

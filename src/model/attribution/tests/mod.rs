@@ -5,6 +5,7 @@ mod combine;
 mod histories;
 mod large;
 mod moved_later;
+mod moved_on;
 mod odd;
 mod rules;
 mod stored;
