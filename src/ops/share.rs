@@ -139,6 +139,13 @@ impl Differing {
         self.0.iter().all(|line| others.iter().any(|other| other.0.contains(line)))
     }
 
+    /// Returns true if these lines and those of `other` are for the most part the same: half or more of both, and enough to be evidence of a
+    /// move. Some of them may have been edited on the way.
+    pub(crate) fn is_half_in(&self, other: &Self) -> bool {
+        let both = self.0.intersection(&other.0).count();
+        both >= TELLING_LINES && both * 2 >= self.0.len().max(other.0.len()) && self.shares_lines(other)
+    }
+
     /// Returns true if `text`, which has these lines, has so many of them in a row that are also in `other` that they are no chance.
     pub(crate) fn shares_block(&self, text: &[u8], other: &Self) -> bool {
         let mut length = 0;

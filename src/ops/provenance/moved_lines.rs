@@ -42,7 +42,7 @@ pub(crate) fn take_sources(repo: &Repo, changes: &[Change], others: Vec<Change>,
 }
 
 /// Returns the files that lost lines in a row, in one of the checkpoints with the changes `all`, if files that `wanted` accepts have
-/// gained all these lines in any of the checkpoints; and those that lost lines to them. The newest checkpoint comes first. Has the
+/// gained these lines, by [`is_in`], in any of the checkpoints; and those that lost lines to them. The newest checkpoint comes first. Has the
 /// limits of [`take_sources`].
 pub(crate) fn lost_to(
     repo: &Repo,
@@ -90,12 +90,17 @@ fn lost_at_once(
     for other in if gained.is_empty() { Vec::new() } else { others } {
         if !found.contains(&other.path)
             && let Some([before, after]) = differing(repo, other, bytes_left)
-            && lost_rows(&before, &after).iter().any(|row| row.is_all_in(&gained))
+            && lost_rows(&before, &after).iter().any(|row| is_in(row, &gained))
         {
             found.insert(other.path.clone());
         }
     }
     found
+}
+
+/// Returns true if all `lost` lines were gained elsewhere, or half of them by one file that has gained as much from there.
+fn is_in(lost: &Differing, gained: &[Differing]) -> bool {
+    lost.is_all_in(gained) || gained.iter().any(|gained| lost.is_half_in(gained))
 }
 
 /// Returns the lines that a file has gained in each of `changes`, the newest first. Reads each version once.
@@ -139,7 +144,7 @@ pub(crate) fn takers(repo: &Repo, moved: &[Change], changes: Vec<Change>) -> Vec
     sharing(repo, (moved, Side::Lost), (changes, Side::Gained), &mut { MOST_BYTES })
 }
 
-/// Returns those of `lost` whose lost lines are all new in the files of `all`, some of them in a row. Has the limits of
+/// Returns those of `lost` whose lost lines are new in the files of `all`, by [`is_in`], and some of them in a row. Has the limits of
 /// [`take_sources`].
 ///
 /// In one checkpoint, fewer lines are evidence. But between two of them, or before one is taken, a file that was thrown away is no
@@ -159,7 +164,7 @@ pub(crate) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_le
     }
     let mut is_moved = |change: &Change| {
         let Some(lost) = lines_of(repo, change, Side::Lost, bytes_left) else { return false };
-        lost.is_all_in(&gained) && gained.iter().zip(&texts).any(|(lines, text)| lines.shares_block(text, &lost))
+        is_in(&lost, &gained) && gained.iter().zip(&texts).any(|(lines, text)| lines.shares_block(text, &lost))
     };
     let mut moved: Vec<Change> = lost.into_iter().filter(|change| is_moved(change)).collect();
     if !moved.is_empty() {
