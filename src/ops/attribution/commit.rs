@@ -172,7 +172,10 @@ impl<'r> Reader<'r> {
         let mut changes = self.repo.detect_renames(changes)?;
         let others = facts.parents.get(1..).unwrap_or_default();
         self.drop_brought(others, facts.tree_id, &mut changes)?;
-        if records.is_empty() && others.is_empty() && otherwise.author == self.authors.plain(Contributor::Human) {
+        if self.may_have_moves(id, &records)?
+            && others.is_empty()
+            && otherwise.author == self.authors.plain(Contributor::Human)
+        {
             // The lines may come from files that the caller does not want.
             self.read_together(&changes.iter().chain(&unwanted).collect::<Vec<_>>())?;
         }

@@ -128,7 +128,7 @@ impl Reader<'_> {
             return Ok(Err(author));
         }
         if let ([view], [_]) = (views.as_slice(), records.as_slice())
-            && is_all_recorded(view, &change, otherwise)
+            && self.is_all_recorded(commit, view, &change, otherwise)?
         {
             let beside = Beside { carrier: CARRIER, author, unclaimed: Owner::Base, keeps_base: true };
             return Ok(Ok(BlobOwners { views: vec![view.file.ownership.spans.clone()], beside }));
@@ -139,7 +139,7 @@ impl Reader<'_> {
             let after = change.after.map(|leaf| self.repo.read_blob(leaf.id)).transpose()?;
             Text::new(Vec::new(), after.unwrap_or_default(), Vec::new())
         };
-        let has_moves = records.is_empty() && self.look_for_moves(commit, &change, &mut text)?;
+        let has_moves = self.may_have_moves(commit, &records)? && self.look_for_moves(commit, &change, &mut text)?;
         if records.is_empty() && change.before.is_none() && !has_moves {
             return Ok(Err(author));
         }
@@ -174,9 +174,7 @@ impl Reader<'_> {
         let mut keeps_base = true;
         let human = self.authors.plain(Contributor::Human);
         for view in views {
-            // Where one record has all of the change, its base lines are those of the commit.
-            let is_all = views.len() == 1 && is_all_recorded(view, change, otherwise);
-            keeps_base &= is_all || !view.record.is_amend() && !self.records.is_squashed(view.record, commit)?;
+            keeps_base &= !self.records.has_newer_base(view.record, commit)?;
             let Some(mut spans) = self.carried(commit, view, change, text)? else { continue };
             let mut is_blind = !otherwise.is_complete;
             for older in records.iter().skip_while(|it| it.id != view.record.id).skip(1) {
@@ -227,6 +225,20 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Returns true if the only record of `commit` covers exactly this change, and no other record is missing.
+    fn is_all_recorded(
+        &mut self,
+        commit: ObjectId,
+        view: &View<'_>,
+        change: &Change,
+        otherwise: Otherwise,
+    ) -> Result<bool> {
+        let is_exact =
+            view.file.blob == change.after.map(|leaf| leaf.id) && view.before == change.before.map(|leaf| leaf.id);
+        let has_base = || view.file.ownership.spans.iter().any(|span| span.owner == Owner::Base);
+        Ok(is_exact && otherwise.is_complete && !(has_base() && self.records.has_newer_base(view.record, commit)?))
+    }
+
     fn spans(
         &mut self,
         commit: ObjectId,
@@ -241,7 +253,7 @@ impl Reader<'_> {
             return Ok(());
         }
         if let ([view], [_]) = (views, records)
-            && is_all_recorded(view, change, otherwise)
+            && self.is_all_recorded(commit, view, change, otherwise)?
         {
             ownership.spans = restrict(&view.file.ownership.spans, &added, Owner::Base);
             return Ok(());
@@ -377,11 +389,4 @@ impl Reader<'_> {
 fn base_lines(views: &[Vec<Span>]) -> HashSet<usize> {
     let base = views.iter().flatten().filter(|span| span.owner == Owner::Base);
     base.flat_map(|span| span.start as usize - 1..span.end as usize).collect()
-}
-
-/// Returns true if the only record covers exactly this change, and no other record is missing.
-fn is_all_recorded(view: &View<'_>, change: &Change, otherwise: Otherwise) -> bool {
-    let is_exact =
-        view.file.blob == change.after.map(|leaf| leaf.id) && view.before == change.before.map(|leaf| leaf.id);
-    is_exact && otherwise.is_complete
 }

@@ -1,4 +1,6 @@
-//! Lines that a commit without a record has moved from one file to another: they keep their authors.
+//! Lines that a commit has moved from one file to another, and that no record of it has: they keep their authors.
+
+use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -7,6 +9,7 @@ use super::{
     authors::CARRIER,
     commit::Reader,
     left::left_with_counts,
+    recorded::Recorded,
     text::{Text, by_content},
 };
 use crate::{
@@ -23,6 +26,16 @@ const MOST_FILES: usize = 256;
 const MOST_BYTES: u64 = 16 << 20;
 
 impl Reader<'_> {
+    /// Returns true if lines of `commit` that its `records` do not have may have been moved from other files of its parent.
+    pub(super) fn may_have_moves(&mut self, commit: ObjectId, records: &[Rc<Recorded>]) -> Result<bool> {
+        for record in records {
+            if record.commit == commit && !self.records.has_newer_base(record, commit)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Reads all files of a commit that changes `changes`, and finds the lines that it has moved between them.
     pub(super) fn read_together(&mut self, changes: &[&Change]) -> Result<()> {
         if changes.len() < 2 || changes.len() > MOST_FILES {

@@ -47,11 +47,6 @@ impl Recorded {
         }
     }
 
-    /// Returns true if the commit amends another one: base lines of the record are those that the amended commit has.
-    pub(super) fn is_amend(&self) -> bool {
-        self.base != self.parent
-    }
-
     /// Returns the files that the commit changes.
     pub(super) fn files(&self) -> &[File] {
         &self.files
@@ -174,13 +169,14 @@ impl<'r> Records<'r> {
         Ok(seconds.into_iter().min())
     }
 
-    /// Returns true if `commit` is linked to `record` because it squashes the commit that the record was made for.
-    pub(super) fn is_squashed(&mut self, record: &Recorded, commit: ObjectId) -> Result<bool> {
-        // The record's own commit is no squash.
-        if record.commit == commit {
-            return Ok(false);
+    /// Returns true if what `record` calls base lines may be newer than the parent of `commit`: they are those of the commit that was
+    /// amended, or of another one that was squashed with the record's, or committed again together with it.
+    pub(super) fn has_newer_base(&mut self, record: &Recorded, commit: ObjectId) -> Result<bool> {
+        if record.base != record.parent || record.commit == commit {
+            return Ok(record.base != record.parent);
         }
-        Ok(self.links(record.id)?.iter().any(|link| link.commit == commit && link.how == How::Squash))
+        let is_joined = |how: How| matches!(how, How::Squash | How::Recommit | How::Copy);
+        Ok(self.links(record.id)?.iter().any(|link| link.commit == commit && is_joined(link.how)))
     }
 
     /// Returns true if the commit of `newer` commits the work of `older` once more, as after `git reset --soft`. Then

@@ -17,7 +17,7 @@ use crate::{
         chain::{Shadow, look_at_all, look_at_paths, shadows},
         condense,
         known_base::known_base,
-        provenance::moved_lines::{MOST_BYTES, MOST_CHANGED, losing_rows, lost_to, moved_out, takers},
+        provenance::moved_lines::{MOST_BYTES, MOST_CHANGED, all_moved_out, losing_rows, lost_to, moved_out, takers},
     },
 };
 
@@ -90,7 +90,7 @@ pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Opti
         let before = repo.find_leaf(last_tree_id, change.path.as_ref())?;
         gained.extend(Change::between(change.path.clone(), before, change.after));
     }
-    let moved = moved_out(&objects.in_memory(), &gained, lost.clone(), &mut { MOST_BYTES });
+    let moved = all_moved_out(&objects.in_memory(), &gained, lost.clone(), &mut { MOST_BYTES });
     if moved.len() == lost.len() {
         return Ok(Some(paths_of([staged, &moved, &[]])));
     }

@@ -151,6 +151,21 @@ pub(crate) fn takers(repo: &Repo, moved: &[Change], changes: Vec<Change>) -> Vec
 /// source: it may begin as a person's own one does, for example with a licence. And a file that `git stash` took away has lost no
 /// lines: they come back.
 pub(crate) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_left: &mut u64) -> Vec<Change> {
+    moved_by(repo, all, lost, bytes_left, is_in)
+}
+
+/// Returns those of them that lost no line which is not new in the files of `all`.
+pub(crate) fn all_moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_left: &mut u64) -> Vec<Change> {
+    moved_by(repo, all, lost, bytes_left, |lost, gained| lost.is_all_in(gained))
+}
+
+fn moved_by(
+    repo: &Repo,
+    all: &[Change],
+    lost: Vec<Change>,
+    bytes_left: &mut u64,
+    is_in: impl Fn(&Differing, &[Differing]) -> bool,
+) -> Vec<Change> {
     if !are_few(all, &lost) {
         return Vec::new();
     }

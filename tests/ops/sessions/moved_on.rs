@@ -202,3 +202,54 @@ fn a_draft_that_was_thrown_away_is_not_back() {
     desk.commit_all();
     assert_eq!(desk.owners_in("x"), ["human"; 3]);
 }
+
+/// A person's lines that an agent moves to another file, and lines of an older commit that are moved: both are in another commit than
+/// the one whose record is linked.
+#[rstest::rstest]
+#[case::amended("git commit -qa --amend --no-edit")]
+#[case::two_commits_as_one("git commit -qam 2; git reset -q --soft HEAD~2; git commit -qm both")]
+#[case::a_fixup("git commit -qam 2; GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -q -i HEAD~2")]
+#[case::a_squash_merge(
+    "git commit -qam 2; git checkout -q -b main2 HEAD~2; git merge -q --squash main; git commit -qm both"
+)]
+fn lines_of_another_commit_that_are_moved(#[case] commit: &str, #[values(false, true)] is_older: bool) {
+    let desk = desk();
+    let expected = if is_older { "s" } else { "human" };
+    if is_older {
+        desk.write_and_commit();
+        desk.turn_with_tool("u", "h", "h\nanother line\n");
+        desk.commit_all();
+        desk.sh(&format!("{MOVE}; git add m"));
+    } else {
+        desk.write("f", format!("{}{}", desk.read("f"), words("a person or an agent", 1..=6)));
+        desk.commit_all();
+        let paste = || desk.sh("tail -6 f >>g; echo more words of t >>g");
+        desk.turn_with_calls("t", &[("g", &paste), ("f", &|| desk.sh("sed -i '21,$d' f"))]);
+    }
+    let path = if is_older { "m" } else { "g" };
+    assert_eq!(desk.owners_in(path), [expected; 6]);
+    desk.sh(commit);
+    assert_eq!(desk.owners_in(path), [expected; 6]);
+    let found = desk.json(&["attribution", "HEAD"]);
+    let human = if is_older { 0 } else { 6 };
+    assert_eq!(found["summary"]["human_added"].as_u64(), Some(human), "{found}");
+}
+
+/// Lines are edited on the way to another file, before anything has saved them.
+#[rstest::rstest]
+#[case::in_the_middle("s/number 4/NUMBER FOUR/", 9)]
+#[case::at_the_end("s/number 10/NUMBER TEN/", 9)]
+#[case::left_out("/number 4/d", 9)]
+fn lines_that_are_moved_and_edited(
+    #[case] edit: &str,
+    #[case] expected: usize,
+    #[values(Mover::Person, Mover::PersonWhoSaves, Mover::OtherAgent)] mover: Mover,
+) {
+    let desk = desk();
+    desk.turn_with_tool("s", "f", &format!("{}{}", desk.read("f"), words("agent", 1..=10)));
+    desk.move_lines(mover, &format!("tail -10 f | sed '{edit}' >>g; sed -i '21,$d' f"));
+    let count = || desk.owners_in("g").iter().filter(|owner| *owner == "s").count();
+    assert_eq!(count(), expected);
+    desk.commit_all();
+    assert_eq!(count(), expected);
+}
