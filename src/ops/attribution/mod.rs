@@ -20,6 +20,7 @@ mod recorded;
 mod report;
 mod text;
 mod unsaved;
+mod unsaved_moves;
 mod unseen;
 mod who;
 mod worktree;

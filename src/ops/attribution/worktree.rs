@@ -17,7 +17,6 @@ use super::{
         known_base::known_base,
         provenance::{
             doubt::doubtful_lines,
-            moved_lines::{MOST_BYTES, losing_rows, lost_to, moved_out, take_sources},
             recorded::{Again, records_again_in_worktree},
             replay::Work,
             step::Step,
@@ -35,6 +34,7 @@ use super::{
     recorded::Recorded,
     text::Text,
     unsaved::unsaved,
+    unsaved_moves::{moved_since, passed_by, sources},
 };
 use crate::{
     error::Result,
@@ -96,10 +96,8 @@ fn beyond(
         (None, Some(known)) => shadows::latest_on(repo, known)?,
         (checkpoint, _) => checkpoint,
     };
-    let touched = match &checkpoint {
-        Some(tip) => repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?,
-        None => Vec::new(),
-    };
+    let touched = checkpoint.as_ref().map(|tip| repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)).transpose()?;
+    let touched = touched.unwrap_or_default();
     let mut all_changes = repo.diff_trees(head_tree_id, worktree.tree_id)?;
     let (own, beside): (Vec<Change>, Vec<Change>) = all_changes.iter().cloned().partition(|it| wanted(&it.path));
     if with_former_names {
@@ -116,22 +114,20 @@ fn beyond(
     let sources = sources(repo, &changes, beside);
     let mut names: Vec<&BString> =
         changes.iter().chain(&sources).flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
-    let (mut renamed, mut moved, mut passed, mut is_any_lost) = (Vec::new(), BTreeSet::new(), BTreeSet::new(), false);
+    let (mut renamed, mut moved, mut passed, mut is_any_lost) = (Vec::new(), BTreeSet::new(), Vec::new(), false);
     let mut all = steps_aside(repo, base, &changes)?;
     if let Some(tip) = &checkpoint {
         renamed = renamed_since(repo, &touched, &around)?;
         renamed.retain(|change| wanted(&change.path));
         leave_out_kept(repo, (head_tree_id, worktree.tree_id), &around, &mut renamed)?;
+        let unsaved = repo.diff_trees(tip.tree_id, worktree.tree_id)?;
         names.extend(renamed.iter().filter_map(|change| change.old_path.as_ref()));
         names.sort();
-        let unsaved = repo.diff_trees(tip.tree_id, worktree.tree_id)?;
         (moved, is_any_lost) = moved_since(repo, &unsaved, &changes, &|path| names.binary_search(&path).is_ok());
         names.extend(&moved);
         names.sort();
         let chain = steps(repo, tip, &|path| names.binary_search(&path).is_ok())?;
-        // Lines that a checkpoint has moved may be back by now in the file that they were moved from.
-        let is_passed = |path: &&BString| names.binary_search(path).is_err() && chain.iter().any(|it| it.touches(path));
-        passed.extend(unsaved.iter().map(|change| &change.path).filter(is_passed).cloned());
+        passed = passed_by(&chain, &unsaved, &names);
         names.extend(&passed);
         names.sort();
         all.extend(chain);
@@ -190,29 +186,6 @@ fn beyond(
     };
     let (authors, tree_id) = (reader.authors.list, worktree.tree_id);
     Ok(Uncommitted { work, authors, texts, copied, worktree: (worktree.repo, tree_id) })
-}
-
-/// Returns the files of `unsaved`, what no checkpoint has yet, that lost lines to those that are `asked` for, without the latter; and true
-/// if these lost lines, too. `changes` are all uncommitted ones of the files that are asked for.
-fn moved_since(
-    repo: &Repo,
-    unsaved: &[Change],
-    changes: &[Change],
-    asked: &dyn Fn(&BString) -> bool,
-) -> (BTreeSet<BString>, bool) {
-    let (own, others): (Vec<Change>, Vec<Change>) = unsaved.iter().cloned().partition(|change| asked(&change.path));
-    // What a file has lost since the last checkpoint, others may have had before.
-    let mut moved = lost_to(repo, &[others.clone(), changes.to_vec()], asked, &mut { MOST_BYTES });
-    let beside = take_sources(repo, &own, others, &mut { MOST_BYTES });
-    let out = moved_out(repo, unsaved, beside, &mut { MOST_BYTES });
-    moved.extend(out.into_iter().map(|change| change.path));
-    (moved, !losing_rows(repo, own).is_empty())
-}
-
-/// Returns those of `beside`, other uncommitted changes, that lost lines to the files of `changes` and are not their old names.
-fn sources(repo: &Repo, changes: &[Change], mut beside: Vec<Change>) -> Vec<Change> {
-    beside.retain(|it| changes.iter().all(|change| change.old_path.as_ref() != Some(&it.path)));
-    take_sources(repo, changes, beside, &mut { MOST_BYTES })
 }
 
 /// Takes out of `renamed` the files that the tree `now` still has under their old names, too, as the work left them. `around` does not

@@ -156,7 +156,7 @@ pub(crate) fn moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_le
 
 /// Returns those of them that lost no line which is not new in the files of `all`.
 pub(crate) fn all_moved_out(repo: &Repo, all: &[Change], lost: Vec<Change>, bytes_left: &mut u64) -> Vec<Change> {
-    moved_by(repo, all, lost, bytes_left, |lost, gained| lost.is_all_in(gained))
+    moved_by(repo, all, lost, bytes_left, Differing::is_all_in)
 }
 
 fn moved_by(
