@@ -175,7 +175,7 @@ impl<'r> Records<'r> {
         if record.base != record.parent || record.commit == commit {
             return Ok(record.base != record.parent);
         }
-        let is_joined = |how: How| matches!(how, How::Squash | How::Recommit | How::Copy);
+        let is_joined = |how: How| matches!(how, How::Squash | How::Recommit);
         Ok(self.links(record.id)?.iter().any(|link| link.commit == commit && is_joined(link.how)))
     }
 

@@ -77,8 +77,8 @@ pub(crate) fn summaries_now(context: &Context) -> Result<Vec<Summary>> {
     Ok(summaries(context, repo, tree_id, manifest))
 }
 
-/// Returns how this worktree, whose files are in the tree `tree_id` of `repo`, overlaps with what the others had when their last checkpoint was
-/// taken. Leaves out those without overlap, and those that are gone. `status` has no time to look at the files of all worktrees.
+/// Returns how this worktree, whose files are in the tree `tree_id` of `repo`, overlaps with what the others had when their last
+/// checkpoint was taken. Leaves out those without overlap, and those that are gone. `status` has no time to look at the files of all worktrees.
 pub(crate) fn summaries(context: &Context, repo: &Repo, tree_id: ObjectId, manifest: &Manifest) -> Vec<Summary> {
     let (Ok(others), Ok(head)) = (sides::others(&context.repo), repo.head()) else { return Vec::new() };
     if head.id.is_none() {

@@ -103,7 +103,7 @@ pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
         }
     }
     let changes = if files.is_empty() { Vec::new() } else { place.changes(repo, new_parent_tree_id)? };
-    Ok(!files.is_empty() && !is_moved(place, repo, id, &changes, &renamed)?)
+    Ok(!files.is_empty() && !is_moved(place, repo, id, (new_parent_tree_id, &changes), &renamed)?)
 }
 
 /// Returns true if `place` has a file of the record `id` exactly as a commit with one of the trees `tree_ids` has it, and there

@@ -93,24 +93,24 @@ pub(super) fn records_found_at(
     for (work, least) in all {
         let is_there = work.is_there(repo, head_tree_id, (&moved_to, &former), least)? || {
             let gained = gained.get_or_insert_with(|| Gained::all(repo, &new));
-            work.is_moved(repo, gained, &moved_to, least)
+            work.is_moved(repo, head_tree_id, (gained, &moved_to), least)?
         };
         found.extend(is_there.then_some(work.id));
     }
     Ok(found)
 }
 
-/// Returns true if lines of the record `id` are in other files at `place`, where its files have the names `renamed`. The changes that
-/// may have brought them there are `changes`.
+/// Returns true if lines of the record `id` are in other files at `place`, where its files have the names `renamed`. The changes from
+/// `parent_tree_id` that may have brought them there are `changes`.
 pub(super) fn is_moved(
     place: Place,
     repo: &Repo,
     id: &RecordId,
-    changes: &[Change],
+    (parent_tree_id, changes): (ObjectId, &[Change]),
     renamed: &Renamed,
 ) -> Result<bool> {
     let Some(work) = RecordedWork::read(place, repo, *id)? else { return Ok(false) };
-    Ok(work.is_moved(repo, &Gained::all(repo, changes), renamed, Least::Any))
+    work.is_moved(repo, parent_tree_id, (&Gained::all(repo, changes), renamed), Least::Any)
 }
 
 /// What HEAD has of the files that a commit renames, by their new names.
@@ -227,8 +227,14 @@ impl RecordedWork {
     }
 
     /// Returns true if at least `least` of the work was moved to other files. `gained` is what the place adds to HEAD. A file that is not
-    /// staged, and that the worktree has as the work left it, has lost nothing.
-    fn is_moved(&self, repo: &Repo, gained: &[Gained<'_>], moved_to: &Renamed, least: Least) -> bool {
+    /// staged, and that the worktree has as the work left it, has lost nothing. One of which HEAD has a part has lost the rest before.
+    fn is_moved(
+        &self,
+        repo: &Repo,
+        head_tree_id: ObjectId,
+        (gained, moved_to): (&[Gained<'_>], &Renamed),
+        least: Least,
+    ) -> Result<bool> {
         let (mut left, mut bytes_left) = (Vec::new(), MOST_BYTES);
         for file in if gained.is_empty() { &[] } else { self.files.as_slice() } {
             let (Some(own), Some(blob)) = (self.counted_lines.get(&file.path), file.after) else { continue };
@@ -241,6 +247,10 @@ impl RecordedWork {
                 owner: Owner::Author(0),
             };
             let spans: Vec<Span> = own.iter().map(span).collect();
+            let head = repo.find_leaf(head_tree_id, file.path.as_bstr())?;
+            if head.is_some() && self.is_in(repo, file, (file.before.map(as_file), head), Least::Line)? {
+                continue;
+            }
             if now.is_none_or(|now| now.id != blob)
                 && let Some(lost) = Left::of(repo, (&file.path, &spans), blob, now, &mut bytes_left)
                 && !(self.is_staged && lost.is_in_worktree(repo, &mut bytes_left))
@@ -249,9 +259,9 @@ impl RecordedWork {
             }
         }
         let from: Vec<&Left> = left.iter().collect();
-        let Some(spans) = find(&from, &gained.iter().collect::<Vec<_>>(), &|_, _| false) else { return false };
+        let Some(spans) = find(&from, &gained.iter().collect::<Vec<_>>(), &|_, _| false) else { return Ok(false) };
         let held = gained.iter().zip(&spans).flat_map(|(gained, spans)| lines_of(&gained.after, spans));
-        Share::of_lines(held, left.iter().flat_map(Left::lines)).is(least)
+        Ok(Share::of_lines(held, left.iter().flat_map(Left::lines)).is(least))
     }
 
     /// Returns true if the change from `before` to `now` has at least `least` of the work in `file`.
@@ -272,12 +282,15 @@ impl RecordedWork {
         }
         // Records from another repository may name blobs that are missing here.
         let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
-        let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
-        let change = Change::between(file.path.clone(), file.before.map(leaf), file.after.map(leaf));
+        let change = Change::between(file.path.clone(), file.before.map(as_file), file.after.map(as_file));
         let Some(change) = change.filter(|_| is_here) else { return Ok(false) };
         let lines = self.counted_lines.get(&change.path).map(Vec::as_slice);
         Ok(share_of(repo, &change, lines, before, now)?.is(least))
     }
+}
+
+fn as_file(id: ObjectId) -> Leaf {
+    Leaf { id, mode: Mode::File }
 }
 
 /// Returns the lines (from 0) that count as the work of the record `id`, by file: lines of agents or, in a file without any,

@@ -179,11 +179,25 @@ const LICENCE: &str =
      sed -i 1,3d s; git commit -qa --amend --no-edit; GIT_EDITOR=true git rebase --continue 2>/dev/null"
 )]
 fn what_two_files_begin_with_is_not_moved(#[case] script: &str) {
+    begin_alike(script, 12);
+}
+
+/// The person's file has little else. The amended commit has the rest of the agent's work, so nothing of it comes back in another one.
+#[test]
+fn what_a_short_file_begins_with_is_not_moved_by_an_amend_before_it() {
+    begin_alike(
+        "git add m; git commit -qm m; GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -q -i HEAD~2 2>/dev/null; \
+         sed -i 1,3d s; git commit -qa --amend --no-edit; GIT_EDITOR=true git rebase --continue 2>/dev/null",
+        2,
+    );
+}
+
+fn begin_alike(script: &str, own: u32) {
     let desk = desk();
     desk.turn_with_tool("s", "s", &format!("{LICENCE}{}", words("some agent", 1..=6)));
     desk.commit_all();
     desk.sh(&format!("printf '%s' '{LICENCE}' >../licence"));
-    desk.write("m", format!("{LICENCE}{}", words("the person", 1..=12)));
+    desk.write("m", format!("{LICENCE}{}", words("the person", 1..=own)));
     desk.sh(script);
     assert_eq!(desk.owners_in("m"), ["human"; 3]);
     let found = desk.json(&["attribution", "HEAD"]);
