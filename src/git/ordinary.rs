@@ -85,7 +85,7 @@ pub(super) fn is_gone(cause: &io::Error) -> bool {
 }
 
 /// Returns the first bytes of the file `path`, at most `most`.
-fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_beginning(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     // Without NONBLOCK, opening a FIFO would block.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);

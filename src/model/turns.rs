@@ -159,9 +159,9 @@ pub struct Turns {
     /// The paths that no checkpoint has because of a limit, of which an agent's user was warned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unprotected: Vec<String>,
-    /// Digests of what sessions were told of changes in other worktrees, oldest first; each is told once.
+    /// Digests of the warnings about changes in other worktrees that sessions have got, oldest first: each comes once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub told: Vec<String>,
+    pub overlaps: Vec<String>,
     /// By session, the last warning that its agent could not show. It stays until the agent can, or until the next turn begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsaid: Vec<Unsaid>,
@@ -183,7 +183,7 @@ impl Default for Turns {
             stashes: Vec::new(),
             stashed: Vec::new(),
             unprotected: Vec::new(),
-            told: Vec::new(),
+            overlaps: Vec::new(),
             unsaid: Vec::new(),
             entries: Vec::new(),
             handled: Vec::new(),
@@ -191,8 +191,8 @@ impl Default for Turns {
     }
 }
 
-/// The limit of the lists `asked`, `stashed`, `unsaid` and `handled`, and of the calls and accounts of a session. Of `told`, there are
-/// more: what is forgotten is said again.
+/// The limit of the lists `asked`, `stashed`, `unsaid` and `handled`, and of the calls and accounts of a session. Of `overlaps`, four
+/// times as many are kept: a warning that is forgotten comes again.
 const MOST: usize = 64;
 
 /// The limit of `entries`. It is needed because a turn whose end is never reported keeps its entry.
@@ -260,7 +260,7 @@ impl Turns {
         }
         cut(&mut self.asked, MOST);
         cut(&mut self.stashed, MOST);
-        cut(&mut self.told, 4 * MOST);
+        cut(&mut self.overlaps, 4 * MOST);
         cut(&mut self.unsaid, MOST);
         cut(&mut self.handled, MOST);
         cut(&mut self.entries, MOST_SESSIONS);

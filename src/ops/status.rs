@@ -8,7 +8,10 @@ use serde::Serialize;
 
 use super::{
     Context,
-    chain::{peek::worktree_tree, shadows},
+    chain::{
+        peek::{Worktree, worktree_tree},
+        shadows,
+    },
     guard,
     hooks::{self, HookDone},
     inside::LeftOut,
@@ -223,11 +226,12 @@ pub fn status(context: &Context) -> Result<Status> {
                 .to_owned(),
         );
     }
+    let overlaps = overlaps(context, &worktree, &mut notes)?;
     let inside = LeftOut::find(context, Some(&worktree.cache), &worktree.manifest.nested);
     Ok(Status {
         version: 1,
         worktree: repo.worktree_id().to_string(),
-        overlaps: summaries(context, &worktree.repo, worktree.tree_id, &worktree.manifest),
+        overlaps,
         head: head.id,
         branch: head.branch.map(|branch| branch.strip_prefix(b"refs/heads/").unwrap_or(&branch).as_bstr().to_string()),
         base,
@@ -252,6 +256,15 @@ pub fn status(context: &Context) -> Result<Status> {
         last_error: state::events::last_error(repo.common_dir(), &repo.worktree_id().to_string()),
         notes,
         bytes: repo.bytes_held(),
+    })
+}
+
+/// Returns what this worktree and others have both changed. If that is not known, adds a note.
+fn overlaps(context: &Context, worktree: &Worktree, notes: &mut Vec<String>) -> Result<Vec<Summary>> {
+    summaries(context, &worktree.repo, worktree.tree_id, &worktree.manifest).or_else(|error| {
+        context.check_interrupt()?;
+        notes.push(format!("what other worktrees have changed is not known: {}", error.message()));
+        Ok(Vec::new())
     })
 }
 

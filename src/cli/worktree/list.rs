@@ -51,6 +51,7 @@ impl List {
             tracing::warn!(%error, "cannot compare this worktree with others");
             Vec::new()
         });
+        context.check_interrupt()?;
         let overlap_of =
             |it: &Listed| overlaps.iter().find(|found| path_text::escape(found.worktree.as_bstr()) == it.id);
         drop(progress);

@@ -14,10 +14,10 @@ pub(super) fn answer(verdict: Verdict) -> Answer {
     Answer::Warn(Message::Guard(Box::new(verdict)))
 }
 
-/// Returns the same answer, with what is `told` of other worktrees: the user is asked about that if the setting `overlap` says so.
-pub(super) fn with_told(mut verdict: Verdict, told: Vec<String>, overlap: Overlap) -> Answer {
-    let asks = !told.is_empty() && overlap == Overlap::Ask;
-    verdict.notes.extend(told);
+/// Returns the same answer with `warnings` about other worktrees. If the setting `overlap` says so, the agent asks its user about them.
+pub(super) fn with_warnings(mut verdict: Verdict, warnings: Vec<String>, overlap: Overlap) -> Answer {
+    let asks = !warnings.is_empty() && overlap == Overlap::Ask;
+    verdict.notes.extend(warnings);
     if asks { Answer::Ask(Message::Guard(Box::new(verdict))) } else { answer(verdict) }
 }
 
@@ -29,9 +29,9 @@ mod tests {
     #[case::nothing(&[], Overlap::Ask, "allow")]
     #[case::warn(&["x"], Overlap::Warn, "warn")]
     #[case::ask(&["x"], Overlap::Ask, "ask")]
-    fn what_is_told_decides(#[case] told: &[&str], #[case] overlap: Overlap, #[case] expected: &str) {
-        let told = told.iter().map(ToString::to_string).collect();
-        let word = match with_told(Verdict::allow(), told, overlap) {
+    fn the_table(#[case] warnings: &[&str], #[case] overlap: Overlap, #[case] expected: &str) {
+        let warnings = warnings.iter().map(ToString::to_string).collect();
+        let word = match with_warnings(Verdict::allow(), warnings, overlap) {
             Answer::Allow => "allow",
             Answer::Warn(_) => "warn",
             Answer::Ask(_) => "ask",

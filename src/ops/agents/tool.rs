@@ -137,12 +137,12 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
             ReachHere::Anything | ReachHere::Nothing => {}
         }
     }
-    let told = match &reach {
+    let warnings = match &reach {
         ReachHere::Paths(paths) => overlap::before_change(worktree, &report.session, paths),
         ReachHere::Anything | ReachHere::Nothing => Vec::new(),
     };
     note_begun(worktree, report, tool, &reach, key);
-    Ok(allowed::with_told(verdict, told, worktree.settings.overlap))
+    Ok(allowed::with_warnings(verdict, warnings, worktree.settings.overlap))
 }
 
 /// Returns true if a subagent uses the tool after its agent has stopped. Then the call begins no turn: the agent reports no

@@ -25,24 +25,18 @@ pub(super) fn add(worktree: &Worktree<'_>, report: &Report, answer: Answer) -> A
     let text = worktree.edit_turns(|turns| unsaid::take(&mut turns.unsaid, &report.session));
     let Some(note) = text.filter(|_| may_show).map(|text| text.trim_end().to_owned()) else { return answer };
     match answer {
-        Answer::Warn(Message::Guard(mut verdict)) => {
-            verdict.notes.push(note);
-            Answer::Warn(Message::Guard(verdict))
-        }
-        Answer::Warn(Message::Others(question, mut notes)) => {
-            notes.push(note);
-            Answer::Warn(Message::Others(question, notes))
-        }
-        Answer::Ask(Message::Guard(mut verdict)) => {
-            verdict.notes.push(note);
-            Answer::Ask(Message::Guard(verdict))
-        }
-        Answer::Ask(Message::Others(question, mut notes)) => {
-            notes.push(note);
-            Answer::Ask(Message::Others(question, notes))
-        }
+        Answer::Warn(message) => Answer::Warn(with_note(message, note)),
+        Answer::Ask(message) => Answer::Ask(with_note(message, note)),
         Answer::Allow | Answer::Deny(_) => {
             Answer::Warn(Message::Guard(Box::new(Verdict { notes: vec![note], ..Verdict::allow() })))
         }
     }
+}
+
+fn with_note(mut message: Message, note: String) -> Message {
+    match &mut message {
+        Message::Guard(verdict) => verdict.notes.push(note),
+        Message::Others(_, notes) => notes.push(note),
+    }
+    message
 }

@@ -9,7 +9,7 @@ use super::{commit::Reader, recorded::Recorded, text::Text};
 use crate::{
     error::Result,
     model::{attribution::Span, change::Change},
-    ops::provenance::moved_on::{Gained, Left, find},
+    ops::provenance::moved_on::{Gained, Left, spans_from},
 };
 
 impl Reader<'_> {
@@ -26,7 +26,7 @@ impl Reader<'_> {
         let Some(gained) = Gained::of(&text.before, &text.after) else { return Ok(None) };
         let left = self.left_by(commit, record)?;
         let others: Vec<&Left> = left.iter().filter(|left| left.path != change.path).collect();
-        Ok(find(&others, &[&gained], &|_, line| base.contains(&line)).map(|mut spans| spans.remove(0)))
+        Ok(spans_from(&others, &[&gained], &|_, line| base.contains(&line)).map(|mut spans| spans.remove(0)))
     }
 
     /// Returns the files of `record` that lost lines in `commit`.

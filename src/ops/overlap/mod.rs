@@ -2,7 +2,7 @@
 //! merge the changes.
 //!
 //! `sides` finds what each worktree has now, `compare` what both have changed, `hidden` what saves skip, and `makers` the sessions
-//! that made the changes. `told` is what an agent hears before it changes a file. `found` has the shapes. `model::both_changed` and `model::three_way` decide. Nothing is written, and no
+//! that made the changes. `warning` is for an agent before it changes a file. `found` has the shapes. `model::both_changed` and `model::three_way` decide. Nothing is written, and no
 //! lock is taken.
 
 mod compare;
@@ -10,7 +10,7 @@ mod found;
 mod hidden;
 mod makers;
 mod sides;
-mod told;
+mod warning;
 
 use std::ffi::OsString;
 
@@ -29,7 +29,7 @@ use crate::{
 use sides::{Now, Saved, Seen, why};
 
 pub(crate) use found::{Maker, OfSide, Overlaps, PathOverlap, Summary, WorktreeOverlap};
-pub(crate) use told::before_change;
+pub(crate) use warning::before_change;
 
 /// What `overlap` looks at.
 #[derive(Clone, Debug, Default)]
@@ -74,27 +74,42 @@ pub(crate) fn summaries_now(context: &Context) -> Result<Vec<Summary>> {
     }
     let seen = Seen::of(context)?;
     let Now { repo, tree_id, manifest, .. } = seen.now();
-    Ok(summaries(context, repo, tree_id, manifest))
+    summaries(context, repo, tree_id, manifest)
 }
 
 /// Returns how this worktree, whose files are in the tree `tree_id` of `repo`, overlaps with what the others had when their last
-/// checkpoint was taken. Leaves out those without overlap, and those that are gone. `status` has no time to look at the files of all worktrees.
-pub(crate) fn summaries(context: &Context, repo: &Repo, tree_id: ObjectId, manifest: &Manifest) -> Vec<Summary> {
-    let (Ok(others), Ok(head)) = (sides::others(&context.repo), repo.head()) else { return Vec::new() };
-    if head.id.is_none() {
-        return Vec::new();
+/// checkpoint was taken: `status` has no time to look at the files of all worktrees. Leaves out those without overlap, and those that
+/// are gone.
+///
+/// # Errors
+/// If git's list of worktrees cannot be read, or the user has interrupted.
+pub(crate) fn summaries(
+    context: &Context,
+    repo: &Repo,
+    tree_id: ObjectId,
+    manifest: &Manifest,
+) -> Result<Vec<Summary>> {
+    let (mut found, head) = (Vec::new(), repo.head()?.id);
+    let here = Now { repo, tree_id, manifest, head };
+    for other in if head.is_none() { Vec::new() } else { sides::others(&context.repo)? } {
+        if other.place == Place::Nothing {
+            continue;
+        }
+        let compared = worktrees::open(context, &other).and_then(|there| with_saved(here, &there.repo));
+        // What was interrupted is not unknown.
+        context.check_interrupt()?;
+        let summary = Summary::new(other.id, compared.map_err(|error| why(&error)));
+        found.extend(Some(summary).filter(|it| it.paths > 0 || it.unknown.is_some()));
     }
-    let here = Now { repo, tree_id, manifest, head: head.id };
-    let summary = |other: &Registration| {
-        let compared = worktrees::open(context, other).and_then(|there| {
-            let saved = Saved::of(&there)?;
-            let there = saved.now();
-            compare::compare((here, there), sides::base(here, there)?, &[])
-        });
-        Summary::new(other.id.clone(), compared.map_err(|error| why(&error)))
-    };
-    let found = others.iter().filter(|it| it.place != Place::Nothing).map(summary);
-    found.filter(|summary| summary.paths > 0 || summary.unknown.is_some()).collect()
+    Ok(found)
+}
+
+/// Returns what this worktree, and the one of `repo` when its last checkpoint was taken, have both changed.
+fn with_saved(here: Now<'_>, repo: &Repo) -> Result<Vec<PathOverlap>> {
+    let saved = Saved::of(repo, repo.worktree_id(), repo.head()?.id)?;
+    let manifest = saved.manifest(repo)?;
+    let there = Now { repo, tree_id: saved.tree_id, manifest: &manifest, head: saved.head };
+    compare::compare((here, there), sides::base(here, there)?, &[])
 }
 
 /// Returns the worktree that `name` stands for, which is not this one.

@@ -1,6 +1,6 @@
 //! What the worktrees that are compared have now.
 
-use bstr::ByteSlice as _;
+use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 
 use crate::{
@@ -9,12 +9,12 @@ use crate::{
         Repo,
         registrations::{Place, Registration},
     },
-    model::{manifest::Manifest, refname::Base},
+    model::{checkpoint::Checkpoint, manifest::Manifest, refname::Base},
     ops::{
         Context,
         chain::{
             peek::{Worktree, worktree_tree},
-            shadows::latest_on,
+            shadows::{latest, live},
         },
     },
 };
@@ -66,30 +66,31 @@ impl Seen {
 }
 
 /// What a worktree had when its last checkpoint on HEAD was taken; without one, what HEAD has.
-pub(super) struct Saved<'c> {
-    repo: &'c Repo,
-    tree_id: ObjectId,
-    manifest: Manifest,
-    head: Option<ObjectId>,
+pub(super) struct Saved {
+    /// The commit at HEAD.
+    pub(super) head: Option<ObjectId>,
+    /// The checkpoint.
+    pub(super) tip: Option<Checkpoint>,
+    /// The tree.
+    pub(super) tree_id: ObjectId,
 }
 
-impl<'c> Saved<'c> {
-    pub(super) fn of(context: &'c Context) -> Result<Self> {
-        let repo = &context.repo;
-        let head = repo.head()?.id;
-        let tip = latest_on(repo, Base::of_head(head))?;
-        let side = tip.as_ref().and_then(|tip| tip.side_id).map(|id| repo.read_side(id)).transpose()?;
-        let tree_id = match (tip, head) {
+impl Saved {
+    /// Returns what the worktree with the id `worktree` and HEAD at `head` had. `repo` may be open in another one.
+    pub(super) fn of(repo: &Repo, worktree: &BStr, head: Option<ObjectId>) -> Result<Self> {
+        let tip = latest(repo, &live(repo, Base::of_head(head), worktree)?)?;
+        let tree_id = match (&tip, head) {
             (Some(tip), _) => tip.tree_id,
             (None, Some(id)) => repo.tree_of_commit(id)?,
             (None, None) => repo.empty_tree_id(),
         };
-        Ok(Self { repo, tree_id, manifest: side.map(|side| side.manifest).unwrap_or_default(), head })
+        Ok(Self { head, tip, tree_id })
     }
 
-    /// Returns it.
-    pub(super) fn now(&self) -> Now<'_> {
-        Now { repo: self.repo, tree_id: self.tree_id, manifest: &self.manifest, head: self.head }
+    /// Returns what its tree cannot say.
+    pub(super) fn manifest(&self, repo: &Repo) -> Result<Manifest> {
+        let side_id = self.tip.as_ref().and_then(|tip| tip.side_id);
+        Ok(side_id.map(|id| repo.read_side(id)).transpose()?.map(|side| side.manifest).unwrap_or_default())
     }
 }
 

@@ -1,12 +1,14 @@
 //! Finds lines of a record that another version of its commit has in other files: an amend has moved them, or a later commit that was
 //! squashed with the record's. `model::attribution::moved_on` decides; here, the files are read.
 
+use std::borrow::Cow;
+
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::moved_lines::{MOST_BYTES, MOST_CHANGED, differing};
 use crate::{
-    git::{Repo, checkout_names::is_valid_path, line_edits::step_edits},
+    git::{Repo, checkout_names::is_valid_path, line_edits::step_edits, ordinary},
     model::{
         attribution::{
             Differ, Span,
@@ -54,10 +56,13 @@ impl Left {
         }
         let Ok(path) = path.to_path() else { return false };
         let path = repo.worktree_root().join(path);
-        let Some(found) = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file) else { return false };
-        let Some(left) = bytes_left.checked_sub(found.len()) else { return false };
-        *bytes_left = left;
-        std::fs::read(path).is_ok_and(|text| Differing::in_one(&self.before, &text).is_none())
+        // Nothing is read through a symbolic link.
+        if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+            return false;
+        }
+        let Ok(text) = ordinary::read_beginning(&path, *bytes_left) else { return false };
+        *bytes_left = bytes_left.saturating_sub(text.len() as u64);
+        Differing::in_one(&self.before, &text).is_none()
     }
 
     /// Returns the recorded lines with spans.
@@ -68,8 +73,8 @@ impl Left {
 
 /// What the other version of a commit adds to a file.
 pub(crate) struct Gained<'t> {
-    before: std::borrow::Cow<'t, [u8]>,
-    pub(crate) after: std::borrow::Cow<'t, [u8]>,
+    before: Cow<'t, [u8]>,
+    pub(crate) after: Cow<'t, [u8]>,
     lines: Differing,
 }
 
@@ -94,7 +99,7 @@ impl<'t> Gained<'t> {
 
 /// Returns the spans of the lines in each of `gained` that come from the files `left`; none if no line does. A line that `is_moved`
 /// accepts by its file and number, from 0, is known to be moved.
-pub(crate) fn find(
+pub(crate) fn spans_from(
     left: &[&Left],
     gained: &[&Gained<'_>],
     is_moved: &dyn Fn(usize, usize) -> bool,

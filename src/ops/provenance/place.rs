@@ -14,7 +14,7 @@ use super::{
         share::{Least, Share, is_telling, share_of},
     },
     moved_lines::MOST_BYTES,
-    moved_on::{Gained, Left, find, lines_of},
+    moved_on::{Gained, Left, lines_of, spans_from},
 };
 use crate::{
     error::Result,
@@ -259,7 +259,9 @@ impl RecordedWork {
             }
         }
         let from: Vec<&Left> = left.iter().collect();
-        let Some(spans) = find(&from, &gained.iter().collect::<Vec<_>>(), &|_, _| false) else { return Ok(false) };
+        let Some(spans) = spans_from(&from, &gained.iter().collect::<Vec<_>>(), &|_, _| false) else {
+            return Ok(false);
+        };
         let held = gained.iter().zip(&spans).flat_map(|(gained, spans)| lines_of(&gained.after, spans));
         Ok(Share::of_lines(held, left.iter().flat_map(Left::lines)).is(least))
     }

@@ -52,7 +52,11 @@ pub(super) fn decide_for(
             touched.extend(places_now(context, shadow, tree_id, &touched)?);
         }
         if touched.is_disjoint(dirty) {
-            touched.extend(back_again(context, shadow, tree_id, dirty)?);
+            // A damaged checkpoint before the last one says nothing about the last one.
+            touched.extend(back_again(context, shadow, tree_id, dirty).or_else(|error| match error.kind() {
+                Kind::Corrupt => Ok(BTreeSet::new()),
+                _ => Err(error),
+            })?);
         }
         Ok(Some(touched))
     });

@@ -1,4 +1,4 @@
-//! What an agent is told before it changes a file that a live session in another worktree has changed.
+//! The warning to an agent before it changes a file that a live session in another worktree has changed.
 //!
 //! What each worktree has is what its last checkpoint has, or its HEAD: a hook has no time to look at all files, nor to open other
 //! repositories.
@@ -11,7 +11,8 @@ use gix::ObjectId;
 use super::{
     compare::of_pair,
     found::{Maker, PathOverlap},
-    makers, sides,
+    makers,
+    sides::{self, Saved},
 };
 use crate::{
     config::Overlap,
@@ -20,17 +21,11 @@ use crate::{
     model::{
         both_changed::{Kind, pairs},
         change::Change,
-        checkpoint::Checkpoint,
         path_text::{escape, printable},
-        refname::Base,
         session::Phase,
         three_way::Meeting,
     },
-    ops::{
-        Context, Worktree,
-        chain::shadows::{latest, live},
-        guard, session_info,
-    },
+    ops::{Context, Worktree, guard, session_info},
 };
 
 /// How many files are named at once. What is beyond that is counted.
@@ -47,25 +42,8 @@ struct News {
     meeting: Option<PathOverlap>,
 }
 
-/// What a worktree had when its last checkpoint was taken.
-struct Saved {
-    head: ObjectId,
-    tip: Option<Checkpoint>,
-    tree_id: ObjectId,
-}
-
-impl Saved {
-    /// Returns none for a worktree without a commit.
-    fn of(repo: &Repo, worktree: &BStr, head: Option<ObjectId>) -> Result<Option<Self>> {
-        let Some(head) = head else { return Ok(None) };
-        let tip = latest(repo, &live(repo, Base::Commit(head), worktree)?)?;
-        let tree_id = tip.as_ref().map_or_else(|| repo.tree_of_commit(head), |tip| Ok(tip.tree_id))?;
-        Ok(Some(Self { head, tip, tree_id }))
-    }
-}
-
-/// Returns what to tell `session` before it changes `paths`: what live sessions have done to them in other worktrees, as far as it was
-/// not told before. Notes that it is told.
+/// Returns the warnings for `session` before it changes `paths`: what live sessions have done to them in other worktrees. Leaves out those
+/// that it has got before, and notes these.
 ///
 /// What cannot be compared is no trouble for the agent: `git checkpoint overlap` shows why.
 pub(crate) fn before_change(worktree: &Worktree<'_>, session: &str, paths: &[BString]) -> Vec<String> {
@@ -78,7 +56,7 @@ pub(crate) fn before_change(worktree: &Worktree<'_>, session: &str, paths: &[BSt
         Vec::new()
     });
     if !news.is_empty() {
-        worktree.edit_turns(|turns| turns.told.extend(news.iter().map(|it| it.key(session))));
+        worktree.edit_turns(|turns| turns.overlaps.extend(news.iter().map(|it| it.key(session))));
     }
     texts(&news)
 }
@@ -86,15 +64,17 @@ pub(crate) fn before_change(worktree: &Worktree<'_>, session: &str, paths: &[BSt
 /// Returns which of `paths` live sessions other than `session` have changed in other worktrees, and how that meets the changes here.
 fn look(worktree: &Worktree<'_>, session: &str, paths: &[BString]) -> Result<Vec<News>> {
     let (repo, mut news) = (&worktree.repo, Vec::new());
-    let Some(here) = Saved::of(repo, repo.worktree_id(), repo.head()?.id)? else { return Ok(news) };
+    let here = Saved::of(repo, repo.worktree_id(), repo.head()?.id)?;
+    let Some(head) = here.head else { return Ok(news) };
     for other in sides::others(repo)?.into_iter().filter(|it| it.place == Place::Worktree) {
-        let Some(there) = Saved::of(repo, other.id.as_bstr(), other.head.id)? else { continue };
+        let there = Saved::of(repo, other.id.as_bstr(), other.head.id)?;
+        let Some(head_there) = there.head else { continue };
         let theirs = differing(repo, here.tree_id, there.tree_id, paths)?;
         if theirs.is_empty() {
             continue;
         }
         // Without one merge base, `overlap` says that nothing is known.
-        let [base] = repo.merge_bases(here.head, there.head)?[..] else { continue };
+        let [base] = repo.merge_bases(head, head_there)?[..] else { continue };
         let base_tree_id = repo.tree_of_commit(base)?;
         let ours = differing(repo, base_tree_id, here.tree_id, paths)?;
         let theirs =
@@ -105,10 +85,10 @@ fn look(worktree: &Worktree<'_>, session: &str, paths: &[BString]) -> Result<Vec
             let meeting = pair.map(|pair| of_pair(repo, pair));
             let (path, worktree_id) = (change.path.clone(), other.id.clone());
             let key = key(session, worktree_id.as_bstr(), path.as_bstr(), meeting.as_ref());
-            if worktree.turns().told.contains(&key) {
+            if worktree.turns().overlaps.contains(&key) {
                 continue;
             }
-            let makers = makers::of_path(repo, &path, there.tip.clone(), there.head, base);
+            let makers = makers::of_path(repo, &path, there.tip.clone(), head_there, base);
             let maker = makers.into_iter().find(|maker| maker.id != session && is_live(worktree, &maker.id));
             news.extend(maker.map(|maker| News { path, worktree: worktree_id, maker, meeting }));
         }
@@ -154,8 +134,8 @@ impl News {
     }
 }
 
-/// Returns the digest by which it is known that `session` was told how the change of the file in the other worktree meets that here. A
-/// path may be long, and each hook reads the file that has these.
+/// Returns the digest of the warning to `session` about the file at `path`: it depends on how the change in the other worktree meets that
+/// here. A path may be long, and each hook reads the file that has these digests.
 fn key(session: &str, worktree: &BStr, path: &BStr, meeting: Option<&PathOverlap>) -> String {
     let state = match meeting.map(|meeting| meeting.state) {
         None => "changed",
@@ -229,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn each_state_is_told_for_itself() {
+    fn each_state_has_a_warning_of_its_own() {
         let one = news("a", "p");
         let mut other = news("a", "p");
         assert_eq!(one.key("s"), other.key("s"));
