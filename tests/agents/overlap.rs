@@ -49,7 +49,7 @@ fn it_is_said_once_for_each_path_and_state() {
     let first = heard(&world, "1", "f");
     assert_eq!(
         first,
-        "'f' was changed in the worktree 'side' by the session s1 (tester, 'count'), and not here so far\n\
+        "'f' was changed in the worktree 'side' by the session s1 (tester, 'count')\n\
          'git checkpoint overlap' shows what both worktrees have changed\n"
     );
     assert_eq!(heard(&world, "2", "f"), "", "once");

@@ -23,10 +23,21 @@ use crate::{
     },
 };
 
-/// Larger files are not read.
-const MOST_BYTES: u64 = 16 << 20;
-/// Nor are further files once so many bytes were read for one other worktree.
-const MOST_IN_ALL: u64 = 256 << 20;
+/// How much is read for one other worktree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Larger files are not read.
+    file: u64,
+    /// Nor are further files once so many bytes were read.
+    all: u64,
+}
+
+impl Limits {
+    /// For `git checkpoint overlap`.
+    pub(super) const USUAL: Self = Self { file: 16 << 20, all: 256 << 20 };
+    /// For commands that mention overlaps beside other things, and for hooks.
+    pub(super) const QUICK: Self = Self { file: 128 << 10, all: 1 << 20 };
+}
 
 /// Returns the paths that both have changed since the commit `base`, of those that the pathspecs match.
 ///
@@ -36,6 +47,7 @@ pub(super) fn compare(
     (here, there): (Now<'_>, Now<'_>),
     base: ObjectId,
     pathspecs: &[BString],
+    limits: Limits,
 ) -> Result<Vec<PathOverlap>> {
     let base_tree = here.repo.tree_of_commit(base)?;
     let (mut ours, mut theirs) = (changes(here, base_tree)?, changes(there, base_tree)?);
@@ -53,7 +65,7 @@ pub(super) fn compare(
     let mut pathspec = here.repo.pathspec(pathspecs)?;
     let mut is_asked_for =
         |one: &BString, other: &BString| [one, other].iter().any(|it| pathspec.matches(it.as_bstr()));
-    let mut content = Content::new(here.repo, there.repo);
+    let mut content = Content::new(here.repo, there.repo, limits);
     let pairs = found.sorted().into_iter().filter(|pair| is_asked_for(&pair.here.path, &pair.there.path));
     let mut paths: Vec<PathOverlap> = pairs.map(|pair| content.of_pair(&pair)).collect();
     hidden::mark(&mut paths, (here, &ours), (there, &theirs), base_tree)?;
@@ -61,9 +73,10 @@ pub(super) fn compare(
     Ok(paths)
 }
 
-/// Returns how the changes of `pair` meet, of which only `repo` is read.
-pub(super) fn of_pair(repo: &Repo, pair: &Pair<'_>) -> PathOverlap {
-    Content::new(repo, repo).of_pair(pair)
+/// Returns how the changes of each of `pairs` meet, of which only `repo` is read.
+pub(super) fn of_pairs(repo: &Repo, pairs: &[Pair<'_>], limits: Limits) -> Vec<PathOverlap> {
+    let mut content = Content::new(repo, repo, limits);
+    pairs.iter().map(|pair| content.of_pair(pair)).collect()
 }
 
 /// Returns true if there is nothing at `directory`; what cannot be read was compared before.
@@ -84,17 +97,18 @@ struct Content<'r> {
     attributes: Option<[MergeAttributes<'r>; 2]>,
     /// True if git shows the base of a conflict in one of both.
     shows_base: bool,
+    limits: Limits,
     /// How many bytes may still be read.
     left: u64,
 }
 
 impl<'r> Content<'r> {
-    fn new(here: &'r Repo, there: &'r Repo) -> Self {
+    fn new(here: &'r Repo, there: &'r Repo, limits: Limits) -> Self {
         let shows_base = |repo: &Repo| {
             repo.config_value("merge.conflictStyle").is_some_and(|style| style == b"diff3" || style == b"zdiff3")
         };
         let shows_base = shows_base(here) || shows_base(there);
-        Self { here, there, attributes: None, shows_base, left: MOST_IN_ALL }
+        Self { here, there, attributes: None, shows_base, limits, left: limits.all }
     }
 
     /// Returns how the changes of `pair` meet.
@@ -167,8 +181,10 @@ impl<'r> Content<'r> {
     /// Returns the text of `leaf`; none if it is no text.
     fn text(&mut self, repo: &Repo, leaf: Leaf) -> Result<Option<Vec<u8>>> {
         let size = repo.object_size(leaf.id)?.unwrap_or_default();
-        if size > MOST_BYTES {
-            return Err(Error::corrupt(format!("it is larger than {} MiB", MOST_BYTES >> 20)));
+        let most = self.limits.file;
+        if size > most {
+            let most = if most < 1 << 20 { format!("{} KiB", most >> 10) } else { format!("{} MiB", most >> 20) };
+            return Err(Error::corrupt(format!("it is larger than {most}")));
         }
         let left = self.left.checked_sub(size);
         self.left = left.ok_or_else(|| Error::corrupt("both have changed too much to merge all of it here"))?;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -17,10 +17,13 @@ use crate::{
     state::sessions::{self, Prompt},
 };
 
-/// How many checkpoints of a worktree are searched for the sessions that changed a path, the latest ones.
-const MOST_CHECKPOINTS: usize = 256;
-/// How many commits since the base are searched for records, the latest ones.
-const MOST_COMMITS: usize = 256;
+/// How many checkpoints of a worktree, and how many commits since the base, are searched for the sessions that changed a path: the latest
+/// ones.
+const MOST: usize = 256;
+/// The same before a tool call, which waits for it.
+const MOST_LATELY: usize = 32;
+/// Of fewer paths, each is looked up in a tree.
+const FEW: usize = 16;
 
 /// Adds to `paths` the sessions that changed them on each side since the commit `base`.
 ///
@@ -35,7 +38,7 @@ pub(super) fn add(paths: &mut [PathOverlap], (here, there): (Now<'_>, Now<'_>), 
 }
 
 fn fill(mut sides: Vec<&mut OfSide>, now: Now<'_>, base: ObjectId) -> Result<()> {
-    let mut search = Search { repo: now.repo, wanted: HashMap::new(), made: Vec::new() };
+    let mut search = Search { repo: now.repo, wanted: HashMap::new(), made: Vec::new(), most: MOST };
     for (at, side) in sides.iter().enumerate() {
         for path in [Some(&side.path), side.old_path.as_ref()].into_iter().flatten() {
             search.wanted.entry(path.clone()).or_default().push(at);
@@ -51,20 +54,22 @@ fn fill(mut sides: Vec<&mut OfSide>, now: Now<'_>, base: ObjectId) -> Result<()>
     result
 }
 
-/// Returns the sessions that changed the file at `path` since the commit `base`, in a worktree with HEAD at `head` and the last
-/// checkpoint `tip`; the latest one first. What cannot be read is left out.
-pub(super) fn of_path(
+/// Returns the sessions that changed `paths` since the commit `base`, in a worktree with HEAD at `head` and the last checkpoint `tip`;
+/// the latest one first, each with the place of its path. Looks at few checkpoints and commits only. What cannot be read is left out.
+pub(super) fn lately(
     repo: &Repo,
-    path: &BString,
+    paths: &[&BString],
     tip: Option<Checkpoint>,
-    head: ObjectId,
-    base: ObjectId,
-) -> Vec<Maker> {
-    let mut search = Search { repo, wanted: HashMap::from([(path.clone(), vec![0])]), made: Vec::new() };
-    if let Err(error) = search.uncommitted(tip).and_then(|()| search.committed(Some(head), base)) {
-        tracing::warn!(%error, "not all sessions that changed a file in another worktree can be found");
+    (head, base): (ObjectId, ObjectId),
+) -> Vec<(usize, Maker)> {
+    let mut search = Search { repo, wanted: HashMap::new(), made: Vec::new(), most: MOST_LATELY };
+    for (at, path) in paths.iter().enumerate() {
+        search.wanted.entry((*path).clone()).or_default().push(at);
     }
-    search.made.into_iter().map(|(_, maker)| maker).collect()
+    if let Err(error) = search.uncommitted(tip).and_then(|()| search.committed(Some(head), base)) {
+        tracing::debug!(%error, "not all sessions that changed a file in another worktree can be found");
+    }
+    search.made
 }
 
 /// A search for the makers of some paths.
@@ -74,6 +79,8 @@ struct Search<'r> {
     wanted: HashMap<BString, Vec<usize>>,
     /// What was found, the latest first.
     made: Vec<(usize, Maker)>,
+    /// How many checkpoints, and commits, are looked at.
+    most: usize,
 }
 
 impl Search<'_> {
@@ -92,8 +99,8 @@ impl Search<'_> {
         while let Some(tip) = open.pop_front() {
             for checkpoint in repo.chain_in_time(tip) {
                 let checkpoint = checkpoint?;
-                if seen.len() == MOST_CHECKPOINTS && !seen.contains(&checkpoint.id) {
-                    return Err(not_searched(MOST_CHECKPOINTS, "checkpoints"));
+                if seen.len() == self.most && !seen.contains(&checkpoint.id) {
+                    return Err(not_searched(self.most, "checkpoints"));
                 }
                 if !seen.insert(checkpoint.id) {
                     break;
@@ -116,6 +123,14 @@ impl Search<'_> {
     /// Returns which of the wanted paths `checkpoint` has changed.
     fn changed_by(&self, checkpoint: &Checkpoint) -> Result<BTreeSet<BString>> {
         let before = self.repo.tree_of_commit(checkpoint.before_id())?;
+        if self.wanted.len() < FEW {
+            let mut changed = BTreeSet::new();
+            for path in self.wanted.keys() {
+                let leaf = |tree_id| self.repo.find_leaf(tree_id, path.as_bstr());
+                changed.extend((leaf(before)? != leaf(checkpoint.tree_id)?).then(|| path.clone()));
+            }
+            return Ok(changed);
+        }
         let changes = self.repo.diff_trees(before, checkpoint.tree_id)?.into_iter();
         Ok(changes.map(|change| change.path).filter(|path| self.wanted.contains_key(path)).collect())
     }
@@ -142,7 +157,7 @@ impl Search<'_> {
         let repo = self.repo;
         let mut next = head.filter(|head| *head != base);
         let Some(log) = next.and_then(|_| Log::open(repo).transpose()).transpose()? else { return Ok(()) };
-        for _ in 0..MOST_COMMITS {
+        for _ in 0..self.most {
             let Some(commit) = next else { return Ok(()) };
             for id in log.of_commit(commit)? {
                 let Some(record) = log.find(&id)? else { continue };
@@ -161,7 +176,7 @@ impl Search<'_> {
             }
             next = repo.parents_of(commit)?.first().copied().filter(|parent| *parent != base);
         }
-        if next.is_some() { Err(not_searched(MOST_COMMITS, "commits")) } else { Ok(()) }
+        if next.is_some() { Err(not_searched(self.most, "commits")) } else { Ok(()) }
     }
 }
 

@@ -2,8 +2,8 @@
 //! merge the changes.
 //!
 //! `sides` finds what each worktree has now, `compare` what both have changed, `hidden` what saves skip, and `makers` the sessions
-//! that made the changes. `warning` is for an agent before it changes a file. `found` has the shapes. `model::both_changed` and `model::three_way` decide. Nothing is written, and no
-//! lock is taken.
+//! that made the changes. `warning` is for an agent before it changes a file. `found` has the shapes. `model::both_changed` and
+//! `model::three_way` decide. Nothing is written, and no lock is taken.
 
 mod compare;
 mod found;
@@ -26,6 +26,7 @@ use crate::{
     },
     model::manifest::Manifest,
 };
+use compare::Limits;
 use sides::{Now, Saved, Seen, why};
 
 pub(crate) use found::{Maker, OfSide, Overlaps, PathOverlap, Summary, WorktreeOverlap};
@@ -78,8 +79,8 @@ pub(crate) fn summaries_now(context: &Context) -> Result<Vec<Summary>> {
 }
 
 /// Returns how this worktree, whose files are in the tree `tree_id` of `repo`, overlaps with what the others had when their last
-/// checkpoint was taken: `status` has no time to look at the files of all worktrees. Leaves out those without overlap, and those that
-/// are gone.
+/// checkpoint was taken: `status` has no time to look at the files of all worktrees, nor to compare large ones. Leaves out those
+/// without overlap, and those that are gone.
 ///
 /// # Errors
 /// If git's list of worktrees cannot be read, or the user has interrupted.
@@ -109,7 +110,7 @@ fn with_saved(here: Now<'_>, repo: &Repo) -> Result<Vec<PathOverlap>> {
     let saved = Saved::of(repo, repo.worktree_id(), repo.head()?.id)?;
     let manifest = saved.manifest(repo)?;
     let there = Now { repo, tree_id: saved.tree_id, manifest: &manifest, head: saved.head };
-    compare::compare((here, there), sides::base(here, there)?, &[])
+    compare::compare((here, there), sides::base(here, there)?, &[], Limits::QUICK)
 }
 
 /// Returns the worktree that `name` stands for, which is not this one.
@@ -131,7 +132,7 @@ fn with_other(context: &Context, here: Now<'_>, other: &Registration, options: &
         let there = seen.now();
         let base = sides::base(here, there)?;
         found.base = Some(base);
-        let mut paths = compare::compare((here, there), base, &options.pathspecs)?;
+        let mut paths = compare::compare((here, there), base, &options.pathspecs, Limits::USUAL)?;
         let made = makers::add(&mut paths, (here, there), base);
         Ok((paths, made))
     });

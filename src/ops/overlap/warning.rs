@@ -9,7 +9,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    compare::of_pair,
+    compare::{Limits, of_pairs},
     found::{Maker, PathOverlap},
     makers,
     sides::{self, Saved},
@@ -17,7 +17,10 @@ use super::{
 use crate::{
     config::Overlap,
     error::Result,
-    git::{Repo, registrations::Place},
+    git::{
+        Repo,
+        registrations::{Place, Registration},
+    },
     model::{
         both_changed::{Kind, pairs},
         change::Change,
@@ -30,6 +33,10 @@ use crate::{
 
 /// How many files are named at once. What is beyond that is counted.
 const NAMED: usize = 3;
+/// Of how many paths that one call names, others are asked for.
+const MOST_PATHS: usize = 64;
+/// How many files are compared before one call: the agent waits for it, and so do the hooks of others.
+const MOST_COMPARED: usize = 16;
 /// How many characters of a path, a name or a prompt are shown.
 const LONGEST: usize = 80;
 
@@ -37,7 +44,8 @@ const LONGEST: usize = 80;
 struct News {
     path: BString,
     worktree: BString,
-    maker: Maker,
+    /// A live session; none if that is not known yet.
+    maker: Option<Maker>,
     /// How its change meets that in this worktree; none if the file was not changed here.
     meeting: Option<PathOverlap>,
 }
@@ -51,49 +59,93 @@ pub(crate) fn before_change(worktree: &Worktree<'_>, session: &str, paths: &[BSt
     if worktree.settings.overlap == Overlap::Off || paths.is_empty() || is_alone {
         return Vec::new();
     }
-    let news = look(worktree, session, paths).unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot compare with other worktrees");
-        Vec::new()
-    });
-    if !news.is_empty() {
-        worktree.edit_turns(|turns| turns.overlaps.extend(news.iter().map(|it| it.key(session))));
+    let mut look = Look { worktree, session, left: MOST_COMPARED, news: Vec::new(), without: Vec::new() };
+    look.at_others(paths).unwrap_or_else(|error| tracing::warn!(%error, "cannot compare with other worktrees"));
+    let Look { news, without, .. } = look;
+    if !news.is_empty() || !without.is_empty() {
+        let keys = news.iter().map(|it| it.key(session)).chain(without);
+        worktree.edit_turns(|turns| turns.overlaps.extend(keys));
     }
     texts(&news)
 }
 
-/// Returns which of `paths` live sessions other than `session` have changed in other worktrees, and how that meets the changes here.
-fn look(worktree: &Worktree<'_>, session: &str, paths: &[BString]) -> Result<Vec<News>> {
-    let (repo, mut news) = (&worktree.repo, Vec::new());
-    let here = Saved::of(repo, repo.worktree_id(), repo.head()?.id)?;
-    let Some(head) = here.head else { return Ok(news) };
-    for other in sides::others(repo)?.into_iter().filter(|it| it.place == Place::Worktree) {
+/// What is looked at before a tool call.
+struct Look<'w> {
+    worktree: &'w Worktree<'w>,
+    session: &'w str,
+    /// How many more files may be compared.
+    left: usize,
+    news: Vec<News>,
+    /// The digests of those changes that are of no live session.
+    without: Vec<String>,
+}
+
+impl Look<'_> {
+    /// Finds which of `paths` live sessions other than this one have changed in other worktrees, and how that meets the changes here.
+    fn at_others(&mut self, paths: &[BString]) -> Result<()> {
+        let repo = &self.worktree.repo;
+        let here = Saved::of(repo, repo.worktree_id(), repo.head()?.id)?;
+        let Some(head) = here.head else { return Ok(()) };
+        let paths = &paths[..paths.len().min(MOST_PATHS)];
+        for other in sides::others(repo)?.into_iter().filter(|it| it.place == Place::Worktree) {
+            if self.left == 0 {
+                break;
+            }
+            if let Err(error) = self.at(&other, (&here, head), paths) {
+                tracing::warn!(%error, worktree = %other.id, "cannot compare with another worktree");
+            }
+        }
+        Ok(())
+    }
+
+    fn at(&mut self, other: &Registration, (here, head): (&Saved, ObjectId), paths: &[BString]) -> Result<()> {
+        let repo = &self.worktree.repo;
         let there = Saved::of(repo, other.id.as_bstr(), other.head.id)?;
-        let Some(head_there) = there.head else { continue };
-        let theirs = differing(repo, here.tree_id, there.tree_id, paths)?;
-        if theirs.is_empty() {
-            continue;
+        let Some(head_there) = there.head else { return Ok(()) };
+        let mut differing_paths: Vec<BString> =
+            differing(repo, here.tree_id, there.tree_id, paths)?.into_iter().map(|change| change.path).collect();
+        // What was made by no live session is looked at again when the other worktree has another checkpoint.
+        let is_known = |key: &String| self.worktree.turns().overlaps.contains(key);
+        let without =
+            |path: &BString| key(self.session, other.id.as_bstr(), path.as_bstr(), &there.tree_id.to_string());
+        differing_paths.retain(|path| !is_known(&without(path)));
+        if differing_paths.is_empty() {
+            return Ok(());
         }
         // Without one merge base, `overlap` says that nothing is known.
-        let [base] = repo.merge_bases(head, head_there)?[..] else { continue };
+        let [base] = repo.merge_bases(head, head_there)?[..] else { return Ok(()) };
         let base_tree_id = repo.tree_of_commit(base)?;
-        let ours = differing(repo, base_tree_id, here.tree_id, paths)?;
-        let theirs =
-            differing(repo, base_tree_id, there.tree_id, &theirs.into_iter().map(|it| it.path).collect::<Vec<_>>())?;
+        let mut theirs = differing(repo, base_tree_id, there.tree_id, &differing_paths)?;
+        theirs.truncate(self.left);
+        self.left -= theirs.len();
+        let ours = differing(repo, base_tree_id, here.tree_id, &differing_paths)?;
         let pairs = pairs(&ours, &theirs).sorted();
-        for change in &theirs {
-            let pair = pairs.iter().find(|pair| pair.there == change);
-            let meeting = pair.map(|pair| of_pair(repo, pair));
-            let (path, worktree_id) = (change.path.clone(), other.id.clone());
-            let key = key(session, worktree_id.as_bstr(), path.as_bstr(), meeting.as_ref());
-            if worktree.turns().overlaps.contains(&key) {
-                continue;
-            }
-            let makers = makers::of_path(repo, &path, there.tip.clone(), head_there, base);
-            let maker = makers.into_iter().find(|maker| maker.id != session && is_live(worktree, &maker.id));
-            news.extend(maker.map(|maker| News { path, worktree: worktree_id, maker, meeting }));
+        let meetings = of_pairs(repo, &pairs, Limits::QUICK);
+        let meeting = |change: &Change| {
+            pairs.iter().zip(&meetings).find(|(pair, _)| pair.there == change).map(|(_, meeting)| meeting.clone())
+        };
+        let found = theirs.iter().map(|change| News {
+            path: change.path.clone(),
+            worktree: other.id.clone(),
+            maker: None,
+            meeting: meeting(change),
+        });
+        let mut found: Vec<News> = found.filter(|news| !is_known(&news.key(self.session))).collect();
+        if found.is_empty() {
+            return Ok(());
         }
+        let wanted: Vec<&BString> = found.iter().map(|news| &news.path).collect();
+        let made = makers::lately(repo, &wanted, there.tip.clone(), (head_there, base));
+        for (at, maker) in made {
+            if found[at].maker.is_none() && maker.id != self.session && is_live(self.worktree, &maker.id) {
+                found[at].maker = Some(maker);
+            }
+        }
+        let (news, others): (Vec<News>, Vec<News>) = found.into_iter().partition(|news| news.maker.is_some());
+        self.without.extend(others.iter().map(|news| without(&news.path)));
+        self.news.extend(news);
+        Ok(())
     }
-    Ok(news)
 }
 
 /// Returns how the trees differ in `paths`.
@@ -113,37 +165,42 @@ fn is_live(context: &Context, session: &str) -> bool {
 
 impl News {
     fn key(&self, session: &str) -> String {
-        key(session, self.worktree.as_bstr(), self.path.as_bstr(), self.meeting.as_ref())
+        let state = match self.meeting.as_ref().map(|meeting| meeting.state) {
+            None => "changed",
+            Some(Meeting::Clean) => "clean",
+            Some(Meeting::Touching) => "touching",
+            Some(Meeting::Conflict) => "conflict",
+            Some(Meeting::Unknown) => "unknown",
+        };
+        key(session, self.worktree.as_bstr(), self.path.as_bstr(), state)
     }
 
     fn text(&self) -> String {
-        let agent = self.maker.agent.iter().map(|agent| short(agent.as_bytes().as_bstr()));
-        let prompt = self.maker.prompt.iter().map(|prompt| format!("'{}'", short(prompt.as_bytes().as_bstr())));
-        let what: Vec<String> = agent.chain(prompt).collect();
-        let what = if what.is_empty() { String::new() } else { format!(" ({})", what.join(", ")) };
         let worktree = match self.worktree.as_bytes() {
             b"main" => "the main worktree".to_owned(),
             name => format!("the worktree '{}'", short(name.as_bstr())),
         };
         format!(
-            "'{}' was changed in {worktree} by the session {}{what}{}",
+            "'{}' was changed in {worktree}{}{}",
             short(self.path.as_bstr()),
-            short(self.maker.id.as_bytes().as_bstr()),
-            self.meeting.as_ref().map_or(", and not here so far", words)
+            self.maker.as_ref().map(by).unwrap_or_default(),
+            self.meeting.as_ref().map_or("", words)
         )
     }
 }
 
-/// Returns the digest of the warning to `session` about the file at `path`: it depends on how the change in the other worktree meets that
-/// here. A path may be long, and each hook reads the file that has these digests.
-fn key(session: &str, worktree: &BStr, path: &BStr, meeting: Option<&PathOverlap>) -> String {
-    let state = match meeting.map(|meeting| meeting.state) {
-        None => "changed",
-        Some(Meeting::Clean) => "clean",
-        Some(Meeting::Touching) => "touching",
-        Some(Meeting::Conflict) => "conflict",
-        Some(Meeting::Unknown) => "unknown",
-    };
+/// Returns who has made a change, in words.
+fn by(maker: &Maker) -> String {
+    let agent = maker.agent.iter().map(|agent| short(agent.as_bytes().as_bstr()));
+    let prompt = maker.prompt.iter().map(|prompt| format!("'{}'", short(prompt.as_bytes().as_bstr())));
+    let what: Vec<String> = agent.chain(prompt).collect();
+    let what = if what.is_empty() { String::new() } else { format!(" ({})", what.join(", ")) };
+    format!(" by the session {}{what}", short(maker.id.as_bytes().as_bstr()))
+}
+
+/// Returns the digest of what `session` need not hear again about the file at `path` in a worktree, as long as it is in this `state`. A
+/// path may be long, and each hook reads the file that has these digests.
+fn key(session: &str, worktree: &BStr, path: &BStr, state: &str) -> String {
     let text = format!("{session}\t{state}\t{}\t{}", escape(worktree), escape(path));
     let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, text.as_bytes());
     id.map(|id| id.to_string()).unwrap_or(text)
@@ -187,7 +244,7 @@ mod tests {
 
     fn news(path: &str, prompt: &str) -> News {
         let maker = Maker { id: "s1".into(), agent: Some("codex".into()), turn: Some(1), prompt: Some(prompt.into()) };
-        News { path: path.into(), worktree: "side".into(), maker, meeting: None }
+        News { path: path.into(), worktree: "side".into(), maker: Some(maker), meeting: None }
     }
 
     #[test]
@@ -195,7 +252,7 @@ mod tests {
         let texts = texts(&[news("a\nb", "do\u{1b}[31m\u{202e}x"), news(&"p".repeat(5000), &"q".repeat(5000))]);
         assert_eq!(
             texts[0],
-            "'a\\nb' was changed in the worktree 'side' by the session s1 (codex, 'do\\u{1b}[31m\\u{202e}x'), and not here so far"
+            "'a\\nb' was changed in the worktree 'side' by the session s1 (codex, 'do\\u{1b}[31m\\u{202e}x')"
         );
         assert!(texts[1].len() < 400 && texts.len() == 3, "{texts:?}");
     }
