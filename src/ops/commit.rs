@@ -230,8 +230,9 @@ fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
     worktree.catch_up(Purpose::CommitBegins)?;
     // A failure must not prevent the save of what is known to be a session's.
     let warn = |error| tracing::warn!(%error, "cannot find out whether lines were moved");
-    let moved =
-        if is_unknown { None } else { moved_out::to_save(&worktree, &staged).map_err(warn).unwrap_or_default() };
+    let session = saving.as_ref().and_then(agents::Saving::session);
+    let to_save = || moved_out::to_save(&worktree, &staged, session).map_err(warn).unwrap_or_default();
+    let moved = if is_unknown { None } else { to_save() };
     let saving = saving.or_else(|| moved.is_some().then(agents::Saving::default));
     let scope = moved.map_or(Scope::Staged(staged), Scope::PathsIfThere);
     saving.map_or(Ok(()), |saving| agents::save_before_commit(&worktree, saving, scope))

@@ -134,6 +134,16 @@ impl Differing {
         self.0.intersection(&other.0).map(|line| letters(line)).sum::<usize>() >= TELLING_LETTERS
     }
 
+    /// Returns the lines.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(Vec::as_slice)
+    }
+
+    /// Returns true if `line` is one of them.
+    pub(crate) fn has(&self, line: &[u8]) -> bool {
+        self.0.contains(line)
+    }
+
     /// Returns true if each of the lines is in one of `others`.
     pub(crate) fn is_all_in(&self, others: &[Self]) -> bool {
         self.0.iter().all(|line| others.iter().any(|other| other.0.contains(line)))
@@ -212,7 +222,7 @@ fn lines(text: &[u8]) -> Lines<'_> {
 }
 
 /// Returns how many letters and digits `line` has.
-fn letters(line: &[u8]) -> usize {
+pub(crate) fn letters(line: &[u8]) -> usize {
     line.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count()
 }
 

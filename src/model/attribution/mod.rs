@@ -256,7 +256,7 @@ impl Default for Limits {
 }
 
 /// Joins lines, in order, into spans.
-fn spans(lines: impl IntoIterator<Item = (usize, Owner)>) -> Vec<Span> {
+pub(crate) fn spans(lines: impl IntoIterator<Item = (usize, Owner)>) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     for (index, owner) in lines {
         let line = u32::try_from(index + 1).unwrap_or(u32::MAX);

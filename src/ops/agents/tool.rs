@@ -63,6 +63,11 @@ impl Saving {
         self.origin.contributor == Contributor::Unknown
     }
 
+    /// Returns the session in whose turn to save.
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.turn_of.as_deref().or(self.origin.session.as_deref())
+    }
+
     /// Returns how to save all changes as those of an unknown author.
     pub(super) fn unknown() -> Self {
         Self::all(author::unknown())

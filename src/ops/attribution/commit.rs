@@ -26,7 +26,7 @@ use crate::{
         inferred,
         record::RecordId,
     },
-    ops::provenance::moved_on::Left,
+    ops::provenance::{left, moved_from::Parents, moved_on::Left},
 };
 
 /// A commit and the attribution of its lines.
@@ -89,6 +89,8 @@ pub(crate) struct Reader<'r> {
     pub(super) looked_at: usize,
     /// By path, the contents of files of a commit that were read together.
     pub(super) texts: HashMap<BString, Option<Text>>,
+    /// The parents of the commit that was looked at last, if it is not one step.
+    pub(super) parents: Option<(ObjectId, Parents<'r>)>,
     /// How many more bytes of files may be read to find where single files have moved lines from.
     pub(super) bytes_for_moves: u64,
 }
@@ -114,7 +116,8 @@ impl<'r> Reader<'r> {
             left: HashMap::new(),
             looked_at: 0,
             texts: HashMap::new(),
-            bytes_for_moves: super::left::MOST_BYTES,
+            parents: None,
+            bytes_for_moves: left::MOST_BYTES,
         })
     }
 
@@ -172,10 +175,7 @@ impl<'r> Reader<'r> {
         let mut changes = self.repo.detect_renames(changes)?;
         let others = facts.parents.get(1..).unwrap_or_default();
         self.drop_brought(others, facts.tree_id, &mut changes)?;
-        if self.may_have_moves(id, &records)?
-            && others.is_empty()
-            && otherwise.author == self.authors.plain(Contributor::Human)
-        {
+        if otherwise.author == self.authors.plain(Contributor::Human) && !self.is_of_steps(id, &records)? {
             // The lines may come from files that the caller does not want.
             self.read_together(&changes.iter().chain(&unwanted).collect::<Vec<_>>())?;
         }

@@ -139,8 +139,9 @@ impl Reader<'_> {
             let after = change.after.map(|leaf| self.repo.read_blob(leaf.id)).transpose()?;
             Text::new(Vec::new(), after.unwrap_or_default(), Vec::new())
         };
-        let has_moves = self.may_have_moves(commit, &records)? && self.look_for_moves(commit, &change, &mut text)?;
-        if records.is_empty() && change.before.is_none() && !has_moves {
+        let is_of_steps = self.is_of_steps(commit, &records)?;
+        let has_moves = !is_of_steps && self.look_for_moves(commit, &change, &mut text)?;
+        if !is_of_steps && change.before.is_none() && !has_moves {
             return Ok(Err(author));
         }
         let (views, beside) = self.joined(commit, &change, &text, (&views, &records), otherwise)?;
@@ -171,10 +172,9 @@ impl Reader<'_> {
         otherwise: Otherwise,
     ) -> Result<(Vec<Vec<Span>>, Beside)> {
         let mut carried: Vec<Vec<Span>> = Vec::with_capacity(views.len());
-        let mut keeps_base = true;
+        let mut base = HashSet::new();
         let human = self.authors.plain(Contributor::Human);
         for view in views {
-            keeps_base &= !self.records.has_newer_base(view.record, commit)?;
             let Some(mut spans) = self.carried(commit, view, change, text)? else { continue };
             let mut is_blind = !otherwise.is_complete;
             for older in records.iter().skip_while(|it| it.id != view.record.id).skip(1) {
@@ -184,20 +184,24 @@ impl Reader<'_> {
                 // This record counts as human what an older or missing record may attribute to an agent.
                 spans.retain(|span| span.owner != Owner::Author(human));
             }
+            base.extend(base_lines(&spans));
+            if self.records.has_newer_base(view.record, commit)? {
+                spans.retain(|span| span.owner != Owner::Base);
+            }
             carried.push(spans);
         }
         let is_lost = carried.len() < views.len();
         // The author of lines that cannot be compared with a record is unknown.
         let author = if is_lost { self.authors.plain(Contributor::Unknown) } else { otherwise.author };
-        let base = base_lines(&carried);
-        if !keeps_base {
-            for spans in &mut carried {
-                spans.retain(|span| span.owner != Owner::Base);
-            }
-        }
         self.add_moved_on(commit, change, text, (records, &base), &mut carried)?;
         if otherwise.author == human {
             // Lines that are in no record, and were only moved or formatted, are base lines.
+            if self.is_of_steps(commit, records)? && self.may_have_moves(commit, records)? {
+                let none = Owner::Author(CARRIER);
+                let beside = Beside { carrier: CARRIER, author: CARRIER, unclaimed: none, keeps_base: true };
+                let moved = self.moved_in_steps(commit, change, text, |line| owner(&carried, line, beside) == none)?;
+                carried.push(moved);
+            }
             carried.extend(text.by_content(change).map(|recorded| recorded.spans.clone()));
         }
         Ok((carried, Beside { carrier: CARRIER, author, unclaimed: Owner::Author(author), keeps_base: true }))
@@ -386,7 +390,7 @@ impl Reader<'_> {
 }
 
 /// Returns the lines, from 0, that a record has added and calls base lines: they were moved.
-fn base_lines(views: &[Vec<Span>]) -> HashSet<usize> {
-    let base = views.iter().flatten().filter(|span| span.owner == Owner::Base);
-    base.flat_map(|span| span.start as usize - 1..span.end as usize).collect()
+fn base_lines(spans: &[Span]) -> impl Iterator<Item = usize> {
+    let base = spans.iter().filter(|span| span.owner == Owner::Base);
+    base.flat_map(|span| span.start as usize - 1..span.end as usize)
 }

@@ -8,16 +8,16 @@ use gix::ObjectId;
 use super::{
     authors::CARRIER,
     commit::Reader,
-    left::left_with_counts,
     recorded::Recorded,
     text::{Text, by_content},
 };
 use crate::{
     error::Result,
     model::{
-        attribution::{Committed, Content},
+        attribution::{Committed, Content, Owner, Span, spans},
         change::Change,
     },
+    ops::provenance::{left::left_with_counts, moved_from::Parents},
 };
 
 /// If a commit changes more files than this, each is looked at alone.
@@ -63,16 +63,42 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Finds the lines of one file, with the contents `text`, that `commit` has moved there from others. Returns false if there are
-    /// none.
+    /// Returns true if `commit`, which has these records, is not one step from its parent: a merge, or a commit of other ones' work.
+    pub(super) fn is_of_steps(&self, commit: ObjectId, records: &[Rc<Recorded>]) -> Result<bool> {
+        Ok(!records.is_empty() || self.repo.parents_of(commit)?.len() > 1)
+    }
+
+    /// Returns the lines of one file, with the contents `text`, that `commit`, which is not one step, has moved there from others, or within
+    /// it: those of them that `is_unclaimed` accepts by their number, from 0.
+    pub(super) fn moved_in_steps(
+        &mut self,
+        commit: ObjectId,
+        change: &Change,
+        text: &Text,
+        is_unclaimed: impl Fn(usize) -> bool,
+    ) -> Result<Vec<Span>> {
+        let mut added = text.added_lines();
+        added.retain(|line| is_unclaimed(*line as usize - 1));
+        if added.is_empty() || text.is_binary() {
+            return Ok(Vec::new());
+        }
+        if self.parents.as_ref().is_none_or(|(of, _)| *of != commit) {
+            let (repo, parents) = (self.repo, self.repo.parents_of(commit)?);
+            self.parents = Some((commit, Parents::of(repo, &parents, repo.tree_of_commit(commit)?)?));
+        }
+        let Some((_, parents)) = &mut self.parents else { return Ok(Vec::new()) };
+        let moved = parents.moved(change, &text.after, &added)?;
+        Ok(spans(moved.into_iter().map(|line| (line as usize - 1, Owner::Base))))
+    }
+
+    /// Finds the lines of one file, with the contents `text`, that `commit` has moved there from others in one step. Returns false if
+    /// there are none.
     pub(super) fn look_for_moves(&mut self, commit: ObjectId, change: &Change, text: &mut Text) -> Result<bool> {
-        let parent = self.repo.parents_of(commit)?.first().copied();
-        let added = text.added();
-        let (Some(parent), false) = (parent, added.is_empty() || text.is_binary()) else { return Ok(false) };
-        let wanted = added.into_iter().flatten().map(|line| u32::try_from(line + 1).unwrap_or(u32::MAX));
-        let trees = (self.repo.tree_of_commit(parent)?, self.repo.tree_of_commit(commit)?);
-        let (path, budget) = (change.path.as_bstr(), &mut self.bytes_for_moves);
-        let mut sources = left_with_counts(self.repo, trees, path, &text.after, wanted, budget)?;
+        let (repo, parents, added) = (self.repo, self.repo.parents_of(commit)?, text.added_lines());
+        let (Some(parent), false) = (parents.first(), added.is_empty() || text.is_binary()) else { return Ok(false) };
+        let (tree_id, budget) = (repo.tree_of_commit(commit)?, &mut self.bytes_for_moves);
+        let (trees, path) = ((repo.tree_of_commit(*parent)?, tree_id), change.path.as_bstr());
+        let mut sources = left_with_counts(repo, trees, path, &text.after, added.into_iter(), budget)?;
         sources.retain(|(count, _)| *count > 0);
         if sources.is_empty() {
             return Ok(false);

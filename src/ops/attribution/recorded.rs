@@ -176,7 +176,9 @@ impl<'r> Records<'r> {
             return Ok(record.base != record.parent);
         }
         let is_joined = |how: How| matches!(how, How::Squash | How::Recommit);
-        Ok(self.links(record.id)?.iter().any(|link| link.commit == commit && is_joined(link.how)))
+        let is_joined = self.links(record.id)?.iter().any(|link| link.commit == commit && is_joined(link.how));
+        // The first of the commits that were squashed has the same parent.
+        Ok(is_joined && self.repo.parents_of(commit)?.first().copied() != record.base)
     }
 
     /// Returns true if the commit of `newer` commits the work of `older` once more, as after `git reset --soft`. Then

@@ -1,6 +1,6 @@
 //! The two contents of a file that a commit changes, and how they differ.
 
-use std::{cell::OnceCell, ops::Range};
+use std::{cell::OnceCell, collections::BTreeSet, ops::Range};
 
 use super::authors::CARRIER;
 use crate::{
@@ -31,6 +31,11 @@ impl Text {
 
     pub(crate) fn added(&self) -> Vec<Range<usize>> {
         self.edits.iter().map(|(_, new)| new.clone()).filter(|lines| !lines.is_empty()).collect()
+    }
+
+    /// Returns the numbers of the added lines, from 1.
+    pub(super) fn added_lines(&self) -> BTreeSet<u32> {
+        self.added().into_iter().flatten().map(|line| u32::try_from(line + 1).unwrap_or(u32::MAX)).collect()
     }
 
     pub(crate) fn deleted(&self) -> Vec<Range<usize>> {

@@ -17,6 +17,7 @@ use super::{
         known_base::known_base,
         provenance::{
             doubt::doubtful_lines,
+            moved_from::Parents,
             recorded::{Again, records_again_in_worktree},
             replay::Work,
             step::Step,
@@ -53,6 +54,7 @@ use crate::{
             text::{Attribution, File},
         },
         change::{Change, Leaf},
+        checkpoint::Checkpoint,
         contributor::Contributor,
         record::{RecordId, TRAILER},
         refname::Base,
@@ -90,15 +92,11 @@ fn beyond(
     let head = context.repo.head()?.id;
     let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let base = Base::of_head(head);
-    // HEAD may have moved since we last looked: then the work is still on the commit where it was.
-    let known = known_base(context).filter(|known| *known != base);
-    let checkpoint = match (shadows::latest_on(repo, base)?, known) {
-        (None, Some(known)) => shadows::latest_on(repo, known)?,
-        (checkpoint, _) => checkpoint,
-    };
+    let checkpoint = last_checkpoint(context, repo, base)?;
     let touched = checkpoint.as_ref().map(|tip| repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)).transpose()?;
     let touched = touched.unwrap_or_default();
     let mut all_changes = repo.diff_trees(head_tree_id, worktree.tree_id)?;
+    let everything = all_changes.clone();
     let (own, beside): (Vec<Change>, Vec<Change>) = all_changes.iter().cloned().partition(|it| wanted(&it.path));
     if with_former_names {
         part_renames(&mut all_changes, wanted);
@@ -115,7 +113,7 @@ fn beyond(
     let mut names: Vec<&BString> =
         changes.iter().chain(&sources).flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
     let (mut renamed, mut moved, mut passed, mut is_any_lost) = (Vec::new(), BTreeSet::new(), Vec::new(), false);
-    let mut all = steps_aside(repo, base, &changes)?;
+    let (mut all, last) = steps_aside(repo, base, &changes, &everything)?;
     if let Some(tip) = &checkpoint {
         renamed = renamed_since(repo, &touched, &around)?;
         renamed.retain(|change| wanted(&change.path));
@@ -146,6 +144,7 @@ fn beyond(
         }
         all.extend(rest);
     }
+    all.extend(last);
     let copied = copied(repo, head_tree_id, &all, &changes)?;
     let next = Next::of(context, &mut reader, worktree.tree_id, &changes)?;
     let mut with_sources = [changes.as_slice(), &sources].concat();
@@ -153,6 +152,7 @@ fn beyond(
     let work = Work::of(repo, &all, &with_sources, &mut reader.counting)?;
     let mut files = Vec::with_capacity(changes.len());
     let mut texts = Vec::new();
+    let mut merged = Parents::of(repo, &context.repo.merge_heads(), worktree.tree_id)?;
     for (change, ownership) in with_sources.into_iter().zip(work.ownership.files) {
         if sources.iter().any(|source| source.path == change.path) {
             continue;
@@ -164,6 +164,7 @@ fn beyond(
         if let Some((_, leaf)) = copied.get(&change.path) {
             give_back(repo, *leaf, &change, &mut ownership)?;
         }
+        merged.leave_out_moved(&change, &mut ownership)?;
         if with_text || !others.is_empty() {
             let mut text = reader.text(&change)?;
             if !others.is_empty() {
@@ -186,6 +187,15 @@ fn beyond(
     };
     let (authors, tree_id) = (reader.authors.list, worktree.tree_id);
     Ok(Uncommitted { work, authors, texts, copied, worktree: (worktree.repo, tree_id) })
+}
+
+/// Returns the last checkpoint on `base`. HEAD may have moved since we last looked: then the work is still on the commit where it was.
+fn last_checkpoint(context: &Context, repo: &Repo, base: Base) -> Result<Option<Checkpoint>> {
+    let known = known_base(context).filter(|known| *known != base);
+    match (shadows::latest_on(repo, base)?, known) {
+        (None, Some(known)) => shadows::latest_on(repo, known),
+        (checkpoint, _) => Ok(checkpoint),
+    }
 }
 
 /// Takes out of `renamed` the files that the tree `now` still has under their old names, too, as the work left them. `around` does not

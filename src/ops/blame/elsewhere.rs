@@ -6,11 +6,12 @@ use std::collections::HashSet;
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::super::attribution::{Source, left};
+use super::super::provenance::left::{Source, left};
 use crate::{
     error::Result,
     git::{Repo, find_line::LONGEST_LINE},
-    model::attribution::TELLING_LINES,
+    model::attribution::{TELLING_LETTERS, TELLING_LINES},
+    ops::share::letters,
 };
 
 /// If more files than this have the longest of the lines, it is unclear from which they are.
@@ -35,7 +36,9 @@ pub(super) fn origin(
     let wanted = wanted.iter().filter_map(|number| lines.get(usize::try_from(*number).ok()?.checked_sub(1)?));
     let wanted: Vec<&[u8]> = wanted.map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
     let searched = wanted.iter().filter(|line| line.len() <= LONGEST_LINE);
-    let Some(longest) = searched.max_by_key(|line| line.len()).filter(|_| wanted.len() >= TELLING_LINES) else {
+    // The lines were moved. Few of them, of common words, may be in several files that are not searched.
+    let is_telling = |longest: &&&[u8]| wanted.len() >= TELLING_LINES || letters(longest) >= TELLING_LETTERS;
+    let Some(longest) = searched.max_by_key(|line| line.len()).filter(is_telling) else {
         return Ok(None);
     };
     let has_all = |other: &[u8]| {

@@ -8,7 +8,8 @@ use gix::ObjectId;
 use super::{
     super::{
         Context,
-        attribution::{Reader, Source, Text, left, uncommitted},
+        attribution::{Reader, Text, uncommitted},
+        provenance::left::{Source, left},
     },
     elsewhere::origin,
 };
@@ -44,8 +45,8 @@ type Place = (Option<ObjectId>, BString);
 struct Older {
     /// None for the worktree.
     commit: Option<ObjectId>,
-    /// The commit in which git is to look for them.
-    parent: ObjectId,
+    /// The commits in which git is to look for them, one after the other.
+    parents: Vec<ObjectId>,
     path: BString,
     text: Vec<u8>,
     /// Where the lines are in the result, and their numbers in `text` from 1.
@@ -153,9 +154,11 @@ impl<'c> Search<'c> {
         let mut open = Vec::new();
         for ((commit, path), wanted) in older {
             let Some(mut older) = self.older(commit, path, wanted)? else { continue };
-            if let Some((path, blob)) = self.earlier(commit, older.parent, older.path.as_bstr())? {
-                let text = self.context.repo.read_blob(blob)?;
-                self.follow_to(&Source { path, text, lines: None }, &mut older, owners)?;
+            for parent in older.parents.clone() {
+                if let Some((path, blob)) = self.earlier(commit, parent, older.path.as_bstr())? {
+                    let text = self.context.repo.read_blob(blob)?;
+                    self.follow_to(parent, &Source { path, text, lines: None }, &mut older, owners)?;
+                }
             }
             if !older.wanted.is_empty() {
                 open.push(older);
@@ -171,10 +174,15 @@ impl<'c> Search<'c> {
                 (None, Some((repo, tree_id))) => (repo, *tree_id),
                 (None, None) => continue,
             };
-            let trees = (repo.tree_of_commit(older.parent)?, tree_id);
-            let wanted = older.wanted.iter().map(|(_, line)| *line);
-            for source in left(repo, trees, older.path.as_bstr(), &older.text, wanted)? {
-                self.follow_to(&source, &mut older, owners)?;
+            let mut found = Vec::new();
+            for parent in &older.parents {
+                let trees = (repo.tree_of_commit(*parent)?, tree_id);
+                let wanted = older.wanted.iter().map(|(_, line)| *line);
+                let sources = left(repo, trees, older.path.as_bstr(), &older.text, wanted)?;
+                found.extend(sources.into_iter().map(|source| (*parent, source)));
+            }
+            for (parent, source) in found {
+                self.follow_to(parent, &source, &mut older, owners)?;
             }
             if !older.wanted.is_empty() && self.searches < MOST_SEARCHES {
                 self.searches += 1;
@@ -187,28 +195,31 @@ impl<'c> Search<'c> {
     /// Looks for the origins of lines in the files that their commit does not change.
     fn search(&mut self, mut older: Older, owners: &mut [Found]) -> Result<()> {
         let wanted: Vec<u32> = older.wanted.iter().map(|(_, line)| *line).collect();
-        let found = origin(&self.context.repo, older.parent, older.path.as_bstr(), &older.text, &wanted)?;
+        let Some(parent) = older.parents.first() else { return Ok(()) };
+        let found = origin(&self.context.repo, *parent, older.path.as_bstr(), &older.text, &wanted)?;
         if let Some(origin) = found {
-            older.parent = origin.commit;
-            self.follow_to(&origin.source, &mut older, owners)?;
+            self.follow_to(origin.commit, &origin.source, &mut older, owners)?;
         }
         Ok(())
     }
 
-    /// Returns the file that has the lines `wanted`; none if it has no earlier commit.
+    /// Returns the file that has the lines `wanted`; none if it has no earlier commit. During a merge, the worktree has the commits that
+    /// are being merged as its parents, too.
     fn older(&mut self, commit: Option<ObjectId>, path: BString, wanted: Vec<(usize, u32)>) -> Result<Option<Older>> {
         let repo = &self.context.repo;
-        let parent = match commit {
-            Some(commit) => repo.parents_of(commit)?.first().copied(),
-            None => repo.head()?.id,
+        let parents = match commit {
+            Some(commit) => repo.parents_of(commit)?,
+            None => repo.head()?.id.into_iter().chain(repo.merge_heads()).collect(),
         };
-        let Some(parent) = parent else { return Ok(None) };
+        if parents.is_empty() {
+            return Ok(None);
+        }
         let leaf = |commit| repo.find_leaf(repo.tree_of_commit(commit)?, path.as_bstr());
         let text = match commit {
             Some(commit) => leaf(commit)?.map(|leaf| repo.read_blob(leaf.id)).transpose()?,
             None => self.worktree.get_mut(&path).map(|(_, text)| std::mem::take(&mut text.after)),
         };
-        Ok(text.map(|text| Older { commit, parent, path, text, wanted }))
+        Ok(text.map(|text| Older { commit, parents, path, text, wanted }))
     }
 
     /// Returns the path and the blob of the file in `parent`, under the same name or the one that git takes for its old one.
@@ -227,8 +238,9 @@ impl<'c> Search<'c> {
         Ok(Some((was, before.id)))
     }
 
-    /// Finds the owners of those wanted lines of `older` that come from `source`, and takes them out of those wanted.
-    fn follow_to(&mut self, source: &Source, older: &mut Older, owners: &mut [Found]) -> Result<()> {
+    /// Finds the owners of those wanted lines of `older` that come from `source`, a file in the commit `parent`, and takes them out of
+    /// those wanted.
+    fn follow_to(&mut self, parent: ObjectId, source: &Source, older: &mut Older, owners: &mut [Found]) -> Result<()> {
         if older.wanted.is_empty() || self.questions >= MOST_QUESTIONS {
             return Ok(());
         }
@@ -247,12 +259,8 @@ impl<'c> Search<'c> {
         }
         self.questions += 1;
         let ranges: Vec<String> = ranges(places.keys().copied());
-        let question = Question {
-            path: source.path.as_bstr(),
-            commit: Some(older.parent),
-            ranges: &ranges,
-            ignores_whitespace: false,
-        };
+        let question =
+            Question { path: source.path.as_bstr(), commit: Some(parent), ranges: &ranges, ignores_whitespace: false };
         let blamed = self.context.repo.blame(&question)?;
         let found = self.owners(&blamed)?;
         for (line, recorded) in blamed.iter().zip(found) {

@@ -12,13 +12,19 @@ use crate::{
     model::{change::Leaf, checkpoint::Checkpoint},
 };
 
-/// By checkpoint, those that carry its work forward to the shadow.
-pub(crate) struct Carriers(HashMap<ObjectId, Rc<Vec<Checkpoint>>>);
+/// The checkpoints whose work a live shadow has.
+pub(crate) struct Carriers {
+    /// By checkpoint, those that carry its work forward to the shadow, one after the other; none for one of its own.
+    known: HashMap<ObjectId, Rc<Vec<Checkpoint>>>,
+    /// By checkpoint, each of those that carry its work forward.
+    carrying: HashMap<ObjectId, Vec<Rc<Checkpoint>>>,
+}
 
 impl Carriers {
     /// Reads the chain that ends with `tip`, and those that it carries forward. Passes over what cannot be read.
     pub(crate) fn read(repo: &Repo, tip: ObjectId) -> Self {
         let (mut known, mut tips) = (HashMap::new(), vec![(tip, Rc::new(Vec::new()))]);
+        let mut carrying: HashMap<ObjectId, Vec<Rc<Checkpoint>>> = HashMap::new();
         while let Some((tip, carriers)) = tips.pop() {
             // A checkpoint that carries work forward may follow one with the start of that work: it carries both.
             let mut is_of_next = false;
@@ -28,17 +34,26 @@ impl Carriers {
                     break;
                 }
                 if let Some(carried) = checkpoint.origin.carried.filter(|_| !is_start) {
+                    carrying.entry(carried).or_default().push(Rc::new(checkpoint.clone()));
                     tips.push((carried, Rc::new([carriers.as_slice(), &[checkpoint]].concat())));
                 }
             }
         }
-        Self(known)
+        Self { known, carrying }
     }
 
     /// Returns true if the shadow has the work of `checkpoint` at `path`: what was stashed is not carried forward.
     pub(crate) fn has(&self, repo: &Repo, checkpoint: &Checkpoint, path: &BString) -> bool {
-        let carriers = self.0.get(&checkpoint.id);
+        let carriers = self.known.get(&checkpoint.id);
         carriers.is_some_and(|carriers| carriers.iter().all(|carrier| carries(repo, carrier, checkpoint, path)))
+    }
+
+    /// Does the same for work that the shadow had, lost again, for example by `git stash`, and may have got back since: then, a
+    /// later checkpoint carries it forward.
+    pub(crate) fn has_again(&self, repo: &Repo, checkpoint: &Checkpoint, path: &BString) -> bool {
+        let is_own = self.known.get(&checkpoint.id).is_some_and(|carriers| carriers.is_empty());
+        let mut carrying = self.carrying.get(&checkpoint.id).into_iter().flatten();
+        carrying.any(|carrier| carries(repo, carrier, checkpoint, path)) || !is_own && self.has(repo, checkpoint, path)
     }
 }
 

@@ -6,6 +6,7 @@
 use std::{collections::BTreeSet, io::ErrorKind};
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use crate::{
     config::Storage,
@@ -18,6 +19,7 @@ use crate::{
         condense,
         known_base::known_base,
         provenance::moved_lines::{MOST_BYTES, MOST_CHANGED, all_moved_out, losing_rows, lost_to, moved_out, takers},
+        turn,
     },
 };
 
@@ -45,7 +47,8 @@ pub(super) fn may_be_any(context: &Context, base: Base, staged: &[Change]) -> Re
         return Ok(true);
     }
     let shadow = Shadow::read_at(repo, base)?;
-    let may_be = !files_left(repo, &shadow, staged)?.is_empty() || !cut_out(repo, &shadow, staged)?.is_empty();
+    let trees = (shadow.head_tree_id, shadow.last_tree_id());
+    let may_be = !files_left(repo, trees, staged)?.is_empty() || !cut_out(repo, trees.1, staged)?.is_empty();
     Ok(may_be && condense::has_work_on(repo, base)?)
 }
 
@@ -54,17 +57,23 @@ pub(super) fn may_be_any(context: &Context, base: Base, staged: &[Change]) -> Re
 /// checkpoint, or the checkpoint must have a copy of lines in a row.
 ///
 /// Without that checkpoint, nothing would show where these lines come from, and the work of the file would look undone. If the commit
-/// renames the file, only the lines that it does not have under the new name count as lost.
-pub(super) fn to_save(worktree: &Worktree<'_>, staged: &[Change]) -> Result<Option<Vec<BString>>> {
+/// renames the file, only the lines that it does not have under the new name count as lost. If the checkpoint is one in the turn of
+/// `session` and the turn has none yet, its baseline is the last one.
+pub(super) fn to_save(
+    worktree: &Worktree<'_>,
+    staged: &[Change],
+    session: Option<&str>,
+) -> Result<Option<Vec<BString>>> {
     if worktree.settings.storage == Storage::Session {
         // The lines of the session that a file still has might get another author when they are carried forward.
         return Ok(None);
     }
     let (repo, shadow) = (&worktree.repo, Shadow::read_for(worktree, None)?);
-    let last_tree_id = shadow.last_tree_id();
+    let baseline = session.map_or(Ok(None), |id| turn::baseline(worktree, id, shadow.tip.as_ref()))?;
+    let last_tree_id = baseline.map_or(shadow.last_tree_id(), |baseline| baseline.tree_id);
     let touched = repo.diff_trees(shadow.head_tree_id, last_tree_id)?;
-    let cut = cut_out(repo, &shadow, staged)?;
-    let left = files_left(repo, &shadow, staged)?;
+    let cut = cut_out(repo, last_tree_id, staged)?;
+    let left = files_left(repo, (shadow.head_tree_id, last_tree_id), staged)?;
     if left.len() > MOST_LEFT || staged.len() > MOST_CHANGED {
         return Ok(None);
     }
@@ -151,19 +160,20 @@ fn copied(repo: &Repo, lost: &[Change], (staged, touched): (&[Change], &[Change]
     lost.iter().filter(|it| found.contains(&it.path)).cloned().collect()
 }
 
-/// Returns those of the `staged` files that lost lines in a row since the last checkpoint of `shadow`, which has changed them.
-fn cut_out(repo: &Repo, shadow: &Shadow, staged: &[Change]) -> Result<Vec<Change>> {
+/// Returns those of the `staged` files that lost lines in a row since the last checkpoint, which has the tree `last_tree_id` and has changed
+/// them.
+fn cut_out(repo: &Repo, last_tree_id: ObjectId, staged: &[Change]) -> Result<Vec<Change>> {
     let mut cut = Vec::new();
     for change in staged.iter().take(MOST_CHANGED) {
-        let last = repo.find_leaf(shadow.last_tree_id(), change.path.as_ref())?;
+        let last = repo.find_leaf(last_tree_id, change.path.as_ref())?;
         let is_touched = last.is_some() && last != change.before;
         cut.extend(Change::between(change.path.clone(), last, change.after).filter(|_| is_touched));
     }
     Ok(losing_rows(repo, cut))
 }
 
-/// Returns what `shadow` has changed in the files that are not `staged`.
-fn files_left(repo: &Repo, shadow: &Shadow, staged: &[Change]) -> Result<Vec<Change>> {
-    let touched = repo.diff_trees(shadow.head_tree_id, shadow.last_tree_id())?.into_iter();
+/// Returns how the last checkpoint differs from HEAD in the files that are not `staged`.
+fn files_left(repo: &Repo, (head, last): (ObjectId, ObjectId), staged: &[Change]) -> Result<Vec<Change>> {
+    let touched = repo.diff_trees(head, last)?.into_iter();
     Ok(touched.filter(|it| it.after.is_some() && !is_in(staged, &it.path)).collect())
 }

@@ -56,6 +56,8 @@ pub(super) struct Part<'c> {
     /// The changes from the commit's parent to the content that the shadow began with; none for the live shadow. The two differ
     /// because of commits between them, not because of the shadow's work.
     since_parent: Vec<Change>,
+    /// The files whose lines the commit has in other files, each from what the shadow left to what is there now.
+    pub(super) moved_on: Vec<Change>,
 }
 
 impl Part<'_> {
@@ -70,6 +72,19 @@ impl Part<'_> {
         self.paths.remove(path);
         self.since_parent.retain(|change| change.path != *path);
         self.renamed.retain(|renamed| renamed.old_path.as_ref() != Some(path));
+    }
+
+    /// Adds the files `moved_on`, whose lines `committed` has in other files.
+    pub(super) fn add_moved_on(&mut self, moved_on: Vec<Change>, committed: &[Change]) {
+        for change in moved_on {
+            if self.paths.insert(change.path.clone()) {
+                let now = at(committed, &change.path).filter(|it| it.old_path.is_none()).and_then(|it| it.before);
+                let begin = at(&self.candidate.touched, &change.path).and_then(|own| own.before);
+                self.since_parent.extend(now.and_then(|now| Change::between(change.path.clone(), Some(now), begin)));
+            }
+            self.moved_on.push(change);
+        }
+        self.since_parent.sort_by(|one, other| one.path.cmp(&other.path));
     }
 
     /// Adds the steps of the shadow to `all`, without those that are later than a commit of the time `made`.
@@ -184,7 +199,13 @@ impl Candidate {
     /// Returns the part of `committed` that may be work of this shadow: all of it for the live shadow on the commit's base. For
     /// another one, a file has to have half of the work, or any part of it if a reset removed the commit that took the work.
     pub(super) fn part(&self, repo: &Repo, committed: &[Change]) -> Result<Part<'_>> {
-        let mut part = Part { candidate: self, paths: BTreeSet::new(), renamed: Vec::new(), since_parent: Vec::new() };
+        let mut part = Part {
+            candidate: self,
+            paths: BTreeSet::new(),
+            renamed: Vec::new(),
+            since_parent: Vec::new(),
+            moved_on: Vec::new(),
+        };
         if self.is_live {
             for change in committed {
                 part.paths.insert(change.path.clone());

@@ -43,7 +43,7 @@ use crate::{
             limits,
             lost::is_any_noted,
         },
-        provenance::{covered, doubt::doubtful_lines, recorded, replay::Work, step::Step},
+        provenance::{covered, doubt::doubtful_lines, moved_from::Parents, recorded, replay::Work, step::Step},
         records::{self, Additions},
         rewrite,
         session_info::open_turns,
@@ -134,6 +134,7 @@ fn record_work(
     let renamed = renamed_since(repo, touched_live(&found), &committed)?;
     let mut counting = Counting::new(repo).of_trees(made.base_tree_id(repo)?, repo.tree_of_commit(made.commit)?);
     let (mut work, steps) = work(worktree, &found, (&committed, made.when), renamed, &mut counting)?;
+    leave_out_resolved(repo, made, &committed, &mut work)?;
     if work.needs_record() {
         // In a file that earlier records cover, this record counts only what was done after them.
         let earlier = earlier_records(repo, note)?;
@@ -173,6 +174,17 @@ fn record_work(
         worktree.emit(&Event::Condense { record, commit, sessions, paths });
     }
     Ok(found)
+}
+
+/// Makes the lines that a merge has from other files of the commits merged base lines in `work`: these commits' records have them.
+fn leave_out_resolved(repo: &Repo, made: &Made, committed: &[Change], work: &mut Work) -> Result<()> {
+    let parents = repo.parents_of(made.commit)?;
+    let others = parents.get(1..).unwrap_or_default();
+    let mut others = Parents::of(repo, others, repo.tree_of_commit(made.commit)?)?;
+    for (change, ownership) in committed.iter().zip(&mut work.ownership.files) {
+        others.leave_out_moved(change, ownership)?;
+    }
+    Ok(())
 }
 
 /// Makes a record of a person's commit, which takes no work of a session, in two cases:

@@ -7,6 +7,7 @@ mod candidates;
 mod commit;
 mod later;
 mod made;
+mod moved_on;
 mod record;
 mod renamed;
 mod resolved;

@@ -17,7 +17,7 @@ use super::{
     super::{
         Context, Worktree,
         provenance::{
-            replay::{self, Work},
+            replay::{self, Work, contributors},
             step::Step,
         },
         records::{self, Additions, NewRecord, NewSession},
@@ -114,19 +114,26 @@ fn part_of(id: &str, known: Option<&Session>, committed: &[Change], (work, steps
     let has_part = |change: &&Change| work.sessions.get(&change.path).is_some_and(|ids| ids.contains(id));
     let names = |change: &'_ Change| [Some(change.path.clone()), change.old_path.clone()].into_iter().flatten();
     let mut paths: BTreeSet<BString> = committed.iter().filter(has_part).flat_map(names).collect();
+    // Lines that were moved here have been written in other files.
+    let contributors = work.ownership.files.iter().flat_map(contributors);
+    let authors = contributors.filter_map(|author| work.authors.get(author as usize));
+    let of_lines = authors.filter(|author| author.session.as_deref() == Some(id)).filter_map(|author| author.turn);
+    let of_lines: BTreeSet<u32> = of_lines.collect();
     let mut own_steps = Vec::new();
     // Go back in time, so that each rename adds the earlier name of a file before older steps are read.
     for step in steps.iter().rev() {
         let is_here = |change: &&Change| names(change).any(|path| paths.contains(&path));
         let here: Vec<&Change> = step.changes.iter().filter(is_here).collect();
-        if !here.is_empty() && step.origin.session.as_deref() == Some(id) {
+        let has_lines = step.origin.turn.is_some_and(|turn| of_lines.contains(&turn));
+        if (has_lines || !here.is_empty()) && step.origin.session.as_deref() == Some(id) {
             own_steps.push(step);
         }
         paths.extend(here.into_iter().filter_map(|change| change.old_path.clone()));
     }
     let moved = steps.iter().filter_map(|step| step.moved.as_ref()).flat_map(|moved| &moved.authors);
     let moved = moved.filter(|author| author.session.as_deref() == Some(id)).filter_map(|author| author.turn);
-    let turns: BTreeSet<u32> = own_steps.iter().filter_map(|step| step.origin.turn).chain(moved).collect();
+    let turns: BTreeSet<u32> =
+        own_steps.iter().filter_map(|step| step.origin.turn).chain(moved).chain(of_lines).collect();
     let first = |from: fn(&Step) -> Option<&String>| own_steps.iter().find_map(|step| from(step)).cloned();
     SessionPart {
         id: id.to_owned(),

@@ -9,6 +9,7 @@ use super::{
     candidates::{Candidate, candidates, touched_live},
     commit::shadows_of_sessions,
     made::drop_brought,
+    moved_on::may_be_moved_on,
     renamed::left_out,
     work::{has_work_of, steps_to},
 };
@@ -70,10 +71,12 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate], recorded: &
         staged.extend(Change::between(path, before, leaf));
     }
     // A path that the worktree no longer has may be staged under a new name; what was set aside may be of a time when
-    // the file had another one.
+    // the file had another one, or its lines may be in other files.
     let is_new = left_out(touched_live(found), &staged).next().is_some();
     let is_gone = |own: &Change| own.after.is_some() && gone.contains(&own.path);
-    let is_old = found.iter().any(|candidate| !candidate.is_live && candidate.touched.iter().any(is_gone));
+    let is_old = found.iter().any(|candidate| {
+        !candidate.is_live && (candidate.touched.iter().any(is_gone) || may_be_moved_on(repo, candidate, &staged))
+    });
     if is_new || is_old {
         let others = repo.staged_changes(head_tree_id)?.into_iter().filter(|it| it.after.is_some());
         staged.extend(others.filter(|it| paths.binary_search(&it.path).is_err()));

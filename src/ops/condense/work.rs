@@ -17,6 +17,7 @@ use super::{
         share::share,
     },
     candidates::{Candidate, Part, candidates, touched_live},
+    moved_on::{last_steps, moved_on, put_back},
     renamed::{at, renamed_since},
 };
 use crate::{
@@ -70,11 +71,11 @@ pub(super) fn work(
     counting: &mut Counting<'_>,
 ) -> Result<(Work, Vec<Step>)> {
     let repo = &context.repo;
-    let mut all = steps_to(repo, candidates, (committed, made), &renamed)?;
+    let (mut all, mut last) = steps_of(repo, candidates, (committed, made), &renamed, false)?;
     // The damaged shadows are noted by now.
     let lost = lost_changes(context, committed)?;
     if !lost.is_empty() && all.is_empty() {
-        all = steps_of(repo, candidates, (committed, made), &renamed, true)?;
+        (all, last) = steps_of(repo, candidates, (committed, made), &renamed, true)?;
     }
     all.extend(Some(Step::new(author::unknown(), lost)).filter(|step| !step.changes.is_empty()));
     if !all.iter().any(|step| step.origin.may_be_of_session()) {
@@ -83,6 +84,8 @@ pub(super) fn work(
     if !renamed.is_empty() {
         all.push(Step::new(Origin::default(), renamed));
     }
+    last.extend(put_back(repo, &all, committed)?);
+    all.extend(last);
     Ok((Work::of(repo, &all, committed, counting)?, all))
 }
 
@@ -94,44 +97,51 @@ pub(super) fn steps_to(
     committed: (&[Change], Option<When>),
     renamed: &[Change],
 ) -> Result<Vec<Step>> {
-    steps_of(repo, candidates, committed, renamed, false)
+    Ok(steps_of(repo, candidates, committed, renamed, false)?.0)
 }
 
-/// Does the same; if `has_agent`, returns the steps in any case.
+/// Does the same; if `has_agent`, returns the steps in any case. Also returns the last steps of all, if lines were moved on from work that
+/// was away.
 fn steps_of(
     repo: &Repo,
     candidates: &[Candidate],
     (committed, made): (&[Change], Option<When>),
     renamed: &[Change],
     mut has_agent: bool,
-) -> Result<Vec<Step>> {
-    let mut parts = parts(repo, candidates, committed)?;
+) -> Result<(Vec<Step>, Vec<Step>)> {
+    let mut parts = parts(repo, candidates, committed, committed)?;
     for Part { candidate, paths, .. } in &mut parts {
         if candidate.is_live {
             paths.extend(renamed.iter().filter_map(|change| change.old_path.clone()));
         }
         has_agent = has_agent || (!paths.is_empty() && candidate.has_agent(repo)?);
     }
-    let mut all = Vec::new();
+    let (mut all, mut moved) = (Vec::new(), Vec::new());
     // A person may have saved a thousand times. Finding that no agent contributed is fast; collecting the steps is slow.
     if has_agent {
-        for part in parts {
+        for mut part in parts {
+            moved.append(&mut part.moved_on);
             part.add_steps(repo, made, &mut all)?;
         }
     }
-    Ok(all)
+    Ok((all, last_steps(moved, committed)))
 }
 
 /// Returns for each of `candidates` the part of `committed` that may be its work.
-fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> Result<Vec<Part<'c>>> {
+///
+/// `all` are all changes beside which `committed` are; the same, if that is a commit.
+fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change], all: &[Change]) -> Result<Vec<Part<'c>>> {
     let mut parts = Vec::with_capacity(candidates.len());
     let live = candidates.iter().find(|candidate| candidate.is_live);
     // Read on first use: a chain may be long.
     let (carriers, done) = (OnceCell::new(), OnceCell::new());
-    for candidate in candidates {
+    let mut moved_on = moved_on(repo, candidates, all)?;
+    for (number, candidate) in candidates.iter().enumerate() {
         let part = candidate.part(repo, committed);
         let Some(mut part) = candidate.unless_damaged(repo, part)? else { continue };
+        let moved_on = std::mem::take(&mut moved_on[number]);
         let Some(live) = live.filter(|_| !candidate.is_live) else {
+            part.add_moved_on(moved_on, committed);
             parts.push(part);
             continue;
         };
@@ -159,6 +169,12 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
                 part.leave_out(&path);
             }
         }
+        // Lines that the live shadow has had, too, are moved there.
+        let is_known = |change: &Change| {
+            let carriers = carriers.get_or_init(|| Carriers::read(repo, live.checkpoint.id));
+            live.touches(&change.path) || carriers.has_again(repo, &candidate.checkpoint, &change.path)
+        };
+        part.add_moved_on(moved_on.into_iter().filter(|change| !is_known(change)).collect(), committed);
         parts.push(part);
     }
     Ok(parts)
@@ -182,8 +198,14 @@ fn first_with<'s>(repo: &Repo, steps: &'s [Step], own: &Change, head: Option<Lea
 }
 
 /// Returns the steps that archived shadows took to the uncommitted `changes`: work that came back with `git stash pop`,
-/// or from a commit that was undone.
-pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result<Vec<Step>> {
+/// or from a commit that was undone. Also returns the last steps of all, if lines of that work are in other files. `uncommitted`
+/// are all changes from HEAD.
+pub(crate) fn steps_aside(
+    repo: &Repo,
+    base: Base,
+    changes: &[Change],
+    uncommitted: &[Change],
+) -> Result<(Vec<Step>, Vec<Step>)> {
     let mut found = Vec::new();
     // Where the records are damaged, the caller takes the author of what may be theirs for unknown.
     let taken_back = match taken_back(repo, base) {
@@ -194,9 +216,10 @@ pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result
         found.extend(Candidate::taken_back(repo, waiting)?);
     }
     found.extend(candidates(repo, base, true)?);
-    let mut all = Vec::new();
-    for part in parts(repo, &found, changes)?.into_iter().filter(|part| !part.candidate.is_live) {
+    let (mut all, mut moved) = (Vec::new(), Vec::new());
+    for mut part in parts(repo, &found, changes, uncommitted)?.into_iter().filter(|part| !part.candidate.is_live) {
+        moved.append(&mut part.moved_on);
         part.add_steps(repo, None, &mut all)?;
     }
-    Ok(all)
+    Ok((all, last_steps(moved, changes)))
 }

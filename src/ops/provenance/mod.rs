@@ -3,6 +3,7 @@
 //! - `set_aside` finds shadows, archived or of other worktrees, whose work is here again.
 //! - `recorded` finds records whose work is here again; `earlier` helps with lines of earlier versions of a file.
 //! - `moved_on` finds lines of a record that an amend or a squash has in other files.
+//! - `moved_from` finds lines that the resolution of a merge has moved. `left` reads what files lost from one commit to another.
 //! - `amended` decides whether an amend has removed all work of a record.
 //! - `covered` leaves out of a commit what earlier records have.
 //! - `doubt` finds lines that may come from a record, but are too few to be sure.
@@ -21,6 +22,8 @@ pub(crate) mod covered;
 pub(crate) mod doubt;
 mod earlier;
 mod former_names;
+pub(crate) mod left;
+pub(crate) mod moved_from;
 pub(crate) mod moved_lines;
 pub(crate) mod moved_on;
 mod place;

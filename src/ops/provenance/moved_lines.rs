@@ -191,7 +191,7 @@ fn moved_by(
 }
 
 /// Takes those of `paths` out that a stash entry changes.
-fn leave_out_stashed(repo: &Repo, paths: &mut BTreeSet<BString>) {
+pub(crate) fn leave_out_stashed(repo: &Repo, paths: &mut BTreeSet<BString>) {
     match stashes(repo) {
         Ok(stashes) => paths.retain(|path| !stashes.touch(path)),
         Err(error) => {

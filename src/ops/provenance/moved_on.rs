@@ -11,9 +11,10 @@ use crate::{
     git::{Repo, checkout_names::is_valid_path, line_edits::step_edits, ordinary},
     model::{
         attribution::{
-            Differ, Span,
+            Differ, Owner, Span,
             carry::Version,
             moved_on::{Target, moved_on},
+            spans,
         },
         change::{Change, Leaf, Mode},
     },
@@ -44,12 +45,41 @@ impl Left {
             return None;
         }
         let [before, after] = differing(repo, &change, bytes_left)?;
+        Self::of_texts(path.clone(), spans.to_vec(), before, after)
+    }
+
+    /// Returns the file at `path` that lost lines from `before` to `after`, if it lost any. The lines of `spans` count.
+    pub(crate) fn of_texts(path: BString, spans: Vec<Span>, before: Vec<u8>, after: Vec<u8>) -> Option<Self> {
         let lost = Differing::in_one(&before, &after)?;
-        Some(Self { path: path.clone(), spans: spans.to_vec(), before, after, lost })
+        Some(Self { path, spans, before, after, lost })
+    }
+
+    /// Returns the file that the uncommitted `work` left, if it lost lines, and has `now` at its path. All lines that the work added have
+    /// spans. Reads at most `bytes_left`, and counts what it reads.
+    pub(crate) fn of_work(repo: &Repo, work: &Change, now: Option<Leaf>, bytes_left: &mut u64) -> Option<Self> {
+        let lost = Change::between(work.path.clone(), work.after, now).filter(|_| work.after.is_some())?;
+        let [before, after] = differing(repo, &lost, bytes_left)?;
+        let lost = Differing::in_one(&before, &after)?;
+        let [_, own] = differing(repo, work, bytes_left)?;
+        let base = repo.text_of(work.before).ok().flatten()?;
+        let added = step_edits(&base, &own).into_iter().flat_map(|(_, added)| added);
+        let spans = spans(added.map(|line| (line, Owner::Author(0))));
+        (!spans.is_empty()).then_some(Self { path: work.path.clone(), spans, before, after, lost })
+    }
+
+    /// Returns true if each line that the file lost is among those that the files `gained` have got.
+    pub(crate) fn is_all_in(&self, gained: &[Gained<'_>]) -> bool {
+        let is_in = |line: &[u8]| gained.iter().any(|gained| gained.lines.has(line));
+        self.lost.lines().all(is_in)
+    }
+
+    /// Returns those of the files `gained` that have got some of the lines that the file lost.
+    pub(crate) fn sharing<'g, 't>(&self, gained: &'g [Gained<'t>]) -> Vec<&'g Gained<'t>> {
+        gained.iter().filter(|gained| gained.lines.shares_lines(&self.lost)).collect()
     }
 
     /// Returns true if the worktree has the lines at their path. A file that cannot be read there is gone.
-    pub(super) fn is_in_worktree(&self, repo: &Repo, bytes_left: &mut u64) -> bool {
+    pub(crate) fn is_in_worktree(&self, repo: &Repo, bytes_left: &mut u64) -> bool {
         let path = self.path.as_bstr();
         if !is_valid_path(path, false) || repo.is_behind_link(path) {
             return false;
@@ -86,7 +116,7 @@ impl<'t> Gained<'t> {
     }
 
     /// Returns what `changes` add to their files. Of very many or very large changes, it returns only a part.
-    pub(super) fn all(repo: &Repo, changes: &[Change]) -> Vec<Gained<'static>> {
+    pub(crate) fn all(repo: &Repo, changes: &[Change]) -> Vec<Gained<'static>> {
         let mut bytes_left = MOST_BYTES;
         let gained = changes.iter().take(MOST_CHANGED).filter_map(|change| {
             let [before, after] = differing(repo, change, &mut bytes_left)?;
@@ -116,7 +146,7 @@ pub(crate) fn spans_from(
 }
 
 /// Returns the lines of `text` that `spans` have.
-pub(super) fn lines_of<'t>(text: &'t [u8], spans: &'t [Span]) -> impl Iterator<Item = &'t [u8]> {
+pub(crate) fn lines_of<'t>(text: &'t [u8], spans: &'t [Span]) -> impl Iterator<Item = &'t [u8]> {
     let lines: Vec<&[u8]> = text.lines().collect();
     let numbers = spans
         .iter()

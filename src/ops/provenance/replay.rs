@@ -226,7 +226,7 @@ fn content_by(leaf: Option<Leaf>, read: &mut impl FnMut(ObjectId) -> Result<Vec<
 }
 
 /// Returns the authors who wrote or deleted lines of the file.
-fn contributors(file: &FileOwnership) -> Vec<AuthorId> {
+pub(crate) fn contributors(file: &FileOwnership) -> Vec<AuthorId> {
     let mut found: Vec<AuthorId> = file.removed.iter().map(|(id, _)| *id).collect();
     for owner in file.spans.iter().map(|span| span.owner).chain(file.whole) {
         match owner {

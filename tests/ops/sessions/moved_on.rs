@@ -4,17 +4,17 @@ use super::desk::{Desk, words};
 use crate::support::World;
 
 /// A repository in which a clock gives each commit a second of its own.
-fn desk() -> Desk {
+pub(super) fn desk() -> Desk {
     let desk = Desk::on(&World::with_lines().with_clock());
     desk.world.next_second();
     desk
 }
 
-const MOVE: &str = "tail -6 f >>m; sed -i '21,$d' f";
+pub(super) const MOVE: &str = "tail -6 f >>m; sed -i '21,$d' f";
 
 /// Who moves the lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mover {
+pub(super) enum Mover {
     Person,
     PersonWhoSaves,
     Writer,
@@ -22,7 +22,7 @@ enum Mover {
 }
 
 impl Desk {
-    fn move_lines(&self, mover: Mover, script: &str) {
+    pub(super) fn move_lines(&self, mover: Mover, script: &str) {
         match mover {
             Mover::Person => self.sh(script),
             Mover::PersonWhoSaves => self.sh(&format!("{script}; git checkpoint save -q")),
@@ -31,13 +31,13 @@ impl Desk {
         }
     }
 
-    fn write_and_commit(&self) {
+    pub(super) fn write_and_commit(&self) {
         self.turn_with_tool("s", "f", &format!("{}{}", self.read("f"), words("agent", 1..=6)));
         self.commit_all();
     }
 
     /// Returns the owner of each line of `path` with the word `agent`, as `blame` names it: the session of an agent.
-    fn owners_in(&self, path: &str) -> Vec<String> {
+    pub(super) fn owners_in(&self, path: &str) -> Vec<String> {
         let (found, text) = (self.json(&["blame", "--", path]), self.read(path));
         let text: Vec<&str> = text.lines().collect();
         let number = |value: &serde_json::Value| usize::try_from(value.as_u64().expect("a number")).expect("small");
@@ -154,7 +154,7 @@ fn work_that_was_away_and_is_moved(
     assert_eq!(desk.owners_in("m"), ["s"; 6]);
 }
 
-const LICENCE: &str =
+pub(super) const LICENCE: &str =
     "copyright of the agent and of others\nlicensed under the agent licence\nwithout any warranty of an agent\n";
 
 /// Two files begin with the same lines, and the agent's goes: the person's lines are a person's, and there is no trailer.

@@ -15,7 +15,7 @@ use crate::{
 const MOST_FILES: usize = 256;
 /// At most this many bytes of a commit's files are compared, before and after together: without a limit, a few huge files
 /// would make blame slow. Smaller files come first, so that a huge one does not hide them.
-pub(super) const MOST_BYTES: u64 = 128 << 20;
+pub(crate) const MOST_BYTES: u64 = 128 << 20;
 
 /// Lines of a file in a commit.
 pub(crate) struct Source {
@@ -39,7 +39,7 @@ pub(crate) fn left(
 }
 
 /// The same, each with how many of the lines it lost. Reads at most `budget` bytes of files, and subtracts what it reads.
-pub(super) fn left_with_counts(
+pub(crate) fn left_with_counts(
     repo: &Repo,
     trees: (ObjectId, ObjectId),
     path: &BStr,
@@ -127,7 +127,7 @@ fn lost(before: &[u8], after: &[u8]) -> (Vec<u8>, Vec<u32>) {
 }
 
 /// Returns `line` without blanks.
-fn key(line: &[u8]) -> Vec<u8> {
+pub(super) fn key(line: &[u8]) -> Vec<u8> {
     line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect()
 }
 

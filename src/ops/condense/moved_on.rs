@@ -1,0 +1,180 @@
+//! Work that was away, for example in a stash, and whose lines the commit has in other files than the shadow: they were moved after they
+//! came back, and no checkpoint has seen that. The replay gets a last step that has both files.
+
+use std::collections::BTreeMap;
+
+use bstr::{BString, ByteSlice as _};
+
+use super::{candidates::Candidate, renamed::at};
+use crate::{
+    error::Result,
+    git::{Repo, find_line::LONGEST_LINE},
+    model::{
+        change::{Change, Leaf},
+        checkpoint::Origin,
+        refname::{self, ShadowName},
+    },
+    ops::provenance::{
+        moved_lines::{MOST_BYTES, MOST_CHANGED, leave_out_stashed},
+        moved_on::{Gained, Left, lines_of, spans_from},
+        step::Step,
+        steps::steps,
+    },
+    ops::share::share,
+};
+
+/// In how many files such lines are looked for, of all shadows together: the newest come first.
+const MOST_FOUND: usize = 16;
+
+/// Returns for each of `candidates` the files whose lines are in other files now, each from what the shadow left to what is there now.
+/// `all` are all changes from HEAD, or from the commit's parent.
+///
+/// All that a file has lost must be new in other files. Lines that sessions have written there do not count. Work that a stash entry
+/// still has, or the worktree at its own path, was not moved; nor was what another file had before. A shadow whose commit was undone
+/// has a record, which says where its lines are.
+pub(super) fn moved_on(repo: &Repo, candidates: &[Candidate], all: &[Change]) -> Result<Vec<Vec<Change>>> {
+    let mut moved: Vec<Vec<Change>> = candidates.iter().map(|_| Vec::new()).collect();
+    let (mut bytes_left, mut files_left, mut found_left, mut gained) = (MOST_BYTES, MOST_CHANGED, MOST_FOUND, None);
+    let head = repo.head()?.id.map(|id| repo.tree_of_commit(id)).transpose()?;
+    let now = |path: &BString| -> Result<Option<Leaf>> {
+        match (at(all, path), head) {
+            (Some(change), _) => Ok(change.after),
+            (None, Some(tree_id)) => repo.find_leaf(tree_id, path.as_bstr()),
+            (None, None) => Ok(None),
+        }
+    };
+    for (number, candidate) in candidates.iter().enumerate().rev() {
+        let mut found = Vec::new();
+        let touched = if may_come_back(repo, candidate) { candidate.touched.as_slice() } else { &[] };
+        for own in touched {
+            if found_left == 0 || files_left == 0 {
+                break;
+            }
+            if gained.is_none() {
+                gained = Some(Gained::all(repo, &unwritten(repo, candidates, all)?));
+            }
+            let gained = gained.as_deref().filter(|gained| !gained.is_empty()).unwrap_or_default();
+            let now = now(&own.path)?;
+            if gained.is_empty() || now == own.after {
+                continue;
+            }
+            files_left -= 1;
+            let Some(left) = Left::of_work(repo, own, now, &mut bytes_left) else { continue };
+            if left.is_all_in(gained)
+                && let Some(longest) = longest_moved(&left, &left.sharing(gained))
+                && !left.is_in_worktree(repo, &mut bytes_left)
+            {
+                found_left -= 1;
+                if was_there(repo, &longest, all)? {
+                    continue;
+                }
+                found.extend(Change::between(own.path.clone(), own.after, now));
+            }
+        }
+        if !found.is_empty() && candidate.has_agent(repo)? {
+            let mut paths = found.iter().map(|change| change.path.clone()).collect();
+            leave_out_stashed(repo, &mut paths);
+            found.retain(|change| paths.contains(&change.path));
+            moved[number] = found;
+        }
+    }
+    Ok(moved)
+}
+
+/// Returns the longest of the lines that `left` has lost to `gained`, of those that git can search for.
+fn longest_moved(left: &Left, gained: &[&Gained<'_>]) -> Option<Vec<u8>> {
+    let spans = spans_from(&[left], gained, &|_, _| false)?;
+    let moved = gained.iter().zip(&spans).flat_map(|(gained, spans)| lines_of(&gained.after, spans));
+    moved.filter(|line| line.len() <= LONGEST_LINE).max_by_key(|line| line.len()).map(<[u8]>::to_vec)
+}
+
+/// Returns true if a file had `line` before the changes `all`: the lines beside it are a copy.
+fn was_there(repo: &Repo, line: &[u8], all: &[Change]) -> Result<bool> {
+    for change in all {
+        let before = if change.before == change.after { None } else { repo.text_of(change.before)? };
+        if before.is_some_and(|before| before.lines().any(|it| it.trim() == line.trim())) {
+            return Ok(true);
+        }
+    }
+    let Some(head) = repo.head()?.id else { return Ok(false) };
+    Ok(repo.files_with_line(head, line)?.iter().any(|path| at(all, path).is_none()))
+}
+
+/// Returns true if work of `candidate` may have come back in the worktree, and no record has it.
+fn may_come_back(repo: &Repo, candidate: &Candidate) -> bool {
+    if candidate.tip.archived {
+        return !refname::is_settled(&candidate.tip.name);
+    }
+    // In another worktree, the lines are where they were.
+    !candidate.is_live
+        && ShadowName::from_ref(&candidate.tip.name).is_some_and(|name| name.worktree == *repo.worktree_id())
+}
+
+/// Returns true if lines of `candidate` may be in other files than it left them in, for all that `staged`, which has its own files, shows.
+pub(super) fn may_be_moved_on(repo: &Repo, candidate: &Candidate, staged: &[Change]) -> bool {
+    let is_left = |own: &Change| own.after.is_some() && at(staged, &own.path).is_none_or(|it| it.after != own.after);
+    may_come_back(repo, candidate) && candidate.touched.iter().any(is_left)
+}
+
+/// Returns `committed` without what sessions have written in the same files: each change begins with what the last step of a session in
+/// the live shadow left, or what another shadow left there.
+fn unwritten(repo: &Repo, candidates: &[Candidate], committed: &[Change]) -> Result<Vec<Change>> {
+    let live = candidates.iter().find(|candidate| candidate.is_live);
+    let read = |live: &Candidate| steps(repo, &live.checkpoint, &|path| at(committed, path).is_some());
+    let steps = live.map(read).transpose()?.unwrap_or_default();
+    let of_sessions: Vec<&Step> = steps.iter().filter(|step| step.origin.may_be_of_session()).collect();
+    let mut unwritten = Vec::new();
+    for change in committed {
+        let mut begin = of_sessions.iter().rev().find_map(|step| at(&step.changes, &change.path)).map(|it| it.after);
+        for other in candidates.iter().rev().filter(|candidate| begin.is_none() && !candidate.is_live) {
+            let own = at(&other.touched, &change.path).filter(|own| own.after.is_some());
+            if let Some(own) = own
+                && share(repo, own, change.before, change.after)?.is_half()
+                && other.has_agent(repo)?
+            {
+                begin = Some(own.after);
+                break;
+            }
+        }
+        unwritten.extend(Change::between(change.path.clone(), begin.unwrap_or(change.before), change.after));
+    }
+    Ok(unwritten)
+}
+
+/// Returns the steps of a person that move lines out of the files `moved`, which no checkpoint has seen. The first one brings the work
+/// back. The second one takes these files to what is there now, and the others to what `committed` has.
+pub(super) fn last_steps(mut moved: Vec<Change>, committed: &[Change]) -> Vec<Step> {
+    if moved.is_empty() {
+        return Vec::new();
+    }
+    moved.sort_by(|one, other| one.path.cmp(&other.path));
+    moved.dedup_by(|one, other| one.path == other.path);
+    let others = committed.iter().filter(|change| change.old_path.is_none() && at(&moved, &change.path).is_none());
+    let others: Vec<Change> = others.cloned().collect();
+    let back = |change: &Change| Change::between(change.path.clone(), change.after, change.before);
+    let back = Step::new(Origin::default(), moved.iter().filter_map(back).collect());
+    moved.extend(others);
+    moved.sort_by(|one, other| one.path.cmp(&other.path));
+    vec![back, Step::new(Origin::default(), moved)]
+}
+
+/// Returns the step of a person that takes the files which `steps` changed, and `committed` does not change, back to what HEAD has, if the
+/// worktree has them so: lines that a step moved out of them are there again.
+pub(super) fn put_back(repo: &Repo, steps: &[Step], committed: &[Change]) -> Result<Option<Step>> {
+    let Some(head) = repo.head()?.id else { return Ok(None) };
+    let head_tree_id = repo.tree_of_commit(head)?;
+    let is_committed =
+        |path: &BString| committed.iter().any(|change| change.path == *path || change.old_path.as_ref() == Some(path));
+    let mut left: BTreeMap<&BString, Option<Leaf>> = BTreeMap::new();
+    for step in steps {
+        left.extend(step.changes.iter().filter_map(|change| Some((change.old_path.as_ref()?, None))));
+        left.extend(step.changes.iter().map(|change| (&change.path, change.after)));
+    }
+    let mut back = Vec::new();
+    for (path, left) in left.into_iter().filter(|(path, _)| !is_committed(path)) {
+        let head = repo.find_leaf(head_tree_id, path.as_bstr())?;
+        back.extend(head.and_then(|head| Change::between(path.clone(), left, Some(head))));
+    }
+    let back = if back.is_empty() { back } else { repo.unchanged_in_worktree(back)? };
+    Ok((!back.is_empty()).then(|| Step::new(Origin::default(), back)))
+}
