@@ -3,16 +3,21 @@
 use std::{
     ffi::{OsStr, OsString},
     io::{self, BufRead as _, IsTerminal as _, Read as _, Write},
+    os::fd::BorrowedFd,
     path::Path,
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
-    sync::mpsc,
+    sync::{atomic::Ordering, mpsc},
     time::{Duration, Instant},
 };
 
-use super::environment;
+use super::{
+    environment,
+    interrupt::{Interrupt, Listening},
+};
 use crate::{
     error::{Context as _, Kind, Result},
     git::{process::REDIRECTIONS, threads},
+    ops::worktrees::Step,
 };
 
 /// A pager that is running; dropping it closes its input and waits until the user leaves it.
@@ -79,20 +84,90 @@ pub(super) fn become_program(
     program: &OsStr,
     arguments: &[OsString],
     directory: &Path,
-    variables: &[(&str, Option<&OsStr>)],
+    variables: &[(&str, Option<OsString>)],
 ) -> io::Error {
     use std::os::unix::process::CommandExt as _;
     #[expect(clippy::disallowed_methods, reason = "git's own processes are started by git::process, the others here")]
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(directory);
-    let removed = REDIRECTIONS.into_iter().map(|name| (name, None));
-    for (name, value) in removed.chain(variables.iter().copied()) {
+    in_worktree(command.args(arguments), directory, variables).exec()
+}
+
+/// Lets `command` run in `directory`, another worktree, with `variables`; see [`become_program`].
+fn in_worktree<'c>(
+    command: &'c mut Command,
+    directory: &Path,
+    variables: &[(&str, Option<OsString>)],
+) -> &'c mut Command {
+    for name in REDIRECTIONS {
+        command.env_remove(name);
+    }
+    for (name, value) in variables {
         match value {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),
         };
     }
-    command.exec()
+    command.current_dir(directory)
+}
+
+/// Starts the command of `step` with the shell in its worktree, as [`become_program`] does. It has no input, what it prints goes to
+/// standard error, and with all that it starts, it holds the lock of the step.
+pub(super) fn start_in_worktree(step: &Step<'_>) -> io::Result<Child> {
+    let Step { line, directory, variables, lock, .. } = *step;
+    // Not by its name alone: `PATH` may have directories that are relative to this one.
+    let mut child = command("/bin/sh");
+    in_worktree(child.args(["-c", "--", line]), directory, variables).stdin(Stdio::null()).stdout(io::stderr());
+    with_file(lock, || child.spawn())
+}
+
+/// Waits for `child`, and returns its exit status as a shell gives it.
+///
+/// After Ctrl-C, which the terminal sends to it, too, it has a moment to end by itself; another signal is passed on at once. If it
+/// does not end, it is left alone at a signal that comes a moment later.
+pub(super) fn wait_for(mut child: Child, interrupt: &Interrupt, listening: &Listening) -> io::Result<i32> {
+    use std::os::unix::process::ExitStatusExt as _;
+    /// How long it has after Ctrl-C, and then after it was asked to end.
+    const MOMENT: Duration = Duration::from_secs(2);
+    let (mut pause, mut ends_at, mut asked_at) = (Duration::from_millis(1), None, None::<Instant>);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(128));
+        }
+        if let Some(asked_at) = asked_at {
+            // Git and the terminal may send one signal twice.
+            let came = listening.came().swap(false, Ordering::Relaxed);
+            if came && asked_at.elapsed() >= MOMENT {
+                return Err(io::Error::other(format!("the process {} does not end", child.id())));
+            }
+        } else if interrupt.is_raised() {
+            let ends_at = *ends_at.get_or_insert_with(|| Instant::now() + MOMENT);
+            if listening.ends().load(Ordering::Relaxed) || Instant::now() >= ends_at {
+                end(&child);
+                asked_at = Some(Instant::now());
+            }
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+/// Lets `start` start a process that has the open file `file`, too.
+fn with_file<T>(file: BorrowedFd<'_>, start: impl FnOnce() -> T) -> T {
+    use rustix::io::{FdFlags, fcntl_setfd};
+    // Without it, a process that outlives this one is not seen to be at work: no reason not to start it.
+    let _ = fcntl_setfd(file, FdFlags::empty());
+    let started = start();
+    let _ = fcntl_setfd(file, FdFlags::CLOEXEC);
+    started
+}
+
+/// Asks `child`, which has not been waited for, to end.
+fn end(child: &Child) {
+    use rustix::process::{Pid, Signal, kill_process};
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // It may just have ended.
+        let _ = kill_process(pid, Signal::TERM);
+    }
 }
 
 /// Environment variables that describe the user and the terminal, and that name no file of git or of an agent.

@@ -321,6 +321,19 @@ pub(super) fn stderr_columns() -> usize {
     if stderr.is_terminal() { columns_of(&stderr) } else { usize::MAX }
 }
 
+/// Returns the columns and rows of the terminal that standard error is, whatever `COLUMNS` says: what the user answers must be on
+/// the screen. Without a terminal, there is no limit.
+pub(super) fn screen() -> (usize, usize) {
+    let stderr = io::stderr();
+    if !stderr.is_terminal() {
+        return (usize::MAX, usize::MAX);
+    }
+    let size = rustix::termios::tcgetwinsize(&stderr).ok();
+    let [columns, rows] = [size.map(|size| size.ws_col), size.map(|size| size.ws_row)]
+        .map(|count| count.map(usize::from).filter(|count| *count > 0));
+    (columns.unwrap_or_else(|| columns_of(&stderr)), rows.unwrap_or(24))
+}
+
 /// Returns `COLUMNS`, or the columns of `terminal`, or 80.
 fn columns_of(terminal: &impl std::os::fd::AsFd) -> usize {
     let of_variable = || environment::variable("COLUMNS")?.to_str()?.parse().ok();

@@ -1,32 +1,50 @@
 //! Questions to the user. A signal ends each of them at once.
 
-use std::io::{BufRead as _, IsTerminal as _, Stdin};
+use std::io::{IsTerminal as _, Stdin};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-    termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr},
+    io::{Errno, read},
+    termios::{LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr},
 };
 
 use super::{
     layout,
-    output::{Output, stderr_columns},
+    output::{Output, screen},
 };
 use crate::error::{Context as _, Kind, Result};
+
+/// Returns true if there is a terminal, on which the user can be asked.
+pub(super) fn is_possible() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
 
 /// Asks `question` on a terminal; without a terminal, the answer is no. Ends with the error of `go_on` if that returns one.
 pub(super) fn ask(question: &str, go_on: &dyn Fn() -> Result<()>, out: &mut Output) -> Result<bool> {
     out.flush()?;
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
+    if !is_possible() {
         return Ok(false);
     }
-    // The answer is typed after the last line.
-    let lines = layout::wrap(question.trim_end(), stderr_columns().saturating_sub(2), 0);
-    out.stderr(&(lines.join("\n") + " "));
+    let stdin = std::io::stdin();
+    out.stderr(&(rows(question, screen().0).join("\n") + " "));
     let answer = read_line(&stdin, go_on).inspect_err(|_| out.stderr("\n"))?;
     let answer = String::from_utf8_lossy(&answer).trim().to_lowercase();
     Ok(["y", "yes", "continue"].contains(&answer.as_str()))
+}
+
+/// The same for what was just shown: what was typed before is no answer.
+pub(super) fn ask_afresh(question: &str, go_on: &dyn Fn() -> Result<()>, out: &mut Output) -> Result<bool> {
+    if is_possible() {
+        out.flush()?;
+        tcflush(std::io::stdin(), QueueSelector::IFlush).context(Kind::User, unreadable)?;
+    }
+    ask(question, go_on, out)
+}
+
+/// Returns `question` as it is shown on a terminal of so many columns.
+pub(super) fn rows(question: &str, columns: usize) -> Vec<String> {
+    // The answer is typed after the last line.
+    layout::wrap(question.trim_end(), columns.saturating_sub(2), 0)
 }
 
 /// Reads a line from the terminal, which does not show it. Ends with the error of `go_on` if that returns one.
@@ -55,17 +73,19 @@ fn unreadable() -> String {
     "cannot read from the terminal".to_owned()
 }
 
-/// Reads a line of the terminal, which may come in pieces: the end of input (Ctrl-D) also sends what is typed so far.
+/// Reads a line of the terminal, which may come in pieces: the end of input (Ctrl-D) also sends what is typed so far. What follows
+/// it stays in the terminal.
 fn read_line(stdin: &Stdin, go_on: &dyn Fn() -> Result<()>) -> Result<Vec<u8>> {
-    let (mut line, mut stdin_lock) = (Vec::new(), stdin.lock());
+    let mut line = Vec::new();
     loop {
         wait(stdin, go_on)?;
-        let piece = stdin_lock.fill_buf().context(Kind::User, unreadable)?;
-        let end = piece.iter().position(|byte| *byte == b'\n');
-        let length = end.map_or(piece.len(), |end| end + 1);
-        line.extend_from_slice(&piece[..length]);
-        stdin_lock.consume(length);
-        if end.is_some() || length == 0 {
+        let mut byte = [0];
+        match read(stdin, &mut byte) {
+            Err(Errno::INTR) => {}
+            Ok(1) => line.extend(byte),
+            ended => return ended.context(Kind::User, unreadable).map(|_| line),
+        }
+        if line.ends_with(b"\n") {
             return Ok(line);
         }
     }

@@ -287,7 +287,14 @@ impl Gathering {
     fn bad_value(&mut self, name: &str, kind: Kind, what: &str, place: &Place) -> Option<Found> {
         let key = known(name);
         if place.layer == Layer::Project && key.is_restricted_in_project() {
-            self.warn_untrusted(name, place);
+            if key.is_for_project() {
+                let expected = kind.expected();
+                let message =
+                    format!("bad value for '{name}' in {place} is ignored: expected {expected}, found {what}");
+                self.warnings.push(Warning { message, hint: None });
+            } else {
+                self.warn_untrusted(name, place);
+            }
             return None;
         }
         let message = format!("bad value for '{name}' in {place}: expected {}, found {what}", kind.expected());

@@ -4,19 +4,22 @@
 //! its last owner was killed: then it names the processes whose temporary files may be swept.
 
 use std::{
-    fs::File,
-    io::Read as _,
+    fs::{File, Permissions},
+    io::{self, Read as _},
     os::{
-        fd::AsFd as _,
-        unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
+        fd::{AsFd, BorrowedFd},
+        unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _},
     },
     path::Path,
     time::{Duration, Instant, SystemTime},
 };
 
-use rustix::{fs::FlockOperation, io::Errno};
+use rustix::{
+    fs::{FlockOperation, OFlags},
+    io::Errno,
+};
 
-use super::temporary;
+use super::{process_places, temporary};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Held until dropped.
@@ -27,10 +30,15 @@ pub(crate) struct Lock {
     /// How many bytes the file has, at most.
     length: u64,
     dead: Vec<String>,
+    /// True if processes that have the file hold the lock on.
+    is_left: bool,
 }
 
 /// The lock of the removal of a worktree, in our directory of that worktree.
 pub(crate) const REMOVAL_LOCK: &str = "removal.lock";
+
+/// The lock under which the set-up of a worktree runs, in our directory of that worktree.
+pub(crate) const SETUP_LOCK: &str = "setup.lock";
 
 /// More than this is in the file only if it is damaged.
 const LONGEST: u64 = 4096;
@@ -72,9 +80,12 @@ impl Lock {
             .write(true)
             .create(true)
             .truncate(false)
-            .custom_flags(no_follow())
+            .custom_flags(only_a_file())
             .open(path)
             .context(Kind::Internal, what)?;
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return Err(Error::internal(format!("{}: it is no regular file", what())));
+        }
         match rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(None),
@@ -89,14 +100,40 @@ impl Lock {
         let length = Some(text.len() as u64).filter(|length| *length < LONGEST).unwrap_or(u64::MAX);
         let text = String::from_utf8_lossy(&text);
         let dead = text.lines().filter(|line| temporary::is_nonce(line)).map(Into::into).collect();
-        let mut lock = Self { file, length, dead };
+        let mut lock = Self { file, length, dead, is_left: false };
         lock.write();
         Ok(Some(lock))
+    }
+
+    /// Lets a new file take the place of the one at `path`: processes that have the old one do not hold the lock any more.
+    ///
+    /// # Errors
+    /// If the file of the lock is not at `path`, or there cannot be another one; the lock is held as before.
+    pub(crate) fn renew(&mut self, path: &Path) -> io::Result<()> {
+        if !is_at(&self.file, path) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let (prefix, ordinary) = (temporary::prefix(".tmp-"), Permissions::from_mode(0o666));
+        let directory = path.parent().unwrap_or(path);
+        let new = tempfile::Builder::new().prefix(&prefix).permissions(ordinary).tempfile_in(directory)?;
+        let (file, name) = new.into_parts();
+        // No other process knows it.
+        rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockExclusive)?;
+        file.write_all_at(self.text().as_bytes(), 0)?;
+        name.persist(path)?;
+        self.length = self.text().len() as u64;
+        self.file = file;
+        Ok(())
     }
 
     /// Removes the file of the lock, if that is at `path`; the lock is held until it is dropped. Returns true if it is gone.
     pub(crate) fn remove_file(&self, path: &Path) -> bool {
         is_at(&self.file, path) && std::fs::remove_file(path).is_ok()
+    }
+
+    /// Releases the lock here; processes that were started with the file hold it as long as any of them lives.
+    pub(crate) fn leave(mut self) {
+        self.is_left = true;
     }
 
     /// Returns the nonces of those who were killed while they held the lock.
@@ -112,11 +149,21 @@ impl Lock {
 
     /// Writes who holds the lock. Losing it costs a less helpful message, and maybe a temporary file, so a failure is none.
     fn write(&mut self) {
-        self.replace(format!("{}\n{}\n", identity(), temporary::nonce()));
+        let text = self.text();
+        self.replace(&text);
     }
 
-    fn replace(&mut self, mut text: String) {
+    /// Returns what the file has while the lock is held.
+    fn text(&self) -> String {
+        self.with_dead(format!("{}\n{}\n", identity(), temporary::nonce()))
+    }
+
+    fn with_dead(&self, mut text: String) -> String {
         self.dead.iter().for_each(|nonce| text.push_str(&format!("{nonce}\n")));
+        text
+    }
+
+    fn replace(&mut self, text: &str) {
         let length = text.len() as u64;
         let written = self.file.write_all_at(text.as_bytes(), 0);
         let is_longer = std::mem::replace(&mut self.length, length) > length;
@@ -127,22 +174,51 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         // Not every owner sweeps; the next one may.
-        self.replace(if self.dead.is_empty() { String::new() } else { "\n".to_owned() });
+        let text = self.with_dead(if self.dead.is_empty() { String::new() } else { "\n".to_owned() });
+        self.replace(&text);
+        if self.is_left {
+            return;
+        }
         // To close the file is not enough: a process that another thread starts has a copy of it until it is executed.
         let _ = rustix::fs::flock(self.file.as_fd(), FlockOperation::Unlock);
     }
 }
 
+impl AsFd for Lock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
 /// Returns true if a process holds the lock on the file `path`, or the system does not let us look. Writes nothing.
 pub(crate) fn is_held(path: &Path) -> bool {
-    let Ok(file) = File::options().read(true).custom_flags(no_follow()).open(path) else { return false };
+    let Ok(file) = File::options().read(true).custom_flags(only_a_file()).open(path) else { return false };
     // Shared, and released at once: a process that takes the lock meanwhile tries again, unless its timeout is 0.
     rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockShared).is_err()
 }
 
-/// Returns the flag of open(2) that refuses a symbolic link: what it leads to is not ours.
-fn no_follow() -> i32 {
-    i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default()
+/// Returns the flags of open(2) that refuse a symbolic link, as what it leads to is not ours, and do not wait for a reader or writer
+/// of a named pipe.
+fn only_a_file() -> i32 {
+    i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default()
+}
+
+/// Returns true if the last process that held the lock on the file `path` was killed, or still holds it.
+pub(crate) fn has_owner(path: &Path) -> bool {
+    owner(path).is_some()
+}
+
+/// Returns the processes that hold the lock on the file `path`, if the one that took it is none of them: it was killed, or has left
+/// the lock to those that it had started. None if it holds the lock, or the system does not show that.
+pub(crate) fn left_to(path: &Path) -> Option<Vec<u32>> {
+    let pids = holders(path);
+    let owner = owner(path).and_then(|owner| owner.split(' ').next()?.parse().ok());
+    (!pids.is_empty() && owner.is_none_or(|owner| !pids.contains(&owner))).then_some(pids)
+}
+
+/// Returns the processes, other than this one, that have the file `path` of a lock open, as far as the system shows them.
+pub(crate) fn holders(path: &Path) -> Vec<u32> {
+    process_places::with_open(path)
 }
 
 /// Returns true if `file` is the one at `path`.
@@ -166,7 +242,8 @@ fn identity() -> String {
 
 fn owner(path: &Path) -> Option<String> {
     let mut text = Vec::new();
-    File::open(path).ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
+    let file = File::options().read(true).custom_flags(only_a_file()).open(path).ok()?;
+    file.take(LONGEST).read_to_end(&mut text).ok()?;
     let text = String::from_utf8_lossy(&text);
     let owner = text.lines().next()?;
     (!owner.is_empty()).then(|| owner.chars().filter(|c| !c.is_control()).collect())
@@ -235,6 +312,44 @@ mod tests {
         drop(held);
         take(&path, Duration::ZERO).map(drop).expect("free again");
         drop(copy);
+    }
+
+    #[test]
+    fn a_lock_that_is_left_is_held_by_those_who_have_the_file() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("lock");
+        let held = take(&path, Duration::ZERO).expect("free");
+        let copy = held.as_fd().try_clone_to_owned().expect("a copy, as a process that was started has it");
+        held.leave();
+        assert!(is_held(&path) && !remove_free(&path));
+        drop(copy);
+        assert!(remove_free(&path));
+    }
+
+    #[test]
+    fn those_who_have_an_older_file_do_not_hold_the_lock() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("lock");
+        let mut held = take(&path, Duration::ZERO).expect("free");
+        let copy = held.as_fd().try_clone_to_owned().expect("a copy, as a process that was started has it");
+        held.renew(&path).expect("it is there");
+        assert!(is_held(&path) && has_owner(&path) && take(&path, Duration::ZERO).is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).expect("readable").count(), 1);
+        held.leave();
+        assert!(!is_held(&path) && !has_owner(&path));
+        drop(copy);
+        let mut held = take(&path, Duration::ZERO).expect("free");
+        std::fs::remove_file(&path).expect("it is there");
+        assert!(held.renew(&path).is_err() && !path.exists(), "it is not there any more");
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("lock");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, 0o600.into()).expect("a named pipe");
+        assert_eq!(take(&path, Duration::ZERO).expect_err("no file").kind(), Kind::Internal);
+        assert!(!is_held(&path) && !has_owner(&path) && !remove_free(&path) && path.exists());
     }
 
     #[test]

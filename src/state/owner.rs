@@ -1,15 +1,9 @@
 //! `<git-dir>/checkpoint/owner`: the session that a linked worktree was made for, written by the program that makes the worktree.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use super::{directory, read_text, replace_file};
-use crate::{
-    error::{Context as _, Error, Kind, Result},
-    model::session::is_valid_id,
-};
+use super::{directory, ensure_directory_of_linked, read_text, remove_file_if_there, replace_file};
+use crate::{error::Result, model::session::is_valid_id};
 
 /// More than this is in the file only if it is damaged.
 const LONGEST: u64 = 1 << 16;
@@ -29,29 +23,13 @@ pub(crate) fn owner(git_dir: &Path) -> Option<String> {
 /// # Errors
 /// If the file cannot be written; [`Kind::User`] if there is no such worktree any more.
 pub(crate) fn write(git_dir: &Path, session: &str) -> Result<()> {
-    let directory = directory(git_dir);
-    // Never with the directories above: they are gone if another process has just removed the worktree.
-    match fs::create_dir(&directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(Error::user("another process has removed the worktree"));
-        }
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(error).context(Kind::Internal, || format!("cannot create '{}'", directory.display()));
-        }
-        _ => {}
-    }
+    ensure_directory_of_linked(git_dir)?;
     replace_file(&file(git_dir), format!("{session}\n").as_bytes())
 }
 
 /// Notes that the linked worktree of `git_dir` is no session's any more.
 pub(crate) fn remove(git_dir: &Path) -> Result<()> {
-    let file = file(git_dir);
-    match fs::remove_file(&file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).context(Kind::Internal, || format!("cannot remove '{}'", file.display()))
-        }
-        _ => Ok(()),
-    }
+    remove_file_if_there(&file(git_dir))
 }
 
 /// Hands the worktree of `git_dir` over to `session`, if it was made for another one.

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fs,
-    os::unix::ffi::OsStringExt as _,
+    os::unix::{ffi::OsStringExt as _, fs::MetadataExt as _},
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -22,15 +22,12 @@ pub(crate) struct Process {
 /// Returns a process, other than this one, whose current directory, program or open file is `root` or below it, a canonical path,
 /// or that has mounted that. None if there is none, or if the kernel does not show it.
 pub(crate) fn one_in(root: &Path) -> Option<Process> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let own = mounts("self");
     let origin = origin(root, &own);
     // Many processes see the same mounts, most of them those that this one sees.
     let mut known = HashMap::new();
     known.extend(view("self").map(|view| (view, Rc::new(own))));
-    let mut others = pids.filter(|pid| *pid != std::process::id());
-    let (pid, has_mount) = others.find_map(|pid| {
+    let (pid, has_mount) = pids().find_map(|pid| {
         // Of a process of another user, the kernel may show the mounts and not the view.
         let view = view(&pid.to_string());
         let seen = view.as_ref().and_then(|view| known.get(view)).cloned();
@@ -46,6 +43,32 @@ pub(crate) fn one_in(root: &Path) -> Option<Process> {
     })?;
     let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     Some(Process { pid, name: String::from_utf8_lossy(&name).trim().to_owned(), has_mount })
+}
+
+/// Returns the processes, other than this one, that have the file `path` open, in the order of their numbers. None if there is none,
+/// or if the kernel does not show it.
+pub(crate) fn with_open(path: &Path) -> Vec<u32> {
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    let Ok(sought) = fs::symlink_metadata(path).map(identity) else { return Vec::new() };
+    let is_it = |file: &Path| {
+        // First the name: to look at a file that is elsewhere may take long.
+        fs::read_link(file).is_ok_and(|link| link.file_name() == path.file_name())
+            && fs::metadata(file).is_ok_and(|metadata| identity(metadata) == sought)
+    };
+    let has_it = |pid: &u32| {
+        let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        files.into_iter().any(|file| is_it(&file.path()))
+    };
+    let mut found: Vec<u32> = pids().filter(has_it).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Returns the processes, other than this one, that the kernel shows.
+fn pids() -> impl Iterator<Item = u32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| *pid != std::process::id())
 }
 
 /// Returns what decides which mounts the process sees: its namespace of mounts, and its root. None if the kernel does not show it.

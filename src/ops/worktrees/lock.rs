@@ -1,79 +1,10 @@
 //! The lock of the commands that make, move or remove worktrees of a repository.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
-
-use bstr::ByteSlice as _;
-
 use super::{super::Context, aside};
 use crate::{
-    error::{Context as _, Error, Kind, Result},
-    git::registrations::Registration,
-    state::{
-        self,
-        lock::{Lock, REMOVAL_LOCK},
-    },
+    error::{Error, Kind, Result},
+    state::{self, lock::Lock},
 };
-
-/// The lock under which a worktree is removed. Its file goes with it.
-pub(super) struct RemovalLock {
-    lock: Lock,
-    path: PathBuf,
-}
-
-impl RemovalLock {
-    /// Releases the lock of a worktree whose git directory is at `admin` by now.
-    pub(super) fn end(mut self, admin: &Path) {
-        self.path = state::directory(admin).join(REMOVAL_LOCK);
-    }
-}
-
-impl Drop for RemovalLock {
-    fn drop(&mut self) {
-        self.lock.remove_file(&self.path);
-    }
-}
-
-/// Removes the lock that a killed removal has left in git's directory `admin` of a worktree.
-pub(super) fn remove_left(admin: &Path) {
-    state::lock::remove_free(&state::directory(admin).join(REMOVAL_LOCK));
-}
-
-/// Takes the lock under which the worktree `found` is removed, from the first look at it to the end: of removals at once, each
-/// would find that the others read its files, and leave it alone.
-///
-/// # Errors
-/// [`Kind::User`] if another process has removed it; [`Kind::Race`] if another process holds the lock for too long.
-pub(super) fn lock_removal(context: &Context, found: &Registration) -> Result<RemovalLock> {
-    let directory = state::directory(&found.git_dir);
-    // Never with the directories above: they are gone if another process has just removed the worktree.
-    let made = match fs::create_dir(&directory) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        made => made.context(Kind::Internal, || format!("cannot create '{}'", directory.display())),
-    };
-    let go_on = || context.check_interrupt();
-    let path = directory.join(REMOVAL_LOCK);
-    let take = || Lock::acquire(&path, context.settings.lock_timeout, &go_on);
-    let lock = made.and_then(|()| take()).map(|lock| RemovalLock { lock, path: path.clone() });
-    if context.repo.registration(found.id.as_bstr())?.is_none_or(|now| now.path != found.path) {
-        return Err(gone(found));
-    }
-    lock.map_err(|error| match error.kind() {
-        Kind::Race => {
-            Error::race(format!("another process is about to remove the worktree '{}'", found.path.display()))
-                .with_hint("try again when it is done; it may wait for the answer to a question")
-        }
-        _ => error,
-    })
-}
-
-/// Returns the error for a worktree that another process has removed.
-pub(super) fn gone(found: &Registration) -> Error {
-    Error::user(format!("another process has removed the worktree '{}'", found.path.display()))
-        .with_hint("'git checkpoint worktree list' shows the worktrees of this repository")
-}
 
 /// Takes the lock under which worktrees are made, moved and removed, and changes nothing.
 pub(super) fn lock_to_look(context: &Context) -> Result<Lock> {

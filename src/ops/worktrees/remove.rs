@@ -1,8 +1,8 @@
 //! `worktree remove`: takes a checkpoint of a worktree, and moves it aside, from where `worktree restore` brings it back.
 
-use std::{collections::BTreeSet, ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{collections::BTreeSet, ffi::OsString, io, os::unix::ffi::OsStrExt as _, path::Path, thread, time::Duration};
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -13,10 +13,13 @@ use super::{
         inside,
         save::{self, Author, Hold, Request, SavedAndSeen, SkippedPath},
     },
+    approval::Purpose::Teardown,
     aside, chains, in_use,
-    lock::{gone, lock, lock_removal},
-    named,
+    lock::lock,
+    named::{self, short},
+    setup::{Ran, Run, has_commands, refuse_not_approved, tear_down},
     whereabouts::is_held_by_us,
+    worktree_lock::{gone, lock_removal},
 };
 use crate::{
     error::{Error, Result},
@@ -28,6 +31,13 @@ use crate::{
     state::{failpoint, removed::Removed},
 };
 
+/// The clock of the file system has gone on after this time.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The messages of the checkpoints.
+const BEFORE_TEARDOWN: &str = "Before the teardown of the worktree";
+const BEFORE_REMOVAL: &str = "Before the worktree was removed";
+
 /// What to remove.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RemoveOptions {
@@ -35,6 +45,8 @@ pub(crate) struct RemoveOptions {
     pub(crate) name: OsString,
     /// Remove it without a question, if it has changes that are not committed.
     pub(crate) force: bool,
+    /// Do not run the commands of `worktree.teardown`.
+    pub(crate) no_teardown: bool,
 }
 
 /// What was removed. Serializes to what `worktree remove --json` prints.
@@ -54,9 +66,12 @@ pub(crate) struct Removal {
     /// The commit at its HEAD.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub(crate) head: Option<ObjectId>,
-    /// The checkpoint that was taken first.
+    /// The checkpoint of what is removed.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub(crate) checkpoint: Option<ObjectId>,
+    /// The one that was taken before the commands, if they have changed something.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub(crate) before_teardown: Option<ObjectId>,
     /// In how many paths its files, or what was staged, differed from HEAD.
     pub(crate) dirty: usize,
     /// Whether HEAD of the main worktree contains its commit; none if one of them has no commit.
@@ -64,61 +79,66 @@ pub(crate) struct Removal {
     /// The ignored files and directories, which are in no checkpoint.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub(crate) ignored: Vec<BString>,
+    /// Those that the commands have deleted.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub(crate) ignored_deleted: Vec<BString>,
     /// What else is in no checkpoint.
     pub(crate) skipped: Vec<SkippedPath>,
+    /// The commands that have run before; none: there are none, or they were not to run.
+    pub(crate) teardown: Option<Ran>,
 }
 
 /// Decides about a worktree with changes that are not committed.
 pub(crate) type Ask<'a> = &'a mut dyn FnMut(&Removal) -> Result<bool>;
 
 /// Takes a checkpoint of a worktree, and moves the worktree aside. Its branch stays. If it has changes that are not committed,
-/// and the options do not force it, `ask` decides.
+/// and the options do not force it, `ask` decides. Then `run` runs the commands of `worktree.teardown`; of what they have left, all
+/// that is done once more.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if it is in use or locked, if it has submodules or other
-/// repositories inside, or if `ask` says no; [`Kind::Race`](crate::error::Kind::Race) if it is changed meanwhile. It is where it
-/// was then.
-pub(crate) fn remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Result<Removal> {
+/// [`Kind::Refused`](crate::error::Kind::Refused) if it is in use or locked, if it has submodules or other repositories inside, if
+/// `ask` says no, or if a command fails or is not approved; [`Kind::Race`](crate::error::Kind::Race) if it is changed meanwhile. It
+/// is where it was then.
+pub(crate) fn remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>, run: Run<'_>) -> Result<Removal> {
     context.repo.name_operation("worktree remove");
-    context.emit_failure("worktree remove", try_remove(context, options, ask))
+    context.emit_failure("worktree remove", try_remove(context, options, ask, run))
 }
 
-fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Result<Removal> {
+fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>, run: Run<'_>) -> Result<Removal> {
     let found = named::registered(context, Some(&options.name))?;
     if !is_held_by_us(&found) {
         in_use::refuse_kind(&found)?;
     }
-    let removal_lock = lock_removal(context, &found)?;
+    let mut removal_lock = lock_removal(context, &found)?;
     if context.repo.registration(found.id.as_bstr())?.is_some_and(|now| is_held_by_us(&now)) {
         // A removal was killed.
         drop(lock(context)?);
     }
-    let Some(found) = context.repo.registration(found.id.as_bstr())? else { return Err(gone(&found)) };
-    in_use::refuse_kind(&found)?;
-    let found = named::checked(context, &found)?;
-    in_use::refuse(context, &found, &found.path)?;
-    in_use::refuse_submodules(&found)?;
-    let there = context.with_repo(context.repo.open_worktree(&found.path)?);
-    let worktree = Worktree::enter(&there, Purpose::Change)?;
-    let (since, taken) = (worktree.taken_at(), save(&worktree)?);
-    drop(worktree);
-    failpoint::hit("worktree:after-save");
-    refuse_inside(&there, &taken)?;
-    let mut removal = removal(context, &there, &found, &taken)?;
-    if removal.dirty > 0 && !options.force && !ask(&removal)? {
-        let what = match removal.dirty {
-            1 => "1 path that differs".to_owned(),
-            count => format!("{count} paths that differ"),
-        };
-        return Err(Error::refused(format!("the worktree '{}' has {what} from HEAD", found.path.display())).with_hint(
-            format!(
-                "a checkpoint has {}: 'git checkpoint worktree remove --force {}' removes it, \
-                '... worktree restore' brings it back",
-                if removal.dirty == 1 { "it" } else { "them" },
-                in_use::word(&found.path)
-            ),
-        ));
+    if !options.no_teardown {
+        refuse_not_approved(context)?;
     }
+    let has_teardown = !options.no_teardown && has_commands(context, Teardown);
+    let mut seen = look(context, &found, if has_teardown { BEFORE_TEARDOWN } else { BEFORE_REMOVAL })?;
+    confirm(&seen, None, options, ask)?;
+    if !options.no_teardown {
+        let torn_down = tear_down(context, &seen.found, &mut removal_lock, run);
+        if torn_down.is_err() && context.check_interrupt().is_err() {
+            // What the signal has cut off may not have ended.
+            removal_lock.leave();
+            return Err(torn_down.expect_err("it is one"));
+        }
+        if let Some(ran) = torn_down? {
+            // What they have written last must be older than the look at it.
+            thread::sleep(TICK);
+            // What the commands have left is what is removed.
+            let before = std::mem::replace(&mut seen, look(context, &found, BEFORE_REMOVAL)?);
+            confirm(&seen, Some(&before), options, ask)?;
+            seen.removal.before_teardown = before.removal.checkpoint.filter(|_| before.trees != seen.trees);
+            seen.removal.ignored_deleted = gone_of(&before, &seen);
+            seen.removal.teardown = Some(ran);
+        }
+    }
+    let Seen { found, since, mut removal, .. } = seen;
     let _lock = lock(context)?;
     let again = fresh(context, &found)?;
     in_use::refuse(context, &again, &found.path)?;
@@ -134,6 +154,58 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Resul
     Ok(removal)
 }
 
+/// A worktree of which a checkpoint was just taken.
+struct Seen {
+    found: Registration,
+    /// When it was looked at, by the clock of the file system.
+    since: Duration,
+    /// What it had, and what was staged.
+    trees: [Option<ObjectId>; 2],
+    removal: Removal,
+}
+
+/// Takes a checkpoint of the worktree `found`, wherever it is by now, with `message`.
+///
+/// # Errors
+/// If it is gone, or must not be removed.
+fn look(context: &Context, found: &Registration, message: &str) -> Result<Seen> {
+    let Some(found) = context.repo.registration(found.id.as_bstr())? else { return Err(gone(found)) };
+    in_use::refuse_kind(&found)?;
+    let found = named::checked(context, &found)?;
+    in_use::refuse(context, &found, &found.path)?;
+    in_use::refuse_submodules(&found)?;
+    let there = context.with_repo(context.repo.open_worktree(&found.path)?);
+    let worktree = Worktree::enter(&there, Purpose::Change)?;
+    let (since, taken) = (worktree.taken_at(), save(&worktree, message)?);
+    drop(worktree);
+    failpoint::hit("worktree:after-save");
+    refuse_inside(&there, &taken)?;
+    let (trees, removal) = removal(context, &there, &found, &taken)?;
+    Ok(Seen { found, since, trees, removal })
+}
+
+/// Lets `ask` decide about changes that are not committed, unless they are those that it has accepted `before`.
+fn confirm(seen: &Seen, before: Option<&Seen>, options: &RemoveOptions, ask: Ask<'_>) -> Result<()> {
+    let Seen { found, removal, .. } = seen;
+    let is_known = before.is_some_and(|before| before.trees == seen.trees && before.found.head == found.head);
+    if removal.dirty == 0 || options.force || is_known || ask(removal)? {
+        return Ok(());
+    }
+    let what = match removal.dirty {
+        1 => "1 path that differs".to_owned(),
+        count => format!("{count} paths that differ"),
+    };
+    let by_commands = if before.is_some() { " after its teardown commands" } else { "" };
+    Err(Error::refused(format!("the worktree '{}' has {what} from HEAD{by_commands}", found.path.display())).with_hint(
+        format!(
+            "a checkpoint has {}: 'git checkpoint worktree remove --force {}' removes it, \
+            '... worktree restore' brings it back",
+            if removal.dirty == 1 { "it" } else { "them" },
+            in_use::word(&found.path)
+        ),
+    ))
+}
+
 /// Lets the operation log say what this command has done, and what takes it back: `instead`.
 pub(super) fn note(context: &Context, instead: String) {
     context.repo.note_not_undone(instead);
@@ -144,10 +216,10 @@ pub(super) fn note(context: &Context, instead: String) {
 }
 
 /// Takes a checkpoint of the worktree, staged content included.
-fn save(worktree: &Worktree<'_>) -> Result<SavedAndSeen> {
+fn save(worktree: &Worktree<'_>, message: &str) -> Result<SavedAndSeen> {
     let request = Request {
         author: Author::Infer,
-        message: Some("Before the worktree was removed".to_owned()),
+        message: Some(message.to_owned()),
         hold: Hold::ForRestore { index: true },
         ..Request::default()
     };
@@ -167,8 +239,14 @@ fn refuse_inside(there: &Context, taken: &SavedAndSeen) -> Result<()> {
     Ok(())
 }
 
-/// Returns what is reported of the worktree `found`, of which a checkpoint was just `taken`.
-fn removal(context: &Context, there: &Context, found: &Registration, taken: &SavedAndSeen) -> Result<Removal> {
+/// Returns the trees of what the worktree `found` has and of what is staged there, of which a checkpoint was just `taken`, and what
+/// is reported of it.
+fn removal(
+    context: &Context,
+    there: &Context,
+    found: &Registration,
+    taken: &SavedAndSeen,
+) -> Result<([Option<ObjectId>; 2], Removal)> {
     let (repo, saved) = (&there.repo, &taken.saved);
     let head_tree_id = found.head.id.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let checkpoint = saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))?;
@@ -178,7 +256,7 @@ fn removal(context: &Context, there: &Context, found: &Registration, taken: &Sav
         differing.extend(repo.diff_trees(head_tree_id, tree_id)?.into_iter().map(|change| change.path));
     }
     let branch = found.head.branch.as_ref();
-    Ok(Removal {
+    let removal = Removal {
         version: 1,
         id: String::new(),
         path: found.path.as_os_str().as_bytes().into(),
@@ -186,11 +264,15 @@ fn removal(context: &Context, there: &Context, found: &Registration, taken: &Sav
         branch: branch.map(|branch| short(branch.as_bstr()).to_string()),
         head: found.head.id,
         checkpoint: Some(checkpoint),
+        before_teardown: None,
         dirty: differing.len(),
         merged: super::listing::is_merged_into_main(context, found.head.id)?,
         ignored: ignored(repo)?,
+        ignored_deleted: Vec::new(),
         skipped: taken.side.manifest.skipped.iter().map(SkippedPath::from).collect(),
-    })
+        teardown: None,
+    };
+    Ok((trees, removal))
 }
 
 /// Returns the ignored files of the worktree; a directory without other files counts as one.
@@ -200,9 +282,14 @@ fn ignored(repo: &Repo) -> Result<Vec<BString>> {
     Ok(listed.split_str("\0").filter(|path| !path.is_empty()).map(BString::from).collect())
 }
 
-/// Returns the name of the branch as people use it.
-pub(super) fn short(branch: &BStr) -> &BStr {
-    branch.strip_prefix(b"refs/heads/").map_or(branch, |short| short.as_bstr())
+/// Returns the ignored files and directories that the worktree had `before`, and that are not there any more.
+fn gone_of(before: &Seen, seen: &Seen) -> Vec<BString> {
+    let is_gone = |path: &&BString| {
+        let full = seen.found.path.join(path.to_path_lossy());
+        full.symlink_metadata()
+            .is_err_and(|error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
+    };
+    before.removal.ignored.iter().filter(is_gone).cloned().collect()
 }
 
 /// Returns the worktree `seen` as git has registered it now.

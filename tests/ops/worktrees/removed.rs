@@ -334,7 +334,10 @@ fn the_doctor_removes_a_lock_of_a_removal(#[case] place: &str, #[case] named: &s
         run_in(&world, &path, &["save", "-q", "--allow-empty", "-m", "x"]);
     }
     let lock = ".git/worktrees/repo-wt-side/checkpoint/removal.lock";
+    // One that was left in order is no problem.
     world.sh(&format!("touch -d '20 minutes ago' {lock}"));
+    world.done(&["doctor"]);
+    world.sh(&format!("echo '1 on host, since then' >{lock}; touch -d '20 minutes ago' {lock}"));
     let place = world.repo().join(place);
     let output = run_in(&world, &place, &["doctor"]);
     let shown = described(&output);
