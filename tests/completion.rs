@@ -267,6 +267,17 @@ fn removed_worktrees_are_offered_to_restore() {
     assert!(found.starts_with(id) && found.contains("repo-wt-side") && found.lines().count() == 1, "{found}");
 }
 
+/// The main worktree is none that is set up.
+#[test]
+fn linked_worktrees_are_offered_to_setup() {
+    let world = World::with_commit();
+    world.sh("git branch -M main; git worktree add -q -b side ../side");
+    let found = world.done(&["completions", "bash", "--", "git", "checkpoint", "worktree", "setup", ""]);
+    assert!(found.starts_with("side") && !found.contains("main"), "{found}");
+    let found = world.done(&["completions", "bash", "--", "git", "checkpoint", "worktree", "approve", "--"]);
+    assert!(found.contains("--yes") && found.contains("--revoke"), "{found}");
+}
+
 #[test]
 fn a_long_history_has_the_newest_candidates() {
     let world = World::new();

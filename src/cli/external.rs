@@ -5,14 +5,18 @@ use std::{
     io::{self, BufRead as _, IsTerminal as _, Read as _, Write},
     path::Path,
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
-    sync::mpsc,
+    sync::{atomic::Ordering, mpsc},
     time::{Duration, Instant},
 };
 
-use super::environment;
+use super::{
+    environment,
+    interrupt::{Interrupt, Listening},
+};
 use crate::{
     error::{Context as _, Kind, Result},
     git::{process::REDIRECTIONS, threads},
+    model::path_text::printable,
 };
 
 /// A pager that is running; dropping it closes its input and waits until the user leaves it.
@@ -79,20 +83,75 @@ pub(super) fn become_program(
     program: &OsStr,
     arguments: &[OsString],
     directory: &Path,
-    variables: &[(&str, Option<&OsStr>)],
+    variables: &[(&str, Option<OsString>)],
 ) -> io::Error {
     use std::os::unix::process::CommandExt as _;
     #[expect(clippy::disallowed_methods, reason = "git's own processes are started by git::process, the others here")]
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(directory);
-    let removed = REDIRECTIONS.into_iter().map(|name| (name, None));
-    for (name, value) in removed.chain(variables.iter().copied()) {
+    in_worktree(command.args(arguments), directory, variables).exec()
+}
+
+/// Lets `command` run in `directory`, another worktree, with `variables`; see [`become_program`].
+fn in_worktree<'c>(
+    command: &'c mut Command,
+    directory: &Path,
+    variables: &[(&str, Option<OsString>)],
+) -> &'c mut Command {
+    for name in REDIRECTIONS {
+        command.env_remove(name);
+    }
+    for (name, value) in variables {
         match value {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),
         };
     }
-    command.exec()
+    command.current_dir(directory)
+}
+
+/// Runs `line` with the shell in `directory`, another worktree, as [`become_program`] does, and returns its exit status as a shell
+/// gives it. It has no input, and what it prints goes to standard error.
+///
+/// After Ctrl-C, which the terminal sends to it, too, it has a moment to end by itself; another signal is passed on at once.
+pub(super) fn run_in_worktree(
+    line: &str,
+    directory: &Path,
+    variables: &[(&str, Option<OsString>)],
+    interrupt: &Interrupt,
+    listening: &Listening,
+) -> Result<i32> {
+    use std::os::unix::process::ExitStatusExt as _;
+    /// How long it has after Ctrl-C.
+    const MOMENT: Duration = Duration::from_secs(2);
+    let what = || format!("cannot run '{}'", printable(line.into()));
+    // Not by its name alone: `PATH` may have directories that are relative to this one.
+    let mut child = command("/bin/sh");
+    in_worktree(child.args(["-c", "--", line]), directory, variables).stdin(Stdio::null()).stdout(io::stderr());
+    let mut child = child.spawn().context(Kind::User, what)?;
+    let (mut pause, mut left) = (Duration::from_millis(1), Some(MOMENT));
+    loop {
+        if let Some(status) = child.try_wait().context(Kind::Internal, what)? {
+            return Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(128));
+        }
+        if let Some(moment) = left.filter(|_| interrupt.is_raised()) {
+            left = Some(moment.saturating_sub(pause))
+                .filter(|left| !left.is_zero() && !listening.ends().load(Ordering::Relaxed));
+            if left.is_none() {
+                end(&child);
+            }
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+/// Asks `child`, which has not been waited for, to end.
+fn end(child: &Child) {
+    use rustix::process::{Pid, Signal, kill_process};
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // It may just have ended.
+        let _ = kill_process(pid, Signal::TERM);
+    }
 }
 
 /// Environment variables that describe the user and the terminal, and that name no file of git or of an agent.

@@ -33,7 +33,7 @@ pub(super) enum Fixed {
     Several(&'static [&'static str]),
 }
 
-/// What the project's file may do: anyone who can commit writes it, so it must not run commands, weaken
+/// What the project's file may do: anyone who can commit writes it, so it must not run commands that the user has not approved, weaken
 /// redaction, add or enable a push target, change which directories are protected, leave files out of checkpoints
 /// or make `prune` drop any.
 #[derive(Clone, Copy, Debug)]
@@ -46,13 +46,15 @@ pub(super) enum Trust {
     Higher,
     /// Lower the threshold, from what the layers below say.
     Lower,
+    /// Set commands, of which none runs before the user has approved exactly these.
+    Approved,
     /// Nothing.
     Never,
 }
 
 use Fixed::{No, Number, Several, Words, Yes};
 use Kind::{Bool, Choice, Count, Duration, List, Size, Text};
-use Trust::{Free, Higher, Lower, Never, Stricter};
+use Trust::{Approved, Free, Higher, Lower, Never, Stricter};
 
 /// Every known key, in the order of `config/default.toml`.
 pub(crate) const KEYS: &[Key] = &[
@@ -94,6 +96,8 @@ pub(crate) const KEYS: &[Key] = &[
     key("worktree.name-template", Text, Words("{repo}-wt-{name}"), Free),
     key("worktree.max", Count, Number(32), Free),
     key("worktree.roots", List, Several(&[]), Never),
+    key("worktree.setup", List, Several(&[]), Approved),
+    key("worktree.teardown", List, Several(&[]), Approved),
     key("ui.color", Choice(&["auto", "always", "never"]), Words("auto"), Free),
     key("ui.pager", Text, Words(""), Never),
 ];
@@ -105,7 +109,7 @@ pub(super) const INVERTED: &str = "disable-multisession-warning";
 pub(super) const INVERTED_NOW: &str = "enable-multisession-warning";
 
 /// What follows `GIT_CHECKPOINT_` in variables that are no settings.
-pub(super) const RESERVED_VARIABLES: &[&str] = &["WORKTREE", "SESSION", "LOG"];
+pub(super) const RESERVED_VARIABLES: &[&str] = &["WORKTREE", "SESSION", "LOG", "MAIN", "BRANCH", "PORT"];
 
 const fn key(name: &'static str, kind: Kind, default: Fixed, trust: Trust) -> Key {
     Key { name, kind, default, trust }
@@ -179,7 +183,7 @@ impl Key {
         let rank = |order: &[&str], value: &Value| order.iter().position(|name| *name == value.to_string());
         let limit = |value: &Value| value.as_number().map(|number| if number == 0 { u64::MAX } else { number });
         match self.trust {
-            Free => true,
+            Free | Approved => true,
             Never => false,
             Higher => limit(value) >= limit(below),
             Lower => value.as_number() <= below.as_number(),
@@ -191,7 +195,7 @@ impl Key {
     /// excluded: it could never have an effect.
     pub(super) fn is_worth_setting_in_project(&self, value: &Value) -> bool {
         match self.trust {
-            Free | Higher | Lower => true,
+            Free | Approved | Higher | Lower => true,
             Never => false,
             Stricter(order) => order.last().is_some_and(|loosest| *loosest != value.to_string()),
         }

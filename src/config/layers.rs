@@ -79,6 +79,9 @@ fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &S
         }
     };
     settings.expand_home(sources.home.as_deref());
+    let is_from_project = |key: &str| origins.get(key).is_some_and(|origin| origin.layer == Layer::Project);
+    settings.worktree.setup.is_from_project = is_from_project("worktree.setup");
+    settings.worktree.teardown.is_from_project = is_from_project("worktree.teardown");
     let origins: Vec<Origin> = KEYS.iter().filter_map(|key| origins.remove(key.name)).collect();
     if settings.jj == Jj::Manage {
         gathering.warnings.push(Warning {

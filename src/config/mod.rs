@@ -32,6 +32,8 @@ mod tests;
 pub(crate) use layers::{load, load_lenient};
 pub(crate) use loaded::{Loaded, Origin, Warning};
 pub(crate) use replace::leftovers;
-pub(crate) use settings::{Color, Concurrency, Jj, Link, Overlap, Policy, Settings, Storage, Store, Transcript};
+pub(crate) use settings::{
+    Color, Commands, Concurrency, Jj, Link, Overlap, Policy, Settings, Storage, Store, Transcript,
+};
 pub(crate) use sources::{GitEntry, Layer, Sources};
 pub(crate) use value::{ByteSize, Value, parse_duration};

@@ -169,6 +169,27 @@ pub struct Worktree {
     pub max: Option<u64>,
     /// Where worktrees named from outside may lie; empty: anywhere; `~` is expanded.
     pub roots: Vec<PathBuf>,
+    /// The commands that run in a new worktree.
+    pub setup: Commands,
+    /// The commands that run in a worktree before it is removed.
+    pub teardown: Commands,
+}
+
+/// Commands for the shell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Vec<String>")]
+#[non_exhaustive]
+pub struct Commands {
+    /// The commands, in their order.
+    pub lines: Vec<String>,
+    /// True if the project's committed file has them: they run only if the user has approved them.
+    pub is_from_project: bool,
+}
+
+impl From<Vec<String>> for Commands {
+    fn from(lines: Vec<String>) -> Self {
+        Self { lines, is_from_project: false }
+    }
 }
 
 /// What people see.

@@ -1,6 +1,7 @@
 //! Our own files below `<git-dir>/checkpoint` and `<common-dir>/checkpoint`; the only door to them.
 
 pub(crate) mod agents;
+pub(crate) mod approved;
 pub(crate) mod commit_note;
 pub(crate) mod events;
 pub(crate) mod failpoint;
@@ -20,6 +21,7 @@ pub(crate) mod removed;
 pub(crate) mod removed_files;
 pub(crate) mod repositories;
 pub(crate) mod sessions;
+pub(crate) mod setup;
 pub(crate) mod temporary;
 pub(crate) mod turns;
 
@@ -52,6 +54,24 @@ pub(crate) fn ensure_directory(git_dir: &Path) -> Result<PathBuf> {
             .context(Kind::Internal, || format!("cannot create '{}'", directory.display()))?;
     }
     Ok(directory)
+}
+
+/// The same for the git directory of a linked worktree, which is never made: it is gone if another process has just removed the
+/// worktree.
+///
+/// # Errors
+/// [`Kind::User`] if there is no such worktree any more.
+pub(crate) fn ensure_directory_of_linked(git_dir: &Path) -> Result<PathBuf> {
+    let directory = directory(git_dir);
+    match std::fs::create_dir(&directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(Error::user("another process has removed the worktree"))
+        }
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(error).context(Kind::Internal, || format!("cannot create '{}'", directory.display()))
+        }
+        _ => Ok(directory),
+    }
 }
 
 /// Replaces the file `path` by `content` so that readers see the old or the new content, never a part.

@@ -5,9 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{directory, read_text, replace_file};
+use super::{directory, ensure_directory_of_linked, read_text, replace_file};
 use crate::{
-    error::{Context as _, Error, Kind, Result},
+    error::{Context as _, Kind, Result},
     model::session::is_valid_id,
 };
 
@@ -29,17 +29,7 @@ pub(crate) fn owner(git_dir: &Path) -> Option<String> {
 /// # Errors
 /// If the file cannot be written; [`Kind::User`] if there is no such worktree any more.
 pub(crate) fn write(git_dir: &Path, session: &str) -> Result<()> {
-    let directory = directory(git_dir);
-    // Never with the directories above: they are gone if another process has just removed the worktree.
-    match fs::create_dir(&directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(Error::user("another process has removed the worktree"));
-        }
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(error).context(Kind::Internal, || format!("cannot create '{}'", directory.display()));
-        }
-        _ => {}
-    }
+    ensure_directory_of_linked(git_dir)?;
     replace_file(&file(git_dir), format!("{session}\n").as_bytes())
 }
 

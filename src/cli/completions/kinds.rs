@@ -102,7 +102,7 @@ const KINDS: &[(&str, Kind)] = &[
 /// Commands that refuse a commit in the place of a checkpoint.
 const NEED_CHECKPOINT: &[&str] = &["drop", "purge", "verify"];
 /// Actions of `worktree` that refuse the main worktree.
-const NEED_LINKED: &[&str] = &["remove", "move"];
+const NEED_LINKED: &[&str] = &["remove", "move", "setup"];
 
 impl Kind {
     /// Returns the candidates that begin with `typed`.

@@ -3,14 +3,17 @@
 use bstr::ByteSlice as _;
 use serde::Serialize;
 
-use super::super::{Exit, agent_files::Places, call::Call, doctor::agents::command_for, output::printable, phrase};
+use super::{
+    super::{Exit, agent_files::Places, call::Call, doctor::agents::command_for, output::printable, phrase},
+    setup,
+};
 use crate::{
     error::Result,
     model::path_text::shell_word,
     ops::{
         agent_hooks::Elsewhere,
         sessions::{self, OnMultisession, SessionInfo},
-        worktrees::{self, AddOptions, Added, NotCopied},
+        worktrees::{self, AddOptions, Added, NotCopied, Ran},
     },
 };
 
@@ -31,6 +34,9 @@ pub(super) struct Add {
     /// Begin this session in the worktree, which is for it alone
     #[arg(long, value_name = "session")]
     session: Option<String>,
+    /// Do not run the commands of the setting 'worktree.setup'
+    #[arg(long)]
+    no_setup: bool,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -38,7 +44,7 @@ pub(super) struct Add {
 
 impl Add {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.writing_context()?;
+        let (context, listening) = call.asking_context()?;
         let options = AddOptions {
             branch: self.branch,
             create: self.create,
@@ -69,13 +75,24 @@ impl Add {
         let there = worktrees::context_in(&context, &added.path.to_os_str_lossy())?;
         let places = Places::new(&there)?;
         let elsewhere = places.elsewhere(&there, &places.enabled(&there)?)?;
-        if self.json {
-            call.out.json(&Whole { added: &added, agents_elsewhere: &elsewhere })?;
-        } else {
+        if !self.json {
             print(&added, call)?;
         }
         warn_of(&added, &elsewhere, call);
-        Ok(Exit::Done)
+        let found = worktrees::find_root(&context, Some(&added.path.to_os_str_lossy()))?;
+        let ran = if self.no_setup {
+            None
+        } else {
+            worktrees::set_up(&context, &found, false, &mut |step| setup::run_step(call, &listening, step)).map_err(
+                |error| {
+                    error.with_hint(format!("the worktree is made; {} runs the commands", setup::command(&found.path)))
+                },
+            )?
+        };
+        if self.json {
+            call.out.json(&Whole { added: &added, agents_elsewhere: &elsewhere, setup: ran.as_ref() })?;
+        }
+        setup::end(ran.as_ref(), &found.path, Exit::Done, call)
     }
 }
 
@@ -85,6 +102,8 @@ struct Whole<'a> {
     #[serde(flatten)]
     added: &'a Added,
     agents_elsewhere: &'a [Elsewhere],
+    /// None: there are no commands, or they were not to run.
+    setup: Option<&'a Ran>,
 }
 
 /// Says what is not as one may expect: the session's former worktree, and agents whose hooks are `elsewhere`.

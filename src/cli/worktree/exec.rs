@@ -1,9 +1,6 @@
 //! `worktree exec`: runs a program in another worktree.
 
-use std::{
-    ffi::{OsStr, OsString},
-    io::ErrorKind,
-};
+use std::{ffi::OsString, io::ErrorKind};
 
 use super::super::{Exit, call::Call, environment, external};
 use crate::{
@@ -35,13 +32,7 @@ impl Exec {
             None => (shell(), &[][..]),
         };
         call.out.flush()?;
-        let variables = [
-            ("GIT_CHECKPOINT_WORKTREE", Some(found.path.as_os_str())),
-            ("GIT_CHECKPOINT_SESSION", session.as_deref().map(OsStr::new)),
-            // A shell sets them, and no shell goes there.
-            ("PWD", Some(found.path.as_os_str())),
-            ("OLDPWD", None),
-        ];
+        let variables = worktrees::variables(&context, &found, session.as_deref())?;
         // Signals, the terminal and the exit status are its own.
         let cause = external::become_program(&program, arguments, &found.path, &variables);
         let is_missing = cause.kind() == ErrorKind::NotFound;

@@ -5,6 +5,7 @@ mod exec;
 mod inside;
 mod list;
 mod remove;
+mod setup;
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path};
 
@@ -43,6 +44,14 @@ enum Action {
     /// It runs at the worktree's root, without a shell and without the GIT_* variables that name another repository. Without
     /// a program, your shell is started there.
     Exec(exec::Exec),
+    /// Run the commands of the setting 'worktree.setup' in a worktree that have not succeeded there yet
+    ///
+    /// 'worktree add' does that, too. Commands of .checkpoint.toml run only after 'worktree approve'.
+    Setup(setup::Setup),
+    /// Show the commands that .checkpoint.toml has for worktrees, and let them run if you say so
+    ///
+    /// Exactly these are approved, in all worktrees of this repository: if the file changes them, they are not.
+    Approve(setup::Approve),
     /// Remove a worktree, after a checkpoint of it; 'worktree restore' brings it back
     ///
     /// Its branch stays. Refused while it is in use, if it is locked, and if it has submodules or other repositories
@@ -90,6 +99,8 @@ impl Worktree {
             Action::Path(path) => path.run(call),
             Action::Validate(validate) => validate.run(call),
             Action::Exec(exec) => exec.run(call),
+            Action::Setup(setup) => setup.run(call),
+            Action::Approve(approve) => approve.run(call),
             Action::Remove(remove) => remove.run(call),
             Action::Restore(restore) => restore.run(call),
             Action::Move(relocate) => relocate.run(call),

@@ -1,14 +1,21 @@
 //! `worktree remove`, `worktree restore` and `worktree prune`.
 
-use std::{ffi::OsString, os::unix::ffi::OsStrExt as _};
+use std::{
+    cell::{Cell, RefCell},
+    ffi::OsString,
+    os::unix::ffi::OsStrExt as _,
+};
 
 use bstr::ByteSlice as _;
 
-use super::super::{Exit, call::Call, date, layout, output::printable, phrase, question};
+use super::{
+    super::{Exit, call::Call, date, layout, output::printable, phrase, question},
+    setup,
+};
 use crate::{
     error::{Error, Result},
     model::{path_text::shell_word, removal::WhyDetached},
-    ops::worktrees::{self, Pruned, Removal, RemoveOptions, RestorableList, WhyLeft},
+    ops::worktrees::{self, Pruned, Removal, RemoveOptions, RestorableList, Step, WhyLeft},
 };
 
 #[derive(clap::Args, Debug)]
@@ -19,6 +26,9 @@ pub(super) struct Remove {
     /// Do not ask whether a worktree with uncommitted changes is to be removed
     #[arg(short, long)]
     force: bool,
+    /// Do not run the commands of the setting 'worktree.teardown'
+    #[arg(long)]
+    no_teardown: bool,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -58,19 +68,23 @@ const NAMED: usize = 3;
 
 impl Remove {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.writing_context()?;
-        let options = RemoveOptions { name: self.name, force: self.force };
-        let mut progress = Some(call.progress("removing the worktree"));
-        let out = &mut call.out;
+        let (context, listening) = call.asking_context()?;
+        let options = RemoveOptions { name: self.name, force: self.force, no_teardown: self.no_teardown };
+        let progress = Cell::new(Some(call.progress("removing the worktree")));
+        let shared = RefCell::new(&mut *call);
         let mut ask = |removal: &Removal| {
             // It would overwrite the question.
             drop(progress.take());
             let what = phrase::count(removal.dirty, "changed path");
             let asked = format!("{} has {what}. Remove it? [y/N] ", phrase::quoted(&removal.path));
-            question::ask(&asked, &|| context.check_interrupt(), out)
+            question::ask(&asked, &|| context.check_interrupt(), &mut shared.borrow_mut().out)
         };
-        let removal = worktrees::remove(&context, &options, &mut ask)?;
-        drop(progress);
+        let mut run = |step: &Step<'_>| {
+            drop(progress.take());
+            setup::run_step(&mut shared.borrow_mut(), &listening, step)
+        };
+        let removal = worktrees::remove(&context, &options, &mut ask, &mut run)?;
+        drop(progress.take());
         if self.json {
             call.out.json(&removal)?;
             return Ok(Exit::Done);

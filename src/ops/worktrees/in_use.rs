@@ -12,6 +12,7 @@ use bstr::{BStr, ByteSlice as _};
 
 use super::{
     super::{Context, session_info},
+    setup_lock::refuse_set_up,
     validate::Code,
 };
 use crate::{
@@ -88,6 +89,7 @@ pub(super) fn refuse(context: &Context, found: &Registration, root: &Path) -> Re
             .with_hint("run it in another worktree: 'git checkpoint worktree list' shows them"));
     }
     refuse_sessions(context, found)?;
+    refuse_set_up(found)?;
     refuse_git(found)?;
     if let Some(mount) = process_places::mount_in(root) {
         let inside = mount.strip_prefix(root).unwrap_or(&mount);

@@ -1,6 +1,7 @@
 //! `worktree`: the worktrees that git has registered, for people and for programs that give one to each agent.
 
 mod add;
+mod approval;
 mod aside;
 mod branch;
 mod chains;
@@ -16,6 +17,8 @@ mod prune;
 mod relocate;
 mod remove;
 mod restore;
+mod setup;
+mod setup_lock;
 mod validate;
 mod whereabouts;
 mod whose;
@@ -26,6 +29,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use bstr::BStr;
 
 pub(crate) use add::{Added, add, left};
+pub(crate) use approval::{OfProject, Purpose, approve, of_project, revoke};
 pub(crate) use branch::AddOptions;
 pub(crate) use door::open;
 pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as find_files, list as list_files};
@@ -36,6 +40,7 @@ pub(crate) use prune::{Pruned, prune};
 pub(crate) use relocate::relocate;
 pub(crate) use remove::{Removal, RemoveOptions, remove};
 pub(crate) use restore::{Restorable, RestorableList, restorable, restore, restore_command};
+pub(crate) use setup::{Ran, Step, set_up, variables};
 pub(crate) use validate::{Code, validate};
 pub(crate) use why_left::WhyLeft;
 

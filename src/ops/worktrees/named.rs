@@ -2,7 +2,7 @@
 
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _, path::PathBuf};
 
-use bstr::BStr;
+use bstr::{BStr, ByteSlice as _};
 
 use super::{
     super::Context,
@@ -12,6 +12,11 @@ use crate::{
     error::{Error, Result},
     git::registrations::{Place, Registration},
 };
+
+/// Returns the name of the branch as people use it.
+pub(super) fn short(branch: &BStr) -> &BStr {
+    branch.strip_prefix(b"refs/heads/").map_or(branch, |short| short.as_bstr())
+}
 
 /// Returns the worktrees of `all` that `name` may stand for: a branch, the name of the worktree's directory, or git's id of it.
 fn matching<'a>(all: &'a [Registration], name: &OsStr) -> Vec<&'a Registration> {

@@ -1,8 +1,8 @@
 //! `worktree remove`: takes a checkpoint of a worktree, and moves it aside, from where `worktree restore` brings it back.
 
-use std::{collections::BTreeSet, ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{collections::BTreeSet, ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path, thread, time::Duration};
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -15,7 +15,8 @@ use super::{
     },
     aside, chains, in_use,
     lock::{gone, lock, lock_removal},
-    named,
+    named::{self, short},
+    setup::{Ran, Run, refuse_not_approved, tear_down},
     whereabouts::is_held_by_us,
 };
 use crate::{
@@ -28,6 +29,9 @@ use crate::{
     state::{failpoint, removed::Removed},
 };
 
+/// The clock of the file system has gone on after this time.
+const TICK: Duration = Duration::from_millis(20);
+
 /// What to remove.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RemoveOptions {
@@ -35,6 +39,8 @@ pub(crate) struct RemoveOptions {
     pub(crate) name: OsString,
     /// Remove it without a question, if it has changes that are not committed.
     pub(crate) force: bool,
+    /// Do not run the commands of `worktree.teardown`.
+    pub(crate) no_teardown: bool,
 }
 
 /// What was removed. Serializes to what `worktree remove --json` prints.
@@ -66,24 +72,27 @@ pub(crate) struct Removal {
     pub(crate) ignored: Vec<BString>,
     /// What else is in no checkpoint.
     pub(crate) skipped: Vec<SkippedPath>,
+    /// The commands that have run before; none: there are none, or they were not to run.
+    pub(crate) teardown: Option<Ran>,
 }
 
 /// Decides about a worktree with changes that are not committed.
 pub(crate) type Ask<'a> = &'a mut dyn FnMut(&Removal) -> Result<bool>;
 
 /// Takes a checkpoint of a worktree, and moves the worktree aside. Its branch stays. If it has changes that are not committed,
-/// and the options do not force it, `ask` decides.
+/// and the options do not force it, `ask` decides. Then `run` runs the commands of `worktree.teardown`; of what they have left, all
+/// that is done once more.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if it is in use or locked, if it has submodules or other
-/// repositories inside, or if `ask` says no; [`Kind::Race`](crate::error::Kind::Race) if it is changed meanwhile. It is where it
-/// was then.
-pub(crate) fn remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Result<Removal> {
+/// [`Kind::Refused`](crate::error::Kind::Refused) if it is in use or locked, if it has submodules or other repositories inside, if
+/// `ask` says no, or if a command fails or is not approved; [`Kind::Race`](crate::error::Kind::Race) if it is changed meanwhile. It
+/// is where it was then.
+pub(crate) fn remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>, run: Run<'_>) -> Result<Removal> {
     context.repo.name_operation("worktree remove");
-    context.emit_failure("worktree remove", try_remove(context, options, ask))
+    context.emit_failure("worktree remove", try_remove(context, options, ask, run))
 }
 
-fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Result<Removal> {
+fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>, run: Run<'_>) -> Result<Removal> {
     let found = named::registered(context, Some(&options.name))?;
     if !is_held_by_us(&found) {
         in_use::refuse_kind(&found)?;
@@ -93,32 +102,22 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Resul
         // A removal was killed.
         drop(lock(context)?);
     }
-    let Some(found) = context.repo.registration(found.id.as_bstr())? else { return Err(gone(&found)) };
-    in_use::refuse_kind(&found)?;
-    let found = named::checked(context, &found)?;
-    in_use::refuse(context, &found, &found.path)?;
-    in_use::refuse_submodules(&found)?;
-    let there = context.with_repo(context.repo.open_worktree(&found.path)?);
-    let worktree = Worktree::enter(&there, Purpose::Change)?;
-    let (since, taken) = (worktree.taken_at(), save(&worktree)?);
-    drop(worktree);
-    failpoint::hit("worktree:after-save");
-    refuse_inside(&there, &taken)?;
-    let mut removal = removal(context, &there, &found, &taken)?;
-    if removal.dirty > 0 && !options.force && !ask(&removal)? {
-        let what = match removal.dirty {
-            1 => "1 path that differs".to_owned(),
-            count => format!("{count} paths that differ"),
-        };
-        return Err(Error::refused(format!("the worktree '{}' has {what} from HEAD", found.path.display())).with_hint(
-            format!(
-                "a checkpoint has {}: 'git checkpoint worktree remove --force {}' removes it, \
-                '... worktree restore' brings it back",
-                if removal.dirty == 1 { "it" } else { "them" },
-                in_use::word(&found.path)
-            ),
-        ));
+    if !options.no_teardown {
+        refuse_not_approved(context)?;
     }
+    let mut seen = look(context, &found)?;
+    confirm(&seen, None, options, ask)?;
+    if !options.no_teardown
+        && let Some(ran) = tear_down(context, &seen.found, run)?
+    {
+        // What they have written last must be older than the look at it.
+        thread::sleep(TICK);
+        // What the commands have left is what is removed.
+        let before = std::mem::replace(&mut seen, look(context, &found)?);
+        confirm(&seen, Some(&before), options, ask)?;
+        seen.removal.teardown = Some(ran);
+    }
+    let Seen { found, since, mut removal, .. } = seen;
     let _lock = lock(context)?;
     let again = fresh(context, &found)?;
     in_use::refuse(context, &again, &found.path)?;
@@ -132,6 +131,58 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>) -> Resul
     note(context, format!("'git checkpoint worktree restore {}' brings the worktree back", removed.id));
     removal.id = removed.id;
     Ok(removal)
+}
+
+/// A worktree of which a checkpoint was just taken.
+struct Seen {
+    found: Registration,
+    /// When it was looked at, by the clock of the file system.
+    since: Duration,
+    /// What it had, and what was staged.
+    trees: [Option<ObjectId>; 2],
+    removal: Removal,
+}
+
+/// Takes a checkpoint of the worktree `found`, wherever it is by now.
+///
+/// # Errors
+/// If it is gone, or must not be removed.
+fn look(context: &Context, found: &Registration) -> Result<Seen> {
+    let Some(found) = context.repo.registration(found.id.as_bstr())? else { return Err(gone(found)) };
+    in_use::refuse_kind(&found)?;
+    let found = named::checked(context, &found)?;
+    in_use::refuse(context, &found, &found.path)?;
+    in_use::refuse_submodules(&found)?;
+    let there = context.with_repo(context.repo.open_worktree(&found.path)?);
+    let worktree = Worktree::enter(&there, Purpose::Change)?;
+    let (since, taken) = (worktree.taken_at(), save(&worktree)?);
+    drop(worktree);
+    failpoint::hit("worktree:after-save");
+    refuse_inside(&there, &taken)?;
+    let (trees, removal) = removal(context, &there, &found, &taken)?;
+    Ok(Seen { found, since, trees, removal })
+}
+
+/// Lets `ask` decide about changes that are not committed, unless they are those that it has accepted `before`.
+fn confirm(seen: &Seen, before: Option<&Seen>, options: &RemoveOptions, ask: Ask<'_>) -> Result<()> {
+    let Seen { found, removal, .. } = seen;
+    let is_known = before.is_some_and(|before| before.trees == seen.trees && before.found.head == found.head);
+    if removal.dirty == 0 || options.force || is_known || ask(removal)? {
+        return Ok(());
+    }
+    let what = match removal.dirty {
+        1 => "1 path that differs".to_owned(),
+        count => format!("{count} paths that differ"),
+    };
+    let by_commands = if before.is_some() { " after its teardown commands" } else { "" };
+    Err(Error::refused(format!("the worktree '{}' has {what} from HEAD{by_commands}", found.path.display())).with_hint(
+        format!(
+            "a checkpoint has {}: 'git checkpoint worktree remove --force {}' removes it, \
+            '... worktree restore' brings it back",
+            if removal.dirty == 1 { "it" } else { "them" },
+            in_use::word(&found.path)
+        ),
+    ))
 }
 
 /// Lets the operation log say what this command has done, and what takes it back: `instead`.
@@ -167,8 +218,14 @@ fn refuse_inside(there: &Context, taken: &SavedAndSeen) -> Result<()> {
     Ok(())
 }
 
-/// Returns what is reported of the worktree `found`, of which a checkpoint was just `taken`.
-fn removal(context: &Context, there: &Context, found: &Registration, taken: &SavedAndSeen) -> Result<Removal> {
+/// Returns the trees of what the worktree `found` has and of what is staged there, of which a checkpoint was just `taken`, and what
+/// is reported of it.
+fn removal(
+    context: &Context,
+    there: &Context,
+    found: &Registration,
+    taken: &SavedAndSeen,
+) -> Result<([Option<ObjectId>; 2], Removal)> {
     let (repo, saved) = (&there.repo, &taken.saved);
     let head_tree_id = found.head.id.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let checkpoint = saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))?;
@@ -178,7 +235,7 @@ fn removal(context: &Context, there: &Context, found: &Registration, taken: &Sav
         differing.extend(repo.diff_trees(head_tree_id, tree_id)?.into_iter().map(|change| change.path));
     }
     let branch = found.head.branch.as_ref();
-    Ok(Removal {
+    let removal = Removal {
         version: 1,
         id: String::new(),
         path: found.path.as_os_str().as_bytes().into(),
@@ -190,7 +247,9 @@ fn removal(context: &Context, there: &Context, found: &Registration, taken: &Sav
         merged: super::listing::is_merged_into_main(context, found.head.id)?,
         ignored: ignored(repo)?,
         skipped: taken.side.manifest.skipped.iter().map(SkippedPath::from).collect(),
-    })
+        teardown: None,
+    };
+    Ok((trees, removal))
 }
 
 /// Returns the ignored files of the worktree; a directory without other files counts as one.
@@ -198,11 +257,6 @@ fn ignored(repo: &Repo) -> Result<Vec<BString>> {
     let words = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"];
     let listed = repo.run_git(&words, None)?;
     Ok(listed.split_str("\0").filter(|path| !path.is_empty()).map(BString::from).collect())
-}
-
-/// Returns the name of the branch as people use it.
-pub(super) fn short(branch: &BStr) -> &BStr {
-    branch.strip_prefix(b"refs/heads/").map_or(branch, |short| short.as_bstr())
 }
 
 /// Returns the worktree `seen` as git has registered it now.

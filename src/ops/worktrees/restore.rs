@@ -16,7 +16,8 @@ use super::{
     aside, chains, head_again,
     in_use::{self, is_there},
     lock::{lock_to_look, remove_left},
-    remove::{note, short},
+    named::short,
+    remove::note,
     validate, whereabouts,
     whose::{Whose, is_named, is_of_another, whose},
 };

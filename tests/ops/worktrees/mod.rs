@@ -1,6 +1,7 @@
 //! `git checkpoint worktree`, on repositories whose worktrees git has made.
 
 mod adds;
+mod approval;
 mod brought;
 mod endless;
 mod files;
@@ -15,6 +16,8 @@ mod purged;
 mod removal_races;
 mod removed;
 mod sessions;
+mod setup;
+mod teardown;
 mod whereabouts;
 
 use std::{
