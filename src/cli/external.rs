@@ -3,6 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     io::{self, BufRead as _, IsTerminal as _, Read as _, Write},
+    os::fd::BorrowedFd,
     path::Path,
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::{atomic::Ordering, mpsc},
@@ -16,7 +17,8 @@ use super::{
 use crate::{
     error::{Context as _, Kind, Result},
     git::{process::REDIRECTIONS, threads},
-    model::path_text::printable,
+    model::exact_text::exact_start,
+    ops::worktrees::Step,
 };
 
 /// A pager that is running; dropping it closes its input and waits until the user leaves it.
@@ -109,25 +111,29 @@ fn in_worktree<'c>(
     command.current_dir(directory)
 }
 
-/// Runs `line` with the shell in `directory`, another worktree, as [`become_program`] does, and returns its exit status as a shell
-/// gives it. It has no input, and what it prints goes to standard error.
+/// Runs the command of `step` with the shell in its worktree, as [`become_program`] does, and returns its exit status as a shell
+/// gives it. It has no input, what it prints goes to standard error, and with all that it starts, it holds the lock of the step.
 ///
 /// After Ctrl-C, which the terminal sends to it, too, it has a moment to end by itself; another signal is passed on at once.
-pub(super) fn run_in_worktree(
-    line: &str,
-    directory: &Path,
-    variables: &[(&str, Option<OsString>)],
-    interrupt: &Interrupt,
-    listening: &Listening,
-) -> Result<i32> {
+pub(super) fn run_in_worktree(step: &Step<'_>, interrupt: &Interrupt, listening: &Listening) -> Result<i32> {
     use std::os::unix::process::ExitStatusExt as _;
     /// How long it has after Ctrl-C.
     const MOMENT: Duration = Duration::from_secs(2);
-    let what = || format!("cannot run '{}'", printable(line.into()));
+    /// The exit status of a shell for a command that cannot be started.
+    const NOT_STARTED: i32 = 126;
+    let Step { line, directory, variables, lock, .. } = *step;
+    let what = || format!("cannot wait for '{}'", exact_start(line));
     // Not by its name alone: `PATH` may have directories that are relative to this one.
     let mut child = command("/bin/sh");
     in_worktree(child.args(["-c", "--", line]), directory, variables).stdin(Stdio::null()).stdout(io::stderr());
-    let mut child = child.spawn().context(Kind::User, what)?;
+    let spawned = with_file(lock, || child.spawn());
+    let mut child = match spawned {
+        Ok(child) => child,
+        Err(cause) => {
+            super::output::stderr(&format!("'{}' cannot be started: {cause}\n", exact_start(line)));
+            return Ok(NOT_STARTED);
+        }
+    };
     let (mut pause, mut left) = (Duration::from_millis(1), Some(MOMENT));
     loop {
         if let Some(status) = child.try_wait().context(Kind::Internal, what)? {
@@ -143,6 +149,16 @@ pub(super) fn run_in_worktree(
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(50));
     }
+}
+
+/// Lets `start` start a process that has the open file `file`, too.
+fn with_file<T>(file: BorrowedFd<'_>, start: impl FnOnce() -> T) -> T {
+    use rustix::io::{FdFlags, fcntl_setfd};
+    // Without it, a process that outlives this one is not seen to be at work: no reason not to start it.
+    let _ = fcntl_setfd(file, FdFlags::empty());
+    let started = start();
+    let _ = fcntl_setfd(file, FdFlags::CLOEXEC);
+    started
 }
 
 /// Asks `child`, which has not been waited for, to end.

@@ -321,6 +321,16 @@ pub(super) fn stderr_columns() -> usize {
     if stderr.is_terminal() { columns_of(&stderr) } else { usize::MAX }
 }
 
+/// Returns the rows of standard error, or 24; no limit if it is no terminal.
+pub(super) fn stderr_rows() -> usize {
+    let stderr = io::stderr();
+    if !stderr.is_terminal() {
+        return usize::MAX;
+    }
+    let rows = rustix::termios::tcgetwinsize(&stderr).map_or(0, |size| usize::from(size.ws_row));
+    if rows > 0 { rows } else { 24 }
+}
+
 /// Returns `COLUMNS`, or the columns of `terminal`, or 80.
 fn columns_of(terminal: &impl std::os::fd::AsFd) -> usize {
     let of_variable = || environment::variable("COLUMNS")?.to_str()?.parse().ok();

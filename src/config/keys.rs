@@ -183,7 +183,9 @@ impl Key {
         let rank = |order: &[&str], value: &Value| order.iter().position(|name| *name == value.to_string());
         let limit = |value: &Value| value.as_number().map(|number| if number == 0 { u64::MAX } else { number });
         match self.trust {
-            Free | Approved => true,
+            Free => true,
+            // None in place of the user's own would leave these out, and nothing of it would have to be approved.
+            Approved => !value.is_empty_list() || below.is_empty_list(),
             Never => false,
             Higher => limit(value) >= limit(below),
             Lower => value.as_number() <= below.as_number(),

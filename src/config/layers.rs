@@ -2,7 +2,7 @@
 //!
 //! What each layer says is gathered and checked in `gathering`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use figment::value::{Dict, Map};
@@ -53,6 +53,8 @@ fn compose(sources: &Sources) -> Loaded {
 fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &Sources) -> Loaded {
     let mut figment = Figment::new();
     let mut origins: BTreeMap<&'static str, Origin> = BTreeMap::new();
+    // Lists in the project's file that are in place of others.
+    let mut replacing = BTreeSet::new();
     for (layer, settings) in layers {
         let mut accepted = Vec::new();
         for found in settings {
@@ -61,6 +63,9 @@ fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &S
                 continue;
             }
             let below = origins.get(found.key.name).map(|origin| &origin.value);
+            if layer == Layer::Project && below.is_some_and(|below| !below.is_empty_list()) {
+                replacing.insert(found.key.name);
+            }
             let is_allowed = layer != Layer::Project
                 || below.is_some_and(|below| found.key.is_allowed_in_project(&found.value, below));
             if is_allowed { accepted.push(found) } else { gathering.warn_untrusted(found.key.name, &found.place) }
@@ -80,8 +85,13 @@ fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &S
     };
     settings.expand_home(sources.home.as_deref());
     let is_from_project = |key: &str| origins.get(key).is_some_and(|origin| origin.layer == Layer::Project);
-    settings.worktree.setup.is_from_project = is_from_project("worktree.setup");
-    settings.worktree.teardown.is_from_project = is_from_project("worktree.teardown");
+    for (key, commands) in [
+        ("worktree.setup", &mut settings.worktree.setup),
+        ("worktree.teardown", &mut settings.worktree.teardown),
+    ] {
+        commands.is_from_project = is_from_project(key);
+        commands.replaces_own = commands.is_from_project && replacing.contains(key);
+    }
     let origins: Vec<Origin> = KEYS.iter().filter_map(|key| origins.remove(key.name)).collect();
     if settings.jj == Jj::Manage {
         gathering.warnings.push(Warning {

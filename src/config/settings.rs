@@ -184,11 +184,13 @@ pub struct Commands {
     pub lines: Vec<String>,
     /// True if the project's committed file has them: they run only if the user has approved them.
     pub is_from_project: bool,
+    /// True if they are in place of commands that the user's own files, or the system's, have.
+    pub replaces_own: bool,
 }
 
 impl From<Vec<String>> for Commands {
     fn from(lines: Vec<String>) -> Self {
-        Self { lines, is_from_project: false }
+        Self { lines, is_from_project: false, replaces_own: false }
     }
 }
 

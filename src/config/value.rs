@@ -33,6 +33,11 @@ impl fmt::Display for Value {
 }
 
 impl Value {
+    /// Returns true if it is a list of nothing.
+    pub(super) fn is_empty_list(&self) -> bool {
+        matches!(self, Self::List(items) if items.is_empty())
+    }
+
     /// Returns the value with its type, for messages.
     pub(super) fn describe(&self) -> String {
         match self {

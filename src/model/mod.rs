@@ -10,6 +10,7 @@ pub(crate) mod common_ends;
 pub(crate) mod contributor;
 pub(crate) mod copied;
 pub(crate) mod event;
+pub(crate) mod exact_text;
 pub(crate) mod exclude_file;
 pub mod guard;
 pub(crate) mod head_move;

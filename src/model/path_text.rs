@@ -89,7 +89,8 @@ pub(crate) fn serialize_list<S: Serializer>(paths: &[BString], serializer: S) ->
     list.end()
 }
 
-/// Returns `text` fit for a terminal: control characters and invalid bytes become visible escapes.
+/// Returns `text` fit for a terminal: control characters and invalid bytes become visible escapes. Different texts may look the same:
+/// what the user decides about is shown by [`exact_text`](super::exact_text).
 pub(crate) fn printable(text: &BStr) -> String {
     let mut out = String::new();
     for chunk in text.utf8_chunks() {
@@ -120,7 +121,7 @@ pub(crate) fn relative(path: &BStr, prefix: &BStr) -> BString {
 
 /// Bidirectional controls reorder what a terminal shows (the "Trojan Source" class).
 fn is_bidi_control(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+    matches!(c, '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
 #[cfg(test)]
@@ -153,5 +154,6 @@ mod tests {
     #[test]
     fn control_characters_are_never_raw() {
         assert_eq!(printable(BStr::new(b"a\x1b[31m\n\xff")), "a\\u{1b}[31m\\n\\xff");
+        assert_eq!(printable("\u{61c}\u{202e}".into()), "\\u{61c}\\u{202e}");
     }
 }

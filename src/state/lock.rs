@@ -7,7 +7,7 @@ use std::{
     fs::File,
     io::Read as _,
     os::{
-        fd::AsFd as _,
+        fd::{AsFd, BorrowedFd},
         unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
     },
     path::Path,
@@ -27,10 +27,15 @@ pub(crate) struct Lock {
     /// How many bytes the file has, at most.
     length: u64,
     dead: Vec<String>,
+    /// True if processes that have the file hold the lock on.
+    is_left: bool,
 }
 
 /// The lock of the removal of a worktree, in our directory of that worktree.
 pub(crate) const REMOVAL_LOCK: &str = "removal.lock";
+
+/// The lock under which the set-up of a worktree runs, in our directory of that worktree.
+pub(crate) const SETUP_LOCK: &str = "setup.lock";
 
 /// More than this is in the file only if it is damaged.
 const LONGEST: u64 = 4096;
@@ -89,7 +94,7 @@ impl Lock {
         let length = Some(text.len() as u64).filter(|length| *length < LONGEST).unwrap_or(u64::MAX);
         let text = String::from_utf8_lossy(&text);
         let dead = text.lines().filter(|line| temporary::is_nonce(line)).map(Into::into).collect();
-        let mut lock = Self { file, length, dead };
+        let mut lock = Self { file, length, dead, is_left: false };
         lock.write();
         Ok(Some(lock))
     }
@@ -97,6 +102,11 @@ impl Lock {
     /// Removes the file of the lock, if that is at `path`; the lock is held until it is dropped. Returns true if it is gone.
     pub(crate) fn remove_file(&self, path: &Path) -> bool {
         is_at(&self.file, path) && std::fs::remove_file(path).is_ok()
+    }
+
+    /// Releases the lock here; processes that were started with the file hold it as long as any of them lives.
+    pub(crate) fn leave(mut self) {
+        self.is_left = true;
     }
 
     /// Returns the nonces of those who were killed while they held the lock.
@@ -128,8 +138,17 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // Not every owner sweeps; the next one may.
         self.replace(if self.dead.is_empty() { String::new() } else { "\n".to_owned() });
+        if self.is_left {
+            return;
+        }
         // To close the file is not enough: a process that another thread starts has a copy of it until it is executed.
         let _ = rustix::fs::flock(self.file.as_fd(), FlockOperation::Unlock);
+    }
+}
+
+impl AsFd for Lock {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 
@@ -235,6 +254,18 @@ mod tests {
         drop(held);
         take(&path, Duration::ZERO).map(drop).expect("free again");
         drop(copy);
+    }
+
+    #[test]
+    fn a_lock_that_is_left_is_held_by_those_who_have_the_file() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("lock");
+        let held = take(&path, Duration::ZERO).expect("free");
+        let copy = held.as_fd().try_clone_to_owned().expect("a copy, as a process that was started has it");
+        held.leave();
+        assert!(is_held(&path) && !remove_free(&path));
+        drop(copy);
+        assert!(remove_free(&path));
     }
 
     #[test]

@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::{directory, ensure_directory_of_linked, read_text, replace_file};
 use crate::error::{Context as _, Kind, Result};
 
-/// The lock under which the set-up of a worktree runs, in our directory of that worktree.
-pub(crate) const SETUP_LOCK: &str = "setup.lock";
-
 /// More than this is in the file only if it is damaged.
 const LONGEST: u64 = 1 << 16;
 

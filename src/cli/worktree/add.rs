@@ -84,8 +84,10 @@ impl Add {
             None
         } else {
             worktrees::set_up(&context, &found, false, &mut |step| setup::run_step(call, &listening, step)).map_err(
-                |error| {
-                    error.with_hint(format!("the worktree is made; {} runs the commands", setup::command(&found.path)))
+                |error| match worktrees::find_root(&context, Some(found.path.as_os_str())) {
+                    Ok(_) => error
+                        .with_hint(format!("the worktree is made; {} runs the commands", setup::command(&found.path))),
+                    Err(_) => error,
                 },
             )?
         };

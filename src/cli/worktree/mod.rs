@@ -1,6 +1,7 @@
 //! `git checkpoint worktree`: worktrees, one for each agent or task.
 
 mod add;
+mod approve;
 mod exec;
 mod inside;
 mod list;
@@ -51,7 +52,7 @@ enum Action {
     /// Show the commands that .checkpoint.toml has for worktrees, and let them run if you say so
     ///
     /// Exactly these are approved, in all worktrees of this repository: if the file changes them, they are not.
-    Approve(setup::Approve),
+    Approve(approve::Approve),
     /// Remove a worktree, after a checkpoint of it; 'worktree restore' brings it back
     ///
     /// Its branch stays. Refused while it is in use, if it is locked, and if it has submodules or other repositories

@@ -112,6 +112,9 @@ fn report(removal: &Removal, call: &Call) -> Vec<String> {
             call.names.id(&id)
         ));
     }
+    if let Some(id) = &removal.before_teardown {
+        lines.push(format!("what it had before its teardown commands is in the checkpoint {}", call.names.id(id)));
+    }
     let skipped = removal.skipped.iter().map(|skipped| &skipped.path);
     let outside: Vec<String> = removal.ignored.iter().chain(skipped).map(|path| printable(path.as_bstr())).collect();
     if !outside.is_empty() {

@@ -1,14 +1,17 @@
-//! `worktree setup` and `worktree approve`: the commands that the settings have for worktrees.
+//! `worktree setup`: the commands that the settings have for a new worktree.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path};
 
 use serde_json::json;
 
-use super::super::{Exit, call::Call, external, interrupt::Listening, output::printable, phrase, question};
+use super::super::{Exit, call::Call, external, interrupt::Listening, phrase};
 use crate::{
     error::{Error, Result},
-    model::path_text::{self, shell_word},
-    ops::worktrees::{self, OfProject, Purpose, Ran, Step},
+    model::{
+        exact_text::exact_start,
+        path_text::{self, shell_word},
+    },
+    ops::worktrees::{self, FailedCommand, Purpose, Ran, Step},
 };
 
 #[derive(clap::Args, Debug)]
@@ -24,24 +27,15 @@ pub(super) struct Setup {
     json: bool,
 }
 
-#[derive(clap::Args, Debug)]
-pub(super) struct Approve {
-    /// Do not ask
-    #[arg(short, long)]
-    yes: bool,
-    /// Let no commands be approved any more
-    #[arg(long, conflicts_with = "yes")]
-    revoke: bool,
-    /// Print the commands as JSON; they are only approved with --yes
-    #[arg(long)]
-    json: bool,
-}
-
 /// Runs a command of the settings: what it prints goes to standard error, where the command is named first.
 pub(super) fn run_step(call: &mut Call, listening: &Listening, step: &Step<'_>) -> Result<i32> {
     call.out.flush()?;
-    call.out.aside(&format!("{}: {}", noun(step.purpose), printable(step.line)));
-    external::run_in_worktree(step.line, step.directory, step.variables, &call.interrupt, listening)
+    if step.replaces_own {
+        let setting = step.purpose.setting();
+        call.out.warning(&format!("the commands of '{setting}' in '.checkpoint.toml' run in place of your own"));
+    }
+    call.out.aside(&format!("{}: {}", noun(step.purpose), exact_start(step.line)));
+    external::run_in_worktree(step, &call.interrupt, listening)
 }
 
 /// Returns what the commands are called.
@@ -65,19 +59,16 @@ fn report(ran: Option<&Ran>, path: &Path) -> Option<(String, String)> {
             format!("'git checkpoint worktree approve' shows them and asks; after that, {again} runs them"),
         ));
     }
-    Some((
-        match &ran.failed {
-            Some(failed) => {
-                format!(
-                    "the set-up command '{}' has failed (exit status {})",
-                    printable(&failed.command),
-                    failed.status
-                )
-            }
-            None => "the set-up was interrupted".to_owned(),
-        },
-        format!("the worktree stays; {again} goes on with that command"),
-    ))
+    Some(match &ran.failed {
+        Some(FailedCommand { command, status }) => (
+            format!("the set-up command '{}' has failed (exit status {status})", exact_start(command)),
+            format!("the worktree stays; {again} goes on with that command"),
+        ),
+        None => (
+            format!("the set-up was interrupted: {} of {} have run", ran.done, phrase::count(ran.total, "command")),
+            format!("the worktree stays; {again} runs the others"),
+        ),
+    })
 }
 
 /// Returns the command that sets up the worktree at `path`, in quotes.
@@ -129,66 +120,4 @@ impl Setup {
         }
         end(ran.as_ref(), &found.path, Exit::No, call)
     }
-}
-
-impl Approve {
-    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.writing_context()?;
-        if self.revoke {
-            let revoked = worktrees::revoke(&context)?;
-            if !self.json {
-                call.out.note("no commands are approved any more")?;
-                return Ok(Exit::Done);
-            }
-            call.out.json(&json!({ "version": 1, "revoked": revoked }))?;
-            return Ok(Exit::Done);
-        }
-        let mut lists = worktrees::of_project(&context)?;
-        let is_open = lists.iter().any(|list| !list.approved);
-        let asks = is_open && !self.yes && !self.json;
-        if !self.json {
-            show(&lists, asks, call)?;
-        }
-        if asks {
-            let count: usize = lists.iter().filter(|list| !list.approved).map(|list| list.commands.len()).sum();
-            let what = if count == 1 { "this command".to_owned() } else { format!("these {count} commands") };
-            let asked = format!("Let {what} run? [y/N] ");
-            if !question::ask(&asked, &|| context.check_interrupt(), &mut call.out)? {
-                return Err(Error::refused("the commands are not approved").with_hint(
-                    "on a terminal, this command asks; 'git checkpoint worktree approve --yes' approves them without a question",
-                ));
-            }
-        }
-        if is_open && (asks || self.yes) {
-            worktrees::approve(&context, &mut lists)?;
-        }
-        if self.json {
-            call.out.json(&json!({ "version": 1, "lists": lists }))?;
-        } else if is_open {
-            call.out.note("approved, as long as the file has exactly these")?;
-        } else if !lists.is_empty() {
-            call.out.note("they are approved already")?;
-        }
-        Ok(Exit::Done)
-    }
-}
-
-/// Shows the commands, where the question is asked if one is asked.
-fn show(lists: &[OfProject], asks: bool, call: &mut Call) -> Result<()> {
-    if lists.is_empty() {
-        return call.out.note("'.checkpoint.toml' of this worktree has no commands that would run");
-    }
-    let mut text = String::new();
-    for list in lists {
-        let state = if list.approved { " (approved)" } else { "" };
-        text.push_str(&format!("{}{state}\n", list.purpose.setting()));
-        for (at, command) in list.commands.iter().enumerate() {
-            text.push_str(&format!("{:4}  {}\n", at + 1, printable(command)));
-        }
-    }
-    if asks {
-        call.out.stderr(&text);
-        return Ok(());
-    }
-    call.out.text(&text)
 }

@@ -45,7 +45,7 @@ fn problem(lock: &FoundLock) -> Option<Problem> {
         Some(Owner::Dead) => {
             let message = format!("a git-checkpoint that was killed has left this lock, {since}");
             let hint = if lock.is_own {
-                "'git checkpoint doctor --fix' removes it, and so does the next removal of this worktree"
+                "'git checkpoint doctor --fix' removes it"
             } else {
                 "'git checkpoint doctor --fix' removes it, and so does the next command that takes a lock"
             };

@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::{super::Context, lock::lock_to_look};
-use crate::{config::Commands, error::Result, git::digest, state::approved};
+use crate::{config::Commands, error::{Error, Result}, git::digest, state::approved};
+
+/// Linux starts no program with a longer argument.
+const LONGEST: usize = 128 * 1024 - 1;
 
 /// What commands are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -48,10 +51,12 @@ pub(crate) struct OfProject {
     pub(crate) commands: Vec<String>,
     /// Whether the user has approved them.
     pub(crate) approved: bool,
+    /// True if they are in place of the user's own.
+    pub(crate) replaces_own: bool,
 }
 
 /// Returns the digest of the commands that have the digest `before`, and one more.
-pub(super) fn with_next(before: &str, command: &str) -> String {
+fn with_next(before: &str, command: &str) -> String {
     // All digests have the same length.
     digest::sha256(&[before.as_bytes(), command.as_bytes()])
 }
@@ -71,14 +76,33 @@ pub(super) fn is_approved(context: &Context, purpose: Purpose) -> Result<bool> {
     Ok(approved::read(context.repo.common_dir())?.contains(&digest_of(purpose, &commands.lines)))
 }
 
+/// Refuses a command that the system cannot start.
+fn refuse_not_runnable(purpose: Purpose, commands: &[String]) -> Result<()> {
+    let why = |command: &str| match command {
+        it if it.contains('\0') => Some("has a NUL character"),
+        it if it.len() > LONGEST => Some("is longer than 128 KiB"),
+        _ => None,
+    };
+    let bad = commands.iter().enumerate().find_map(|(at, command)| Some((at + 1, why(command)?)));
+    bad.map_or(Ok(()), |(number, why)| {
+        let setting = purpose.setting();
+        Err(Error::refused(format!("command {number} of '{setting}' in '.checkpoint.toml' {why}: it cannot run")))
+    })
+}
+
 /// Returns the lists of commands that the project's file has, without those in whose place other settings are.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if one has a command that cannot run.
 pub(crate) fn of_project(context: &Context) -> Result<Vec<OfProject>> {
     let mut lists = Vec::new();
     for purpose in [Purpose::Setup, Purpose::Teardown] {
         let commands = purpose.commands(context);
         if commands.is_from_project && !commands.lines.is_empty() {
             let approved = is_approved(context, purpose)?;
-            lists.push(OfProject { purpose, commands: commands.lines.clone(), approved });
+            let (lines, replaces_own) = (commands.lines.clone(), commands.replaces_own);
+            refuse_not_runnable(purpose, &lines)?;
+            lists.push(OfProject { purpose, commands: lines, approved, replaces_own });
         }
     }
     Ok(lists)

@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    os::fd::{AsFd as _, BorrowedFd},
     path::{Path, PathBuf},
 };
 
@@ -13,32 +14,53 @@ use crate::{
     git::registrations::Registration,
     state::{
         self,
-        lock::{Lock, REMOVAL_LOCK},
+        lock::{Lock, REMOVAL_LOCK, SETUP_LOCK, remove_free},
     },
 };
 
-/// The lock under which a worktree is removed. Its file goes with it.
-pub(super) struct RemovalLock {
-    lock: Lock,
+/// The lock under which a worktree is removed or set up. Its file goes with it.
+pub(super) struct WorktreeLock {
+    /// None once it was left to others.
+    lock: Option<Lock>,
     path: PathBuf,
 }
 
-impl RemovalLock {
-    /// Releases the lock of a worktree whose git directory is at `admin` by now.
+impl WorktreeLock {
+    /// Returns the lock on the file `path`.
+    pub(super) fn new(lock: Lock, path: PathBuf) -> Self {
+        Self { lock: Some(lock), path }
+    }
+
+    /// Releases the lock of a removal; git's directory of the worktree is at `admin` by now.
     pub(super) fn end(mut self, admin: &Path) {
         self.path = state::directory(admin).join(REMOVAL_LOCK);
     }
-}
 
-impl Drop for RemovalLock {
-    fn drop(&mut self) {
-        self.lock.remove_file(&self.path);
+    /// Returns the file, for processes that hold the lock as well, as long as any of them lives.
+    pub(super) fn file(&self) -> BorrowedFd<'_> {
+        self.lock.as_ref().expect("it is held").as_fd()
+    }
+
+    /// Releases the lock here; processes that have the file hold it on.
+    pub(super) fn leave(mut self) {
+        self.lock.take().expect("it is held").leave();
+        remove_free(&self.path);
     }
 }
 
-/// Removes the lock that a killed removal has left in git's directory `admin` of a worktree.
+impl Drop for WorktreeLock {
+    fn drop(&mut self) {
+        if let Some(lock) = &self.lock {
+            lock.remove_file(&self.path);
+        }
+    }
+}
+
+/// Removes the locks that killed processes have left in git's directory `admin` of a worktree that was removed.
 pub(super) fn remove_left(admin: &Path) {
-    state::lock::remove_free(&state::directory(admin).join(REMOVAL_LOCK));
+    for name in [REMOVAL_LOCK, SETUP_LOCK] {
+        remove_free(&state::directory(admin).join(name));
+    }
 }
 
 /// Takes the lock under which the worktree `found` is removed, from the first look at it to the end: of removals at once, each
@@ -46,7 +68,7 @@ pub(super) fn remove_left(admin: &Path) {
 ///
 /// # Errors
 /// [`Kind::User`] if another process has removed it; [`Kind::Race`] if another process holds the lock for too long.
-pub(super) fn lock_removal(context: &Context, found: &Registration) -> Result<RemovalLock> {
+pub(super) fn lock_removal(context: &Context, found: &Registration) -> Result<WorktreeLock> {
     let directory = state::directory(&found.git_dir);
     // Never with the directories above: they are gone if another process has just removed the worktree.
     let made = match fs::create_dir(&directory) {
@@ -56,7 +78,7 @@ pub(super) fn lock_removal(context: &Context, found: &Registration) -> Result<Re
     let go_on = || context.check_interrupt();
     let path = directory.join(REMOVAL_LOCK);
     let take = || Lock::acquire(&path, context.settings.lock_timeout, &go_on);
-    let lock = made.and_then(|()| take()).map(|lock| RemovalLock { lock, path: path.clone() });
+    let lock = made.and_then(|()| take()).map(|lock| WorktreeLock::new(lock, path.clone()));
     if context.repo.registration(found.id.as_bstr())?.is_none_or(|now| now.path != found.path) {
         return Err(gone(found));
     }

@@ -40,7 +40,7 @@ pub(crate) use prune::{Pruned, prune};
 pub(crate) use relocate::relocate;
 pub(crate) use remove::{Removal, RemoveOptions, remove};
 pub(crate) use restore::{Restorable, RestorableList, restorable, restore, restore_command};
-pub(crate) use setup::{Ran, Step, set_up, variables};
+pub(crate) use setup::{FailedCommand, Ran, Step, set_up, variables};
 pub(crate) use validate::{Code, validate};
 pub(crate) use why_left::WhyLeft;
 

@@ -16,7 +16,8 @@ use super::{
     aside, chains, in_use,
     lock::{gone, lock, lock_removal},
     named::{self, short},
-    setup::{Ran, Run, refuse_not_approved, tear_down},
+    approval::Purpose::Teardown,
+    setup::{Ran, Run, has_commands, refuse_not_approved, tear_down},
     whereabouts::is_held_by_us,
 };
 use crate::{
@@ -31,6 +32,10 @@ use crate::{
 
 /// The clock of the file system has gone on after this time.
 const TICK: Duration = Duration::from_millis(20);
+
+/// The messages of the checkpoints.
+const BEFORE_TEARDOWN: &str = "Before the teardown of the worktree";
+const BEFORE_REMOVAL: &str = "Before the worktree was removed";
 
 /// What to remove.
 #[derive(Clone, Debug, Default)]
@@ -60,9 +65,12 @@ pub(crate) struct Removal {
     /// The commit at its HEAD.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub(crate) head: Option<ObjectId>,
-    /// The checkpoint that was taken first.
+    /// The checkpoint of what is removed.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub(crate) checkpoint: Option<ObjectId>,
+    /// The one that was taken before the commands, if they have changed something.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub(crate) before_teardown: Option<ObjectId>,
     /// In how many paths its files, or what was staged, differed from HEAD.
     pub(crate) dirty: usize,
     /// Whether HEAD of the main worktree contains its commit; none if one of them has no commit.
@@ -105,17 +113,25 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>, run: Run
     if !options.no_teardown {
         refuse_not_approved(context)?;
     }
-    let mut seen = look(context, &found)?;
+    let has_teardown = !options.no_teardown && has_commands(context, Teardown);
+    let mut seen = look(context, &found, if has_teardown { BEFORE_TEARDOWN } else { BEFORE_REMOVAL })?;
     confirm(&seen, None, options, ask)?;
-    if !options.no_teardown
-        && let Some(ran) = tear_down(context, &seen.found, run)?
-    {
-        // What they have written last must be older than the look at it.
-        thread::sleep(TICK);
-        // What the commands have left is what is removed.
-        let before = std::mem::replace(&mut seen, look(context, &found)?);
-        confirm(&seen, Some(&before), options, ask)?;
-        seen.removal.teardown = Some(ran);
+    if !options.no_teardown {
+        let torn_down = tear_down(context, &seen.found, &removal_lock, run);
+        if torn_down.is_err() && context.check_interrupt().is_err() {
+            // What a command has started may not have ended with it.
+            removal_lock.leave();
+            return Err(torn_down.expect_err("it is one"));
+        }
+        if let Some(ran) = torn_down? {
+            // What they have written last must be older than the look at it.
+            thread::sleep(TICK);
+            // What the commands have left is what is removed.
+            let before = std::mem::replace(&mut seen, look(context, &found, BEFORE_REMOVAL)?);
+            confirm(&seen, Some(&before), options, ask)?;
+            seen.removal.before_teardown = before.removal.checkpoint.filter(|_| before.trees != seen.trees);
+            seen.removal.teardown = Some(ran);
+        }
     }
     let Seen { found, since, mut removal, .. } = seen;
     let _lock = lock(context)?;
@@ -143,11 +159,11 @@ struct Seen {
     removal: Removal,
 }
 
-/// Takes a checkpoint of the worktree `found`, wherever it is by now.
+/// Takes a checkpoint of the worktree `found`, wherever it is by now, with `message`.
 ///
 /// # Errors
 /// If it is gone, or must not be removed.
-fn look(context: &Context, found: &Registration) -> Result<Seen> {
+fn look(context: &Context, found: &Registration, message: &str) -> Result<Seen> {
     let Some(found) = context.repo.registration(found.id.as_bstr())? else { return Err(gone(found)) };
     in_use::refuse_kind(&found)?;
     let found = named::checked(context, &found)?;
@@ -155,7 +171,7 @@ fn look(context: &Context, found: &Registration) -> Result<Seen> {
     in_use::refuse_submodules(&found)?;
     let there = context.with_repo(context.repo.open_worktree(&found.path)?);
     let worktree = Worktree::enter(&there, Purpose::Change)?;
-    let (since, taken) = (worktree.taken_at(), save(&worktree)?);
+    let (since, taken) = (worktree.taken_at(), save(&worktree, message)?);
     drop(worktree);
     failpoint::hit("worktree:after-save");
     refuse_inside(&there, &taken)?;
@@ -195,10 +211,10 @@ pub(super) fn note(context: &Context, instead: String) {
 }
 
 /// Takes a checkpoint of the worktree, staged content included.
-fn save(worktree: &Worktree<'_>) -> Result<SavedAndSeen> {
+fn save(worktree: &Worktree<'_>, message: &str) -> Result<SavedAndSeen> {
     let request = Request {
         author: Author::Infer,
-        message: Some("Before the worktree was removed".to_owned()),
+        message: Some(message.to_owned()),
         hold: Hold::ForRestore { index: true },
         ..Request::default()
     };
@@ -243,6 +259,7 @@ fn removal(
         branch: branch.map(|branch| short(branch.as_bstr()).to_string()),
         head: found.head.id,
         checkpoint: Some(checkpoint),
+        before_teardown: None,
         dirty: differing.len(),
         merged: super::listing::is_merged_into_main(context, found.head.id)?,
         ignored: ignored(repo)?,

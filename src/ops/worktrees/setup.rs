@@ -1,22 +1,22 @@
 //! `worktree setup`: runs the commands that the settings have for a new worktree, and those for one that is to be removed.
 
-use std::{ffi::OsString, path::Path};
+use std::{ffi::OsString, os::fd::BorrowedFd, path::Path};
 
 use bstr::ByteSlice as _;
 use serde::Serialize;
 
 use super::{
     super::Context,
-    approval::{Purpose, digest_of, is_approved, with_next},
+    approval::{Purpose, digest_of, is_approved},
     in_use::just_changed,
-    lock::gone,
+    lock::{WorktreeLock, gone},
     named::{self, short},
     setup_lock::lock_set_up,
 };
 use crate::{
     error::{Error, Result},
     git::registrations::Registration,
-    model::path_text,
+    model::exact_text::exact_start,
     state::{
         owner,
         setup::{self, Progress},
@@ -37,6 +37,10 @@ pub(crate) struct Step<'a> {
     pub(crate) directory: &'a Path,
     /// What its environment has beside the user's.
     pub(crate) variables: &'a Variables,
+    /// The file of the lock that it holds, and what it starts, as long as any of them lives.
+    pub(crate) lock: BorrowedFd<'a>,
+    /// True for the first one, if the commands of the project's file run in place of the user's own.
+    pub(crate) replaces_own: bool,
 }
 
 /// Runs a command, and returns its exit status as a shell gives it: 128 and the number of the signal, if one ended it.
@@ -100,17 +104,25 @@ pub(crate) fn set_up(context: &Context, found: &Registration, again: bool, run: 
     if !ran.approved {
         return Ok(Some(ran));
     }
-    let _lock = lock_set_up(context, found)?;
+    let lock = lock_set_up(context, found)?;
     let before = setup::read(&found.git_dir)?;
     ran.done = if again { 0 } else { succeeded(&before, commands) };
-    let mut digest = digest_of(Purpose::Setup, &commands[..ran.done]);
-    let note = |done, digest: &str| setup::write(&found.git_dir, &Progress { done, commands: digest.to_owned() });
-    note(ran.done, &digest)?;
-    run_from(context, found, Purpose::Setup, &mut ran, run, &mut |line, done| {
-        digest = with_next(&digest, line);
-        note(done, &digest)
-    })?;
-    Ok(Some(ran))
+    let note = |done| {
+        let commands = digest_of(Purpose::Setup, &commands[..done]);
+        setup::write(&found.git_dir, &Progress { done, commands })
+    };
+    note(ran.done)?;
+    let ended = run_from(context, found, Purpose::Setup, &mut ran, &lock, run, &note);
+    if context.check_interrupt().is_err() {
+        // What a command has started may not have ended with it.
+        lock.leave();
+    }
+    ended.map(|()| Some(ran))
+}
+
+/// Returns true if there are commands.
+pub(super) fn has_commands(context: &Context, purpose: Purpose) -> bool {
+    !purpose.commands(context).lines.is_empty()
 }
 
 /// Refuses if the project's file has commands of `worktree.teardown`, and the user has not approved them.
@@ -119,7 +131,7 @@ pub(super) fn refuse_not_approved(context: &Context) -> Result<()> {
         return Ok(());
     }
     Err(Error::refused("the teardown commands of '.checkpoint.toml' are not approved").with_hint(
-        "'git checkpoint worktree approve' shows them and asks; with '--no-teardown', the worktree is removed without them",
+        "'git checkpoint worktree approve' shows them and asks",
     ))
 }
 
@@ -127,24 +139,27 @@ pub(super) fn refuse_not_approved(context: &Context) -> Result<()> {
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if they are not approved, or one fails.
-pub(super) fn tear_down(context: &Context, found: &Registration, run: Run<'_>) -> Result<Option<Ran>> {
+pub(super) fn tear_down(
+    context: &Context,
+    found: &Registration,
+    lock: &WorktreeLock,
+    run: Run<'_>,
+) -> Result<Option<Ran>> {
     refuse_not_approved(context)?;
     let Some(mut ran) = begin(context, Purpose::Teardown)? else { return Ok(None) };
-    run_from(context, found, Purpose::Teardown, &mut ran, run, &mut |_, _| Ok(()))?;
-    if ran.is_complete() {
-        // The last command may have moved it.
-        still(context, found)?;
+    run_from(context, found, Purpose::Teardown, &mut ran, lock, run, &|_| Ok(()))?;
+    // A command may have ended well in spite of the signal.
+    if ran.is_complete() && context.check_interrupt().is_ok() {
         return Ok(Some(ran));
     }
     let what = ran.failed.map_or_else(
         || "the teardown was interrupted".to_owned(),
         |FailedCommand { command, status }| {
-            let command = path_text::printable(command.as_bytes().as_bstr());
+            let command = exact_start(&command);
             format!("the teardown command '{command}' has failed (exit status {status})")
         },
     );
-    Err(Error::refused(what)
-        .with_hint("the worktree stays; with '--no-teardown', it is removed without the teardown commands"))
+    Err(Error::refused(what).with_hint("the worktree stays; the next removal begins with the first command"))
 }
 
 /// Returns what there is to do; none if there are no commands.
@@ -160,40 +175,52 @@ fn succeeded(before: &Progress, commands: &[String]) -> usize {
     same.map_or(0, <[String]>::len)
 }
 
-/// Runs the commands that are not done, until one fails or a signal comes; `note` hears of each that has succeeded, and how many
-/// have.
+/// Runs the commands that are not done, until one fails or a signal comes; `note` hears how many have succeeded, each time.
+///
+/// # Errors
+/// If the worktree was removed or moved meanwhile.
 fn run_from(
     context: &Context,
     found: &Registration,
     purpose: Purpose,
     ran: &mut Ran,
+    lock: &WorktreeLock,
     run: Run<'_>,
-    note: &mut dyn FnMut(&str, usize) -> Result<()>,
+    note: &dyn Fn(usize) -> Result<()>,
 ) -> Result<()> {
-    for line in &purpose.commands(context).lines[ran.done..] {
+    let commands = purpose.commands(context);
+    let mut now = still(context, found, None)?;
+    let mut replaces_own = commands.replaces_own;
+    for line in &commands.lines[ran.done..] {
         if context.check_interrupt().is_err() {
             return Ok(());
         }
-        // The command before may have changed what is checked out, or have moved the worktree.
-        let now = still(context, found)?;
         let variables = variables(context, &now, owner::owner(&now.git_dir).as_deref())?;
-        let status = run(&Step { purpose, line, directory: &now.path, variables: &variables })?;
+        let (directory, lock) = (&now.path, lock.file());
+        let status = run(&Step { purpose, line, directory, variables: &variables, lock, replaces_own })?;
+        // It may have changed what is checked out, or have moved the worktree.
+        now = still(context, found, Some(line))?;
         if status != 0 {
             ran.failed = Some(FailedCommand { command: line.clone(), status });
             return Ok(());
         }
         ran.done += 1;
-        note(line, ran.done)?;
+        note(ran.done)?;
+        replaces_own = false;
     }
     Ok(())
 }
 
-/// Returns the worktree `found` as it is now.
+/// Returns the worktree `found` as it is now; after the command `line`, if one has run.
 ///
 /// # Errors
 /// If it was removed or moved.
-fn still(context: &Context, found: &Registration) -> Result<Registration> {
-    let Some(now) = context.repo.registration(found.id.as_bstr())? else { return Err(gone(found)) };
+fn still(context: &Context, found: &Registration, line: Option<&str>) -> Result<Registration> {
+    let Some(now) = context.repo.registration(found.id.as_bstr())? else {
+        let Some(line) = line else { return Err(gone(found)) };
+        let what = format!("the worktree '{}' was removed while '{}' ran", found.path.display(), exact_start(line));
+        return Err(Error::user(what).with_hint("'git checkpoint worktree list' shows the worktrees of this repository"));
+    };
     let now = named::checked(context, &now)?;
     if now.path == found.path { Ok(now) } else { Err(just_changed(&found.path)) }
 }

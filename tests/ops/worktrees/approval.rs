@@ -57,7 +57,7 @@ fn nothing_runs_before_it_is_approved() {
     // Without a terminal, nobody answers; JSON alone approves nothing.
     let output = world.checkpoint(&["worktree", "approve"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{}", described(&output));
-    assert!(said(&output).contains("worktree.setup\n   1  touch ran\n   2  true\n"), "{}", said(&output));
+    assert!(said(&output).contains("worktree.setup\n   1   touch ran\n   2   true\n"), "{}", said(&output));
     let lists = json!([{ "setting": "worktree.setup", "commands": ["touch ran", "true"], "approved": false }]);
     assert_eq!(world.json(&["worktree", "approve", "--json"])["lists"], lists);
     assert!(!has_run(&path));
@@ -145,24 +145,25 @@ fn the_users_list_comes_after_the_projects() {
     assert_eq!((&setup["approved"], path.join("mine").exists(), has_run(&path)), (&json!(true), true, false));
     assert_eq!(world.json(&["worktree", "approve", "--json"])["lists"], json!([]));
     let said = world.done(&["worktree", "approve"]);
-    assert!(said.contains("has no commands that would run"), "{said}");
+    assert!(said.contains("no command of '.checkpoint.toml' in this worktree would run"), "{said}");
 }
 
-/// What a terminal would act on is shown as text, each command on a line of its own.
+/// What a terminal would act on is shown as text, each command on rows of its own.
 #[test]
 fn what_is_shown_is_fit_for_a_terminal() {
     let hostile = r#"worktree.setup = ["true\n   2  harmless", "\u001b[2K\rtrue # \u202e", "\u009b31m\u0007", ""]"#;
     let world = with_project(hostile);
     let mut terminal = Terminal::start(&world, "git checkpoint worktree approve; echo \"status $?.\"", |_| {});
-    let shown = terminal.wait_for("Let these 4 commands run? [y/N] ");
+    let shown = terminal.wait_for("Let these 4 commands in 5 rows run? [y/N] ");
     let expected = [
         "worktree.setup",
-        r"   1  true\n   2  harmless",
-        r"   2  \u{1b}[2K\rtrue # \u{202e}",
-        r"   3  \u{9b}31m\u{7}",
-        "   4  ",
+        r"   1   true\n",
+        r"   1 | \{3 blanks}2\{2 blanks}harmless",
+        r"   2   \u{1b}[2K\rtrue # \u{202e}",
+        r"   3   \u{9b}31m\u{7}",
+        r"   4   \{empty}",
     ];
-    assert_eq!(shown.lines().take(5).collect::<Vec<_>>(), expected, "{shown}");
+    assert_eq!(shown.lines().take(6).collect::<Vec<_>>(), expected, "{shown}");
     terminal.press("\n");
     terminal.wait_for("status ");
     assert_eq!(terminal.wait_for("."), "1.");
@@ -170,7 +171,7 @@ fn what_is_shown_is_fit_for_a_terminal() {
     let mut terminal =
         Terminal::start(&world, "git checkpoint worktree approve >/dev/null; echo \"status $?.\"", |_| {});
     let shown = terminal.wait_for("run? [y/N] ");
-    assert!(shown.contains("harmless"), "whoever answers has seen them: {shown}");
+    assert!(shown.contains("harmless"), "the user who answers has seen them: {shown}");
     terminal.press("y\n");
     terminal.wait_for("status ");
     assert_eq!(terminal.wait_for("."), "0.");
@@ -179,6 +180,65 @@ fn what_is_shown_is_fit_for_a_terminal() {
     // The commands fail or not; what is said of them is fit for a terminal, too.
     let output = world.checkpoint(&["worktree", "add", "-c", "two"]);
     assert!(!output.stderr.contains(&0x1b) && !output.stderr.contains(&b'\r'), "{}", described(&output));
+}
+
+/// No other text is shown as the one that runs: neither where it is approved, nor where it runs, nor in the error.
+#[rstest]
+#[case::a_comment_that_ends(r#""true #\ntouch ran; exit 3""#, r"true #\n", r"true #\ntouch ran; exit 3")]
+#[case::a_backslash_and_n("'true # \\ntouch ran'", r"true # \\ntouch ran", r"true # \\ntouch ran")]
+#[case::an_invisible_name(r#""./set\u200bup.sh""#, r"./set\u{200b}up.sh", r"./set\u{200b}up.sh")]
+#[case::a_filler(r#""false \u3164\u2800\ufe0f\U000e0041\u00a0\u00ad\u061c""#,
+    r"false \u{3164}\u{2800}\u{fe0f}\u{e0041}\u{a0}\u{ad}\u{61c}",
+    r"false \u{3164}\u{2800}\u{fe0f}\u{e0041}\u{a0}\u{ad}\u{61c}")]
+fn what_is_shown_stands_for_one_text(#[case] toml: &str, #[case] row: &str, #[case] named: &str) {
+    let world = with_project(&format!("worktree.setup = [{toml}]\n"));
+    let shown = world.done(&["worktree", "approve", "--yes"]);
+    assert_eq!(shown.lines().nth(1), Some(format!("   1   {row}").as_str()), "{shown}");
+    let output = world.checkpoint(&["worktree", "add", "-c", "one"]);
+    assert!(said(&output).contains(&format!("set-up: {named}\n")), "{}", said(&output));
+    if !output.status.success() {
+        assert!(said(&output).contains(&format!("the set-up command '{named}' has failed")), "{}", said(&output));
+    }
+}
+
+/// On a terminal of 80 columns and 24 rows, blanks push nothing out of sight, and no row of a command looks like another command.
+#[test]
+fn a_long_command_hides_nothing() {
+    let blanks = " ".repeat(80 * 30);
+    let forged = format!("echo EVIL; : {blanks}{:80}   1  npm ci", "worktree.setup");
+    let world = with_project(&format!("worktree.setup = ['{forged}', 'echo {}']\n", "x".repeat(200)));
+    let mut terminal = Terminal::start(&world, "stty rows 24 cols 80; git checkpoint worktree approve", |_| {});
+    let shown = terminal.wait_for("Let these 2 commands in 4 rows run? [y/N] ");
+    let rows: Vec<&str> = shown.lines().collect();
+    assert!(rows[1].starts_with(r"   1   echo EVIL; :\{2401 blanks}worktree.setup\{"), "{shown}");
+    assert!(rows[2].starts_with("   1 | "), "{shown}");
+    assert!(rows[3].starts_with("   2   echo xxx") && rows[4].starts_with("   2 | xxx"), "{shown}");
+    assert!(rows.iter().all(|row| row.len() <= 80), "{shown}");
+    terminal.press("n\n");
+}
+
+/// A list that is longer than the screen is shown screen by screen: all of it, or it is not approved.
+#[test]
+fn a_long_list_is_shown_by_screens() {
+    let list: Vec<String> = (0..40).map(|number| format!("'echo {number}'")).collect();
+    let world = with_project(&format!("worktree.setup = [{}]\n", list.join(", ")));
+    let line = "stty rows 24 cols 80; git checkpoint worktree approve; echo \"status $?.\"";
+    let mut terminal = Terminal::start(&world, line, |_| {});
+    let shown = terminal.wait_for("[y/N] ");
+    assert!(shown.contains("40 commands in 40 rows") && shown.contains("   1   echo 0") && shown.lines().count() <= 24, "{shown}");
+    assert!(!shown.contains("echo 39") && !shown.contains("run?"), "{shown}");
+    terminal.press("y\n");
+    let shown = terminal.wait_for("[y/N] ");
+    assert!(shown.contains("echo 39") && shown.contains("Let these 40 commands in 40 rows run?"), "{shown}");
+    terminal.press("n\n");
+    terminal.wait_for("status ");
+    assert_eq!(terminal.wait_for("."), "1.");
+    let mut terminal = Terminal::start(&world, line, |_| {});
+    terminal.wait_for("[y/N] ");
+    terminal.press("\n");
+    terminal.wait_for("status ");
+    assert_eq!(terminal.wait_for("."), "1.");
+    assert_eq!(world.json(&["worktree", "approve", "--json"])["lists"][0]["approved"], json!(false));
 }
 
 /// What the file changes to while the question waits is not approved.
@@ -217,7 +277,7 @@ fn many_commands_are_shown_and_run() {
     let list: Vec<String> = (0..300).map(|number| format!("'echo {number} >>ran'")).collect();
     let world = with_project(&format!("worktree.setup = [{}]\n", list.join(", ")));
     let shown = world.done(&["worktree", "approve", "--yes"]);
-    assert!(shown.contains("\n 300  echo 299 >>ran\n"), "{shown}");
+    assert!(shown.contains("\n 300   echo 299 >>ran\n"), "{shown}");
     let (path, setup) = added(&world, "one");
     assert_eq!(setup["done"], json!(300));
     assert_eq!(fs::read_to_string(path.join("ran")).expect("it ran").lines().count(), 300);

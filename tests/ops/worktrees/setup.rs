@@ -263,12 +263,28 @@ fn a_worktree_that_is_set_up_is_in_use() {
         assert_eq!(output.status.code(), Some(128), "{arguments:?}: {}", described(&output));
         assert!(said(&output).contains("another process sets up the worktree"), "{arguments:?}: {}", said(&output));
     }
+    // However long it takes, it is no lock that a crash has left.
+    let lock = ".git/worktrees/repo-wt-side/checkpoint/setup.lock";
+    world.sh(&format!("touch -d '20 minutes ago' {lock}"));
+    for arguments in [&["doctor"][..], &["doctor", "--fix"]] {
+        let output = world.checkpoint(arguments);
+        assert!(output.status.success() && !described(&output).contains("setup.lock"), "{}", described(&output));
+    }
+    assert!(world.repo().join(lock).exists());
     // Another one does not wait for it.
     let output = world.checkpoint(&["worktree", "add", "-c", "other", "--no-setup"]);
     assert!(output.status.success(), "{}", described(&output));
     fs::write(world.root().join("go"), b"").expect("writable");
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{}", described(&output));
+    assert!(!world.repo().join(lock).exists(), "the lock goes with the set-up");
+    // As one that was killed leaves it.
+    world.sh(&format!("touch -d '20 minutes ago' {lock}"));
+    let output = world.checkpoint(&["doctor"]);
+    assert!(described(&output).contains("a git-checkpoint that was killed has left this lock"), "{}", described(&output));
+    assert!(!described(&output).contains("remove the file"), "{}", described(&output));
+    world.done(&["doctor", "--fix"]);
+    assert!(!world.repo().join(lock).exists());
     world.done(&["worktree", "remove", "--force", "side"]);
     assert!(!path.exists());
 }
@@ -286,20 +302,29 @@ fn several_are_set_up_at_once() {
     }
 }
 
-/// What a command does to the worktree itself is seen before the next one: none runs elsewhere.
+/// What a command does to the worktree itself is seen before the next one, and after the last one: none runs elsewhere.
 #[rstest]
-#[case::removed("git worktree remove --force .", 128, "has removed the worktree")]
+#[case::removed("git worktree remove --force .", 1, "was removed while")]
 #[case::deleted("rm -r \"$PWD\"", 1, "is gone")]
 #[case::moved("git worktree move . ../moved", 128, "has just been changed")]
 #[case::replaced("mv \"$PWD\" ../x; mkdir \"$PWD\"; git init -q \"$PWD\"", 1, "is no longer the worktree")]
-fn a_command_that_takes_the_worktree_away_is_the_last(#[case] takes: &str, #[case] status: i32, #[case] words: &str) {
-    let world = with_setup(&format!("['{takes}', 'echo 2 >>$GIT_CHECKPOINT_MAIN/../log']"));
+#[case::without_its_git_file("rm .git", 1, "has no '.git'")]
+#[case::without_its_git_directory("rm -r \"$(git rev-parse --git-dir)\"", 1, "was removed while")]
+fn a_command_that_takes_the_worktree_away_is_the_last(
+    #[case] takes: &str,
+    #[case] status: i32,
+    #[case] words: &str,
+    #[values(", 'echo 2 >>$GIT_CHECKPOINT_MAIN/../log'", "")] next: &str,
+) {
+    let world = with_setup(&format!("['{takes}'{next}]"));
     let output = world.checkpoint(&["worktree", "add", "-c", "side"]);
     assert_eq!(output.status.code(), Some(status), "{}", described(&output));
     assert!(said(&output).contains(words), "{}", said(&output));
+    assert!(!said(&output).contains("the worktree is made"), "it is not there any more: {}", said(&output));
+    assert!(!said(&output).contains("another process"), "it was the command: {}", said(&output));
     assert!(!world.root().join("log").exists(), "no other command has run");
     let left = world.root().join("repo/.git/worktrees/repo-wt-side");
-    assert_eq!(left.exists(), words != "has removed the worktree", "no directory of a removed worktree is made");
+    assert_eq!(left.exists(), words != "was removed while", "no directory of a removed worktree is made");
 }
 
 #[test]
@@ -311,13 +336,26 @@ fn a_command_that_changes_head_is_followed() {
     assert_eq!(lines(&path.join("log")), ["late", "[]"]);
 }
 
-/// A command with a NUL byte cannot be given to a shell; what is said of it is fit for a terminal.
+/// A command with a NUL byte cannot be given to a shell; what is said of it is fit for a terminal. It has failed like others.
 #[test]
 fn a_command_that_cannot_be_started_is_named() {
     let world = with_setup(r#"["echo 1 >log", "a\u0000\u001b[31m"]"#);
-    let output = world.checkpoint(&["worktree", "add", "-c", "side"]);
-    assert_eq!(output.status.code(), Some(128), "{}", described(&output));
-    assert!(said(&output).contains(r"cannot run 'a\u{0}\u{1b}[31m'"), "{}", said(&output));
-    assert!(said(&output).contains("the worktree is made; 'git checkpoint worktree setup "), "{}", said(&output));
+    let output = world.checkpoint(&["worktree", "add", "-c", "side", "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", described(&output));
+    let setup = &printed(&output)["setup"];
+    assert_eq!((&setup["done"], &setup["failed"]["status"]), (&json!(1), &json!(126)), "{}", described(&output));
+    assert!(said(&output).contains(r"'a\u{0}\u{1b}[31m' cannot be started: "), "{}", said(&output));
+    assert!(said(&output).contains("goes on with that command"), "{}", said(&output));
     assert!(!output.stderr.contains(&0) && !output.stderr.contains(&0x1b));
+}
+
+/// What is said of a long command has its beginning.
+#[test]
+fn a_command_that_is_too_long_is_named_by_its_beginning() {
+    let world = World::with_commit();
+    world.sh("mkdir -p .git/checkpoint; { printf 'worktree.setup = [\"true '; head -c 200000 /dev/zero | tr '\\0' x; echo '\"]'; } >.git/checkpoint/config.toml");
+    let output = world.checkpoint(&["worktree", "add", "-c", "side"]);
+    assert_eq!(output.status.code(), Some(1), "{}", described(&output));
+    assert!(said(&output).contains("exit status 126") && said(&output).len() < 4000, "{}", said(&output).len());
+    assert!(said(&output).contains(r" more characters}"), "{}", said(&output));
 }
