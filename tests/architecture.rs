@@ -41,7 +41,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "ops/purge/locks.rs",
             "ops/records/append.rs",
             "ops/worktrees/lock.rs",
-            "ops/worktrees/setup_lock.rs",
+            "ops/worktrees/worktree_lock.rs",
             "state",
         ],
     ),

@@ -17,7 +17,6 @@ use super::{
 use crate::{
     error::{Context as _, Kind, Result},
     git::{process::REDIRECTIONS, threads},
-    model::exact_text::exact_start,
     ops::worktrees::Step,
 };
 
@@ -111,38 +110,32 @@ fn in_worktree<'c>(
     command.current_dir(directory)
 }
 
-/// Runs the command of `step` with the shell in its worktree, as [`become_program`] does, and returns its exit status as a shell
-/// gives it. It has no input, what it prints goes to standard error, and with all that it starts, it holds the lock of the step.
-///
-/// After Ctrl-C, which the terminal sends to it, too, it has a moment to end by itself; another signal is passed on at once.
-pub(super) fn run_in_worktree(step: &Step<'_>, interrupt: &Interrupt, listening: &Listening) -> Result<i32> {
-    use std::os::unix::process::ExitStatusExt as _;
-    /// How long it has after Ctrl-C.
-    const MOMENT: Duration = Duration::from_secs(2);
-    /// The exit status of a shell for a command that cannot be started.
-    const NOT_STARTED: i32 = 126;
+/// Starts the command of `step` with the shell in its worktree, as [`become_program`] does. It has no input, what it prints goes to
+/// standard error, and with all that it starts, it holds the lock of the step.
+pub(super) fn start_in_worktree(step: &Step<'_>) -> io::Result<Child> {
     let Step { line, directory, variables, lock, .. } = *step;
-    let what = || format!("cannot wait for '{}'", exact_start(line));
     // Not by its name alone: `PATH` may have directories that are relative to this one.
     let mut child = command("/bin/sh");
     in_worktree(child.args(["-c", "--", line]), directory, variables).stdin(Stdio::null()).stdout(io::stderr());
-    let spawned = with_file(lock, || child.spawn());
-    let mut child = match spawned {
-        Ok(child) => child,
-        Err(cause) => {
-            super::output::stderr(&format!("'{}' cannot be started: {cause}\n", exact_start(line)));
-            return Ok(NOT_STARTED);
-        }
-    };
-    let (mut pause, mut left) = (Duration::from_millis(1), Some(MOMENT));
+    with_file(lock, || child.spawn())
+}
+
+/// Waits for `child`, and returns its exit status as a shell gives it.
+///
+/// After Ctrl-C, which the terminal sends to it, too, it has a moment to end by itself; another signal is passed on at once.
+pub(super) fn wait_for(mut child: Child, interrupt: &Interrupt, listening: &Listening) -> io::Result<i32> {
+    use std::os::unix::process::ExitStatusExt as _;
+    /// How long it has after Ctrl-C.
+    const MOMENT: Duration = Duration::from_secs(2);
+    let (mut pause, mut ends_at, mut is_asked) = (Duration::from_millis(1), None, false);
     loop {
-        if let Some(status) = child.try_wait().context(Kind::Internal, what)? {
+        if let Some(status) = child.try_wait()? {
             return Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(128));
         }
-        if let Some(moment) = left.filter(|_| interrupt.is_raised()) {
-            left = Some(moment.saturating_sub(pause))
-                .filter(|left| !left.is_zero() && !listening.ends().load(Ordering::Relaxed));
-            if left.is_none() {
+        if interrupt.is_raised() && !is_asked {
+            let ends_at = *ends_at.get_or_insert_with(|| Instant::now() + MOMENT);
+            is_asked = listening.ends().load(Ordering::Relaxed) || Instant::now() >= ends_at;
+            if is_asked {
                 end(&child);
             }
         }

@@ -85,10 +85,9 @@ fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &S
     };
     settings.expand_home(sources.home.as_deref());
     let is_from_project = |key: &str| origins.get(key).is_some_and(|origin| origin.layer == Layer::Project);
-    for (key, commands) in [
-        ("worktree.setup", &mut settings.worktree.setup),
-        ("worktree.teardown", &mut settings.worktree.teardown),
-    ] {
+    for (key, commands) in
+        [("worktree.setup", &mut settings.worktree.setup), ("worktree.teardown", &mut settings.worktree.teardown)]
+    {
         commands.is_from_project = is_from_project(key);
         commands.replaces_own = commands.is_from_project && replacing.contains(key);
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::super::{Exit, call::Call, external, interrupt::Listening, phrase};
 use crate::{
-    error::{Error, Result},
+    error::{Context as _, Error, Kind, Result},
     model::{
         exact_text::exact_start,
         path_text::{self, shell_word},
@@ -27,6 +27,9 @@ pub(super) struct Setup {
     json: bool,
 }
 
+/// The exit status of a shell for a command that cannot be started.
+const NOT_STARTED: i32 = 126;
+
 /// Runs a command of the settings: what it prints goes to standard error, where the command is named first.
 pub(super) fn run_step(call: &mut Call, listening: &Listening, step: &Step<'_>) -> Result<i32> {
     call.out.flush()?;
@@ -35,7 +38,15 @@ pub(super) fn run_step(call: &mut Call, listening: &Listening, step: &Step<'_>) 
         call.out.warning(&format!("the commands of '{setting}' in '.checkpoint.toml' run in place of your own"));
     }
     call.out.aside(&format!("{}: {}", noun(step.purpose), exact_start(step.line)));
-    external::run_in_worktree(step, &call.interrupt, listening)
+    let child = match external::start_in_worktree(step) {
+        Ok(child) => child,
+        Err(cause) => {
+            call.out.stderr(&format!("'{}' cannot be started: {cause}\n", exact_start(step.line)));
+            return Ok(NOT_STARTED);
+        }
+    };
+    let ended = external::wait_for(child, &call.interrupt, listening);
+    ended.context(Kind::Internal, || format!("cannot wait for '{}'", exact_start(step.line)))
 }
 
 /// Returns what the commands are called.

@@ -7,7 +7,12 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::{super::Context, lock::lock_to_look};
-use crate::{config::Commands, error::{Error, Result}, git::digest, state::approved};
+use crate::{
+    config::Commands,
+    error::{Error, Result},
+    git::digest,
+    state::approved,
+};
 
 /// Linux starts no program with a longer argument.
 const LONGEST: usize = 128 * 1024 - 1;

@@ -12,8 +12,8 @@ use bstr::{BStr, ByteSlice as _};
 
 use super::{
     super::{Context, session_info},
-    setup_lock::refuse_set_up,
     validate::Code,
+    worktree_lock::refuse_set_up,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},

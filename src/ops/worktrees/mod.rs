@@ -18,11 +18,11 @@ mod relocate;
 mod remove;
 mod restore;
 mod setup;
-mod setup_lock;
 mod validate;
 mod whereabouts;
 mod whose;
 mod why_left;
+mod worktree_lock;
 
 use std::os::unix::ffi::OsStrExt as _;
 

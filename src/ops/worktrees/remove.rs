@@ -13,12 +13,13 @@ use super::{
         inside,
         save::{self, Author, Hold, Request, SavedAndSeen, SkippedPath},
     },
-    aside, chains, in_use,
-    lock::{gone, lock, lock_removal},
-    named::{self, short},
     approval::Purpose::Teardown,
+    aside, chains, in_use,
+    lock::lock,
+    named::{self, short},
     setup::{Ran, Run, has_commands, refuse_not_approved, tear_down},
     whereabouts::is_held_by_us,
+    worktree_lock::{gone, lock_removal},
 };
 use crate::{
     error::{Error, Result},

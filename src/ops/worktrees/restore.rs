@@ -15,11 +15,12 @@ use super::{
     super::Context,
     aside, chains, head_again,
     in_use::{self, is_there},
-    lock::{lock_to_look, remove_left},
+    lock::lock_to_look,
     named::short,
     remove::note,
     validate, whereabouts,
     whose::{Whose, is_named, is_of_another, whose},
+    worktree_lock::remove_left,
 };
 use crate::{
     error::{Error, Result},

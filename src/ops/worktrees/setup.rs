@@ -9,9 +9,8 @@ use super::{
     super::Context,
     approval::{Purpose, digest_of, is_approved},
     in_use::just_changed,
-    lock::{WorktreeLock, gone},
     named::{self, short},
-    setup_lock::lock_set_up,
+    worktree_lock::{WorktreeLock, gone, lock_set_up},
 };
 use crate::{
     error::{Error, Result},
@@ -130,9 +129,8 @@ pub(super) fn refuse_not_approved(context: &Context) -> Result<()> {
     if is_approved(context, Purpose::Teardown)? {
         return Ok(());
     }
-    Err(Error::refused("the teardown commands of '.checkpoint.toml' are not approved").with_hint(
-        "'git checkpoint worktree approve' shows them and asks",
-    ))
+    Err(Error::refused("the teardown commands of '.checkpoint.toml' are not approved")
+        .with_hint("'git checkpoint worktree approve' shows them and asks"))
 }
 
 /// Runs the commands of `worktree.teardown` in the worktree `found`. None if the setting has none.
@@ -219,7 +217,9 @@ fn still(context: &Context, found: &Registration, line: Option<&str>) -> Result<
     let Some(now) = context.repo.registration(found.id.as_bstr())? else {
         let Some(line) = line else { return Err(gone(found)) };
         let what = format!("the worktree '{}' was removed while '{}' ran", found.path.display(), exact_start(line));
-        return Err(Error::user(what).with_hint("'git checkpoint worktree list' shows the worktrees of this repository"));
+        return Err(
+            Error::user(what).with_hint("'git checkpoint worktree list' shows the worktrees of this repository")
+        );
     };
     let now = named::checked(context, &now)?;
     if now.path == found.path { Ok(now) } else { Err(just_changed(&found.path)) }

@@ -58,7 +58,7 @@ fn nothing_runs_before_it_is_approved() {
     let output = world.checkpoint(&["worktree", "approve"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{}", described(&output));
     assert!(said(&output).contains("worktree.setup\n   1   touch ran\n   2   true\n"), "{}", said(&output));
-    let lists = json!([{ "setting": "worktree.setup", "commands": ["touch ran", "true"], "approved": false }]);
+    let lists = json!([{ "setting": "worktree.setup", "commands": ["touch ran", "true"], "approved": false, "replaces_own": false }]);
     assert_eq!(world.json(&["worktree", "approve", "--json"])["lists"], lists);
     assert!(!has_run(&path));
     let lists = &world.json(&["worktree", "approve", "--yes", "--json"])["lists"];
@@ -187,9 +187,11 @@ fn what_is_shown_is_fit_for_a_terminal() {
 #[case::a_comment_that_ends(r#""true #\ntouch ran; exit 3""#, r"true #\n", r"true #\ntouch ran; exit 3")]
 #[case::a_backslash_and_n("'true # \\ntouch ran'", r"true # \\ntouch ran", r"true # \\ntouch ran")]
 #[case::an_invisible_name(r#""./set\u200bup.sh""#, r"./set\u{200b}up.sh", r"./set\u{200b}up.sh")]
-#[case::a_filler(r#""false \u3164\u2800\ufe0f\U000e0041\u00a0\u00ad\u061c""#,
+#[case::a_filler(
+    r#""false \u3164\u2800\ufe0f\U000e0041\u00a0\u00ad\u061c""#,
     r"false \u{3164}\u{2800}\u{fe0f}\u{e0041}\u{a0}\u{ad}\u{61c}",
-    r"false \u{3164}\u{2800}\u{fe0f}\u{e0041}\u{a0}\u{ad}\u{61c}")]
+    r"false \u{3164}\u{2800}\u{fe0f}\u{e0041}\u{a0}\u{ad}\u{61c}"
+)]
 fn what_is_shown_stands_for_one_text(#[case] toml: &str, #[case] row: &str, #[case] named: &str) {
     let world = with_project(&format!("worktree.setup = [{toml}]\n"));
     let shown = world.done(&["worktree", "approve", "--yes"]);
@@ -210,9 +212,9 @@ fn a_long_command_hides_nothing() {
     let mut terminal = Terminal::start(&world, "stty rows 24 cols 80; git checkpoint worktree approve", |_| {});
     let shown = terminal.wait_for("Let these 2 commands in 4 rows run? [y/N] ");
     let rows: Vec<&str> = shown.lines().collect();
-    assert!(rows[1].starts_with(r"   1   echo EVIL; :\{2401 blanks}worktree.setup\{"), "{shown}");
-    assert!(rows[2].starts_with("   1 | "), "{shown}");
-    assert!(rows[3].starts_with("   2   echo xxx") && rows[4].starts_with("   2 | xxx"), "{shown}");
+    assert_eq!(rows[1], r"   1   echo EVIL; :\{2401 blanks}worktree.setup\{69 blanks}1\{2 blanks}npm ci");
+    assert!(rows[2].starts_with("   2   echo xxx") && rows[3].starts_with("   2 | xxx"), "{shown}");
+    assert!(rows[4].starts_with("   2 | xxx"), "{shown}");
     assert!(rows.iter().all(|row| row.len() <= 80), "{shown}");
     terminal.press("n\n");
 }
@@ -225,7 +227,10 @@ fn a_long_list_is_shown_by_screens() {
     let line = "stty rows 24 cols 80; git checkpoint worktree approve; echo \"status $?.\"";
     let mut terminal = Terminal::start(&world, line, |_| {});
     let shown = terminal.wait_for("[y/N] ");
-    assert!(shown.contains("40 commands in 40 rows") && shown.contains("   1   echo 0") && shown.lines().count() <= 24, "{shown}");
+    assert!(
+        shown.contains("40 commands in 40 rows") && shown.contains("   1   echo 0") && shown.lines().count() <= 24,
+        "{shown}"
+    );
     assert!(!shown.contains("echo 39") && !shown.contains("run?"), "{shown}");
     terminal.press("y\n");
     let shown = terminal.wait_for("[y/N] ");

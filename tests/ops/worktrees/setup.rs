@@ -281,7 +281,11 @@ fn a_worktree_that_is_set_up_is_in_use() {
     // As one that was killed leaves it.
     world.sh(&format!("touch -d '20 minutes ago' {lock}"));
     let output = world.checkpoint(&["doctor"]);
-    assert!(described(&output).contains("a git-checkpoint that was killed has left this lock"), "{}", described(&output));
+    assert!(
+        described(&output).contains("a git-checkpoint that was killed has left this lock"),
+        "{}",
+        described(&output)
+    );
     assert!(!described(&output).contains("remove the file"), "{}", described(&output));
     world.done(&["doctor", "--fix"]);
     assert!(!world.repo().join(lock).exists());
@@ -304,12 +308,12 @@ fn several_are_set_up_at_once() {
 
 /// What a command does to the worktree itself is seen before the next one, and after the last one: none runs elsewhere.
 #[rstest]
-#[case::removed("git worktree remove --force .", 1, "was removed while")]
+#[case::removed("git worktree remove --force .", 128, "was removed while")]
 #[case::deleted("rm -r \"$PWD\"", 1, "is gone")]
 #[case::moved("git worktree move . ../moved", 128, "has just been changed")]
 #[case::replaced("mv \"$PWD\" ../x; mkdir \"$PWD\"; git init -q \"$PWD\"", 1, "is no longer the worktree")]
-#[case::without_its_git_file("rm .git", 1, "has no '.git'")]
-#[case::without_its_git_directory("rm -r \"$(git rev-parse --git-dir)\"", 1, "was removed while")]
+#[case::without_its_git_file("rm .git", 1, "the '.git' of the worktree")]
+#[case::without_its_git_directory("rm -r \"$(git rev-parse --git-dir)\"", 128, "was removed while")]
 fn a_command_that_takes_the_worktree_away_is_the_last(
     #[case] takes: &str,
     #[case] status: i32,
