@@ -283,6 +283,32 @@ fn the_project_may_not_loosen(#[case] text: &str) {
     assert_eq!(bench.warnings(), [expected]);
 }
 
+/// Commands of the project come in place of the user's own; no commands do not.
+#[rstest]
+#[case::none("", "[]", &[], false, false)]
+#[case::the_users("['a']", "[]", &["a"], false, false)]
+#[case::the_projects("[]", "['b']", &["b"], true, false)]
+#[case::both("['a']", "['b']", &["b"], true, true)]
+fn the_project_may_not_take_commands_away(
+    #[case] user: &str,
+    #[case] project: &str,
+    #[case] lines: &[&str],
+    #[case] is_from_project: bool,
+    #[case] replaces_own: bool,
+) {
+    let of_user = if user.is_empty() { String::new() } else { format!("worktree.teardown = {user}") };
+    let mut bench = Bench::with(Layer::User, &of_user);
+    bench.put(Layer::Project, &format!("worktree.teardown = {project}"));
+    let commands = bench.load().settings.worktree.teardown;
+    assert_eq!(commands.lines, lines);
+    assert_eq!((commands.is_from_project && !lines.is_empty(), commands.replaces_own), (is_from_project, replaces_own));
+    assert_eq!(bench.warnings().len(), usize::from(user == "['a']" && project == "[]"));
+    bench.put(Layer::Local, "worktree.teardown = ['c']");
+    let commands = bench.load().settings.worktree.teardown;
+    assert_eq!((commands.lines.as_slice(), commands.is_from_project), (&["c".to_owned()][..], false));
+    assert!(!commands.replaces_own);
+}
+
 #[test]
 fn the_project_may_tighten_and_trusted_layers_may_loosen_again() {
     let mut bench = Bench::with(Layer::User, "push.auto = true\ntranscript.store = 'prompts'");

@@ -246,6 +246,24 @@ fn a_long_list_is_shown_by_screens() {
     assert_eq!(world.json(&["worktree", "approve", "--json"])["lists"][0]["approved"], json!(false));
 }
 
+/// What the system cannot start is not approved.
+#[rstest]
+#[case::a_nul(r#""a\u0000b""#, "has a NUL character")]
+#[case::too_long(&format!("'true {}'", "x".repeat(128 * 1024)), "is longer than 128 KiB")]
+fn a_command_that_cannot_run_is_not_approved(#[case] toml: &str, #[case] why: &str) {
+    let world = with_project(&format!("worktree.setup = ['touch ran', {toml}]\n"));
+    for arguments in
+        [&["worktree", "approve"][..], &["worktree", "approve", "--yes"], &["worktree", "approve", "--json"]]
+    {
+        let output = world.checkpoint(arguments);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{arguments:?}");
+        let words = format!("command 2 of 'worktree.setup' in '.checkpoint.toml' {why}: it cannot run");
+        assert!(said(&output).contains(&words) && said(&output).len() < 1000, "{}", said(&output).len());
+    }
+    let (path, setup) = added(&world, "one");
+    assert_eq!((&setup["approved"], has_run(&path)), (&json!(false), false));
+}
+
 /// What the file changes to while the question waits is not approved.
 #[test]
 fn what_was_shown_is_what_is_approved() {

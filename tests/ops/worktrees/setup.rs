@@ -227,6 +227,58 @@ fn a_signal_ends_a_set_up(#[case] signal: &str) {
     assert_eq!(lines(&log), ["1", "2", "2", "3"]);
 }
 
+/// What a command has started may go on when this process and the shell have ended: until then, nothing runs beside it.
+#[rstest]
+#[case::term("TERM")]
+#[case::kill("KILL")]
+fn what_is_left_of_a_set_up_is_waited_for(#[case] signal: &str) {
+    let command = r#"cd /; echo 1 >>"$GIT_CHECKPOINT_WORKTREE/log"; test -e "$GIT_CHECKPOINT_WORKTREE/ok" || { sleep 600 >/dev/null 2>&1 & echo $! >"$GIT_CHECKPOINT_MAIN/../pid"; wait; }"#;
+    let world = with_setup(&format!("['{command}']"));
+    world.git(&["config", "checkpoint.lock-timeout", "0"]);
+    let mut child = world.start(&["worktree", "add", "-c", "side"]);
+    let (path, pid) = (world.root().join("repo-wt-side"), world.root().join("pid"));
+    wait_until(|| lines(&pid).len() == 1);
+    kill(signal, &child.id().to_string());
+    child.wait().expect("it ends");
+    for arguments in [&["worktree", "setup", "side"][..], &["worktree", "remove", "--force", "side"]] {
+        let output = world.checkpoint(arguments);
+        assert_eq!(output.status.code(), Some(128), "{arguments:?}: {}", described(&output));
+        assert!(said(&output).contains("another process sets up the worktree"), "{arguments:?}: {}", said(&output));
+    }
+    let doctor = world.checkpoint(&["doctor", "--fix"]);
+    assert!(doctor.status.success() && !described(&doctor).contains("setup.lock"), "{}", described(&doctor));
+    assert_eq!(lines(&path.join("log")), ["1"]);
+    fs::write(path.join("ok"), b"").expect("writable");
+    kill("KILL", &lines(&pid)[0]);
+    wait_until(|| world.checkpoint(&["worktree", "setup", "side"]).status.success());
+    assert_eq!(lines(&path.join("log")), ["1", "1"]);
+    world.done(&["worktree", "remove", "--force", "side"]);
+}
+
+/// A service that a command leaves behind keeps nothing from the worktree once its set-up has ended.
+#[test]
+fn what_runs_after_a_set_up_holds_no_lock() {
+    let world = with_setup(r#"['cd /; sleep 600 >/dev/null 2>&1 & echo $! >"$GIT_CHECKPOINT_MAIN/../pid"']"#);
+    add(&world, "side");
+    let output = world.checkpoint(&["worktree", "setup", "--again", "side"]);
+    let pids = world.sh("cat ../pid");
+    world.done(&["worktree", "remove", "--force", "side"]);
+    kill("KILL", pids.trim());
+    assert!(output.status.success(), "{}", described(&output));
+}
+
+/// After a signal that comes between two commands, none has failed, and the others are left.
+#[test]
+fn a_signal_between_two_commands_names_none() {
+    let world = with_setup("['echo 1 >>log; kill -INT $PPID', 'echo 2 >>log']");
+    let output = world.checkpoint(&["worktree", "add", "-c", "side"]);
+    assert_eq!(output.status.code(), Some(130), "{}", described(&output));
+    let words = ["the set-up was interrupted: 1 of 2 commands have run", " runs the others"];
+    assert!(words.iter().all(|it| said(&output).contains(it)), "{}", said(&output));
+    world.done(&["worktree", "setup", "side"]);
+    assert_eq!(lines(&world.root().join("repo-wt-side/log")), ["1", "2"]);
+}
+
 /// Ctrl-C goes to the command and to git, which passes it on.
 #[test]
 fn ctrl_c_ends_a_set_up() {

@@ -72,6 +72,41 @@ fn what_a_command_deletes_is_saved() {
     assert_eq!(lines(&path.join("f")), ["changed"]);
 }
 
+/// What was there before the commands is named if they have changed it.
+#[test]
+fn what_a_command_cleans_is_named() {
+    let (world, path) = with_teardown("['git checkout -q -- .; git clean -fdxq']");
+    let dirty = || world.sh(&format!("cd '{}'; echo once >precious; echo changed >f", path.display()));
+    dirty();
+    let removed = json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
+    let ids = ["before_teardown", "checkpoint"].map(|name| removed[name].as_str().expect("an id").to_owned());
+    let [before, after] = &ids;
+    assert_eq!(world.git(&["show", &format!("{before}:precious")]), "once\n");
+    assert_eq!(world.git(&["show", &format!("{before}:f")]), "changed\n");
+    assert_eq!((world.git(&["ls-tree", "--name-only", after]).as_str(), &removed["dirty"]), ("f\n", &json!(0)));
+    let [before_says, after_says] = ids.each_ref().map(|id| world.git(&["log", "-1", "--format=%s", id]));
+    assert_eq!(before_says, "Before the teardown of the worktree\n");
+    assert_eq!(after_says, "Before the worktree was removed\n");
+    world.done(&["worktree", "restore", "side"]);
+    dirty();
+    let said = world.done(&["worktree", "remove", "--force", "side"]);
+    let id = said.split("what it had before its teardown commands is in the checkpoint ").nth(1).expect(&said);
+    let id = id.split_whitespace().next().expect("an id");
+    assert_eq!(world.git(&["show", &format!("{id}:precious")]), "once\n");
+    world.done(&["worktree", "restore", "side"]);
+    assert!(run_in(&world, &path, &["restore", "-q", id]).status.success());
+    assert_eq!((lines(&path.join("precious")), lines(&path.join("f"))), (vec!["once".into()], vec!["changed".into()]));
+}
+
+/// What the commands leave as it was has one checkpoint.
+#[test]
+fn what_no_command_changes_is_named_once() {
+    let (world, path) = with_teardown("['true']");
+    fs::write(path.join("precious"), "once\n").expect("writable");
+    let removed = json_of(&world, &["worktree", "remove", "--force", "side", "--json"]);
+    assert_eq!((&removed["before_teardown"], &removed["dirty"]), (&json!(null), &json!(1)));
+}
+
 /// Without a terminal, a worktree that only the commands have changed stays as well.
 #[test]
 fn what_a_command_leaves_is_asked_for() {
@@ -140,6 +175,20 @@ fn a_signal_stops_the_removal(#[case] signal: &str) {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{}", described(&output));
     assert!(said(&output).contains("the worktree stays"), "{}", said(&output));
+    assert!(!said(&output).contains("--no-teardown"), "{}", said(&output));
+    assert!(stays(&world, &path) && !world.root().join("late").exists());
+}
+
+/// A command that succeeds in spite of the signal is not enough: the user wanted nothing removed.
+#[rstest]
+#[case::the_last("['kill -INT $PPID']")]
+#[case::one_before("['kill -INT $PPID', 'touch ../late']")]
+fn a_signal_that_a_command_outlives_stops_the_removal(#[case] commands: &str) {
+    let (world, path) = with_teardown(commands);
+    let output = world.checkpoint(&["worktree", "remove", "side"]);
+    assert_eq!(output.status.code(), Some(130), "{}", described(&output));
+    let words = ["the teardown was interrupted", "the worktree stays"];
+    assert!(words.iter().all(|it| said(&output).contains(it)), "{}", said(&output));
     assert!(stays(&world, &path) && !world.root().join("late").exists());
 }
 
@@ -153,6 +202,7 @@ fn commands_of_the_project_are_approved_first() {
         assert_eq!(output.status.code(), Some(1), "{}", described(&output));
         let words = "the teardown commands of '.checkpoint.toml' are not approved";
         assert!(said(&output).contains(words) && said(&output).contains("worktree approve"), "{}", said(&output));
+        assert!(!said(&output).contains("--no-teardown"), "they may be needed: {}", said(&output));
         assert!(stays(&world, &path) && !world.root().join("ran").exists());
     };
     refused(&["worktree", "remove", "side"]);
@@ -168,6 +218,30 @@ fn commands_of_the_project_are_approved_first() {
     world.done(&["worktree", "approve", "--revoke"]);
     world.done(&["worktree", "restore", "side"]);
     world.done(&["worktree", "remove", "--force", "--no-teardown", "side"]);
+}
+
+/// The project has no commands: those of the user run. It has some: they run in place of the user's, which is said.
+#[test]
+fn the_projects_list_does_not_silence_the_users() {
+    let (world, _) = with_teardown("[]");
+    world.git(&["config", "--unset-all", "checkpoint.worktree.teardown"]);
+    world.sh("mkdir -p ../home/.config/git-checkpoint");
+    world.sh("echo \"worktree.teardown = ['touch ../mine']\" >../home/.config/git-checkpoint/config.toml");
+    world.write(".checkpoint.toml", "worktree.teardown = []\n");
+    let output = world.checkpoint(&["worktree", "remove", "side"]);
+    assert!(output.status.success() && world.root().join("mine").exists(), "{}", described(&output));
+    assert!(said(&output).contains("'worktree.teardown' in '"), "it is ignored with a warning: {}", said(&output));
+    fs::remove_file(world.root().join("mine")).expect("it is there");
+    world.done(&["worktree", "restore", "side"]);
+    world.write(".checkpoint.toml", "worktree.teardown = ['touch ../theirs', 'true']\n");
+    let shown = world.done(&["worktree", "approve", "--yes"]);
+    assert!(shown.starts_with("worktree.teardown, in place of your own commands\n"), "{shown}");
+    assert_eq!(world.json(&["worktree", "approve", "--json"])["lists"][0]["replaces_own"], json!(true));
+    let output = world.checkpoint(&["worktree", "remove", "side"]);
+    let words = "the commands of 'worktree.teardown' in '.checkpoint.toml' run in place of your own";
+    assert_eq!(said(&output).matches(words).count(), 1, "{}", described(&output));
+    let ran = ["mine", "theirs"].map(|name| world.root().join(name).exists());
+    assert_eq!((output.status.success(), ran), (true, [false, true]));
 }
 
 /// What is refused without commands is refused before they run.
