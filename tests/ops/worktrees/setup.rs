@@ -232,7 +232,7 @@ fn a_signal_ends_a_set_up(#[case] signal: &str) {
 #[case::term("TERM")]
 #[case::kill("KILL")]
 fn what_is_left_of_a_set_up_is_waited_for(#[case] signal: &str) {
-    let command = r#"cd /; echo 1 >>"$GIT_CHECKPOINT_WORKTREE/log"; test -e "$GIT_CHECKPOINT_WORKTREE/ok" || { sleep 600 >/dev/null 2>&1 & echo $! >"$GIT_CHECKPOINT_MAIN/../pid"; wait; }"#;
+    let command = r#"cd /; echo 1 >>"$GIT_CHECKPOINT_WORKTREE/log"; test -e "$GIT_CHECKPOINT_MAIN/../pid" || { sleep 600 >/dev/null 2>&1 & echo $! >"$GIT_CHECKPOINT_MAIN/../pid"; wait; }"#;
     let world = with_setup(&format!("['{command}']"));
     world.git(&["config", "checkpoint.lock-timeout", "0"]);
     let mut child = world.start(&["worktree", "add", "-c", "side"]);
@@ -248,7 +248,6 @@ fn what_is_left_of_a_set_up_is_waited_for(#[case] signal: &str) {
     let doctor = world.checkpoint(&["doctor", "--fix"]);
     assert!(doctor.status.success() && !described(&doctor).contains("setup.lock"), "{}", described(&doctor));
     assert_eq!(lines(&path.join("log")), ["1"]);
-    fs::write(path.join("ok"), b"").expect("writable");
     kill("KILL", &lines(&pid)[0]);
     wait_until(|| world.checkpoint(&["worktree", "setup", "side"]).status.success());
     assert_eq!(lines(&path.join("log")), ["1", "1"]);
