@@ -22,7 +22,7 @@ pub(super) struct Approve {
     /// Do not ask
     #[arg(short, long)]
     yes: bool,
-    /// Withdraw all approvals of this repository, for whichever file they were given
+    /// Withdraw all approvals in this repository, also those of lists that only other branches have
     #[arg(long, conflicts_with = "yes")]
     revoke: bool,
     /// Print the commands as JSON; they are only approved with --yes

@@ -45,13 +45,13 @@ enum Action {
     /// It runs at the worktree's root, without a shell and without the GIT_* variables that name another repository. Without
     /// a program, your shell is started there.
     Exec(exec::Exec),
-    /// Run the commands of the setting 'worktree.setup' in a worktree that have not succeeded there yet
+    /// Set up a worktree: run the commands of the setting 'worktree.setup' that have not succeeded there yet
     ///
     /// 'worktree add' does that, too. Commands of .checkpoint.toml run only after 'worktree approve'.
     Setup(setup::Setup),
     /// Show the commands that .checkpoint.toml has for worktrees, and let them run if you say so
     ///
-    /// Exactly these are approved, in all worktrees of this repository: if the file changes them, they are not.
+    /// The approval counts in all worktrees of this repository, until the file has other commands.
     Approve(approve::Approve),
     /// Remove a worktree, after a checkpoint of it; 'worktree restore' brings it back
     ///

@@ -92,7 +92,7 @@ pub(crate) fn variables(context: &Context, found: &Registration, session: Option
 }
 
 /// Runs the commands of `worktree.setup` in the linked worktree `found` that have not succeeded there yet, or, if `again`, all of
-/// them. If the commands before that are other ones now, all are run. None if the setting has none.
+/// them. If the setting has other commands before the first of these now, all run. None if it has no commands.
 ///
 /// # Errors
 /// [`Kind::Race`](crate::error::Kind::Race) if another process sets it up just now; if a command cannot be started, or the worktree
