@@ -14,13 +14,18 @@ use super::{
 };
 use crate::error::{Context as _, Kind, Result};
 
+/// Returns true if there is a terminal, on which the user can be asked.
+pub(super) fn is_possible() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
 /// Asks `question` on a terminal; without a terminal, the answer is no. Ends with the error of `go_on` if that returns one.
 pub(super) fn ask(question: &str, go_on: &dyn Fn() -> Result<()>, out: &mut Output) -> Result<bool> {
     out.flush()?;
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() || !std::io::stderr().is_terminal() {
+    if !is_possible() {
         return Ok(false);
     }
+    let stdin = std::io::stdin();
     // The answer is typed after the last line.
     let lines = layout::wrap(question.trim_end(), stderr_columns().saturating_sub(2), 0);
     out.stderr(&(lines.join("\n") + " "));

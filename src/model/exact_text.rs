@@ -33,17 +33,18 @@ pub(crate) fn exact_start(text: &str) -> String {
 
 /// Returns `text` in rows of at most `room` columns. A line of it begins a row.
 pub(crate) fn exact_rows(text: &str, room: usize) -> Vec<String> {
-    let (mut rows, mut used, mut is_ended) = (vec![String::new()], 0, false);
+    let (mut rows, mut used, mut is_ended, mut is_after_blank) = (vec![String::new()], 0, false, false);
     let mut pieces = pieces(text).into_iter().peekable();
     while let Some(piece) = pieces.next() {
-        // A blank at the end of a row would not be seen.
-        let next = if piece == " " { pieces.peek().map_or(0, |next| columns(next)) } else { 0 };
+        // A blank at the end of a row would not be seen: what follows it is in its row, even if that is too long.
+        let is_blank = piece == " ";
+        let next = if is_blank { pieces.peek().map_or(0, |next| columns(next)) } else { 0 };
         let needed = columns(&piece);
-        if is_ended || used > 0 && used + needed + next > room {
+        if is_ended || used > 0 && !is_after_blank && used + needed + next > room {
             rows.push(String::new());
             used = 0;
         }
-        is_ended = piece == "\\n";
+        (is_ended, is_after_blank) = (piece == "\\n", is_blank);
         used += needed;
         rows.last_mut().expect("there is always one").push_str(&piece);
     }
@@ -128,6 +129,7 @@ mod tests {
     #[case::an_escape_is_whole("abc\u{200b}", 9, &["abc", r"\u{200b}"])]
     #[case::wide("日本語", 4, &["日本", "語"])]
     #[case::no_room("ab", 0, &["a", "b"])]
+    #[case::no_room_for_a_blank("! \u{200b}b", 1, &["!", r" \u{200b}", "b"])]
     fn rows_fit(#[case] text: &str, #[case] room: usize, #[case] expected: &[&str]) {
         assert_eq!(exact_rows(text, room), expected);
     }

@@ -52,8 +52,12 @@ impl Approve {
         let asks = is_open && !self.yes && !self.json;
         if asks {
             if !ask(&lists, &context, call)? {
-                return Err(Error::refused("the commands are not approved")
-                    .with_hint("they can be approved on a terminal, where this command asks"));
+                let refused = Error::refused("the commands are not approved");
+                return Err(if question::is_possible() {
+                    refused
+                } else {
+                    refused.with_hint("they can be approved on a terminal, where this command asks")
+                });
             }
         } else if !self.json {
             let columns = call.out.columns().unwrap_or(usize::MAX);

@@ -209,7 +209,8 @@ fn a_long_command_hides_nothing() {
     let blanks = " ".repeat(80 * 30);
     let forged = format!("echo EVIL; : {blanks}{:80}   1  npm ci", "worktree.setup");
     let world = with_project(&format!("worktree.setup = ['{forged}', 'echo {}']\n", "x".repeat(200)));
-    let mut terminal = Terminal::start(&world, "stty rows 24 cols 80; git checkpoint worktree approve", |_| {});
+    let line = "stty rows 24 cols 80; git checkpoint worktree approve; echo \"status $?.\"";
+    let mut terminal = Terminal::start(&world, line, |_| {});
     let shown = terminal.wait_for("Let these 2 commands in 4 rows run? [y/N] ");
     let rows: Vec<&str> = shown.lines().collect();
     assert_eq!(rows[1], r"   1   echo EVIL; :\{2401 blanks}worktree.setup\{69 blanks}1\{2 blanks}npm ci");
@@ -217,6 +218,11 @@ fn a_long_command_hides_nothing() {
     assert!(rows[4].starts_with("   2 | xxx"), "{shown}");
     assert!(rows.iter().all(|row| row.len() <= 80), "{shown}");
     terminal.press("n\n");
+    let shown = terminal.wait_for("\nstatus 1.");
+    assert!(
+        shown.contains("the commands are not approved") && !shown.contains("hint"),
+        "the user has answered: {shown}"
+    );
 }
 
 /// A list that is longer than the screen is shown screen by screen: all of it, or it is not approved.
