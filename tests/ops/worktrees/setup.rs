@@ -257,12 +257,12 @@ fn what_is_left_of_a_set_up_is_waited_for(#[case] signal: &str) {
 /// A service that a command leaves behind keeps nothing from the worktree once its set-up has ended.
 #[test]
 fn what_runs_after_a_set_up_holds_no_lock() {
-    let world = with_setup(r#"['cd /; sleep 600 >/dev/null 2>&1 & echo $! >"$GIT_CHECKPOINT_MAIN/../pid"']"#);
+    let world = with_setup(r#"['cd /; sleep 600 >/dev/null 2>&1 & echo $! >>"$GIT_CHECKPOINT_MAIN/../pid"']"#);
     add(&world, "side");
     let output = world.checkpoint(&["worktree", "setup", "--again", "side"]);
     let pids = world.sh("cat ../pid");
     world.done(&["worktree", "remove", "--force", "side"]);
-    kill("KILL", pids.trim());
+    pids.lines().for_each(|pid| kill("KILL", pid));
     assert!(output.status.success(), "{}", described(&output));
 }
 
