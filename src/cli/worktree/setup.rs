@@ -31,7 +31,7 @@ pub(super) struct Setup {
 const NOT_STARTED: i32 = 126;
 
 /// Runs a command of the settings: what it prints goes to standard error, where the command is named first.
-pub(super) fn run_step(call: &mut Call, listening: &Listening, step: &Step<'_>) -> Result<i32> {
+pub(in crate::cli) fn run_step(call: &mut Call, listening: &Listening, step: &Step<'_>) -> Result<i32> {
     call.out.flush()?;
     if step.replaces_own {
         let setting = step.purpose.setting();

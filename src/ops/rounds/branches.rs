@@ -1,0 +1,71 @@
+//! `round branches` and `round context`: the branches of agents, and what an agent reads of them.
+
+use serde::Serialize;
+
+use super::{super::Context, listing::named, names::Folders};
+use crate::{
+    error::Result,
+    model::{round::last_part, round_text::Branches},
+    state::rounds::{self, Round},
+};
+
+/// The branch of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Branch {
+    /// What the agent is called.
+    pub(crate) agent: String,
+    /// Its branch.
+    pub(crate) branch: String,
+}
+
+/// Returns the branches of the last round of each agent but `exclude`, by the agents' names: those that are still there. An agent that
+/// has no name is called as its branch.
+pub(crate) fn branches(context: &Context, exclude: Option<&str>) -> Result<Vec<Branch>> {
+    let mut all: Vec<Branch> = Vec::new();
+    for round in rounds::all(context.repo.common_dir())?.iter().rev() {
+        if exclude.is_some() && round.asked.agent.as_deref() == exclude {
+            continue;
+        }
+        let Some(branch) = own(round) else { continue };
+        if context.repo.find_ref(&format!("refs/heads/{branch}"))?.is_none() {
+            continue;
+        }
+        let agent = round.asked.agent.as_deref().unwrap_or_else(|| last_part(branch)).to_owned();
+        if !all.iter().any(|known| known.agent == agent) {
+            all.push(Branch { agent, branch: branch.to_owned() });
+        }
+    }
+    all.sort_by(|one, other| one.agent.cmp(&other.agent));
+    Ok(all)
+}
+
+fn own(round: &Round) -> Option<&str> {
+    round.places.iter().find_map(|place| place.branch.as_deref())
+}
+
+/// Returns the part of a system prompt for the agent of the round `name`.
+///
+/// # Errors
+/// If there is no such round.
+pub(crate) fn prompt(context: &Context, name: &str) -> Result<String> {
+    text(context, name, &|branches| branches.prompt())
+}
+
+/// Returns what the agent of the round `name` reads after a restart.
+///
+/// # Errors
+/// If there is no such round.
+pub(crate) fn restart(context: &Context, name: &str) -> Result<String> {
+    text(context, name, &|branches| branches.restart())
+}
+
+fn text(context: &Context, name: &str, write: &dyn Fn(&Branches<'_>) -> String) -> Result<String> {
+    let round = named(context, name)?;
+    let own = own(&round);
+    let all = branches(context, round.asked.agent.as_deref())?;
+    let others = all.iter().filter(|it| Some(it.branch.as_str()) != own);
+    let others = others.map(|it| (it.agent.as_str(), it.branch.as_str())).collect();
+    let folder = Folders::of(context)?.archive;
+    let is_there = round.asked.workspace.as_ref().is_some_and(|workspace| workspace.join(&folder).is_dir());
+    Ok(write(&Branches { own, others, archive: is_there.then_some(folder.as_str()) }))
+}
