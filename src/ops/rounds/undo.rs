@@ -2,13 +2,17 @@
 
 use std::path::PathBuf;
 
-use super::super::{
-    Context,
-    worktrees::{self, RemoveOptions},
+use super::{
+    super::{
+        Context,
+        worktrees::{self, RemoveOptions},
+    },
+    workspace,
 };
 use crate::{
     error::{Error, Result},
     git::registrations::Registration,
+    model::round::Mode,
     state::rounds::{Place, Round},
 };
 
@@ -40,6 +44,10 @@ pub(super) fn undo_killed(context: &Context, place: &Place, has_label: bool) -> 
 
 fn undo_place(context: &Context, place: &Place, made: &[PathBuf]) -> Result<()> {
     let Some(branch) = place.branch.as_deref() else { return Ok(()) };
+    if place.mode == Mode::Workspace {
+        // It is the user's own worktree, which stays.
+        return workspace::undo(context, place, branch);
+    }
     // What `worktree add` has left has no path yet.
     remove(context, branch, &|path| made.contains(path) || place.path.is_none(), true)
 }

@@ -108,6 +108,24 @@ fn switch(context: &Context, round: &mut Round, at: usize, branch: &str) -> Resu
     })
 }
 
+/// Switches the workspace of `place` back, if it has switched to `branch` for a round that cannot begin, and deletes the branch.
+///
+/// # Errors
+/// If git refuses to switch back.
+pub(super) fn undo(context: &Context, place: &Place, branch: &str) -> Result<()> {
+    let full = format!("refs/heads/{branch}");
+    let here = context.with_repo(Repo::open(&place.context)?);
+    if here.repo.head()?.branch.is_none_or(|at| at != full.as_str()) {
+        return Ok(());
+    }
+    switch_back(&here, place)?;
+    // No process knows of it: it is where it was made.
+    match here.repo.find_ref(&full)? {
+        Some(commit) => here.repo.delete_made_branch(here.repo.worktree_root(), branch, commit),
+        None => Ok(()),
+    }
+}
+
 /// Returns true if HEAD of the workspace of `place` is where it was before the round.
 pub(super) fn is_back(here: &Context, place: &Place) -> Result<bool> {
     let head = here.repo.head()?;

@@ -64,6 +64,48 @@ fn an_ignored_file_is_not_overwritten_on_the_way_back() {
     assert_eq!(world.sh("git branch --show-current; cat f"), "main\ntheirs\n");
 }
 
+/// The base has a rule that shows the folder for experiments, which only the checkout shows: the workspace is as it was.
+#[rstest]
+#[case::main(".")]
+#[case::linked("../linked")]
+fn a_workspace_in_which_no_round_can_begin_stays(#[case] workspace: &str) {
+    let world = World::with_commit();
+    world.sh("git switch -qc base; echo '!/.checkpoint_scratch/' >.gitignore; git add .; git commit -qm rules; git switch -q main
+         git worktree add -q ../linked; echo mine >../linked/mine; echo mine >mine");
+    let state = || {
+        world.sh(&format!(
+            "cd {workspace}; git status --porcelain -b; git for-each-ref refs/heads; git worktree list; cat mine"
+        ))
+    };
+    let before = state();
+    let output = world.checkpoint(&["round", "start", "--workspace", workspace, "--base", "base"]);
+    assert!(said(&output).contains("shows it to git"), "{}", said(&output));
+    assert_eq!(state(), before);
+    assert_eq!(world.json(&["round", "list", "--all", "--json"])["rounds"], serde_json::json!([]));
+}
+
+/// A person works on after the commit: the workspace stays on the branch of the round, with that work.
+#[cfg(target_os = "linux")]
+#[test]
+fn work_that_begins_after_the_commit_stays() {
+    let world = World::with_commit();
+    let round = world.json(&["round", "start", "--workspace", ".", "--json"]);
+    world.sh("echo 1 >f; echo idea >.checkpoint_scratch/note");
+    let mut command = world.command(crate::support::program());
+    command.args(["round", "end", field(&round, "branch")]).env("CHECKPOINT_FAILPOINT", "stop@round:after-commit");
+    let child = command.stderr(std::process::Stdio::piped()).spawn().expect("it runs");
+    super::super::worktrees::wait_until_halted(child.id());
+    world.sh(&format!("echo 2 >f; kill -CONT {}", child.id()));
+    let output = child.wait_with_output().expect("it ends");
+    assert!(!output.status.success() && said(&output).contains("'f' has just been changed"), "{}", said(&output));
+    assert_eq!(
+        world.sh("cat f .checkpoint_scratch/note; git branch --show-current").trim(),
+        format!("2\nidea\n{}", field(&round, "branch"))
+    );
+    end(&world, &round);
+    assert_eq!(world.git(&["show", &format!("{}:f", field(&round, "branch"))]), "2\n");
+}
+
 #[test]
 fn a_second_round_in_a_workspace_is_refused() {
     let world = World::with_commit();
