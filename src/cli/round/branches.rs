@@ -2,14 +2,20 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Exit, call::Call, output::printable};
-use crate::{error::Result, ops::rounds};
+use super::super::{Exit, call::Call, output::printable, phrase};
+use crate::{
+    error::Result,
+    ops::rounds::{self, Summary},
+};
 
 #[derive(clap::Args, Debug)]
 pub(super) struct Branches {
     /// Leave out the branch of this agent
     #[arg(long, value_name = "name")]
     exclude: Option<String>,
+    /// Say how many files and lines each branch has changed
+    #[arg(long)]
+    summary: bool,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -32,12 +38,26 @@ impl Branches {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let all = rounds::branches(&context, self.exclude.as_deref())?;
+        let summary = |it| if self.summary { rounds::summary(&context, it).map(Some) } else { Ok(None) };
+        let summaries = all.iter().map(summary).collect::<Result<Vec<_>>>()?;
         if self.json {
-            let branches: Map<String, Value> = all.into_iter().map(|it| (it.agent, it.branch.into())).collect();
-            call.out.json(&json!({ "version": 1, "branches": branches }))?;
+            let branches: Map<String, Value> =
+                all.iter().map(|it| (it.agent.clone(), it.branch.as_str().into())).collect();
+            let mut object = json!({ "version": 1, "branches": branches });
+            if self.summary {
+                let named = all.iter().zip(&summaries).map(|(it, summary)| (it.agent.clone(), json!(summary)));
+                object["summary"] = Value::Object(named.collect());
+            }
+            call.out.json(&object)?;
             return Ok(Exit::Done);
         }
-        all.iter().try_for_each(|it| call.out.line(&format!("{}: {}", printable(&it.agent), printable(&it.branch))))?;
+        for (it, summary) in all.iter().zip(summaries) {
+            let mut line = format!("{}: {}", printable(&it.agent), printable(&it.branch));
+            if let Some(Summary { files, added, removed }) = summary {
+                line.push_str(&format!("  {} (+{added} -{removed})", phrase::count(files, "file")));
+            }
+            call.out.line(&line)?;
+        }
         Ok(Exit::Done)
     }
 }

@@ -18,7 +18,7 @@ mod start;
 mod undo;
 mod workspace;
 
-pub(crate) use branches::{branches, prompt, restart};
+pub(crate) use branches::{Summary, branches, prompt, restart, summary};
 pub(crate) use end::{EndOptions, EndedPlace, end};
 pub(crate) use listing::{Shown, ShownPlace, find, list};
 pub(crate) use start::{StartOptions, start};

@@ -52,3 +52,27 @@ fn without_branches_there_is_nothing_to_read() {
     let id = round["round"].as_str().expect("it has an id");
     assert_eq!(world.done(&["round", "context", id]) + &world.done(&["round", "context", "--restart", id]), "");
 }
+
+#[test]
+fn a_summary_says_how_much_a_branch_has_changed() {
+    let world = World::with_commit();
+    world.sh("printf 'a\\nb\\nc\\n' >t; echo 1 >gone; git add .; git commit -qm t");
+    let round = start(&world, &["--agent", "agent1"]);
+    let none = start(&world, &["--agent", "agent2"]);
+    world.sh(&format!(
+        "cd '{}'; printf 'a\\nB\\nc\\nd\\n' >t; rm gone; printf 'x\\0y' >binary; echo n >'a b'",
+        path(&round).display()
+    ));
+    end(&world, &round);
+    // What others commit meanwhile does not count.
+    world.sh("echo theirs >theirs; git add theirs; git commit -qm theirs");
+    let text = format!(
+        "agent1: {}  4 files (+3 -2)\nagent2: {}  0 files (+0 -0)\n",
+        field(&round, "branch"),
+        field(&none, "branch")
+    );
+    assert_eq!(world.done(&["round", "branches", "--summary"]), text);
+    let json = world.json(&["round", "branches", "--summary", "--exclude", "agent2", "--json"]);
+    assert_eq!(json["summary"], json!({ "agent1": { "files": 4, "added": 3, "removed": 2 } }));
+    assert_eq!(json["branches"], json!({ "agent1": field(&round, "branch") }));
+}

@@ -249,10 +249,41 @@ fn a_worktree_that_another_command_has_removed_is_said() {
     assert!(output.status.success() && said(&output).contains("worktree restore --list"), "{}", said(&output));
 }
 
-/// No hook runs, and the commit has its record all the same.
+/// The programs that give tasks to agents end their rounds together.
 #[test]
-fn the_commit_has_a_record_of_the_agents_work() {
+fn rounds_that_end_at_once_all_end() {
     let world = World::with_commit();
+    let rounds: Vec<Value> = (0..6).map(|number| start(&world, &["--agent", &format!("agent{number}")])).collect();
+    for (number, round) in rounds.iter().enumerate() {
+        write(round, "new", &format!("{number}\n"));
+        write(round, ".checkpoint_scratch/note", &format!("{number}\n"));
+    }
+    let end = |round: &Value| {
+        let mut command = world.command(crate::support::program());
+        command.args(["round", "end", field(round, "branch"), "--archive-label", "all"]);
+        command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::null()).spawn().expect("it runs")
+    };
+    let all: Vec<_> = rounds.iter().map(end).collect();
+    for child in all {
+        let output = child.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{}", said(&output));
+    }
+    for (number, round) in rounds.iter().enumerate() {
+        assert_eq!(world.git(&["show", &format!("{}:new", field(round, "branch"))]), format!("{number}\n"));
+    }
+    assert_eq!(world.sh("cd ../ws/.scratch_archive; ls; cat */note | sort").lines().count(), 12);
+    assert_eq!(world.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+/// No hook runs, and the commit has its record all the same.
+#[rstest]
+#[case::files(&[])]
+#[case::sha256(&["--object-format=sha256"])]
+#[case::reftable(&["--ref-format=reftable"])]
+fn the_commit_has_a_record_of_the_agents_work(#[case] options: &[&str]) {
+    let world = World::new();
+    world.git(&[&["init", "-q", "-b", "main"], options, &["."]].concat());
+    world.git(&["commit", "-q", "--allow-empty", "-m", "base"]);
     let round = start(&world, &["--session", "s1"]);
     let root = path(&round);
     world.done(&["-C", text(&root), "session", "prompt", "s1", "-m", "write it"]);
