@@ -12,7 +12,7 @@ use crate::{
 
 /// The branch of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Branch {
+pub(crate) struct OfAgent {
     /// What the agent is called.
     pub(crate) agent: String,
     /// Its branch.
@@ -37,7 +37,7 @@ pub(crate) struct Summary {
 ///
 /// # Errors
 /// If git cannot read one of its ends.
-pub(crate) fn summary(context: &Context, branch: &Branch) -> Result<Summary> {
+pub(crate) fn summary(context: &Context, branch: &OfAgent) -> Result<Summary> {
     let Some(base) = &branch.base else { return Ok(Summary::default()) };
     let tip = format!("refs/heads/{}", branch.branch);
     let words = ["diff", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "-z", base, &tip, "--"];
@@ -55,8 +55,8 @@ pub(crate) fn summary(context: &Context, branch: &Branch) -> Result<Summary> {
 
 /// Returns the branches of the last round of each agent but `exclude`, by the agents' names: those that are still there. An agent that
 /// has no name is called as its branch.
-pub(crate) fn branches(context: &Context, exclude: Option<&str>) -> Result<Vec<Branch>> {
-    let mut all: Vec<Branch> = Vec::new();
+pub(crate) fn branches(context: &Context, exclude: Option<&str>) -> Result<Vec<OfAgent>> {
+    let mut all: Vec<OfAgent> = Vec::new();
     for round in rounds::all(context.repo.common_dir())?.iter().rev() {
         if exclude.is_some() && round.asked.agent.as_deref() == exclude {
             continue;
@@ -67,7 +67,7 @@ pub(crate) fn branches(context: &Context, exclude: Option<&str>) -> Result<Vec<B
         }
         let agent = round.asked.agent.as_deref().unwrap_or_else(|| last_part(branch)).to_owned();
         if !all.iter().any(|known| known.agent == agent) {
-            all.push(Branch { agent, branch: branch.to_owned(), base: base.map(str::to_owned) });
+            all.push(OfAgent { agent, branch: branch.to_owned(), base: base.map(str::to_owned) });
         }
     }
     all.sort_by(|one, other| one.agent.cmp(&other.agent));
