@@ -63,8 +63,8 @@ impl Repo {
         self.run_git(&["reset", "--quiet", "--", ":/"], None).map(drop)
     }
 
-    /// Switches this worktree to `branch`, a short name; with `detach`, to a commit. Changes that are not committed come along; git refuses
-    /// if one would be lost, be it an ignored file. No hook runs.
+    /// Switches this worktree to `branch`, a short name; with `detach`, to a commit. Changes that are not committed come along;
+    /// git refuses if one would be lost, be it an ignored file. No hook runs.
     ///
     /// # Errors
     /// [`Kind::Refused`] if git refuses it. Nothing has changed then.

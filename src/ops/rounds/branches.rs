@@ -53,8 +53,8 @@ pub(crate) fn summary(context: &Context, branch: &OfAgent) -> Result<Summary> {
     Ok(summary)
 }
 
-/// Returns the branches of the last round of each agent but `exclude`, by the agents' names: those that are still there. An agent that
-/// has no name is called as its branch.
+/// Returns the branches of the last round of each agent but `exclude`, by the agents' names: those that are still there. An agent
+/// without a name is called as its branch.
 pub(crate) fn branches(context: &Context, exclude: Option<&str>) -> Result<Vec<OfAgent>> {
     let mut all: Vec<OfAgent> = Vec::new();
     for round in rounds::all(context.repo.common_dir())?.iter().rev() {

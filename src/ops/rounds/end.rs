@@ -96,8 +96,8 @@ impl EndedPlace {
     }
 }
 
-/// Ends the round that `name` stands for: its branches stay. Of a round that has ended, it says what became of it. `run` runs the commands
-/// of `worktree.teardown`.
+/// Ends the round that `name` stands for: its branches stay. Of a round that has ended, it says what became of it. `run` runs the
+/// commands of `worktree.teardown`.
 ///
 /// # Errors
 /// As `commit` and `worktree remove`: what is not committed, checked and kept by then is where it was.
@@ -204,8 +204,8 @@ fn end_worktree(
     Ok(EndedPlace { checkpoint: Some(committed.checkpoint), commit: committed.commit, ignored, ..ended })
 }
 
-/// Returns the worktree of `place`, as git has registered it; none if another command has removed it. Git may have given its id to another
-/// one since, and the branch may be checked out elsewhere.
+/// Returns the worktree of `place`, as git has registered it; none if another command has removed it. Git may have given its id to
+/// another one since, and the branch may be checked out elsewhere.
 fn found(context: &Context, place: &Place) -> Result<Option<Registration>> {
     let full = place.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
     let is_on_it = |it: &Registration| {

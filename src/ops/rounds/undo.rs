@@ -16,8 +16,8 @@ use crate::{
     state::rounds::{Place, Round},
 };
 
-/// Removes the worktrees `made` of `round` with their branches, as `worktree remove` does, and forgets the round. Returns `error`; if
-/// something is left, with a hint at that.
+/// Removes the worktrees `made` of `round` with their branches, as `worktree remove` does, and forgets the round. Returns
+/// `error`; if something is left, with a hint at that.
 pub(super) fn undo(context: &Context, round: &Round, made: &[PathBuf], error: Error) -> Error {
     let mut is_left = false;
     for place in &round.places {

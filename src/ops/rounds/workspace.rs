@@ -20,7 +20,8 @@ use crate::{
     },
 };
 
-/// Makes a repository of the directory `path`, unless it is the root of one. One above it does not count: it never gets a branch of a round.
+/// Makes a repository of the directory `path`, unless it is the root of one. One above it does not count: it never gets a
+/// branch of a round.
 ///
 /// # Errors
 /// [`Kind::Refused`] if a repository above tracks files in it.
