@@ -1,4 +1,4 @@
-//! Text about which the user decides, such as a command of somebody else: what is shown stands for no other text.
+//! Text about which the user decides, such as a command of the project: what is shown stands for no other text.
 //!
 //! `path_text::printable` is for paths and sentences, which people read: there, a backslash is just one, and characters that look
 //! like others, or like none, stay. Here, each backslash is doubled, so that one backslash begins an escape, and all that is not
