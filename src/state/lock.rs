@@ -192,9 +192,19 @@ impl AsFd for Lock {
 
 /// Returns true if a process holds the lock on the file `path`, or the system does not let us look. Writes nothing.
 pub(crate) fn is_held(path: &Path) -> bool {
-    let Ok(file) = File::options().read(true).custom_flags(only_a_file()).open(path) else { return false };
-    // Shared, and released at once: a process that takes the lock meanwhile tries again, unless its timeout is 0.
-    rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockShared).is_err()
+    /// How often its owner may put another file in its place while we look.
+    const MOST: usize = 8;
+    for _ in 0..MOST {
+        let Ok(file) = File::options().read(true).custom_flags(only_a_file()).open(path) else { return false };
+        // Shared, and released at once: a process that takes the lock meanwhile tries again, unless its timeout is 0.
+        if rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockShared).is_err() {
+            return true;
+        }
+        if is_at(&file, path) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Returns the flags of open(2) that refuse a symbolic link, as what it leads to is not ours, and do not wait for a reader or writer
@@ -270,6 +280,28 @@ mod tests {
         take(&path, Duration::ZERO).map(drop).expect("free again");
         assert_eq!(std::fs::read(&path).expect("the file stays"), b"");
         assert!(!is_held(&path) && !is_held(&dir.path().join("none")));
+    }
+
+    #[test]
+    fn a_lock_that_is_renewed_is_held_all_the_time() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("lock");
+        let mut held = take(&path, Duration::ZERO).expect("free");
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let looking = scope.spawn(|| {
+                let mut is_always_held = true;
+                while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                    is_always_held &= is_held(&path);
+                }
+                is_always_held
+            });
+            for _ in 0..2_000 {
+                held.renew(&path).expect("it can be renewed");
+            }
+            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert!(looking.join().expect("it ends"));
+        });
     }
 
     #[test]
