@@ -19,12 +19,21 @@ const MOST_COMMITS: usize = 100;
 impl Repo {
     /// Returns the text files of `commit` that contain `line`; none if git cannot look for it.
     pub(crate) fn files_with_line(&self, commit: ObjectId, line: &[u8]) -> Result<Vec<BString>> {
-        if !is_argument(line) {
+        self.files_with_lines(commit, &[line])
+    }
+
+    /// Returns the text files of `commit` that contain one of `lines`, of those that git can look for.
+    pub(crate) fn files_with_lines(&self, commit: ObjectId, lines: &[&[u8]]) -> Result<Vec<BString>> {
+        let lines: Vec<&&[u8]> = lines.iter().filter(|line| is_argument(line)).collect();
+        if lines.is_empty() {
             return Ok(Vec::new());
         }
-        let options = ["grep", "-l", "-z", "-I", "-F", "--no-color", "--full-name", "--no-recurse-submodules", "-e"];
+        let options = ["grep", "-l", "-z", "-I", "-F", "--no-color", "--full-name", "--no-recurse-submodules"];
         let mut arguments: Vec<OsString> = options.map(Into::into).into();
-        arguments.extend([OsStr::from_bytes(line).to_owned(), commit.to_string().into(), "--".into()]);
+        for line in lines {
+            arguments.extend(["-e".into(), OsStr::from_bytes(line).to_owned()]);
+        }
+        arguments.extend([commit.to_string().into(), "--".into()]);
         let output = self.try_git(&arguments, None)?;
         let prefix = format!("{commit}:");
         let names = output.stdout.split_str("\0").filter_map(|name| name.strip_prefix(prefix.as_bytes()));

@@ -287,19 +287,11 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("lock");
         let mut held = take(&path, Duration::ZERO).expect("free");
-        let is_done = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
-            let looking = scope.spawn(|| {
-                let mut is_always_held = true;
-                while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
-                    is_always_held &= is_held(&path);
-                }
-                is_always_held
-            });
-            for _ in 0..2_000 {
+            let looking = scope.spawn(|| (0..20_000).all(|_| is_held(&path)));
+            while !looking.is_finished() {
                 held.renew(&path).expect("it can be renewed");
             }
-            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
             assert!(looking.join().expect("it ends"));
         });
     }

@@ -73,12 +73,22 @@ impl Rows {
     }
 }
 
-/// Returns the spans of the lines in the files `to` that come from the recorded files `from`. A line that `is_moved` accepts by its
-/// file and number, from 0, is known to be moved, so that it needs no other evidence.
+/// Which lines are enough to be moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enough {
+    /// Half of a row, and several lines.
+    Half,
+    /// The same, or all of a row that is shorter.
+    HalfOrAll,
+}
+
+/// Returns the spans of the lines in the files `to` that come from the recorded files `from`, if they are `enough`. A line that `is_moved`
+/// accepts by its file and number, from 0, is known to be moved, so that it needs no other evidence.
 pub fn moved_on(
     differ: &Differ<'_>,
     from: &[Version<'_>],
     to: &[Target<'_>],
+    enough: Enough,
     is_moved: &dyn Fn(usize, usize) -> bool,
 ) -> Vec<Vec<Span>> {
     const OTHER: AuthorId = AuthorId::MAX;
@@ -112,7 +122,8 @@ pub fn moved_on(
             }
         }
     }
-    let is_enough = |row: Row| row.is_half() && row.moved >= TELLING_LINES && row.letters >= TELLING_LETTERS;
+    let is_long = |row: Row| row.moved >= TELLING_LINES || enough == Enough::HalfOrAll && row.moved == row.all;
+    let is_enough = |row: Row| row.is_half() && is_long(row) && row.letters >= TELLING_LETTERS;
     found.retain(|(file, line, origin)| {
         is_moved(*file, *line) || lost.of(origin.0, origin.1).is_half() && is_enough(gained.of(*file, *line))
     });

@@ -8,7 +8,10 @@ use gix::ObjectId;
 use super::{commit::Reader, recorded::Recorded, text::Text};
 use crate::{
     error::Result,
-    model::{attribution::Span, change::Change},
+    model::{
+        attribution::{Span, moved_on::Enough},
+        change::Change,
+    },
     ops::provenance::moved_on::{Gained, Left, spans_from},
 };
 
@@ -26,7 +29,8 @@ impl Reader<'_> {
         let Some(gained) = Gained::of(&text.before, &text.after) else { return Ok(None) };
         let left = self.left_by(commit, record)?;
         let others: Vec<&Left> = left.iter().filter(|left| left.path != change.path).collect();
-        Ok(spans_from(&others, &[&gained], &|_, line| base.contains(&line)).map(|mut spans| spans.remove(0)))
+        let is_moved = |_, line| base.contains(&line);
+        Ok(spans_from(&others, &[&gained], Enough::Half, &is_moved).map(|mut spans| spans.remove(0)))
     }
 
     /// Returns the files of `record` that lost lines in `commit`.

@@ -1,7 +1,7 @@
 //! Work that was away, for example in a stash, and whose lines the commit has in other files than the shadow: they were moved after they
 //! came back, and no checkpoint has seen that. The replay gets a last step that has both files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BString, ByteSlice as _};
 
@@ -10,6 +10,7 @@ use crate::{
     error::Result,
     git::{Repo, find_line::LONGEST_LINE},
     model::{
+        attribution::moved_on::Enough,
         change::{Change, Leaf},
         checkpoint::Origin,
         refname::{self, ShadowName},
@@ -34,7 +35,7 @@ const MOST_FOUND: usize = 16;
 /// has a record, which says where its lines are.
 pub(super) fn moved_on(repo: &Repo, candidates: &[Candidate], all: &[Change]) -> Result<Vec<Vec<Change>>> {
     let mut moved: Vec<Vec<Change>> = candidates.iter().map(|_| Vec::new()).collect();
-    let (mut bytes_left, mut files_left, mut found_left, mut gained) = (MOST_BYTES, MOST_CHANGED, MOST_FOUND, None);
+    let (mut bytes_left, mut files_left, mut gained) = (MOST_BYTES, MOST_CHANGED, None);
     let head = repo.head()?.id.map(|id| repo.tree_of_commit(id)).transpose()?;
     let now = |path: &BString| -> Result<Option<Leaf>> {
         match (at(all, path), head) {
@@ -43,11 +44,11 @@ pub(super) fn moved_on(repo: &Repo, candidates: &[Candidate], all: &[Change]) ->
             (None, None) => Ok(None),
         }
     };
+    let mut found: Vec<(usize, Change, Vec<u8>)> = Vec::new();
     for (number, candidate) in candidates.iter().enumerate().rev() {
-        let mut found = Vec::new();
         let touched = if may_come_back(repo, candidate) { candidate.touched.as_slice() } else { &[] };
         for own in touched {
-            if found_left == 0 || files_left == 0 {
+            if found.len() == MOST_FOUND || files_left == 0 {
                 break;
             }
             if gained.is_none() {
@@ -55,7 +56,8 @@ pub(super) fn moved_on(repo: &Repo, candidates: &[Candidate], all: &[Change]) ->
             }
             let gained = gained.as_deref().filter(|gained| !gained.is_empty()).unwrap_or_default();
             let now = now(&own.path)?;
-            if gained.is_empty() || now == own.after {
+            // A file that is as a whole under another name was renamed.
+            if gained.is_empty() || now == own.after || all.iter().any(|change| change.after == own.after) {
                 continue;
             }
             files_left -= 1;
@@ -64,18 +66,19 @@ pub(super) fn moved_on(repo: &Repo, candidates: &[Candidate], all: &[Change]) ->
                 && let Some(longest) = longest_moved(&left, &left.sharing(gained))
                 && !left.is_in_worktree(repo, &mut bytes_left)
             {
-                found_left -= 1;
-                if was_there(repo, &longest, all)? {
-                    continue;
-                }
-                found.extend(Change::between(own.path.clone(), own.after, now));
+                found.extend(Change::between(own.path.clone(), own.after, now).map(|change| (number, change, longest)));
             }
         }
-        if !found.is_empty() && candidate.has_agent(repo)? {
-            let mut paths = found.iter().map(|change| change.path.clone()).collect();
-            leave_out_stashed(repo, &mut paths);
-            found.retain(|change| paths.contains(&change.path));
-            moved[number] = found;
+    }
+    if found.is_empty() {
+        return Ok(moved);
+    }
+    let there = there_before(repo, found.iter().map(|(.., longest)| longest.as_slice()).collect(), all)?;
+    let mut paths = found.iter().map(|(_, change, _)| change.path.clone()).collect();
+    leave_out_stashed(repo, &mut paths);
+    for (number, change, longest) in found {
+        if !there.contains(&longest) && paths.contains(&change.path) && candidates[number].has_agent(repo)? {
+            moved[number].push(change);
         }
     }
     Ok(moved)
@@ -83,21 +86,31 @@ pub(super) fn moved_on(repo: &Repo, candidates: &[Candidate], all: &[Change]) ->
 
 /// Returns the longest of the lines that `left` has lost to `gained`, of those that git can search for.
 fn longest_moved(left: &Left, gained: &[&Gained<'_>]) -> Option<Vec<u8>> {
-    let spans = spans_from(&[left], gained, &|_, _| false)?;
+    let spans = spans_from(&[left], gained, Enough::Half, &|_, _| false)?;
     let moved = gained.iter().zip(&spans).flat_map(|(gained, spans)| lines_of(&gained.after, spans));
     moved.filter(|line| line.len() <= LONGEST_LINE).max_by_key(|line| line.len()).map(<[u8]>::to_vec)
 }
 
-/// Returns true if a file had `line` before the changes `all`: the lines beside it are a copy.
-fn was_there(repo: &Repo, line: &[u8], all: &[Change]) -> Result<bool> {
-    for change in all {
-        let before = if change.before == change.after { None } else { repo.text_of(change.before)? };
-        if before.is_some_and(|before| before.lines().any(|it| it.trim() == line.trim())) {
-            return Ok(true);
+/// Returns those of `lines` that a file had before the changes `all`: the lines beside them are a copy. If too many files have some, all
+/// count as such.
+fn there_before(repo: &Repo, lines: BTreeSet<&[u8]>, all: &[Change]) -> Result<BTreeSet<Vec<u8>>> {
+    let mut there = BTreeSet::new();
+    let mut note = |text: &[u8]| there.extend(text.lines().filter(|line| lines.contains(line)).map(<[u8]>::to_vec));
+    for change in all.iter().filter(|change| change.before != change.after) {
+        note(&repo.text_of(change.before)?.unwrap_or_default());
+    }
+    if let Some(head) = repo.head()?.id {
+        let tree_id = repo.tree_of_commit(head)?;
+        let mut files = repo.files_with_lines(head, &lines.iter().copied().collect::<Vec<_>>())?;
+        files.retain(|path| at(all, path).is_none());
+        if files.len() > MOST_CHANGED {
+            return Ok(lines.into_iter().map(<[u8]>::to_vec).collect());
+        }
+        for path in files {
+            note(&repo.text_of(repo.find_leaf(tree_id, path.as_bstr())?)?.unwrap_or_default());
         }
     }
-    let Some(head) = repo.head()?.id else { return Ok(false) };
-    Ok(repo.files_with_line(head, line)?.iter().any(|path| at(all, path).is_none()))
+    Ok(there)
 }
 
 /// Returns true if work of `candidate` may have come back in the worktree, and no record has it.

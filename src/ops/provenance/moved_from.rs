@@ -23,7 +23,7 @@ use crate::{
         line_edits::{Algorithm, counted_edits},
     },
     model::{
-        attribution::{FileOwnership, Owner, Span, TELLING_LINES, spans},
+        attribution::{FileOwnership, Owner, Span, TELLING_LINES, moved_on::Enough, spans},
         change::Change,
     },
 };
@@ -70,19 +70,20 @@ impl<'r> Parents<'r> {
             own.retain(|line| new.contains(line));
             files.push((path, before));
         }
-        if files.is_empty() || own.len() < TELLING_LINES {
+        if files.is_empty() || own.is_empty() {
             return Ok(BTreeSet::new());
         }
         let lines = (1..).zip(after.lines_with_terminator());
         let (own_lines, rest): (Vec<_>, Vec<_>) = lines.partition(|(number, _)| own.contains(number));
         let rest: Vec<u8> = rest.into_iter().flat_map(|(_, line)| line).copied().collect();
         let Some(gained) = Gained::of(&rest, after) else { return Ok(BTreeSet::new()) };
-        let keys: HashSet<Vec<u8>> = own_lines.into_iter().map(|(_, line)| key(line)).collect();
+        let keys = own_lines.into_iter().map(|(_, line)| key(line)).filter(|key| !key.is_empty());
+        let keys: HashSet<Vec<u8>> = keys.collect();
         let mut moved = BTreeSet::new();
         for (number, (path, text)) in files.into_iter().enumerate() {
             let mut left = self.left_in(number, &path, &keys)?;
             left.extend(Left::of_texts(path, vec![all_lines()], text, rest.clone()));
-            let found = spans_from(&left.iter().collect::<Vec<_>>(), &[&gained], &|_, _| false);
+            let found = spans_from(&left.iter().collect::<Vec<_>>(), &[&gained], Enough::HalfOrAll, &|_, _| false);
             let found = found.into_iter().flatten().flatten().flat_map(|span| span.start..=span.end);
             moved.extend(found.filter(|line| own.contains(line)));
         }
@@ -104,7 +105,7 @@ impl<'r> Parents<'r> {
         }
         let mut left = Vec::new();
         for file in parent.lost.get().into_iter().flatten().filter(|file| file.path != *path) {
-            if file.lines.intersection(keys).count() >= TELLING_LINES {
+            if file.lines.intersection(keys).count() >= keys.len().min(TELLING_LINES) {
                 let before = repo.find_leaf(parent.tree_id, file.path.as_bstr())?;
                 let now = repo.find_leaf(*tree_id, file.path.as_bstr())?;
                 let spans = [all_lines()];

@@ -13,7 +13,7 @@ use crate::{
         attribution::{
             Differ, Owner, Span,
             carry::Version,
-            moved_on::{Target, moved_on},
+            moved_on::{Enough, Target, moved_on},
             spans,
         },
         change::{Change, Leaf, Mode},
@@ -132,6 +132,7 @@ impl<'t> Gained<'t> {
 pub(crate) fn spans_from(
     left: &[&Left],
     gained: &[&Gained<'_>],
+    enough: Enough,
     is_moved: &dyn Fn(usize, usize) -> bool,
 ) -> Option<Vec<Vec<Span>>> {
     let is_source = |it: &&&Left| gained.iter().any(|gained| gained.lines.shares_lines(&it.lost));
@@ -142,7 +143,7 @@ pub(crate) fn spans_from(
         return None;
     }
     let to: Vec<Target<'_>> = gained.iter().map(|it| Target { before: &it.before, after: &it.after }).collect();
-    Some(moved_on(&Differ::new(&step_edits, &step_edits), &from, &to, is_moved))
+    Some(moved_on(&Differ::new(&step_edits, &step_edits), &from, &to, enough, is_moved))
 }
 
 /// Returns the lines of `text` that `spans` have.

@@ -23,6 +23,7 @@ use crate::{
         attribution::{
             FileOwnership, Owner, Span,
             kind::{Kind, agent_of, kind_of},
+            moved_on::Enough,
             text::Attribution,
         },
         change::{Change, Leaf, Mode},
@@ -259,7 +260,7 @@ impl RecordedWork {
             }
         }
         let from: Vec<&Left> = left.iter().collect();
-        let Some(spans) = spans_from(&from, &gained.iter().collect::<Vec<_>>(), &|_, _| false) else {
+        let Some(spans) = spans_from(&from, &gained.iter().collect::<Vec<_>>(), Enough::Half, &|_, _| false) else {
             return Ok(false);
         };
         let held = gained.iter().zip(&spans).flat_map(|(gained, spans)| lines_of(&gained.after, spans));

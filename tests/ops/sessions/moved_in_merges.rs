@@ -110,3 +110,20 @@ fn moved_lines_beside_an_earlier_record(#[case] before: &str, #[case] commit: &s
     desk.sh(commit);
     assert_eq!(desk.owners_in("m"), ["s"; 6]);
 }
+
+/// One or two lines are moved, all that their row has: a record need not be of the step that moves them.
+#[rstest::rstest]
+#[case::amended("", "git commit -qa --amend --no-edit")]
+#[case::committed_again("git reset -q --soft HEAD~1", "git commit -qam again")]
+#[case::squashed("", "git commit -qam 3; git reset -q --soft HEAD~2; git commit -qm both")]
+fn few_lines_of_an_older_commit(#[case] before: &str, #[case] commit: &str, #[values(1, 2)] count: u32) {
+    let desk = desk();
+    desk.turn_with_tool("s", "f", &format!("{}{}", desk.read("f"), words("some agent of the session s", 1..=count)));
+    desk.commit_all();
+    desk.turn_with_tool("t", "h", "h\nmore words of t\nand yet more\n");
+    desk.commit_all();
+    desk.sh(before);
+    desk.sh("grep agent f >>g; sed -i /agent/d f");
+    desk.sh(commit);
+    assert_eq!(desk.owners_in("g"), vec!["s"; count as usize]);
+}

@@ -4,7 +4,7 @@ use super::support::{AGENT, DIFFER};
 use crate::model::attribution::{
     Owner, Span,
     carry::Version,
-    moved_on::{Target, moved_on},
+    moved_on::{Enough, Target, moved_on},
 };
 
 /// Each letter stands for a line, and a capital one for a line of the agent in the record.
@@ -22,7 +22,7 @@ fn kept(recorded: &str, left: &str, before: &str, after: &str, is_moved: bool) -
     let (own, [old, left, before, new]) = (spans(recorded), [recorded, left, before, after].map(text));
     let from = [Version { spans: &own, before: old.as_bytes(), after: left.as_bytes() }];
     let to = [Target { before: before.as_bytes(), after: new.as_bytes() }];
-    let found = moved_on(&DIFFER, &from, &to, &|_, _| is_moved).remove(0);
+    let found = moved_on(&DIFFER, &from, &to, Enough::Half, &|_, _| is_moved).remove(0);
     let is_kept = |line: u32| found.iter().any(|span| span.start <= line && line <= span.end);
     (1..).zip(after.chars()).map(|(line, letter)| if is_kept(line) { letter } else { '.' }).collect()
 }
@@ -57,6 +57,6 @@ fn spans_beyond_the_end_do_no_harm() {
     let (old, new) = (text("abcd"), text("abcd"));
     let from = [Version { spans: &own, before: old.as_bytes(), after: b"" }];
     let to = [Target { before: b"", after: new.as_bytes() }];
-    let found = moved_on(&DIFFER, &from, &to, &|_, _| false).remove(0);
+    let found = moved_on(&DIFFER, &from, &to, Enough::Half, &|_, _| false).remove(0);
     assert_eq!(found, [Span { start: 2, end: 4, owner: Owner::Author(AGENT) }]);
 }
