@@ -21,7 +21,7 @@ pub(crate) fn owner(git_dir: &Path) -> Option<String> {
 /// Notes that the linked worktree of `git_dir` is made for `session`.
 ///
 /// # Errors
-/// If the file cannot be written; [`Kind::User`] if there is no such worktree any more.
+/// If the file cannot be written; [`Kind::User`](crate::error::Kind::User) if there is no such worktree any more.
 pub(crate) fn write(git_dir: &Path, session: &str) -> Result<()> {
     ensure_directory_of_linked(git_dir)?;
     replace_file(&file(git_dir), format!("{session}\n").as_bytes())

@@ -142,7 +142,8 @@ fn unwritten(repo: &Repo, candidates: &[Candidate], committed: &[Change]) -> Res
         for other in candidates.iter().rev().filter(|candidate| begin.is_none() && !candidate.is_live) {
             let own = at(&other.touched, &change.path).filter(|own| own.after.is_some());
             if let Some(own) = own
-                && share(repo, own, change.before, change.after)?.is_half()
+                && let Some(share) = other.unless_damaged(repo, share(repo, own, change.before, change.after))?
+                && share.is_half()
                 && other.has_agent(repo)?
             {
                 begin = Some(own.after);
