@@ -73,12 +73,12 @@ impl Rows {
     }
 }
 
-/// Which lines are enough to be moved.
+/// How many lines in a row are evidence of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enough {
-    /// Half of a row, and several lines.
+    /// Half of the row or more, and at least three lines.
     Half,
-    /// The same, or all of a row that is shorter.
+    /// The same, or a shorter row as a whole.
     HalfOrAll,
 }
 

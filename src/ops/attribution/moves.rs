@@ -63,13 +63,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Returns true if `commit`, which has these records, is not one step from its parent: a merge, or a commit of other ones' work.
+    /// Returns true if `commit`, which has these records, is not one step from its parent: it is a merge, or has the work of other commits.
     pub(super) fn is_of_steps(&self, commit: ObjectId, records: &[Rc<Recorded>]) -> Result<bool> {
         Ok(!records.is_empty() || self.repo.parents_of(commit)?.len() > 1)
     }
 
-    /// Returns the lines of one file, with the contents `text`, that `commit`, which is not one step, has moved there from others, or within
-    /// it: those of them that `is_unclaimed` accepts by their number, from 0.
+    /// Returns the lines of one file, with the contents `text`, that `commit`, which is not one step, has moved there or within the file.
+    /// Looks only at lines that `is_unclaimed` accepts by their number, from 0.
     pub(super) fn moved_in_steps(
         &mut self,
         commit: ObjectId,

@@ -48,8 +48,8 @@ impl Carriers {
         carriers.is_some_and(|carriers| carriers.iter().all(|carrier| carries(repo, carrier, checkpoint, path)))
     }
 
-    /// Does the same for work that the shadow had, lost again, for example by `git stash`, and may have got back since: then, a
-    /// later checkpoint carries it forward.
+    /// Does the same for work of the shadow's own checkpoints that it has lost since, for example by `git stash`. If the shadow has it
+    /// again, a later checkpoint carries it forward.
     pub(crate) fn has_again(&self, repo: &Repo, checkpoint: &Checkpoint, path: &BString) -> bool {
         let is_own = self.known.get(&checkpoint.id).is_some_and(|carriers| carriers.is_empty());
         let mut carrying = self.carrying.get(&checkpoint.id).into_iter().flatten();

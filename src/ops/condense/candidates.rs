@@ -56,7 +56,7 @@ pub(super) struct Part<'c> {
     /// The changes from the commit's parent to the content that the shadow began with; none for the live shadow. The two differ
     /// because of commits between them, not because of the shadow's work.
     since_parent: Vec<Change>,
-    /// The files whose lines the commit has in other files, each from what the shadow left to what is there now.
+    /// How files of the shadow have changed since its last checkpoint, if the commit has their lines in other files.
     pub(super) moved_on: Vec<Change>,
 }
 
@@ -74,7 +74,7 @@ impl Part<'_> {
         self.renamed.retain(|renamed| renamed.old_path.as_ref() != Some(path));
     }
 
-    /// Adds the files `moved_on`, whose lines `committed` has in other files.
+    /// Adds the files of `moved_on`, whose lines `committed` has in other files.
     pub(super) fn add_moved_on(&mut self, moved_on: Vec<Change>, committed: &[Change]) {
         for change in moved_on {
             if self.paths.insert(change.path.clone()) {

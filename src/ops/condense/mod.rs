@@ -5,9 +5,9 @@
 
 mod candidates;
 mod commit;
+mod last_steps;
 mod later;
 mod made;
-mod moved_on;
 mod record;
 mod renamed;
 mod resolved;

@@ -8,8 +8,8 @@ use gix::ObjectId;
 use super::{
     candidates::{Candidate, candidates, touched_live},
     commit::shadows_of_sessions,
+    last_steps::may_be_moved_on,
     made::drop_brought,
-    moved_on::may_be_moved_on,
     renamed::left_out,
     work::{has_work_of, steps_to},
 };

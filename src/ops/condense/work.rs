@@ -17,7 +17,7 @@ use super::{
         share::share,
     },
     candidates::{Candidate, Part, candidates, touched_live},
-    moved_on::{last_steps, moved_on, put_back},
+    last_steps::{last_steps, moved_on, put_back},
     renamed::{at, renamed_since},
 };
 use crate::{

@@ -3,7 +3,7 @@
 //! - `set_aside` finds shadows, archived or of other worktrees, whose work is here again.
 //! - `recorded` finds records whose work is here again; `earlier` helps with lines of earlier versions of a file.
 //! - `moved_on` finds lines of a record that an amend or a squash has in other files.
-//! - `moved_from` finds lines that the resolution of a merge has moved. `left` reads what files lost from one commit to another.
+//! - `moved_from` finds lines that a merge or a squash has moved. `left` reads which lines files lost from one commit to another.
 //! - `amended` decides whether an amend has removed all work of a record.
 //! - `covered` leaves out of a commit what earlier records have.
 //! - `doubt` finds lines that may come from a record, but are too few to be sure.

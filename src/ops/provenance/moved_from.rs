@@ -1,8 +1,7 @@
-//! Lines that a commit has, and that one of its parents has in another file, or elsewhere in the same one: they were moved on the way from
-//! the parent to the commit.
+//! Lines of a commit that one of its parents has in another file, or elsewhere in the same file: they were moved.
 //!
-//! For a commit that is one step, `Replay` finds them. A merge, a squash or a second commit after a reset is the work of several steps, of
-//! which only the ends are known: `model::attribution::moved_on` says what is evidence then.
+//! In a commit that is one step, `Replay` finds them. A merge, a squash or a second commit after a reset has the work of several steps, of
+//! which only the first and the last state are known. `model::attribution::moved_on` says what is evidence of a move then.
 
 use std::{
     cell::OnceCell,
@@ -28,7 +27,8 @@ use crate::{
     },
 };
 
-/// What the parents of a commit have that it has no more, each read when it is first needed: the files of a commit ask for the same.
+/// The parents of a commit, and the lines that the commit does not have any more. These are read when the first file of the commit needs
+/// them, and kept for the other files.
 pub(crate) struct Parents<'r> {
     repo: &'r Repo,
     /// The tree of the commit.
@@ -57,8 +57,8 @@ impl<'r> Parents<'r> {
         Ok(Self { repo, tree_id, all: parents.iter().map(parent).collect::<Result<_>>()?, budget: MOST_BYTES })
     }
 
-    /// Returns which of the lines `added` (from 1) of a changed file, which is `after` in the commit, one of the parents has in another
-    /// file, or elsewhere in this one. Lines that the file has in one of them, too, are not among them.
+    /// Returns those of the lines `added` (from 1) that were moved to a changed file, which is `after` in the commit, or within it. Lines
+    /// that one of the parents has at the same place are not among them.
     pub(crate) fn moved(&mut self, change: &Change, after: &[u8], added: &BTreeSet<u32>) -> Result<BTreeSet<u32>> {
         let (mut own, mut files) = (added.clone(), Vec::with_capacity(self.all.len()));
         for parent in &self.all {
@@ -90,7 +90,7 @@ impl<'r> Parents<'r> {
         Ok(moved)
     }
 
-    /// Returns the files other than `path` that lost some of the lines `keys` since the parent with this number.
+    /// Returns the files other than `path` that have lost enough of the lines `keys` since the parent with this number.
     fn left_in(&mut self, number: usize, path: &BString, keys: &HashSet<Vec<u8>>) -> Result<Vec<Left>> {
         let Self { repo, tree_id, all, budget } = self;
         let parent = &all[number];
@@ -115,7 +115,7 @@ impl<'r> Parents<'r> {
         Ok(left)
     }
 
-    /// Makes those lines of a file, which is `change` in a merge of the parents, base lines that it has only moved.
+    /// Makes the lines of a file base lines that the merge of the parents has only moved. `change` is what the merge does to the file.
     pub(crate) fn leave_out_moved(&mut self, change: &Change, ownership: &mut FileOwnership) -> Result<()> {
         let added: BTreeSet<u32> = ownership.spans.iter().flat_map(|span| span.start..=span.end).collect();
         let (Some(after), false) = (change.after, added.is_empty() || self.all.is_empty()) else { return Ok(()) };

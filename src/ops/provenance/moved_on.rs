@@ -54,14 +54,13 @@ impl Left {
         Some(Self { path, spans, before, after, lost })
     }
 
-    /// Returns the file that the uncommitted `work` left, if it lost lines, and has `now` at its path. All lines that the work added have
+    /// Returns the file that the uncommitted `work` left, if it has lost lines since: it is `now`. All lines that the work added have
     /// spans. Reads at most `bytes_left`, and counts what it reads.
     pub(crate) fn of_work(repo: &Repo, work: &Change, now: Option<Leaf>, bytes_left: &mut u64) -> Option<Self> {
         let lost = Change::between(work.path.clone(), work.after, now).filter(|_| work.after.is_some())?;
         let [before, after] = differing(repo, &lost, bytes_left)?;
         let lost = Differing::in_one(&before, &after)?;
-        let [_, own] = differing(repo, work, bytes_left)?;
-        let base = repo.text_of(work.before).ok().flatten()?;
+        let [base, own] = differing(repo, work, bytes_left)?;
         let added = step_edits(&base, &own).into_iter().flat_map(|(_, added)| added);
         let spans = spans(added.map(|line| (line, Owner::Author(0))));
         (!spans.is_empty()).then_some(Self { path: work.path.clone(), spans, before, after, lost })
@@ -73,7 +72,7 @@ impl Left {
         self.lost.lines().all(is_in)
     }
 
-    /// Returns those of the files `gained` that have got some of the lines that the file lost.
+    /// Returns those of the files `gained` that have got lines which this file lost.
     pub(crate) fn sharing<'g, 't>(&self, gained: &'g [Gained<'t>]) -> Vec<&'g Gained<'t>> {
         gained.iter().filter(|gained| gained.lines.shares_lines(&self.lost)).collect()
     }

@@ -1,5 +1,7 @@
-//! Work that was away, for example in a stash, and whose lines the commit has in other files than the shadow: they were moved after they
-//! came back, and no checkpoint has seen that. The replay gets a last step that has both files.
+//! The last steps of the replay, which no checkpoint has.
+//!
+//! Work may have been away, for example in a stash. When it was back, a person moved its lines to other files before the next checkpoint:
+//! one step has both files. Or a person has put a file back from which a checkpoint had moved lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,27 +17,31 @@ use crate::{
         checkpoint::Origin,
         refname::{self, ShadowName},
     },
-    ops::provenance::{
-        moved_lines::{MOST_BYTES, MOST_CHANGED, leave_out_stashed},
-        moved_on::{Gained, Left, lines_of, spans_from},
-        step::Step,
-        steps::steps,
+    ops::{
+        provenance::{
+            moved_lines::{MOST_BYTES, MOST_CHANGED, leave_out_stashed},
+            moved_on::{Gained, Left, lines_of, spans_from},
+            step::Step,
+            steps::steps,
+        },
+        share::share,
     },
-    ops::share::share,
 };
 
-/// In how many files such lines are looked for, of all shadows together: the newest come first.
+/// At most so many files count as moved from, of all shadows together: the newest shadow comes first.
 const MOST_FOUND: usize = 16;
 
-/// Returns for each of `candidates` the files whose lines are in other files now, each from what the shadow left to what is there now.
-/// `all` are all changes from HEAD, or from the commit's parent.
+/// Finds the files of each of `candidates` whose lines are in other files now. Returns, for each candidate, how these files have changed
+/// since its last checkpoint. `all` are all changes from HEAD, or from the commit's parent.
 ///
-/// All that a file has lost must be new in other files. Lines that sessions have written there do not count. Work that a stash entry
-/// still has, or the worktree at its own path, was not moved; nor was what another file had before. A shadow whose commit was undone
-/// has a record, which says where its lines are.
+/// Lines count as moved only if all lines that their file has lost are new in other files, and no session has written them there. They
+/// were not moved if a stash entry still has them, if the worktree has them in their own file, or if another file had them before. A
+/// shadow whose commit was undone is left out: its record says where its lines are.
 pub(super) fn moved_on(repo: &Repo, candidates: &[Candidate], all: &[Change]) -> Result<Vec<Vec<Change>>> {
     let mut moved: Vec<Vec<Change>> = candidates.iter().map(|_| Vec::new()).collect();
-    let (mut bytes_left, mut files_left, mut gained) = (MOST_BYTES, MOST_CHANGED, None);
+    let (mut bytes_left, mut files_left) = (MOST_BYTES, MOST_CHANGED);
+    // Reading the steps of the live shadow is slow, and most commits take no such lines.
+    let (mut in_all, mut in_unwritten) = (None, None);
     let head = repo.head()?.id.map(|id| repo.tree_of_commit(id)).transpose()?;
     let now = |path: &BString| -> Result<Option<Leaf>> {
         match (at(all, path), head) {
@@ -51,17 +57,25 @@ pub(super) fn moved_on(repo: &Repo, candidates: &[Candidate], all: &[Change]) ->
             if found.len() == MOST_FOUND || files_left == 0 {
                 break;
             }
-            if gained.is_none() {
-                gained = Some(Gained::all(repo, &unwritten(repo, candidates, all)?));
-            }
-            let gained = gained.as_deref().filter(|gained| !gained.is_empty()).unwrap_or_default();
             let now = now(&own.path)?;
             // A file that is as a whole under another name was renamed.
-            if gained.is_empty() || now == own.after || all.iter().any(|change| change.after == own.after) {
+            if now == own.after || all.iter().any(|change| change.after == own.after) {
                 continue;
             }
+            let gained = in_all.get_or_insert_with(|| Gained::all(repo, all));
+            if gained.is_empty() {
+                return Ok(moved);
+            }
             files_left -= 1;
-            let Some(left) = Left::of_work(repo, own, now, &mut bytes_left) else { continue };
+            let left = Left::of_work(repo, own, now, &mut bytes_left).filter(|left| left.is_all_in(gained));
+            let Some(left) = left else { continue };
+            if !candidate.has_agent(repo)? {
+                break;
+            }
+            if in_unwritten.is_none() {
+                in_unwritten = Some(Gained::all(repo, &unwritten(repo, candidates, all)?));
+            }
+            let gained = in_unwritten.as_deref().unwrap_or_default();
             if left.is_all_in(gained)
                 && let Some(longest) = longest_moved(&left, &left.sharing(gained))
                 && !left.is_in_worktree(repo, &mut bytes_left)
@@ -77,25 +91,29 @@ pub(super) fn moved_on(repo: &Repo, candidates: &[Candidate], all: &[Change]) ->
     let mut paths = found.iter().map(|(_, change, _)| change.path.clone()).collect();
     leave_out_stashed(repo, &mut paths);
     for (number, change, longest) in found {
-        if !there.contains(&longest) && paths.contains(&change.path) && candidates[number].has_agent(repo)? {
+        if !there.contains(&longest) && paths.contains(&change.path) {
             moved[number].push(change);
         }
     }
     Ok(moved)
 }
 
-/// Returns the longest of the lines that `left` has lost to `gained`, of those that git can search for.
+/// Returns the longest of the lines that `left` has lost to `gained`, of those that git can search for, without the blanks around it.
 fn longest_moved(left: &Left, gained: &[&Gained<'_>]) -> Option<Vec<u8>> {
     let spans = spans_from(&[left], gained, Enough::Half, &|_, _| false)?;
     let moved = gained.iter().zip(&spans).flat_map(|(gained, spans)| lines_of(&gained.after, spans));
-    moved.filter(|line| line.len() <= LONGEST_LINE).max_by_key(|line| line.len()).map(<[u8]>::to_vec)
+    let moved = moved.map(bstr::ByteSlice::trim).filter(|line| line.len() <= LONGEST_LINE);
+    moved.max_by_key(|line| line.len()).map(<[u8]>::to_vec)
 }
 
-/// Returns those of `lines` that a file had before the changes `all`: the lines beside them are a copy. If too many files have some, all
-/// count as such.
+/// Returns those of `lines` that a file had before the changes `all`: such a line, and those beside it, are a copy. If too many files have
+/// some of them, returns all.
 fn there_before(repo: &Repo, lines: BTreeSet<&[u8]>, all: &[Change]) -> Result<BTreeSet<Vec<u8>>> {
     let mut there = BTreeSet::new();
-    let mut note = |text: &[u8]| there.extend(text.lines().filter(|line| lines.contains(line)).map(<[u8]>::to_vec));
+    let mut note = |text: &[u8]| {
+        let found = text.lines().map(bstr::ByteSlice::trim).filter(|line| lines.contains(line));
+        there.extend(found.map(<[u8]>::to_vec));
+    };
     for change in all.iter().filter(|change| change.before != change.after) {
         note(&repo.text_of(change.before)?.unwrap_or_default());
     }
@@ -123,7 +141,8 @@ fn may_come_back(repo: &Repo, candidate: &Candidate) -> bool {
         && ShadowName::from_ref(&candidate.tip.name).is_some_and(|name| name.worktree == *repo.worktree_id())
 }
 
-/// Returns true if lines of `candidate` may be in other files than it left them in, for all that `staged`, which has its own files, shows.
+/// Returns true if lines of `candidate` may have been moved to other files: `staged`, the changes of its own files, does not have all of
+/// them as it left them.
 pub(super) fn may_be_moved_on(repo: &Repo, candidate: &Candidate, staged: &[Change]) -> bool {
     let is_left = |own: &Change| own.after.is_some() && at(staged, &own.path).is_none_or(|it| it.after != own.after);
     may_come_back(repo, candidate) && candidate.touched.iter().any(is_left)
@@ -155,8 +174,8 @@ fn unwritten(repo: &Repo, candidates: &[Candidate], committed: &[Change]) -> Res
     Ok(unwritten)
 }
 
-/// Returns the steps of a person that move lines out of the files `moved`, which no checkpoint has seen. The first one brings the work
-/// back. The second one takes these files to what is there now, and the others to what `committed` has.
+/// Returns the steps of a person that have moved lines out of the files `moved`. The first step brings the work back. The second step
+/// moves the lines: it leaves these files as they are now, and the other files as `committed` has them.
 pub(super) fn last_steps(mut moved: Vec<Change>, committed: &[Change]) -> Vec<Step> {
     if moved.is_empty() {
         return Vec::new();
@@ -172,8 +191,8 @@ pub(super) fn last_steps(mut moved: Vec<Change>, committed: &[Change]) -> Vec<St
     vec![back, Step::new(Origin::default(), moved)]
 }
 
-/// Returns the step of a person that takes the files which `steps` changed, and `committed` does not change, back to what HEAD has, if the
-/// worktree has them so: lines that a step moved out of them are there again.
+/// Returns the step of a person that puts files back as HEAD has them, if the worktree has them so: those that `steps` changed and
+/// `committed` does not change. Lines that a step moved out of them are there again.
 pub(super) fn put_back(repo: &Repo, steps: &[Step], committed: &[Change]) -> Result<Option<Step>> {
     let Some(head) = repo.head()?.id else { return Ok(None) };
     let head_tree_id = repo.tree_of_commit(head)?;
