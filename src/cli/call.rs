@@ -117,11 +117,13 @@ impl Call {
 
     /// Goes where the `-C` options say, one after the other, as git does.
     pub(super) fn enter_directory(&self) -> Result<()> {
-        for directory in &self.globals.directory {
-            std::env::set_current_dir(directory)
-                .context(Kind::User, || format!("cannot change to '{}'", directory.display()))?;
-        }
-        Ok(())
+        self.globals.directory.iter().try_for_each(|directory| Self::enter(directory.as_ref()))
+    }
+
+    /// Goes to `directory`, where the rest of the command runs.
+    pub(super) fn enter(directory: &Path) -> Result<()> {
+        std::env::set_current_dir(directory)
+            .context(Kind::User, || format!("cannot change to '{}'", directory.display()))
     }
 
     /// Opens the repository of the current directory with its settings.

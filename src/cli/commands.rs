@@ -6,8 +6,8 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 
 use super::{
     attribution, blame, call::Call, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
-    globals::Globals, hook, list, man, op, overlap, prune, purge, reset, restore, save, session, show, status, tour,
-    undo, verify, why, worktree,
+    globals::Globals, hook, list, man, op, overlap, prune, purge, reset, restore, round, save, session, show, status,
+    tour, undo, verify, why, worktree,
 };
 use crate::error::Result;
 
@@ -77,6 +77,7 @@ pub(super) enum Command {
     Drop(drop::Drop),
     Session(session::Session),
     Worktree(worktree::Worktree),
+    Round(round::Round),
     Prompts(session::Prompts),
     Verify(verify::Verify),
     Events(events::Events),
@@ -114,6 +115,7 @@ impl Command {
             "drop" => alone("drop", Self::Drop),
             "session" => alone("session", Self::Session),
             "worktree" => alone("worktree", Self::Worktree),
+            "round" => alone("round", Self::Round),
             "prompts" => alone("prompts", Self::Prompts),
             "verify" => alone("verify", Self::Verify),
             "events" => alone("events", Self::Events),
@@ -151,6 +153,7 @@ impl Command {
             Self::Drop(command) => command.run(call),
             Self::Session(command) => command.run(call),
             Self::Worktree(command) => command.run(call),
+            Self::Round(command) => command.run(call),
             Self::Prompts(command) => command.run(call),
             Self::Verify(command) => command.run(call),
             Self::Events(command) => command.run(call),

@@ -30,6 +30,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-purge.1",
     "git-checkpoint-reset.1",
     "git-checkpoint-restore.1",
+    "git-checkpoint-round.1",
     "git-checkpoint-save.1",
     "git-checkpoint-session.1",
     "git-checkpoint-show.1",

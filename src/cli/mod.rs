@@ -44,6 +44,7 @@ mod question;
 mod recurse;
 mod reset;
 mod restore;
+mod round;
 mod save;
 mod session;
 mod sessions_in_table;

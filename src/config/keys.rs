@@ -98,6 +98,10 @@ pub(crate) const KEYS: &[Key] = &[
     key("worktree.roots", List, Several(&[]), Never),
     key("worktree.setup", List, Several(&[]), Approved),
     key("worktree.teardown", List, Several(&[]), Approved),
+    key("round.mode", Choice(&["auto", "worktree", "legacy"]), Words("auto"), Never),
+    key("round.branch-prefix", Text, Words("agents"), Free),
+    key("round.scratch", Text, Words(".checkpoint_scratch"), Free),
+    key("round.archive", Text, Words(".scratch_archive"), Free),
     key("ui.color", Choice(&["auto", "always", "never"]), Words("auto"), Free),
     key("ui.pager", Text, Words(""), Never),
 ];

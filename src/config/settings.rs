@@ -51,6 +51,8 @@ pub struct Settings {
     pub agents: Agents,
     /// `[worktree]`
     pub worktree: Worktree,
+    /// `[round]`
+    pub round: Round,
     /// `[ui]`
     pub ui: Ui,
 }
@@ -173,6 +175,44 @@ pub struct Worktree {
     pub setup: Commands,
     /// The commands that run in a worktree before it is removed.
     pub teardown: Commands,
+}
+
+/// What `round start` makes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub struct Round {
+    /// How it isolates work.
+    pub mode: RoundMode,
+    /// What its branches are below.
+    pub branch_prefix: String,
+    /// The folder for experiments.
+    pub scratch: String,
+    /// The folder of a workspace in which experiments are kept.
+    pub archive: String,
+}
+
+impl RoundMode {
+    /// Returns its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Worktree => "worktree",
+            Self::Legacy => "legacy",
+        }
+    }
+}
+
+/// How rounds isolate work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RoundMode {
+    /// In a worktree where there is a repository.
+    Auto,
+    /// In a worktree.
+    Worktree,
+    /// Not at all.
+    Legacy,
 }
 
 /// Commands for the shell.

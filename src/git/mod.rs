@@ -11,6 +11,7 @@ pub(crate) mod beneath;
 mod beyond;
 pub(crate) mod blame;
 mod blob_sizes;
+mod branch_commit;
 mod capture;
 pub(crate) mod chain;
 pub(crate) mod check_blobs;

@@ -1,11 +1,15 @@
 //! Our lines in git's file `info/exclude` (gitignore(5)): adds them, and takes them out so that the bytes of others stay.
 //!
-//! They stand below a comment, whose words also say what the file was before: so nothing else has to be remembered.
+//! They stand below a comment, whose words also say what the file was before: so nothing else has to be remembered. The folders of
+//! rounds stand below a comment of their own, and stay.
 
 use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 
 /// What all of our comments begin with.
 const COMMENT: &str = "# git-checkpoint: files of coding agents; 'git checkpoint disable' removes these lines";
+
+/// What the folders of rounds stand below.
+const FOLDERS: &str = "# git-checkpoint: folders of rounds, which are in no commit and no checkpoint";
 
 /// What was there before our comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +92,42 @@ pub(crate) fn with(text: Option<&[u8]>, has_directory: bool, line: &BStr) -> Opt
     let first = if before == Before::Unended { end } else { "" };
     let comment = before.comment();
     Some([old, first.as_bytes(), comment.as_bytes(), end.as_bytes(), line, end.as_bytes()].concat())
+}
+
+/// Returns the line that lets git ignore the folder `path`, relative to the worktree; none if no line can say it.
+pub(crate) fn line_for_folder(path: &BStr) -> Option<BString> {
+    let mut line = line_for(path)?;
+    line.push_byte(b'/');
+    Some(line)
+}
+
+/// Returns the file `text` with those of `lines` that are not among those of rounds; none if all are.
+pub(crate) fn with_folders(text: Option<&[u8]>, lines: &[BString]) -> Option<Vec<u8>> {
+    let old = text.unwrap_or_default();
+    let all: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
+    let at = all.iter().position(|line| content(line) == FOLDERS.as_bytes());
+    let mut new: Vec<&BString> = Vec::new();
+    for line in lines {
+        let is_there = at.is_some_and(|at| run(&all, at).any(|ours| content(ours) == line.as_bytes()));
+        if !is_there && !new.contains(&line) {
+            new.push(line);
+        }
+    }
+    if new.is_empty() {
+        return None;
+    }
+    let end = all.iter().find_map(|line| ending(line)).unwrap_or("\n").as_bytes();
+    let before = at.map_or_else(|| all.concat(), |at| all[..=at].concat());
+    let is_ended = before.is_empty() || before.ends_with(b"\n");
+    let mut text = [before.as_slice(), if is_ended { b"" } else { end }].concat();
+    if at.is_none() {
+        text.extend([FOLDERS.as_bytes(), end].concat());
+    }
+    for line in new {
+        text.extend([line.as_bytes(), end].concat());
+    }
+    text.extend(at.map_or_else(Vec::new, |at| all[at + 1..].concat()));
+    Some(text)
 }
 
 /// Returns what is left of the file `text` without our line `line`. The comment goes with the last of our lines; `is_ours`
@@ -199,6 +239,31 @@ mod tests {
         }
     }
 
+    #[rstest::rstest]
+    #[case::no_file(None)]
+    #[case::lines(Some(b"# mine\n*.o\n".as_slice()))]
+    #[case::no_final_line_break(Some(b"*.o\n*.a".as_slice()))]
+    #[case::crlf(Some(b"*.o\r\n*.a\r\n".as_slice()))]
+    #[case::no_utf8(Some(b"\xff\n".as_slice()))]
+    fn folders_of_rounds_stand_apart(#[case] old: Option<&[u8]>) {
+        let [one, two, three] = ["/.one/", "/two/", "/.three/"].map(BString::from);
+        let first = with_folders(old, &[one.clone(), two.clone(), one.clone()]).expect("they are new");
+        assert!(first.starts_with(old.unwrap_or_default()));
+        assert_eq!(with_folders(Some(&first), &[two.clone(), one.clone()]), None, "twice is once");
+        let all = with_folders(Some(&first), &[one.clone(), three.clone()]).expect("one is new");
+        let lines: Vec<BString> = all.lines().map(BString::from).collect();
+        for line in [one, two, three] {
+            assert_eq!(lines.iter().filter(|it| **it == line).count(), 1, "{lines:?}");
+        }
+        // The lines for the files of agents come and go, and leave these alone.
+        let both = with(Some(&all), true, LINE.into()).expect("it is new");
+        assert_eq!(with_folders(Some(&both), &["/two/".into()]), None);
+        assert_eq!(text_of(without(&both, LINE.into(), |_| false)), all);
+        let made = with(None, true, LINE.into()).expect("it is new");
+        let more = with_folders(Some(&made), &["/two/".into()]).expect("it is new");
+        assert!(matches!(without(&more, LINE.into(), |_| false), Rest::Text(rest) if rest.contains_str("/two/")));
+    }
+
     #[test]
     fn a_comment_without_lines_goes() {
         let text = format!("*.o\n{COMMENT}");
@@ -217,5 +282,6 @@ mod tests {
     #[case::nothing("", None)]
     fn lines_name_one_file(#[case] path: &str, #[case] expected: Option<&str>) {
         assert_eq!(line_for(path.into()), expected.map(BString::from));
+        assert_eq!(line_for_folder(path.into()), expected.map(|line| format!("{line}/").into()));
     }
 }

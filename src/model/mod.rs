@@ -37,6 +37,8 @@ pub mod record;
 pub(crate) mod redact;
 pub mod refname;
 pub(crate) mod removal;
+pub(crate) mod round;
+pub(crate) mod round_text;
 pub(crate) mod secret;
 pub(crate) mod selector;
 pub mod session;

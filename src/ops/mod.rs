@@ -36,6 +36,7 @@ pub(crate) mod records;
 pub mod reset;
 pub(crate) mod restore;
 pub mod rewrite;
+pub(crate) mod rounds;
 pub(crate) mod salvage;
 pub(crate) mod save;
 pub mod sessions;

@@ -65,6 +65,7 @@ mod restore_staged;
 mod restore_words;
 mod rewrite;
 mod rewrites;
+mod rounds;
 mod save;
 mod sessions;
 mod submodules;

@@ -16,7 +16,9 @@ use crate::{
         Context,
         called::with_short_ids,
         history::{self, Entry, ListOptions},
-        operations, sessions,
+        operations,
+        rounds::{self, Shown},
+        sessions,
         worktrees::{self, Restorable},
     },
 };
@@ -141,6 +143,14 @@ pub(super) fn removed(typed: &str) -> Vec<Candidate> {
     let named = list.unwrap_or_default().into_iter().filter(|it| it.id.starts_with(typed));
     let about = |it: &Restorable| format!("{}  {}", it.removed, it.path).into_bytes();
     named.take(MOST).map(|it| Candidate::new(it.id.clone(), about(&it))).collect()
+}
+
+/// Returns the rounds that have not ended.
+pub(super) fn rounds(typed: &str) -> Vec<Candidate> {
+    let all = context().and_then(|context| rounds::list(&context, false).ok()).unwrap_or_default();
+    let named = all.into_iter().filter(|it| it.round.starts_with(typed));
+    let about = |it: &Shown| it.agent.iter().map(String::as_str).chain(it.branches()).collect::<Vec<_>>().join("  ");
+    named.take(MOST).map(|it| Candidate::new(it.round.clone(), about(&it))).collect()
 }
 
 /// Returns the latest checkpoints of archived shadows.

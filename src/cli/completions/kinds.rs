@@ -41,6 +41,8 @@ enum Kind {
     Worktree,
     /// A removed worktree, by its id.
     Removed,
+    /// A round that has not ended, by its id.
+    Round,
     Agent,
     Setting,
     /// A value of the setting that is named before it.
@@ -74,6 +76,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("from", Kind::Checkpoint),
     ("hook", Kind::Free),
     ("key", Kind::Setting),
+    ("mode", Kind::Free),
     ("n", Kind::Free),
     ("name", Kind::Free),
     ("number", Kind::Free),
@@ -84,6 +87,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("range", Kind::Free),
     ("regex", Kind::Free),
     ("removed", Kind::Removed),
+    ("round", Kind::Round),
     ("session", Kind::Session),
     ("shell", Kind::Free),
     ("size", Kind::Free),
@@ -116,6 +120,9 @@ impl Kind {
             Self::Session => candidates::sessions(typed),
             Self::Worktree => candidates::worktrees(typed, !NEED_LINKED.iter().any(|it| line.has(it))),
             Self::Removed => candidates::removed(typed),
+            Self::Round => candidates::rounds(typed),
+            // There, it is a name that the user chooses.
+            Self::Agent if line.has("round") => Vec::new(),
             Self::Agent => candidates::agents(typed),
             Self::Setting => candidates::settings(typed),
             Self::Value => line.after("set").map(|key| candidates::values(key, typed)).unwrap_or_default(),

@@ -1,5 +1,7 @@
 //! `worktree add`.
 
+use std::path::Path;
+
 use bstr::ByteSlice as _;
 use serde::Serialize;
 
@@ -11,6 +13,7 @@ use crate::{
     error::Result,
     model::path_text::shell_word,
     ops::{
+        Context,
         agent_hooks::Elsewhere,
         sessions::{self, OnMultisession, SessionInfo},
         worktrees::{self, AddOptions, Added, NotCopied, Ran},
@@ -51,6 +54,7 @@ impl Add {
             base: self.base,
             from_here: self.from_here,
             session: self.session,
+            inside: None,
         };
         let progress = call.progress("making the worktree");
         let added = worktrees::add(&context, &options)?;
@@ -79,23 +83,32 @@ impl Add {
             print(&added, call)?;
         }
         warn_of(&added, &elsewhere, call);
-        let found = worktrees::find_root(&context, Some(&added.path.to_os_str_lossy()))?;
-        let ran = if self.no_setup {
-            None
-        } else {
-            worktrees::set_up(&context, &found, false, &mut |step| setup::run_step(call, step)).map_err(|error| {
-                match worktrees::find_root(&context, Some(found.path.as_os_str())) {
-                    Ok(_) => error
-                        .with_hint(format!("the worktree is made; {} runs the commands", setup::command(&found.path))),
-                    Err(_) => error,
-                }
-            })?
-        };
+        let path = added.path.to_path_lossy();
+        let ran = if self.no_setup { None } else { run_set_up(&context, &path, call)? };
         if self.json {
             call.out.json(&Whole { added: &added, agents_elsewhere: &elsewhere, setup: ran.as_ref() })?;
         }
-        setup::end(ran.as_ref(), &found.path, Exit::Done, call)
+        setup::end(ran.as_ref(), &path, Exit::Done, call)
     }
+}
+
+/// Runs the commands that set up the new worktree at `path`.
+fn run_set_up(context: &Context, path: &Path, call: &mut Call) -> Result<Option<Ran>> {
+    let found = worktrees::find_root(context, Some(path.as_os_str()))?;
+    worktrees::set_up(context, &found, false, &mut |step| setup::run_step(call, step)).map_err(|error| {
+        match worktrees::find_root(context, Some(found.path.as_os_str())) {
+            Ok(_) => {
+                error.with_hint(format!("the worktree is made; {} runs the commands", setup::command(&found.path)))
+            }
+            Err(_) => error,
+        }
+    })
+}
+
+/// Runs the commands that set up the new worktree at `path`, and says what kept them from their end. Returns how the command ends.
+pub(in crate::cli) fn set_up_new(context: &Context, path: &Path, call: &mut Call) -> Result<Exit> {
+    let ran = run_set_up(context, path, call)?;
+    setup::end(ran.as_ref(), path, Exit::Done, call)
 }
 
 /// All that `worktree add --json` prints.

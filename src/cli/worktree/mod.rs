@@ -8,6 +8,9 @@ mod list;
 mod remove;
 mod setup;
 
+pub(super) use add::set_up_new;
+pub(super) use setup::run_step;
+
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path};
 
 use super::{Exit, call::Call};

@@ -34,7 +34,7 @@ const NOT_STARTED: i32 = 126;
 ///
 /// # Errors
 /// If it does not end after signals, and is left alone.
-pub(super) fn run_step(call: &mut Call, step: &Step<'_>) -> Result<i32> {
+pub(in crate::cli) fn run_step(call: &mut Call, step: &Step<'_>) -> Result<i32> {
     call.out.flush()?;
     if step.replaces_own {
         let setting = step.purpose.setting();

@@ -12,9 +12,12 @@ use bstr::{BString, ByteSlice as _};
 
 use super::{file, target::Target};
 use crate::{
-    error::{Context as _, Kind, Result},
-    git::{ignore::Excludes, worktrees::inside},
-    model::exclude_file::{self, Rest},
+    error::{Context as _, Error, Kind, Result},
+    git::{ignore::Excludes, registrations::Place, worktrees::inside},
+    model::{
+        exclude_file::{self, Rest},
+        path_text,
+    },
     ops::Context,
     state::installed::Installed,
 };
@@ -82,6 +85,71 @@ pub(super) fn find(context: &Context, target: &Target, path: &Path) -> Result<Ex
 
 fn is_ignored(context: &Context, inside: &BString) -> Result<bool> {
     Excludes::for_worktree(&context.repo, &[])?.is_ignored(inside.as_bstr(), false)
+}
+
+/// Lists `folders`, relative to the root of this worktree; `all` says whether they are at the root of each worktree. Nothing of ours
+/// is in them yet. The caller has the lock of the file.
+///
+/// # Errors
+/// [`Kind::Refused`] if git tracks files in one of them, if a rule shows it all the same, or if it is new to the list and there
+/// already: no checkpoint would have what is in it.
+pub(super) fn add_folders(context: &Context, folders: &[BString], all: bool) -> Result<()> {
+    let refuse = |folder: &BString, why: &str| {
+        let shown = path_text::printable(folder.as_bstr());
+        Err(Error::refused(format!("'{shown}' cannot be a folder of a round: {why}"))
+            .with_hint("the settings 'round.scratch' and 'round.archive' say what these folders are called"))
+    };
+    let place = place(context)?;
+    let old = file::read_bytes(&place)?;
+    let mut lines = Vec::new();
+    for folder in folders {
+        let Some(line) = exclude_file::line_for_folder(folder.as_bstr()) else {
+            return refuse(folder, "no line of 'info/exclude' can name it");
+        };
+        if is_tracked(context, folder)? {
+            return refuse(folder, "git tracks files in it");
+        }
+        let is_new = exclude_file::with_folders(old.as_deref(), std::slice::from_ref(&line)).is_some();
+        if is_new && !is_folder_ignored(context, folder)? && is_any_there(context, folder, all)? {
+            return refuse(folder, "it is there already, and no checkpoint would have it");
+        }
+        lines.push(line);
+    }
+    if let Some(new) = exclude_file::with_folders(old.as_deref(), &lines) {
+        file::write(&place, old.as_deref(), &new, false)?;
+    }
+    for folder in folders {
+        if !is_folder_ignored(context, folder)? {
+            return refuse(folder, "a rule in '.gitignore' shows it to git");
+        }
+    }
+    Ok(())
+}
+
+/// Returns true if git ignores the folder `path` of this worktree.
+fn is_folder_ignored(context: &Context, path: &BString) -> Result<bool> {
+    Excludes::for_worktree(&context.repo, &[])?.is_ignored(path.as_bstr(), true)
+}
+
+/// Returns true if git tracks files in the folder `path` of this worktree, or a file of this name.
+fn is_tracked(context: &Context, path: &BString) -> Result<bool> {
+    let below = [path.as_slice(), b"/"].concat();
+    let Some(index) = context.repo.user_index()? else { return Ok(false) };
+    let is_it = |entry: &gix::index::Entry| {
+        let name = entry.path(&index);
+        name == path.as_bstr() || name.starts_with(&below)
+    };
+    Ok(index.entries().iter().any(is_it))
+}
+
+/// Returns true if something is at `path` in this worktree, or, if `all`, in any one of this repository.
+fn is_any_there(context: &Context, path: &BString, all: bool) -> Result<bool> {
+    let is_there = |root: &Path| fs::symlink_metadata(root.join(path.to_path_lossy())).is_ok();
+    if is_there(context.repo.worktree_root()) {
+        return Ok(true);
+    }
+    let others = if all { context.repo.registrations()? } else { Vec::new() };
+    Ok(others.iter().any(|it| it.place == Place::Worktree && is_there(&it.path)))
 }
 
 /// Lists the file `path` as `exclusion` says; returns what to say if that does not hide it.

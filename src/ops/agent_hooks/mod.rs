@@ -98,6 +98,15 @@ fn lock(context: &Context, targets: &[Target]) -> Result<Lock> {
     Ok(lock)
 }
 
+/// Lets git ignore `folders` of this worktree, in which nothing of ours is yet; if `all`, they are at the root of each worktree.
+///
+/// # Errors
+/// [`Kind::Refused`] if one of them may have files that are not ours, or git would show it all the same.
+pub(crate) fn exclude_folders(context: &Context, folders: &[BString], all: bool) -> Result<()> {
+    let _lock = lock(context, &[])?;
+    exclude::add_folders(context, folders, all)
+}
+
 /// Returns the texts of those of `targets` that have entries of ours, each with its index in `targets`.
 ///
 /// An unreadable file counts as one without entries.

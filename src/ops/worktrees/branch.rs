@@ -1,5 +1,7 @@
 //! What `worktree add` is asked for, and the branch of the worktree: whether it can be checked out, or where it begins if it has to be made.
 
+use std::path::PathBuf;
+
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
@@ -30,6 +32,8 @@ pub(crate) struct AddOptions {
     pub(crate) from_here: bool,
     /// The session that the worktree is for.
     pub(crate) session: Option<String>,
+    /// The directory in which it is made, as `ctx_1`, `ctx_2` and so on; none: where the settings say, named after its branch.
+    pub(crate) inside: Option<PathBuf>,
 }
 
 /// Where a branch begins that has to be made.

@@ -5,6 +5,7 @@ mod approval;
 mod aside;
 mod branch;
 mod chains;
+mod claimed;
 mod door;
 mod files;
 mod head_again;
@@ -35,19 +36,39 @@ pub(crate) use door::open;
 pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as find_files, list as list_files};
 pub(crate) use include::NotCopied;
 pub(crate) use listing::{Listed, list, show};
-pub(crate) use named::{by_id, find, find_root, registered};
+pub(crate) use named::{by_id, checked, find, find_root, registered};
 pub(crate) use prune::{Pruned, prune};
 pub(crate) use relocate::relocate;
 pub(crate) use remove::{Removal, RemoveOptions, remove};
 pub(crate) use restore::{Restorable, RestorableList, restorable, restore, restore_command};
-pub(crate) use setup::{FailedCommand, Ran, Step, set_up, variables};
+pub(crate) use setup::{FailedCommand, Ran, Run, Step, set_up, variables};
 pub(crate) use validate::{Code, validate};
 pub(crate) use why_left::WhyLeft;
 
+use super::Context;
 use crate::{
-    git::{Repo, digest},
+    error::Result,
+    git::{Repo, digest, registrations::Registration},
     model::worktree_name,
 };
+
+/// Puts back what a removal or a restore has moved that was killed.
+///
+/// # Errors
+/// [`Kind::Race`](crate::error::Kind::Race) if another process makes, moves or removes a worktree for too long.
+pub(crate) fn put_back(context: &Context) -> Result<()> {
+    lock::lock(context).map(drop)
+}
+
+/// Refuses if the worktree `found` must not be removed now: it is in use, locked, or has something that no checkpoint has.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if so.
+pub(crate) fn refuse_in_use(context: &Context, found: &Registration) -> Result<()> {
+    in_use::refuse_kind(found)?;
+    in_use::refuse(context, found, &found.path)?;
+    in_use::refuse_submodules(found)
+}
 
 /// Returns the port for servers in the worktree of `branch`.
 fn port(repo: &Repo, branch: &BStr) -> u16 {

@@ -104,7 +104,7 @@ pub(crate) fn by_id(context: &Context, id: &BStr) -> Result<Option<Registration>
 }
 
 /// Returns `found` with the canonical path of its root, if it has one.
-pub(super) fn checked(context: &Context, found: &Registration) -> Result<Registration> {
+pub(crate) fn checked(context: &Context, found: &Registration) -> Result<Registration> {
     below(found, &roots(context))
 }
 

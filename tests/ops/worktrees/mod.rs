@@ -20,6 +20,9 @@ mod setup;
 mod teardown;
 mod whereabouts;
 
+#[cfg(target_os = "linux")]
+pub(super) use removal_races::wait_until_halted;
+
 use std::{
     fs,
     path::{Path, PathBuf},

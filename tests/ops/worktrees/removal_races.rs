@@ -97,7 +97,7 @@ fn a_killed_deletion_goes_on() {
 }
 
 /// Waits until the process `pid` is halted.
-pub(super) fn wait_until_halted(pid: u32) {
+pub(in crate::ops) fn wait_until_halted(pid: u32) {
     let start = Instant::now();
     let is_halted = || fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|text| text.contains(") T "));
     while !is_halted() {

@@ -1,0 +1,87 @@
+//! `round list` and `round show`.
+
+use serde_json::json;
+
+use super::super::{Exit, call::Call, output::printable, phrase};
+use crate::{
+    error::Result,
+    ops::rounds::{self, Shown, ShownPlace},
+};
+
+#[derive(clap::Args, Debug)]
+pub(super) struct List {
+    /// Also those that have ended
+    #[arg(long)]
+    all: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Show {
+    /// The round
+    #[arg(value_name = "round")]
+    name: String,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl List {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let all = rounds::list(&context, self.all)?;
+        if self.json {
+            call.out.json(&json!({ "version": 1, "rounds": all }))?;
+            return Ok(Exit::Done);
+        }
+        call.start_pager(&context)?;
+        all.iter().try_for_each(|round| print(round, call))?;
+        Ok(Exit::Done)
+    }
+}
+
+impl Show {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let round = rounds::find(&context, &self.name)?;
+        if self.json {
+            call.out.json(&json!({ "version": 1, "round": round }))?;
+        } else {
+            print(&round, call)?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Prints a round, and below it its directories.
+fn print(round: &Shown, call: &mut Call) -> Result<()> {
+    let mut line = call.out.paint(phrase::ID, &round.round);
+    line.push_str(&format!("  {}", round.phase.name()));
+    if let Some(agent) = &round.agent {
+        line.push_str(&format!("  {}", printable(agent)));
+    }
+    if let Some(session) = &round.session {
+        line.push_str(&format!("  (session {})", printable(session)));
+    }
+    call.out.line(&line)?;
+    print_places(&round.contexts, call)
+}
+
+/// Prints the directories of a round: the branch of each, and where the work is done.
+pub(super) fn print_places(places: &[ShownPlace], call: &mut Call) -> Result<()> {
+    for place in places {
+        let path = phrase::quoted(place.path.as_ref().unwrap_or(&place.context));
+        let line = match &place.branch {
+            Some(branch) if place.removed.is_some() => format!("    {}", printable(branch)),
+            Some(branch) => format!("    {} in {path}", printable(branch)),
+            None => format!("    {path}"),
+        };
+        call.out.line(&line)?;
+        if let Some(archive) = &place.archive {
+            call.out.line(&format!("        experiments in {}", phrase::quoted(archive)))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! `round start`.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    super::{Exit, call::Call, phrase, worktree::set_up_new},
+    list::print_places,
+};
+use crate::{
+    config::RoundMode,
+    error::{Context as _, Kind, Result},
+    ops::rounds::{self, StartOptions},
+};
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Start {
+    /// A directory to work on (may be given several times; default: the workspace itself)
+    #[arg(long = "context", value_name = "dir", required_unless_present = "workspace")]
+    contexts: Vec<PathBuf>,
+    /// The directory of the agent: worktrees and experiments are kept there
+    #[arg(long, value_name = "dir")]
+    workspace: Option<PathBuf>,
+    /// The session that works in it; its worktree is for it alone
+    #[arg(long, value_name = "session")]
+    session: Option<String>,
+    /// What other agents call the one that works in it
+    #[arg(long, value_name = "name")]
+    agent: Option<String>,
+    /// How to isolate the work (default: the setting 'round.mode')
+    #[arg(long, value_name = "mode")]
+    mode: Option<Mode>,
+    /// Where the branches begin (default: HEAD)
+    #[arg(long, value_name = "from")]
+    base: Option<String>,
+    /// The name of the branch; with random digits, if it is taken
+    #[arg(long, value_name = "name")]
+    label: Option<String>,
+    /// Do not run the commands of the setting 'worktree.setup'
+    #[arg(long)]
+    no_setup: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Mode {
+    /// As worktree
+    Auto,
+    /// A worktree for each directory
+    Worktree,
+    /// The directory itself
+    Legacy,
+}
+
+impl From<Mode> for RoundMode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Auto => Self::Auto,
+            Mode::Worktree => Self::Worktree,
+            Mode::Legacy => Self::Legacy,
+        }
+    }
+}
+
+impl Start {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let mut workspace = self.workspace;
+        if self.contexts.is_empty()
+            && let Some(path) = &mut workspace
+        {
+            *path = std::path::absolute(&path).context(Kind::User, || format!("cannot find '{}'", path.display()))?;
+            if self.mode != Some(Mode::Legacy) {
+                rounds::prepare(path)?;
+            }
+            Call::enter(path)?;
+        }
+        let context = call.writing_context()?;
+        let options = StartOptions {
+            contexts: self.contexts,
+            workspace,
+            session: self.session,
+            agent: self.agent,
+            mode: self.mode.map(Into::into),
+            base: self.base,
+            label: self.label,
+        };
+        let progress = call.progress("beginning the round");
+        let started = rounds::start(&context, &options)?;
+        drop(progress);
+        if self.json {
+            call.out.json(&started)?;
+            // A program may read it while the set-up runs.
+            call.out.flush()?;
+        } else {
+            call.out.note(&format!("round {}", started.round))?;
+            print_places(&started.contexts, call)?;
+        }
+        let mut exit = Exit::Done;
+        if !self.no_setup {
+            for path in &started.made {
+                let ended = set_up_new(&context, Path::new(path), call)?;
+                exit = if ended == Exit::Done { exit } else { ended };
+            }
+        }
+        let without = started.contexts.iter().find(|place| place.branch.is_none());
+        if let Some(place) = without {
+            call.out.warning(&format!(
+                "{} is not isolated: other agents and you see the work there",
+                phrase::quoted(&place.context)
+            ));
+        }
+        Ok(exit)
+    }
+}

@@ -1,0 +1,107 @@
+//! `round branches` and `round context`: the branches of agents, and what an agent reads of them.
+
+use bstr::ByteSlice as _;
+use serde::Serialize;
+
+use super::{super::Context, listing::named, names::Folders};
+use crate::{
+    error::Result,
+    model::{round::last_part, round_text::Branches},
+    state::rounds::{self, Round},
+};
+
+/// The branch of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct OfAgent {
+    /// What the agent is called.
+    pub(crate) agent: String,
+    /// Its branch.
+    pub(crate) branch: String,
+    /// The commit at which it begins.
+    #[serde(skip)]
+    base: Option<String>,
+}
+
+/// How much a branch has changed. Serializes to an entry of `summary`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Summary {
+    /// How many files.
+    pub(crate) files: usize,
+    /// How many lines were added; those of binary files do not count.
+    pub(crate) added: usize,
+    /// How many lines were removed.
+    pub(crate) removed: usize,
+}
+
+/// Returns how much `branch` has changed since it began.
+///
+/// # Errors
+/// If git cannot read one of its ends.
+pub(crate) fn summary(context: &Context, branch: &OfAgent) -> Result<Summary> {
+    let Some(base) = &branch.base else { return Ok(Summary::default()) };
+    let tip = format!("refs/heads/{}", branch.branch);
+    let words = ["diff", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "-z", base, &tip, "--"];
+    let printed = context.repo.run_git(&words, None)?;
+    let mut summary = Summary::default();
+    for file in printed.split_str("\0").filter(|file| !file.is_empty()) {
+        let mut numbers =
+            file.splitn_str(3, "\t").map(|text| text.to_str().ok().and_then(|text| text.parse::<usize>().ok()));
+        summary.files += 1;
+        summary.added += numbers.next().flatten().unwrap_or_default();
+        summary.removed += numbers.next().flatten().unwrap_or_default();
+    }
+    Ok(summary)
+}
+
+/// Returns the branches of the last round of each agent but `exclude`, by the agents' names: those that are still there. An agent
+/// without a name is called as its branch.
+pub(crate) fn branches(context: &Context, exclude: Option<&str>) -> Result<Vec<OfAgent>> {
+    let mut all: Vec<OfAgent> = Vec::new();
+    for round in rounds::all(context.repo.common_dir())?.iter().rev() {
+        if exclude.is_some() && round.asked.agent.as_deref() == exclude {
+            continue;
+        }
+        let Some((branch, base)) = own(round) else { continue };
+        if context.repo.find_ref(&format!("refs/heads/{branch}"))?.is_none() {
+            continue;
+        }
+        let agent = round.asked.agent.as_deref().unwrap_or_else(|| last_part(branch)).to_owned();
+        if !all.iter().any(|known| known.agent == agent) {
+            all.push(OfAgent { agent, branch: branch.to_owned(), base: base.map(str::to_owned) });
+        }
+    }
+    all.sort_by(|one, other| one.agent.cmp(&other.agent));
+    Ok(all)
+}
+
+/// Returns the branch of `round`, and the commit at which it begins.
+fn own(round: &Round) -> Option<(&str, Option<&str>)> {
+    round.places.iter().find_map(|place| Some((place.branch.as_deref()?, place.base.as_deref())))
+}
+
+/// Returns the part of a system prompt for the agent of the round `name`.
+///
+/// # Errors
+/// If there is no such round.
+pub(crate) fn prompt(context: &Context, name: &str) -> Result<String> {
+    text(context, name, &|branches| branches.prompt())
+}
+
+/// Returns what the agent of the round `name` reads after a restart.
+///
+/// # Errors
+/// If there is no such round.
+pub(crate) fn restart(context: &Context, name: &str) -> Result<String> {
+    text(context, name, &|branches| branches.restart())
+}
+
+fn text(context: &Context, name: &str, write: &dyn Fn(&Branches<'_>) -> String) -> Result<String> {
+    let round = named(context, name)?;
+    let own = own(&round).map(|(branch, _)| branch);
+    let all = branches(context, round.asked.agent.as_deref())?;
+    let others = all.iter().filter(|it| Some(it.branch.as_str()) != own);
+    let others = others.map(|it| (it.agent.as_str(), it.branch.as_str())).collect();
+    let folder = Folders::of(context)?.archive;
+    let is_there = round.asked.workspace.as_ref().is_some_and(|workspace| workspace.join(&folder).is_dir());
+    Ok(write(&Branches { own, others, archive: is_there.then_some(folder.as_str()) }))
+}

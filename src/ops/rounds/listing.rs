@@ -1,0 +1,133 @@
+//! `round list` and `round show`.
+
+use std::{os::unix::ffi::OsStrExt as _, path::Path};
+
+use bstr::BString;
+use serde::Serialize;
+
+use super::super::Context;
+use crate::{
+    error::{Error, Result},
+    model::{
+        path_text,
+        round::{Mode, is_id},
+    },
+    state::rounds::{self, Phase, Place, Round},
+};
+
+/// One directory of a round. Serializes to an entry of `contexts`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct ShownPlace {
+    /// The directory to work on.
+    #[serde(serialize_with = "path_text::serialize")]
+    pub(crate) context: BString,
+    /// Where the work is done.
+    #[serde(serialize_with = "path_text::serialize_optional")]
+    pub(crate) path: Option<BString>,
+    /// How it is isolated.
+    pub(crate) mode: Mode,
+    /// Its branch.
+    pub(crate) branch: Option<String>,
+    /// The commit at which the branch begins.
+    pub(crate) base: Option<String>,
+    /// The folder for experiments.
+    #[serde(serialize_with = "path_text::serialize_optional")]
+    pub(crate) scratch: Option<BString>,
+    /// Where that is kept, once the round has ended.
+    #[serde(serialize_with = "path_text::serialize_optional")]
+    pub(crate) archive: Option<BString>,
+    /// What `worktree restore` takes, once the worktree is removed.
+    pub(crate) removed: Option<String>,
+}
+
+/// A round. Serializes to an entry of what `round list --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Shown {
+    /// Its id.
+    pub(crate) round: String,
+    /// How far it has come.
+    pub(crate) phase: Phase,
+    /// What other agents call the one that works in it.
+    pub(crate) agent: Option<String>,
+    /// The session that works in it.
+    pub(crate) session: Option<String>,
+    /// The directory of the agent.
+    #[serde(serialize_with = "path_text::serialize_optional")]
+    pub(crate) workspace: Option<BString>,
+    /// Its directories.
+    pub(crate) contexts: Vec<ShownPlace>,
+}
+
+impl Shown {
+    /// Returns its branches.
+    pub(crate) fn branches(&self) -> impl Iterator<Item = &str> {
+        self.contexts.iter().filter_map(|place| place.branch.as_deref())
+    }
+}
+
+/// Returns the bytes of `path`.
+pub(super) fn bytes(path: &Path) -> BString {
+    path.as_os_str().as_bytes().into()
+}
+
+impl From<&Place> for ShownPlace {
+    fn from(place: &Place) -> Self {
+        Self {
+            context: bytes(&place.context),
+            path: place.path.as_deref().map(bytes),
+            mode: place.mode,
+            branch: place.branch.clone(),
+            base: place.base.clone(),
+            scratch: place.scratch.as_deref().filter(|_| !place.is_done).map(bytes),
+            archive: place.archive.as_deref().map(bytes),
+            removed: place.removed.clone(),
+        }
+    }
+}
+
+impl From<&Round> for Shown {
+    fn from(round: &Round) -> Self {
+        Self {
+            round: round.id.clone(),
+            phase: round.phase,
+            agent: round.asked.agent.clone(),
+            session: round.asked.session.clone(),
+            workspace: round.asked.workspace.as_deref().map(bytes),
+            contexts: round.places.iter().map(ShownPlace::from).collect(),
+        }
+    }
+}
+
+/// Returns the rounds of this repository, the oldest first: those that have ended only if `all`.
+pub(crate) fn list(context: &Context, all: bool) -> Result<Vec<Shown>> {
+    let rounds = rounds::all(context.repo.common_dir())?;
+    Ok(rounds.iter().filter(|round| all || round.phase != Phase::Ended).map(Shown::from).collect())
+}
+
+/// Returns the round that `name` stands for.
+///
+/// # Errors
+/// As [`named`].
+pub(crate) fn find(context: &Context, name: &str) -> Result<Shown> {
+    named(context, name).map(|round| Shown::from(&round))
+}
+
+/// Returns the round with this id, or with a branch of this name.
+///
+/// # Errors
+/// [`Kind::User`](crate::error::Kind::User) if there is none.
+pub(super) fn named(context: &Context, name: &str) -> Result<Round> {
+    let common = context.repo.common_dir();
+    if is_id(name)
+        && let Some(round) = rounds::read(common, name)?
+    {
+        return Ok(round);
+    }
+    let has_branch = |round: &Round| round.places.iter().any(|place| place.branch.as_deref() == Some(name));
+    // A later one may have got the name of a branch that was deleted.
+    rounds::all(common)?.into_iter().rev().find(has_branch).ok_or_else(|| {
+        let shown = path_text::printable(name.as_bytes().into());
+        Error::user(format!("no round matches '{shown}'"))
+            .with_hint("'git checkpoint round list --all' shows the rounds of this repository")
+    })
+}

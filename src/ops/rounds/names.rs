@@ -1,0 +1,109 @@
+//! The names of the branches and folders of rounds: from the settings, the command line and chance.
+
+use std::collections::BTreeSet;
+
+use super::super::{Context, session_info};
+use crate::{
+    error::{Error, Result},
+    git::Repo,
+    model::{
+        path_text,
+        round::{DIGITS, is_branch_prefix, is_folder, is_name},
+    },
+    state::temporary,
+};
+
+/// The folders of rounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Folders {
+    /// For experiments, at the root of each worktree.
+    pub(super) scratch: String,
+    /// For those of rounds that have ended, in the workspace.
+    pub(super) archive: String,
+}
+
+impl Folders {
+    /// Returns those that the settings name.
+    ///
+    /// # Errors
+    /// [`Kind::Config`](crate::error::Kind::Config) if one of them cannot be a folder of ours, or both are the same.
+    pub(super) fn of(context: &Context) -> Result<Self> {
+        let round = &context.settings.round;
+        for (key, value) in [("round.scratch", &round.scratch), ("round.archive", &round.archive)] {
+            if !is_folder(value) {
+                return Err(bad_setting(key, value, "no name for a folder of rounds", ".checkpoint_scratch"));
+            }
+        }
+        if round.scratch.eq_ignore_ascii_case(&round.archive) {
+            return Err(bad_setting(
+                "round.archive",
+                &round.archive,
+                "the folder of 'round.scratch'",
+                ".scratch_archive",
+            ));
+        }
+        Ok(Self { scratch: round.scratch.clone(), archive: round.archive.clone() })
+    }
+}
+
+fn bad_setting(key: &str, value: &str, what: &str, example: &str) -> Error {
+    let value = path_text::printable(value.as_bytes().into());
+    Error::config(format!("the setting '{key}' is '{value}', which is {what}"))
+        .with_hint(format!("for example '{example}'"))
+}
+
+/// Refuses ids and labels that could not be a part of a ref or a path.
+///
+/// # Errors
+/// [`Kind::User`](crate::error::Kind::User) if one is malformed.
+pub(super) fn check(session: Option<&str>, agent: Option<&str>, label: Option<&str>) -> Result<()> {
+    session.map_or(Ok(()), session_info::check_id)?;
+    agent.map_or(Ok(()), |agent| check_label("the agent", agent))?;
+    label.map_or(Ok(()), |label| check_label("the label", label))
+}
+
+/// Refuses `label`, which is called `what`, if it could not be a part of a ref or a path.
+pub(super) fn check_label(what: &str, label: &str) -> Result<()> {
+    if is_name(label) {
+        return Ok(());
+    }
+    let label = path_text::printable(label.as_bytes().into());
+    Err(Error::user(format!("{what} '{label}' is not a plain name"))
+        .with_hint("at most 50 letters, digits, '.', '_' and '-', with a letter or a digit first"))
+}
+
+/// Returns 8 random hexadecimal digits.
+pub(super) fn random() -> String {
+    temporary::random()[..DIGITS].to_owned()
+}
+
+/// Returns the name of a new branch: `label` if it is free, `label` with random digits if not, and else one that says nothing of
+/// the agent, the round or the session. `taken` are the names that rounds have chosen, and may not have made yet.
+///
+/// # Errors
+/// [`Kind::Config`](crate::error::Kind::Config) if the setting `round.branch-prefix` makes no name of a branch.
+pub(super) fn new_branch(context: &Context, label: Option<&str>, taken: &BTreeSet<String>) -> Result<String> {
+    let prefix = &context.settings.round.branch_prefix;
+    if !is_branch_prefix(prefix) {
+        return Err(bad_setting("round.branch-prefix", prefix, "no beginning of a branch's name", "agents"));
+    }
+    let is_free = |name: &str| Ok::<_, Error>(!taken.contains(name) && is_free(&context.repo, name)?);
+    if let Some(label) = label
+        && is_free(label)?
+    {
+        return Ok(label.to_owned());
+    }
+    loop {
+        let digits = random();
+        let name = label.map_or_else(|| format!("{prefix}/{digits}"), |label| format!("{label}_{digits}"));
+        if is_free(&name)? {
+            return Ok(name);
+        }
+    }
+}
+
+/// Returns true if neither a branch `name` is there, nor one below it, with which git could not make it.
+fn is_free(repo: &Repo, name: &str) -> Result<bool> {
+    let full = format!("refs/heads/{name}");
+    Ok(repo.find_ref(&full)?.is_none() && repo.refs_below(&format!("{full}/"))?.is_empty())
+}

@@ -1,0 +1,307 @@
+//! `round start`: makes the directories of a round. The same call again is the same round; one that was killed goes on.
+
+use std::{collections::BTreeSet, fs, path::PathBuf};
+
+use bstr::ByteSlice as _;
+use serde::Serialize;
+
+use super::{
+    super::{
+        Context,
+        sessions::{self, OnMultisession, SessionInfo},
+        worktrees::{self, AddOptions},
+    },
+    listing::ShownPlace,
+    lock::{lock_all, lock_round},
+    names::{Folders, check, new_branch, random},
+    scratch, undo, workspace,
+};
+use crate::{
+    config::RoundMode,
+    error::{Context as _, Error, Kind, Result},
+    git::Repo,
+    model::round::{Mode, WORKTREES},
+    state::{
+        failpoint,
+        lock::Lock,
+        rounds::{self, Asked, Phase, Place, Round},
+    },
+};
+
+/// What to make.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StartOptions {
+    /// The directories to work on; none: the workspace itself.
+    pub(crate) contexts: Vec<PathBuf>,
+    /// The directory of the agent.
+    pub(crate) workspace: Option<PathBuf>,
+    /// The session that works in it.
+    pub(crate) session: Option<String>,
+    /// What other agents call the one that works in it.
+    pub(crate) agent: Option<String>,
+    /// How to isolate it; none: as the settings say.
+    pub(crate) mode: Option<RoundMode>,
+    /// Where its branches begin; none: at HEAD of each directory.
+    pub(crate) base: Option<String>,
+    /// What its branch is to be called.
+    pub(crate) label: Option<String>,
+}
+
+/// A round that has begun. Serializes to what `round start --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Started {
+    /// The version of this shape.
+    pub(crate) version: u32,
+    /// Its id.
+    pub(crate) round: String,
+    /// Its directories.
+    pub(crate) contexts: Vec<ShownPlace>,
+    /// The worktrees that this call has made: their set-up has not run.
+    #[serde(skip)]
+    pub(crate) made: Vec<PathBuf>,
+}
+
+/// Begins a round, or returns the one that the same call has begun.
+///
+/// # Errors
+/// [`Kind::User`] for a directory that is not there, or a malformed name; [`Kind::Refused`] for a directory of another repository,
+/// or if something is in the way. What has been made by then is removed again.
+pub(crate) fn start(context: &Context, options: &StartOptions) -> Result<Started> {
+    context.repo.name_operation("round start");
+    context.emit_failure("round start", try_start(context, options))
+}
+
+fn try_start(context: &Context, options: &StartOptions) -> Result<Started> {
+    check(options.session.as_deref(), options.agent.as_deref(), options.label.as_deref())?;
+    let folders = Folders::of(context)?;
+    let asked = asked(options)?;
+    let mode = options.mode.unwrap_or(context.settings.round.mode);
+    let (mut round, is_new, _lock) = found_or_new(context, &asked, mode)?;
+    let mut made = Vec::new();
+    if round.phase == Phase::Starting {
+        failpoint::hit("round:after-state");
+        let made_all = if is_new { Ok(()) } else { take_back(context, &mut round) };
+        let made_all = made_all.and_then(|()| make_all(context, &mut round, &folders, &mut made));
+        if let Err(error) = made_all {
+            return Err(undo::undo(context, &round, &made, error));
+        }
+    }
+    refuse_gone(&round)?;
+    let contexts = round.places.iter().map(ShownPlace::from).collect();
+    Ok(Started { version: 1, round: round.id, contexts, made })
+}
+
+/// Returns the round that is `asked` for, locked, and whether it is a new one, which is written then.
+fn found_or_new(context: &Context, asked: &Asked, mode: RoundMode) -> Result<(Round, bool, Lock)> {
+    let common = context.repo.common_dir();
+    loop {
+        let all = lock_all(context)?;
+        let rounds = rounds::all(common)?;
+        let Some(found) = rounds.iter().find(|round| is_same(round, asked)) else {
+            let round = new(context, asked.clone(), mode, &rounds)?;
+            let lock = lock_round(context, &round)?;
+            round.write(common)?;
+            return Ok((round, true, lock));
+        };
+        // Another process may make it, which takes a while.
+        drop(all);
+        let lock = lock_round(context, found)?;
+        if let Some(round) = rounds::read(common, &found.id)?.filter(|round| is_same(round, asked)) {
+            return Ok((round, false, lock));
+        }
+    }
+}
+
+/// Removes what a killed start has made in part: it is made again. A branch that is still there stays, and another name is chosen.
+fn take_back(context: &Context, round: &mut Round) -> Result<()> {
+    worktrees::put_back(context)?;
+    let label = round.asked.label.clone();
+    for at in 0..round.places.len() {
+        let place = &round.places[at];
+        if place.mode != Mode::Worktree || place.path.is_some() {
+            continue;
+        }
+        undo::undo_killed(context, place, label.is_some())?;
+        let Some(branch) = &place.branch else { continue };
+        if context.repo.find_ref(&format!("refs/heads/{branch}"))?.is_some() {
+            let _all = lock_all(context)?;
+            let taken = branches_of(&rounds::all(context.repo.common_dir())?);
+            round.places[at].branch = Some(new_branch(context, label.as_deref(), &taken)?);
+            round.write(context.repo.common_dir())?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the branches of `rounds`, those included that are not made yet.
+fn branches_of(rounds: &[Round]) -> BTreeSet<String> {
+    rounds.iter().flat_map(|it| &it.places).filter_map(|it| it.branch.clone()).collect()
+}
+
+/// Refuses if one of the directories of `round` is gone.
+fn refuse_gone(round: &Round) -> Result<()> {
+    let mut paths = round.places.iter().filter_map(|place| place.path.as_ref());
+    let Some(gone) = paths.find(|path| !path.is_dir()) else { return Ok(()) };
+    Err(Error::refused(format!("'{}' of the round '{}' is gone", gone.display(), round.id)).with_hint(format!(
+        "'git checkpoint worktree restore --list' shows what can be restored; 'git checkpoint round end {}' ends the round",
+        round.id
+    )))
+}
+
+/// Returns what is asked for, with canonical paths.
+fn asked(options: &StartOptions) -> Result<Asked> {
+    let canonical = |path: &PathBuf| {
+        let what = || format!("cannot find the directory '{}'", path.display());
+        let real = fs::canonicalize(path).context(Kind::User, what)?;
+        if real.is_dir() { Ok(real) } else { Err(Error::user(format!("'{}' is no directory", path.display()))) }
+    };
+    let mut contexts: Vec<PathBuf> = Vec::new();
+    for path in &options.contexts {
+        let path = canonical(path)?;
+        if !contexts.contains(&path) {
+            contexts.push(path);
+        }
+    }
+    Ok(Asked {
+        contexts,
+        workspace: options.workspace.as_ref().map(canonical).transpose()?,
+        session: options.session.clone(),
+        agent: options.agent.clone(),
+        mode: options.mode.map(|mode| mode.name().to_owned()),
+        base: options.base.clone(),
+        label: options.label.clone(),
+    })
+}
+
+/// Returns true if `round` is what is `asked` for: of calls that name neither a workspace nor a session nor an agent, each is for
+/// another one.
+fn is_same(round: &Round, asked: &Asked) -> bool {
+    let is_for_one = asked.workspace.is_some() || asked.session.is_some() || asked.agent.is_some();
+    is_for_one && round.phase != Phase::Ended && round.asked == *asked
+}
+
+/// Chooses the names of a new round beside `rounds`. Nothing is made yet.
+fn new(context: &Context, asked: Asked, mode: RoundMode, rounds: &[Round]) -> Result<Round> {
+    let mut taken = branches_of(rounds);
+    let mut places = Vec::new();
+    let in_place = asked.workspace.as_slice();
+    let directories = if asked.contexts.is_empty() { in_place } else { &asked.contexts };
+    for directory in directories {
+        let mode = match mode {
+            RoundMode::Legacy => Mode::Legacy,
+            _ if asked.contexts.is_empty() => Mode::Workspace,
+            _ => Mode::Worktree,
+        };
+        if mode == Mode::Workspace {
+            refuse_second(rounds, directory)?;
+        }
+        let branch = match mode {
+            Mode::Legacy => None,
+            _ => Some(new_branch(context, asked.label.as_deref(), &taken)?),
+        };
+        taken.extend(branch.clone());
+        places.push(Place {
+            context: directory.clone(),
+            mode,
+            path: None,
+            branch,
+            base: None,
+            worktree: None,
+            head: None,
+            scratch: None,
+            archive: None,
+            removed: None,
+            is_done: false,
+        });
+    }
+    let mut id = random();
+    while rounds.iter().any(|round| round.id == id) {
+        id = random();
+    }
+    Ok(Round { id, began: jiff::Timestamp::now().as_microsecond(), phase: Phase::Starting, asked, places })
+}
+
+/// Refuses a round in the directory `path` itself if one of `rounds` is there.
+fn refuse_second(rounds: &[Round], path: &PathBuf) -> Result<()> {
+    let is_there = |round: &&Round| {
+        round.phase != Phase::Ended && round.places.iter().any(|it| it.mode == Mode::Workspace && it.context == *path)
+    };
+    let Some(other) = rounds.iter().find(is_there) else { return Ok(()) };
+    Err(Error::refused(format!("the round '{}' is in '{}' already", other.id, path.display()))
+        .with_hint(format!("'git checkpoint round end {}' ends it", other.id)))
+}
+
+/// Makes what `round` does not have yet; adds to `made` the worktrees.
+fn make_all(context: &Context, round: &mut Round, folders: &Folders, made: &mut Vec<PathBuf>) -> Result<()> {
+    let common = context.repo.common_dir();
+    if let Some(workspace) =
+        round.asked.workspace.clone().filter(|_| round.places.iter().any(|it| it.mode != Mode::Legacy))
+    {
+        scratch::exclude_in(context, &workspace, folders)?;
+    }
+    for at in 0..round.places.len() {
+        context.check_interrupt()?;
+        if round.places[at].path.is_some() {
+            continue;
+        }
+        match round.places[at].mode {
+            Mode::Legacy => round.places[at].path = Some(round.places[at].context.clone()),
+            Mode::Workspace => workspace::begin(context, round, at, folders)?,
+            Mode::Worktree => make_worktree(context, round, at, folders, made)?,
+        }
+        round.write(common)?;
+        failpoint::hit("round:after-place");
+    }
+    round.phase = Phase::Live;
+    round.write(common)
+}
+
+/// Makes the worktree of the place number `at`.
+fn make_worktree(
+    context: &Context,
+    round: &mut Round,
+    at: usize,
+    folders: &Folders,
+    made: &mut Vec<PathBuf>,
+) -> Result<()> {
+    let place = &round.places[at];
+    let branch = place.branch.clone().ok_or_else(|| Error::internal("a round has no branch"))?;
+    let here = context.with_repo(repo_of(context, place)?);
+    scratch::exclude(&here, folders)?;
+    let session = round.asked.session.clone().filter(|_| at == 0);
+    let base = round.asked.base.clone();
+    let inside = round.asked.workspace.as_ref().map(|it| scratch::make_folder(&it.join(WORKTREES))).transpose()?;
+    let options = AddOptions { branch, create: true, base, from_here: false, session: session.clone(), inside };
+    let path = worktrees::add(&here, &options)?.path.to_path_lossy().into_owned();
+    made.push(path.clone());
+    failpoint::hit("round:after-worktree");
+    let there = worktrees::context_in(context, path.as_os_str())?;
+    if let Some(session) = &session {
+        // The worktree is new: no other session has worked there.
+        let info = SessionInfo { on_multisession: OnMultisession::Continue, ..SessionInfo::default() };
+        sessions::start(&there, session, &info, &mut |_| Ok(true))?;
+    }
+    let place = &mut round.places[at];
+    place.scratch = Some(scratch::make(&there, folders)?);
+    place.base = there.repo.head()?.id.map(|id| id.to_string());
+    place.worktree = Some(there.repo.worktree_id().to_owned());
+    place.path = Some(path);
+    Ok(())
+}
+
+/// Opens the repository of the directory of `place`, which must be this one.
+fn repo_of(context: &Context, place: &Place) -> Result<Repo> {
+    let path = place.context.display();
+    if !Repo::is_inside_repository(&place.context) {
+        return Err(Error::refused(format!("'{path}' is in no git repository"))
+            .with_hint("'--mode legacy' lets an agent work in the directory itself"));
+    }
+    let repo = Repo::open(&place.context)?;
+    scratch::place_in(&repo, &place.context)?;
+    let real = |repo: &Repo| fs::canonicalize(repo.common_dir()).ok();
+    if real(&repo).is_some() && real(&repo) == real(&context.repo) {
+        return Ok(repo);
+    }
+    Err(Error::refused(format!("'{path}' is in another repository than this one"))
+        .with_hint("a round has directories of one repository: run it there"))
+}

@@ -1,0 +1,149 @@
+//! A round in the workspace itself: on a branch of its own, and back at its end to where HEAD was.
+
+use std::{fs, path::Path};
+
+use super::{
+    super::{
+        Context,
+        sessions::{self, OnMultisession, SessionInfo},
+    },
+    names::Folders,
+    scratch,
+};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    git::{Repo, worktrees::inside},
+    model::path_text,
+    state::{
+        failpoint,
+        rounds::{Place, Round},
+    },
+};
+
+/// Makes a repository of the directory `path`, unless it is the root of one. One above it does not count: it never gets a
+/// branch of a round.
+///
+/// # Errors
+/// [`Kind::Refused`] if a repository above tracks files in it.
+pub(crate) fn prepare(path: &Path) -> Result<()> {
+    let path =
+        fs::canonicalize(path).context(Kind::User, || format!("cannot find the directory '{}'", path.display()))?;
+    if fs::symlink_metadata(path.join(".git")).is_ok() {
+        return Ok(());
+    }
+    if Repo::is_inside_repository(&path) {
+        let above = Repo::open(&path)?;
+        let prefix = inside(above.worktree_root(), &path).unwrap_or_default();
+        let below = [prefix.as_slice(), b"/"].concat();
+        let index = above.user_index()?;
+        if index.is_some_and(|index| index.entries().iter().any(|entry| entry.path(&index).starts_with(&below))) {
+            return Err(Error::refused(format!(
+                "'{}' has files that the repository '{}' tracks",
+                path.display(),
+                above.worktree_root().display()
+            ))
+            .with_hint("give '--context' to work in a worktree of that repository"));
+        }
+    }
+    Repo::make_in(&path)
+}
+
+/// Switches the workspace to the branch of the place number `at`, and notes before where HEAD was.
+pub(super) fn begin(context: &Context, round: &mut Round, at: usize, folders: &Folders) -> Result<()> {
+    let repo = &context.repo;
+    let root = repo.worktree_root();
+    if root != round.places[at].context {
+        return Err(Error::refused(format!("'{}' is not the root of a worktree", round.places[at].context.display())));
+    }
+    if let Some((what, end)) = Repo::under_way(repo.git_dir()) {
+        return Err(Error::refused(format!("{what} is under way in '{}'", root.display()))
+            .with_hint(format!("finish it, or '{end}'")));
+    }
+    scratch::exclude(context, folders)?;
+    let branch = round.places[at].branch.clone().ok_or_else(|| Error::internal("a round has no branch"))?;
+    let head = repo.head()?;
+    let is_on = |name: &str| head.branch.as_ref().is_some_and(|at| *at == format!("refs/heads/{name}").as_str());
+    if !is_on(&branch) {
+        switch(context, round, at, &branch)?;
+    }
+    if let Some(session) = &round.asked.session {
+        let info = SessionInfo { on_multisession: OnMultisession::Continue, ..SessionInfo::default() };
+        sessions::start(context, session, &info, &mut |_| Ok(true))?;
+    }
+    let place = &mut round.places[at];
+    place.scratch = Some(scratch::make(context, folders)?);
+    place.base = repo.find_ref(&format!("refs/heads/{branch}"))?.map(|id| id.to_string());
+    place.worktree = Some(repo.worktree_id().to_owned());
+    place.path = Some(root.to_owned());
+    Ok(())
+}
+
+fn switch(context: &Context, round: &mut Round, at: usize, branch: &str) -> Result<()> {
+    let (repo, head) = (&context.repo, context.repo.head()?);
+    let Some(commit) = head.id else {
+        return Err(Error::user("there is no commit yet, so that no round can begin at one")
+            .with_hint("make the first one with 'git commit'"));
+    };
+    let (start, name) = match &round.asked.base {
+        None => (commit, "HEAD".to_owned()),
+        Some(base) => {
+            let found = repo.find_commit(base)?;
+            (
+                found.ok_or_else(|| {
+                    Error::user(format!("'{}' is no commit", path_text::printable(base.as_bytes().into())))
+                })?,
+                base.clone(),
+            )
+        }
+    };
+    round.places[at].head = Some(head.branch.map_or_else(|| commit.to_string(), |branch| branch.to_string()));
+    round.write(repo.common_dir())?;
+    if repo.find_ref(&format!("refs/heads/{branch}"))?.is_none() {
+        repo.make_branch(repo.worktree_root(), branch, start, &name)?;
+    }
+    failpoint::hit("round:before-switch");
+    repo.switch_to(branch, false).inspect_err(|_| {
+        if let Err(error) = repo.delete_made_branch(repo.worktree_root(), branch, start) {
+            tracing::warn!(%error, "the branch '{branch}' is left");
+        }
+    })
+}
+
+/// Switches the workspace of `place` back, if it has switched to `branch` for a round that cannot begin, and deletes the branch.
+///
+/// # Errors
+/// If git refuses to switch back.
+pub(super) fn undo(context: &Context, place: &Place, branch: &str) -> Result<()> {
+    let full = format!("refs/heads/{branch}");
+    let here = context.with_repo(Repo::open(&place.context)?);
+    if here.repo.head()?.branch.is_none_or(|at| at != full.as_str()) {
+        return Ok(());
+    }
+    switch_back(&here, place)?;
+    // No process knows of it: it is where it was made.
+    match here.repo.find_ref(&full)? {
+        Some(commit) => here.repo.delete_made_branch(here.repo.worktree_root(), branch, commit),
+        None => Ok(()),
+    }
+}
+
+/// Returns true if HEAD of the workspace of `place` is where it was before the round.
+pub(super) fn is_back(here: &Context, place: &Place) -> Result<bool> {
+    let head = here.repo.head()?;
+    let now = head.branch.map_or_else(|| head.id.map(|id| id.to_string()), |branch| Some(branch.to_string()));
+    Ok(now == place.head)
+}
+
+/// Switches the workspace of `place` back to where HEAD was.
+///
+/// # Errors
+/// [`Kind::Refused`] if that is not known, or is no more, or git refuses.
+pub(super) fn switch_back(context: &Context, place: &Place) -> Result<()> {
+    let Some(head) = &place.head else {
+        return Err(Error::refused("it is not known where HEAD was before the round"));
+    };
+    match head.strip_prefix("refs/heads/") {
+        Some(branch) => context.repo.switch_to(branch, false),
+        None => context.repo.switch_to(head, true),
+    }
+}
