@@ -80,7 +80,21 @@ impl Repo {
             .with_cause(output.stderr.trim().to_str_lossy().into_owned()))
     }
 
-    /// Makes a repository in the directory `dir`, with a first commit that has no files.
+    /// Returns true if the repository in the directory `dir` is as `git init` makes it: without any commit, ref or index. The process
+    /// that made it may have been killed.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(crate) fn is_unfinished(dir: &Path) -> Result<bool> {
+        if !Self::is_inside_repository(dir) {
+            // Git was killed.
+            return Ok(true);
+        }
+        let repo = Self::open(dir)?;
+        Ok(repo.head()?.id.is_none() && repo.user_index()?.is_none() && repo.refs_below("refs/")?.is_empty())
+    }
+
+    /// Makes a repository in the directory `dir`, or completes it, with a first commit that has no files.
     ///
     /// # Errors
     /// If git fails.

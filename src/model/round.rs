@@ -23,9 +23,14 @@ pub(crate) enum Mode {
 /// Returns true if `name` can be one part of a ref, and of a path, on every system: letters, digits, `.`, `_` and `-`, with a letter
 /// or a digit first.
 pub(crate) fn is_name(name: &str) -> bool {
+    name.len() <= LONGEST && is_part(name)
+}
+
+/// Returns true for what [`is_name`] accepts, however long it is.
+fn is_part(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let lower = name.to_ascii_lowercase();
-    (1..=LONGEST).contains(&name.len())
+    !name.is_empty()
         && name.bytes().all(is_plain)
         && name.as_bytes()[0].is_ascii_alphanumeric()
         && !name.contains("..")
@@ -37,6 +42,22 @@ pub(crate) fn is_name(name: &str) -> bool {
 /// Returns true if the branches of rounds can be below `prefix`.
 pub(crate) fn is_branch_prefix(prefix: &str) -> bool {
     prefix.len() <= LONGEST && prefix.split('/').all(is_name)
+}
+
+/// Returns true if `name` can be a branch of a round: a label, or below a prefix.
+pub(crate) fn is_branch(name: &str) -> bool {
+    name.len() <= 2 * LONGEST && name.split('/').all(is_part)
+}
+
+/// Returns true if `text` is the id of an object, in full.
+pub(crate) fn is_object_id(text: &str) -> bool {
+    [40, 64].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns true if `text` can be what HEAD pointed to: the full name of a branch, which git has accepted, or a commit.
+pub(crate) fn is_head(text: &str) -> bool {
+    is_object_id(text)
+        || text.strip_prefix("refs/heads/").is_some_and(|name| !name.is_empty() && !name.starts_with('-'))
 }
 
 /// Returns true if `name` can be a folder of ours in a worktree: a name as [`is_name`] has it, perhaps hidden, but neither one of

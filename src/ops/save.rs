@@ -41,6 +41,19 @@ pub(crate) use super::chain::{
 };
 pub(crate) use super::{chain::lost::unreadable_shadows, protected::refuse_protected};
 
+/// Takes a checkpoint of the worktree with `message`, before something else is done with it: one that `restore` can take, with
+/// what is staged if `index`.
+pub(crate) fn save_before(worktree: &Worktree<'_>, message: &str, index: bool) -> Result<SavedAndSeen> {
+    let request = Request {
+        author: Author::Infer,
+        message: Some(message.to_owned()),
+        hold: Hold::ForRestore { index },
+        ..Request::default()
+    };
+    let _way = worktree.repo.on_the_way(operation::SAVE);
+    save_and_write_turns(worktree, &request)
+}
+
 /// Takes a checkpoint.
 ///
 /// # Errors

@@ -190,6 +190,26 @@ impl AsFd for Lock {
     }
 }
 
+/// Locks the directory `path` itself, where a file of ours has no place yet, until what is returned is dropped. A file system that
+/// has no such locks is no error: they only keep two of our processes apart.
+///
+/// # Errors
+/// [`Kind::Race`] if another process holds the lock for longer than `timeout`; if `path` cannot be opened.
+pub(crate) fn directory(path: &Path, timeout: Duration) -> Result<File> {
+    let directory = File::open(path).context(Kind::User, || format!("cannot open '{}'", path.display()))?;
+    let start = Instant::now();
+    while let Err(Errno::WOULDBLOCK | Errno::INTR) =
+        rustix::fs::flock(directory.as_fd(), FlockOperation::NonBlockingLockExclusive)
+    {
+        if start.elapsed() >= timeout {
+            return Err(Error::race(format!("another process is at work in '{}'", path.display()))
+                .with_hint("try again when it is done"));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(directory)
+}
+
 /// Returns true if a process holds the lock on the file `path`, or the system does not let us look. Writes nothing.
 pub(crate) fn is_held(path: &Path) -> bool {
     /// How often its owner may put another file in its place while we look.

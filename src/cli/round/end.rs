@@ -48,21 +48,21 @@ impl End {
             call.out.json(&ended)?;
             return Ok(Exit::Done);
         }
-        call.out.note(&format!("ended the round {}", ended.round))?;
+        let what = if ended.already { "has ended already" } else { "has ended" };
+        call.out.note(&format!("the round {} {what}", ended.round))?;
         for place in &ended.contexts {
             for line in report(place, call) {
                 call.out.note(&format!("    {line}"))?;
             }
         }
-        for place in &ended.contexts {
+        for place in ended.contexts.iter().filter(|_| !ended.already) {
             if let Some(id) = &place.removed {
                 call.out.hint(&format!("'git checkpoint worktree restore {id}' brings the worktree back"));
             }
             if place.gone {
                 call.out.warning(
-                    "another command had removed a worktree: the branch may lack what was not committed there",
+                    "another command had removed or moved a worktree: the branch may lack what was not committed there",
                 );
-                call.out.hint("'git checkpoint worktree restore --list' shows those that can be restored");
             }
         }
         Ok(Exit::Done)
@@ -76,7 +76,10 @@ fn report(place: &EndedPlace, call: &Call) -> Vec<String> {
         (Some(branch), Some(id)) => {
             lines.push(format!("the work is on the branch {}: {}", printable(branch), call.names.id(&id)));
         }
-        (Some(branch), None) => lines.push(format!("the branch {} has all work", printable(branch))),
+        (Some(branch), None) if place.checkpoint.is_some() => {
+            lines.push(format!("the branch {} has all work", printable(branch)));
+        }
+        (Some(_), None) => {}
         (None, _) => lines.extend(place.checkpoint.map(|id| format!("the checkpoint {}", call.names.id(&id)))),
     }
     lines.extend(place.archive.as_ref().map(|path| format!("the experiments are in {}", phrase::quoted(path))));

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::super::{Exit, call::Call, output::printable, phrase};
 use crate::{
-    error::Result,
+    error::{Error, Result},
     ops::rounds::{self, Shown, ShownPlace},
 };
 
@@ -31,7 +31,11 @@ pub(super) struct Show {
 impl List {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
-        let all = rounds::list(&context, self.all)?;
+        let (all, damaged) = rounds::list(&context, self.all)?;
+        for error in &damaged {
+            call.out.warning(error.message());
+        }
+        damaged.first().and_then(Error::hint).into_iter().for_each(|hint| call.out.hint(hint));
         if self.json {
             call.out.json(&json!({ "version": 1, "rounds": all }))?;
             return Ok(Exit::Done);

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    super::{Exit, call::Call, phrase, worktree::set_up_new},
+    super::{Exit, call::Call, phrase, settings, worktree::set_up_new},
     list::print_places,
 };
 use crate::{
-    config::RoundMode,
+    config::{self, RoundMode},
     error::{Context as _, Kind, Result},
     ops::rounds::{self, StartOptions},
 };
@@ -70,7 +70,12 @@ impl Start {
             && let Some(path) = &mut workspace
         {
             *path = std::path::absolute(&path).context(Kind::User, || format!("cannot find '{}'", path.display()))?;
-            if self.mode != Some(Mode::Legacy) {
+            let mode = match self.mode {
+                Some(mode) => mode.into(),
+                None => config::load(&settings::sources(None))?.settings.round.mode,
+            };
+            if mode != RoundMode::Legacy {
+                rounds::check(self.session.as_deref(), self.agent.as_deref(), self.label.as_deref())?;
                 rounds::prepare(path)?;
             }
             Call::enter(path)?;

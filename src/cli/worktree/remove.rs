@@ -69,7 +69,7 @@ const NAMED: usize = 3;
 impl Remove {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
-        let options = RemoveOptions { name: self.name, force: self.force, no_teardown: self.no_teardown };
+        let options = RemoveOptions { name: self.name, force: self.force, no_teardown: self.no_teardown, head: None };
         let progress = Cell::new(Some(call.progress("removing the worktree")));
         let interrupt = call.interrupt.clone();
         let shared = RefCell::new(&mut *call);

@@ -157,6 +157,6 @@ pub(super) fn is_telling(line: &[u8]) -> bool {
     line.iter().any(|byte| is_letter_or_digit(*byte))
 }
 
-pub(super) fn is_letter_or_digit(byte: u8) -> bool {
+pub(crate) fn is_letter_or_digit(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }

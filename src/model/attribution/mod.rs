@@ -28,6 +28,7 @@ pub mod text;
 mod words;
 mod work;
 
+pub(crate) use align::is_letter_or_digit;
 pub use replay::Replay;
 
 /// With this many letters and digits, a line is evidence of where it comes from, though it stands alone: one common line such as

@@ -96,8 +96,10 @@ fn is_ignored(context: &Context, inside: &BString) -> Result<bool> {
 pub(super) fn add_folders(context: &Context, folders: &[BString], all: bool) -> Result<()> {
     let refuse = |folder: &BString, why: &str| {
         let shown = path_text::printable(folder.as_bstr());
-        Err(Error::refused(format!("'{shown}' cannot be a folder of a round: {why}"))
-            .with_hint("the settings 'round.scratch' and 'round.archive' say what these folders are called"))
+        Err(Error::refused(format!("'{shown}' cannot be a folder of a round: {why}")).with_hint(format!(
+            "a line '/{shown}/' in '.gitignore' lets git ignore it; \
+             the settings 'round.scratch' and 'round.archive' have other names for the folders that they are for"
+        )))
     };
     let place = place(context)?;
     let old = file::read_bytes(&place)?;
@@ -124,6 +126,35 @@ pub(super) fn add_folders(context: &Context, folders: &[BString], all: bool) -> 
         }
     }
     Ok(())
+}
+
+/// Sees to it that git goes on to ignore `folder`, relative to the root of this worktree, in which only files of ours are. The caller
+/// has the lock of the file.
+///
+/// # Errors
+/// [`Kind::Refused`] if git tracks files in it, or a rule shows it all the same.
+pub(super) fn keep_folder(context: &Context, folder: &BString) -> Result<()> {
+    let full = context.repo.worktree_root().join(folder.to_path_lossy());
+    let (shown, word) = (full.display(), path_text::shell_word(&full.display().to_string()));
+    if is_tracked(context, folder)? {
+        return Err(Error::refused(format!("git tracks files in '{shown}', the folder for experiments")).with_hint(
+            format!("'git -C {word} rm -r --cached .' takes them out of git's index, and leaves the files there"),
+        ));
+    }
+    if is_folder_ignored(context, folder)? {
+        return Ok(());
+    }
+    let place = place(context)?;
+    let old = file::read_bytes(&place)?;
+    let lines: Vec<_> = exclude_file::line_for_folder(folder.as_bstr()).into_iter().collect();
+    if let Some(new) = exclude_file::with_folders(old.as_deref(), &lines) {
+        file::write(&place, old.as_deref(), &new, false)?;
+    }
+    if is_folder_ignored(context, folder)? {
+        return Ok(());
+    }
+    Err(Error::refused(format!("a rule in '.gitignore' shows '{shown}', the folder for experiments, to git"))
+        .with_hint("take that rule out, or move away what is in the folder: it would be committed"))
 }
 
 /// Returns true if git ignores the folder `path` of this worktree.

@@ -107,6 +107,15 @@ pub(crate) fn exclude_folders(context: &Context, folders: &[BString], all: bool)
     exclude::add_folders(context, folders, all)
 }
 
+/// Sees to it that git goes on to ignore `folder` of this worktree, in which only files of ours are.
+///
+/// # Errors
+/// [`Kind::Refused`] if it cannot be so.
+pub(crate) fn keep_folder_excluded(context: &Context, folder: &BString) -> Result<()> {
+    let _lock = lock(context, &[])?;
+    exclude::keep_folder(context, folder)
+}
+
 /// Returns the texts of those of `targets` that have entries of ours, each with its index in `targets`.
 ///
 /// An unreadable file counts as one without entries.

@@ -106,26 +106,34 @@ fn longest_moved(left: &Left, gained: &[&Gained<'_>]) -> Option<Vec<u8>> {
     moved.max_by_key(|line| line.len()).map(<[u8]>::to_vec)
 }
 
-/// Returns those of `lines` that a file had before the changes `all`: such a line, and those beside it, are a copy. If too many files have
-/// some of them, returns all.
+/// Returns those of `lines` that a file had before the changes `all`: such a line, and those beside it, are a copy. If that takes too
+/// long to find out, or a file cannot be read, returns all.
 fn there_before(repo: &Repo, lines: BTreeSet<&[u8]>, all: &[Change]) -> Result<BTreeSet<Vec<u8>>> {
-    let mut there = BTreeSet::new();
+    let all_lines = || Ok(lines.iter().copied().map(<[u8]>::to_vec).collect());
+    let (mut there, mut bytes) = (BTreeSet::new(), 0);
     let mut note = |text: &[u8]| {
         let found = text.lines().map(bstr::ByteSlice::trim).filter(|line| lines.contains(line));
         there.extend(found.map(<[u8]>::to_vec));
     };
     for change in all.iter().filter(|change| change.before != change.after) {
-        note(&repo.text_of(change.before)?.unwrap_or_default());
+        let Ok(text) = repo.text_of(change.before) else { return all_lines() };
+        let text = text.unwrap_or_default();
+        bytes += text.len() as u64;
+        if bytes > MOST_BYTES {
+            return all_lines();
+        }
+        note(&text);
     }
     if let Some(head) = repo.head()?.id {
         let tree_id = repo.tree_of_commit(head)?;
         let mut files = repo.files_with_lines(head, &lines.iter().copied().collect::<Vec<_>>())?;
         files.retain(|path| at(all, path).is_none());
         if files.len() > MOST_CHANGED {
-            return Ok(lines.into_iter().map(<[u8]>::to_vec).collect());
+            return all_lines();
         }
         for path in files {
-            note(&repo.text_of(repo.find_leaf(tree_id, path.as_bstr())?)?.unwrap_or_default());
+            let Ok(text) = repo.text_of(repo.find_leaf(tree_id, path.as_bstr())?) else { return all_lines() };
+            note(&text.unwrap_or_default());
         }
     }
     Ok(there)

@@ -22,7 +22,7 @@ use crate::{
         line_edits::{Algorithm, counted_edits},
     },
     model::{
-        attribution::{FileOwnership, Owner, Span, TELLING_LINES, moved_on::Enough, spans},
+        attribution::{FileOwnership, Owner, Span, TELLING_LETTERS, is_letter_or_digit, moved_on::Enough, spans},
         change::Change,
     },
 };
@@ -105,7 +105,9 @@ impl<'r> Parents<'r> {
         }
         let mut left = Vec::new();
         for file in parent.lost.get().into_iter().flatten().filter(|file| file.path != *path) {
-            if file.lines.intersection(keys).count() >= keys.len().min(TELLING_LINES) {
+            // Fewer are no evidence of a move, in whatever rows they are.
+            let letters = file.lines.intersection(keys).flatten().filter(|byte| is_letter_or_digit(**byte)).count();
+            if letters >= TELLING_LETTERS {
                 let before = repo.find_leaf(parent.tree_id, file.path.as_bstr())?;
                 let now = repo.find_leaf(*tree_id, file.path.as_bstr())?;
                 let spans = [all_lines()];

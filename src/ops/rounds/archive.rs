@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{super::Context, names::Folders, scratch};
+use super::{super::Context, scratch};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::round::{last_part, numbered},
@@ -24,6 +24,8 @@ use crate::{
 pub(super) fn archive(context: &Context, round: &mut Round, at: usize, label: Option<&str>) -> Result<()> {
     let Some(from) = round.places[at].scratch.clone() else { return Ok(()) };
     if is_empty(&from)? {
+        // With it, nothing is lost; it is made again if it is needed.
+        drop(fs::remove_dir(&from));
         return Ok(());
     }
     let label = label.map_or_else(|| label_of(round, &round.places[at]), str::to_owned);
@@ -67,7 +69,7 @@ fn folder(context: &Context, round: &Round) -> Result<PathBuf> {
         let ours = state::ensure_directory(context.repo.common_dir())?;
         return scratch::make_folder(&ours.join("scratch"));
     };
-    scratch::make_folder(&workspace.join(Folders::of(context)?.archive))
+    scratch::make_folder(&workspace.join(&round.archive_folder))
 }
 
 /// Returns true if the folder `path` is empty, or gone.

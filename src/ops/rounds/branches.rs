@@ -3,11 +3,11 @@
 use bstr::ByteSlice as _;
 use serde::Serialize;
 
-use super::{super::Context, listing::named, names::Folders};
+use super::{super::Context, listing::named};
 use crate::{
     error::Result,
     model::{round::last_part, round_text::Branches},
-    state::rounds::{self, Round},
+    state::rounds::{self, Phase, Round},
 };
 
 /// The branch of an agent.
@@ -57,15 +57,15 @@ pub(crate) fn summary(context: &Context, branch: &OfAgent) -> Result<Summary> {
 /// without a name is called as its branch.
 pub(crate) fn branches(context: &Context, exclude: Option<&str>) -> Result<Vec<OfAgent>> {
     let mut all: Vec<OfAgent> = Vec::new();
-    for round in rounds::all(context.repo.common_dir())?.iter().rev() {
-        if exclude.is_some() && round.asked.agent.as_deref() == exclude {
-            continue;
-        }
+    for round in rounds::all(context.repo.common_dir())?.sound.iter().rev() {
         let Some((branch, base)) = own(round) else { continue };
         if context.repo.find_ref(&format!("refs/heads/{branch}"))?.is_none() {
             continue;
         }
         let agent = round.asked.agent.as_deref().unwrap_or_else(|| last_part(branch)).to_owned();
+        if exclude == Some(agent.as_str()) {
+            continue;
+        }
         if !all.iter().any(|known| known.agent == agent) {
             all.push(OfAgent { agent, branch: branch.to_owned(), base: base.map(str::to_owned) });
         }
@@ -97,11 +97,13 @@ pub(crate) fn restart(context: &Context, name: &str) -> Result<String> {
 
 fn text(context: &Context, name: &str, write: &dyn Fn(&Branches<'_>) -> String) -> Result<String> {
     let round = named(context, name)?;
-    let own = own(&round).map(|(branch, _)| branch);
+    let is_there = |branch: &&str| context.repo.find_ref(&format!("refs/heads/{branch}")).is_ok_and(|it| it.is_some());
+    // After its end, nothing is committed to it any more.
+    let own = own(&round).map(|(branch, _)| branch).filter(|_| round.phase != Phase::Ended).filter(is_there);
     let all = branches(context, round.asked.agent.as_deref())?;
     let others = all.iter().filter(|it| Some(it.branch.as_str()) != own);
     let others = others.map(|it| (it.agent.as_str(), it.branch.as_str())).collect();
-    let folder = Folders::of(context)?.archive;
-    let is_there = round.asked.workspace.as_ref().is_some_and(|workspace| workspace.join(&folder).is_dir());
+    let folder = &round.archive_folder;
+    let is_there = round.asked.workspace.as_ref().is_some_and(|workspace| workspace.join(folder).is_dir());
     Ok(write(&Branches { own, others, archive: is_there.then_some(folder.as_str()) }))
 }

@@ -1,49 +1,45 @@
 //! Commits all that a round has in a directory to its branch, and makes sure that the branch has it.
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::super::{
-    Context, Worktree,
-    chain::peek::worktree_tree,
-    enter::Purpose,
-    save::{self, Author, Hold, Request, SavedAndSeen},
+use super::{
+    super::{Context, Worktree, chain::peek::worktree_tree, enter::Purpose, save::save_before},
+    scratch,
 };
 use crate::{
     error::{Error, Result},
     git::Repo,
-    model::{manifest::Manifest, operation, path_text},
-    state::failpoint,
+    model::{
+        manifest::{Manifest, Reason},
+        path_text,
+    },
+    state::{
+        failpoint,
+        rounds::{Committed, Place},
+    },
 };
 
 /// The message of the commit.
 pub(super) const MESSAGE: &str = "[ROUND] Auto-commit";
+/// What to do if something changes meanwhile.
+pub(super) const AGAIN: &str = "run it again when the agent has ended";
 /// The message of the checkpoint.
 const BEFORE_END: &str = "Before the end of the round";
-
-/// What has been committed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Committed {
-    /// The checkpoint of what was there.
-    pub(super) checkpoint: ObjectId,
-    /// The commit; none if there was nothing to commit.
-    pub(super) commit: Option<ObjectId>,
-    /// The commit of the branch now.
-    pub(super) tip: ObjectId,
-}
 
 /// Takes a checkpoint of the worktree of `there`, without a commit.
 pub(super) fn checkpoint(there: &Context) -> Result<ObjectId> {
     let worktree = Worktree::enter(there, Purpose::Change)?;
-    save(&worktree)?.saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))
+    save_before(&worktree, BEFORE_END, true)?.saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))
 }
 
-/// Takes a checkpoint of the worktree of `there`, commits all that it has to `branch`, a short name, and looks at the worktree once
-/// more: the branch has what is there then. The commit gets its record.
+/// Takes a checkpoint of the worktree of `there`, commits all that it has to `branch`, the branch of `place`, and looks at the worktree
+/// once more: the branch has what is there then. The commit gets its record. The folder for experiments is in neither.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if HEAD is not on this branch, if git has something under way, or if something
 /// would not be in the commit; [`Kind::Race`](crate::error::Kind::Race) if the worktree is changed meanwhile.
-pub(super) fn commit_all(there: &Context, branch: &str, message: &str) -> Result<Committed> {
+pub(super) fn commit_all(there: &Context, place: &Place, branch: &str, message: &str) -> Result<Committed> {
     let repo = &there.repo;
     let root = repo.worktree_root().display();
     if let Some((what, end)) = Repo::under_way(repo.git_dir()) {
@@ -51,8 +47,11 @@ pub(super) fn commit_all(there: &Context, branch: &str, message: &str) -> Result
             Error::refused(format!("{what} is under way in '{root}'")).with_hint(format!("finish it, or '{end}'"))
         );
     }
+    if let Some(scratch) = &place.scratch {
+        scratch::keep_ignored(there, scratch)?;
+    }
     let worktree = Worktree::enter(there, Purpose::Change)?;
-    let taken = save(&worktree)?;
+    let taken = save_before(&worktree, BEFORE_END, true)?;
     let checkpoint = taken.saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))?;
     let tip = tip_at_head(repo, branch)?;
     refuse_left_out(&taken.side.manifest, &root.to_string())?;
@@ -63,6 +62,7 @@ pub(super) fn commit_all(there: &Context, branch: &str, message: &str) -> Result
     let commit = is_new.then(|| repo.commit_to(full.as_str().into(), Some(tip), tree_id, message)).transpose()?;
     failpoint::hit("round:after-commit");
     if is_new || taken.side.index_tree_id.is_some_and(|staged| staged != tree_id) {
+        refuse_staged_since(there, taken.side.index_tree_id.unwrap_or(tip_tree_id))?;
         repo.stage_head()?;
     }
     drop(worktree);
@@ -70,7 +70,27 @@ pub(super) fn commit_all(there: &Context, branch: &str, message: &str) -> Result
     drop(Worktree::enter(there, Purpose::Change)?);
     let tip = tip_at_head(repo, branch)?;
     verify(there, tip)?;
+    // An end that failed later may have made the commit.
+    let commit = commit.or_else(|| place.committed.as_ref()?.commit);
     Ok(Committed { checkpoint, commit, tip })
+}
+
+/// Refuses if something else is staged than `staged`, which the checkpoint has: it would be nowhere.
+fn refuse_staged_since(there: &Context, staged: ObjectId) -> Result<()> {
+    if worktree_tree(there)?.index_tree_id == staged {
+        return Ok(());
+    }
+    let root = there.repo.worktree_root().display();
+    Err(Error::race(format!("something has just been staged in '{root}'")).with_hint(AGAIN))
+}
+
+/// Refuses if HEAD of `repo` is not on `branch`, a short name, at `tip`.
+pub(super) fn refuse_moved(repo: &Repo, branch: &str, tip: ObjectId) -> Result<()> {
+    if tip_at_head(repo, branch)? == tip {
+        return Ok(());
+    }
+    let root = repo.worktree_root().display();
+    Err(Error::race(format!("something has just been committed in '{root}'")).with_hint(AGAIN))
 }
 
 /// Refuses if the worktree of `there` does not have exactly the tree of the commit `tip`.
@@ -83,37 +103,36 @@ pub(super) fn verify(there: &Context, tip: ObjectId) -> Result<()> {
     }
     let changed = found.repo.diff_trees(tree_id, found.tree_id)?.into_iter().next();
     let what = changed.map_or_else(|| root.to_string(), |change| path_text::printable(change.path.as_ref()));
-    Err(Error::race(format!("'{what}' has just been changed")).with_hint("run it again when the agent has ended"))
-}
-
-fn save(worktree: &Worktree<'_>) -> Result<SavedAndSeen> {
-    let request = Request {
-        author: Author::Infer,
-        message: Some(BEFORE_END.to_owned()),
-        hold: Hold::ForRestore { index: true },
-        ..Request::default()
-    };
-    let _way = worktree.repo.on_the_way(operation::SAVE);
-    save::save_and_write_turns(worktree, &request)
+    Err(Error::race(format!("'{what}' has just been changed")).with_hint(AGAIN))
 }
 
 /// Returns the commit at HEAD, which must be on `branch`, a short name.
 fn tip_at_head(repo: &Repo, branch: &str) -> Result<ObjectId> {
     let (head, root) = (repo.head()?, repo.worktree_root().display());
     let full = format!("refs/heads/{branch}");
+    let word = path_text::shell_word;
     if head.branch.as_ref().is_none_or(|at| *at != full.as_str()) {
-        let at =
-            head.branch.map_or_else(|| "no branch".to_owned(), |at| format!("'{}'", path_text::printable(at.as_ref())));
+        let at = head
+            .branch
+            .as_ref()
+            .map_or_else(|| "no branch".to_owned(), |at| format!("'{}'", path_text::printable(at.as_ref())));
         return Err(Error::refused(format!(
             "HEAD of '{root}' is on {at}, and not on '{branch}', the branch of the round"
         ))
-        .with_hint(format!(
-            "commit there, and switch back: 'git -C {} switch {}'",
-            path_text::shell_word(&root.to_string()),
-            path_text::shell_word(branch)
-        )));
+        .with_hint(match &head.branch {
+            // Git has renamed it there, or it was deleted.
+            Some(at) if repo.find_ref(&full)?.is_none() => format!(
+                "the branch '{branch}' is no more; if it was renamed, 'git branch -m {} {}' renames it back",
+                word(&at.strip_prefix(b"refs/heads/").unwrap_or(at).to_str_lossy()),
+                word(branch)
+            ),
+            _ => format!("commit there, and switch back: 'git -C {} switch {}'", word(&root.to_string()), word(branch)),
+        }));
     }
-    head.id.ok_or_else(|| Error::refused(format!("the branch '{branch}' has no commit")))
+    head.id.ok_or_else(|| {
+        let hint = format!("the reflog has its commits: 'git -C {} reflog'", word(&root.to_string()));
+        Error::refused(format!("the branch '{branch}' is no more")).with_hint(hint)
+    })
 }
 
 /// Refuses if a commit of what was looked at would lack something that git could commit.
@@ -123,7 +142,10 @@ fn refuse_left_out(manifest: &Manifest, root: &str) -> Result<()> {
         Err(Error::refused(format!("'{path}' in '{root}' {why}")).with_hint(hint))
     };
     if let Some(left) = manifest.skipped.first() {
-        let hint = "commit it, ignore it or move it away; the settings below 'save' say what is left out";
+        let hint = match left.reason {
+            Reason::SkipWorktree => "'git update-index --no-skip-worktree' lets git look at it again",
+            _ => "commit it, ignore it or move it away; the settings below 'save' say what is left out",
+        };
         return refuse(&left.path, &format!("would not be in the commit: {}", left.reason.as_str()), hint);
     }
     if let Some(nested) = manifest.nested.iter().find(|nested| !nested.is_worktree) {

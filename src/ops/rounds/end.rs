@@ -2,9 +2,9 @@
 //!
 //! The file of the round says how far it has come. Each step can be repeated: after a crash, or a failure, the next call goes on.
 
-use std::{os::unix::ffi::OsStrExt as _, path::Path};
+use std::path::Path;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use super::{
         worktrees::{self, RemoveOptions},
     },
     archive,
-    commit::{self, MESSAGE, commit_all},
+    commit::{self, AGAIN, MESSAGE, commit_all, refuse_moved},
     listing::{bytes, named},
     lock::lock_round,
     names::check_label,
@@ -22,10 +22,11 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, registrations::Registration},
+    git::{Head, Repo, registrations::Registration},
     model::{id_text, path_text, round::Mode},
     state::{
         failpoint,
+        removed::Removed,
         rounds::{self, Phase, Place, Round},
     },
 };
@@ -76,6 +77,9 @@ pub(crate) struct Ended {
     pub(crate) version: u32,
     /// Its id.
     pub(crate) round: String,
+    /// True if it had ended before.
+    #[serde(skip)]
+    pub(crate) already: bool,
     /// Its directories.
     pub(crate) contexts: Vec<EndedPlace>,
 }
@@ -86,8 +90,8 @@ impl EndedPlace {
             context: bytes(&place.context),
             mode: place.mode,
             branch: place.branch.clone(),
-            checkpoint: None,
-            commit: None,
+            checkpoint: place.committed.as_ref().map(|it| it.checkpoint),
+            commit: place.committed.as_ref().and_then(|it| it.commit),
             archive: place.archive.as_deref().map(bytes),
             removed: place.removed.clone(),
             ignored: Vec::new(),
@@ -107,12 +111,16 @@ pub(crate) fn end(context: &Context, name: &str, options: &EndOptions, run: work
 }
 
 fn try_end(context: &Context, name: &str, options: &EndOptions, run: worktrees::Run<'_>) -> Result<Ended> {
+    if options.message.as_ref().is_some_and(|message| message.trim().is_empty()) {
+        return Err(Error::user("the message is empty"));
+    }
     options.archive_label.as_deref().map_or(Ok(()), |label| check_label("the label", label))?;
     let id = named(context, name)?.id;
     let common = context.repo.common_dir();
     let unknown = || Error::race(format!("the round '{id}' is no more"));
     let _lock = lock_round(context, &rounds::read(common, &id)?.ok_or_else(unknown)?)?;
     let mut round = rounds::read(common, &id)?.ok_or_else(unknown)?;
+    let already = round.phase == Phase::Ended;
     worktrees::put_back(context)?;
     let mut ended = Vec::new();
     for at in 0..round.places.len() {
@@ -131,7 +139,7 @@ fn try_end(context: &Context, name: &str, options: &EndOptions, run: worktrees::
     }
     round.phase = Phase::Ended;
     round.write(common)?;
-    Ok(Ended { version: 1, round: round.id, contexts: ended })
+    Ok(Ended { version: 1, round: round.id, already, contexts: ended })
 }
 
 /// Takes a checkpoint, if the directory is in a repository.
@@ -146,23 +154,36 @@ fn end_legacy(context: &Context, place: &Place) -> Result<EndedPlace> {
 
 fn end_workspace(context: &Context, round: &mut Round, at: usize, options: &EndOptions) -> Result<EndedPlace> {
     let place = round.places[at].clone();
-    let Some(branch) = place.branch.as_deref().filter(|_| place.head.is_some()) else {
-        // It was killed before it has changed anything.
-        return Ok(EndedPlace::of(&place));
-    };
     let here = context.with_repo(Repo::open(&place.context)?);
-    let mut ended = EndedPlace::of(&place);
-    if workspace::is_back(&here, &place)? {
-        // The last call was killed after that, or the user has switched back. Nothing is removed.
-        archive::archive(context, round, at, options.archive_label.as_deref())?;
-        return Ok(EndedPlace::of(&round.places[at]));
+    let is_back = place.head.is_none() || workspace::is_back(&here, &place)?;
+    if is_back && (place.committed.is_some() || place.path.is_none()) {
+        // The last call was killed after it had switched back, or the start before it had switched.
+        return Ok(EndedPlace::of(&place));
     }
-    let committed = commit_all(&here, branch, options.message.as_deref().unwrap_or(MESSAGE))?;
-    (ended.checkpoint, ended.commit) = (Some(committed.checkpoint), committed.commit);
+    let Some(branch) = place.branch.as_deref() else { return Err(Error::internal("a round has no branch")) };
+    workspace::refuse_at_work(&here)?;
+    let tip = commit(context, &here, round, at, branch, options)?;
     archive::archive(context, round, at, options.archive_label.as_deref())?;
-    ended.archive = round.places[at].archive.as_deref().map(bytes);
+    refuse_moved(&here.repo, branch, tip)?;
     workspace::switch_back(&here, &place)?;
-    Ok(ended)
+    Ok(EndedPlace::of(&round.places[at]))
+}
+
+/// Commits all that `there` has to `branch`, notes that in the file of the round, and returns the commit of the branch.
+fn commit(
+    context: &Context,
+    there: &Context,
+    round: &mut Round,
+    at: usize,
+    branch: &str,
+    options: &EndOptions,
+) -> Result<ObjectId> {
+    let message = options.message.as_deref().unwrap_or(MESSAGE);
+    let committed = commit_all(there, &round.places[at], branch, message)?;
+    let tip = committed.tip;
+    round.places[at].committed = Some(committed);
+    round.write(context.repo.common_dir())?;
+    Ok(tip)
 }
 
 fn end_worktree(
@@ -174,34 +195,69 @@ fn end_worktree(
 ) -> Result<EndedPlace> {
     let place = round.places[at].clone();
     let Some((branch, found)) = place.branch.as_deref().zip(found(context, &place)?) else {
-        let gone = place.path.is_some();
-        return Ok(EndedPlace { gone, ..EndedPlace::of(&place) });
+        return gone(context, round.began, &mut round.places[at]);
     };
     worktrees::refuse_in_use(context, &found)?;
     // It may have been moved since.
     let name = place.scratch.as_deref().and_then(Path::file_name);
     round.places[at].scratch = name.map(|name| found.path.join(name));
     let there = context.with_repo(context.repo.open_worktree(&found.path)?);
-    let committed = commit_all(&there, branch, options.message.as_deref().unwrap_or(MESSAGE))?;
+    let tip = commit(context, &there, round, at, branch, options)?;
     archive::archive(context, round, at, options.archive_label.as_deref())?;
     failpoint::hit("round:before-removal");
-    let remove =
-        RemoveOptions { name: found.path.clone().into_os_string(), force: false, no_teardown: options.no_teardown };
-    // It looks at the worktree once more: what is not at HEAD then is not in the branch.
-    let mut refuse = |removal: &worktrees::Removal| {
-        Err(Error::race(format!("'{}' has just been changed", path_text::printable(removal.path.as_ref())))
-            .with_hint("run it again when the agent has ended"))
-    };
-    let removal = worktrees::remove(context, &remove, &mut refuse, run)?;
+    // It looks at the worktree once more: what is not at HEAD then, or HEAD on another commit, is not in the branch.
+    let head = Head { id: Some(tip), branch: Some(format!("refs/heads/{branch}").into()) };
+    let (name, no_teardown) = (found.path.clone().into_os_string(), options.no_teardown);
+    let remove = RemoveOptions { name, force: false, no_teardown, head: Some(head) };
+    let removal = worktrees::remove(context, &remove, &mut refuse_changed, run)?;
     failpoint::hit("round:after-removal");
-    let place = &mut round.places[at];
-    place.removed = Some(removal.id);
-    let mut ignored = removal.ignored;
-    // What was in it is kept elsewhere.
-    let scratch = name.map(|name| [name.as_bytes(), b"/"].concat());
-    ignored.retain(|path| scratch.as_ref().is_none_or(|scratch| *path != *scratch));
-    let ended = EndedPlace::of(place);
-    Ok(EndedPlace { checkpoint: Some(committed.checkpoint), commit: committed.commit, ignored, ..ended })
+    round.places[at].removed = Some(removal.id);
+    Ok(EndedPlace { ignored: removal.ignored, ..EndedPlace::of(&round.places[at]) })
+}
+
+/// Refuses to remove a worktree that is not as it was committed.
+fn refuse_changed(removal: &worktrees::Removal) -> Result<bool> {
+    let path = path_text::printable(removal.path.as_ref());
+    if removal.teardown.is_some() {
+        return Err(Error::refused(format!("the teardown commands have changed '{path}'"))
+            .with_hint("'--no-teardown' ends the round without them"));
+    }
+    Err(Error::race(format!("'{path}' has just been changed")).with_hint(AGAIN))
+}
+
+/// Ends a `place` whose worktree git does not have any more.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if the worktree can be restored, and the branch may lack what it has.
+fn gone(context: &Context, began: i64, place: &mut Place) -> Result<EndedPlace> {
+    if place.path.is_none() {
+        // The start was killed before it had made anything.
+        return Ok(EndedPlace::of(place));
+    }
+    let worktree = place.worktree.as_ref().zip(place.path.as_deref());
+    let removed = worktree.map_or(Ok(Vec::new()), |(id, path)| worktrees::removed_from(context, id.as_bstr(), path))?;
+    let full = place.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
+    let is_on_it =
+        |removed: &Removed| removed.branch.as_ref().zip(full.as_ref()).is_some_and(|(at, full)| *at == full.as_str());
+    // An earlier round may have had a worktree there.
+    let is_later = |removed: &Removed| removed.seconds >= began.div_euclid(1_000_000);
+    let (of_branch, others): (Vec<_>, Vec<_>) = removed.into_iter().filter(is_later).partition(is_on_it);
+    let is_on_it = !of_branch.is_empty();
+    let Some(removed) = of_branch.into_iter().chain(others).next() else {
+        return Ok(EndedPlace { gone: true, ..EndedPlace::of(place) });
+    };
+    let tip = full.as_ref().map_or(Ok(None), |full| context.repo.find_ref(full))?;
+    let tree_of = |id: Option<ObjectId>| id.map(|id| context.repo.tree_of_commit(id)).transpose();
+    let has_all = is_on_it && removed.head == tip && tree_of(removed.checkpoint)? == tree_of(tip)?;
+    if !has_all {
+        let (path, id) = (path_text::printable(bytes(&removed.path).as_ref()), removed.id);
+        let hint = format!("'git checkpoint worktree restore {id}' brings it back; end the round after that");
+        return Err(Error::refused(format!("the worktree '{path}' was removed, and the branch may lack what it had"))
+            .with_hint(hint));
+    }
+    // The last call was killed after it had removed the worktree; or another command has, where all was committed.
+    place.removed = Some(removed.id);
+    Ok(EndedPlace::of(place))
 }
 
 /// Returns the worktree of `place`, as git has registered it; none if another command has removed it. Git may have given its id to

@@ -98,10 +98,11 @@ impl From<&Round> for Shown {
     }
 }
 
-/// Returns the rounds of this repository, the oldest first: those that have ended only if `all`.
-pub(crate) fn list(context: &Context, all: bool) -> Result<Vec<Shown>> {
+/// Returns the rounds of this repository, the oldest first: those that have ended only if `all`; and why others cannot be read.
+pub(crate) fn list(context: &Context, all: bool) -> Result<(Vec<Shown>, Vec<Error>)> {
     let rounds = rounds::all(context.repo.common_dir())?;
-    Ok(rounds.iter().filter(|round| all || round.phase != Phase::Ended).map(Shown::from).collect())
+    let shown = rounds.sound.iter().filter(|round| all || round.phase != Phase::Ended).map(Shown::from).collect();
+    Ok((shown, rounds.damaged))
 }
 
 /// Returns the round that `name` stands for.
@@ -125,7 +126,7 @@ pub(super) fn named(context: &Context, name: &str) -> Result<Round> {
     }
     let has_branch = |round: &Round| round.places.iter().any(|place| place.branch.as_deref() == Some(name));
     // A later one may have got the name of a branch that was deleted.
-    rounds::all(common)?.into_iter().rev().find(has_branch).ok_or_else(|| {
+    rounds::all(common)?.sound.into_iter().rev().find(has_branch).ok_or_else(|| {
         let shown = path_text::printable(name.as_bytes().into());
         Error::user(format!("no round matches '{shown}'"))
             .with_hint("'git checkpoint round list --all' shows the rounds of this repository")

@@ -21,5 +21,6 @@ mod workspace;
 pub(crate) use branches::{Summary, branches, prompt, restart, summary};
 pub(crate) use end::{EndOptions, EndedPlace, end};
 pub(crate) use listing::{Shown, ShownPlace, find, list};
+pub(crate) use names::check;
 pub(crate) use start::{StartOptions, start};
 pub(crate) use workspace::prepare;

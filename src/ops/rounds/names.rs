@@ -56,7 +56,7 @@ fn bad_setting(key: &str, value: &str, what: &str, example: &str) -> Error {
 ///
 /// # Errors
 /// [`Kind::User`](crate::error::Kind::User) if one is malformed.
-pub(super) fn check(session: Option<&str>, agent: Option<&str>, label: Option<&str>) -> Result<()> {
+pub(crate) fn check(session: Option<&str>, agent: Option<&str>, label: Option<&str>) -> Result<()> {
     session.map_or(Ok(()), session_info::check_id)?;
     agent.map_or(Ok(()), |agent| check_label("the agent", agent))?;
     label.map_or(Ok(()), |label| check_label("the label", label))
@@ -69,7 +69,7 @@ pub(super) fn check_label(what: &str, label: &str) -> Result<()> {
     }
     let label = path_text::printable(label.as_bytes().into());
     Err(Error::user(format!("{what} '{label}' is not a plain name"))
-        .with_hint("at most 50 letters, digits, '.', '_' and '-', with a letter or a digit first"))
+        .with_hint("at most 50 letters, digits, '.', '_' and '-', with a letter or a digit first, no two dots in a row, and none of '.', '.lock' and '.git' at the end"))
 }
 
 /// Returns 8 random hexadecimal digits.
@@ -87,11 +87,15 @@ pub(super) fn new_branch(context: &Context, label: Option<&str>, taken: &BTreeSe
     if !is_branch_prefix(prefix) {
         return Err(bad_setting("round.branch-prefix", prefix, "no beginning of a branch's name", "agents"));
     }
-    let is_free = |name: &str| Ok::<_, Error>(!taken.contains(name) && is_free(&context.repo, name)?);
+    let is_free = |name: &str| Ok::<_, Error>(in_the_way(&context.repo, name, taken)?.is_none());
     if let Some(label) = label
         && is_free(label)?
     {
         return Ok(label.to_owned());
+    }
+    if let Some(other) = above(&context.repo, prefix, taken)?.filter(|_| label.is_none()) {
+        return Err(Error::config(format!("there is a branch '{other}', so that git can make none below it"))
+            .with_hint("set 'round.branch-prefix' to another beginning, or rename that branch"));
     }
     loop {
         let digits = random();
@@ -102,8 +106,25 @@ pub(super) fn new_branch(context: &Context, label: Option<&str>, taken: &BTreeSe
     }
 }
 
-/// Returns true if neither a branch `name` is there, nor one below it, with which git could not make it.
-fn is_free(repo: &Repo, name: &str) -> Result<bool> {
-    let full = format!("refs/heads/{name}");
-    Ok(repo.find_ref(&full)?.is_none() && repo.refs_below(&format!("{full}/"))?.is_empty())
+/// Returns the branch that keeps git from making the branch `name`: that one, one below it, or one that it would be below.
+fn in_the_way(repo: &Repo, name: &str, taken: &BTreeSet<String>) -> Result<Option<String>> {
+    let below = format!("{name}/");
+    if let Some(other) = taken.iter().find(|it| it.starts_with(&below)) {
+        return Ok(Some(other.clone()));
+    }
+    match repo.refs_below(&format!("refs/heads/{below}"))?.into_iter().next() {
+        Some((other, _)) => Ok(Some(other)),
+        None => above(repo, name, taken),
+    }
+}
+
+/// Returns the branch `name`, or one that it would be below, if there is one.
+fn above(repo: &Repo, name: &str, taken: &BTreeSet<String>) -> Result<Option<String>> {
+    let ends = name.match_indices('/').map(|(at, _)| at).chain([name.len()]);
+    for other in ends.map(|end| &name[..end]) {
+        if taken.contains(other) || repo.find_ref(&format!("refs/heads/{other}"))?.is_some() {
+            return Ok(Some(other.to_owned()));
+        }
+    }
+    Ok(None)
 }

@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
 
@@ -59,6 +60,15 @@ pub(super) fn make(there: &Context, folders: &Folders) -> Result<PathBuf> {
     // The commit may have other rules, or files of this name.
     agent_hooks::exclude_folders(there, &[folders.scratch.as_str().into()], false)?;
     make_folder(&there.repo.worktree_root().join(&folders.scratch))
+}
+
+/// Sees to it that git ignores the folder for experiments at `path`, at the root of the worktree of `there`.
+///
+/// # Errors
+/// As [`agent_hooks::keep_folder_excluded`]: what is in it would be committed.
+pub(super) fn keep_ignored(there: &Context, path: &Path) -> Result<()> {
+    let name = path.file_name().filter(|_| fs::symlink_metadata(path).is_ok());
+    name.map_or(Ok(()), |name| agent_hooks::keep_folder_excluded(there, &name.as_bytes().into()))
 }
 
 /// Makes the folder `path`, unless it is there, and returns it.

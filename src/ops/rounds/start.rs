@@ -1,8 +1,13 @@
 //! `round start`: makes the directories of a round. The same call again is the same round; one that was killed goes on.
 
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use bstr::ByteSlice as _;
+use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
@@ -76,13 +81,14 @@ fn try_start(context: &Context, options: &StartOptions) -> Result<Started> {
     let folders = Folders::of(context)?;
     let asked = asked(options)?;
     let mode = options.mode.unwrap_or(context.settings.round.mode);
-    let (mut round, is_new, _lock) = found_or_new(context, &asked, mode)?;
+    let (mut round, is_new, _lock) = found_or_new(context, &asked, mode, &folders)?;
     let mut made = Vec::new();
     if round.phase == Phase::Starting {
         failpoint::hit("round:after-state");
-        let made_all = if is_new { Ok(()) } else { take_back(context, &mut round) };
-        let made_all = made_all.and_then(|()| make_all(context, &mut round, &folders, &mut made));
-        if let Err(error) = made_all {
+        if !is_new {
+            take_back(context, &mut round)?;
+        }
+        if let Err(error) = make_all(context, &mut round, &folders, &mut made) {
             return Err(undo::undo(context, &round, &made, error));
         }
     }
@@ -92,13 +98,13 @@ fn try_start(context: &Context, options: &StartOptions) -> Result<Started> {
 }
 
 /// Returns the round that is `asked` for, locked, and whether it is a new one, which is written then.
-fn found_or_new(context: &Context, asked: &Asked, mode: RoundMode) -> Result<(Round, bool, Lock)> {
+fn found_or_new(context: &Context, asked: &Asked, mode: RoundMode, folders: &Folders) -> Result<(Round, bool, Lock)> {
     let common = context.repo.common_dir();
     loop {
         let all = lock_all(context)?;
-        let rounds = rounds::all(common)?;
+        let rounds = rounds::all(common)?.sound;
         let Some(found) = rounds.iter().find(|round| is_same(round, asked)) else {
-            let round = new(context, asked.clone(), mode, &rounds)?;
+            let round = new(context, asked.clone(), mode, folders, &rounds)?;
             let lock = lock_round(context, &round)?;
             round.write(common)?;
             return Ok((round, true, lock));
@@ -112,7 +118,11 @@ fn found_or_new(context: &Context, asked: &Asked, mode: RoundMode) -> Result<(Ro
     }
 }
 
-/// Removes what a killed start has made in part: it is made again. A branch that is still there stays, and another name is chosen.
+/// Removes what a killed start has made in part: it is made again. A branch of that name that is not ours stays, and another name
+/// is chosen.
+///
+/// # Errors
+/// [`Kind::Refused`] if there is work in it: it stays.
 fn take_back(context: &Context, round: &mut Round) -> Result<()> {
     worktrees::put_back(context)?;
     let label = round.asked.label.clone();
@@ -121,14 +131,16 @@ fn take_back(context: &Context, round: &mut Round) -> Result<()> {
         if place.mode != Mode::Worktree || place.path.is_some() {
             continue;
         }
-        undo::undo_killed(context, place, label.is_some())?;
+        undo::undo_killed(context, round, place)?;
         let Some(branch) = &place.branch else { continue };
         if context.repo.find_ref(&format!("refs/heads/{branch}"))?.is_some() {
+            // It is another one's.
             let _all = lock_all(context)?;
-            let taken = branches_of(&rounds::all(context.repo.common_dir())?);
+            let taken = branches_of(&rounds::all(context.repo.common_dir())?.sound);
             round.places[at].branch = Some(new_branch(context, label.as_deref(), &taken)?);
-            round.write(context.repo.common_dir())?;
         }
+        (round.places[at].claimed, round.places[at].base) = (None, None);
+        round.write(context.repo.common_dir())?;
     }
     Ok(())
 }
@@ -181,7 +193,7 @@ fn is_same(round: &Round, asked: &Asked) -> bool {
 }
 
 /// Chooses the names of a new round beside `rounds`. Nothing is made yet.
-fn new(context: &Context, asked: Asked, mode: RoundMode, rounds: &[Round]) -> Result<Round> {
+fn new(context: &Context, asked: Asked, mode: RoundMode, folders: &Folders, rounds: &[Round]) -> Result<Round> {
     let mut taken = branches_of(rounds);
     let mut places = Vec::new();
     let in_place = asked.workspace.as_slice();
@@ -206,10 +218,12 @@ fn new(context: &Context, asked: Asked, mode: RoundMode, rounds: &[Round]) -> Re
             path: None,
             branch,
             base: None,
+            claimed: None,
             worktree: None,
             head: None,
             scratch: None,
             archive: None,
+            committed: None,
             removed: None,
             is_done: false,
         });
@@ -218,7 +232,8 @@ fn new(context: &Context, asked: Asked, mode: RoundMode, rounds: &[Round]) -> Re
     while rounds.iter().any(|round| round.id == id) {
         id = random();
     }
-    Ok(Round { id, began: jiff::Timestamp::now().as_microsecond(), phase: Phase::Starting, asked, places })
+    let (began, archive_folder) = (jiff::Timestamp::now().as_microsecond(), folders.archive.clone());
+    Ok(Round { id, began, phase: Phase::Starting, asked, archive_folder, places })
 }
 
 /// Refuses a round in the directory `path` itself if one of `rounds` is there.
@@ -272,7 +287,13 @@ fn make_worktree(
     let base = round.asked.base.clone();
     let inside = round.asked.workspace.as_ref().map(|it| scratch::make_folder(&it.join(WORKTREES))).transpose()?;
     let options = AddOptions { branch, create: true, base, from_here: false, session: session.clone(), inside };
-    let path = worktrees::add(&here, &options)?.path.to_path_lossy().into_owned();
+    let common = context.repo.common_dir();
+    let mut note = |path: &Path, commit: Option<ObjectId>| {
+        let place = &mut round.places[at];
+        (place.claimed, place.base) = (Some(path.to_owned()), commit.map(|id| id.to_string()));
+        round.write(common)
+    };
+    let path = worktrees::add_noted(&here, &options, &mut note)?.path.to_path_lossy().into_owned();
     made.push(path.clone());
     failpoint::hit("round:after-worktree");
     let there = worktrees::context_in(context, path.as_os_str())?;
@@ -283,7 +304,6 @@ fn make_worktree(
     }
     let place = &mut round.places[at];
     place.scratch = Some(scratch::make(&there, folders)?);
-    place.base = there.repo.head()?.id.map(|id| id.to_string());
     place.worktree = Some(there.repo.worktree_id().to_owned());
     place.path = Some(path);
     Ok(())

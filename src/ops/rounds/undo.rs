@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use gix::ObjectId;
+
 use super::{
     super::{
         Context,
@@ -11,7 +13,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::registrations::Registration,
+    git::{Head, registrations::Registration},
     model::round::Mode,
     state::rounds::{Place, Round},
 };
@@ -33,13 +35,18 @@ pub(super) fn undo(context: &Context, round: &Round, made: &[PathBuf], error: Er
     error.with_hint(hint)
 }
 
-/// Removes the worktree that a killed start has made for `place`, and its branch, if that has a name by chance: no user has made it.
+/// Removes the worktree that a killed start has made for `place`, and its branch.
 ///
 /// # Errors
-/// If the worktree must not be removed.
-pub(super) fn undo_killed(context: &Context, place: &Place, has_label: bool) -> Result<()> {
-    let Some(branch) = place.branch.as_deref() else { return Ok(()) };
-    remove(context, branch, &|_| true, !has_label)
+/// [`Kind::Refused`](crate::error::Kind::Refused) if there is work in it, or it must not be removed for another reason.
+pub(super) fn undo_killed(context: &Context, round: &Round, place: &Place) -> Result<()> {
+    remove(context, place).map_err(|error| {
+        let hint = format!(
+            "a start was killed that had made the worktree: 'git checkpoint round end {}' commits what is in it, and removes it",
+            round.id
+        );
+        error.with_hint(hint)
+    })
 }
 
 fn undo_place(context: &Context, place: &Place, made: &[PathBuf]) -> Result<()> {
@@ -48,25 +55,31 @@ fn undo_place(context: &Context, place: &Place, made: &[PathBuf]) -> Result<()> 
         // It is the user's own worktree, which stays.
         return workspace::undo(context, place, branch);
     }
-    // What `worktree add` has left has no path yet.
-    remove(context, branch, &|path| made.contains(path) || place.path.is_none(), true)
+    // Those that an earlier call has made are in use.
+    let is_of_this_call = place.path.as_ref().is_none_or(|path| made.contains(path));
+    if is_of_this_call { remove(context, place) } else { Err(Error::refused("an earlier call has made it")) }
 }
 
-/// Removes the worktree of `branch`, if there is one that `is_ours`, and the branch, if `with_branch`.
-fn remove(context: &Context, branch: &str, is_ours: &dyn Fn(&PathBuf) -> bool, with_branch: bool) -> Result<()> {
+/// Removes the worktree that was made for `place`, as `worktree remove` does, and its branch: both only if the branch is where it
+/// was made, and nothing has changed in the worktree. A worktree of that branch elsewhere is not ours.
+fn remove(context: &Context, place: &Place) -> Result<()> {
+    let (Some(branch), Some(claimed)) = (place.branch.as_deref(), place.claimed.as_deref()) else { return Ok(()) };
+    let made_at = place.base.as_ref().and_then(|base| ObjectId::from_hex(base.as_bytes()).ok());
     let full = format!("refs/heads/{branch}");
     let registered = context.repo.registrations()?;
-    let mut found = registered.iter().filter(|it| it.head.branch.as_ref().is_some_and(|at| *at == full.as_str()));
-    let Some(found) = found.next() else { return Ok(()) };
-    if found.is_main() || !is_ours(&found.path) {
-        return Err(Error::refused(format!("'{}' is on the branch '{branch}'", found.path.display())));
+    let is_its = |it: &&Registration| !it.is_main() && it.path == claimed;
+    if let Some(found) = registered.iter().find(is_its) {
+        let head = Head { id: made_at, branch: Some(full.into()) };
+        if found.head != head {
+            return Err(Error::refused(format!("HEAD of '{}' has been moved", claimed.display())));
+        }
+        let name = found.path.clone().into();
+        let options = RemoveOptions { name, force: false, no_teardown: true, head: Some(head) };
+        let mut refuse = |_: &worktrees::Removal| Ok(false);
+        let mut none = |_: &worktrees::Step<'_>| Err(Error::internal("no command is to run"));
+        worktrees::remove(context, &options, &mut refuse, &mut none)?;
     }
-    let options = RemoveOptions { name: found.path.clone().into(), force: false, no_teardown: true };
-    let mut refuse = |_: &worktrees::Removal| Ok(false);
-    let mut none = |_: &worktrees::Step<'_>| Err(Error::internal("no command is to run"));
-    worktrees::remove(context, &options, &mut refuse, &mut none)?;
-    let main = registered.first().map(Registration::directory);
-    match found.head.id.zip(main).filter(|_| with_branch) {
+    match made_at.zip(registered.first().map(Registration::directory)) {
         Some((commit, main)) => context.repo.delete_made_branch(&main, branch, commit),
         None => Ok(()),
     }

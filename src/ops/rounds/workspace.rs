@@ -1,35 +1,45 @@
 //! A round in the workspace itself: on a branch of its own, and back at its end to where HEAD was.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
+
+use bstr::ByteSlice as _;
 
 use super::{
     super::{
         Context,
         sessions::{self, OnMultisession, SessionInfo},
+        worktrees,
     },
     names::Folders,
     scratch,
 };
+use gix::ObjectId;
+
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, worktrees::inside},
     model::path_text,
     state::{
-        failpoint,
+        self, failpoint,
         rounds::{Place, Round},
     },
 };
+
+/// How long a process waits for another one that makes a repository in the workspace.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Makes a repository of the directory `path`, unless it is the root of one. One above it does not count: it never gets a
 /// branch of a round.
 ///
 /// # Errors
-/// [`Kind::Refused`] if a repository above tracks files in it.
+/// [`Kind::Refused`] if a repository above tracks files in it; if git fails.
 pub(crate) fn prepare(path: &Path) -> Result<()> {
     let path =
         fs::canonicalize(path).context(Kind::User, || format!("cannot find the directory '{}'", path.display()))?;
+    // Another process may make it just now.
+    let _lock = state::lock::directory(&path, LONGEST_WAIT)?;
     if fs::symlink_metadata(path.join(".git")).is_ok() {
-        return Ok(());
+        return if Repo::is_unfinished(&path)? { Repo::make_in(&path) } else { Ok(()) };
     }
     if Repo::is_inside_repository(&path) {
         let above = Repo::open(&path)?;
@@ -72,7 +82,6 @@ pub(super) fn begin(context: &Context, round: &mut Round, at: usize, folders: &F
     }
     let place = &mut round.places[at];
     place.scratch = Some(scratch::make(context, folders)?);
-    place.base = repo.find_ref(&format!("refs/heads/{branch}"))?.map(|id| id.to_string());
     place.worktree = Some(repo.worktree_id().to_owned());
     place.path = Some(root.to_owned());
     Ok(())
@@ -97,6 +106,7 @@ fn switch(context: &Context, round: &mut Round, at: usize, branch: &str) -> Resu
         }
     };
     round.places[at].head = Some(head.branch.map_or_else(|| commit.to_string(), |branch| branch.to_string()));
+    round.places[at].base = Some(start.to_string());
     round.write(repo.common_dir())?;
     if repo.find_ref(&format!("refs/heads/{branch}"))?.is_none() {
         repo.make_branch(repo.worktree_root(), branch, start, &name)?;
@@ -120,11 +130,27 @@ pub(super) fn undo(context: &Context, place: &Place, branch: &str) -> Result<()>
         return Ok(());
     }
     switch_back(&here, place)?;
-    // No process knows of it: it is where it was made.
-    match here.repo.find_ref(&full)? {
-        Some(commit) => here.repo.delete_made_branch(here.repo.worktree_root(), branch, commit),
-        None => Ok(()),
+    let made_at = place.base.as_ref().and_then(|base| ObjectId::from_hex(base.as_bytes()).ok());
+    made_at.map_or(Ok(()), |commit| here.repo.delete_made_branch(here.repo.worktree_root(), branch, commit))
+}
+
+/// Refuses if a session has a turn under way in the workspace, or a submodule there has changes that no commit of the superproject
+/// has.
+pub(super) fn refuse_at_work(here: &Context) -> Result<()> {
+    let repo = &here.repo;
+    if let Some(found) = repo.registrations()?.iter().find(|it| it.id == repo.worktree_id()) {
+        worktrees::refuse_sessions(here, found)?;
     }
+    let changed = repo.run_git(&["diff-files", "--raw", "-z", "--ignore-submodules=none"], None)?;
+    let mut fields = changed.split_str("\0");
+    while let Some((facts, path)) = fields.next().zip(fields.next()) {
+        if facts.starts_with(b":160000 160000") {
+            let path = path_text::printable(path.as_bstr());
+            return Err(Error::refused(format!("the submodule '{path}' has changes of its own"))
+                .with_hint("commit them there: no commit of this repository has them"));
+        }
+    }
+    Ok(())
 }
 
 /// Returns true if HEAD of the workspace of `place` is where it was before the round.

@@ -11,7 +11,7 @@ use super::{
         Context, Worktree,
         enter::Purpose,
         restore::{self, RestoreOptions},
-        save::{self, Author, Hold, Request},
+        save::save_before,
         session_info,
     },
     branch::{AddOptions, Start, base, exists},
@@ -88,6 +88,15 @@ pub(crate) struct Added {
 /// made; [`Kind::Refused`] if the branch is checked out in another worktree, if there are `worktree.max` worktrees, or if other
 /// files are where its directory would be.
 pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
+    add_noted(context, options, &mut |_, _| Ok(()))
+}
+
+/// As [`add`]. `note` gets the path of the worktree, and the commit at which a branch begins that is made, before git makes them.
+pub(crate) fn add_noted(
+    context: &Context,
+    options: &AddOptions,
+    note: &mut dyn FnMut(&Path, Option<ObjectId>) -> Result<()>,
+) -> Result<Added> {
     let (repo, branch) = (&context.repo, &options.branch);
     let former = options.session.as_deref().map_or(Ok(None), |session| former(context, session))?;
     let here = if options.from_here {
@@ -108,6 +117,7 @@ pub(crate) fn add(context: &Context, options: &AddOptions) -> Result<Added> {
         Some(directory) => Claimed::numbered(context, directory)?,
         None => Claimed::new(context, main, branch)?,
     };
+    note(&claimed.0, base.as_ref().map(|base| base.commit))?;
     let from = &main.directory();
     if let Some(Start { commit, name, .. }) = &base {
         repo.make_branch(from, branch, *commit, name).map_err(|error| match error.kind() {
@@ -205,14 +215,7 @@ fn former(context: &Context, session: &str) -> Result<Option<Registration>> {
 /// Takes a checkpoint of this worktree.
 fn save_here(context: &Context) -> Result<ObjectId> {
     let worktree = Worktree::enter(context, Purpose::Change)?;
-    let request = Request {
-        author: Author::Infer,
-        message: Some("For a new worktree".to_owned()),
-        hold: Hold::ForRestore { index: false },
-        ..Request::default()
-    };
-    let _way = context.repo.on_the_way(operation::SAVE);
-    let saved = save::save_and_write_turns(&worktree, &request)?.saved;
+    let saved = save_before(&worktree, "For a new worktree", false)?.saved;
     saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))
 }
 

@@ -114,7 +114,7 @@ pub(super) fn refuse(context: &Context, found: &Registration, root: &Path) -> Re
 
 /// Refuses if a session has a turn under way in the worktree `found`, or a process that works there. One whose process is gone
 /// does not come back to it.
-fn refuse_sessions(context: &Context, found: &Registration) -> Result<()> {
+pub(super) fn refuse_sessions(context: &Context, found: &Registration) -> Result<()> {
     let path = found.path.display();
     if !turns::is_known(&found.git_dir) {
         return Err(Error::refused(format!("it is not known whether a session has a turn under way in '{path}'"))

@@ -29,7 +29,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use bstr::BStr;
 
-pub(crate) use add::{Added, add, left};
+pub(crate) use add::{Added, add, add_noted, left};
 pub(crate) use approval::{OfProject, Purpose, approve, of_project, revoke};
 pub(crate) use branch::AddOptions;
 pub(crate) use door::open;
@@ -43,6 +43,7 @@ pub(crate) use remove::{Removal, RemoveOptions, remove};
 pub(crate) use restore::{Restorable, RestorableList, restorable, restore, restore_command};
 pub(crate) use setup::{FailedCommand, Ran, Run, Step, set_up, variables};
 pub(crate) use validate::{Code, validate};
+pub(crate) use whereabouts::removed_from;
 pub(crate) use why_left::WhyLeft;
 
 use super::Context;
@@ -68,6 +69,14 @@ pub(crate) fn refuse_in_use(context: &Context, found: &Registration) -> Result<(
     in_use::refuse_kind(found)?;
     in_use::refuse(context, found, &found.path)?;
     in_use::refuse_submodules(found)
+}
+
+/// Refuses if a session has a turn under way in the worktree `found`, or its process works there.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if so.
+pub(crate) fn refuse_sessions(context: &Context, found: &Registration) -> Result<()> {
+    in_use::refuse_sessions(context, found)
 }
 
 /// Returns the port for servers in the worktree of `branch`.

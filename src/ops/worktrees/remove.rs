@@ -11,7 +11,7 @@ use super::{
         Context, Worktree,
         enter::Purpose,
         inside,
-        save::{self, Author, Hold, Request, SavedAndSeen, SkippedPath},
+        save::{SavedAndSeen, SkippedPath, save_before},
     },
     approval::Purpose::Teardown,
     aside, chains, in_use,
@@ -24,10 +24,10 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::{
-        Repo,
+        Head, Repo,
         registrations::{Place, Registration},
     },
-    model::{id_text, operation, path_text, submodule::Recurse},
+    model::{id_text, path_text, submodule::Recurse},
     state::{failpoint, removed::Removed},
 };
 
@@ -47,6 +47,8 @@ pub(crate) struct RemoveOptions {
     pub(crate) force: bool,
     /// Do not run the commands of `worktree.teardown`.
     pub(crate) no_teardown: bool,
+    /// Remove it only if its HEAD is there; none: wherever HEAD is.
+    pub(crate) head: Option<Head>,
 }
 
 /// What was removed. Serializes to what `worktree remove --json` prints.
@@ -119,6 +121,7 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>, run: Run
     }
     let has_teardown = !options.no_teardown && has_commands(context, Teardown);
     let mut seen = look(context, &found, if has_teardown { BEFORE_TEARDOWN } else { BEFORE_REMOVAL })?;
+    refuse_other_head(&seen, None, options)?;
     confirm(&seen, None, options, ask)?;
     if !options.no_teardown {
         let torn_down = tear_down(context, &seen.found, &mut removal_lock, run);
@@ -132,10 +135,11 @@ fn try_remove(context: &Context, options: &RemoveOptions, ask: Ask<'_>, run: Run
             thread::sleep(TICK);
             // What the commands have left is what is removed.
             let before = std::mem::replace(&mut seen, look(context, &found, BEFORE_REMOVAL)?);
-            confirm(&seen, Some(&before), options, ask)?;
             seen.removal.before_teardown = before.removal.checkpoint.filter(|_| before.trees != seen.trees);
             seen.removal.ignored_deleted = gone_of(&before, &seen);
             seen.removal.teardown = Some(ran);
+            refuse_other_head(&seen, Some(&before), options)?;
+            confirm(&seen, Some(&before), options, ask)?;
         }
     }
     let Seen { found, since, mut removal, .. } = seen;
@@ -176,12 +180,22 @@ fn look(context: &Context, found: &Registration, message: &str) -> Result<Seen> 
     in_use::refuse_submodules(&found)?;
     let there = context.with_repo(context.repo.open_worktree(&found.path)?);
     let worktree = Worktree::enter(&there, Purpose::Change)?;
-    let (since, taken) = (worktree.taken_at(), save(&worktree, message)?);
+    let (since, taken) = (worktree.taken_at(), save_before(&worktree, message, true)?);
     drop(worktree);
     failpoint::hit("worktree:after-save");
     refuse_inside(&there, &taken)?;
     let (trees, removal) = removal(context, &there, &found, &taken)?;
     Ok(Seen { found, since, trees, removal })
+}
+
+/// Refuses if HEAD is not where the worktree may be removed.
+fn refuse_other_head(seen: &Seen, before: Option<&Seen>, options: &RemoveOptions) -> Result<()> {
+    if options.head.as_ref().is_none_or(|head| *head == seen.found.head) {
+        return Ok(());
+    }
+    let by_commands = if before.is_some() { " by its teardown commands" } else { "" };
+    Err(Error::race(format!("HEAD of '{}' has just been moved{by_commands}", seen.found.path.display()))
+        .with_hint("the worktree stays: look at what was committed there"))
 }
 
 /// Lets `ask` decide about changes that are not committed, unless they are those that it has accepted `before`.
@@ -213,18 +227,6 @@ pub(super) fn note(context: &Context, instead: String) {
         // It is done, and can be taken back all the same.
         tracing::warn!(%error, "the operation log cannot be written; 'git checkpoint doctor' shows why");
     }
-}
-
-/// Takes a checkpoint of the worktree, staged content included.
-fn save(worktree: &Worktree<'_>, message: &str) -> Result<SavedAndSeen> {
-    let request = Request {
-        author: Author::Infer,
-        message: Some(message.to_owned()),
-        hold: Hold::ForRestore { index: true },
-        ..Request::default()
-    };
-    let _way = worktree.repo.on_the_way(operation::SAVE);
-    save::save_and_write_turns(worktree, &request)
 }
 
 /// Refuses if there are repositories in the worktree: no checkpoint has their content.

@@ -137,7 +137,7 @@ fn what_changes_after_the_commit_stays() {
     write(&round, "new", "work\n");
     let id = round["round"].as_str().expect("it has an id");
     let output = world.checkpoint(&["round", "end", id]);
-    assert!(said(&output).contains("has just been changed"), "{}", said(&output));
+    assert!(said(&output).contains("the teardown commands have changed"), "{}", said(&output));
     assert_eq!(fs::read_to_string(path(&round).join("late")).expect("it stays"), "late\n");
     world.done(&["round", "end", "--no-teardown", id]);
     assert_eq!(world.git(&["show", &format!("{}:late", field(&round, "branch"))]), "late\n");
@@ -234,6 +234,10 @@ fn another_worktree_with_the_branch_stays() {
     world.sh(&format!("git worktree add -q ../look {branch}; echo mine >../look/mine"));
     assert!(refused(&world, &round).contains("is on no branch"));
     world.done(&["worktree", "remove", field(&round, "path")]);
+    // It was detached: the branch may lack its commits.
+    let output = world.checkpoint(&["round", "end", round["round"].as_str().expect("it has an id")]);
+    assert!(!output.status.success() && said(&output).contains("worktree restore"), "{}", said(&output));
+    world.done(&["worktree", "prune", "--removed"]);
     let ended = end(&world, &round);
     assert_eq!((&ended["contexts"][0]["gone"], world.sh("cat ../look/mine")), (&json!(true), "mine\n".to_owned()));
 }
@@ -246,7 +250,16 @@ fn a_worktree_that_another_command_has_removed_is_said() {
     world.done(&["worktree", "remove", "--force", field(&round, "path")]);
     let id = round["round"].as_str().expect("it has an id");
     let output = world.checkpoint(&["round", "end", id]);
-    assert!(output.status.success() && said(&output).contains("worktree restore --list"), "{}", said(&output));
+    let removed = world.json(&["worktree", "restore", "--list", "--json"]);
+    let hint = format!("worktree restore {}", removed["removed"][0]["id"].as_str().expect("an id"));
+    assert!(!output.status.success() && said(&output).contains(&hint), "{}", said(&output));
+    world.done(&["worktree", "restore", field(&round, "branch")]);
+    end(&world, &round);
+    assert_eq!(world.git(&["show", &format!("{}:new", field(&round, "branch"))]), "work\n");
+    // One that has nothing else than the branch can be removed by any command.
+    let round = start(&world, &[]);
+    world.done(&["worktree", "remove", field(&round, "path")]);
+    assert_eq!(end(&world, &round)["contexts"][0]["gone"], json!(false));
 }
 
 /// The programs that give tasks to agents end their rounds together.

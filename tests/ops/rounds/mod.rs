@@ -3,6 +3,7 @@
 mod branches;
 mod crashes;
 mod ends;
+mod late;
 mod starts;
 mod workspaces;
 

@@ -116,7 +116,12 @@ fn moved_lines_beside_an_earlier_record(#[case] before: &str, #[case] commit: &s
 #[case::amended("", "git commit -qa --amend --no-edit")]
 #[case::committed_again("git reset -q --soft HEAD~1", "git commit -qam again")]
 #[case::squashed("", "git commit -qam 3; git reset -q --soft HEAD~2; git commit -qm both")]
-fn few_lines_of_an_older_commit(#[case] before: &str, #[case] commit: &str, #[values(1, 2)] count: u32) {
+fn few_lines_of_an_older_commit(
+    #[case] before: &str,
+    #[case] commit: &str,
+    #[values(1, 2)] count: u32,
+    #[values("", "sed -i '1i a line of a person' g")] beside: &str,
+) {
     let desk = desk();
     desk.turn_with_tool("s", "f", &format!("{}{}", desk.read("f"), words("some agent of the session s", 1..=count)));
     desk.commit_all();
@@ -124,6 +129,7 @@ fn few_lines_of_an_older_commit(#[case] before: &str, #[case] commit: &str, #[va
     desk.commit_all();
     desk.sh(before);
     desk.sh("grep agent f >>g; sed -i /agent/d f");
+    desk.sh(beside);
     desk.sh(commit);
     assert_eq!(desk.owners_in("g"), vec!["s"; count as usize]);
 }

@@ -1,0 +1,280 @@
+//! What happens while a round ends, or after a start was killed: nothing is removed, or said to be on the branch, that is not there.
+
+use std::{fs, process::Child};
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{super::worktrees::wait_until_halted, end, everything, field, folder, path, said, start, text};
+use crate::support::{World, program};
+
+fn id(round: &Value) -> &str {
+    round["round"].as_str().expect("it has an id")
+}
+
+/// Begins to end `round`, and waits until it halts at the failpoint `step`.
+fn halted(world: &World, round: &Value, step: &str) -> Child {
+    let mut command = world.command(program());
+    command.args(["round", "end", id(round)]).env("CHECKPOINT_FAILPOINT", format!("stop@{step}"));
+    let piped = std::process::Stdio::piped;
+    let child = command.stdout(piped()).stderr(piped()).spawn().expect("it runs");
+    wait_until_halted(child.id());
+    child
+}
+
+/// Lets it go on, and returns what it says when it is refused.
+fn goes_on(world: &World, child: Child) -> String {
+    world.sh(&format!("kill -CONT {}", child.id()));
+    let output = child.wait_with_output().expect("it ends");
+    assert!(!output.status.success(), "{}", said(&output));
+    said(&output)
+}
+
+#[cfg(target_os = "linux")]
+#[rstest]
+#[case::detached("git checkout -q --detach")]
+#[case::on_another_branch("git switch -qc other")]
+#[case::on_the_branch("true")]
+fn a_commit_after_the_look_keeps_the_worktree(#[case] head: &str) {
+    let world = World::with_commit();
+    let round = start(&world, &[]);
+    let child = halted(&world, &round, "round:before-removal");
+    world.sh(&format!("cd '{}'; {head}; echo p >p; git add p; git commit -qm p", path(&round).display()));
+    let words = goes_on(&world, child);
+    assert!(words.contains("has just been moved"), "{words}");
+    assert_eq!(fs::read_to_string(path(&round).join("p")).expect("it stays"), "p\n");
+    if head == "true" {
+        end(&world, &round);
+        assert_eq!(world.git(&["show", &format!("{}:p", field(&round, "branch"))]), "p\n");
+    }
+}
+
+#[test]
+fn teardown_commands_that_move_head_keep_the_worktree() {
+    let world = World::with_commit();
+    let commands = "git checkout -q --detach; echo t >t; git add t; git commit -qm t";
+    world.git(&["config", "checkpoint.worktree.teardown", commands]);
+    let round = start(&world, &[]);
+    let output = world.checkpoint(&["round", "end", id(&round)]);
+    assert!(said(&output).contains("moved by its teardown commands"), "{}", said(&output));
+    assert_eq!(fs::read_to_string(path(&round).join("t")).expect("it stays"), "t\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_workspace_with_a_commit_after_the_look_does_not_switch() {
+    let world = World::with_commit();
+    let round = world.json(&["round", "start", "--workspace", ".", "--json"]);
+    world.sh("echo idea >.checkpoint_scratch/note");
+    let child = halted(&world, &round, "round:before-archive");
+    world.sh("git checkout -q --detach; echo p >p; git add p; git commit -qm p");
+    assert!(goes_on(&world, child).contains("is on no branch"));
+    assert_eq!(world.sh("cat p; git log -1 --format=%s"), "p\np\n");
+}
+
+/// The user has switched back: what is not committed there is on no branch of the round.
+#[test]
+fn a_workspace_that_was_switched_back_is_not_done() {
+    let world = World::with_commit();
+    let round = world.json(&["round", "start", "--workspace", ".", "--json"]);
+    world.sh("git switch -q main; echo precious >work");
+    let output = world.checkpoint(&["round", "end", id(&round)]);
+    assert!(!output.status.success() && said(&output).contains("is on 'refs/heads/main'"), "{}", said(&output));
+    world.sh(&format!("git switch -q {}", field(&round, "branch")));
+    end(&world, &round);
+    assert_eq!(world.git(&["show", &format!("{}:work", field(&round, "branch"))]), "precious\n");
+}
+
+/// Someone works in what a killed start has left: the same call does not remove it, and the end has it.
+#[rstest]
+#[case::committed("git add w; git commit -qm w", "round:after-worktree")]
+#[case::committed_early("git add w; git commit -qm w", "worktree:before-fill")]
+#[case::not_committed("true", "round:after-worktree")]
+fn work_in_what_a_killed_start_has_left_stays(#[case] commit: &str, #[case] failpoint: &str) {
+    let world = World::with_commit();
+    let workspace = folder(&world, "ws");
+    let words = ["round", "start", "--context", ".", "--workspace", text(&workspace)];
+    let output = world.command(program()).args(words).env("CHECKPOINT_FAILPOINT", failpoint).output().expect("it runs");
+    assert_eq!(output.status.code(), None);
+    world.sh(&format!("cd ../ws/.worktree/ctx_1; echo work >w; {commit}"));
+    let before = everything(&world);
+    let output = world.checkpoint(&words);
+    assert!(!output.status.success() && said(&output).contains("round end"), "{}", said(&output));
+    assert_eq!(everything(&world), before);
+    let listed = world.json(&["round", "list", "--json"]);
+    let ended = end(&world, &listed["rounds"][0]);
+    assert_eq!(world.git(&["show", &format!("{}:w", field(&ended, "branch"))]), "work\n");
+}
+
+/// A user has made a worktree for a branch of the same name.
+#[test]
+fn a_worktree_that_no_start_has_made_stays() {
+    let world = World::with_commit();
+    let workspace = folder(&world, "ws");
+    let words = ["round", "start", "--context", ".", "--workspace", text(&workspace), "--label", "feature", "--json"];
+    let mut command = world.command(program());
+    command.args(words).env("CHECKPOINT_FAILPOINT", "round:after-state").output().expect("it runs");
+    world.sh("echo '*.ign' >>.git/info/exclude; git worktree add -q ../mine -b feature; echo secret >../mine/x.ign");
+    let round = world.json(&words);
+    assert!(field(&round, "branch").starts_with("feature_"), "{round}");
+    assert_eq!(world.sh("cat ../mine/x.ign"), "secret\n");
+}
+
+/// Experiments are in no commit, whatever became of the rule that hides them.
+#[test]
+fn experiments_that_git_would_show_are_not_committed() {
+    let world = World::with_commit();
+    let round = start(&world, &[]);
+    world.sh(": >.git/info/exclude");
+    fs::write(format!("{}/note", field(&round, "scratch")), "an idea\n").expect("writable");
+    end(&world, &round);
+    assert_eq!(world.git(&["rev-parse", field(&round, "branch")]), world.git(&["rev-parse", "main"]));
+    let round = start(&world, &[]);
+    let root = path(&round);
+    fs::write(format!("{}/note", field(&round, "scratch")), "an idea\n").expect("writable");
+    fs::write(root.join(".gitignore"), "!.checkpoint_scratch/\n").expect("writable");
+    let refused = |words: &str| {
+        let output = world.checkpoint(&["round", "end", id(&round)]);
+        assert!(!output.status.success() && said(&output).contains(words), "{}", said(&output));
+        assert_eq!(fs::read_to_string(root.join(".checkpoint_scratch/note")).expect("it stays"), "an idea\n");
+    };
+    refused("a rule in '.gitignore' shows");
+    world.sh(&format!(
+        "cd '{}'; git add -f .checkpoint_scratch/note; git commit -qm note; rm .gitignore",
+        root.display()
+    ));
+    refused("git tracks files in");
+    world.sh(&format!("cd '{}/.checkpoint_scratch'; git rm -qr --cached .", root.display()));
+    end(&world, &round);
+    assert_eq!(
+        world.sh("cat ../ws/.scratch_archive/*-2/note || cat ../ws/.scratch_archive/*/note | tail -1"),
+        "an idea\n"
+    );
+}
+
+/// Something is staged alone after the checkpoint.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_staged_after_the_look_stays_staged() {
+    let world = World::with_commit();
+    let round = start(&world, &[]);
+    fs::write(path(&round).join("new"), "work\n").expect("writable");
+    let child = halted(&world, &round, "round:after-commit");
+    world.sh(&format!("cd '{}'; echo alone >only; git add only; rm only", path(&round).display()));
+    assert!(goes_on(&world, child).contains("has just been staged"));
+    assert_eq!(world.git(&["-C", text(&path(&round)), "show", ":only"]), "alone\n");
+    end(&world, &round);
+    assert_eq!(world.git(&["show", &format!("{}:new", field(&round, "branch"))]), "work\n");
+}
+
+/// The folder is made again after its content was moved.
+#[cfg(target_os = "linux")]
+#[test]
+fn experiments_after_the_archive_are_named() {
+    let world = World::with_commit();
+    let round = start(&world, &[]);
+    fs::write(format!("{}/note", field(&round, "scratch")), "an idea\n").expect("writable");
+    let child = halted(&world, &round, "round:before-removal");
+    world.sh(&format!("mkdir '{0}'; echo late >'{0}/late'; kill -CONT {1}", field(&round, "scratch"), child.id()));
+    let output = child.wait_with_output().expect("it ends");
+    assert!(
+        output.status.success() && String::from_utf8_lossy(&output.stdout).contains("1 ignored path"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn a_damaged_file_is_named() {
+    let world = World::with_commit();
+    let round = start(&world, &["--agent", "agent1"]);
+    let file = world.repo().join(format!(".git/checkpoint/rounds/{}.json", id(&round)));
+    let whole = fs::read_to_string(&file).expect("it is there");
+    fs::write(&file, whole.replace("\"agent1\"", "\"../../evil\"")).expect("writable");
+    let listed = world.checkpoint(&["round", "list"]);
+    assert!(listed.status.success() && said(&listed).contains("is damaged"), "{}", said(&listed));
+    let output = world.checkpoint(&["round", "end", id(&round)]);
+    assert!(!output.status.success() && said(&output).contains("is damaged"), "{}", said(&output));
+    fs::write(&file, whole).expect("writable");
+    assert_eq!(end(&world, &round)["contexts"][0]["gone"], json!(false));
+}
+
+/// Git cannot have both a branch and one below it.
+#[rstest]
+#[case::branch("git branch agents", "round.branch-prefix")]
+#[case::setting("git config checkpoint.round.branch-prefix main", "there is a branch 'main'")]
+fn a_branch_in_the_way_is_named(#[case] script: &str, #[case] words: &str) {
+    let world = World::with_commit();
+    world.sh(script);
+    let before = everything(&world);
+    let output = world.checkpoint(&["round", "start", "--context", "."]);
+    assert!(!output.status.success() && said(&output).contains(words), "{}", said(&output));
+    assert_eq!(everything(&world), before);
+}
+
+#[test]
+fn a_label_leaves_room_for_other_branches() {
+    let world = World::with_commit();
+    let first = start(&world, &["--agent", "one"]);
+    let labelled = start(&world, &["--agent", "two", "--label", "agents"]);
+    assert!(field(&labelled, "branch").starts_with("agents_"), "{labelled}");
+    end(&world, &first);
+    start(&world, &["--agent", "three"]);
+}
+
+#[test]
+fn an_agent_without_a_name_can_be_left_out() {
+    let world = World::with_commit();
+    let round = start(&world, &[]);
+    let name = field(&round, "branch").trim_start_matches("agents/").to_owned();
+    assert_eq!(world.json(&["round", "branches", "--exclude", &name, "--json"])["branches"], json!({}));
+}
+
+/// Another process, or one that was killed, has made a part of the repository.
+#[test]
+fn eight_starts_in_a_folder_without_a_repository_are_one() {
+    let world = World::with_commit();
+    folder(&world, "ws");
+    let begin = |_| {
+        let mut command = world.command(program());
+        command.args(["round", "start", "--workspace", "../ws", "--json"]);
+        command.stdout(std::process::Stdio::piped()).spawn().expect("it runs")
+    };
+    let all: Vec<_> = (0..8).map(begin).collect();
+    let outputs = all.into_iter().map(|child| child.wait_with_output().expect("it ends").stdout);
+    let outputs: std::collections::BTreeSet<_> = outputs.collect();
+    assert!(outputs.len() == 1 && !outputs.iter().any(Vec::is_empty), "{outputs:?}");
+}
+
+#[test]
+fn a_repository_that_a_killed_start_has_begun_is_completed() {
+    let world = World::with_commit();
+    let workspace = folder(&world, "ws");
+    world.sh("git init -q ../ws");
+    world.json(&["round", "start", "--workspace", text(&workspace), "--json"]);
+    // A malformed call makes none.
+    let other = folder(&world, "other");
+    let output = world.checkpoint(&["round", "start", "--workspace", text(&other), "--label", "-x"]);
+    assert!(!output.status.success() && !other.join(".git").exists(), "{}", said(&output));
+    world.sh("mkdir -p ../home/.config/git-checkpoint; printf '[round]\\nmode = \"legacy\"\\n' >../home/.config/git-checkpoint/config.toml");
+    let output = world.checkpoint(&["round", "start", "--workspace", text(&other)]);
+    assert!(!output.status.success() && !other.join(".git").exists(), "{}", said(&output));
+}
+
+#[test]
+fn a_workspace_in_use_does_not_switch_back() {
+    let world = World::with_commit();
+    world.sh("git init -q ../sub; git -C ../sub commit -q --allow-empty -m s; git -c protocol.file.allow=always submodule --quiet add ../sub sub; git commit -qm sub");
+    let round = world.json(&["round", "start", "--workspace", ".", "--session", "s1", "--json"]);
+    world.done(&["session", "prompt", "s1", "-m", "go"]);
+    let refused = |words: &str| {
+        let output = world.checkpoint(&["round", "end", id(&round)]);
+        assert!(!output.status.success() && said(&output).contains(words), "{}", said(&output));
+        assert_eq!(world.git(&["branch", "--show-current"]).trim(), field(&round, "branch"));
+    };
+    refused("has a turn under way");
+    world.done(&["session", "end", "s1"]);
+    world.sh("echo new >sub/f");
+    refused("the submodule 'sub' has changes of its own");
+    world.sh("rm sub/f");
+    end(&world, &round);
+}
