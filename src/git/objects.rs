@@ -1,6 +1,7 @@
 //! Reads objects; `new_objects` writes them.
 
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -36,6 +37,12 @@ const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(5), Duratio
 const MOST_AWAITED: usize = 8;
 
 impl Repo {
+    /// Returns the directories of other repositories in which this one has objects, too (`objects/info/alternates`).
+    pub(crate) fn alternates(&self) -> Result<Vec<PathBuf>> {
+        let what = || "cannot read 'objects/info/alternates'".into();
+        self.inner.objects.store_ref().alternate_db_paths().context(Kind::Internal, what)
+    }
+
     /// Returns true if this repository has the object `id` (never fetches).
     pub fn has_object(&self, id: ObjectId) -> bool {
         use gix::objs::Exists as _;

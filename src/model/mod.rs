@@ -21,6 +21,7 @@ pub(crate) mod line_diff;
 pub(crate) mod manifest;
 pub(crate) mod marks;
 pub(crate) mod moment;
+pub(crate) mod mounts;
 pub(crate) mod moved;
 pub(crate) mod obstacle;
 pub(crate) mod operation;

@@ -1,5 +1,7 @@
 //! Paths as text: for JSON, for manifests and for terminals.
 
+use std::{os::unix::ffi::OsStrExt as _, path::Path};
+
 use base64::Engine as _;
 use bstr::{BStr, BString, ByteSlice as _};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeSeq as _};
@@ -73,6 +75,11 @@ pub(crate) fn serialize<S: Serializer>(path: &BString, serializer: S) -> Result<
 /// Serializes a path as the fields `path` and, if it is not UTF-8, `path_raw`; for `#[serde(flatten)]`.
 pub(crate) fn serialize_fields<S: Serializer>(path: &BString, serializer: S) -> Result<S::Ok, S::Error> {
     StoredPath::from(path).serialize(serializer)
+}
+
+/// Serializes a path of the file system as [`serialize_fields`] does.
+pub(crate) fn serialize_path_fields<P: AsRef<Path>, S: Serializer>(path: &P, serializer: S) -> Result<S::Ok, S::Error> {
+    serialize_fields(&path.as_ref().as_os_str().as_bytes().into(), serializer)
 }
 
 /// Serializes a path that may be absent through [`escape`].

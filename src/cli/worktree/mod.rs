@@ -5,6 +5,7 @@ mod approve;
 mod exec;
 mod inside;
 mod list;
+mod mounts;
 mod remove;
 mod setup;
 
@@ -67,6 +68,10 @@ enum Action {
     Move(remove::Move),
     /// Let git forget worktrees whose directory is gone, and delete those that were removed long ago
     Prune(remove::Prune),
+    /// Print what a container must have for worktrees: directories, as options of 'docker run' or in another form
+    ///
+    /// Each has the same path inside as outside, since a worktree and its repository name each other by absolute paths.
+    Mounts(mounts::Mounts),
     /// Show what changed in a worktree, as 'git checkpoint diff' does there
     Diff(inside::DiffIn),
     /// Show where a worktree stands, as 'git checkpoint status' does there
@@ -109,6 +114,7 @@ impl Worktree {
             Action::Restore(restore) => restore.run(call),
             Action::Move(relocate) => relocate.run(call),
             Action::Prune(prune) => prune.run(call),
+            Action::Mounts(mounts) => mounts.run(call),
             Action::Diff(diff) => diff.run(call),
             Action::Status(status) => status.run(call),
             Action::Files(files) => files.run(call),

@@ -23,13 +23,25 @@ use crate::{
     model::{path_text, worktree_name},
 };
 
+/// Returns the directory in which worktrees are made; `main` is the main one.
+fn parent_of_new(context: &Context, main: &Registration) -> PathBuf {
+    main.path.join(&context.settings.worktree.dir)
+}
+
+/// Returns the directory in which worktrees are made; it need not exist. None if git has not noted where the main worktree is.
+pub(super) fn directory_of_new(context: &Context) -> Result<Option<PathBuf>> {
+    let registered = context.repo.registrations()?;
+    let main = registered.first().filter(|main| main.place != Place::Unknown);
+    Ok(main.map(|main| parent_of_new(context, main)).map(|it| fs::canonicalize(&it).unwrap_or(it)))
+}
+
 /// An empty directory that this process alone has made. It is removed when dropped, unless it is kept.
 pub(super) struct Claimed(pub(super) PathBuf);
 
 impl Claimed {
     /// Makes the directory of the worktree of `branch`: if something else has its name, one with a mark of the branch.
     pub(super) fn new(context: &Context, main: &Registration, branch: &str) -> Result<Self> {
-        let parent = main.path.join(&context.settings.worktree.dir);
+        let parent = parent_of_new(context, main);
         let what = || format!("cannot make the directory '{}'", parent.display());
         fs::create_dir_all(&parent).context(Kind::User, what)?;
         let parent = fs::canonicalize(&parent).context(Kind::User, what)?;

@@ -3,6 +3,7 @@
 mod adds;
 mod approval;
 mod brought;
+mod contained;
 mod endless;
 mod files;
 mod halves;
