@@ -1,13 +1,15 @@
 //! `git checkpoint restore`: puts a checkpoint back, and says what that did. `undo` prints the same.
 
 mod left;
+mod listed;
 mod submodules;
 
 use std::ffi::OsString;
 
 use bstr::BString;
 
-pub(super) use self::left::Words;
+pub(super) use self::left::{Words, print_not_offered};
+use self::listed::print_listed;
 use super::{
     Exit,
     call::{Call, with_target_hint},
@@ -22,9 +24,12 @@ use crate::{
     model::{submodule, verdict::Why},
     ops::{
         Context,
-        restore::{self, ChosenHunks, NotOffered, Restored},
+        restore::{self, ChosenHunks, Restored},
     },
 };
+
+/// What is said before git asks about hunks.
+pub(super) const ABOUT_QUESTIONS: &str = "git's questions name an index, but what you choose changes the worktree only";
 
 /// Put back what a checkpoint holds
 ///
@@ -95,6 +100,7 @@ impl Restore {
             before: self.before,
             all: self.all || self.patch,
             keep_new: false,
+            only: None,
             chosen: None,
             staged: self.staged,
             dry_run: self.dry_run,
@@ -103,8 +109,7 @@ impl Restore {
             recurse_submodules: if self.patch { submodule::Recurse::No } else { self.recurse.extent(&context.repo) },
         };
         if let Some(asking) = asking {
-            const ASIDE: &str = "git's questions name an index, but what you choose changes the worktree only";
-            let mut say = || call.out.aside(ASIDE);
+            let mut say = || call.out.aside(ABOUT_QUESTIONS);
             let chosen = restore::choose::choose_hunks(&context, &options, asking.ends(), &mut say);
             let chosen = chosen.map_err(|error| with_hint(error, &context, &options, &typed))?;
             call.interrupt.listen()?;
@@ -140,20 +145,6 @@ fn with_hint(error: Error, context: &Context, options: &restore::RestoreOptions,
     }
     let error = from_root::with_hint(error, context, typed, Some(&options.target), Form::Pathspec);
     left::with_history_hint(left::as_typed(error, &options.pathspecs, typed), typed)
-}
-
-/// Prints which paths git did not ask for, and how to restore them.
-fn print_not_offered(chosen: &ChosenHunks, call: &mut Call) -> Result<()> {
-    let line = |left: &NotOffered, call: &Call| {
-        format!("not offered  {} ({})", call.names.path(&left.path), printable(left.why.clone()))
-    };
-    let lines: Vec<String> = chosen.not_offered().iter().map(|left| line(left, call)).collect();
-    print_listed(&lines, false, call)?;
-    if !lines.is_empty() {
-        let id = call.names.id(&chosen.target());
-        call.out.hint(&format!("'git checkpoint restore {id} -- <path>...' restores what is not offered"));
-    }
-    Ok(())
 }
 
 /// Says why nothing was restored. While the user was asked, the name that was typed may have become that of another checkpoint.
@@ -193,6 +184,11 @@ fn has_untracked(repo: &Repo, entry: &str) -> Result<bool> {
 }
 
 impl Format {
+    /// Returns the one of a command that prints text or JSON.
+    pub(super) fn of_json(json: bool) -> Self {
+        Self { json, nul: false }
+    }
+
     /// Returns true if people read it.
     pub(super) fn is_text(&self) -> bool {
         !self.json && !self.nul
@@ -276,15 +272,6 @@ fn print_lists(restored: &Restored, call: &mut Call) -> Result<()> {
     for left in &restored.conflicts {
         let word = call.out.paint(phrase::OLD, "conflict");
         call.out.line(&format!("{word} {} ({})", call.names.path(&left.path), why(&left.why, call)))?;
-    }
-    Ok(())
-}
-
-/// Prints `lines`: on a terminal the first ones and how many more there are, unless the user asked for all. If they are not
-/// `wanted`, `--quiet` leaves them out.
-fn print_listed(lines: &[String], wanted: bool, call: &mut Call) -> Result<()> {
-    for line in call.long_lists().cut(lines.to_vec()) {
-        if wanted { call.out.line(&line)? } else { call.out.row(&line)? }
     }
     Ok(())
 }

@@ -100,8 +100,9 @@ pub(crate) const KEYS: &[Key] = &[
     key("worktree.teardown", List, Several(&[]), Approved),
     key("round.mode", Choice(&["auto", "worktree", "legacy"]), Words("auto"), Never),
     key("round.branch-prefix", Text, Words("agents"), Free),
-    key("round.scratch", Text, Words(".checkpoint_scratch"), Free),
-    key("round.archive", Text, Words(".scratch_archive"), Free),
+    key("round.scratch", Text, Words(".checkpoint_scratch"), Never),
+    key("round.archive", Text, Words(".scratch_archive"), Never),
+    key("round.branches", Choice(&["keep", "retire", "delete"]), Words("keep"), Never),
     key("ui.color", Choice(&["auto", "always", "never"]), Words("auto"), Free),
     key("ui.pager", Text, Words(""), Never),
 ];

@@ -33,7 +33,8 @@ pub(crate) use layers::{load, load_lenient};
 pub(crate) use loaded::{Loaded, Origin, Warning};
 pub(crate) use replace::leftovers;
 pub(crate) use settings::{
-    Color, Commands, Concurrency, Jj, Link, Overlap, Policy, RoundMode, Settings, Storage, Store, Transcript,
+    BranchPolicy, Color, Commands, Concurrency, Jj, Link, Overlap, Policy, RoundMode, Settings, Storage, Store,
+    Transcript,
 };
 pub(crate) use sources::{GitEntry, Layer, Sources};
 pub(crate) use value::{ByteSize, Value, parse_duration};

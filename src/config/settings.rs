@@ -190,6 +190,21 @@ pub struct Round {
     pub scratch: String,
     /// The folder of a workspace in which experiments are kept.
     pub archive: String,
+    /// What becomes of the branches when all rounds of a group end.
+    pub branches: BranchPolicy,
+}
+
+/// What becomes of a branch of a round.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BranchPolicy {
+    /// It stays.
+    #[default]
+    Keep,
+    /// It goes to the archive as soon as no agent that may have been told of it works on.
+    Retire,
+    /// It goes there at once.
+    Delete,
 }
 
 impl RoundMode {

@@ -147,7 +147,7 @@ pub(super) fn removed(typed: &str) -> Vec<Candidate> {
 
 /// Returns the rounds that have not ended.
 pub(super) fn rounds(typed: &str) -> Vec<Candidate> {
-    let (all, _) = context().and_then(|context| rounds::list(&context, false).ok()).unwrap_or_default();
+    let (all, _) = context().and_then(|context| rounds::list(&context, None, false).ok()).unwrap_or_default();
     let named = all.into_iter().filter(|it| it.round.starts_with(typed));
     let about = |it: &Shown| it.agent.iter().map(String::as_str).chain(it.branches()).collect::<Vec<_>>().join("  ");
     named.take(MOST).map(|it| Candidate::new(it.round.clone(), about(&it))).collect()

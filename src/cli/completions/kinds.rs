@@ -83,6 +83,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("op", Kind::Operation),
     ("path", Kind::File),
     ("pathspec", Kind::File),
+    ("policy", Kind::Free),
     ("program", Kind::File),
     ("range", Kind::Free),
     ("regex", Kind::Free),

@@ -4,11 +4,15 @@ use std::ffi::OsString;
 
 use bstr::BString;
 
+use super::listed::print_listed;
 use crate::{
     cli::{call::Call, output::printable, phrase},
     error::{Error, Kind, Result},
     model::{path_text::shell_word, verdict::Why},
-    ops::{Context, lookup, restore::Restored},
+    ops::{
+        Context, lookup,
+        restore::{ChosenHunks, NotOffered, Restored},
+    },
 };
 
 /// Says what `target` has named if it is `verified` and no checkpoint is marked.
@@ -52,6 +56,20 @@ pub(super) fn with_history_hint(error: Error, typed: &[OsString]) -> Error {
     error.with_hint(format!("'git checkpoint list -- {path}' shows which checkpoints have changed it"))
 }
 
+/// Prints which paths git did not ask for, and how to restore them.
+pub(in crate::cli) fn print_not_offered(chosen: &ChosenHunks, call: &mut Call) -> Result<()> {
+    let line = |left: &NotOffered, call: &Call| {
+        format!("not offered  {} ({})", call.names.path(&left.path), printable(left.why.clone()))
+    };
+    let lines: Vec<String> = chosen.not_offered().iter().map(|left| line(left, call)).collect();
+    print_listed(&lines, false, call)?;
+    if !lines.is_empty() {
+        let id = call.names.id(&chosen.target());
+        call.out.hint(&format!("'git checkpoint restore {id} -- <path>...' restores what is not offered"));
+    }
+    Ok(())
+}
+
 /// What is said of a restore beside its paths.
 pub(in crate::cli) struct Words<'w> {
     /// What it is called.
@@ -68,7 +86,7 @@ pub(in crate::cli) struct Words<'w> {
 
 impl Words<'_> {
     /// Returns what is said of a restore that takes nothing back.
-    pub(super) fn of_restore() -> Self {
+    pub(in crate::cli) fn of_restore() -> Self {
         Self { verb: phrase::RESTORED, command: None, has_moved: false, again: None, instead: None }
     }
 }

@@ -13,6 +13,9 @@ pub(super) struct Branches {
     /// Leave out the branch of this agent
     #[arg(long, value_name = "name")]
     exclude: Option<String>,
+    /// Only those of this group
+    #[arg(long, value_name = "name")]
+    group: Option<String>,
     /// Say how many files and lines each branch has changed
     #[arg(long)]
     summary: bool,
@@ -37,7 +40,7 @@ pub(super) struct ContextOf {
 impl Branches {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
-        let all = rounds::branches(&context, self.exclude.as_deref())?;
+        let all = rounds::branches(&context, self.group.as_deref(), self.exclude.as_deref())?;
         let summary = |it| if self.summary { rounds::summary(&context, it).map(Some) } else { Ok(None) };
         let summaries = all.iter().map(summary).collect::<Result<Vec<_>>>()?;
         if self.json {

@@ -13,6 +13,9 @@ pub(super) struct List {
     /// Also those that have ended
     #[arg(long)]
     all: bool,
+    /// Only those of this group
+    #[arg(long, value_name = "name")]
+    group: Option<String>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -31,7 +34,7 @@ pub(super) struct Show {
 impl List {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
-        let (all, damaged) = rounds::list(&context, self.all)?;
+        let (all, damaged) = rounds::list(&context, self.group.as_deref(), self.all)?;
         for error in &damaged {
             call.out.warning(error.message());
         }
@@ -66,6 +69,9 @@ fn print(round: &Shown, call: &mut Call) -> Result<()> {
     if let Some(agent) = &round.agent {
         line.push_str(&format!("  {}", printable(agent)));
     }
+    if let Some(group) = &round.group {
+        line.push_str(&format!("  (group {})", printable(group)));
+    }
     if let Some(session) = &round.session {
         line.push_str(&format!("  (session {})", printable(session)));
     }
@@ -78,6 +84,7 @@ pub(super) fn print_places(places: &[ShownPlace], call: &mut Call) -> Result<()>
     for place in places {
         let path = phrase::quoted(place.path.as_ref().unwrap_or(&place.context));
         let line = match &place.branch {
+            Some(branch) if place.retired.is_some() => format!("    {} (retired)", printable(branch)),
             Some(branch) if place.removed.is_some() => format!("    {}", printable(branch)),
             Some(branch) => format!("    {} in {path}", printable(branch)),
             None => format!("    {path}"),

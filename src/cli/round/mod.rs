@@ -1,6 +1,9 @@
 //! `git checkpoint round`: isolated work of one agent, for programs that give tasks to agents.
 
+mod apply;
+mod archive;
 mod branches;
+mod diff;
 mod end;
 mod list;
 mod start;
@@ -24,10 +27,20 @@ enum Action {
     ///
     /// The same call again prints the same round, if it names a workspace, a session or an agent.
     Start(start::Start),
-    /// Commit all work of a round, keep its experiments, and remove its worktrees; its branches stay
+    /// Commit all work of a round, or of all, keep its experiments, and remove its worktrees; its branches stay
     ///
     /// Nothing is removed unless the branch has exactly what the worktree has. 'worktree restore' brings a worktree back.
     End(end::End),
+    /// Move the experiments of a round to the archive now, and go on with an empty folder
+    Archive(archive::Archive),
+    /// Show what a round has changed since it began
+    ///
+    /// The new side is what is in its worktree now, or its branch, once the round has ended.
+    Diff(diff::DiffOf),
+    /// Bring what a round has changed into this worktree, as changes that are not committed
+    ///
+    /// The worktree is saved first, so that `git checkpoint undo` reverses it.
+    Apply(apply::Apply),
     /// List the rounds of this repository
     List(list::List),
     /// Show one round
@@ -43,6 +56,9 @@ impl Round {
         match self.action {
             Action::Start(start) => start.run(call),
             Action::End(end) => end.run(call),
+            Action::Archive(archive) => archive.run(call),
+            Action::Diff(diff) => diff.run(call),
+            Action::Apply(apply) => apply.run(call),
             Action::List(list) => list.run(call),
             Action::Show(show) => show.run(call),
             Action::Branches(branches) => branches.run(call),

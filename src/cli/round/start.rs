@@ -7,8 +7,8 @@ use super::{
     list::print_places,
 };
 use crate::{
-    config::{self, RoundMode},
-    error::{Context as _, Kind, Result},
+    config::{self, BranchPolicy, RoundMode},
+    error::{Context as _, Error, Kind, Result},
     ops::rounds::{self, StartOptions},
 };
 
@@ -35,6 +35,21 @@ pub(super) struct Start {
     /// The name of the branch; with random digits, if it is taken
     #[arg(long, value_name = "name")]
     label: Option<String>,
+    /// What you call the run that the round is a part of
+    #[arg(long, value_name = "name")]
+    group: Option<String>,
+    /// The branch of the agent's round before, which goes when this one has begun
+    #[arg(long, value_name = "branch")]
+    previous: Option<String>,
+    /// What becomes of that branch (default: retire)
+    #[arg(long, value_name = "policy", requires = "previous")]
+    previous_policy: Option<PreviousPolicy>,
+    /// Retire that branch at once, even if another agent may have been told of it
+    #[arg(long, requires = "previous")]
+    now: bool,
+    /// Without --context: take along what is not committed in the workspace
+    #[arg(long, conflicts_with = "contexts")]
+    with_changes: bool,
     /// Do not run the commands of the setting 'worktree.setup'
     #[arg(long)]
     no_setup: bool,
@@ -53,6 +68,14 @@ enum Mode {
     Legacy,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum PreviousPolicy {
+    /// It stays
+    Keep,
+    /// It goes to the archive
+    Retire,
+}
+
 impl From<Mode> for RoundMode {
     fn from(mode: Mode) -> Self {
         match mode {
@@ -65,31 +88,47 @@ impl From<Mode> for RoundMode {
 
 impl Start {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        let mut workspace = self.workspace;
-        if self.contexts.is_empty()
-            && let Some(path) = &mut workspace
-        {
-            *path = std::path::absolute(&path).context(Kind::User, || format!("cannot find '{}'", path.display()))?;
-            let mode = match self.mode {
-                Some(mode) => mode.into(),
-                None => config::load(&settings::sources(None))?.settings.round.mode,
-            };
-            if mode != RoundMode::Legacy {
-                rounds::check(self.session.as_deref(), self.agent.as_deref(), self.label.as_deref())?;
-                rounds::prepare(path)?;
+        let previous_policy = match (self.previous_policy, self.now) {
+            (Some(PreviousPolicy::Keep), true) => {
+                return Err(Error::user(
+                    "'--now' says when the branch goes, and '--previous-policy keep' that it stays",
+                ));
             }
-            Call::enter(path)?;
-        }
-        let context = call.writing_context()?;
-        let options = StartOptions {
+            (Some(PreviousPolicy::Keep), false) => BranchPolicy::Keep,
+            (_, true) => BranchPolicy::Delete,
+            (_, false) => BranchPolicy::Retire,
+        };
+        let mut options = StartOptions {
             contexts: self.contexts,
-            workspace,
+            workspace: self.workspace,
             session: self.session,
             agent: self.agent,
             mode: self.mode.map(Into::into),
             base: self.base,
             label: self.label,
+            group: self.group,
+            previous: self.previous,
+            previous_policy,
+            with_changes: self.with_changes,
         };
+        if options.contexts.is_empty()
+            && let Some(path) = options.workspace.take()
+        {
+            let path =
+                std::path::absolute(&path).context(Kind::User, || format!("cannot find '{}'", path.display()))?;
+            let mode = match options.mode {
+                Some(mode) => mode,
+                None => config::load(&settings::sources(None))?.settings.round.mode,
+            };
+            if mode != RoundMode::Legacy {
+                rounds::check(&options)?;
+                // The agent is to work on what is in a folder that has been no repository.
+                options.with_changes |= rounds::prepare(&path)?;
+            }
+            Call::enter(&path)?;
+            options.workspace = Some(path);
+        }
+        let context = call.writing_context()?;
         let progress = call.progress("beginning the round");
         let started = rounds::start(&context, &options)?;
         drop(progress);

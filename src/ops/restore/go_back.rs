@@ -8,9 +8,9 @@ use super::{
     before::{Before, BeforeOptions, Consider, Sight},
     carry_out::RestoreRun,
     extent::{Extent, attempt_if_needed, expect_result},
-    left_out, plan_of, refuse_lost,
+    left_out, plan_of,
     restored::Restored,
-    run_below,
+    run_below, scope,
     snapshot::Snapshot,
 };
 use crate::{
@@ -57,7 +57,7 @@ fn attempt(context: &Context, point: &Point, extent: Extent) -> Result<Option<Re
     let start = Instant::now();
     let target = Snapshot::read(&context.repo, point.files(context)?)?;
     let options = RestoreOptions { all: true, ..RestoreOptions::default() };
-    refuse_lost(&target, &options)?;
+    scope::refuse_lost(&target, options.staged)?;
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), &options, None);
     let consider =
         |sight: Sight<'_>| planned(sight)?.outlook(&context.repo, sight, &target, point.back(context)?.has_work());

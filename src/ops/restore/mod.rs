@@ -33,7 +33,7 @@ mod staged;
 mod undo;
 mod versions;
 
-use std::time::Instant;
+use std::{collections::BTreeMap, time::Instant};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -41,7 +41,7 @@ use gix::ObjectId;
 use crate::{
     error::{Error, Result},
     model::{
-        manifest::Part,
+        change::Leaf,
         path_text::shell_word,
         plan,
         refname::Base,
@@ -91,6 +91,8 @@ pub struct RestoreOptions {
     pub all: bool,
     /// Leaves files alone that neither the checkpoint nor the commit at HEAD has.
     pub keep_new: bool,
+    /// Of that, restores only these paths, each as long as it is in the worktree what it is here.
+    pub only: Option<BTreeMap<BString, Option<Leaf>>>,
     /// Of that, restores only these hunks, which [`choose_hunks`](crate::choose_hunks) returns.
     pub chosen: Option<ChosenHunks>,
     /// Restores the staged tree too.
@@ -171,7 +173,7 @@ fn attempt(context: &Context, options: &RestoreOptions, extent: Extent, call: Ca
     let start = Instant::now();
     let (target, session) = read_target(context, options)?;
     let session = session.or_else(|| call.session.map(ToOwned::to_owned).filter(|_| !takes_all(options)));
-    let takes_tree = options.all && options.pathspecs.is_empty() && options.chosen.is_none();
+    let takes_tree = options.all && options.pathspecs.is_empty() && options.only.is_none() && options.chosen.is_none();
     let planned = |sight: Sight<'_>| plan_of(&sight.scene(context, &target), options, session.as_deref());
     // Nothing is changed before it is known that all of them can be restored.
     let below::Possible { steps: below, has_work: has_work_below, left: left_below } =
@@ -213,14 +215,14 @@ fn read_target(context: &Context, options: &RestoreOptions) -> Result<(Snapshot,
     let find = if options.before { lookup::find_before } else { lookup::find };
     let lookup::Found { id, session } = find(context, &options.target)?;
     let target = Snapshot::read(&context.repo, id)?;
-    refuse_lost(&target, options)?;
+    scope::refuse_lost(&target, options.staged)?;
     scope::refuse_unknown(&context.repo, &target, &options.pathspecs)?;
     Ok((target, session.filter(|_| !takes_all(options))))
 }
 
 /// Returns which repositories inside the worktree have changes that a restore of the whole worktree leaves alone.
 fn left_out(context: &Context, options: &RestoreOptions, sight: Sight<'_>) -> LeftOut {
-    if options.pathspecs.is_empty() && options.chosen.is_none() {
+    if options.pathspecs.is_empty() && options.only.is_none() && options.chosen.is_none() {
         LeftOut::find(context, sight.cache, &sight.snapshot.manifest.nested)
     } else {
         LeftOut::default()
@@ -240,6 +242,9 @@ fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -
         let new = snapshot::new_files(repo, pre)?;
         steps.retain(|step| step.after.is_some() || !new.contains(&step.path));
     }
+    if let Some(only) = &options.only {
+        steps = scope::limit_to(steps, only)?;
+    }
     let takes_all = takes_all(options);
     // If the user names a commit, its whole content is restored. Otherwise, what only commits have changed since is left alone.
     let takes_commits = takes_all || (target.checkpoint.is_none() && !options.before && session.is_none());
@@ -257,20 +262,6 @@ fn plan_of(scene: &Scene<'_>, options: &RestoreOptions, session: Option<&str>) -
     let directories = if options.chosen.is_some() { Vec::new() } else { scene.directories(&options.pathspecs)? };
     let staging = options.staged.then(|| Staging::between(repo, pre, target, &options.pathspecs)).transpose()?;
     Ok(Planned { plan, directories, removed: Vec::new(), staging, committed })
-}
-
-/// Refuses to restore what `target` lacks because it is a damaged checkpoint, or the copy of one.
-fn refuse_lost(target: &Snapshot, options: &RestoreOptions) -> Result<()> {
-    if target.manifest.lacks(&[Part::Tree]) {
-        return Err(lookup::without_files(target.id));
-    }
-    if options.staged && target.manifest.lacks(&[Part::Staged, Part::Manifest]) {
-        let what = format!("what was staged in '{}' cannot be read: objects of it or its base are lost", target.id);
-        return Err(
-            Error::corrupt(what).with_hint("without '--staged' the worktree can be restored; nothing was changed")
-        );
-    }
-    Ok(())
 }
 
 /// Returns what a restore of `target` does in the repositories inside the worktree, as far as `options` ask for it.

@@ -13,13 +13,13 @@ use crate::{
     error::{Error, Result},
     git::{Repo, checkout_names::is_valid_path, ignore::Excludes, pathspec::Pathspec, stat_cache::StatCache},
     model::{
-        change::Mode,
+        change::{Leaf, Mode},
         manifest::{Part, Reason},
         path_text,
         step::Step,
         verdict::{Facts, Left, Verdict, Why, decide},
     },
-    ops::Context,
+    ops::{Context, lookup},
 };
 
 /// The states and files that facts are found in.
@@ -203,6 +203,33 @@ impl Scene<'_> {
         }
         Ok(ignored)
     }
+}
+
+/// Returns those of `steps` whose path is in `only`.
+///
+/// # Errors
+/// [`Kind::Race`](crate::error::Kind::Race) if one of them is not what it is to be.
+pub(super) fn limit_to(mut steps: Vec<Step>, only: &BTreeMap<BString, Option<Leaf>>) -> Result<Vec<Step>> {
+    steps.retain(|step| only.contains_key(&step.path));
+    let is_other = |step: &&Step| only.get(&step.path) != Some(&step.before.map(|content| content.leaf));
+    match steps.iter().find(is_other) {
+        Some(step) => Err(Error::race(format!("'{}' has just been changed; nothing was changed", step.path))),
+        None => Ok(steps),
+    }
+}
+
+/// Refuses to restore what `target` lacks because it is a damaged checkpoint, or the copy of one.
+pub(super) fn refuse_lost(target: &Snapshot, staged: bool) -> Result<()> {
+    if target.manifest.lacks(&[Part::Tree]) {
+        return Err(lookup::without_files(target.id));
+    }
+    if staged && target.manifest.lacks(&[Part::Staged, Part::Manifest]) {
+        let what = format!("what was staged in '{}' cannot be read: objects of it or its base are lost", target.id);
+        return Err(
+            Error::corrupt(what).with_hint("without '--staged' the worktree can be restored; nothing was changed")
+        );
+    }
+    Ok(())
 }
 
 /// Makes sure that each of `pathspecs` names something in `target` or in the worktree, before anything is saved for it.

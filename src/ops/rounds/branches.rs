@@ -3,11 +3,14 @@
 use bstr::ByteSlice as _;
 use serde::Serialize;
 
-use super::{super::Context, listing::named};
+use super::{
+    super::Context,
+    listing::{named, of_group},
+};
 use crate::{
     error::Result,
     model::{round::last_part, round_text::Branches},
-    state::rounds::{self, Phase, Round},
+    state::rounds::{Phase, Place, Round},
 };
 
 /// The branch of an agent.
@@ -53,13 +56,14 @@ pub(crate) fn summary(context: &Context, branch: &OfAgent) -> Result<Summary> {
     Ok(summary)
 }
 
-/// Returns the branches of the last round of each agent but `exclude`, by the agents' names: those that are still there. An agent
-/// without a name is called as its branch.
-pub(crate) fn branches(context: &Context, exclude: Option<&str>) -> Result<Vec<OfAgent>> {
+/// Returns the branches of the last round of each agent but `exclude`, of `group` if there is one, by the agents' names: those that
+/// are still there, and are not to be retired. An agent without a name is called as its branch.
+pub(crate) fn branches(context: &Context, group: Option<&str>, exclude: Option<&str>) -> Result<Vec<OfAgent>> {
     let mut all: Vec<OfAgent> = Vec::new();
-    for round in rounds::all(context.repo.common_dir())?.sound.iter().rev() {
+    for round in of_group(context, group)?.sound.iter().rev() {
         let Some((branch, base)) = own(round) else { continue };
-        if context.repo.find_ref(&format!("refs/heads/{branch}"))?.is_none() {
+        let is_to_go = |place: &Place| place.branch.as_deref() == Some(branch) && place.superseded.is_some();
+        if round.places.iter().any(is_to_go) || context.repo.find_ref(&format!("refs/heads/{branch}"))?.is_none() {
             continue;
         }
         let agent = round.asked.agent.as_deref().unwrap_or_else(|| last_part(branch)).to_owned();
@@ -100,7 +104,7 @@ fn text(context: &Context, name: &str, write: &dyn Fn(&Branches<'_>) -> String) 
     let is_there = |branch: &&str| context.repo.find_ref(&format!("refs/heads/{branch}")).is_ok_and(|it| it.is_some());
     // After its end, nothing is committed to it any more.
     let own = own(&round).map(|(branch, _)| branch).filter(|_| round.phase != Phase::Ended).filter(is_there);
-    let all = branches(context, round.asked.agent.as_deref())?;
+    let all = branches(context, round.asked.group.as_deref(), round.asked.agent.as_deref())?;
     let others = all.iter().filter(|it| Some(it.branch.as_str()) != own);
     let others = others.map(|it| (it.agent.as_str(), it.branch.as_str())).collect();
     let folder = &round.archive_folder;

@@ -16,8 +16,9 @@ use super::{
     archive,
     commit::{self, AGAIN, MESSAGE, commit_all, refuse_moved},
     listing::{bytes, named},
-    lock::lock_round,
+    lock::locked,
     names::check_label,
+    retire::retire_waiting,
     workspace,
 };
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
     state::{
         failpoint,
         removed::Removed,
-        rounds::{self, Phase, Place, Round},
+        rounds::{Phase, Place, Round},
     },
 };
 
@@ -40,6 +41,8 @@ pub(crate) struct EndOptions {
     pub(crate) message: Option<String>,
     /// Do not run the commands of `worktree.teardown`.
     pub(crate) no_teardown: bool,
+    /// Let the worktrees stay.
+    pub(crate) keep_worktree: bool,
 }
 
 /// What became of one directory. Serializes to an entry of `contexts`.
@@ -63,6 +66,9 @@ pub(crate) struct EndedPlace {
     pub(crate) archive: Option<BString>,
     /// What `worktree restore` takes.
     pub(crate) removed: Option<String>,
+    /// The worktree, if it stays.
+    #[serde(serialize_with = "path_text::serialize_optional")]
+    pub(crate) kept: Option<BString>,
     /// The ignored files and directories that were removed with the worktree.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub(crate) ignored: Vec<BString>,
@@ -94,6 +100,7 @@ impl EndedPlace {
             commit: place.committed.as_ref().and_then(|it| it.commit),
             archive: place.archive.as_deref().map(bytes),
             removed: place.removed.clone(),
+            kept: place.path.as_deref().filter(|_| place.is_kept).map(bytes),
             ignored: Vec::new(),
             gone: false,
         }
@@ -117,9 +124,7 @@ fn try_end(context: &Context, name: &str, options: &EndOptions, run: worktrees::
     options.archive_label.as_deref().map_or(Ok(()), |label| check_label("the label", label))?;
     let id = named(context, name)?.id;
     let common = context.repo.common_dir();
-    let unknown = || Error::race(format!("the round '{id}' is no more"));
-    let _lock = lock_round(context, &rounds::read(common, &id)?.ok_or_else(unknown)?)?;
-    let mut round = rounds::read(common, &id)?.ok_or_else(unknown)?;
+    let (lock, mut round) = locked(context, &id)?;
     let already = round.phase == Phase::Ended;
     worktrees::put_back(context)?;
     let mut ended = Vec::new();
@@ -139,6 +144,8 @@ fn try_end(context: &Context, name: &str, options: &EndOptions, run: worktrees::
     }
     round.phase = Phase::Ended;
     round.write(common)?;
+    drop(lock);
+    drop(retire_waiting(context));
     Ok(Ended { version: 1, round: round.id, already, contexts: ended })
 }
 
@@ -197,13 +204,17 @@ fn end_worktree(
     let Some((branch, found)) = place.branch.as_deref().zip(found(context, &place)?) else {
         return gone(context, round.began, &mut round.places[at]);
     };
-    worktrees::refuse_in_use(context, &found)?;
-    // It may have been moved since.
-    let name = place.scratch.as_deref().and_then(Path::file_name);
-    round.places[at].scratch = name.map(|name| found.path.join(name));
+    if !options.keep_worktree {
+        worktrees::refuse_in_use(context, &found)?;
+    }
+    follow_move(&mut round.places[at], &found);
     let there = context.with_repo(context.repo.open_worktree(&found.path)?);
     let tip = commit(context, &there, round, at, branch, options)?;
     archive::archive(context, round, at, options.archive_label.as_deref())?;
+    if options.keep_worktree {
+        round.places[at].is_kept = true;
+        return Ok(EndedPlace::of(&round.places[at]));
+    }
     failpoint::hit("round:before-removal");
     // It looks at the worktree once more: what is not at HEAD then, or HEAD on another commit, is not in the branch.
     let head = Head { id: Some(tip), branch: Some(format!("refs/heads/{branch}").into()) };
@@ -260,9 +271,16 @@ fn gone(context: &Context, began: i64, place: &mut Place) -> Result<EndedPlace> 
     Ok(EndedPlace::of(place))
 }
 
+/// Notes where the worktree of `place`, which git has as `found`, is now: it may have been moved since the start.
+pub(super) fn follow_move(place: &mut Place, found: &Registration) {
+    let name = place.scratch.as_deref().and_then(Path::file_name);
+    place.scratch = name.map(|name| found.path.join(name));
+    place.path = Some(found.path.clone());
+}
+
 /// Returns the worktree of `place`, as git has registered it; none if another command has removed it. Git may have given its id to
 /// another one since, and the branch may be checked out elsewhere.
-fn found(context: &Context, place: &Place) -> Result<Option<Registration>> {
+pub(super) fn found(context: &Context, place: &Place) -> Result<Option<Registration>> {
     let full = place.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
     let is_on_it = |it: &Registration| {
         it.head.branch.as_ref().is_some_and(|at| full.as_ref().is_some_and(|full| *at == full.as_str()))

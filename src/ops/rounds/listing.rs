@@ -5,14 +5,14 @@ use std::{os::unix::ffi::OsStrExt as _, path::Path};
 use bstr::BString;
 use serde::Serialize;
 
-use super::super::Context;
+use super::{super::Context, names::check_label};
 use crate::{
     error::{Error, Result},
     model::{
         path_text,
         round::{Mode, is_id},
     },
-    state::rounds::{self, Phase, Place, Round},
+    state::rounds::{self, Phase, Place, Round, Rounds},
 };
 
 /// One directory of a round. Serializes to an entry of `contexts`.
@@ -24,6 +24,9 @@ pub(crate) struct ShownPlace {
     /// Where the work is done.
     #[serde(serialize_with = "path_text::serialize_optional")]
     pub(crate) path: Option<BString>,
+    /// The directory to work on there: where in the worktree the given one is in its own.
+    #[serde(serialize_with = "path_text::serialize_optional")]
+    pub(crate) directory: Option<BString>,
     /// How it is isolated.
     pub(crate) mode: Mode,
     /// Its branch.
@@ -38,6 +41,10 @@ pub(crate) struct ShownPlace {
     pub(crate) archive: Option<BString>,
     /// What `worktree restore` takes, once the worktree is removed.
     pub(crate) removed: Option<String>,
+    /// True if the branch is to be retired.
+    pub(crate) superseded: bool,
+    /// The last commit of the branch, once that is retired.
+    pub(crate) retired: Option<String>,
 }
 
 /// A round. Serializes to an entry of what `round list --json` prints.
@@ -51,6 +58,8 @@ pub(crate) struct Shown {
     pub(crate) agent: Option<String>,
     /// The session that works in it.
     pub(crate) session: Option<String>,
+    /// What the program that gives the tasks calls its run.
+    pub(crate) group: Option<String>,
     /// The directory of the agent.
     #[serde(serialize_with = "path_text::serialize_optional")]
     pub(crate) workspace: Option<BString>,
@@ -75,12 +84,15 @@ impl From<&Place> for ShownPlace {
         Self {
             context: bytes(&place.context),
             path: place.path.as_deref().map(bytes),
+            directory: place.directory().as_deref().map(bytes),
             mode: place.mode,
             branch: place.branch.clone(),
             base: place.base.clone(),
             scratch: place.scratch.as_deref().filter(|_| !place.is_done).map(bytes),
             archive: place.archive.as_deref().map(bytes),
             removed: place.removed.clone(),
+            superseded: place.superseded.is_some(),
+            retired: place.retired.clone(),
         }
     }
 }
@@ -92,17 +104,30 @@ impl From<&Round> for Shown {
             phase: round.phase,
             agent: round.asked.agent.clone(),
             session: round.asked.session.clone(),
+            group: round.asked.group.clone(),
             workspace: round.asked.workspace.as_deref().map(bytes),
             contexts: round.places.iter().map(ShownPlace::from).collect(),
         }
     }
 }
 
-/// Returns the rounds of this repository, the oldest first: those that have ended only if `all`; and why others cannot be read.
-pub(crate) fn list(context: &Context, all: bool) -> Result<(Vec<Shown>, Vec<Error>)> {
-    let rounds = rounds::all(context.repo.common_dir())?;
+/// Returns the rounds of this repository, of `group` if there is one, the oldest first: those that have ended only if `all`; and why
+/// others cannot be read.
+pub(crate) fn list(context: &Context, group: Option<&str>, all: bool) -> Result<(Vec<Shown>, Vec<Error>)> {
+    let rounds = of_group(context, group)?;
     let shown = rounds.sound.iter().filter(|round| all || round.phase != Phase::Ended).map(Shown::from).collect();
-    Ok((shown, rounds.damaged))
+    Ok((shown, rounds.damaged.into_iter().map(|(_, error)| error).collect()))
+}
+
+/// Returns the rounds of `group`, the oldest first; none: of this repository.
+///
+/// # Errors
+/// [`Kind::User`](crate::error::Kind::User) if `group` can be no name of one.
+pub(super) fn of_group(context: &Context, group: Option<&str>) -> Result<Rounds> {
+    group.map_or(Ok(()), |group| check_label("the group", group))?;
+    let mut all = rounds::all(context.repo.common_dir())?;
+    all.sound.retain(|round| group.is_none() || round.asked.group.as_deref() == group);
+    Ok(all)
 }
 
 /// Returns the round that `name` stands for.

@@ -3,7 +3,11 @@
 use super::super::Context;
 use crate::{
     error::{Error, Kind, Result},
-    state::{self, lock::Lock, rounds::Round},
+    state::{
+        self,
+        lock::Lock,
+        rounds::{self, Round},
+    },
 };
 
 /// Takes the lock under which a new round gets its names.
@@ -22,6 +26,19 @@ pub(super) fn lock_all(context: &Context) -> Result<Lock> {
 pub(super) fn lock_round(context: &Context, round: &Round) -> Result<Lock> {
     let file = round.lock_file(context.repo.common_dir())?;
     take(context, &file, format!("another process begins or ends the round '{}'", round.id))
+}
+
+/// Takes the lock of the round `id`, and returns the round as it is then.
+///
+/// # Errors
+/// As [`lock_round`]; [`Kind::Race`] if the round is no more.
+pub(super) fn locked(context: &Context, id: &str) -> Result<(Lock, Round)> {
+    let read = || {
+        let unknown = || Error::race(format!("the round '{id}' is no more"));
+        rounds::read(context.repo.common_dir(), id)?.ok_or_else(unknown)
+    };
+    let lock = lock_round(context, &read()?)?;
+    Ok((lock, read()?))
 }
 
 fn take(context: &Context, file: &std::path::Path, what: String) -> Result<Lock> {

@@ -1,26 +1,42 @@
 //! `round`: isolated work of one agent on one or more directories, for programs that give tasks to agents.
 //!
 //! - `names`: the names of branches and folders; `state::rounds` has the file of each round.
-//! - `scratch`: the folder for experiments, and where it is kept when the round ends (`archive`).
-//! - `start`, `workspace`: make the directories of a round; `undo` takes back what a failed start has made.
+//! - `scratch`: the folder for experiments, and where it is kept when the round ends (`archive`) or
+//!   before (`apart`).
+//! - `options`, `start`, `workspace`: make the directories of a round; `undo` takes back what a failed start has made.
 //! - `end`, `commit`: commit what is there, check that, and only then remove worktrees, as `worktree remove` does.
+//! - `several`: ends all rounds of a group. `retire`, `previous`: branches that are to be no more.
+//! - `changes`: the two sides between which a round has worked. `apply`: brings them elsewhere.
 //! - `listing`, `branches`: what is known of the rounds, and what agents read of it.
 
+mod apart;
+mod apply;
 mod archive;
 mod branches;
+mod changes;
 mod commit;
 mod end;
 mod listing;
 mod lock;
 mod names;
+mod options;
+mod previous;
+mod retire;
 mod scratch;
+mod several;
 mod start;
 mod undo;
 mod workspace;
 
+pub(crate) use apart::archive_now;
+pub(crate) use apply::{Drift, Planned, apply, plan};
 pub(crate) use branches::{Summary, branches, prompt, restart, summary};
-pub(crate) use end::{EndOptions, EndedPlace, end};
+pub(crate) use changes::{Compared, compared};
+pub(crate) use end::{EndOptions, Ended, EndedPlace, end};
 pub(crate) use listing::{Shown, ShownPlace, find, list};
 pub(crate) use names::check;
-pub(crate) use start::{StartOptions, start};
+pub(crate) use options::StartOptions;
+pub(crate) use retire::Retired;
+pub(crate) use several::{EndedSeveral, end_several};
+pub(crate) use start::start;
 pub(crate) use workspace::prepare;

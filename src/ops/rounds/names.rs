@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Context, session_info};
+use super::{
+    super::{Context, session_info},
+    options::StartOptions,
+};
 use crate::{
     error::{Error, Result},
     git::Repo,
@@ -56,10 +59,13 @@ fn bad_setting(key: &str, value: &str, what: &str, example: &str) -> Error {
 ///
 /// # Errors
 /// [`Kind::User`](crate::error::Kind::User) if one is malformed.
-pub(crate) fn check(session: Option<&str>, agent: Option<&str>, label: Option<&str>) -> Result<()> {
-    session.map_or(Ok(()), session_info::check_id)?;
-    agent.map_or(Ok(()), |agent| check_label("the agent", agent))?;
-    label.map_or(Ok(()), |label| check_label("the label", label))
+pub(crate) fn check(options: &StartOptions) -> Result<()> {
+    options.session.as_deref().map_or(Ok(()), session_info::check_id)?;
+    let named = [("the agent", &options.agent), ("the label", &options.label), ("the group", &options.group)];
+    named
+        .into_iter()
+        .filter_map(|(what, name)| Some((what, name.as_deref()?)))
+        .try_for_each(|(what, name)| check_label(what, name))
 }
 
 /// Refuses `label`, which is called `what`, if it could not be a part of a ref or a path.

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bstr::{BString, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 
 use super::{
     super::{Context, agent_hooks},
@@ -83,6 +83,25 @@ pub(super) fn make_folder(path: &Path) -> Result<PathBuf> {
         }
         made => made.map(|()| path.to_owned()).context(Kind::User, || format!("cannot create '{}'", path.display())),
     }
+}
+
+/// Makes the directory `inside` of the worktree with the root `root`, unless its commit has it: what git does not track in one
+/// worktree is missing in another one.
+///
+/// # Errors
+/// [`Kind::Refused`] if the commit has something else there, be it a symbolic link.
+pub(super) fn make_inside(root: &Path, inside: &BStr) -> Result<()> {
+    let mut path = root.to_owned();
+    for part in inside.split_str("/").filter(|part| !part.is_empty()) {
+        path.push(part.to_path_lossy());
+        make_folder(&path).map_err(|error| match error.kind() {
+            Kind::Refused => {
+                Error::refused(format!("'{inside}' is no directory in the commit at which the branch begins"))
+            }
+            _ => error,
+        })?;
+    }
+    Ok(())
 }
 
 /// Returns the error for something else at `path` than a folder.

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -19,7 +19,8 @@ use super::{
     listing::ShownPlace,
     lock::{lock_all, lock_round},
     names::{Folders, check, new_branch, random},
-    scratch, undo, workspace,
+    options::StartOptions,
+    previous, scratch, undo, workspace,
 };
 use crate::{
     config::RoundMode,
@@ -32,25 +33,6 @@ use crate::{
         rounds::{self, Asked, Phase, Place, Round},
     },
 };
-
-/// What to make.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StartOptions {
-    /// The directories to work on; none: the workspace itself.
-    pub(crate) contexts: Vec<PathBuf>,
-    /// The directory of the agent.
-    pub(crate) workspace: Option<PathBuf>,
-    /// The session that works in it.
-    pub(crate) session: Option<String>,
-    /// What other agents call the one that works in it.
-    pub(crate) agent: Option<String>,
-    /// How to isolate it; none: as the settings say.
-    pub(crate) mode: Option<RoundMode>,
-    /// Where its branches begin; none: at HEAD of each directory.
-    pub(crate) base: Option<String>,
-    /// What its branch is to be called.
-    pub(crate) label: Option<String>,
-}
 
 /// A round that has begun. Serializes to what `round start --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -77,13 +59,15 @@ pub(crate) fn start(context: &Context, options: &StartOptions) -> Result<Started
 }
 
 fn try_start(context: &Context, options: &StartOptions) -> Result<Started> {
-    check(options.session.as_deref(), options.agent.as_deref(), options.label.as_deref())?;
+    check(options)?;
+    let previous = previous::check(context, options)?;
     let folders = Folders::of(context)?;
     let asked = asked(options)?;
     let mode = options.mode.unwrap_or(context.settings.round.mode);
-    let (mut round, is_new, _lock) = found_or_new(context, &asked, mode, &folders)?;
+    let (mut round, is_new, lock) = found_or_new(context, &asked, mode, &folders, options.with_changes)?;
     let mut made = Vec::new();
     if round.phase == Phase::Starting {
+        round.takes_changes |= options.with_changes;
         failpoint::hit("round:after-state");
         if !is_new {
             take_back(context, &mut round)?;
@@ -92,19 +76,27 @@ fn try_start(context: &Context, options: &StartOptions) -> Result<Started> {
             return Err(undo::undo(context, &round, &made, error));
         }
     }
+    drop(lock);
+    previous::follow(context, previous.as_deref(), options);
     refuse_gone(&round)?;
     let contexts = round.places.iter().map(ShownPlace::from).collect();
     Ok(Started { version: 1, round: round.id, contexts, made })
 }
 
 /// Returns the round that is `asked` for, locked, and whether it is a new one, which is written then.
-fn found_or_new(context: &Context, asked: &Asked, mode: RoundMode, folders: &Folders) -> Result<(Round, bool, Lock)> {
+fn found_or_new(
+    context: &Context,
+    asked: &Asked,
+    mode: RoundMode,
+    folders: &Folders,
+    takes_changes: bool,
+) -> Result<(Round, bool, Lock)> {
     let common = context.repo.common_dir();
     loop {
         let all = lock_all(context)?;
         let rounds = rounds::all(common)?.sound;
         let Some(found) = rounds.iter().find(|round| is_same(round, asked)) else {
-            let round = new(context, asked.clone(), mode, folders, &rounds)?;
+            let round = Round { takes_changes, ..new(context, asked.clone(), mode, folders, &rounds)? };
             let lock = lock_round(context, &round)?;
             round.write(common)?;
             return Ok((round, true, lock));
@@ -182,6 +174,8 @@ fn asked(options: &StartOptions) -> Result<Asked> {
         mode: options.mode.map(|mode| mode.name().to_owned()),
         base: options.base.clone(),
         label: options.label.clone(),
+        group: options.group.clone(),
+        previous: options.previous.clone(),
     })
 }
 
@@ -216,6 +210,7 @@ fn new(context: &Context, asked: Asked, mode: RoundMode, folders: &Folders, roun
             context: directory.clone(),
             mode,
             path: None,
+            inside: BString::default(),
             branch,
             base: None,
             claimed: None,
@@ -226,6 +221,9 @@ fn new(context: &Context, asked: Asked, mode: RoundMode, folders: &Folders, roun
             committed: None,
             removed: None,
             is_done: false,
+            is_kept: false,
+            superseded: None,
+            retired: None,
         });
     }
     let mut id = random();
@@ -233,7 +231,7 @@ fn new(context: &Context, asked: Asked, mode: RoundMode, folders: &Folders, roun
         id = random();
     }
     let (began, archive_folder) = (jiff::Timestamp::now().as_microsecond(), folders.archive.clone());
-    Ok(Round { id, began, phase: Phase::Starting, asked, archive_folder, places })
+    Ok(Round { id, began, phase: Phase::Starting, asked, takes_changes: false, archive_folder, places })
 }
 
 /// Refuses a round in the directory `path` itself if one of `rounds` is there.
@@ -281,7 +279,8 @@ fn make_worktree(
 ) -> Result<()> {
     let place = &round.places[at];
     let branch = place.branch.clone().ok_or_else(|| Error::internal("a round has no branch"))?;
-    let here = context.with_repo(repo_of(context, place)?);
+    let (repo, directory) = repo_of(context, place)?;
+    let here = context.with_repo(repo);
     scratch::exclude(&here, folders)?;
     let session = round.asked.session.clone().filter(|_| at == 0);
     let base = round.asked.base.clone();
@@ -302,25 +301,27 @@ fn make_worktree(
         let info = SessionInfo { on_multisession: OnMultisession::Continue, ..SessionInfo::default() };
         sessions::start(&there, session, &info, &mut |_| Ok(true))?;
     }
+    scratch::make_inside(&path, directory.as_bstr())?;
     let place = &mut round.places[at];
+    place.inside = directory;
     place.scratch = Some(scratch::make(&there, folders)?);
     place.worktree = Some(there.repo.worktree_id().to_owned());
     place.path = Some(path);
     Ok(())
 }
 
-/// Opens the repository of the directory of `place`, which must be this one.
-fn repo_of(context: &Context, place: &Place) -> Result<Repo> {
+/// Opens the repository of the directory of `place`, which must be this one; returns also where in its worktree the directory is.
+fn repo_of(context: &Context, place: &Place) -> Result<(Repo, BString)> {
     let path = place.context.display();
     if !Repo::is_inside_repository(&place.context) {
         return Err(Error::refused(format!("'{path}' is in no git repository"))
             .with_hint("'--mode legacy' lets an agent work in the directory itself"));
     }
     let repo = Repo::open(&place.context)?;
-    scratch::place_in(&repo, &place.context)?;
+    let directory = scratch::place_in(&repo, &place.context)?;
     let real = |repo: &Repo| fs::canonicalize(repo.common_dir()).ok();
     if real(&repo).is_some() && real(&repo) == real(&context.repo) {
-        return Ok(repo);
+        return Ok((repo, directory));
     }
     Err(Error::refused(format!("'{path}' is in another repository than this one"))
         .with_hint("a round has directories of one repository: run it there"))

@@ -1,12 +1,13 @@
 //! A round in the workspace itself: on a branch of its own, and back at its end to where HEAD was.
 
-use std::{fs, path::Path, time::Duration};
+use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 
 use super::{
     super::{
         Context,
+        chain::peek::worktree_tree,
         sessions::{self, OnMultisession, SessionInfo},
         worktrees,
     },
@@ -29,17 +30,17 @@ use crate::{
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Makes a repository of the directory `path`, unless it is the root of one. One above it does not count: it never gets a
-/// branch of a round.
+/// branch of a round. Returns true if it has made one.
 ///
 /// # Errors
 /// [`Kind::Refused`] if a repository above tracks files in it; if git fails.
-pub(crate) fn prepare(path: &Path) -> Result<()> {
+pub(crate) fn prepare(path: &Path) -> Result<bool> {
     let path =
         fs::canonicalize(path).context(Kind::User, || format!("cannot find the directory '{}'", path.display()))?;
     // Another process may make it just now.
     let _lock = state::lock::directory(&path, LONGEST_WAIT)?;
     if fs::symlink_metadata(path.join(".git")).is_ok() {
-        return if Repo::is_unfinished(&path)? { Repo::make_in(&path) } else { Ok(()) };
+        return if Repo::is_unfinished(&path)? { Repo::make_in(&path).map(|()| true) } else { Ok(false) };
     }
     if Repo::is_inside_repository(&path) {
         let above = Repo::open(&path)?;
@@ -55,7 +56,7 @@ pub(crate) fn prepare(path: &Path) -> Result<()> {
             .with_hint("give '--context' to work in a worktree of that repository"));
         }
     }
-    Repo::make_in(&path)
+    Repo::make_in(&path).map(|()| true)
 }
 
 /// Switches the workspace to the branch of the place number `at`, and notes before where HEAD was.
@@ -74,6 +75,9 @@ pub(super) fn begin(context: &Context, round: &mut Round, at: usize, folders: &F
     let head = repo.head()?;
     let is_on = |name: &str| head.branch.as_ref().is_some_and(|at| *at == format!("refs/heads/{name}").as_str());
     if !is_on(&branch) {
+        if !round.takes_changes {
+            refuse_changes(context)?;
+        }
         switch(context, round, at, &branch)?;
     }
     if let Some(session) = &round.asked.session {
@@ -85,6 +89,25 @@ pub(super) fn begin(context: &Context, round: &mut Round, at: usize, folders: &F
     place.worktree = Some(repo.worktree_id().to_owned());
     place.path = Some(root.to_owned());
     Ok(())
+}
+
+/// Refuses if something is not committed in this worktree: it would be on the branch of the round, and not where it was.
+fn refuse_changes(context: &Context) -> Result<()> {
+    let repo = &context.repo;
+    let found = worktree_tree(context)?;
+    let head = repo.head()?.id.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let mut paths: BTreeSet<BString> = found.manifest.skipped.iter().map(|left| left.path.clone()).collect();
+    paths.extend(found.manifest.unmerged.iter().map(|unmerged| unmerged.path.clone()));
+    for tree_id in [found.tree_id, found.index_tree_id] {
+        paths.extend(found.repo.diff_trees(head, tree_id)?.into_iter().map(|change| change.path));
+    }
+    let Some(first) = paths.first() else { return Ok(()) };
+    let (first, root) = (path_text::printable(first.as_bstr()), repo.worktree_root().display());
+    let what = match paths.len() {
+        1 => format!("'{first}' in '{root}' is not committed"),
+        count => format!("{count} paths in '{root}' are not committed, '{first}' for example"),
+    };
+    Err(Error::refused(what).with_hint("commit first; or '--with-changes' takes all of it to the branch of the round"))
 }
 
 fn switch(context: &Context, round: &mut Round, at: usize, branch: &str) -> Result<()> {

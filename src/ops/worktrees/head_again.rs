@@ -25,7 +25,7 @@ pub(super) fn decide(context: &Context, removed: &Removed) -> Result<HeadAgain> 
 }
 
 /// Returns true if git takes `branch` for checked out in `found`: at HEAD, or where a rebase or a bisection returns to.
-fn has_checked_out(found: &Registration, branch: &BStr) -> bool {
+pub(crate) fn has_checked_out(found: &Registration, branch: &BStr) -> bool {
     const RETURNS: [&str; 3] = ["rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"];
     let returns_to = |name: &str| {
         let text = fs::read(found.git_dir.join(name)).unwrap_or_default();

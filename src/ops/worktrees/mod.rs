@@ -35,6 +35,7 @@ pub(crate) use approval::{OfProject, Purpose, approve, of_project, revoke};
 pub(crate) use branch::AddOptions;
 pub(crate) use door::open;
 pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as find_files, list as list_files};
+pub(crate) use head_again::has_checked_out;
 pub(crate) use include::NotCopied;
 pub(crate) use listing::{Listed, list, show};
 pub(crate) use mounts::{MountOptions, mounts};

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bstr::{BString, ByteVec as _};
+use bstr::{BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,9 @@ pub(super) struct Stored {
     mode: Option<String>,
     base: Option<String>,
     label: Option<String>,
+    group: Option<String>,
+    previous: Option<String>,
+    takes_changes: bool,
     archive_folder: String,
     places: Vec<StoredPlace>,
 }
@@ -40,6 +43,7 @@ struct StoredPlace {
     context: StoredPath,
     mode: Mode,
     path: Option<StoredPath>,
+    inside: StoredPath,
     branch: Option<String>,
     base: Option<String>,
     claimed: Option<StoredPath>,
@@ -50,6 +54,9 @@ struct StoredPlace {
     committed: Option<StoredCommitted>,
     removed: Option<String>,
     done: bool,
+    kept: bool,
+    superseded: Option<i64>,
+    retired: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -65,6 +72,13 @@ fn stored(path: &Path) -> StoredPath {
 
 fn path(stored: &StoredPath) -> Option<PathBuf> {
     Vec::from(stored.decode().ok()?).into_path_buf().ok().filter(|path| path.is_absolute())
+}
+
+/// Returns the path, which leads to nothing else than what is below a directory.
+fn relative(stored: &StoredPath) -> Option<BString> {
+    let path = stored.decode().ok()?;
+    let is_plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
+    (path.is_empty() || path.split_str("/").all(is_plain)).then_some(path)
 }
 
 /// Reads a value that may be absent; none if it is there and not sound.
@@ -93,6 +107,7 @@ impl StoredPlace {
             context: stored(&place.context),
             mode: place.mode,
             path: place.path.as_deref().map(stored),
+            inside: StoredPath::from(&place.inside),
             branch: place.branch.clone(),
             base: place.base.clone(),
             claimed: place.claimed.as_deref().map(stored),
@@ -107,6 +122,9 @@ impl StoredPlace {
             }),
             removed: place.removed.clone(),
             done: place.is_done,
+            kept: place.is_kept,
+            superseded: place.superseded,
+            retired: place.retired.clone(),
         }
     }
 
@@ -115,6 +133,7 @@ impl StoredPlace {
             context: path(&self.context)?,
             mode: self.mode,
             path: optional(self.path.as_ref(), path)?,
+            inside: relative(&self.inside)?,
             branch: checked(self.branch, is_branch)?,
             base: checked(self.base, is_object_id)?,
             claimed: optional(self.claimed.as_ref(), path)?,
@@ -125,6 +144,9 @@ impl StoredPlace {
             committed: optional(self.committed.as_ref(), StoredCommitted::read)?,
             removed: checked(self.removed, is_name)?,
             is_done: self.done,
+            is_kept: self.kept,
+            superseded: self.superseded,
+            retired: checked(self.retired, is_object_id)?,
         })
     }
 }
@@ -144,6 +166,9 @@ impl Stored {
             mode: asked.mode.clone(),
             base: asked.base.clone(),
             label: asked.label.clone(),
+            group: asked.group.clone(),
+            previous: asked.previous.clone(),
+            takes_changes: round.takes_changes,
             archive_folder: round.archive_folder.clone(),
             places: round.places.iter().map(StoredPlace::of).collect(),
         }
@@ -161,8 +186,18 @@ pub(super) fn parse(id: &str, text: &str) -> Option<Round> {
         mode: stored.mode,
         base: stored.base,
         label: checked(stored.label, is_name)?,
+        group: checked(stored.group, is_name)?,
+        previous: checked(stored.previous, is_branch)?,
     };
     let places = stored.places.into_iter().map(StoredPlace::read).collect::<Option<_>>()?;
     let archive_folder = Some(stored.archive_folder).filter(|folder| is_folder(folder))?;
-    Some(Round { id: id.to_owned(), began: stored.began, phase: stored.phase, asked, archive_folder, places })
+    Some(Round {
+        id: id.to_owned(),
+        began: stored.began,
+        phase: stored.phase,
+        asked,
+        takes_changes: stored.takes_changes,
+        archive_folder,
+        places,
+    })
 }

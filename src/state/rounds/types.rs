@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,10 @@ pub(crate) struct Asked {
     pub(crate) base: Option<String>,
     /// What its branch is to be called.
     pub(crate) label: Option<String>,
+    /// What the program that gives the tasks calls its run.
+    pub(crate) group: Option<String>,
+    /// The branch of the agent's round before.
+    pub(crate) previous: Option<String>,
 }
 
 /// One directory of a round.
@@ -59,6 +63,8 @@ pub(crate) struct Place {
     pub(crate) mode: Mode,
     /// Where the work is done: the root of the worktree, or the directory itself.
     pub(crate) path: Option<PathBuf>,
+    /// The directory to work on, relative to the root of its worktree; empty if it is the root.
+    pub(crate) inside: BString,
     /// Its branch, by its short name.
     pub(crate) branch: Option<String>,
     /// The commit at which the branch begins.
@@ -79,6 +85,20 @@ pub(crate) struct Place {
     pub(crate) removed: Option<String>,
     /// True once all is done that the end of the round asks for.
     pub(crate) is_done: bool,
+    /// True if its worktree was to stay at the end.
+    pub(crate) is_kept: bool,
+    /// When its branch was to be retired, in Unix microseconds.
+    pub(crate) superseded: Option<i64>,
+    /// The last commit of its branch, once that is retired: the archive has it.
+    pub(crate) retired: Option<String>,
+}
+
+impl Place {
+    /// Returns the directory to work on, where the work is done.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        let inside = self.inside.to_path_lossy();
+        self.path.as_ref().map(|path| if self.inside.is_empty() { path.clone() } else { path.join(inside) })
+    }
 }
 
 /// What the end of a round has committed. The branch has had all that was there.
@@ -103,6 +123,8 @@ pub(crate) struct Round {
     pub(crate) phase: Phase,
     /// What it was asked for.
     pub(crate) asked: Asked,
+    /// True if it takes along what is not committed in the workspace.
+    pub(crate) takes_changes: bool,
     /// The folder of its workspace where experiments are kept, as the settings called it when it began.
     pub(crate) archive_folder: String,
     /// Its directories.

@@ -112,7 +112,7 @@ fn an_end_that_was_killed_goes_on(#[case] failpoint: &str) {
 fn a_round_in_a_workspace_that_was_killed_goes_on(#[case] failpoint: &str) {
     let world = World::with_commit();
     world.sh("echo mine >mine");
-    dies(&world, failpoint, &["round", "start", "--workspace", "."]);
+    dies(&world, failpoint, &["round", "start", "--workspace", ".", "--with-changes"]);
     let round = world.json(&["round", "start", "--workspace", ".", "--json"]);
     assert_eq!(world.git(&["branch", "--show-current"]).trim(), field(&round, "branch"));
     let id = round["round"].as_str().expect("it has an id");

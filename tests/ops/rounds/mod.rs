@@ -1,9 +1,14 @@
 //! `git checkpoint round`: isolated work whose end loses nothing.
 
+mod apart;
+mod applies;
 mod branches;
+mod changes;
 mod crashes;
 mod ends;
+mod groups;
 mod late;
+mod previous;
 mod starts;
 mod workspaces;
 

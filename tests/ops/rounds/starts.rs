@@ -28,6 +28,41 @@ fn a_worktree_has_a_folder_for_experiments_that_git_ignores() {
     assert_eq!(world.git(&["status", "--porcelain"]), "");
 }
 
+/// A program works in the same subdirectory, which git may not track.
+#[rstest]
+#[case::root(".", "")]
+#[case::tracked("src", "/src")]
+#[case::not_tracked("new/deep", "/new/deep")]
+#[case::of_another_worktree("../linked/src", "/src")]
+fn the_directory_is_where_the_given_one_is(#[case] context: &str, #[case] inside: &str) {
+    let world = World::with_commit();
+    world.sh("mkdir -p src new/deep; echo 1 >src/f; git add .; git commit -qm src; git worktree add -q ../linked");
+    let round = world.json(&["round", "start", "--context", context, "--agent", "a", "--json"]);
+    let expected = format!("{}{inside}", field(&round, "path"));
+    assert_eq!(field(&round, "directory"), expected);
+    assert!(std::path::Path::new(&expected).is_dir());
+    assert_eq!(world.git(&["-C", &expected, "status", "--porcelain"]), "");
+    assert_eq!(
+        world.json(&["round", "show", field(&round, "branch"), "--json"])["round"]["contexts"],
+        round["contexts"]
+    );
+}
+
+#[rstest]
+#[case::link("git rm -rq src; ln -s .. src")]
+#[case::file("git rm -rq src; echo 1 >src")]
+fn a_base_that_has_something_else_there_is_refused(#[case] script: &str) {
+    let world = World::with_commit();
+    world.sh(&format!(
+        "mkdir src; echo 1 >src/f; git add .; git commit -qm src; git switch -qc b; {script}; git add .; git commit -qm b
+         git switch -q main"
+    ));
+    let before = everything(&world);
+    let output = world.checkpoint(&["round", "start", "--context", "src", "--base", "b"]);
+    assert!(said(&output).contains("'src' is no directory"), "{}", said(&output));
+    assert_eq!(everything(&world), before);
+}
+
 #[test]
 fn a_branch_says_nothing_of_agent_session_and_round() {
     let world = World::with_commit();

@@ -39,13 +39,47 @@ fn head_is_where_it_was_after_the_round(#[case] script: &str, #[case] expected: 
     let world = World::with_commit();
     world.sh(&format!("echo 1 >f; git add f; git commit -qm f; {script}; echo before >mine; echo 2 >f"));
     let head = world.git(&["rev-parse", "HEAD"]);
-    let round = world.json(&["round", "start", "--workspace", ".", "--json"]);
+    let round = world.json(&["round", "start", "--workspace", ".", "--with-changes", "--json"]);
     // What was not committed comes along.
     assert_eq!(world.sh("cat mine f"), "before\n2\n");
     end(&world, &round);
     assert_eq!(world.git(&["rev-parse", "--symbolic-full-name", "HEAD"]).trim(), expected);
     assert_eq!((world.git(&["rev-parse", "HEAD"]), world.git(&["status", "--porcelain"])), (head, String::new()));
     assert_eq!(world.git(&["show", &format!("{}:mine", field(&round, "branch"))]), "before\n");
+}
+
+/// A person's work would leave the workspace with the round.
+#[rstest]
+#[case::new("echo mine >mine", "'mine' in '")]
+#[case::changed("echo 2 >f", "'f' in '")]
+#[case::staged_alone("echo 2 >f; git add f; echo 1 >f", "'f' in '")]
+#[case::deleted("rm f", "'f' in '")]
+#[case::mode("chmod +x f", "'f' in '")]
+#[case::too_large("head -c 3000 /dev/zero >big", "'big' in '")]
+#[case::several("echo 2 >f; echo mine >mine", "2 paths in '")]
+fn a_workspace_with_changes_is_refused(#[case] script: &str, #[case] why: &str) {
+    let world = World::with_commit();
+    world.git(&["config", "checkpoint.save.maxfilesize", "1000"]);
+    world.sh(&format!("echo 1 >f; git add f; git commit -qm f; {script}"));
+    let state = || world.sh("git status --porcelain -b; git for-each-ref refs/heads; cat f mine 2>&1 || true");
+    let before = state();
+    let output = world.checkpoint(&["round", "start", "--workspace", "."]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains(why) && said(&output).contains("--with-changes"), "{}", said(&output));
+    assert_eq!(state(), before);
+    assert_eq!(world.json(&["round", "list", "--all", "--json"])["rounds"], serde_json::json!([]));
+}
+
+#[test]
+fn ignored_files_do_not_keep_a_round_from_a_workspace() {
+    let world = World::with_commit();
+    world.sh("echo /ignored >.gitignore; git add .; git commit -qm rules; echo 1 >ignored");
+    let round = world.json(&["round", "start", "--workspace", ".", "--json"]);
+    world.sh("echo work >new; echo idea >.checkpoint_scratch/note");
+    end(&world, &round);
+    // The archive, which is there now, is none either.
+    world.json(&["round", "start", "--workspace", ".", "--json"]);
+    assert_eq!(world.sh("cat ignored .scratch_archive/*/note"), "1\nidea\n");
 }
 
 /// On the round's branch, a file is ignored that the branch before has: switching back would replace it.
@@ -78,7 +112,7 @@ fn a_workspace_in_which_no_round_can_begin_stays(#[case] workspace: &str) {
         ))
     };
     let before = state();
-    let output = world.checkpoint(&["round", "start", "--workspace", workspace, "--base", "base"]);
+    let output = world.checkpoint(&["round", "start", "--workspace", workspace, "--base", "base", "--with-changes"]);
     assert!(said(&output).contains("shows it to git"), "{}", said(&output));
     assert_eq!(state(), before);
     assert_eq!(world.json(&["round", "list", "--all", "--json"])["rounds"], serde_json::json!([]));

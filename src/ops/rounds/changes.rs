@@ -1,0 +1,77 @@
+//! What a round has changed: from the commit at which its branch begins to what is in its worktree, or on the branch.
+
+use bstr::BString;
+use gix::ObjectId;
+
+use super::{
+    super::Context,
+    end::found,
+    listing::{bytes, named},
+    retire::tip_of,
+};
+use crate::{
+    error::{Error, Result},
+    git::Repo,
+    model::round::Mode,
+    state::rounds::Place,
+};
+
+/// The two sides of a directory of a round.
+pub(crate) struct Compared {
+    /// The directory that was worked on.
+    pub(crate) directory: BString,
+    /// Where to compare.
+    pub(crate) context: Context,
+    /// The commit at which the branch begins.
+    pub(crate) from: ObjectId,
+    /// The last commit of the branch; none: what is in the worktree of `context` now.
+    pub(crate) to: Option<ObjectId>,
+}
+
+/// Returns the two sides of each directory of the round that `name` stands for.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if none of them has a branch; if a worktree, or a branch, is gone.
+pub(crate) fn compared(context: &Context, name: &str) -> Result<Vec<Compared>> {
+    let round = named(context, name)?;
+    let mut all = Vec::new();
+    for place in &round.places {
+        let Some((from, branch)) = base_of(place).zip(place.branch.as_deref()) else { continue };
+        let (there, to) = if place.is_done {
+            (
+                context.with_repo(reopened(&context.repo)?),
+                Some(tip_of(&context.repo, branch, place.retired.as_deref())?),
+            )
+        } else {
+            (live(context, place)?, None)
+        };
+        all.push(Compared { directory: bytes(&place.context), context: there, from, to });
+    }
+    if all.is_empty() {
+        return Err(Error::refused(format!("the round '{}' has no branch, and no commit at which it began", round.id)));
+    }
+    Ok(all)
+}
+
+/// Returns the commit at which the branch of `place` begins.
+pub(super) fn base_of(place: &Place) -> Option<ObjectId> {
+    place.base.as_deref().and_then(|base| ObjectId::from_hex(base.as_bytes()).ok())
+}
+
+/// Opens the worktree in which the work of `place` goes on.
+fn live(context: &Context, place: &Place) -> Result<Context> {
+    if place.mode == Mode::Workspace {
+        return Ok(context.with_repo(Repo::open(&place.context)?));
+    }
+    match found(context, place)? {
+        Some(found) => Ok(context.with_repo(context.repo.open_worktree(&found.path)?)),
+        None => {
+            Err(Error::refused(format!("the worktree of '{}' is gone", place.branch.as_deref().unwrap_or_default()))
+                .with_hint("'git checkpoint worktree restore --list' shows what can be restored"))
+        }
+    }
+}
+
+fn reopened(repo: &Repo) -> Result<Repo> {
+    Repo::open(repo.worktree_root())
+}

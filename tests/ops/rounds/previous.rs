@@ -1,0 +1,100 @@
+//! `--previous`: an agent has one branch, and no agent loses a name that it was told.
+
+use serde_json::{Value, json};
+
+use super::{end, everything, field, said, start};
+use crate::support::World;
+
+fn is_there(world: &World, branch: &str) -> bool {
+    world.try_git(&["rev-parse", "--verify", "-q", &format!("refs/heads/{branch}")]).status.success()
+}
+
+/// Begins a round of agent `a`, and ends it.
+fn before(world: &World) -> Value {
+    let round = start(world, &["--agent", "a"]);
+    std::fs::write(super::path(&round).join("new"), "work\n").expect("writable");
+    end(world, &round);
+    round
+}
+
+#[test]
+fn the_branch_before_is_retired_when_the_new_round_is_there() {
+    let world = World::with_commit();
+    let old = before(&world);
+    let branch = field(&old, "branch");
+    let tip = world.git(&["rev-parse", branch]);
+    let new = start(&world, &["--agent", "a", "--base", branch, "--previous", branch]);
+    assert!(!is_there(&world, branch) && is_there(&world, field(&new, "branch")));
+    assert!(world.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/archive"]).contains(tip.trim()));
+    assert_eq!(world.json(&["round", "branches", "--json"])["branches"], json!({ "a": field(&new, "branch") }));
+    // The same again is the same.
+    assert_eq!(start(&world, &["--agent", "a", "--base", branch, "--previous", branch]), new);
+}
+
+#[test]
+fn it_waits_for_agents_that_may_have_been_told_of_it() {
+    let world = World::with_commit();
+    let old = before(&world);
+    let branch = field(&old, "branch");
+    let other = start(&world, &["--agent", "b"]);
+    start(&world, &["--agent", "a", "--previous", branch]);
+    assert!(is_there(&world, branch));
+    assert_eq!(
+        world.json(&["round", "list", "--all", "--json"])["rounds"][0]["contexts"][0]["superseded"],
+        json!(true)
+    );
+    let late = start(&world, &["--agent", "c"]);
+    assert!(!world.done(&["round", "context", field(&late, "branch")]).contains(branch));
+    end(&world, &other);
+    assert!(!is_there(&world, branch), "'c' was never told of it");
+}
+
+#[test]
+fn now_does_not_wait() {
+    let world = World::with_commit();
+    let old = before(&world);
+    start(&world, &["--agent", "b"]);
+    start(&world, &["--agent", "a", "--previous", field(&old, "branch"), "--now"]);
+    assert!(!is_there(&world, field(&old, "branch")));
+}
+
+#[test]
+fn it_stays_if_that_is_asked_for() {
+    let world = World::with_commit();
+    let old = before(&world);
+    start(&world, &["--agent", "a", "--previous", field(&old, "branch"), "--previous-policy", "keep"]);
+    assert!(is_there(&world, field(&old, "branch")));
+    world.done(&["round", "end", "--all"]);
+    assert!(is_there(&world, field(&old, "branch")));
+}
+
+#[rstest::rstest]
+#[case::of_no_round(&["--previous", "main"], "no round has made the branch 'main'")]
+#[case::checked_out(&["--previous", "OLD", "--now"], "is checked out in")]
+#[case::checked_out_elsewhere(&["--previous", "OLD"], "is checked out in")]
+#[case::both(&["--previous", "OLD", "--now", "--previous-policy", "keep"], "--now")]
+#[case::failed(&["--previous", "OLD", "--base", "nothing"], "nothing")]
+fn a_round_that_cannot_begin_leaves_the_branch_before(#[case] words: &[&str], #[case] why: &str) {
+    let world = World::with_commit();
+    let old = before(&world);
+    let branch = field(&old, "branch");
+    if why.contains("checked out") {
+        world.sh(&format!("git worktree add -q ../used {branch}"));
+    }
+    let words: Vec<&str> = words.iter().map(|word| if *word == "OLD" { branch } else { word }).collect();
+    let state = everything(&world);
+    let output = world.checkpoint(&[&["round", "start", "--context", ".", "--agent", "a"], &words[..]].concat());
+    assert!(!output.status.success() && said(&output).contains(why), "{}", said(&output));
+    assert_eq!(everything(&world), state);
+}
+
+/// The branch of a round that goes on stays until that has ended.
+#[test]
+fn the_branch_of_a_live_round_goes_when_that_ends() {
+    let world = World::with_commit();
+    let old = start(&world, &["--agent", "a"]);
+    start(&world, &["--agent", "b", "--previous", field(&old, "branch")]);
+    assert!(is_there(&world, field(&old, "branch")));
+    end(&world, &old);
+    assert!(!is_there(&world, field(&old, "branch")));
+}
