@@ -11,7 +11,7 @@ use super::{
 use crate::{
     config::BranchPolicy,
     error::{Error, Result},
-    state::rounds::Phase,
+    state::rounds::{Phase, Round},
 };
 
 /// A round that could not be ended. Serializes to an entry of `failed`.
@@ -40,8 +40,8 @@ pub(crate) struct EndedSeveral {
     pub(crate) left: Vec<LeftBranch>,
 }
 
-/// Ends all rounds of `group`, or of this repository; then lets `policy` decide about the branches of all of them, those included
-/// that have ended before. A round that cannot be ended goes on, and so do its branches.
+/// Ends all rounds of `group`, or of this repository; then lets `policy` decide about their branches, those of rounds of the group
+/// included that have ended before. A round that cannot be ended goes on, and so do its branches.
 ///
 /// # Errors
 /// [`Kind::User`](crate::error::Kind::User) if there is no such group; if the user interrupts it.
@@ -75,7 +75,11 @@ pub(crate) fn end_several(
         }
     }
     let mut fates = Fates::default();
-    for round in of_group(context, group)?.sound.iter().filter(|round| round.phase == Phase::Ended) {
+    // Without a group, rounds that have ended long ago are no part of the run.
+    let is_of_run = |round: &&Round| {
+        round.phase == Phase::Ended && (group.is_some() || rounds.iter().any(|ended: &Ended| ended.round == round.id))
+    };
+    for round in of_group(context, group)?.sound.iter().filter(is_of_run) {
         let Fates { retired, left } = retire(context, &round.id, policy, &|_| true)?;
         fates.retired.extend(retired);
         fates.left.extend(left);
