@@ -87,7 +87,8 @@ pub(super) fn moved_on(repo: &Repo, candidates: &[Candidate], all: &[Change]) ->
     if found.is_empty() {
         return Ok(moved);
     }
-    let there = there_before(repo, found.iter().map(|(.., longest)| longest.as_slice()).collect(), all)?;
+    let longest = found.iter().map(|(.., longest)| longest.as_slice()).collect();
+    let there = there_before(repo, &longest, all)?;
     let mut paths = found.iter().map(|(_, change, _)| change.path.clone()).collect();
     leave_out_stashed(repo, &mut paths);
     for (number, change, longest) in found {
@@ -108,7 +109,7 @@ fn longest_moved(left: &Left, gained: &[&Gained<'_>]) -> Option<Vec<u8>> {
 
 /// Returns those of `lines` that a file had before the changes `all`: such a line, and those beside it, are a copy. If that takes too
 /// long to find out, or a file cannot be read, returns all.
-fn there_before(repo: &Repo, lines: BTreeSet<&[u8]>, all: &[Change]) -> Result<BTreeSet<Vec<u8>>> {
+fn there_before(repo: &Repo, lines: &BTreeSet<&[u8]>, all: &[Change]) -> Result<BTreeSet<Vec<u8>>> {
     let all_lines = || Ok(lines.iter().copied().map(<[u8]>::to_vec).collect());
     let (mut there, mut bytes) = (BTreeSet::new(), 0);
     let mut note = |text: &[u8]| {

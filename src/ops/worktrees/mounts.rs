@@ -29,7 +29,7 @@ pub(crate) struct MountOptions {
 
 /// What a container must have. Serializes to what `worktree mounts --json` prints.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Mounts {
+pub(crate) struct Needed {
     /// The version of this shape.
     pub(crate) version: u32,
     /// The root of the first worktree.
@@ -43,7 +43,7 @@ pub(crate) struct Mounts {
 ///
 /// # Errors
 /// As [`find_root`]; [`Kind::Refused`](crate::error::Kind::Refused) if new worktrees are made in the root of the file system.
-pub(crate) fn mounts(context: &Context, options: &MountOptions) -> Result<Mounts> {
+pub(crate) fn mounts(context: &Context, options: &MountOptions) -> Result<Needed> {
     let names: Vec<_> = options.names.iter().map(|name| Some(name.as_os_str())).collect();
     let names = if names.is_empty() { vec![None] } else { names };
     let found = names.iter().map(|name| find_root(context, *name)).collect::<Result<Vec<_>>>()?;
@@ -59,7 +59,7 @@ pub(crate) fn mounts(context: &Context, options: &MountOptions) -> Result<Mounts
         mounts.push(Mount::writable(directory(context)?));
     }
     let path = found.into_iter().next().expect("there is one name at least").path;
-    Ok(Mounts { version: 1, path, mounts: needed(mounts) })
+    Ok(Needed { version: 1, path, mounts: needed(mounts) })
 }
 
 /// Returns the directory in which `worktree add` makes new worktrees.

@@ -114,7 +114,9 @@ fn a_branch_in_use_is_not_deleted() {
     // In the middle of a rebase, HEAD is on no branch.
     world.sh("cd ../rebased; echo 1 >x; git add x; git commit -qm x; GIT_SEQUENCE_EDITOR='sed -i s/pick/edit/' git rebase -qi HEAD~1");
     let refs = world.git(&["for-each-ref", "refs/heads"]);
-    let output = world.checkpoint(&["round", "end", "--all", "--branches", "delete"]);
+    // Rounds that have ended before are of no run without a name.
+    world.done(&["round", "end", "--all", "--branches", "delete"]);
+    let output = world.checkpoint(&["round", "end", "--group", "run", "--branches", "delete"]);
     assert!(said(&output).matches("is checked out in").count() == 2, "{}", said(&output));
     assert_eq!((output.status.code(), world.git(&["for-each-ref", "refs/heads"])), (Some(1), refs));
 }
