@@ -72,6 +72,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("dir", Kind::File),
     ("file", Kind::File),
     ("file>:<line", Kind::File),
+    ("form", Kind::Free),
     ("format", Kind::Free),
     ("from", Kind::Checkpoint),
     ("hook", Kind::Free),
