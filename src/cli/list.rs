@@ -8,6 +8,7 @@ use super::{
     date,
     from_root::{self, Form},
     layout,
+    marks::{MARK, SET_ASIDE, UNDONE, bracketed, marks, more, share},
     output::printable,
     phrase,
     sessions_in_table::Sessions,
@@ -35,7 +36,7 @@ const NO_MATCH: (&str, &str) = ("no checkpoint matches", "'git checkpoint list' 
 /// List checkpoints, newest first
 ///
 /// Each line begins with @{<n>}, which names the checkpoint. Those of one turn of an agent are one line, the last of them, unless
-/// --all is given. Between them stand the commits, as HEAD was at them.
+/// --all is given. The commits of HEAD's history stand between them.
 #[derive(clap::Args, Debug)]
 pub(super) struct List {
     /// At most this many
@@ -256,11 +257,10 @@ fn line(entry: &Entry, authors: &Authors, now: i64, call: &Call) -> String {
     let of = if entry.restored.is_some() { "before it" } else { "in this turn" };
     let mut marks = marks(entry.start, entry.verified, &entry.tags, (0, of));
     marks.extend((entry.folded > 0).then(|| more(entry.folded, of, layout::is_narrow(columns))));
-    marks.extend(entry.undone.then(|| "undone".to_owned()));
-    marks.extend(entry.is_set_aside.then(|| "set aside".to_owned()));
+    marks.extend(entry.undone.then(|| UNDONE.to_owned()));
+    marks.extend(entry.is_set_aside.then(|| SET_ASIDE.to_owned()));
     let note = checkpoint.origin.note.as_deref().and_then(|note| note.lines().next());
     marks.extend(note.map(|note| format!("note: {}", printable(note))));
-    let marks = if marks.is_empty() { String::new() } else { format!(" [{}]", marks.join(", ")) };
     let origin = &checkpoint.origin;
     let room = columns.map_or(usize::MAX, |_| authors.columns);
     let who = match entry.restored {
@@ -277,23 +277,11 @@ fn line(entry: &Entry, authors: &Authors, now: i64, call: &Call) -> String {
     let used = layout::width(&number) + id.len() + layout::width(&date) + 6;
     let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(used));
     // What does not fit otherwise begins in the column of the author.
-    let wanted = room.saturating_sub(layout::width(&subject) + layout::width(&marks));
+    let wanted = room.saturating_sub(layout::width(&subject) + layout::width(&bracketed(&marks)));
     let who = layout::padded(&who, authors.columns.min(wanted));
     let (subject, marks) = share(&subject, &marks, room.saturating_sub(layout::width(&who)));
     let (id, date) = (call.out.paint(phrase::ID, &id), call.out.paint(phrase::DIM, &date));
     format!("{number}{id}  {date}  {who}  {subject}{}", call.out.paint(phrase::MARK, &marks))
-}
-
-/// Columns of the mark that matters most, ` [verified]`.
-const MARK: usize = 11;
-
-/// Cuts `subject` and the `marks` after it to `room` columns together: the marks get half of them, and those that the subject
-/// does not need.
-fn share(subject: &str, marks: &str, room: usize) -> (String, String) {
-    let of_marks = room.saturating_sub(layout::width(subject)).max(room / 2).max(MARK.min(room));
-    let marks = layout::cut(marks, of_marks);
-    let subject = layout::cut(subject, room.saturating_sub(layout::width(&marks)));
-    (subject, marks)
 }
 
 /// Returns a moment (in Unix seconds, with an offset) in a column of its own: how long ago on a terminal, ISO 8601 elsewhere.
@@ -315,53 +303,16 @@ fn print_commits(commits: &[Commit], call: &mut Call) -> Result<()> {
             }
             continue;
         }
-        let line = format!("-- committed as {} '{}'", call.names.id(&commit.id), printable(&commit.subject));
+        let line = format!("-- commit {} '{}'", call.names.id(&commit.id), printable(&commit.subject));
         let line = call.out.fit(&line, 0);
         call.out.line(&call.out.paint(phrase::DIM, &line))?;
     }
     Ok(())
 }
 
-/// Returns the marks of a checkpoint, which follow its message.
-pub(super) fn marks(is_start: bool, is_verified: bool, tags: &[String], (folded, of): (usize, &str)) -> Vec<String> {
-    let mut marks = Vec::new();
-    if is_start {
-        marks.push("start".to_owned());
-    }
-    if is_verified {
-        marks.push("verified".to_owned());
-    }
-    marks.extend(tags.iter().map(|tag| format!("tag: {}", printable(tag))));
-    if folded > 0 {
-        marks.push(more(folded, of, false));
-    }
-    marks
-}
-
-/// Says how many checkpoints a row stands for besides its own.
-fn more(folded: usize, of: &str, is_narrow: bool) -> String {
-    if is_narrow { format!("{folded} more") } else { format!("{folded} more {of}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[rstest::rstest]
-    #[case::all_fits("add mul", " [verified]", 18, "add mul", " [verified]")]
-    #[case::the_subject_gives_way("add mul and div", " [verified]", 20, "add mu...", " [verified]")]
-    #[case::so_do_long_marks("add mul and div", " [verified, 3 more]", 22, "add mul...", " [verifi...")]
-    #[case::a_short_subject_leaves_room("add", " [verified, 3 more]", 22, "add", " [verified, 3 more]")]
-    #[case::nothing_is_cut_in_a_pipe("add mul", " [verified]", usize::MAX, "add mul", " [verified]")]
-    fn subjects_and_marks_share_the_room(
-        #[case] subject: &str,
-        #[case] marks: &str,
-        #[case] room: usize,
-        #[case] expected: &str,
-        #[case] expected_marks: &str,
-    ) {
-        assert_eq!(share(subject, marks, room), (expected.to_owned(), expected_marks.to_owned()));
-    }
 
     #[rstest::rstest]
     #[case(200, false, 40)]

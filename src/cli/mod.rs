@@ -32,6 +32,7 @@ mod layout;
 mod list;
 mod long_lists;
 mod man;
+mod marks;
 mod names;
 mod op;
 mod output;

@@ -7,7 +7,7 @@ use super::{
     call::{Call, with_target_hint},
     date,
     diff::{self, Shape},
-    list,
+    marks,
     output::printable,
     phrase,
 };
@@ -105,7 +105,7 @@ fn print_message(subject: &str, body: &str, call: &mut Call) -> Result<()> {
 
 fn print_head(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
     let checkpoint = &shown.checkpoint;
-    let mut marks = list::marks(shown.start, shown.verified, &shown.tags, (0, ""));
+    let mut marks = marks::marks(shown.start, shown.verified, &shown.tags, (0, ""));
     if shown.archived {
         marks.push("archived".to_owned());
     }

@@ -2,11 +2,14 @@
 
 use gix::ObjectId;
 
-use super::restored_target::{is_before_restore, restored, target_before};
+use super::restored_target::{is_before_restore, restored, subject_after, target_before};
 use crate::{
     git::Repo,
     model::checkpoint::{Checkpoint, Origin},
 };
+
+/// How many checkpoints before one that is carried forward are looked at for the restore that is carried.
+const MOST_EARLIER: usize = 64;
 
 /// What a restore has put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +29,8 @@ enum Source<'s> {
 /// Messages that we store have ids of a fixed length, which `core.abbrev` must not change.
 pub(crate) fn called(repo: &Repo, checkpoint: &Checkpoint) -> String {
     let subject = &checkpoint.subject;
-    if let Some(target) = restored(&checkpoint.origin).filter(|_| is_result(repo, checkpoint)) {
+    let result = restored(&checkpoint.origin).and_then(|target| Some((target, result_of(repo, checkpoint, target)?)));
+    if let Some((target, tree_id)) = result {
         let message = repo.message_of(target).ok();
         let first = message.as_ref().and_then(|message| message.lines().next()).unwrap_or_default();
         let is_restore = || repo.find_checkpoint(target).is_ok_and(|it| it.is_some_and(|it| is_by_restore(&it.origin)));
@@ -36,7 +40,7 @@ pub(crate) fn called(repo: &Repo, checkpoint: &Checkpoint) -> String {
             _ if is_restore() => Source::Restore,
             _ => Source::Message(first),
         };
-        return text(source, is_whole(repo, checkpoint, target), &repo.short_id(&target));
+        return text(source, repo.tree_of_commit(target).is_ok_and(|tree| tree == tree_id), &repo.short_id(&target));
     }
     match target_before(subject).map(|hex| repo.ids_with_prefix(hex).unwrap_or_default()).as_deref() {
         Some([id]) => super::restored_target::before(&repo.short_id(id)),
@@ -61,17 +65,19 @@ fn is_by_restore(origin: &Origin) -> bool {
     restored(origin).is_some()
 }
 
-/// Returns true if `checkpoint` is what a restore has left, and nothing was saved after that before it was carried forward.
-fn is_result(repo: &Repo, checkpoint: &Checkpoint) -> bool {
-    let source = checkpoint.origin.carried.and_then(|id| repo.find_checkpoint(id).ok().flatten());
-    source.is_none_or(|source| is_by_restore(&source.origin))
-}
-
-/// Returns true if the worktree was as `target` after the restore, so that none of it was left out.
-fn is_whole(repo: &Repo, checkpoint: &Checkpoint, target: ObjectId) -> bool {
+/// Returns what the worktree was after the restore of `target`, if `checkpoint` is what it has left, and nothing was saved after that
+/// before it was carried forward, or nothing else was carried. What is left out of it is not of `target`.
+fn result_of(repo: &Repo, checkpoint: &Checkpoint, target: ObjectId) -> Option<ObjectId> {
+    let carried = checkpoint.origin.carried.and_then(|id| repo.find_checkpoint(id).ok().flatten());
     // One that was carried to another base has the files of that.
-    let original = checkpoint.origin.carried.and_then(|id| repo.tree_of_commit(id).ok());
-    repo.tree_of_commit(target).is_ok_and(|tree| tree == original.unwrap_or(checkpoint.tree_id))
+    let Some(source) = carried else { return Some(checkpoint.tree_id) };
+    if is_by_restore(&source.origin) {
+        return Some(source.tree_id);
+    }
+    let is_start = checkpoint.subject == subject_after(target);
+    let mut earlier = repo.chain_in_time(source.id).take(MOST_EARLIER).take_while(Result::is_ok).flatten();
+    let restore = is_start.then(|| earlier.find(|it| restored(&it.origin) == Some(target)));
+    restore.map(|found| found.map_or(checkpoint.tree_id, |found| found.tree_id))
 }
 
 fn text(source: Source<'_>, is_whole: bool, id: &str) -> String {

@@ -35,6 +35,8 @@ pub(crate) use turn::turn_of;
 
 /// The next step where a text names no checkpoint.
 const LIST: &str = "'git checkpoint list' shows the checkpoints of this worktree";
+/// The name of what lists call the start.
+const START: &str = "'verified' names the start, as long as no checkpoint is marked as verified";
 /// How many candidates of an ambiguous prefix are listed.
 const LISTED: usize = 10;
 
@@ -185,7 +187,9 @@ fn no_match_or_session(context: &Context, text: &str) -> Error {
     let error = no_match(text);
     let named = text.strip_suffix('^').unwrap_or(text);
     let (name, is_turn) = named.strip_suffix("@0").map_or((text, false), |name| (name, true));
-    let Ok(Some(id)) = session_info::find(context, name) else { return error };
+    let Ok(Some(id)) = session_info::find(context, name) else {
+        return if text == "start" { error.with_hint(START) } else { error };
+    };
     let session = session_info::find_or_rebuild(context, &id).ok().flatten();
     let (has_turns, word) = (session.is_none_or(|session| session.turn.number > 0), shell_word(name));
     error.with_hint(match (has_turns, is_turn) {

@@ -21,6 +21,11 @@ pub(crate) fn subject_before(target: Option<ObjectId>) -> String {
     }
 }
 
+/// Returns the subject of the checkpoint after a restore of `target`.
+pub(crate) fn subject_after(target: ObjectId) -> String {
+    format!("{RESTORE}{}", id_text::stored(&target))
+}
+
 /// Returns how the checkpoint before a restore of `id`, as it is abbreviated, is called.
 pub(crate) fn before(id: &str) -> String {
     format!("{BEFORE_RESTORE}{id}")

@@ -8,7 +8,7 @@ use git_checkpoint::{
     },
 };
 
-use crate::support::{START, World, checkpoints::agent, template::Template};
+use crate::support::{START, World, checkpoints::agent, processes::described, template::Template};
 
 fn list(world: &World, options: &ListOptions) -> Vec<Entry> {
     let context = Context::open(&world.repo()).expect("a repository");
@@ -296,6 +296,62 @@ fn a_commit_within_a_turn_stands_between_its_checkpoints() {
         tell PostToolUse "$tool"; tell Stop ''"#);
     let listed = world.done(&["list"]);
     let lines: Vec<&str> = listed.lines().collect();
-    let at = lines.iter().position(|line| line.contains("-- committed as") && line.contains("'first'"));
+    let at = lines.iter().position(|line| line.contains("-- commit ") && line.contains("'first'"));
     assert_eq!((lines.len(), at), (3, Some(1)), "{listed}");
+}
+
+/// A commit stands above what was taken before it in its history, and above nothing else.
+#[test]
+fn commits_stand_only_above_what_was_taken_before_them() {
+    let world = World::with_commit().with_clock();
+    let rules = || {
+        let listed = world.done(&["list"]);
+        let is_rule = |line: &&str| line.starts_with("-- ");
+        let names = |line: &str| match line.split_once('\'') {
+            Some((_, subject)) if line.starts_with("-- ") => subject.trim_end_matches('\'').to_owned(),
+            _ => line.split(' ').find(|word| ["s1", "s2"].contains(word)).unwrap_or_default().to_owned(),
+        };
+        assert!(listed.lines().filter(is_rule).all(|line| line.starts_with("-- commit ")), "{listed}");
+        listed.lines().map(names).collect::<Vec<_>>()
+    };
+    world.sh("echo 1 >>f; git add f; git commit -qm first; echo s1 >s; git checkpoint save -qm s1");
+    assert_eq!(rules(), ["s1"]);
+    world.git(&["reset", "-q", "--hard", "HEAD^"]);
+    assert_eq!(rules(), ["s1"], "the commit at HEAD is older than the checkpoint");
+    world.sh("git clean -fdq; git checkout -qb side; echo o >o; git add o; git commit -qm on-side");
+    assert_eq!(rules(), ["s1"], "the checkpoint's commit is not in the history of this branch");
+    world.sh("echo t >t; git checkpoint save -qm s2; git add t; git commit -qm later");
+    assert_eq!(rules(), ["later", "s2", "s1"]);
+    // A merge brings the commit of the first one in.
+    world.sh("git merge -q -m merged ORIG_HEAD");
+    assert_eq!(rules(), ["merged", "later", "s2", "s1"]);
+}
+
+/// A restore keeps its name if a commit takes an agent's later work, and what was restored is carried on.
+#[test]
+fn a_restore_below_an_agents_work_is_called_so_after_a_commit() {
+    let world = World::with_hooks();
+    world.write("n", "n\n");
+    world.done(&["save", "-q", "-m", "first"]);
+    world.remove("n");
+    world.done(&["restore", "-q", "@{0}"]);
+    world.done(&["session", "prompt", "s", "-m", "p", "-q"]);
+    world.add_to("f", "of the agent\n");
+    world.done(&["session", "stop", "s", "-q"]);
+    world.git(&["commit", "-qam", "c"]);
+    let listed = world.done(&["list"]);
+    let rows: Vec<&str> = listed.lines().filter(|line| line.contains("restore")).collect();
+    assert!(!rows.is_empty() && rows.iter().all(|row| row.contains("restored 'first' (")), "{listed}");
+}
+
+#[rstest::rstest]
+#[case(&["restore", "start"])]
+#[case(&["diff", "start"])]
+#[case(&["show", "start"])]
+fn the_start_has_a_name(#[case] arguments: &[&str]) {
+    let world = World::with_commit();
+    world.write("f", "2\n");
+    world.done(&["save", "-q"]);
+    let said = described(&world.checkpoint(arguments));
+    assert!(said.contains("hint: 'verified' names the start"), "{said}");
 }

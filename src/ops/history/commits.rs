@@ -1,38 +1,94 @@
 //! The commits between the entries of a list.
 
+use std::collections::HashMap;
+
 use gix::ObjectId;
 
 use super::entry::Commit;
 use crate::{error::Result, git::Repo, model::refname::Base};
 
-/// How many commits are looked at between two entries.
-const MOST: usize = 64;
+/// How many first parents of HEAD are looked at, and how many commits that were merged into these.
+const MOST: usize = 512;
 
-/// Walks down from HEAD, from the commit of one entry to that of the next.
+/// Walks down the history of HEAD, from the commit of one entry to that of the next.
 pub(super) struct Commits<'r> {
     repo: &'r Repo,
-    at: Option<ObjectId>,
+    /// HEAD and its first parents, as far as they were needed.
+    trail: Vec<ObjectId>,
+    /// Where each of these is in `trail`.
+    places: HashMap<ObjectId, usize>,
+    /// The first parent of the last of them.
+    next: Option<ObjectId>,
+    /// The commits that merges brought in, each with the place of the earliest such merge; read once a commit is not in `trail`.
+    merged: Option<HashMap<ObjectId, usize>>,
+    /// How many commits of `trail` were given to an entry.
+    passed: usize,
 }
 
 impl<'r> Commits<'r> {
     pub(super) fn since_head(repo: &'r Repo) -> Result<Self> {
-        Ok(Self { repo, at: repo.head()?.id })
+        let (trail, places, next) = (Vec::new(), HashMap::new(), repo.head()?.id);
+        Ok(Self { repo, trail, places, next, merged: None, passed: 0 })
     }
 
-    /// Returns the commits since `base`, on which the next entry was taken, newest first. If HEAD came from there in another way
-    /// than by commits, this is only the last one.
-    pub(super) fn down_to(&mut self, base: Base) -> Result<Vec<Commit>> {
-        let mut ids = Vec::new();
-        let mut next = self.at;
-        while let Some(id) = next.filter(|id| Some(*id) != base.commit_id() && ids.len() < MOST) {
-            ids.push(id);
-            next = self.repo.parent_and_time(id)?.and_then(|(parent, _)| parent);
+    /// Returns the commits of HEAD's history since `base`, on which the next entry was taken, newest first, but none twice. There
+    /// are none if `base` is not in that history: none of its commits came after the entry, as far as it is known.
+    pub(super) fn down_to(&mut self, base: Base) -> Vec<Commit> {
+        let Some(place) = self.place(base).filter(|place| *place > self.passed) else { return Vec::new() };
+        let since = std::mem::replace(&mut self.passed, place);
+        let ids = &self.trail[since..place];
+        ids.iter().map(|id| Commit { id: *id, subject: self.subject(*id) }).collect()
+    }
+
+    /// Returns how many commits of `trail` came after `base`; none if `base` is not in the history of HEAD, or too far down.
+    fn place(&mut self, base: Base) -> Option<usize> {
+        let id = base.commit_id();
+        loop {
+            let known = id.and_then(|id| self.places.get(&id).copied());
+            if known.is_some() {
+                return known;
+            }
+            if self.trail.len() >= MOST || !self.extend() {
+                break;
+            }
         }
-        if next != base.commit_id() {
-            ids.truncate(1);
+        match id {
+            Some(id) => self.merged().get(&id).map(|merge| merge + 1),
+            None => self.next.is_none().then_some(self.trail.len()),
         }
-        self.at = base.commit_id();
-        Ok(ids.into_iter().map(|id| Commit { id, subject: self.subject(id) }).collect())
+    }
+
+    /// Reads one more commit of the trail. Returns false if there is none.
+    fn extend(&mut self) -> bool {
+        let Some(id) = self.next else { return false };
+        self.places.insert(id, self.trail.len());
+        self.trail.push(id);
+        self.next = self.parents(id).first().copied();
+        true
+    }
+
+    /// Returns the commits that merges of the trail brought in.
+    fn merged(&mut self) -> &HashMap<ObjectId, usize> {
+        if self.merged.is_none() {
+            let (mut merged, mut left) = (HashMap::new(), MOST);
+            for (place, id) in self.trail.iter().enumerate() {
+                let mut next: Vec<_> = self.parents(*id).into_iter().skip(1).collect();
+                while let Some(id) = next.pop().filter(|_| left > 0) {
+                    // A later round is that of an earlier merge.
+                    if !self.places.contains_key(&id) && merged.insert(id, place) != Some(place) {
+                        left -= 1;
+                        next.extend(self.parents(id));
+                    }
+                }
+            }
+            self.merged = Some(merged);
+        }
+        self.merged.get_or_insert_default()
+    }
+
+    /// Returns the parents of the commit `id`; for one that cannot be read, none.
+    fn parents(&self, id: ObjectId) -> Vec<ObjectId> {
+        self.repo.parents_of(id).unwrap_or_default()
     }
 
     fn subject(&self, id: ObjectId) -> String {

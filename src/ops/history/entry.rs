@@ -21,7 +21,7 @@ pub struct Entry {
     pub called: String,
     /// The checkpoint, or another commit, that a restore put back, if that is what it holds.
     pub restored: Option<ObjectId>,
-    /// The commits that HEAD was at after it and before the entry above, newest first, if they were asked for.
+    /// The commits of HEAD's history that came after its base and are not above an earlier entry, newest first, if asked for.
     pub commits: Vec<Commit>,
     /// The paths it changed, if they were asked for.
     pub paths: Option<Vec<BString>>,

@@ -25,7 +25,6 @@ use crate::{
     },
     model::{
         checkpoint::Origin,
-        id_text,
         manifest::Tied,
         operation::{self, Role},
         refname::Base,
@@ -305,7 +304,6 @@ impl<'c> Before<'c> {
         if journal.steps.is_empty() {
             return;
         }
-        let short = id_text::stored(&journal.target);
         let of_target = target.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.clone()).unwrap_or_default();
         let tool = Some(restored_target::tool(journal.target));
         let author = Author::Is(Origin { note: None, carried: None, tool, ..of_target });
@@ -316,7 +314,7 @@ impl<'c> Before<'c> {
             let deleted = journal.steps.iter().filter(|step| step.after.is_none()).map(|step| step.path.as_bstr());
             directories.extend(deleted.flat_map(scope::parents).map(ToOwned::to_owned));
             let scope = Scope::OwnSteps(OwnSteps { steps, from, directories, submodules, and_index });
-            let message = Some(format!("restore {short}"));
+            let message = Some(restored_target::subject_after(journal.target));
             save::save_and_write_turns(
                 &self.worktree,
                 &save::Request { scope, author, message, ..save::Request::default() },
