@@ -61,7 +61,7 @@ pub(super) struct Purge {
 }
 
 /// What is not searched.
-const COMMITS: &str = "commits are not searched: 'git log --all -S<text>' finds those that brought it";
+const COMMITS: &str = "commits are not searched: 'git log --all --reflog -S<text>' finds those that brought it";
 
 impl Purge {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
@@ -80,10 +80,12 @@ impl Purge {
         let mut progress = Some(progress);
         let lists = call.long_lists();
         let (out, shape) = (&mut call.out, Shape { names: &call.names, repo: &context.repo, lists });
+        let mut said = Vec::new();
         let (done, rest) = purge::purge(&context, &options, &mut |plan| {
             drop(progress.take());
-            for line in found(plan, shape).into_iter().chain(stays(plan, shape)) {
-                out.stderr(&messages(&line));
+            said = found(plan, shape).into_iter().chain(stays(plan, shape)).collect();
+            for line in &said {
+                out.stderr(&messages(line));
             }
             question::ask("Purge it? [y/N] ", &|| context.check_interrupt(), out)
         })?;
@@ -91,7 +93,7 @@ impl Purge {
         if self.json {
             out.json(&done)?;
         } else {
-            print(&done, is_of_text, shape, out)?;
+            print(&done, is_of_text, &said, shape, out)?;
         }
         rest?;
         let is_done = if done.is_empty() { is_of_text && done.is_nowhere() } else { done.is_complete() };
@@ -262,13 +264,14 @@ fn stays(plan: &Purged, Shape { names, repo, lists }: Shape<'_>) -> Vec<String> 
     lines
 }
 
-fn print(done: &Purged, is_of_text: bool, shape: Shape<'_>, out: &mut Output) -> Result<()> {
-    for line in found(done, shape) {
-        if done.dry_run { out.line(&line)? } else { out.note(&line)? }
+/// Prints what was `done`, except what was `said` before the question.
+fn print(done: &Purged, is_of_text: bool, said: &[String], shape: Shape<'_>, out: &mut Output) -> Result<()> {
+    for line in found(done, shape).iter().filter(|line| !said.contains(line)) {
+        if done.dry_run { out.line(line)? } else { out.note(line)? }
     }
     out.flush()?;
-    for line in stays(done, shape) {
-        out.stderr(&messages(&line));
+    for line in stays(done, shape).iter().filter(|line| !said.contains(line)) {
+        out.stderr(&messages(line));
     }
     if is_of_text && done.is_nowhere() {
         out.note(
@@ -293,7 +296,7 @@ fn print(done: &Purged, is_of_text: bool, shape: Shape<'_>, out: &mut Output) ->
         if done.is_elsewhere {
             out.warning("objects of git's that are not git-checkpoint's have it");
             out.hint(&format!(
-                "'git log --all -S<text>' finds commits that brought it; '{}', then 'git gc --prune=now', removes what no \
+                "'git log --all --reflog -S<text>' finds commits that brought it; '{}', then 'git gc --prune=now', removes what no \
                  branch leads to",
                 expire(&done.kept, shape.repo)
             ));

@@ -89,9 +89,25 @@ impl Repo {
         if wanted.is_empty() {
             return Ok(HashSet::new());
         }
-        let mut tips = self.logged_ids(ours)?;
+        let commits = self.all_of_kind(b" commit", beside)?.into_iter().filter(|id| !own.contains(id)).collect();
+        self.led_to(wanted, commits, ours, beside)
+    }
+
+    /// Returns those of `wanted` that a ref, a HEAD, a reflog or an index of any worktree leads to: a lost commit does not count.
+    pub(crate) fn held_by_names(&self, wanted: &HashSet<ObjectId>) -> Result<HashSet<ObjectId>> {
+        if wanted.is_empty() { Ok(HashSet::new()) } else { self.led_to(wanted, BTreeSet::new(), None, None) }
+    }
+
+    /// Returns the same, and those that the commits `tips` lead to.
+    fn led_to(
+        &self,
+        wanted: &HashSet<ObjectId>,
+        mut tips: BTreeSet<ObjectId>,
+        ours: Option<&str>,
+        beside: Option<&Path>,
+    ) -> Result<HashSet<ObjectId>> {
+        tips.extend(self.logged_ids(ours)?);
         tips.extend(self.refs_of_single_worktrees()?);
-        tips.extend(self.all_of_kind(b" commit", beside)?.into_iter().filter(|id| !own.contains(id)));
         if ours.is_none() {
             tips.extend(self.needed_to_undo()?);
         }

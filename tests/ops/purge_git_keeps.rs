@@ -75,6 +75,23 @@ fn ours_are_rewritten_whatever_git_keeps(#[case] then: &str, #[case] named: &str
     }
 }
 
+/// What only a lost commit has is not ours to remove, and is counted, also if it is another content with the text.
+#[test]
+fn other_contents_of_lost_commits_are_counted() {
+    let world = World::with_commit();
+    save(&world, "k", &format!("{SECRET}\n"));
+    world.remove("k");
+    world.write("f", format!("a line\n{SECRET}\n"));
+    world.sh("git add -A; git stash -q; git stash drop -q");
+    let output = purge(&world, &["--force"], SECRET);
+    let words = described(&output);
+    assert_eq!(output.status.code(), Some(1), "{words}");
+    assert!(words.contains("found in 1 object without a ref; 'git gc --prune=now' removes"), "{words}");
+    assert!(!places(&world, SECRET).is_empty(), "{words}");
+    world.git(&["gc", "-q", "--prune=now"]);
+    purged(&world, SECRET);
+}
+
 #[test]
 fn what_the_base_has_stays_in_checkpoints() {
     let world = World::with_commit();

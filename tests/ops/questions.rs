@@ -90,3 +90,14 @@ fn a_signal_ends_a_question_in_the_middle_of_the_answer() {
     let said = terminal.wait_for("status ");
     assert_eq!(terminal.wait_for("."), "130.", "{said}");
 }
+
+/// What was listed before the question is not listed again after the answer.
+#[test]
+fn a_purge_lists_what_it_finds_once() {
+    let world = world();
+    world.remove("f");
+    let mut terminal = asked(&world, "purge copy", "Purge it? [y/N] ");
+    terminal.press("y\n");
+    let said = terminal.wait_for("status ");
+    assert!(said.contains("purged; removed") && !said.contains("found in"), "{said}");
+}

@@ -187,7 +187,7 @@ fn all_steps_of_the_tour_fit_a_narrow_terminal() {
 #[case::a_hint(&["blame", "f"], "'git checkpoint enable'")]
 #[case::of_a_wrong_argument(&["undo", "0a1b2c3d"], "'git checkpoint op undo 0a1b2c3d'")]
 #[case::of_an_error(&["op", "undo", "0a1b2c3d4e5f"], "'git checkpoint op log'")]
-#[case::of_a_purge(&["purge", "-n", "base"], "'git log --all -S<text>'")]
+#[case::of_a_purge(&["purge", "-n", "base"], "'git log --all --reflog -S<text>'")]
 fn a_command_in_quotes_is_not_broken(#[case] arguments: &[&str], #[case] command: &str) {
     let world = World::with_commit();
     let lines = shown(&world, arguments);

@@ -92,7 +92,7 @@ pub struct Purged {
     pub left: Vec<String>,
     /// True if names of files, refs, sessions, agents or models have the text: they stay.
     pub in_names: bool,
-    /// How many blobs have the text to which nothing leads: they stay, as they may be the user's.
+    /// How many other blobs have the text to which nothing but lost commits leads: they stay, as they may be the user's.
     pub unreachable: usize,
     /// The objects that could not be removed.
     pub stay: Vec<String>,

@@ -41,7 +41,7 @@ pub(super) struct Scan {
     pub(super) noted: Vec<ObjectId>,
     /// True if a name in a tree has it, of a ref, of a session, of an agent or of a model.
     pub(super) is_in_names: bool,
-    /// How many blobs have it to which nothing leads, and of which it is not known whose they are.
+    /// How many blobs have it to which nothing but lost commits leads, and of which it is not known whose they are.
     pub(super) unreachable: usize,
 }
 
@@ -237,14 +237,14 @@ impl Scan {
         Ok(())
     }
 
-    /// Looks at the blobs that nothing leads to: of saves that were killed, or of the user.
+    /// Looks at the blobs that nothing leads to but lost commits: of saves that were killed, or of the user, as of a dropped stash.
     fn read_unreachable(&mut self, repo: &Repo, secret: &Secret) -> Result<()> {
         if secret.is_nothing() {
             return Ok(());
         }
         let mut blobs = repo.all_blobs()?;
         blobs.retain(|id| !self.paths.contains_key(id));
-        let held = repo.held(&blobs, &self.own, None, None)?;
+        let held = repo.held_by_names(&blobs)?;
         let mut buffer = Vec::new();
         for id in blobs.difference(&held) {
             repo.check_interrupt()?;
