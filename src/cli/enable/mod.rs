@@ -114,7 +114,7 @@ impl Choice {
 
 impl Enable {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.writing_context()?;
+        let context = call.writing_context().map_err(|error| self.with_place(error))?;
         let places = Places::new(&context)?;
         let dialects = self.dialects(&places, call)?;
         if !dialects.is_empty() {
@@ -156,6 +156,16 @@ impl Enable {
             return Ok(Exit::No);
         }
         Ok(if report.is_incomplete() { Exit::No } else { Exit::Done })
+    }
+
+    /// Returns `error` with the hint that settings for all projects are changed from within one of them.
+    fn with_place(&self, error: Error) -> Error {
+        if !self.choice.user || !error.message().starts_with("not a git repository") {
+            return error;
+        }
+        error.with_hint(
+            "run it in one of your repositories: it lets git's hooks call git-checkpoint there, and the agent in all of them",
+        )
     }
 
     fn dialects(&self, places: &Places, call: &mut Call) -> Result<Vec<&'static Dialect>> {
@@ -259,8 +269,8 @@ impl Disable {
     }
 
     /// Returns the files to look at. Unless an agent is named, these are the files that were changed in this repository
-    /// and those of this repository only; files that a team or other repositories share are left alone. In a linked worktree,
-    /// so are those of the others.
+    /// and those of this repository only, with `--user` those of the user, too; files that a team or other repositories share are
+    /// left alone. In a linked worktree, so are those of the others.
     fn targets(&self, context: &Context, places: &Places, scope: Option<Scope>) -> Result<Vec<Target>> {
         let has_agents = self.choice.has_agents();
         let dialects: Vec<&'static Dialect> = if self.choice.agents.is_empty() {
@@ -275,9 +285,14 @@ impl Disable {
                 targets.extend(places.noted(&noted));
             }
         }
+        let scopes = match (has_agents, self.choice.user) {
+            (true, _) => vec![scope],
+            // Another repository may have noted those of the user.
+            (false, true) => vec![Some(Scope::Local), Some(Scope::User)],
+            (false, false) => vec![Some(Scope::Local)],
+        };
         for dialect in dialects {
-            let scope = if has_agents { scope } else { Some(Scope::Local) };
-            for target in places.targets(dialect, scope) {
+            for target in scopes.iter().flat_map(|scope| places.targets(dialect, *scope)) {
                 if !targets.iter().any(|other| other.path() == target.path()) {
                     targets.push(target);
                 }

@@ -137,3 +137,24 @@ fn disable_of_the_user_takes_the_files_of_all_projects_out() {
     world.done(&["disable", "--user"]);
     assert!(!hooks.exists() && !world.repo().join(".git/hooks/post-commit").exists());
 }
+
+/// No matter which repository has noted the files, and whether it still has.
+#[test]
+fn disable_of_the_user_finds_what_another_repository_has_installed() {
+    let world = world();
+    world.done(&["enable", "--agent", "claude-code", "--user"]);
+    let settings = home(&world).join(".claude/settings.json");
+    elsewhere(&world, &["enable"]);
+    elsewhere(&world, &["disable", "-n", "--user"]);
+    assert!(settings.exists());
+    let said = elsewhere(&world, &["disable", "--user"]);
+    assert!(said.contains("claude-code: ~/.claude/settings.json") && !said.contains("still calls"), "{said}");
+    assert!(!settings.exists());
+    // The repository that it was enabled from has left it to another one.
+    world.done(&["enable", "--agent", "claude-code", "--user"]);
+    elsewhere(&world, &["enable"]);
+    world.done(&["disable"]);
+    assert!(settings.exists());
+    world.done(&["disable", "--user"]);
+    assert!(!settings.exists());
+}

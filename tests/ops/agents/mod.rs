@@ -275,3 +275,10 @@ fn another_place_may_be_set_by_the_environment() {
     world.done(&["disable"]);
     assert!(!moved.exists() && !home(&world).join(".claude").exists());
 }
+
+#[test]
+fn settings_for_all_projects_are_changed_from_within_one() {
+    let world = World::new();
+    let said = ends(&world, 128, &["enable", "--user", "--agent", "claude-code"]);
+    assert!(said.contains("hint: run it in one of your repositories") && !said.contains("git init"), "{said}");
+}
