@@ -5,7 +5,7 @@ use super::{
     call::Call,
     date, layout, list,
     output::printable,
-    phrase::{self, RESTORED, UNDONE},
+    phrase::{self, REDONE, RESTORED, UNDONE},
     restore::Format,
     undone::{How, print},
 };
@@ -114,7 +114,8 @@ impl Op {
                 let progress = call.progress("undoing");
                 let undone = undo::undo_named(&context, &undo.how.options(), &undo.op)?;
                 drop(progress);
-                print(&undone, &undo.format, (UNDONE, true), call)
+                let verb = if undone.is_redo { REDONE } else { UNDONE };
+                print(&undone, &undo.format, (verb, true), call)
             }
             Action::Restore(restore) => restore.run(call),
         }

@@ -54,6 +54,9 @@ pub struct Undone {
     /// True for a dry run, which changes nothing.
     #[serde(skip_serializing_if = "Option::is_none", rename = "dry_run")]
     pub only_looked: Option<bool>,
+    /// True if it was an undo: what that took back is in force again.
+    #[serde(skip)]
+    pub is_redo: bool,
     /// What to type instead, if nothing could be restored, and `--all` does not help.
     #[serde(skip)]
     pub(crate) instead: Option<String>,
@@ -68,8 +71,8 @@ impl Undone {
     ) -> Self {
         let is_archived = |moved: &&ListedMove| moved.r#ref.starts_with(refname::ARCHIVE) && moved.old.is_none();
         let archived = moved.iter().filter(is_archived).filter_map(|moved| moved.new).collect();
-        let (version, restored, session, instead) = (Some(1), None, None, None);
-        Self { version, restored, operation, command, moved, archived, session, only_looked, instead }
+        let (version, restored, session, instead, is_redo) = (Some(1), None, None, None, false);
+        Self { version, restored, operation, command, moved, archived, session, only_looked, is_redo, instead }
     }
 }
 
@@ -140,6 +143,7 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
     let _worktree = if options.dry_run { None } else { Some(Worktree::enter(context, Purpose::Change)?) };
     let picked = choose(context, options, &which)?;
     let mut done = take_back_picked(context, options, (&which, &picked))?;
+    done.is_redo = matches!(picked.role, Role::Redo(_));
     if let Some(restored) = &done.restored {
         done.instead = instead_of_nothing(context, &which, &picked, restored)?;
     }

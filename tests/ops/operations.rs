@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs};
 
 use serde_json::Value;
 
-use crate::support::World;
+use crate::support::{World, processes::described};
 
 /// Returns the refs of checkpoints without the operation logs.
 fn refs(world: &World) -> BTreeMap<String, String> {
@@ -138,6 +138,26 @@ fn op_undo_takes_one_operation_in_the_middle_back() {
     assert_eq!(world.checkpoint(&["op", "undo", &verified]).status.code(), Some(1), "undone already");
     world.done(&["redo"]);
     assert_eq!(refs(&world), before);
+}
+
+/// To take an undo back by its name is a redo, and says so; what it names goes back.
+#[rstest::rstest]
+#[case::of_files("restore @{0}", "would write f", "redone: restored 1 path")]
+#[case::of_refs("reset", "would redo", "redone: git checkpoint reset")]
+fn op_undo_of_an_undo_is_a_redo(#[case] command: &str, #[case] plan: &str, #[case] expected: &str) {
+    let world = World::with_commit();
+    save(&world, "one\n");
+    world.write("f", "two\n");
+    world.sh(&format!("git checkpoint {command} -q; git checkpoint undo -q"));
+    let before = text(&world, "f");
+    let planned = described(&world.checkpoint(&["op", "undo", "-n", "@{0}"]));
+    assert!(planned.contains(plan), "{planned}");
+    let said = described(&world.checkpoint(&["op", "undo", "@{0}"]));
+    assert!(said.contains(expected), "{said}");
+    assert!(!said.contains("'git checkpoint redo'"), "{said}");
+    assert!(described(&world.checkpoint(&["redo"])).contains("nothing to redo"));
+    world.done(&["undo"]);
+    assert_eq!(text(&world, "f"), before);
 }
 
 #[test]
