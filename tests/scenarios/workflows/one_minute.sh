@@ -3,7 +3,7 @@ run git checkpoint save
 run git checkpoint save --allow-empty -m 'before the agent'
 printf 'one\nthree\n' >src/numbers.txt
 rm README
-run git checkpoint diff
+run git checkpoint diff '@{0}'
 run git checkpoint diff base
 run git checkpoint restore @{0}
 run git status --short
