@@ -101,3 +101,22 @@ fn a_repository_of_another_user_is_named_with_its_full_path() {
     let hint = format!("hint: 'git config --global --add safe.directory {}' trusts it", world.repo().display());
     assert!(said.contains(&hint), "{said}");
 }
+
+/// A line feed in a path begins no line of a message.
+#[rstest::rstest]
+#[case::blame(&["blame", "no\nfatal: such"])]
+#[case::why(&["why", "no\nfatal: such:1"])]
+#[case::restore(&["restore", "base", "no\nfatal: such"])]
+#[case::of_a_checkpoint(&["show", "no\nfatal: such"])]
+#[case::diff(&["diff", "no\nfatal: such"])]
+#[case::worktree(&["worktree", "show", "no\nfatal: such"])]
+#[case::directory(&["-C", "no\nfatal: such", "status"])]
+fn a_line_feed_in_a_name_begins_no_line(#[case] arguments: &[&str]) {
+    let world = World::with_commit();
+    let output = world.checkpoint(arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success(), "{said}");
+    assert!(said.lines().filter(|line| line.starts_with("fatal: ")).count() == 1, "{said}");
+    assert!(said.lines().next().is_some_and(|line| line.contains("no\\nfatal: such")), "{said}");
+    assert!(!said.lines().any(|line| line.contains("fatal: such") && !line.contains("no\\nfatal: such")), "{said}");
+}

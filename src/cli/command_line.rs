@@ -69,7 +69,8 @@ impl CommandLine {
 
     /// Returns the command line on one line, with each secret replaced.
     pub(super) fn text(&self) -> String {
-        let quoted = |word: &String| if is_plain(word) { word.clone() } else { path_text::shell_word(word) };
+        // With its line feeds as they are, a secret of several lines is found.
+        let quoted = |word: &String| if is_plain(word) { word.clone() } else { path_text::quoted_word(word) };
         let words: Vec<String> = self.0.iter().map(quoted).collect();
         let text = format!("git checkpoint {}", words.join(" "));
         // Compiling the patterns of secrets takes time, and the command lines of hooks consist of names alone.

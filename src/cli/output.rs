@@ -151,6 +151,12 @@ impl Output {
         layout::prose(line, columns).iter().try_for_each(|line| self.line(line))
     }
 
+    /// Prints `line` unless the user asked for quiet; on a terminal, it is wrapped between words, with `indent` blanks before the rest.
+    pub(super) fn item(&mut self, line: &str, indent: usize) -> Result<()> {
+        let columns = self.columns().unwrap_or(usize::MAX);
+        layout::wrap(line, columns, indent).iter().try_for_each(|line| self.row(line))
+    }
+
     /// Prints a `field` such as `By:` and its `value` in a column; on a terminal, it is wrapped between words within that column.
     pub(super) fn field(&mut self, field: &str, value: &str) -> Result<()> {
         let line = format!("{field} {value}");
@@ -209,24 +215,24 @@ impl Output {
         }
     }
 
-    /// Says on standard error that something is not as it should be.
+    /// Says on standard error, in one line, that something is not as it should be.
     pub(super) fn warning(&mut self, text: &str) {
         if !self.is_quiet {
-            self.stderr(&prefixed("warning: ", text));
+            self.stderr(&prefixed("warning: ", &printable(text)));
         }
     }
 
-    /// Says on standard error what the result is about.
+    /// Says on standard error, in one line, what the result is about.
     pub(super) fn aside(&mut self, text: &str) {
         if !self.is_quiet {
-            self.stderr(&prefixed("", text));
+            self.stderr(&prefixed("", &printable(text)));
         }
     }
 
     /// Says on standard error what to do next.
     pub(super) fn hint(&mut self, text: &str) {
         if !self.is_quiet {
-            self.stderr(&prefixed("hint: ", text));
+            self.stderr(&prefixed("hint: ", &items(text)));
         }
     }
 
@@ -242,12 +248,13 @@ impl Output {
 
     /// Reports `error` on standard error: the failure, its causes indented, and the hint unless the user asked for quiet.
     pub(super) fn error(&mut self, word: &str, error: &Error) {
-        let mut text = prefixed(&format!("{word}: "), error.message());
+        // A message is one line, whatever names are in it.
+        let mut text = prefixed(&format!("{word}: "), &printable(error.message()));
         for cause in error.causes() {
             text.push_str(&prefixed("    ", &cause));
         }
         if let Some(hint) = error.hint().filter(|_| !self.is_quiet) {
-            text.push_str(&prefixed("hint: ", hint));
+            text.push_str(&prefixed("hint: ", &items(hint)));
         }
         self.stderr(&text);
     }
@@ -304,6 +311,11 @@ fn prefixed(prefix: &str, text: &str) -> String {
         }
     }
     out
+}
+
+/// Returns the text of a hint in which only a list, whose items are indented, has line breaks: those of names are escaped.
+fn items(text: &str) -> String {
+    text.split("\n  ").map(printable).collect::<Vec<_>>().join("\n  ")
 }
 
 /// Returns `text` as [`Output`] prints messages: a line that begins as an error, a warning or a hint is wrapped on a terminal.

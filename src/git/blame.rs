@@ -6,7 +6,10 @@ use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 
 use super::Repo;
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    model::path_text,
+};
 
 /// What to ask.
 #[derive(Clone, Debug)]
@@ -66,7 +69,9 @@ impl Repo {
         arguments.push(std::ffi::OsString::from_vec(question.path.to_vec()));
         let output = self.try_git(&arguments, None)?;
         if !output.status.success() {
-            return Err(refused(&without_words(&output.stderr.trim().to_str_lossy()), question.ranges));
+            // Git prints the path as it is.
+            let said = output.stderr.replace(question.path, path_text::printable(question.path));
+            return Err(refused(&without_words(&said.trim().to_str_lossy()), question.ranges));
         }
         parse(&output.stdout).ok_or_else(|| Error::internal("cannot read what 'git blame' prints"))
     }
@@ -75,7 +80,7 @@ impl Repo {
 /// Returns what git has `said` without the words that its lines begin with, which the report of the error has, too.
 fn without_words(said: &str) -> String {
     let plain = |line| ["fatal: ", "error: "].iter().find_map(|word| str::strip_prefix(line, word)).unwrap_or(line);
-    said.lines().map(plain).collect::<Vec<_>>().join("\n")
+    said.lines().map(plain).collect::<Vec<_>>().join("; ")
 }
 
 /// Returns the error for git's message `said`, with a hint. For a malformed range, git only prints its usage.

@@ -23,8 +23,24 @@ pub(crate) fn escape(path: &BStr) -> String {
     out
 }
 
-/// Returns `text` as a word of a command to copy into a shell: in single quotes if it needs them.
+/// Returns `text` as a word of a command to copy into a shell, on one line: in single quotes if it needs them, and as `$'...'`
+/// (POSIX 2024, 2.2.4) if it has control characters.
 pub(crate) fn shell_word(text: &str) -> String {
+    if !text.chars().any(char::is_control) {
+        return quoted_word(text);
+    }
+    let escaped = |c: char| match c {
+        '\n' => r"\n".to_owned(),
+        '\t' => r"\t".to_owned(),
+        '\'' | '\\' => format!("\\{c}"),
+        c if c.is_control() => c.to_string().bytes().map(|byte| format!("\\{byte:03o}")).collect(),
+        c => c.to_string(),
+    };
+    format!("$'{}'", text.chars().map(escaped).collect::<String>())
+}
+
+/// Returns `text` as a word for a shell, with control characters as they are: in single quotes if it needs them.
+pub(crate) fn quoted_word(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
@@ -156,6 +172,16 @@ mod tests {
     #[case::nothing_shared("x/y", "d/e/", "../../x/y")]
     fn paths_are_relative_to_a_directory(#[case] path: &str, #[case] prefix: &str, #[case] expected: &str) {
         assert_eq!(relative(path.into(), prefix.into()), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::plain("src/a.rs", "src/a.rs")]
+    #[case::a_blank("a b", "'a b'")]
+    #[case::a_quote("a'b", r"'a'\''b'")]
+    #[case::a_line_feed("a\nb'\\", r"$'a\nb\'\\'")]
+    #[case::other_controls("a\u{1b}1\u{85}", r"$'a\0331\302\205'")]
+    fn words_for_a_shell_are_on_one_line(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(shell_word(text), expected);
     }
 
     #[test]

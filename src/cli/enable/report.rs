@@ -85,7 +85,8 @@ impl Report {
             (Action::Added, true) => call.out.paint(phrase::NEW, &format!("{:<16}", "would add to")),
             (action, dry_run) => word(action, dry_run, call),
         };
-        call.out.note(&format!("{what}  {}: {}{more} ({})", first.agent, printable(path), whose(first.scope)))?;
+        let line = format!("{what}  {}: {}{more} ({})", first.agent, printable(path), whose(first.scope));
+        call.out.item(&line, WORD + 2)?;
         if let Some(note) = &first.note {
             call.out.note(&format!("\t{}", printable(note)))?;
         }
@@ -116,6 +117,9 @@ impl Report {
         }
     }
 }
+
+/// The columns of what was done.
+const WORD: usize = 16;
 
 fn whose(scope: &str) -> &'static str {
     match scope {

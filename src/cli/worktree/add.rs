@@ -74,7 +74,7 @@ impl Add {
             call.out.warning(&format!(
                 "the worktree is made, but the hook 'post-checkout' has failed (exit status {status})"
             ));
-            call.out.warning(&added.hook_said.to_str_lossy());
+            added.hook_said.to_str_lossy().lines().for_each(|line| call.out.warning(line));
         }
         let there = worktrees::context_in(&context, &added.path.to_os_str_lossy())?;
         let places = Places::new(&there)?;
