@@ -179,13 +179,13 @@ impl Call {
     /// Says what helps if lines of `commits` are unknown.
     pub(super) fn hint_at_unrecorded(&mut self, context: &Context, commits: &[ObjectId]) {
         let Some(why) = unrecorded(context, commits) else { return };
-        self.out.hint(match why {
+        self.out.hint(&match why {
             Unrecorded::AwaitsSave => {
-                "'git checkpoint save' records what git has committed without hooks, and whose lines it has"
+                "'git checkpoint save' records what git has committed without hooks, and whose lines it has".to_owned()
             }
-            Unrecorded::IsElsewhere => FETCH,
+            Unrecorded::IsElsewhere(id) => format!("the record {} is not here; {FETCH}", id.as_str()),
             Unrecorded::NeverEnabled => {
-                "commits made before 'git checkpoint enable' have no record of who wrote their lines"
+                "commits made before 'git checkpoint enable' have no record of who wrote their lines".to_owned()
             }
         });
     }

@@ -42,6 +42,14 @@ pub(super) fn shown(iso: &str, is_terminal: bool) -> String {
     seconds.map_or_else(|| iso.to_owned(), |seconds| relative(seconds, now()))
 }
 
+/// Returns the moment `iso`, in ISO 8601, where one thing is shown in full: on a terminal, also how long it is before now.
+pub(super) fn in_full(iso: &str, is_terminal: bool) -> String {
+    match iso.parse::<Timestamp>() {
+        Ok(moment) if is_terminal => format!("{iso} ({})", relative(moment.as_second(), now())),
+        _ => iso.to_owned(),
+    }
+}
+
 /// Returns how long `seconds` is before `now` in at most four columns: `12m`, `3h`, `2w`.
 pub(super) fn brief(seconds: i64, now: i64) -> String {
     let words = relative(seconds, now);

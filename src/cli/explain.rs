@@ -5,7 +5,7 @@ use gix::ObjectId;
 use super::{
     Exit,
     call::Call,
-    layout,
+    date, layout,
     output::printable,
     phrase::{self, FETCH},
 };
@@ -122,7 +122,7 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
         let id = call.names.id(&commit);
         call.out.field("For:     ", &format!("{id} '{subject}' ({how})"))?;
     }
-    call.out.line(&format!("Date:     {}", record.time))?;
+    call.out.line(&format!("Date:     {}", date::in_full(&record.time, call.out.is_terminal())))?;
     call.out.line(&format!("Worktree: {}", printable(&record.worktree)))?;
     print_lines(record.lines, record.agent_percentage, call)?;
     print_links(explained, record, call)?;

@@ -201,7 +201,7 @@ impl Show {
         call.start_pager(&context)?;
         let id = call.out.paint(phrase::ID, &format!("operation {}", operation.id));
         call.out.line(&id)?;
-        call.out.line(&format!("Date:    {}", operation.time))?;
+        call.out.line(&format!("Date:    {}", date::in_full(&operation.time, call.out.is_terminal())))?;
         call.out.field("Command:", &printable(with_short_ids(&context.repo, &operation.command)))?;
         call.out.line(&format!("Kind:    {}", printable(&operation.kind)))?;
         let about = [

@@ -87,8 +87,7 @@ fn print_commit(shown: &ShownCommit, context: &Context, shape: Option<Shape>, ca
 
 /// Returns the moment `seconds` at `offset` as people read it.
 fn date_of((seconds, offset): (i64, i32), call: &Call) -> String {
-    let moment = moment::iso(seconds, offset);
-    if call.out.is_terminal() { format!("{moment} ({})", date::relative(seconds, date::now())) } else { moment }
+    date::in_full(&moment::iso(seconds, offset), call.out.is_terminal())
 }
 
 fn print_message(subject: &str, body: &str, call: &mut Call) -> Result<()> {

@@ -1,5 +1,7 @@
 //! `git checkpoint status`: the state of the worktree at a glance.
 
+use std::collections::HashSet;
+
 use bstr::BString;
 
 use serde::Serialize;
@@ -90,7 +92,10 @@ fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut
         call.out.note("  (use \"git checkpoint save\" to save them)")?;
     }
     let touched = status.shadow.as_ref().map(|shadow| shadow.touched.as_slice()).unwrap_or_default();
-    print_paths("Saved, and different from the base:", touched, call)?;
+    print_paths("Saved, and different from the base:", &status.overlap, call)?;
+    let changed: HashSet<&BString> = status.overlap.iter().collect();
+    let only_saved: Vec<BString> = touched.iter().filter(|path| !changed.contains(path)).cloned().collect();
+    print_paths("Saved, and since then as in the base again:", &only_saved, call)?;
     print_sessions(&status.sessions, call)?;
     if !agents.is_empty() {
         let lines = Listed::lines(agents, call);

@@ -7,6 +7,7 @@ use bstr::ByteSlice as _;
 use super::{
     Exit,
     call::Call,
+    date,
     from_root::{self, Form},
     output::printable,
     phrase,
@@ -84,7 +85,8 @@ fn print(found: &Why, call: &mut Call) -> Result<()> {
             let id = call.names.id(commit);
             call.out.field("Commit: ", &format!("{id} {subject}"))?;
             call.out.line(&format!("Author:  {}", printable(found.author.as_deref().unwrap_or_default())))?;
-            call.out.line(&format!("Date:    {}", found.time.as_deref().unwrap_or_default()))?;
+            let date = date::in_full(found.time.as_deref().unwrap_or_default(), call.out.is_terminal());
+            call.out.line(&format!("Date:    {date}"))?;
         }
         (None, _) => call.out.line("Commit:  not committed yet")?,
     }
@@ -128,7 +130,7 @@ fn owner(found: &Why) -> String {
 fn print_text(text: &str, most: usize, call: &mut Call) -> Result<()> {
     let mut lines = text.trim().lines();
     for line in lines.by_ref().take(most) {
-        call.out.line(format!("    {}", super::attribution::visible(line.as_bytes())).trim_end())?;
+        call.out.prose(format!("    {}", super::attribution::visible(line.as_bytes())).trim_end())?;
     }
     let rest = lines.count();
     if rest > 0 { call.out.line(&format!("    and {}", phrase::count(rest, "more line"))) } else { Ok(()) }

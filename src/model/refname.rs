@@ -19,7 +19,7 @@ pub const TAGS: &str = "refs/checkpoints/tags/";
 pub const FETCHED: &str = "refs/checkpoints-remote/";
 /// The hint for records that are not here.
 pub(crate) const FETCH: &str =
-    "if a remote has them, 'git fetch <remote> refs/checkpoints/history:refs/checkpoints/history' gets them";
+    "if a remote has the records, 'git fetch <remote> refs/checkpoints/history:refs/checkpoints/history' gets them";
 /// The namespace of the operation logs. They are of this repository alone: no other clone can undo what they record.
 pub const OPERATIONS: &str = "refs/checkpoints/operations/";
 /// The namespace of what only removed worktrees lead to.

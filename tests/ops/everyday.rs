@@ -302,3 +302,51 @@ fn a_checkpoint_of_the_index_alone_is_called_so() {
     let listed = world.done(&["list"]);
     assert!(listed.lines().next().is_some_and(|line| line.contains("no change")), "{listed}");
 }
+
+/// What was taken back after a save is different from the base in the checkpoint only.
+#[rstest::rstest]
+#[case("git checkout -q f")]
+#[case("git stash -q")]
+fn status_names_what_is_as_in_the_base_again(#[case] take_back: &str) {
+    let world = World::with_commit();
+    world.add_to("f", "more\n");
+    world.done(&["save", "-q"]);
+    world.sh(take_back);
+    let said = world.done(&["status"]);
+    assert!(!said.contains("Saved, and different from the base:"), "{said}");
+    assert!(said.contains("Saved, and since then as in the base again:\n\tf\n"), "{said}");
+}
+
+/// A hint at what gets something says what that is.
+#[rstest::rstest]
+#[case::blame(&["blame", "f"])]
+#[case::why(&["why", "f:2"])]
+#[case::stat(&["attribution", "--stat"])]
+#[case::patch(&["attribution", "-p"])]
+#[case::attribution(&["attribution"])]
+fn a_clone_without_records_names_what_is_missing(#[case] arguments: &[&str]) {
+    let world = World::with_hooks();
+    world.done(&["session", "prompt", "s", "-q", "-m", "p"]);
+    world.add_to("f", "of the agent\n");
+    world.done(&["session", "stop", "s", "-q"]);
+    world.git(&["commit", "-qam", "c"]);
+    let message = world.git(&["log", "-1", "--format=%(trailers:key=Checkpoint,valueonly)"]);
+    world.git(&["clone", "-q", ".", "../clone"]);
+    let output = world.command(program()).args(["-C", "../clone"]).args(arguments).output().expect("it runs");
+    let said = described(&output);
+    assert!(said.contains("if a remote has the records, 'git fetch"), "{said}");
+    assert!(said.contains(&format!("the record {}", message.trim())), "{said}");
+}
+
+/// A save records nothing where only a person has restored a person's file.
+#[test]
+fn a_restore_of_ones_own_waits_for_no_save() {
+    let world = World::with_commit();
+    world.write("n", "n\n");
+    world.done(&["save", "-q"]);
+    world.remove("n");
+    world.done(&["restore", "-q", "@{0}"]);
+    world.sh("git add -A; git commit -qm c");
+    let said = described(&world.checkpoint(&["attribution", "--stat"]));
+    assert!(!said.contains("'git checkpoint save' records") && said.contains("'git checkpoint enable'"), "{said}");
+}

@@ -345,3 +345,16 @@ fn nothing_is_cut_in_a_pipe() {
         assert!(!piped(arguments).contains("..."), "{arguments:?}");
     }
 }
+
+/// Where one thing is shown, its date is there, and how long ago that is.
+#[rstest::rstest]
+#[case::explain(&["explain"])]
+#[case::why(&["why", "f:1", "--rev", "HEAD"])]
+#[case::operation(&["op", "show"])]
+#[case::checkpoint(&["show"])]
+fn dates_are_relative_too(#[case] arguments: &[&str]) {
+    let world = world();
+    let lines = shown(&world, arguments);
+    let date = lines.iter().find(|line| line.starts_with("Date:")).unwrap_or_else(|| panic!("{lines:#?}"));
+    assert!(date.contains("2025-06-01T") && date.ends_with(" ago)"), "{date}");
+}

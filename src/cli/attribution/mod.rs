@@ -114,7 +114,9 @@ impl AttributionCommand {
             call.out.hint(&hint);
         }
         if !self.json && !self.porcelain && !found.missing_records.is_empty() && found.troubles.is_empty() {
-            call.out.hint(FETCH);
+            // The other forms have no place for that.
+            let named = text::missing(&found).filter(|_| self.stat || self.patch);
+            call.out.hint(&named.map_or_else(|| FETCH.to_owned(), |missing| format!("{missing}; {FETCH}")));
         } else if !self.json && !self.porcelain && found.summary.unknown > 0 {
             let of_range = found.commits.iter().filter(|it| it.summary.unknown > 0).map(|it| it.commit);
             let commits: Vec<ObjectId> = found.commit.into_iter().chain(of_range).collect();

@@ -106,7 +106,7 @@ fn print_summary(session: &Listed, prompt: Option<&str>, call: &mut Call) -> Res
     parts.push(format!("turn {}", state.turn));
     if session.checkpoints > 0 {
         parts.push(phrase::count(session.checkpoints, "uncommitted checkpoint"));
-        parts.push(phrase::count(session.files.len(), "file"));
+        parts.push(format!("{} to commit", phrase::count(session.files.len(), "file")));
     }
     parts.push(format!("in {}", printable(&state.worktree)));
     parts.push(when(state.last_seen, call));

@@ -34,7 +34,7 @@ use crate::{
     },
     model::{
         change::Change,
-        checkpoint::Checkpoint,
+        checkpoint::{Checkpoint, Origin},
         refname::{self, Base, Settled},
     },
     ops::{Context, restored_target::may_have_session, share::share},
@@ -126,8 +126,17 @@ impl LiveShadows {
     /// Returns true if an agent contributed, or may have. Looks at these shadows only: a checkpoint that carries work forward
     /// names the agent of that work.
     pub(crate) fn has_agent(&self, repo: &Repo) -> Result<bool> {
+        self.has_one(repo, may_have_session)
+    }
+
+    /// Returns true if a checkpoint is, or may be, of a session: a person's restore of a person's work is not.
+    pub(crate) fn has_session(&self, repo: &Repo) -> Result<bool> {
+        self.has_one(repo, Origin::may_be_of_session)
+    }
+
+    fn has_one(&self, repo: &Repo, is_wanted: fn(&Origin) -> bool) -> Result<bool> {
         for checkpoint in repo.chain_in_time(self.latest.id) {
-            if may_have_session(&checkpoint?.origin) {
+            if is_wanted(&checkpoint?.origin) {
                 return Ok(true);
             }
         }
