@@ -116,6 +116,7 @@ fn an_interrupted_restore_names_the_commands_that_continue_or_reverse_it() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.contains("restore --continue") && said.contains("undo"), "{said}");
+    assert_eq!(said.matches("interrupted").count(), 1, "{said}");
     let status = world.checkpoint(&["status", "--json"]);
     let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
     assert!(status["interrupted_restore"].is_string(), "{status}");

@@ -91,6 +91,9 @@ fn print(done: &DropDone, names: &Names, lists: LongLists, out: &mut Output) -> 
         for line in losses(done, names, lists) {
             out.warning(&line);
         }
+    } else if !done.dropped.is_empty() {
+        let what = if done.dropped.len() == 1 { "it" } else { "them" };
+        out.hint(&format!("'git checkpoint undo' brings {what} back"));
     }
     Ok(())
 }

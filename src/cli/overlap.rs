@@ -66,11 +66,11 @@ fn print_worktree(found: &WorktreeOverlap, call: &mut Call) -> Result<()> {
         return call.out.prose(&format!("Overlap with {name} is not known: {why}"));
     }
     if found.paths.is_empty() {
-        return call.out.line(&format!("No overlap with {name}"));
+        return call.out.prose(&format!("No overlap with {name}"));
     }
     let count = |state| found.paths.iter().filter(|path| path.state == state).count();
     let (conflicts, touching) = (count(Meeting::Conflict), count(Meeting::Touching));
-    call.out.line(&format!("Overlap with {name}: {}", numbers(found.paths.len(), conflicts, touching)))?;
+    call.out.prose(&format!("Overlap with {name}: {}", numbers(found.paths.len(), conflicts, touching)))?;
     for path in &found.paths {
         print_path(path, call)?;
     }

@@ -222,7 +222,7 @@ fn records_that_are_not_here_leave_the_authors_unknown() {
     // Whether it is from before git-checkpoint was in use, only records would say.
     let earlier = checkpoint(&["attribution", "--check", "HEAD~1"]);
     assert_eq!(earlier.status.code(), Some(1), "{}", described(&earlier));
-    let hint = "hint: there are no records in this repository; if a remote has them, 'git fetch <remote> ";
+    let hint = "hint: there are no records in this repository; if a remote has the records, 'git fetch <remote> ";
     assert!(described(&earlier).contains(hint), "{}", described(&earlier));
     // The trailer was dropped; the commit before it still shows that git-checkpoint was in use.
     run("sh", &["-c", "seq 9 >by-whom && git add by-whom && git commit -qm 'no trailer'"]);

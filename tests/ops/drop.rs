@@ -344,3 +344,14 @@ fn random_drops_leave_all_lines_to_their_authors() {
     }
     assert!(dropped > 3, "{dropped} were dropped");
 }
+
+#[test]
+fn a_drop_says_how_to_take_it_back() {
+    let world = World::with_commit();
+    world.write("f", "2\n");
+    world.done(&["save", "-q"]);
+    let said = described(&world.checkpoint(&["drop", "-f", "@{0}"]));
+    assert!(said.contains("hint: 'git checkpoint undo' brings it back"), "{said}");
+    let said = described(&world.checkpoint(&["undo"]));
+    assert!(said.contains("undone: git checkpoint drop"), "{said}");
+}

@@ -91,6 +91,24 @@ fn age_count_and_bytes_can_be_given() {
     assert_eq!(live.lines().count(), 1, "the live shadow stays: {live}");
 }
 
+/// Of shadows that were set aside in one second, the one with the older checkpoint is the older one.
+#[test]
+fn in_one_second_the_older_checkpoint_goes_first() {
+    let world = World::with_commit().with_clock();
+    let now = jiff::Timestamp::now().as_second();
+    let tips = ["ffffffff", "00000000"].map(|end| {
+        world.next_second();
+        world.add_to("f", "more\n");
+        world.done(&["save", "-q"]);
+        let tip = world.id(&["rev-parse", &world.shadows()[0]]);
+        world.git(&["update-ref", &format!("refs/checkpoints/archive/{now}-{end}"), &tip.to_string()]);
+        world.sh("git for-each-ref --format='delete %(refname)' refs/checkpoints/shadow/ | git update-ref --stdin");
+        tip
+    });
+    let pruned = prune(&world, &Options { keep: Some(1), ..Options::default() });
+    assert_eq!(reasons(&pruned), [(tips[0], Why::Count)]);
+}
+
 #[test]
 fn a_shadow_set_aside_with_an_old_commit_date_is_not_old() {
     let world = World::with_commit();

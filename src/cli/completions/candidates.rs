@@ -226,7 +226,8 @@ pub(super) fn operations(typed: &str, only_undoable: bool) -> Vec<Candidate> {
         } else {
             short_or_whole(&it.id, typed, &abbreviation)
         }?;
-        let command = with_short_ids(&context.repo, &it.command);
+        let mut command = with_short_ids(&context.repo, &it.command);
+        command.extend(it.of.map(|of| format!(" ({of})")));
         Some(Candidate::new(value, format!("{}  {command}", date::relative(it.seconds, now))))
     });
     named.take(MOST).collect()

@@ -106,7 +106,8 @@ fn folded(text: &str, columns: usize) -> Vec<String> {
 fn offer(command: &str, number: &str, shell: &Shell, call: &mut Call) -> Result<bool> {
     loop {
         let prompt = call.out.paint(anstyle::Style::new().bold(), &format!("$ {command}"));
-        call.out.text(&format!("\n[{number}] {prompt} "))?;
+        // What is typed has a line of its own: it does not follow the command.
+        call.out.text(&format!("\n[{number}] {prompt}\n> "))?;
         call.out.flush()?;
         let typed = if call.interrupt.is_raised() { None } else { shell::read_line(&call.interrupt)? };
         if !std::io::stdin().is_terminal() {

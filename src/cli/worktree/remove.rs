@@ -35,6 +35,9 @@ pub(super) struct Remove {
 }
 
 #[derive(clap::Args, Debug)]
+#[command(
+    override_usage = "git checkpoint worktree restore [<option>...] <removed>\n       git checkpoint worktree restore --list"
+)]
 pub(super) struct Restore {
     /// The removed worktree: what 'worktree remove' printed, its branch, or the path of its root
     #[arg(value_name = "removed", required_unless_present = "list")]

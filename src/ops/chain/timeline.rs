@@ -85,7 +85,12 @@ pub(crate) fn archived_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<
             tips.push(Tip { name, id, archived: true });
         }
     }
-    tips.sort_by_key(|tip| refname::archived_at(&tip.name));
+    // A name has no smaller unit than a second.
+    let taken = |tip: &Tip| repo.find_checkpoint(tip.id).ok().flatten().map(|checkpoint| checkpoint.taken());
+    tips.sort_by(|a, b| {
+        let [at, other] = [a, b].map(|tip| refname::archived_at(&tip.name));
+        at.cmp(&other).then_with(|| taken(a).cmp(&taken(b)))
+    });
     Ok(tips)
 }
 

@@ -368,8 +368,9 @@ pub(super) fn files_of(journal: &Journal) -> FilesChanged {
 
 /// Returns `error` with the hint for a restore that has begun to change files and has not finished.
 fn half_way(error: Error) -> Error {
+    // Its causes stand below the message, which has its own words.
     let message = format!("{}; the restore is not complete", error.message());
-    Error::new(error.kind(), message)
+    error
+        .with_message(message)
         .with_hint("'git checkpoint restore --continue' finishes it, 'git checkpoint undo' reverses it")
-        .with_cause(error)
 }

@@ -256,18 +256,32 @@ fn find(all: &[Removed], name: &OsStr) -> Result<Removed> {
     if let Some(found) = all.iter().find(|it| it.id.as_bytes() == text) {
         return Ok(found.clone());
     }
+    let path = where_it_was(Path::new(name));
     let is_named = |it: &&Removed| {
         it.branch.as_ref().is_some_and(|branch| *short(branch.as_bstr()) == *text)
             || it.path.as_os_str() == name
+            || path.as_ref() == Some(&it.path)
             || it.path.file_name() == Some(name)
     };
-    let named: Vec<&Removed> = all.iter().filter(is_named).collect();
+    let mut named: Vec<&Removed> = all.iter().filter(is_named).collect();
+    if named.is_empty() && text.len() >= LEAST_PREFIX {
+        named.extend(all.iter().filter(|it| it.id.as_bytes().starts_with(text)));
+    }
     match named[..] {
         [found] => Ok(found.clone()),
         [] => Err(aside::unknown(&name.display().to_string())),
         [..] => Err(Error::user(format!("'{}' stands for {} removed worktrees", name.display(), named.len()))
             .with_hint("'git checkpoint worktree restore --list' shows their ids")),
     }
+}
+
+/// How many letters of an id name a removed worktree, as for git's ids.
+const LEAST_PREFIX: usize = 4;
+
+/// Returns the canonical path that `path` had while something was there: the directory that it was in is still there.
+fn where_it_was(path: &Path) -> Option<PathBuf> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(std::fs::canonicalize(parent).ok()?.join(path.file_name()?))
 }
 
 /// Returns the error for a removed worktree whose files in `tree` are those of the repository `common`.

@@ -356,3 +356,25 @@ fn the_doctor_removes_a_lock_of_a_removal(#[case] place: &str, #[case] named: &s
     let output = run_in(&world, &place, &["doctor"]);
     assert_eq!(output.status.code(), Some(0), "{}", described(&output));
 }
+
+/// A removed worktree is named as it was when it was there: by a relative path, too; its id may be shortened.
+#[rstest]
+#[case::relative(true)]
+#[case::the_beginning_of_its_id(false)]
+fn a_removed_worktree_is_named_as_others_are(#[case] is_path: bool) {
+    let world = World::with_commit();
+    let path = add(&world, "side");
+    let value = removed(&world);
+    let id = value["id"].as_str().unwrap_or_else(|| panic!("{value}"));
+    let relative = format!("../{}", path.strip_prefix(world.root()).expect("it is in the world").display());
+    let name = if is_path { relative.as_str() } else { &id[..id.len() - 1] };
+    let output = world.checkpoint(&["worktree", "restore", name]);
+    assert!(output.status.success() && path.exists(), "{name}: {}", described(&output));
+}
+
+#[test]
+fn the_usage_of_worktree_restore_says_what_it_needs() {
+    let world = World::with_commit();
+    let said = described(&world.checkpoint(&["worktree", "restore"]));
+    assert!(said.contains("worktree restore [<option>...] <removed>"), "{said}");
+}
