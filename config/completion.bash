@@ -57,7 +57,7 @@ _git_checkpoint() {
 		for at in "${!values[@]}"; do
 			if [[ ${abouts[at]} ]]; then
 				printf -v line "%-${width}s  (%s)" "${values[at]}" "${abouts[at]}"
-				((COLUMNS > 20 && ${#line} > COLUMNS - 2)) && line="${line:0:COLUMNS - 3})"
+				((COLUMNS > 20 && ${#line} > COLUMNS - 2)) && line="${line:0:COLUMNS - 6}...)"
 				COMPREPLY[at]=$line
 			fi
 		done

@@ -67,6 +67,7 @@ fn columns(line: &str) -> usize {
 #[case::explain(&["explain"])]
 #[case::events(&["events"])]
 #[case::attribution(&["attribution"])]
+#[case::patch(&["attribution", "-p"])]
 #[case::blame(&["blame", "a/directory/with/a/name/of-some-length.txt"])]
 #[case::blame_of_long_lines(&["blame", "long"])]
 #[case::an_operation(&["op", "show"])]

@@ -33,7 +33,7 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
         }
         let turn = who.turn.map_or_else(String::new, |turn| format!(", turn {turn}"));
         let mark = call.out.paint(style(Kind::Agent), &format!("A{number}"));
-        call.out.line(&format!("{mark}  {name}{turn}"))?;
+        call.out.field(&format!("{mark} "), &format!("{name}{turn}"))?;
     }
     let others = [Kind::Human, Kind::Mixed, Kind::Unknown, Kind::Base].into_iter().filter(|kind| {
         found.patch.iter().flat_map(|file| &file.hunks).any(|(_, owners)| owners.iter().any(|who| who.owner == *kind))
@@ -49,7 +49,7 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
             Kind::Human | Kind::Agent => "human",
         };
         let padding = " ".repeat(sessions.len().to_string().len());
-        call.out.line(&format!("{mark}{padding}  {meaning}"))?;
+        call.out.field(&format!("{mark}{padding} "), meaning)?;
     }
     if has_legend {
         call.out.line("")?;
