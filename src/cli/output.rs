@@ -151,7 +151,8 @@ impl Output {
         layout::prose(line, columns).iter().try_for_each(|line| self.line(line))
     }
 
-    /// Prints `line` unless the user asked for quiet; on a terminal, it is wrapped between words, with `indent` blanks before the rest.
+    /// Prints `line` unless the user asked for quiet; on a terminal, it is wrapped between words, with `indent` blanks before what
+    /// follows.
     pub(super) fn item(&mut self, line: &str, indent: usize) -> Result<()> {
         let columns = self.columns().unwrap_or(usize::MAX);
         layout::wrap(line, columns, indent).iter().try_for_each(|line| self.row(line))

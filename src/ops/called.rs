@@ -65,8 +65,8 @@ fn is_by_restore(origin: &Origin) -> bool {
     restored(origin).is_some()
 }
 
-/// Returns what the worktree was after the restore of `target`, if `checkpoint` is what it has left, and nothing was saved after that
-/// before it was carried forward, or nothing else was carried. What is left out of it is not of `target`.
+/// Returns the tree that the restore of `target` has left, if that is what `checkpoint` is: nothing was saved after the restore
+/// before it was carried forward, or nothing else was carried.
 fn result_of(repo: &Repo, checkpoint: &Checkpoint, target: ObjectId) -> Option<ObjectId> {
     let carried = checkpoint.origin.carried.and_then(|id| repo.find_checkpoint(id).ok().flatten());
     // One that was carried to another base has the files of that.
