@@ -163,8 +163,13 @@ fn end_workspace(context: &Context, round: &mut Round, at: usize, options: &EndO
     let place = round.places[at].clone();
     let here = context.with_repo(Repo::open(&place.context)?);
     let is_back = place.head.is_none() || workspace::is_back(&here, &place)?;
-    if is_back && (place.committed.is_some() || place.path.is_none()) {
-        // The last call was killed after it had switched back, or the start before it had switched.
+    if is_back && place.path.is_none() {
+        // The start was killed before it had switched.
+        return Ok(EndedPlace::of(&place));
+    }
+    if is_back && place.committed.is_some() {
+        // The last call was killed after it had switched back. Or it has failed, and the user has switched back.
+        workspace::refuse_changes(&here, "commit first: it is not known whether that was done for the round")?;
         return Ok(EndedPlace::of(&place));
     }
     let Some(branch) = place.branch.as_deref() else { return Err(Error::internal("a round has no branch")) };
@@ -231,7 +236,10 @@ fn refuse_changed(removal: &worktrees::Removal) -> Result<bool> {
     let path = path_text::printable(removal.path.as_ref());
     if removal.teardown.is_some() {
         return Err(Error::refused(format!("the teardown commands have changed '{path}'"))
-            .with_hint("'--no-teardown' ends the round without them"));
+            .with_hint(format!(
+                "'git -C {} status' shows what; '--no-teardown' commits what they have left, and ends the round without them",
+                path_text::shell_word(&removal.path.to_string())
+            )));
     }
     Err(Error::race(format!("'{path}' has just been changed")).with_hint(AGAIN))
 }
@@ -245,14 +253,17 @@ fn gone(context: &Context, began: i64, place: &mut Place) -> Result<EndedPlace> 
         // The start was killed before it had made anything.
         return Ok(EndedPlace::of(place));
     }
-    let worktree = place.worktree.as_ref().zip(place.path.as_deref());
-    let removed = worktree.map_or(Ok(Vec::new()), |(id, path)| worktrees::removed_from(context, id.as_bstr(), path))?;
+    let removed =
+        place.worktree.as_ref().map_or(Ok(Vec::new()), |id| worktrees::removed_from(context, id.as_bstr()))?;
     let full = place.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
     let is_on_it =
         |removed: &Removed| removed.branch.as_ref().zip(full.as_ref()).is_some_and(|(at, full)| *at == full.as_str());
-    // An earlier round may have had a worktree there.
-    let is_later = |removed: &Removed| removed.seconds >= began.div_euclid(1_000_000);
-    let (of_branch, others): (Vec<_>, Vec<_>) = removed.into_iter().filter(is_later).partition(is_on_it);
+    // An earlier round may have had a worktree there, and git may have given the id to another one since.
+    let is_its = |removed: &Removed| {
+        let is_there = place.path.as_ref() == Some(&removed.path) || is_on_it(removed);
+        is_there && removed.seconds >= began.div_euclid(1_000_000)
+    };
+    let (of_branch, others): (Vec<_>, Vec<_>) = removed.into_iter().filter(is_its).partition(is_on_it);
     let is_on_it = !of_branch.is_empty();
     let Some(removed) = of_branch.into_iter().chain(others).next() else {
         return Ok(EndedPlace { gone: true, ..EndedPlace::of(place) });
@@ -287,8 +298,8 @@ pub(super) fn found(context: &Context, place: &Place) -> Result<Option<Registrat
     };
     let is_its = |it: &Registration| match &place.worktree {
         Some(id) => *id == it.id && (place.path.as_ref() == Some(&it.path) || is_on_it(it)),
-        // The start was killed.
-        None => !it.is_main() && is_on_it(it),
+        // The start was killed: another one may have the branch.
+        None => !it.is_main() && place.claimed.as_ref() == Some(&it.path),
     };
     let found = context.repo.registrations()?.into_iter().find(is_its);
     found.map(|found| worktrees::checked(context, &found)).transpose()

@@ -67,8 +67,11 @@ pub(super) fn make(there: &Context, folders: &Folders) -> Result<PathBuf> {
 /// # Errors
 /// As [`agent_hooks::keep_folder_excluded`]: what is in it would be committed.
 pub(super) fn keep_ignored(there: &Context, path: &Path) -> Result<()> {
-    let name = path.file_name().filter(|_| fs::symlink_metadata(path).is_ok());
-    name.map_or(Ok(()), |name| agent_hooks::keep_folder_excluded(there, &name.as_bytes().into()))
+    let Ok(found) = fs::symlink_metadata(path) else { return Ok(()) };
+    if !found.is_dir() {
+        return Err(not_a_folder(path));
+    }
+    path.file_name().map_or(Ok(()), |name| agent_hooks::keep_folder_excluded(there, &name.as_bytes().into()))
 }
 
 /// Makes the folder `path`, unless it is there, and returns it.

@@ -73,7 +73,7 @@ fn try_start(context: &Context, options: &StartOptions) -> Result<Started> {
             take_back(context, &mut round)?;
         }
         if let Err(error) = make_all(context, &mut round, &folders, &mut made) {
-            return Err(undo::undo(context, &round, &made, error));
+            return Err(undo::undo(context, &mut round, &made, error));
         }
     }
     drop(lock);

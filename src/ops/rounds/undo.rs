@@ -20,16 +20,26 @@ use crate::{
 
 /// Removes the worktrees `made` of `round` with their branches, as `worktree remove` does, and forgets the round. Returns
 /// `error`; if something is left, with a hint at that.
-pub(super) fn undo(context: &Context, round: &Round, made: &[PathBuf], error: Error) -> Error {
-    let mut is_left = false;
-    for place in &round.places {
-        if let Err(again) = undo_place(context, place, made) {
-            tracing::warn!(error = %again, round = %round.id, "what a round has made cannot be removed");
-            is_left = true;
+pub(super) fn undo(context: &Context, round: &mut Round, made: &[PathBuf], error: Error) -> Error {
+    let (mut is_left, common) = (false, context.repo.common_dir());
+    for place in &mut round.places {
+        match undo_place(context, place, made) {
+            Ok(()) => {
+                // The next call makes it again.
+                (place.path, place.claimed, place.worktree) = (None, None, None);
+                (place.base, place.head, place.scratch) = (None, None, None);
+            }
+            Err(again) => {
+                tracing::warn!(error = %again, round = %round.id, "what a round has made cannot be removed");
+                is_left = true;
+            }
         }
     }
-    if !is_left && round.forget(context.repo.common_dir()).is_ok() {
+    if !is_left && round.forget(common).is_ok() {
         return error;
+    }
+    if let Err(again) = round.write(common) {
+        tracing::warn!(error = %again, round = %round.id, "its file cannot be written");
     }
     let hint = format!("a part of the round is made: 'git checkpoint round show {}' shows it", round.id);
     error.with_hint(hint)

@@ -73,10 +73,13 @@ pub(super) fn begin(context: &Context, round: &mut Round, at: usize, folders: &F
     scratch::exclude(context, folders)?;
     let branch = round.places[at].branch.clone().ok_or_else(|| Error::internal("a round has no branch"))?;
     let head = repo.head()?;
+    if head.id.is_none() {
+        return Err(no_commit());
+    }
     let is_on = |name: &str| head.branch.as_ref().is_some_and(|at| *at == format!("refs/heads/{name}").as_str());
     if !is_on(&branch) {
         if !round.takes_changes {
-            refuse_changes(context)?;
+            refuse_changes(context, "commit first; or '--with-changes' takes all of it to the branch of the round")?;
         }
         switch(context, round, at, &branch)?;
     }
@@ -91,8 +94,8 @@ pub(super) fn begin(context: &Context, round: &mut Round, at: usize, folders: &F
     Ok(())
 }
 
-/// Refuses if something is not committed in this worktree: it would be on the branch of the round, and not where it was.
-fn refuse_changes(context: &Context) -> Result<()> {
+/// Refuses with `hint` if something is not committed in this worktree.
+pub(super) fn refuse_changes(context: &Context, hint: &str) -> Result<()> {
     let repo = &context.repo;
     let found = worktree_tree(context)?;
     let head = repo.head()?.id.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
@@ -107,15 +110,17 @@ fn refuse_changes(context: &Context) -> Result<()> {
         1 => format!("'{first}' in '{root}' is not committed"),
         count => format!("{count} paths in '{root}' are not committed, '{first}' for example"),
     };
-    Err(Error::refused(what).with_hint("commit first; or '--with-changes' takes all of it to the branch of the round"))
+    Err(Error::refused(what).with_hint(hint))
+}
+
+fn no_commit() -> Error {
+    Error::user("there is no commit yet, so that no round can begin at one")
+        .with_hint("make the first one with 'git commit'")
 }
 
 fn switch(context: &Context, round: &mut Round, at: usize, branch: &str) -> Result<()> {
     let (repo, head) = (&context.repo, context.repo.head()?);
-    let Some(commit) = head.id else {
-        return Err(Error::user("there is no commit yet, so that no round can begin at one")
-            .with_hint("make the first one with 'git commit'"));
-    };
+    let Some(commit) = head.id else { return Err(no_commit()) };
     let (start, name) = match &round.asked.base {
         None => (commit, "HEAD".to_owned()),
         Some(base) => {
@@ -164,13 +169,15 @@ pub(super) fn refuse_at_work(here: &Context) -> Result<()> {
     if let Some(found) = repo.registrations()?.iter().find(|it| it.id == repo.worktree_id()) {
         worktrees::refuse_sessions(here, found)?;
     }
-    let changed = repo.run_git(&["diff-files", "--raw", "-z", "--ignore-submodules=none"], None)?;
-    let mut fields = changed.split_str("\0");
-    while let Some((facts, path)) = fields.next().zip(fields.next()) {
-        if facts.starts_with(b":160000 160000") {
+    let words = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none"];
+    for line in repo.run_git(&words, None)?.split_str("\0") {
+        // git-status(1): `1 <XY> <sub> <mH> <mI> <mW> <hH> <hI> <path>`; <sub> is S, and a letter each for commit, changes and new files.
+        let mut fields = line.splitn_str(9, " ").skip(2);
+        let (sub, path) = (fields.next().unwrap_or_default(), fields.nth(5).unwrap_or_default());
+        if sub.starts_with(b"S") && (sub.contains(&b'M') || sub.contains(&b'U')) {
             let path = path_text::printable(path.as_bstr());
-            return Err(Error::refused(format!("the submodule '{path}' has changes of its own"))
-                .with_hint("commit them there: no commit of this repository has them"));
+            return Err(Error::refused(format!("the submodule '{path}' has changes that are not committed there"))
+                .with_hint("commit them there, or ignore them: no commit of this repository has them"));
         }
     }
     Ok(())

@@ -78,10 +78,10 @@ pub(super) fn restorable(context: &Context) -> Result<Vec<Removed>> {
     with(context, |_, parts| parts.is_restorable())
 }
 
-/// Returns the removed worktrees that can be restored and had git's `id` and the root `path`, the last one first.
-pub(crate) fn removed_from(context: &Context, id: &BStr, path: &Path) -> Result<Vec<Removed>> {
+/// Returns the removed worktrees that can be restored and had git's `id`, the last one first.
+pub(crate) fn removed_from(context: &Context, id: &BStr) -> Result<Vec<Removed>> {
     let mut all = restorable(context)?;
-    all.retain(|removed| removed.worktree == id && removed.path == path);
+    all.retain(|removed| removed.worktree == id);
     Ok(all)
 }
 

@@ -107,17 +107,54 @@ fn work_in_what_a_killed_start_has_left_stays(#[case] commit: &str, #[case] fail
 }
 
 /// A user has made a worktree for a branch of the same name.
-#[test]
-fn a_worktree_that_no_start_has_made_stays() {
+#[rstest]
+fn a_worktree_that_no_start_has_made_stays(#[values(false, true)] ends: bool) {
     let world = World::with_commit();
     let workspace = folder(&world, "ws");
     let words = ["round", "start", "--context", ".", "--workspace", text(&workspace), "--label", "feature", "--json"];
     let mut command = world.command(program());
     command.args(words).env("CHECKPOINT_FAILPOINT", "round:after-state").output().expect("it runs");
     world.sh("echo '*.ign' >>.git/info/exclude; git worktree add -q ../mine -b feature; echo secret >../mine/x.ign");
+    if ends {
+        // Nothing was made: nothing is committed or removed.
+        world.sh("echo wip >../mine/wip");
+        let ended = world.json(&["round", "end", "feature", "--json"]);
+        assert_eq!((&ended["contexts"][0]["commit"], &ended["contexts"][0]["gone"]), (&json!(null), &json!(false)));
+        assert_eq!(world.sh("cat ../mine/wip ../mine/x.ign"), "wip\nsecret\n");
+        return;
+    }
     let round = world.json(&words);
     assert!(field(&round, "branch").starts_with("feature_"), "{round}");
     assert_eq!(world.sh("cat ../mine/x.ign"), "secret\n");
+}
+
+/// An end has failed after its commit, and the user has gone back, with more work.
+#[test]
+fn a_workspace_with_work_after_a_failed_end_is_not_done() {
+    let world = World::with_commit();
+    world.sh("echo theirs >f; git add f; git commit -qm f");
+    let round = world.json(&["round", "start", "--workspace", ".", "--json"]);
+    world.sh("git rm -q --cached f; echo f >.gitignore; git add .gitignore");
+    assert!(!world.checkpoint(&["round", "end", id(&round)]).status.success());
+    world.sh("rm f; git switch -q main; echo precious >work");
+    let output = world.checkpoint(&["round", "end", id(&round)]);
+    assert!(!output.status.success() && said(&output).contains("'work' in"), "{}", said(&output));
+    world.sh("git add work; git commit -qm work");
+    end(&world, &round);
+}
+
+/// The second directory cannot be made: the first one is made again by the next call.
+#[test]
+fn what_a_failed_start_has_removed_is_made_again() {
+    let world = World::with_commit();
+    world.sh("git worktree add -q ../second; echo '!/.checkpoint_scratch/' >../second/.gitignore; git -C ../second add .; git -C ../second commit -qm rules");
+    let workspace = folder(&world, "ws");
+    let words = ["round", "start", "--context", ".", "--context", "../second", "--workspace", text(&workspace)];
+    let before = everything(&world);
+    assert!(!world.checkpoint(&words).status.success());
+    assert_eq!(everything(&world).replace("../ws/.worktree\n", ""), before);
+    world.sh("cd ../second; git rm -q .gitignore; git commit -qm none");
+    world.done(&words);
 }
 
 /// Experiments are in no commit, whatever became of the rule that hides them.
@@ -274,7 +311,7 @@ fn a_workspace_in_use_does_not_switch_back() {
     refused("has a turn under way");
     world.done(&["session", "end", "s1"]);
     world.sh("echo new >sub/f");
-    refused("the submodule 'sub' has changes of its own");
+    refused("the submodule 'sub' has changes that are not committed there");
     world.sh("rm sub/f");
     end(&world, &round);
 }
