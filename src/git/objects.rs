@@ -43,6 +43,21 @@ impl Repo {
         self.inner.objects.store_ref().alternate_db_paths().context(Kind::Internal, what)
     }
 
+    /// Returns true if another repository, in which this one has objects, has the object `id`.
+    ///
+    /// # Errors
+    /// If such a directory cannot be opened.
+    pub(crate) fn alternates_have(&self, id: ObjectId) -> Result<bool> {
+        for directory in self.alternates()? {
+            let what = || format!("cannot open '{}'", directory.display());
+            let objects = gix::odb::at(&directory, self.object_hash()).context(Kind::Internal, what)?;
+            if gix::objs::Exists::exists(&objects, &id) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Returns true if this repository has the object `id` (never fetches).
     pub fn has_object(&self, id: ObjectId) -> bool {
         use gix::objs::Exists as _;

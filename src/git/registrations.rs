@@ -97,10 +97,12 @@ pub(crate) fn named_git_dir(root: &Path) -> Option<PathBuf> {
     noted_git_dir(root).map(|noted| root.join(noted))
 }
 
-/// Returns the common git directory of the linked worktree at `root`, as its `.git` names it: not by the canonical path, if that
-/// file has another one. None if it names none.
-pub(crate) fn named_common_dir(root: &Path) -> Option<PathBuf> {
-    noted_git_dir(root).filter(|noted| noted.is_absolute())?.ancestors().nth(2).map(Path::to_owned)
+/// Returns the common git directory of the worktree `found`, as its file `.git` names it: not by the canonical path, if that file has
+/// another one. None if it names none.
+pub(crate) fn named_common_dir(found: &Registration) -> Option<PathBuf> {
+    let noted = noted_git_dir(&found.path).filter(|noted| noted.is_absolute())?;
+    // That of a linked worktree is `worktrees/<id>` in it.
+    noted.ancestors().nth(if found.is_main() { 0 } else { 2 }).map(Path::to_owned)
 }
 
 /// Returns what is at `root`, the registered place of the git directory `git_dir`.

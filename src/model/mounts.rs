@@ -43,38 +43,45 @@ pub(crate) fn needed(mut mounts: Vec<Mount>) -> Vec<Mount> {
     needed
 }
 
-/// Returns `mount` as the value of `docker run --mount`, which is one record of comma-separated values. None if its path is not
-/// UTF-8.
+/// Returns `path` as text that means nothing else in these forms: without control characters, and without a variable of a
+/// `devcontainer.json`. None if it is no such text.
+fn text(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| !text.contains(char::is_control) && !text.contains("${"))
+}
+
+/// Returns `mount` as the value of `docker run --mount`, which is one record of comma-separated values. None if its path is no
+/// plain text.
 pub(crate) fn value(mount: &Mount) -> Option<String> {
-    let path = mount.path.to_str()?;
+    let path = text(&mount.path)?;
     let mut fields = vec!["type=bind".to_owned(), format!("source={path}"), format!("target={path}")];
     if mount.read_only {
         fields.push("readonly".to_owned());
     }
     let quoted = |field: String| {
         // RFC 4180.
-        let is_plain = !field.contains([',', '"', '\n', '\r']);
+        let is_plain = !field.contains([',', '"']);
         if is_plain { field } else { format!("\"{}\"", field.replace('"', "\"\"")) }
     };
     Some(fields.into_iter().map(quoted).collect::<Vec<_>>().join(","))
 }
 
-/// Returns the options of `docker run` for `mounts`, and for a program that starts in `folder`, as words. None if a path is not UTF-8.
+/// Returns the options of `docker run` for `mounts`, and for a program that starts in `folder`, as words. None if a path is no plain
+/// text.
 pub(crate) fn docker(mounts: &[Mount], folder: &Path) -> Option<Vec<[String; 2]>> {
-    let folder = ["--workdir".to_owned(), folder.to_str()?.to_owned()];
+    let folder = ["--workdir".to_owned(), text(folder)?.to_owned()];
     let options = mounts.iter().map(|mount| Some(["--mount".to_owned(), value(mount)?]));
     options.chain([Some(folder)]).collect()
 }
 
 /// Returns the properties of a `devcontainer.json` for `mounts`, where the tool opens `folder`, which one of them has. None if a
-/// path is not UTF-8.
+/// path is no plain text.
 pub(crate) fn devcontainer(mounts: &[Mount], folder: &Path) -> Option<serde_json::Value> {
     let opened = mounts.iter().position(|mount| folder.starts_with(&mount.path))?;
     let values = mounts.iter().map(value).collect::<Option<Vec<_>>>()?;
     let others: Vec<_> = values.iter().enumerate().filter(|(at, _)| *at != opened).map(|(_, value)| value).collect();
     Some(serde_json::json!({
         "workspaceMount": values[opened],
-        "workspaceFolder": folder.to_str()?,
+        "workspaceFolder": text(folder)?,
         "mounts": others,
     }))
 }
@@ -118,10 +125,13 @@ mod tests {
         assert_eq!(found["mounts"], serde_json::json!(["type=bind,source=/r/.git,target=/r/.git"]));
     }
 
-    #[test]
-    fn a_path_that_is_not_utf8_has_no_text() {
+    #[rstest]
+    #[case::not_utf8(b"/\xff")]
+    #[case::line_feed(b"/a\n--privileged")]
+    #[case::variable(b"/${localEnv:HOME}")]
+    fn a_path_that_may_mean_something_else_has_no_text(#[case] path: &[u8]) {
         use std::os::unix::ffi::OsStrExt as _;
-        let path = PathBuf::from(std::ffi::OsStr::from_bytes(b"/\xff"));
+        let path = PathBuf::from(std::ffi::OsStr::from_bytes(path));
         let mounts = [Mount::writable(path.clone())];
         assert_eq!((docker(&mounts, &path), devcontainer(&mounts, &path)), (None, None));
     }

@@ -57,7 +57,9 @@ pub(crate) fn is_object_id(text: &str) -> bool {
 /// Returns true if `text` can be what HEAD pointed to: the full name of a branch, which git has accepted, or a commit.
 pub(crate) fn is_head(text: &str) -> bool {
     is_object_id(text)
-        || text.strip_prefix("refs/heads/").is_some_and(|name| !name.is_empty() && !name.starts_with('-'))
+        || text
+            .strip_prefix("refs/heads/")
+            .is_some_and(|name| !name.is_empty() && !name.starts_with('-') && !name.contains(char::is_control))
 }
 
 /// Returns true if `name` can be a folder of ours in a worktree: a name as [`is_name`] has it, perhaps hidden, but neither one of

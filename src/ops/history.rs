@@ -98,7 +98,7 @@ pub fn list(
     let mut emit = |mut group: Group| -> Result<bool> {
         left -= 1;
         if let Some(commits) = &mut commits {
-            group.entry.commits = commits.down_to(group.entry.checkpoint.base);
+            group.entry.commits = commits.down_to(&group.entry.checkpoint);
         }
         Ok(each(group.entry)? && left > 0)
     };

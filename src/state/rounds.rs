@@ -10,7 +10,7 @@ use std::{
 
 use self::stored::Stored;
 pub(crate) use self::types::{Asked, Committed, Phase, Place, Round};
-use super::{directory, ensure_directory, read_text, replace_file_durably};
+use super::{directory, ensure_directory, ensure_directory_of_linked, read_text, replace_file, replace_file_durably};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::round::is_id,
@@ -53,6 +53,27 @@ impl Round {
     pub(crate) fn lock_file(&self, common_dir: &Path) -> Result<PathBuf> {
         Ok(ensure_folder(common_dir)?.join(format!("{}.lock", self.id)))
     }
+}
+
+/// More is in the mark of a worktree only if it is damaged.
+const LONGEST_MARK: u64 = 64;
+
+fn mark_file(git_dir: &Path) -> PathBuf {
+    directory(git_dir).join("round")
+}
+
+/// Notes in the git directory `git_dir` of a linked worktree for which directory of which round it is made.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn write_mark(git_dir: &Path, mark: &str) -> Result<()> {
+    ensure_directory_of_linked(git_dir)?;
+    replace_file(&mark_file(git_dir), format!("{mark}\n").as_bytes())
+}
+
+/// Returns true if `git_dir`, wherever it is, is that of the worktree with this `mark`.
+pub(crate) fn has_mark(git_dir: &Path, mark: &str) -> bool {
+    read_text(&mark_file(git_dir), LONGEST_MARK).is_ok_and(|text| text.is_some_and(|text| text.trim_end() == mark))
 }
 
 fn folder(common_dir: &Path) -> PathBuf {

@@ -318,13 +318,34 @@ fn commits_stand_only_above_what_was_taken_before_them() {
     assert_eq!(rules(), ["s1"]);
     world.git(&["reset", "-q", "--hard", "HEAD^"]);
     assert_eq!(rules(), ["s1"], "the commit at HEAD is older than the checkpoint");
+    world.next_second();
     world.sh("git clean -fdq; git checkout -qb side; echo o >o; git add o; git commit -qm on-side");
-    assert_eq!(rules(), ["s1"], "the checkpoint's commit is not in the history of this branch");
+    assert_eq!(
+        rules(),
+        ["on-side", "s1"],
+        "the checkpoint's commit is not in this history, and the other one is newer"
+    );
     world.sh("echo t >t; git checkpoint save -qm s2; git add t; git commit -qm later");
-    assert_eq!(rules(), ["later", "s2", "s1"]);
+    assert_eq!(rules(), ["later", "s2", "on-side", "s1"]);
     // A merge brings the commit of the first one in.
     world.sh("git merge -q -m merged ORIG_HEAD");
     assert_eq!(rules(), ["merged", "later", "s2", "s1"]);
+}
+
+/// What was taken before an amend or a rebase is below the new commits.
+#[rstest::rstest]
+#[case::amend("git commit -qa --amend -m y2", &["y2", "s2", "s1"])]
+#[case::rebase("git commit -qam y2; git checkout -q main; git commit -q --allow-empty -m m; git checkout -q t; git rebase -q main", &["y2", "y1", "s2", "s1"])]
+fn commits_that_were_rewritten_stand_above_their_work(#[case] script: &str, #[case] expected: &[&str]) {
+    let world = World::with_commit().with_clock();
+    world.sh("git checkout -qb t; echo 1 >>f; git add f; git checkpoint save -q -m s1; git commit -qm y1");
+    world.sh("echo 2 >>f; git checkpoint save -q -m s2");
+    world.next_second();
+    world.sh(script);
+    let listed = world.done(&["list"]);
+    let place = |name: &&str| listed.lines().position(|line| line.contains(name));
+    let places: Vec<_> = expected.iter().map(place).collect();
+    assert!(places.is_sorted() && places.iter().all(Option::is_some), "{listed}");
 }
 
 /// A restore keeps its name if a commit takes an agent's later work, and what was restored is carried on.

@@ -92,6 +92,19 @@ fn other_contents_of_lost_commits_are_counted() {
     purged(&world, SECRET);
 }
 
+/// What is in another repository, in which this one has objects, cannot be removed here.
+#[test]
+fn objects_of_another_repository_are_not_counted() {
+    let world = World::with_commit();
+    world.sh("cd ..; mv repo whole; git clone -qs whole repo; cd whole; git checkout -qb feature");
+    std::fs::write(world.root().join("whole/k"), format!("a key {SECRET}\n")).expect("writable");
+    world.sh("cd ../whole; git add k; git commit -qm k");
+    save(&world, "w", &format!("{SECRET}\n"));
+    world.remove("w");
+    let output = purge(&world, &["--force"], SECRET);
+    assert_eq!(output.status.code(), Some(0), "{}", described(&output));
+}
+
 #[test]
 fn what_the_base_has_stays_in_checkpoints() {
     let world = World::with_commit();

@@ -121,6 +121,18 @@ fn print(ended: &Ended, call: &mut Call) -> Result<()> {
             );
         }
     }
+    print_retired(&ended.retired, call)
+}
+
+/// Prints the branches that are no more.
+pub(super) fn print_retired(retired: &[Retired], call: &mut Call) -> Result<()> {
+    for Retired { branch, commit } in retired {
+        let id = call.names.id(commit);
+        call.out.note(&format!("retired the branch {}; the archive has its last commit {id}", printable(branch)))?;
+    }
+    if let Some(Retired { branch, commit }) = retired.first() {
+        call.out.hint(&format!("'git branch {branch} {}' brings a branch back", call.names.id(commit)));
+    }
     Ok(())
 }
 
@@ -130,13 +142,7 @@ fn print_several(ended: &EndedSeveral, call: &mut Call) -> Result<()> {
     if ended.rounds.is_empty() && ended.failed.is_empty() {
         call.out.note("no round was live")?;
     }
-    for Retired { branch, commit } in &ended.retired {
-        let id = call.names.id(commit);
-        call.out.note(&format!("retired the branch {}; the archive has its last commit {id}", printable(branch)))?;
-    }
-    if let Some(Retired { branch, commit }) = ended.retired.first() {
-        call.out.hint(&format!("'git branch {branch} {}' brings a branch back", call.names.id(commit)));
-    }
+    print_retired(&ended.retired, call)?;
     for left in &ended.left {
         let line = format!("the branch {} stays: {}", printable(&left.branch), printable(&left.why));
         if left.later { call.out.note(&line)? } else { call.out.warning(&line) }

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use super::{
     super::{Exit, call::Call, phrase, settings, worktree::set_up_new},
+    end::print_retired,
     list::print_places,
 };
 use crate::{
     config::{self, BranchPolicy, RoundMode},
     error::{Context as _, Error, Kind, Result},
+    git::Repo,
     ops::rounds::{self, StartOptions},
 };
 
@@ -116,9 +118,12 @@ impl Start {
         {
             let path =
                 std::path::absolute(&path).context(Kind::User, || format!("cannot find '{}'", path.display()))?;
-            let mode = match options.mode {
-                Some(mode) => mode,
-                None => config::load(&settings::sources(None))?.settings.round.mode,
+            let mode = if let Some(mode) = options.mode {
+                mode
+            } else {
+                // Another process may make it just now.
+                let repo = Repo::is_inside_repository(&path).then(|| Repo::open(&path).ok()).flatten();
+                config::load(&settings::sources(repo.as_ref()))?.settings.round.mode
             };
             if mode != RoundMode::Legacy {
                 rounds::check(&options)?;
@@ -139,6 +144,7 @@ impl Start {
         } else {
             call.out.note(&format!("round {}", started.round))?;
             print_places(&started.contexts, call)?;
+            print_retired(&started.retired, call)?;
         }
         let mut exit = Exit::Done;
         if !self.no_setup {

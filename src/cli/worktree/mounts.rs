@@ -42,8 +42,8 @@ impl Mounts {
         let options = MountOptions { names: self.names, with_new: self.with_new };
         let found = worktrees::mounts(&context, &options)?;
         let no_text = || {
-            Error::refused("a path is not UTF-8, and has no place in this form")
-                .with_hint("'--json' prints it, in 'path_raw'")
+            Error::refused("a path has characters that mean something else in this form, or is not UTF-8")
+                .with_hint("'--json' prints it")
         };
         if self.json {
             call.out.json(&found)?;

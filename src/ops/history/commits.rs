@@ -5,7 +5,11 @@ use std::collections::HashMap;
 use gix::ObjectId;
 
 use super::entry::Commit;
-use crate::{error::Result, git::Repo, model::refname::Base};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{checkpoint::Checkpoint, refname::Base},
+};
 
 /// How many first parents of HEAD are looked at, and how many commits that were merged into these.
 const MOST: usize = 512;
@@ -31,10 +35,13 @@ impl<'r> Commits<'r> {
         Ok(Self { repo, trail, places, next, merged: None, passed: 0 })
     }
 
-    /// Returns the commits of HEAD's history since `base`, on which the next entry was taken, newest first, but none twice. There
-    /// are none if `base` is not in that history: none of its commits came after the entry, as far as it is known.
-    pub(super) fn down_to(&mut self, base: Base) -> Vec<Commit> {
-        let Some(place) = self.place(base).filter(|place| *place > self.passed) else { return Vec::new() };
+    /// Returns the commits of HEAD's history that came after `checkpoint`, the next entry, newest first, but none twice: those since
+    /// its base. If that is not in the history, as after an amend or a rebase, those that are newer than the checkpoint.
+    pub(super) fn down_to(&mut self, checkpoint: &Checkpoint) -> Vec<Commit> {
+        let place = self.place(checkpoint.base).unwrap_or_else(|| self.place_by_time(checkpoint.seconds));
+        if place <= self.passed {
+            return Vec::new();
+        }
         let since = std::mem::replace(&mut self.passed, place);
         let ids = &self.trail[since..place];
         ids.iter().map(|id| Commit { id: *id, subject: self.subject(*id) }).collect()
@@ -56,6 +63,19 @@ impl<'r> Commits<'r> {
             Some(id) => self.merged().get(&id).map(|merge| merge + 1),
             None => self.next.is_none().then_some(self.trail.len()),
         }
+    }
+
+    /// Returns how many commits of `trail`, after those that were passed, are newer than `time` (in Unix seconds).
+    fn place_by_time(&mut self, time: i64) -> usize {
+        let mut place = self.passed;
+        while place < self.trail.len() || (place < MOST && self.extend()) {
+            let is_older = |(_, committed): (_, i64)| committed <= time;
+            if self.repo.parent_and_time(self.trail[place]).ok().flatten().is_none_or(is_older) {
+                break;
+            }
+            place += 1;
+        }
+        place
     }
 
     /// Reads one more commit of the trail. Returns false if there is none.

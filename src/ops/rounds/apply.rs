@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    git::Repo,
     model::{
         change::{Change, Leaf},
         operation, path_text,
@@ -91,6 +92,7 @@ fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) 
         return Err(Error::refused(format!("the round '{}' has not begun", round.id)));
     };
     let to = tip_of(repo, branch, place.retired.as_deref())?;
+    let from = common_with_here(repo, from, to)?;
     let mut changes = repo.diff_trees(repo.tree_of_commit(from)?, repo.tree_of_commit(to)?)?;
     let mut search = repo.pathspec(pathspecs)?;
     changes.retain(|change| search.matches(change.path.as_bstr()));
@@ -127,6 +129,16 @@ fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) 
         planned.paths.clear();
     }
     Ok(planned)
+}
+
+/// Returns the commit from which on the branch that ends at `to` has changes of its own: where it began, at `base`, or a later commit
+/// that HEAD here has as well, because the agent has merged it, or has rebased the branch onto it.
+fn common_with_here(repo: &Repo, base: ObjectId, to: ObjectId) -> Result<ObjectId> {
+    let Some(head) = repo.head()?.id else { return Ok(base) };
+    match repo.merge_bases(head, to)?[..] {
+        [common] if repo.merge_bases(base, common)?[..] == [base] => Ok(common),
+        _ => Ok(base),
+    }
 }
 
 /// Brings what is `planned` into the worktree of `context`: of that, only what is `chosen`.

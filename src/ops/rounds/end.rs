@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use bstr::{BString, ByteSlice as _};
+use bstr::BString;
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use super::{
     listing::{bytes, named},
     lock::locked,
     names::check_label,
-    retire::retire_waiting,
+    retire::{Retired, retire_waiting},
     workspace,
 };
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
     state::{
         failpoint,
         removed::Removed,
-        rounds::{Phase, Place, Round},
+        rounds::{self, Phase, Place, Round},
     },
 };
 
@@ -88,6 +88,8 @@ pub(crate) struct Ended {
     pub(crate) already: bool,
     /// Its directories.
     pub(crate) contexts: Vec<EndedPlace>,
+    /// The branches that waited for its end, and are no more.
+    pub(crate) retired: Vec<Retired>,
 }
 
 impl EndedPlace {
@@ -145,8 +147,8 @@ fn try_end(context: &Context, name: &str, options: &EndOptions, run: worktrees::
     round.phase = Phase::Ended;
     round.write(common)?;
     drop(lock);
-    drop(retire_waiting(context));
-    Ok(Ended { version: 1, round: round.id, already, contexts: ended })
+    let retired = retire_waiting(context);
+    Ok(Ended { version: 1, round: round.id, already, contexts: ended, retired })
 }
 
 /// Takes a checkpoint, if the directory is in a repository.
@@ -207,7 +209,7 @@ fn end_worktree(
 ) -> Result<EndedPlace> {
     let place = round.places[at].clone();
     let Some((branch, found)) = place.branch.as_deref().zip(found(context, &place)?) else {
-        return gone(context, round.began, &mut round.places[at]);
+        return gone(context, &mut round.places[at]);
     };
     if !options.keep_worktree {
         worktrees::refuse_in_use(context, &found)?;
@@ -248,29 +250,27 @@ fn refuse_changed(removal: &worktrees::Removal) -> Result<bool> {
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if the worktree can be restored, and the branch may lack what it has.
-fn gone(context: &Context, began: i64, place: &mut Place) -> Result<EndedPlace> {
+fn gone(context: &Context, place: &mut Place) -> Result<EndedPlace> {
     if place.path.is_none() {
         // The start was killed before it had made anything.
         return Ok(EndedPlace::of(place));
     }
-    let removed =
-        place.worktree.as_ref().map_or(Ok(Vec::new()), |id| worktrees::removed_from(context, id.as_bstr()))?;
+    let removed = place.mark.as_deref().map_or(Ok(None), |mark| {
+        let has_mark = |removed: &Removed| rounds::has_mark(&removed.admin(), mark);
+        Ok::<_, Error>(worktrees::restorable_records(context)?.into_iter().find(has_mark))
+    })?;
+    let Some(removed) = removed else { return Ok(EndedPlace { gone: true, ..EndedPlace::of(place) }) };
     let full = place.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
-    let is_on_it =
-        |removed: &Removed| removed.branch.as_ref().zip(full.as_ref()).is_some_and(|(at, full)| *at == full.as_str());
-    // An earlier round may have had a worktree there, and git may have given the id to another one since.
-    let is_its = |removed: &Removed| {
-        let is_there = place.path.as_ref() == Some(&removed.path) || is_on_it(removed);
-        is_there && removed.seconds >= began.div_euclid(1_000_000)
-    };
-    let (of_branch, others): (Vec<_>, Vec<_>) = removed.into_iter().filter(is_its).partition(is_on_it);
-    let is_on_it = !of_branch.is_empty();
-    let Some(removed) = of_branch.into_iter().chain(others).next() else {
-        return Ok(EndedPlace { gone: true, ..EndedPlace::of(place) });
-    };
+    let is_on_it = removed.branch.as_ref().zip(full.as_ref()).is_some_and(|(at, full)| *at == full.as_str());
     let tip = full.as_ref().map_or(Ok(None), |full| context.repo.find_ref(full))?;
+    // The branch may have gone on since; or it may be gone, with what the end of the round had committed.
+    let is_in = |head: ObjectId| match tip {
+        Some(tip) => Ok(tip == head || context.repo.merge_bases(head, tip)?.contains(&head)),
+        None => Ok::<_, Error>(place.committed.as_ref().is_some_and(|it| it.tip == head)),
+    };
     let tree_of = |id: Option<ObjectId>| id.map(|id| context.repo.tree_of_commit(id)).transpose();
-    let has_all = is_on_it && removed.head == tip && tree_of(removed.checkpoint)? == tree_of(tip)?;
+    let has_all =
+        is_on_it && removed.head.map_or(Ok(false), is_in)? && tree_of(removed.checkpoint)? == tree_of(removed.head)?;
     if !has_all {
         let (path, id) = (path_text::printable(bytes(&removed.path).as_ref()), removed.id);
         let hint = format!("'git checkpoint worktree restore {id}' brings it back; end the round after that");
@@ -289,15 +289,10 @@ pub(super) fn follow_move(place: &mut Place, found: &Registration) {
     place.path = Some(found.path.clone());
 }
 
-/// Returns the worktree of `place`, as git has registered it; none if another command has removed it. Git may have given its id to
-/// another one since, and the branch may be checked out elsewhere.
+/// Returns the worktree of `place`, as git has registered it, wherever it was moved; none if another command has removed it.
 pub(super) fn found(context: &Context, place: &Place) -> Result<Option<Registration>> {
-    let full = place.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
-    let is_on_it = |it: &Registration| {
-        it.head.branch.as_ref().is_some_and(|at| full.as_ref().is_some_and(|full| *at == full.as_str()))
-    };
-    let is_its = |it: &Registration| match &place.worktree {
-        Some(id) => *id == it.id && (place.path.as_ref() == Some(&it.path) || is_on_it(it)),
+    let is_its = |it: &Registration| match &place.mark {
+        Some(mark) => !it.is_main() && rounds::has_mark(&it.git_dir, mark),
         // The start was killed: another one may have the branch.
         None => !it.is_main() && place.claimed.as_ref() == Some(&it.path),
     };

@@ -3,7 +3,7 @@
 use super::{
     super::Context,
     options::StartOptions,
-    retire::{refuse_used, retire, retire_waiting},
+    retire::{Retired, refuse_used, retire, retire_waiting},
 };
 use crate::{
     config::BranchPolicy,
@@ -26,6 +26,13 @@ pub(super) fn check(context: &Context, options: &StartOptions) -> Result<Option<
         return Err(Error::user(format!("no round has made the branch '{shown}'"))
             .with_hint("'git checkpoint round branches' shows those of rounds"));
     };
+    let is_of_another =
+        round.asked.agent.as_ref().zip(options.agent.as_ref()).is_some_and(|(other, agent)| other != agent);
+    if is_of_another && options.previous_policy != BranchPolicy::Keep {
+        let other = path_text::printable(round.asked.agent.unwrap_or_default().as_bytes().into());
+        return Err(Error::refused(format!("the branch '{branch}' is that of the agent '{other}'"))
+            .with_hint("'--previous' takes the branch of the same agent's round before"));
+    }
     let has_ended = round.phase == Phase::Ended && options.previous_policy == BranchPolicy::Retire;
     if has_ended || options.previous_policy == BranchPolicy::Delete {
         refuse_used(context, branch)?;
@@ -34,10 +41,13 @@ pub(super) fn check(context: &Context, options: &StartOptions) -> Result<Option<
 }
 
 /// Lets the branch of the round before, which `previous` has made, go as `options` say. The new round is there whatever happens.
-pub(super) fn follow(context: &Context, previous: Option<&str>, options: &StartOptions) {
+/// Returns the branches that are no more.
+pub(super) fn follow(context: &Context, previous: Option<&str>, options: &StartOptions) -> Vec<Retired> {
+    let mut retired = Vec::new();
     if let Some((id, branch)) = previous.zip(options.previous.as_deref()) {
         match retire(context, id, options.previous_policy, &|it| it == branch) {
             Ok(fates) => {
+                retired.extend(fates.retired);
                 for left in &fates.left {
                     tracing::debug!(branch, why = %left.why, "the branch waits");
                 }
@@ -45,5 +55,6 @@ pub(super) fn follow(context: &Context, previous: Option<&str>, options: &StartO
             Err(error) => tracing::warn!(%error, "the branch '{branch}' stays"),
         }
     }
-    drop(retire_waiting(context));
+    retired.extend(retire_waiting(context));
+    retired
 }

@@ -15,7 +15,7 @@ use crate::{
     ops::holding::archive_name,
     state::{
         failpoint,
-        rounds::{self, Phase, Round},
+        rounds::{self, Phase, Place, Round},
     },
 };
 
@@ -66,6 +66,7 @@ pub(super) fn retire(
     let (_lock, mut round) = locked(context, id)?;
     for at in 0..round.places.len() {
         let place = &mut round.places[at];
+        // One that is there again, the user has made.
         let Some(branch) = place.branch.clone().filter(|branch| is_meant(branch) && place.retired.is_none()) else {
             continue;
         };
@@ -104,7 +105,8 @@ pub(super) fn retire_waiting(context: &Context) -> Vec<Retired> {
     };
     for round in all.iter().filter(waits) {
         let is_waiting = |branch: &str| {
-            round.places.iter().any(|it| it.superseded.is_some() && it.branch.as_deref() == Some(branch))
+            let waits = |it: &Place| it.superseded.is_some() && it.retired.is_none();
+            round.places.iter().any(|it| waits(it) && it.branch.as_deref() == Some(branch))
         };
         match retire(context, &round.id, BranchPolicy::Retire, &is_waiting) {
             Ok(fates) => retired.extend(fates.retired),
@@ -134,27 +136,34 @@ fn reader(context: &Context, round: &Round, at: usize) -> Result<Option<String>>
 /// Retires the branch of the place number `at` of `round`. Returns none if it is gone, or was retired before.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if the branch is in use; [`Kind::Race`](crate::error::Kind::Race) if it has just
-/// been moved. It stays then.
+/// [`Kind::Refused`](crate::error::Kind::Refused) if the branch is in use, or is not where it was at the end of the round;
+/// [`Kind::Race`](crate::error::Kind::Race) if it has just been moved. It stays then.
 fn retire_now(context: &Context, round: &mut Round, at: usize) -> Result<Option<Retired>> {
     let (repo, common) = (&context.repo, context.repo.common_dir());
     let Some(branch) = round.places[at].branch.clone() else { return Ok(None) };
     let full = format!("refs/heads/{branch}");
-    let Some(commit) = repo.find_ref(&full)? else { return Ok(None) };
+    let tip = round.places[at].committed.as_ref().map(|it| it.tip);
+    let Some(commit) = repo.find_ref(&full)? else {
+        // A call was killed after it had deleted it; or the user has.
+        round.places[at].retired = tip.map(|tip| tip.to_string());
+        round.write(common)?;
+        return Ok(None);
+    };
     let registered = refuse_used(context, &branch)?;
+    // The user may go on with it, or have made another one of that name.
+    if round.phase == Phase::Ended && tip != Some(commit) {
+        return Err(Error::refused(format!("the branch '{branch}' is not where the round has left it")));
+    }
     let archive = archive_name(repo, commit)?;
     repo.update_refs(&[RefUpdate { name: archive, old: None, new: Some(commit) }])?;
     failpoint::hit("round:after-hold");
-    round.places[at].retired = Some(commit.to_string());
-    round.write(common)?;
     let main = registered.first().map_or_else(|| common.to_owned(), Registration::directory);
-    let deleted = repo.delete_made_branch(&main, &branch, commit);
-    if deleted.is_err() || repo.find_ref(&full)?.is_some() {
-        round.places[at].retired = None;
-        round.write(common)?;
-        deleted?;
+    repo.delete_made_branch(&main, &branch, commit)?;
+    if repo.find_ref(&full)?.is_some() {
         return Err(Error::race(format!("the branch '{branch}' has just been moved")));
     }
+    round.places[at].retired = Some(commit.to_string());
+    round.write(common)?;
     Ok(Some(Retired { branch, commit }))
 }
 

@@ -16,11 +16,14 @@ use super::{
         sessions::{self, OnMultisession, SessionInfo},
         worktrees::{self, AddOptions},
     },
+    end::found,
     listing::ShownPlace,
     lock::{lock_all, lock_round},
     names::{Folders, check, new_branch, random},
     options::StartOptions,
-    previous, scratch, undo, workspace,
+    previous,
+    retire::Retired,
+    scratch, undo, workspace,
 };
 use crate::{
     config::RoundMode,
@@ -43,6 +46,8 @@ pub(crate) struct Started {
     pub(crate) round: String,
     /// Its directories.
     pub(crate) contexts: Vec<ShownPlace>,
+    /// The branches of rounds before that are no more.
+    pub(crate) retired: Vec<Retired>,
     /// The worktrees that this call has made: their set-up has not run.
     #[serde(skip)]
     pub(crate) made: Vec<PathBuf>,
@@ -77,10 +82,10 @@ fn try_start(context: &Context, options: &StartOptions) -> Result<Started> {
         }
     }
     drop(lock);
-    previous::follow(context, previous.as_deref(), options);
-    refuse_gone(&round)?;
+    let retired = previous::follow(context, previous.as_deref(), options);
+    refuse_gone(context, &round)?;
     let contexts = round.places.iter().map(ShownPlace::from).collect();
-    Ok(Started { version: 1, round: round.id, contexts, made })
+    Ok(Started { version: 1, round: round.id, contexts, retired, made })
 }
 
 /// Returns the round that is `asked` for, locked, and whether it is a new one, which is written then.
@@ -142,10 +147,18 @@ fn branches_of(rounds: &[Round]) -> BTreeSet<String> {
     rounds.iter().flat_map(|it| &it.places).filter_map(|it| it.branch.clone()).collect()
 }
 
-/// Refuses if one of the directories of `round` is gone.
-fn refuse_gone(round: &Round) -> Result<()> {
-    let mut paths = round.places.iter().filter_map(|place| place.path.as_ref());
-    let Some(gone) = paths.find(|path| !path.is_dir()) else { return Ok(()) };
+/// Refuses if one of the directories of `round` is gone, or is that of another round now.
+fn refuse_gone(context: &Context, round: &Round) -> Result<()> {
+    let mut is_gone = None;
+    for place in round.places.iter().filter(|place| !place.is_done) {
+        let Some(path) = &place.path else { continue };
+        let is_there = match place.mode {
+            Mode::Worktree => found(context, place)?.is_some_and(|found| found.path.is_dir()),
+            Mode::Workspace | Mode::Legacy => path.is_dir(),
+        };
+        is_gone = is_gone.or((!is_there).then_some(path));
+    }
+    let Some(gone) = is_gone else { return Ok(()) };
     Err(Error::refused(format!("'{}' of the round '{}' is gone", gone.display(), round.id)).with_hint(format!(
         "'git checkpoint worktree restore --list' shows what can be restored; 'git checkpoint round end {}' ends the round",
         round.id
@@ -215,6 +228,7 @@ fn new(context: &Context, asked: Asked, mode: RoundMode, folders: &Folders, roun
             base: None,
             claimed: None,
             worktree: None,
+            mark: None,
             head: None,
             scratch: None,
             archive: None,
@@ -296,6 +310,8 @@ fn make_worktree(
     made.push(path.clone());
     failpoint::hit("round:after-worktree");
     let there = worktrees::context_in(context, path.as_os_str())?;
+    let mark = format!("{}-{}", round.id, at + 1);
+    rounds::write_mark(there.repo.git_dir(), &mark)?;
     if let Some(session) = &session {
         // The worktree is new: no other session has worked there.
         let info = SessionInfo { on_multisession: OnMultisession::Continue, ..SessionInfo::default() };
@@ -306,6 +322,7 @@ fn make_worktree(
     place.inside = directory;
     place.scratch = Some(scratch::make(&there, folders)?);
     place.worktree = Some(there.repo.worktree_id().to_owned());
+    place.mark = Some(mark);
     place.path = Some(path);
     Ok(())
 }

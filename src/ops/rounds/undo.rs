@@ -26,7 +26,7 @@ pub(super) fn undo(context: &Context, round: &mut Round, made: &[PathBuf], error
         match undo_place(context, place, made) {
             Ok(()) => {
                 // The next call makes it again.
-                (place.path, place.claimed, place.worktree) = (None, None, None);
+                (place.path, place.claimed, place.worktree, place.mark) = (None, None, None, None);
                 (place.base, place.head, place.scratch) = (None, None, None);
             }
             Err(again) => {
@@ -50,13 +50,8 @@ pub(super) fn undo(context: &Context, round: &mut Round, made: &[PathBuf], error
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if there is work in it, or it must not be removed for another reason.
 pub(super) fn undo_killed(context: &Context, round: &Round, place: &Place) -> Result<()> {
-    remove(context, place).map_err(|error| {
-        let hint = format!(
-            "a start was killed that had made the worktree: 'git checkpoint round end {}' commits what is in it, and removes it",
-            round.id
-        );
-        error.with_hint(hint)
-    })
+    let id = &round.id;
+    remove(context, place, &format!("'git checkpoint round end {id}' commits what is in it, and removes it"))
 }
 
 fn undo_place(context: &Context, place: &Place, made: &[PathBuf]) -> Result<()> {
@@ -67,25 +62,30 @@ fn undo_place(context: &Context, place: &Place, made: &[PathBuf]) -> Result<()> 
     }
     // Those that an earlier call has made are in use.
     let is_of_this_call = place.path.as_ref().is_none_or(|path| made.contains(path));
-    if is_of_this_call { remove(context, place) } else { Err(Error::refused("an earlier call has made it")) }
+    let hint = "look at what was committed there";
+    if is_of_this_call { remove(context, place, hint) } else { Err(Error::refused("an earlier call has made it")) }
 }
 
 /// Removes the worktree that was made for `place`, as `worktree remove` does, and its branch: both only if the branch is where it
 /// was made, and nothing has changed in the worktree. A worktree of that branch elsewhere is not ours.
-fn remove(context: &Context, place: &Place) -> Result<()> {
+fn remove(context: &Context, place: &Place, hint: &str) -> Result<()> {
     let (Some(branch), Some(claimed)) = (place.branch.as_deref(), place.claimed.as_deref()) else { return Ok(()) };
     let made_at = place.base.as_ref().and_then(|base| ObjectId::from_hex(base.as_bytes()).ok());
+    let has_work = || {
+        Error::refused(format!("a start was killed that had made '{}', and there is work in it", claimed.display()))
+            .with_hint(hint)
+    };
     let full = format!("refs/heads/{branch}");
     let registered = context.repo.registrations()?;
     let is_its = |it: &&Registration| !it.is_main() && it.path == claimed;
     if let Some(found) = registered.iter().find(is_its) {
         let head = Head { id: made_at, branch: Some(full.into()) };
         if found.head != head {
-            return Err(Error::refused(format!("HEAD of '{}' has been moved", claimed.display())));
+            return Err(has_work());
         }
         let name = found.path.clone().into();
         let options = RemoveOptions { name, force: false, no_teardown: true, head: Some(head) };
-        let mut refuse = |_: &worktrees::Removal| Ok(false);
+        let mut refuse = |_: &worktrees::Removal| Err(has_work());
         let mut none = |_: &worktrees::Step<'_>| Err(Error::internal("no command is to run"));
         worktrees::remove(context, &options, &mut refuse, &mut none)?;
     }

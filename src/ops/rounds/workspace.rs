@@ -167,7 +167,7 @@ pub(super) fn undo(context: &Context, place: &Place, branch: &str) -> Result<()>
 pub(super) fn refuse_at_work(here: &Context) -> Result<()> {
     let repo = &here.repo;
     if let Some(found) = repo.registrations()?.iter().find(|it| it.id == repo.worktree_id()) {
-        worktrees::refuse_sessions(here, found)?;
+        worktrees::refuse_open_turn(here, found)?;
     }
     let words = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none"];
     for line in repo.run_git(&words, None)?.split_str("\0") {

@@ -21,11 +21,7 @@ use crate::{
         Repo,
         registrations::{Place, Registration},
     },
-    model::{
-        path_text,
-        process::Life,
-        session::{Phase, Session},
-    },
+    model::{path_text, process::Life, session::Phase},
     state::{
         journal::{Journal, Progress},
         process, process_places, turns,
@@ -114,33 +110,44 @@ pub(super) fn refuse(context: &Context, found: &Registration, root: &Path) -> Re
 
 /// Refuses if a session has a turn under way in the worktree `found`, or a process that works there. One whose process is gone
 /// does not come back to it.
-pub(super) fn refuse_sessions(context: &Context, found: &Registration) -> Result<()> {
+fn refuse_sessions(context: &Context, found: &Registration) -> Result<()> {
+    refuse_open_turn(context, found)?;
+    let sessions = session_info::all(context)?;
+    let mut here = sessions
+        .iter()
+        .filter(|it| session_info::is_there(&context.repo, it, found.id.as_bstr()) && it.phase != Phase::Ended);
+    if let Some(session) = here.find(|session| process::life(session.process.as_ref()) == Life::Alive) {
+        let id = path_text::printable(session.id.as_bytes().as_bstr());
+        return Err(Error::refused(format!("the session '{id}' works in '{}'", found.path.display()))
+            .with_hint(format!("end the agent, or {} ends the session", session_command(found, "end", &id))));
+    }
+    Ok(())
+}
+
+/// Refuses if a session has a turn under way in the worktree `found`, unless its process is gone.
+///
+/// # Errors
+/// [`Kind::Refused`] if so, or if that is not known.
+pub(crate) fn refuse_open_turn(context: &Context, found: &Registration) -> Result<()> {
     let path = found.path.display();
     if !turns::is_known(&found.git_dir) {
         return Err(Error::refused(format!("it is not known whether a session has a turn under way in '{path}'"))
             .with_hint("'git checkpoint doctor' there says why"));
     }
     let sessions = session_info::all(context)?;
-    let life = |session: &Session| process::life(session.process.as_ref());
-    let is_dead = |id: &str| sessions.iter().any(|it| it.id == id && life(it) == Life::Dead);
+    let is_dead = |id: &str| sessions.iter().any(|it| it.id == id && process::life(it.process.as_ref()) == Life::Dead);
     let open = turns::peek(&found.git_dir);
-    let command = |what: &str, id: &str| {
-        format!("'git -C {} checkpoint session {what} {}'", word(&found.path), path_text::shell_word(id))
-    };
     if let Some(entry) = open.entries.iter().find(|entry| entry.turn.is_some() && !is_dead(&entry.id)) {
         let id = path_text::printable(entry.id.as_bytes().as_bstr());
         return Err(Error::refused(format!("the session '{id}' has a turn under way in '{path}'"))
-            .with_hint(format!("wait for its end, or {} ends it", command("stop", &id))));
-    }
-    let mut here = sessions
-        .iter()
-        .filter(|it| session_info::is_there(&context.repo, it, found.id.as_bstr()) && it.phase != Phase::Ended);
-    if let Some(session) = here.find(|session| life(session) == Life::Alive) {
-        let id = path_text::printable(session.id.as_bytes().as_bstr());
-        return Err(Error::refused(format!("the session '{id}' works in '{path}'"))
-            .with_hint(format!("end the agent, or {} ends the session", command("end", &id))));
+            .with_hint(format!("wait for its end, or {} ends it", session_command(found, "stop", &id))));
     }
     Ok(())
+}
+
+/// Returns the command that does `what` with the session `id` in the worktree `found`, in quotes.
+fn session_command(found: &Registration, what: &str, id: &str) -> String {
+    format!("'git -C {} checkpoint session {what} {}'", word(&found.path), path_text::shell_word(id))
 }
 
 /// Refuses if HEAD of the worktree is not where it was when `found` was read.

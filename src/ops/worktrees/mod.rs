@@ -36,6 +36,7 @@ pub(crate) use branch::AddOptions;
 pub(crate) use door::open;
 pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as find_files, list as list_files};
 pub(crate) use head_again::has_checked_out;
+pub(crate) use in_use::refuse_open_turn;
 pub(crate) use include::NotCopied;
 pub(crate) use listing::{Listed, list, show};
 pub(crate) use mounts::{MountOptions, mounts};
@@ -46,7 +47,7 @@ pub(crate) use remove::{Removal, RemoveOptions, remove};
 pub(crate) use restore::{Restorable, RestorableList, restorable, restore, restore_command};
 pub(crate) use setup::{FailedCommand, Ran, Run, Step, set_up, variables};
 pub(crate) use validate::{Code, validate};
-pub(crate) use whereabouts::removed_from;
+pub(crate) use whereabouts::restorable as restorable_records;
 pub(crate) use why_left::WhyLeft;
 
 use super::Context;
@@ -72,14 +73,6 @@ pub(crate) fn refuse_in_use(context: &Context, found: &Registration) -> Result<(
     in_use::refuse_kind(found)?;
     in_use::refuse(context, found, &found.path)?;
     in_use::refuse_submodules(found)
-}
-
-/// Refuses if a session has a turn under way in the worktree `found`, or its process works there.
-///
-/// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if so.
-pub(crate) fn refuse_sessions(context: &Context, found: &Registration) -> Result<()> {
-    in_use::refuse_sessions(context, found)
 }
 
 /// Returns the port for servers in the worktree of `branch`.

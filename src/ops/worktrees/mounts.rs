@@ -50,7 +50,7 @@ pub(crate) fn mounts(context: &Context, options: &MountOptions) -> Result<Needed
     let mut written = paths(context.repo.common_dir());
     for (found, name) in found.iter().zip(names) {
         written.extend(paths(&registered(context, name)?.path));
-        written.extend(named_common_dir(&found.path).iter().flat_map(|path| paths(path)));
+        written.extend(named_common_dir(found).iter().flat_map(|path| paths(path)));
     }
     let mut mounts: Vec<_> = written.into_iter().map(Mount::writable).collect();
     let read = context.repo.alternates()?;

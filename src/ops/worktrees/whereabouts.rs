@@ -2,8 +2,6 @@
 
 use std::{fs, path::Path};
 
-use bstr::BStr;
-
 use super::{
     super::Context,
     in_use::{REASON, is_there, word},
@@ -74,15 +72,8 @@ pub(super) fn kept(context: &Context) -> Result<Vec<Removed>> {
 }
 
 /// Returns the removed worktrees that can be restored, the last one first: also those of which only the root is aside.
-pub(super) fn restorable(context: &Context) -> Result<Vec<Removed>> {
+pub(crate) fn restorable(context: &Context) -> Result<Vec<Removed>> {
     with(context, |_, parts| parts.is_restorable())
-}
-
-/// Returns the removed worktrees that can be restored and had git's `id`, the last one first.
-pub(crate) fn removed_from(context: &Context, id: &BStr) -> Result<Vec<Removed>> {
-    let mut all = restorable(context)?;
-    all.retain(|removed| removed.worktree == id);
-    Ok(all)
 }
 
 /// Returns those that are not aside, and still locked: a removal was killed before it moved anything, or a restore at its end.

@@ -22,6 +22,7 @@ fn round() -> Round {
         base: Some("1".repeat(40)),
         claimed: Some("/w".into()),
         worktree: Some(b"w\xff".into()),
+        mark: Some("0123abcd-1".into()),
         head: None,
         scratch: Some(odd.join("s")),
         archive: None,

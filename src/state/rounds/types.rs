@@ -73,6 +73,8 @@ pub(crate) struct Place {
     pub(crate) claimed: Option<PathBuf>,
     /// Git's id of the worktree that was made.
     pub(crate) worktree: Option<BString>,
+    /// What the git directory of that worktree says, wherever it is: git may give the id to another worktree later.
+    pub(crate) mark: Option<String>,
     /// What HEAD pointed to before: the full name of a branch, or the id of a commit.
     pub(crate) head: Option<String>,
     /// The folder for experiments.

@@ -220,6 +220,35 @@ fn experiments_after_the_archive_are_named() {
     );
 }
 
+/// Git gives the id of a worktree to the next one, and so does the workspace its place.
+#[test]
+fn the_worktree_of_another_round_is_left_alone() {
+    let world = World::with_commit();
+    let one = start(&world, &["--agent", "one"]);
+    world.git(&["worktree", "remove", "--force", field(&one, "path")]);
+    let two = start(&world, &["--agent", "two"]);
+    assert_eq!(path(&one), path(&two));
+    fs::write(path(&two).join("work"), "two\n").expect("writable");
+    let workspace = folder(&world, "ws");
+    let words = ["round", "start", "--context", ".", "--workspace", text(&workspace), "--agent", "one"];
+    let output = world.checkpoint(&words);
+    assert!(!output.status.success() && said(&output).contains("is gone"), "{}", said(&output));
+    assert_eq!(end(&world, &one)["contexts"][0]["gone"], json!(true));
+    assert_eq!(fs::read_to_string(path(&two).join("work")).expect("it stays"), "two\n");
+    end(&world, &two);
+}
+
+/// All was committed when the worktree was removed, and the branch has gone on since.
+#[test]
+fn a_branch_that_has_gone_on_has_all_work() {
+    let world = World::with_commit();
+    let round = start(&world, &[]);
+    world.done(&["worktree", "remove", field(&round, "path")]);
+    let branch = field(&round, "branch");
+    world.sh(&format!("git switch -q {branch}; git commit -q --allow-empty -m more; git switch -q main"));
+    assert_eq!(end(&world, &round)["contexts"][0]["gone"], json!(false));
+}
+
 #[test]
 fn a_damaged_file_is_named() {
     let world = World::with_commit();

@@ -28,7 +28,9 @@ fn the_branch_before_is_retired_when_the_new_round_is_there() {
     assert!(world.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/archive"]).contains(tip.trim()));
     assert_eq!(world.json(&["round", "branches", "--json"])["branches"], json!({ "a": field(&new, "branch") }));
     // The same again is the same.
-    assert_eq!(start(&world, &["--agent", "a", "--base", branch, "--previous", branch]), new);
+    let again = start(&world, &["--agent", "a", "--base", branch, "--previous", branch]);
+    assert_eq!(again["contexts"], new["contexts"]);
+    assert_eq!((new["retired"][0]["branch"].as_str(), &again["retired"]), (Some(branch), &json!([])));
 }
 
 #[test]
@@ -47,6 +49,32 @@ fn it_waits_for_agents_that_may_have_been_told_of_it() {
     assert!(!world.done(&["round", "context", field(&late, "branch")]).contains(branch));
     end(&world, &other);
     assert!(!is_there(&world, branch), "'c' was never told of it");
+}
+
+/// A user goes on with a branch that waits, or has made another one of that name.
+#[rstest::rstest]
+#[case::more("git switch -q $B; git commit -q --allow-empty -m more")]
+#[case::another("git branch -qD $B; git switch -qc $B; git commit -q --allow-empty -m mine")]
+fn a_branch_that_a_user_goes_on_with_stays(#[case] script: &str) {
+    let world = World::with_commit();
+    let old = before(&world);
+    let branch = field(&old, "branch");
+    let other = start(&world, &["--agent", "b"]);
+    start(&world, &["--agent", "a", "--previous", branch]);
+    world.sh(&format!("B={branch}; {script}; git switch -q main"));
+    let tip = world.git(&["rev-parse", branch]);
+    end(&world, &other);
+    assert_eq!(world.git(&["rev-parse", branch]), tip);
+}
+
+#[test]
+fn the_branch_of_another_agent_is_refused() {
+    let world = World::with_commit();
+    let one = start(&world, &["--agent", "a"]);
+    let words = ["round", "start", "--context", ".", "--agent", "b", "--previous", field(&one, "branch")];
+    let output = world.checkpoint(&words);
+    assert!(!output.status.success() && said(&output).contains("that of the agent 'a'"), "{}", said(&output));
+    world.done(&[&words[..], &["--previous-policy", "keep"]].concat());
 }
 
 #[test]
@@ -93,7 +121,7 @@ fn a_round_that_cannot_begin_leaves_the_branch_before(#[case] words: &[&str], #[
 fn the_branch_of_a_live_round_goes_when_that_ends() {
     let world = World::with_commit();
     let old = start(&world, &["--agent", "a"]);
-    start(&world, &["--agent", "b", "--previous", field(&old, "branch")]);
+    start(&world, &["--agent", "a", "--previous", field(&old, "branch")]);
     assert!(is_there(&world, field(&old, "branch")));
     end(&world, &old);
     assert!(!is_there(&world, field(&old, "branch")));
