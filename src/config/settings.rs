@@ -201,7 +201,7 @@ pub enum BranchPolicy {
     /// It stays.
     #[default]
     Keep,
-    /// It goes to the archive as soon as no agent that may have been told of it works on.
+    /// It goes to the archive as soon as no agent that may know it works on.
     Retire,
     /// It goes there at once.
     Delete,

@@ -19,6 +19,7 @@ use gix::{
 use super::{
     Repo,
     abbreviation::Abbreviation,
+    holders::entries_of,
     line_edits::is_binary,
     loose::{self, Found},
     threads,
@@ -43,19 +44,18 @@ impl Repo {
         self.inner.objects.store_ref().alternate_db_paths().context(Kind::Internal, what)
     }
 
-    /// Returns true if another repository, in which this one has objects, has the object `id`.
+    /// Returns true if this repository itself has the object `id`, whether another one in which it has objects has it or not.
     ///
     /// # Errors
-    /// If such a directory cannot be opened.
-    pub(crate) fn alternates_have(&self, id: ObjectId) -> Result<bool> {
-        for directory in self.alternates()? {
-            let what = || format!("cannot open '{}'", directory.display());
-            let objects = gix::odb::at(&directory, self.object_hash()).context(Kind::Internal, what)?;
-            if gix::objs::Exists::exists(&objects, &id) {
-                return Ok(true);
-            }
+    /// If its packs cannot be listed.
+    pub(crate) fn own_objects_have(&self, id: ObjectId) -> Result<bool> {
+        if self.loose_path(id).exists() {
+            return Ok(true);
         }
-        Ok(false)
+        let indexes = entries_of(&self.objects_path().join("pack"))?.into_iter();
+        let indexes = indexes.filter(|path| path.extension().is_some_and(|end| end == "idx"));
+        let mut opened = indexes.filter_map(|path| gix::odb::pack::index::File::at(path, self.object_hash()).ok());
+        Ok(opened.any(|index| index.lookup(id).is_some()))
     }
 
     /// Returns true if this repository has the object `id` (never fetches).

@@ -71,9 +71,10 @@ pub(crate) fn write_mark(git_dir: &Path, mark: &str) -> Result<()> {
     replace_file(&mark_file(git_dir), format!("{mark}\n").as_bytes())
 }
 
-/// Returns true if `git_dir`, wherever it is, is that of the worktree with this `mark`.
-pub(crate) fn has_mark(git_dir: &Path, mark: &str) -> bool {
-    read_text(&mark_file(git_dir), LONGEST_MARK).is_ok_and(|text| text.is_some_and(|text| text.trim_end() == mark))
+/// Returns the mark of the worktree with the git directory `git_dir`, wherever that is; none if no round has made it.
+pub(crate) fn mark(git_dir: &Path) -> Option<String> {
+    let text = read_text(&mark_file(git_dir), LONGEST_MARK).ok().flatten()?;
+    Some(text.trim_end().to_owned()).filter(|mark| !mark.is_empty())
 }
 
 fn folder(common_dir: &Path) -> PathBuf {

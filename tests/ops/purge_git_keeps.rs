@@ -103,6 +103,10 @@ fn objects_of_another_repository_are_not_counted() {
     world.remove("w");
     let output = purge(&world, &["--force"], SECRET);
     assert_eq!(output.status.code(), Some(0), "{}", described(&output));
+    // A copy here can be removed here, whatever is there; and a line that leads nowhere is no obstacle.
+    world.sh("id=$(git -C ../whole rev-parse feature:k); d=.git/objects/${id%${id#??}}; mkdir -p $d; cp ../whole/$d/${id#??} $d; echo /nowhere/objects >>.git/objects/info/alternates");
+    let output = purge(&world, &["--force"], SECRET);
+    assert_eq!(output.status.code(), Some(1), "{}", described(&output));
 }
 
 #[test]

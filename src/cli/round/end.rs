@@ -47,7 +47,7 @@ pub(super) struct End {
 enum Branches {
     /// They stay
     Keep,
-    /// They go to the archive once no agent works that may have been told of them
+    /// They go to the archive once no agent works that may know them
     Retire,
     /// They go to the archive at once
     Delete,

@@ -46,7 +46,7 @@ pub(super) struct Start {
     /// What becomes of that branch (default: retire)
     #[arg(long, value_name = "policy", requires = "previous")]
     previous_policy: Option<PreviousPolicy>,
-    /// Retire that branch at once, even if another agent may have been told of it
+    /// Retire that branch at once, even if another agent may know it
     #[arg(long, requires = "previous")]
     now: bool,
     /// Without --context: take along what is not committed in the workspace

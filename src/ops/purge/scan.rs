@@ -248,9 +248,9 @@ impl Scan {
         let mut buffer = Vec::new();
         for id in blobs.difference(&held) {
             repo.check_interrupt()?;
-            // Nothing here removes what another repository has; and a ref there may lead to it.
+            // Nothing here removes what only another repository has; and a ref there may lead to it.
             let is_found = secret.is_in(repo.read_object(*id, ObjectKind::Blob, &mut buffer)?);
-            self.unreachable += usize::from(is_found && !repo.alternates_have(*id)?);
+            self.unreachable += usize::from(is_found && repo.own_objects_have(*id)?);
         }
         Ok(())
     }

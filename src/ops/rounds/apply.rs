@@ -135,8 +135,9 @@ fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) 
 /// that HEAD here has as well, because the agent has merged it, or has rebased the branch onto it.
 fn common_with_here(repo: &Repo, base: ObjectId, to: ObjectId) -> Result<ObjectId> {
     let Some(head) = repo.head()?.id else { return Ok(base) };
-    match repo.merge_bases(head, to)?[..] {
-        [common] if repo.merge_bases(base, common)?[..] == [base] => Ok(common),
+    // Where git takes other commits for some, the history cannot be read: the beginning is right, too.
+    match repo.merge_bases(head, to).unwrap_or_default()[..] {
+        [common] if repo.merge_bases(base, common).unwrap_or_default()[..] == [base] => Ok(common),
         _ => Ok(base),
     }
 }

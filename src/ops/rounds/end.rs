@@ -28,7 +28,7 @@ use crate::{
     state::{
         failpoint,
         removed::Removed,
-        rounds::{self, Phase, Place, Round},
+        rounds::{self, Committed, Phase, Place, Round},
     },
 };
 
@@ -256,7 +256,7 @@ fn gone(context: &Context, place: &mut Place) -> Result<EndedPlace> {
         return Ok(EndedPlace::of(place));
     }
     let removed = place.mark.as_deref().map_or(Ok(None), |mark| {
-        let has_mark = |removed: &Removed| rounds::has_mark(&removed.admin(), mark);
+        let has_mark = |removed: &Removed| rounds::mark(&removed.admin()).as_deref() == Some(mark);
         Ok::<_, Error>(worktrees::restorable_records(context)?.into_iter().find(has_mark))
     })?;
     let Some(removed) = removed else { return Ok(EndedPlace { gone: true, ..EndedPlace::of(place) }) };
@@ -278,6 +278,9 @@ fn gone(context: &Context, place: &mut Place) -> Result<EndedPlace> {
             .with_hint(hint));
     }
     // The last call was killed after it had removed the worktree; or another command has, where all was committed.
+    if let (None, Some((checkpoint, tip))) = (&place.committed, removed.checkpoint.zip(removed.head)) {
+        place.committed = Some(Committed { checkpoint, commit: None, tip });
+    }
     place.removed = Some(removed.id);
     Ok(EndedPlace::of(place))
 }
@@ -291,10 +294,17 @@ pub(super) fn follow_move(place: &mut Place, found: &Registration) {
 
 /// Returns the worktree of `place`, as git has registered it, wherever it was moved; none if another command has removed it.
 pub(super) fn found(context: &Context, place: &Place) -> Result<Option<Registration>> {
-    let is_its = |it: &Registration| match &place.mark {
-        Some(mark) => !it.is_main() && rounds::has_mark(&it.git_dir, mark),
-        // The start was killed: another one may have the branch.
-        None => !it.is_main() && place.claimed.as_ref() == Some(&it.path),
+    let full = place.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
+    let is_its = |it: &Registration| match rounds::mark(&it.git_dir) {
+        _ if it.is_main() => false,
+        Some(mark) => place.mark.as_ref() == Some(&mark),
+        // The start was killed before it had written the mark.
+        None if place.path.is_none() => place.claimed.as_ref() == Some(&it.path),
+        // The mark is lost.
+        None => {
+            let is_on_it = it.head.branch.as_ref().zip(full.as_ref()).is_some_and(|(at, full)| *at == full.as_str());
+            place.path.as_ref() == Some(&it.path) && is_on_it
+        }
     };
     let found = context.repo.registrations()?.into_iter().find(is_its);
     found.map(|found| worktrees::checked(context, &found)).transpose()

@@ -48,7 +48,7 @@ pub(crate) struct Fates {
 }
 
 /// Lets the branches of the round `id` be retired that `is_meant` is true of, as `policy` says: at once, or as soon as no live round
-/// may have been told of them.
+/// may know them.
 ///
 /// # Errors
 /// As [`locked`]; if the file of the round cannot be written.
@@ -117,7 +117,7 @@ pub(super) fn retire_waiting(context: &Context) -> Vec<Retired> {
 }
 
 /// Returns why the branch of the place number `at` of `round` has to wait: a live round that began before it was to be retired. Its
-/// agent may have been told of the branch, unless the round is of another group, or has followed on that branch.
+/// agent may know the branch, unless the round is of another group, or has followed on that branch.
 fn reader(context: &Context, round: &Round, at: usize) -> Result<Option<String>> {
     let place = &round.places[at];
     let Some((branch, superseded)) = place.branch.as_deref().zip(place.superseded) else { return Ok(None) };
@@ -130,7 +130,7 @@ fn reader(context: &Context, round: &Round, at: usize) -> Result<Option<String>>
             && other.asked.previous.as_deref() != Some(branch)
     };
     let all = rounds::all(context.repo.common_dir())?.sound;
-    Ok(all.iter().find(may_know).map(|other| format!("the agent of the round '{}' may have been told of it", other.id)))
+    Ok(all.iter().find(may_know).map(|other| format!("the agent of the round '{}' may know it", other.id)))
 }
 
 /// Retires the branch of the place number `at` of `round`. Returns none if it is gone, or was retired before.

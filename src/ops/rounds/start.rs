@@ -136,7 +136,8 @@ fn take_back(context: &Context, round: &mut Round) -> Result<()> {
             let taken = branches_of(&rounds::all(context.repo.common_dir())?.sound);
             round.places[at].branch = Some(new_branch(context, label.as_deref(), &taken)?);
         }
-        (round.places[at].claimed, round.places[at].base) = (None, None);
+        let place = &mut round.places[at];
+        (place.claimed, place.base, place.mark) = (None, None, None);
         round.write(context.repo.common_dir())?;
     }
     Ok(())
@@ -300,17 +301,17 @@ fn make_worktree(
     let base = round.asked.base.clone();
     let inside = round.asked.workspace.as_ref().map(|it| scratch::make_folder(&it.join(WORKTREES))).transpose()?;
     let options = AddOptions { branch, create: true, base, from_here: false, session: session.clone(), inside };
-    let common = context.repo.common_dir();
+    let (common, mark) = (context.repo.common_dir(), format!("{}-{}", round.id, at + 1));
     let mut note = |path: &Path, commit: Option<ObjectId>| {
         let place = &mut round.places[at];
         (place.claimed, place.base) = (Some(path.to_owned()), commit.map(|id| id.to_string()));
+        place.mark = Some(mark.clone());
         round.write(common)
     };
     let path = worktrees::add_noted(&here, &options, &mut note)?.path.to_path_lossy().into_owned();
     made.push(path.clone());
     failpoint::hit("round:after-worktree");
     let there = worktrees::context_in(context, path.as_os_str())?;
-    let mark = format!("{}-{}", round.id, at + 1);
     rounds::write_mark(there.repo.git_dir(), &mark)?;
     if let Some(session) = &session {
         // The worktree is new: no other session has worked there.
@@ -322,7 +323,6 @@ fn make_worktree(
     place.inside = directory;
     place.scratch = Some(scratch::make(&there, folders)?);
     place.worktree = Some(there.repo.worktree_id().to_owned());
-    place.mark = Some(mark);
     place.path = Some(path);
     Ok(())
 }

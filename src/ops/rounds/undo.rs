@@ -15,7 +15,7 @@ use crate::{
     error::{Error, Result},
     git::{Head, registrations::Registration},
     model::round::Mode,
-    state::rounds::{Place, Round},
+    state::rounds::{self, Place, Round},
 };
 
 /// Removes the worktrees `made` of `round` with their branches, as `worktree remove` does, and forgets the round. Returns
@@ -77,7 +77,9 @@ fn remove(context: &Context, place: &Place, hint: &str) -> Result<()> {
     };
     let full = format!("refs/heads/{branch}");
     let registered = context.repo.registrations()?;
-    let is_its = |it: &&Registration| !it.is_main() && it.path == claimed;
+    // Another round may have a worktree there by now.
+    let is_ours = |it: &Registration| rounds::mark(&it.git_dir).is_none_or(|mark| place.mark.as_ref() == Some(&mark));
+    let is_its = |it: &&Registration| !it.is_main() && it.path == claimed && is_ours(it);
     if let Some(found) = registered.iter().find(is_its) {
         let head = Head { id: made_at, branch: Some(full.into()) };
         if found.head != head {

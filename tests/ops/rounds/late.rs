@@ -238,6 +238,41 @@ fn the_worktree_of_another_round_is_left_alone() {
     end(&world, &two);
 }
 
+/// A start was killed before it had marked its worktree, and another round has the place of that.
+#[rstest]
+#[case::end("end")]
+#[case::start("start")]
+fn the_place_of_a_killed_start_is_another_rounds(#[case] next: &str) {
+    let world = World::with_commit();
+    let workspace = folder(&world, "ws");
+    let words = ["round", "start", "--context", ".", "--workspace", text(&workspace), "--agent", "one", "--json"];
+    let mut command = world.command(program());
+    command.args(words).env("CHECKPOINT_FAILPOINT", "round:after-worktree").output().expect("it runs");
+    world.sh("git worktree remove --force ../ws/.worktree/ctx_1");
+    let two = start(&world, &["--agent", "two"]);
+    fs::write(path(&two).join("work"), "two\n").expect("writable");
+    let killed = world.json(&["round", "list", "--json"])["rounds"][0].clone();
+    if next == "end" {
+        end(&world, &killed);
+    } else {
+        assert_ne!(field(&world.json(&words), "path"), field(&two, "path"));
+    }
+    assert_eq!(fs::read_to_string(path(&two).join("work")).expect("it stays"), "two\n");
+    end(&world, &two);
+    assert_eq!(world.git(&["show", &format!("{}:work", field(&two, "branch"))]), "two\n");
+}
+
+/// The mark is lost, and the worktree is where it was.
+#[test]
+fn a_worktree_without_its_mark_is_found() {
+    let world = World::with_commit();
+    let round = start(&world, &[]);
+    fs::write(path(&round).join("work"), "work\n").expect("writable");
+    world.sh("rm .git/worktrees/*/checkpoint/round");
+    end(&world, &round);
+    assert_eq!(world.git(&["show", &format!("{}:work", field(&round, "branch"))]), "work\n");
+}
+
 /// All was committed when the worktree was removed, and the branch has gone on since.
 #[test]
 fn a_branch_that_has_gone_on_has_all_work() {
@@ -247,6 +282,15 @@ fn a_branch_that_has_gone_on_has_all_work() {
     let branch = field(&round, "branch");
     world.sh(&format!("git switch -q {branch}; git commit -q --allow-empty -m more; git switch -q main"));
     assert_eq!(end(&world, &round)["contexts"][0]["gone"], json!(false));
+}
+
+#[test]
+fn a_branch_whose_worktree_another_command_has_removed_can_go() {
+    let world = World::with_commit();
+    let round = start(&world, &["--group", "run"]);
+    world.done(&["worktree", "remove", field(&round, "path")]);
+    let ended = world.json(&["round", "end", "--group", "run", "--branches", "delete", "--json"]);
+    assert_eq!(ended["retired"][0]["branch"], field(&round, "branch"), "{ended}");
 }
 
 #[test]

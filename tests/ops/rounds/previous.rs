@@ -48,7 +48,7 @@ fn it_waits_for_agents_that_may_have_been_told_of_it() {
     let late = start(&world, &["--agent", "c"]);
     assert!(!world.done(&["round", "context", field(&late, "branch")]).contains(branch));
     end(&world, &other);
-    assert!(!is_there(&world, branch), "'c' was never told of it");
+    assert!(!is_there(&world, branch), "'c' never knew it");
 }
 
 /// A user goes on with a branch that waits, or has made another one of that name.
