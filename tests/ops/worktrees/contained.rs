@@ -17,7 +17,7 @@ fn contained(world: &World, of: &str, script: &str) -> Option<String> {
         r#"mkdir ../root; mount -t tmpfs root ../root; R=$(cd ../root; pwd)
         bind() {{ mkdir -p "$R$1"; mount --rbind "$1" "$R$1"; [ -z "$2" ] || mount -o remount,bind,ro "$R$1"; }}
         for d in /usr /bin /lib /lib64 /etc /proc '{bin}'; do [ ! -d $d ] || bind $d ro; done
-        mkdir -m 1777 "$R/tmp" "$R/dev"; for d in null urandom; do touch "$R/dev/$d"; mount --bind /dev/$d "$R/dev/$d"; done
+        mkdir -p "$R/tmp" "$R/dev"; chmod 1777 "$R/tmp"; for d in null urandom; do touch "$R/dev/$d"; mount --bind /dev/$d "$R/dev/$d"; done
         for option in $(git checkpoint worktree mounts {of} | sed -n 's/--mount //p'); do
             source=${{option#*source=}}; ro=${{option##*,readonly}}; [ "$ro" = "$option" ] && ro= || ro=ro
             bind "${{source%%,*}}" $ro
