@@ -7,7 +7,7 @@ use crate::{
     config::BranchPolicy,
     error::Result,
     ops::{
-        rounds::{self, EndOptions, Ended, EndedPlace, EndedSeveral, Retired},
+        rounds::{self, EndOptions, Ended, EndedPlace, EndedSeveral, LeftBranch, Retired},
         worktrees::Step,
     },
 };
@@ -136,6 +136,15 @@ pub(super) fn print_retired(retired: &[Retired], call: &mut Call) -> Result<()> 
     Ok(())
 }
 
+/// Prints the branches that stay although they were to go.
+pub(super) fn print_left(all: &[LeftBranch], call: &mut Call) -> Result<()> {
+    for left in all {
+        let line = format!("the branch {} stays: {}", printable(&left.branch), printable(&left.why));
+        if left.later { call.out.note(&line)? } else { call.out.warning(&line) }
+    }
+    Ok(())
+}
+
 /// Prints what became of the rounds of a group, and of their branches.
 fn print_several(ended: &EndedSeveral, call: &mut Call) -> Result<()> {
     ended.rounds.iter().try_for_each(|round| print(round, call))?;
@@ -143,10 +152,7 @@ fn print_several(ended: &EndedSeveral, call: &mut Call) -> Result<()> {
         call.out.note("no round was live")?;
     }
     print_retired(&ended.retired, call)?;
-    for left in &ended.left {
-        let line = format!("the branch {} stays: {}", printable(&left.branch), printable(&left.why));
-        if left.later { call.out.note(&line)? } else { call.out.warning(&line) }
-    }
+    print_left(&ended.left, call)?;
     for failed in &ended.failed {
         call.out.warning(&format!("the round {} goes on: {}", failed.round, failed.message));
         if let Some(hint) = &failed.hint {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{
     super::{Exit, call::Call, phrase, settings, worktree::set_up_new},
-    end::print_retired,
+    end::{print_left, print_retired},
     list::print_places,
 };
 use crate::{
@@ -145,6 +145,7 @@ impl Start {
             call.out.note(&format!("round {}", started.round))?;
             print_places(&started.contexts, call)?;
             print_retired(&started.retired, call)?;
+            print_left(&started.left, call)?;
         }
         let mut exit = Exit::Done;
         if !self.no_setup {

@@ -94,13 +94,12 @@ fn is_ignored(context: &Context, inside: &BString) -> Result<bool> {
 /// [`Kind::Refused`] if git tracks files in one of them, if a rule shows it all the same, or if it is new to the list and there
 /// already: no checkpoint would have what is in it.
 pub(super) fn add_folders(context: &Context, folders: &[BString], all: bool) -> Result<()> {
-    let refuse = |folder: &BString, why: &str| {
+    let settings = "the settings 'round.scratch' and 'round.archive' say what these folders are called";
+    let refuse_with = |folder: &BString, why: &str, hint: &str| {
         let shown = path_text::printable(folder.as_bstr());
-        Err(Error::refused(format!("'{shown}' cannot be a folder of a round: {why}")).with_hint(format!(
-            "a line '/{shown}/' in '.gitignore' lets git ignore it; \
-             the settings 'round.scratch' and 'round.archive' have other names for the folders that they are for"
-        )))
+        Err(Error::refused(format!("'{shown}' cannot be a folder of a round: {why}")).with_hint(hint))
     };
+    let refuse = |folder: &BString, why: &str| refuse_with(folder, why, settings);
     let place = place(context)?;
     let old = file::read_bytes(&place)?;
     let mut lines = Vec::new();
@@ -113,7 +112,11 @@ pub(super) fn add_folders(context: &Context, folders: &[BString], all: bool) -> 
         }
         let is_new = exclude_file::with_folders(old.as_deref(), std::slice::from_ref(&line)).is_some();
         if is_new && !is_folder_ignored(context, folder)? && is_any_there(context, folder, all)? {
-            return refuse(folder, "it is there already, and no checkpoint would have it");
+            let hint = format!(
+                "a line '/{}/' in '.gitignore' accepts that; {settings}",
+                path_text::printable(folder.as_bstr())
+            );
+            return refuse_with(folder, "it is there already, and no checkpoint would have it", &hint);
         }
         lines.push(line);
     }

@@ -1,4 +1,4 @@
-//! Commits all that a round has in a directory to its branch, and makes sure that the branch has it.
+//! Commits the files that a round has in a directory to its branch, and compares the directory with the branch.
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -33,8 +33,9 @@ pub(super) fn checkpoint(there: &Context) -> Result<ObjectId> {
     save_before(&worktree, BEFORE_END, true)?.saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))
 }
 
-/// Takes a checkpoint of the worktree of `there`, commits all that it has to `branch`, the branch of `place`, and looks at the worktree
-/// once more: the branch has what is there then. The commit gets its record. The folder for experiments is in neither.
+/// Takes a checkpoint of the worktree of `there`, and commits all of its files to `branch`, the branch of `place`. The commit gets its
+/// record. Then compares the worktree with the branch: they have the same files when this returns. Neither the checkpoint nor the commit
+/// has the folder for experiments.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if HEAD is not on this branch, if git has something under way, or if something

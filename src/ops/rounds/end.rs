@@ -1,4 +1,5 @@
-//! `round end`: commits what is there, checks that the branch has it, keeps the experiments, and only then removes worktrees.
+//! `round end`: commits the files of a worktree, compares the branch with the worktree, keeps the experiments, and only then removes
+//! the worktree.
 //!
 //! The file of the round says how far it has come. Each step can be repeated: after a crash, or a failure, the next call goes on.
 
@@ -223,7 +224,7 @@ fn end_worktree(
         return Ok(EndedPlace::of(&round.places[at]));
     }
     failpoint::hit("round:before-removal");
-    // It looks at the worktree once more: what is not at HEAD then, or HEAD on another commit, is not in the branch.
+    // `remove` looks at the worktree once more. It refuses if files differ from HEAD, or HEAD is not where it was compared.
     let head = Head { id: Some(tip), branch: Some(format!("refs/heads/{branch}").into()) };
     let (name, no_teardown) = (found.path.clone().into_os_string(), options.no_teardown);
     let remove = RemoveOptions { name, force: false, no_teardown, head: Some(head) };
@@ -251,15 +252,14 @@ fn refuse_changed(removal: &worktrees::Removal) -> Result<bool> {
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if the worktree can be restored, and the branch may lack what it has.
 fn gone(context: &Context, place: &mut Place) -> Result<EndedPlace> {
-    if place.path.is_none() {
-        // The start was killed before it had made anything.
-        return Ok(EndedPlace::of(place));
-    }
     let removed = place.mark.as_deref().map_or(Ok(None), |mark| {
         let has_mark = |removed: &Removed| rounds::mark(&removed.admin()).as_deref() == Some(mark);
         Ok::<_, Error>(worktrees::restorable_records(context)?.into_iter().find(has_mark))
     })?;
-    let Some(removed) = removed else { return Ok(EndedPlace { gone: true, ..EndedPlace::of(place) }) };
+    let Some(removed) = removed else {
+        // Without a path, the start was killed before it had made anything.
+        return Ok(EndedPlace { gone: place.path.is_some(), ..EndedPlace::of(place) });
+    };
     let full = place.branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
     let is_on_it = removed.branch.as_ref().zip(full.as_ref()).is_some_and(|(at, full)| *at == full.as_str());
     let tip = full.as_ref().map_or(Ok(None), |full| context.repo.find_ref(full))?;

@@ -4,7 +4,7 @@
 //! - `scratch`: the folder for experiments, and where it is kept when the round ends (`archive`) or
 //!   before (`apart`).
 //! - `options`, `start`, `workspace`: make the directories of a round; `undo` takes back what a failed start has made.
-//! - `end`, `commit`: commit what is there, check that, and only then remove worktrees, as `worktree remove` does.
+//! - `end`, `commit`: commit the files of a worktree, compare the branch with it, and only then remove it, as `worktree remove` does.
 //! - `several`: ends all rounds of a group. `retire`, `previous`: branches that are to be no more.
 //! - `changes`: the two sides between which a round has worked. `apply`: brings them elsewhere.
 //! - `listing`, `branches`: what is known of the rounds, and what agents read of it.
@@ -36,7 +36,7 @@ pub(crate) use end::{EndOptions, Ended, EndedPlace, end};
 pub(crate) use listing::{Shown, ShownPlace, find, list};
 pub(crate) use names::check;
 pub(crate) use options::StartOptions;
-pub(crate) use retire::Retired;
+pub(crate) use retire::{LeftBranch, Retired};
 pub(crate) use several::{EndedSeveral, end_several};
 pub(crate) use start::start;
 pub(crate) use workspace::prepare;

@@ -3,7 +3,7 @@
 use super::{
     super::Context,
     options::StartOptions,
-    retire::{Retired, refuse_used, retire, retire_waiting},
+    retire::{Fates, LeftBranch, refuse_used, retire, retire_waiting},
 };
 use crate::{
     config::BranchPolicy,
@@ -40,21 +40,16 @@ pub(super) fn check(context: &Context, options: &StartOptions) -> Result<Option<
     Ok(Some(round.id))
 }
 
-/// Lets the branch of the round before, which `previous` has made, go as `options` say. The new round is there whatever happens.
-/// Returns the branches that are no more.
-pub(super) fn follow(context: &Context, previous: Option<&str>, options: &StartOptions) -> Vec<Retired> {
-    let mut retired = Vec::new();
+/// Lets the branch of the round before, which the round `previous` has made, go as `options` say. The new round is there whatever
+/// happens.
+pub(super) fn follow(context: &Context, previous: Option<&str>, options: &StartOptions) -> Fates {
+    let mut fates = Fates::default();
     if let Some((id, branch)) = previous.zip(options.previous.as_deref()) {
-        match retire(context, id, options.previous_policy, &|it| it == branch) {
-            Ok(fates) => {
-                retired.extend(fates.retired);
-                for left in &fates.left {
-                    tracing::debug!(branch, why = %left.why, "the branch waits");
-                }
-            }
-            Err(error) => tracing::warn!(%error, "the branch '{branch}' stays"),
-        }
+        fates = retire(context, id, options.previous_policy, &|it| it == branch).unwrap_or_else(|error| {
+            let (branch, why) = (branch.to_owned(), error.message().to_owned());
+            Fates { left: vec![LeftBranch { branch, why, later: false }], ..Fates::default() }
+        });
     }
-    retired.extend(retire_waiting(context));
-    retired
+    fates.retired.extend(retire_waiting(context));
+    fates
 }

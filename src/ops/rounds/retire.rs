@@ -36,7 +36,7 @@ pub(crate) struct LeftBranch {
     pub(crate) branch: String,
     /// Why.
     pub(crate) why: String,
-    /// True if it goes as soon as that is over.
+    /// True if the branch goes as soon as the reason is gone.
     pub(crate) later: bool,
 }
 
@@ -136,7 +136,8 @@ fn reader(context: &Context, round: &Round, at: usize) -> Result<Option<String>>
 /// Retires the branch of the place number `at` of `round`. Returns none if it is gone, or was retired before.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if the branch is in use, or is not where it was at the end of the round;
+/// [`Kind::Refused`](crate::error::Kind::Refused) if the round goes on, if the branch is in use, or if it is not where it was at the
+/// end of the round;
 /// [`Kind::Race`](crate::error::Kind::Race) if it has just been moved. It stays then.
 fn retire_now(context: &Context, round: &mut Round, at: usize) -> Result<Option<Retired>> {
     let (repo, common) = (&context.repo, context.repo.common_dir());
@@ -144,14 +145,17 @@ fn retire_now(context: &Context, round: &mut Round, at: usize) -> Result<Option<
     let full = format!("refs/heads/{branch}");
     let tip = round.places[at].committed.as_ref().map(|it| it.tip);
     let Some(commit) = repo.find_ref(&full)? else {
-        // A call was killed after it had deleted it; or the user has.
+        // A call was killed after it had deleted the branch; or the user has deleted it.
         round.places[at].retired = tip.map(|tip| tip.to_string());
         round.write(common)?;
         return Ok(None);
     };
+    if round.phase != Phase::Ended {
+        return Err(Error::refused(format!("the round '{}' goes on", round.id)));
+    }
     let registered = refuse_used(context, &branch)?;
-    // The user may go on with it, or have made another one of that name.
-    if round.phase == Phase::Ended && tip != Some(commit) {
+    // The user may have committed to it, or have made another branch of that name.
+    if tip != Some(commit) {
         return Err(Error::refused(format!("the branch '{branch}' is not where the round has left it")));
     }
     let archive = archive_name(repo, commit)?;

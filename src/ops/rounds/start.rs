@@ -22,7 +22,7 @@ use super::{
     names::{Folders, check, new_branch, random},
     options::StartOptions,
     previous,
-    retire::Retired,
+    retire::{Fates, LeftBranch, Retired},
     scratch, undo, workspace,
 };
 use crate::{
@@ -48,6 +48,8 @@ pub(crate) struct Started {
     pub(crate) contexts: Vec<ShownPlace>,
     /// The branches of rounds before that are no more.
     pub(crate) retired: Vec<Retired>,
+    /// The branch of the round before, if it was to go and stays.
+    pub(crate) left: Vec<LeftBranch>,
     /// The worktrees that this call has made: their set-up has not run.
     #[serde(skip)]
     pub(crate) made: Vec<PathBuf>,
@@ -82,10 +84,10 @@ fn try_start(context: &Context, options: &StartOptions) -> Result<Started> {
         }
     }
     drop(lock);
-    let retired = previous::follow(context, previous.as_deref(), options);
+    let Fates { retired, left } = previous::follow(context, previous.as_deref(), options);
     refuse_gone(context, &round)?;
     let contexts = round.places.iter().map(ShownPlace::from).collect();
-    Ok(Started { version: 1, round: round.id, contexts, retired, made })
+    Ok(Started { version: 1, round: round.id, contexts, retired, left, made })
 }
 
 /// Returns the round that is `asked` for, locked, and whether it is a new one, which is written then.
@@ -313,6 +315,7 @@ fn make_worktree(
     failpoint::hit("round:after-worktree");
     let there = worktrees::context_in(context, path.as_os_str())?;
     rounds::write_mark(there.repo.git_dir(), &mark)?;
+    failpoint::hit("round:after-mark");
     if let Some(session) = &session {
         // The worktree is new: no other session has worked there.
         let info = SessionInfo { on_multisession: OnMultisession::Continue, ..SessionInfo::default() };

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path, time::Duration};
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use super::{
     super::{
@@ -14,8 +15,6 @@ use super::{
     names::Folders,
     scratch,
 };
-use gix::ObjectId;
-
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, worktrees::inside},
@@ -30,7 +29,7 @@ use crate::{
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 /// Makes a repository of the directory `path`, unless it is the root of one. One above it does not count: it never gets a
-/// branch of a round. Returns true if it has made one.
+/// branch of a round. One that has neither a commit nor an index gets its first commit. Returns true if it has made a repository.
 ///
 /// # Errors
 /// [`Kind::Refused`] if a repository above tracks files in it; if git fails.
@@ -40,7 +39,8 @@ pub(crate) fn prepare(path: &Path) -> Result<bool> {
     // Another process may make it just now.
     let _lock = state::lock::directory(&path, LONGEST_WAIT)?;
     if fs::symlink_metadata(path.join(".git")).is_ok() {
-        return if Repo::is_unfinished(&path)? { Repo::make_in(&path).map(|()| true) } else { Ok(false) };
+        // A call may have been killed that made it. Or the user has, and the files are the user's.
+        return if Repo::is_unfinished(&path)? { Repo::make_in(&path).map(|()| false) } else { Ok(false) };
     }
     if Repo::is_inside_repository(&path) {
         let above = Repo::open(&path)?;

@@ -19,6 +19,7 @@ fn dies(world: &World, name: &str, arguments: &[&str]) {
 #[case("state:before-rename:2")]
 #[case("worktree:before-fill")]
 #[case("round:after-worktree")]
+#[case("round:after-mark")]
 #[case("round:after-place")]
 #[case("agent-hooks:before-rename")]
 fn a_start_that_was_killed_goes_on(#[case] failpoint: &str) {

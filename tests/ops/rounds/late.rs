@@ -262,6 +262,23 @@ fn the_place_of_a_killed_start_is_another_rounds(#[case] next: &str) {
     assert_eq!(world.git(&["show", &format!("{}:work", field(&two, "branch"))]), "two\n");
 }
 
+/// What a killed start had made was removed, with work in it: the end names the record that brings it back.
+#[test]
+fn work_in_a_removed_worktree_of_a_killed_start_is_named() {
+    let world = World::with_commit();
+    let workspace = folder(&world, "ws");
+    let words = ["round", "start", "--context", ".", "--workspace", text(&workspace)];
+    let mut command = world.command(program());
+    command.args(words).env("CHECKPOINT_FAILPOINT", "round:after-mark").output().expect("it runs");
+    let listed = world.json(&["round", "list", "--json"])["rounds"][0].clone();
+    world.sh("echo work >../ws/.worktree/ctx_1/w; git checkpoint worktree remove --force ../ws/.worktree/ctx_1");
+    let output = world.checkpoint(&["round", "end", id(&listed)]);
+    assert!(!output.status.success() && said(&output).contains("worktree restore"), "{}", said(&output));
+    world.sh("git checkpoint worktree restore ctx_1");
+    let ended = end(&world, &listed);
+    assert_eq!(world.git(&["show", &format!("{}:w", field(&ended, "branch"))]), "work\n");
+}
+
 /// The mark is lost, and the worktree is where it was.
 #[test]
 fn a_worktree_without_its_mark_is_found() {
@@ -361,6 +378,12 @@ fn a_repository_that_a_killed_start_has_begun_is_completed() {
     let workspace = folder(&world, "ws");
     world.sh("git init -q ../ws");
     world.json(&["round", "start", "--workspace", text(&workspace), "--json"]);
+    // It may be the user's, with files.
+    let mine = folder(&world, "mine");
+    world.sh("git init -q ../mine; echo mine >../mine/file");
+    let output = world.checkpoint(&["round", "start", "--workspace", text(&mine)]);
+    assert!(!output.status.success() && said(&output).contains("'file' in"), "{}", said(&output));
+    assert_eq!(fs::read_to_string(mine.join("file")).expect("it stays"), "mine\n");
     // A malformed call makes none.
     let other = folder(&world, "other");
     let output = world.checkpoint(&["round", "start", "--workspace", text(&other), "--label", "-x"]);

@@ -39,7 +39,8 @@ fn it_waits_for_agents_that_may_have_been_told_of_it() {
     let old = before(&world);
     let branch = field(&old, "branch");
     let other = start(&world, &["--agent", "b"]);
-    start(&world, &["--agent", "a", "--previous", branch]);
+    let new = start(&world, &["--agent", "a", "--previous", branch]);
+    assert_eq!((&new["left"][0]["branch"], &new["left"][0]["later"]), (&json!(branch), &json!(true)));
     assert!(is_there(&world, branch));
     assert_eq!(
         world.json(&["round", "list", "--all", "--json"])["rounds"][0]["contexts"][0]["superseded"],
