@@ -49,7 +49,8 @@ fn the_orchestrator_commits_the_best_of_three() {
         "{said}"
     );
     assert!(said.contains("the winner is agent2\nlines of the agent in the commit: 2 of 2\n"), "{said}");
-    let shown = world.sh("cd slugs; git show HEAD:slug.py; git status --short; git branch | wc -l; git worktree list | wc -l");
+    let shown =
+        world.sh("cd slugs; git show HEAD:slug.py; git status --short; git branch | wc -l; git worktree list | wc -l");
     let text = "def slug(title):\n    return '-'.join(title.lower().split())\n1\n1\n";
     assert_eq!(shown.lines().map(str::trim_end).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
     // The experiments of the third one, and the work of all, are kept.

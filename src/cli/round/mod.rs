@@ -6,6 +6,7 @@ mod branches;
 mod diff;
 mod end;
 mod list;
+mod race;
 mod start;
 
 use super::{Exit, call::Call};
@@ -31,6 +32,10 @@ enum Action {
     ///
     /// Nothing is removed unless the branch has exactly what the worktree has. 'worktree restore' brings a worktree back.
     End(end::End),
+    /// Run one program in several rounds that begin at one commit, and end each round when its program has ended
+    ///
+    /// What a program that fails has done is committed, too.
+    Race(race::RaceOf),
     /// Move the experiments of a round to the archive now, and go on with an empty folder
     Archive(archive::Archive),
     /// Show what a round has changed since it began
@@ -56,6 +61,7 @@ impl Round {
         match self.action {
             Action::Start(start) => start.run(call),
             Action::End(end) => end.run(call),
+            Action::Race(race) => race.run(call),
             Action::Archive(archive) => archive.run(call),
             Action::Diff(diff) => diff.run(call),
             Action::Apply(apply) => apply.run(call),

@@ -9,6 +9,7 @@ mod ends;
 mod groups;
 mod late;
 mod previous;
+mod races;
 mod starts;
 mod workspaces;
 
