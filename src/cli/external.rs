@@ -2,7 +2,6 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs::File,
     io::{self, BufRead as _, IsTerminal as _, Read as _, Write},
     os::fd::BorrowedFd,
     path::Path,
@@ -122,18 +121,24 @@ pub(super) fn start_in_worktree(step: &Step<'_>) -> io::Result<Child> {
 }
 
 /// Starts `program` with `arguments` in `directory`, another worktree, as [`become_program`] does. It has no input; what it prints
-/// goes to `log`.
+/// goes to `output` and `errors`.
 pub(super) fn start_apart(
     program: &OsStr,
     arguments: &[OsString],
     directory: &Path,
     variables: &[(&str, Option<OsString>)],
-    log: &File,
+    (output, errors): (Stdio, Stdio),
 ) -> io::Result<Child> {
     #[expect(clippy::disallowed_methods, reason = "git's own processes are started by git::process, the others here")]
     let mut command = Command::new(program);
     let child = in_worktree(command.args(arguments), directory, variables);
-    child.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log.try_clone()?).spawn()
+    child.stdin(Stdio::null()).stdout(output).stderr(errors).spawn()
+}
+
+/// Starts `line` with the shell in `directory`, another worktree. It has no input; what it prints goes to standard error.
+pub(super) fn start_line(line: &str, directory: &Path, variables: &[(&str, Option<OsString>)]) -> io::Result<Child> {
+    let words = ["-c", "--", line].map(OsString::from);
+    start_apart(OsStr::new("/bin/sh"), &words, directory, variables, (io::stderr().into(), io::stderr().into()))
 }
 
 /// Waits for `child`, and returns its exit status as a shell gives it, as [`Awaited::look`] does.

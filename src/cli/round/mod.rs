@@ -3,6 +3,7 @@
 mod apply;
 mod archive;
 mod branches;
+mod compare;
 mod diff;
 mod end;
 mod list;
@@ -42,6 +43,10 @@ enum Action {
     ///
     /// The new side is what is in its worktree now, or its branch, once the round has ended.
     Diff(diff::DiffOf),
+    /// Show what several rounds have changed, side by side, and run a test in each
+    ///
+    /// For each path, it says which rounds have changed it, and whether git could merge their changes.
+    Compare(compare::CompareOf),
     /// Bring what a round has changed into this worktree, as changes that are not committed
     ///
     /// The worktree is saved first, so that `git checkpoint undo` reverses it.
@@ -63,6 +68,7 @@ impl Round {
             Action::End(end) => end.run(call),
             Action::Race(race) => race.run(call),
             Action::Archive(archive) => archive.run(call),
+            Action::Compare(compare) => compare.run(call),
             Action::Diff(diff) => diff.run(call),
             Action::Apply(apply) => apply.run(call),
             Action::List(list) => list.run(call),

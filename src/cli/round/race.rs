@@ -174,7 +174,7 @@ impl RaceOf {
                 next += 1;
             }
             let came = listening.came().swap(false, Ordering::Relaxed);
-            let mut still = Vec::new();
+            let (mut still, mut ended) = (Vec::new(), Vec::new());
             for mut it in running {
                 let raced = &mut all[it.at];
                 match it.child.look(&call.interrupt, listening, came) {
@@ -182,11 +182,12 @@ impl RaceOf {
                     Ok(status) => {
                         raced.status = status;
                         raced.duration_ms = u64::try_from(it.began.elapsed().as_millis()).ok();
-                        self.finish(context, raced, call)?;
+                        ended.push(it.at);
                     }
                     Err(cause) => raced.message = Some(cause.to_string()),
                 }
             }
+            ended.into_iter().try_for_each(|at| self.finish(context, &mut all[at], call))?;
             running = still;
             std::thread::sleep(if running.is_empty() { Duration::ZERO } else { LONGEST_PAUSE });
         }
@@ -221,7 +222,8 @@ impl RaceOf {
         let Some((program, arguments)) = self.program.split_first() else {
             return Err(Error::internal("there is no program"));
         };
-        match external::start_apart(program, arguments, &directory, &variables, &file) {
+        let output = file.try_clone().map(|errors| (file.into(), errors.into()));
+        match output.and_then(|output| external::start_apart(program, arguments, &directory, &variables, output)) {
             Ok(child) => Ok(Some(child)),
             Err(cause) => {
                 raced.status = Some(if cause.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 });
@@ -283,8 +285,7 @@ impl RaceOf {
                  'git checkpoint round end --group {group} --branches keep' ends them"
             ));
         } else {
-            call.out
-                .hint(&format!("'git checkpoint round branches --group {group} --summary' shows what they have done"));
+            call.out.hint(&format!("'git checkpoint round compare --group {group}' compares them"));
         }
         if call.interrupt.is_raised() {
             return Ok(Exit::Interrupted);

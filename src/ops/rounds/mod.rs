@@ -7,15 +7,18 @@
 //! - `end`, `commit`: commit the files of a worktree, compare the branch with it, and only then remove it, as `worktree remove` does.
 //! - `several`: ends all rounds of a group. `retire`, `previous`: branches that are to be no more.
 //! - `changes`: the two sides between which a round has worked. `apply`: brings them elsewhere.
+//! - `compare`: several rounds, side by side. `bench`: where a test of one runs.
 //! - `race`: rounds of one group from one commit.
 //! - `listing`, `branches`: what is known of the rounds, and what agents read of it.
 
 mod apart;
 mod apply;
 mod archive;
+mod bench;
 mod branches;
 mod changes;
 mod commit;
+mod compare;
 mod end;
 mod listing;
 mod lock;
@@ -33,8 +36,10 @@ mod workspace;
 pub(crate) use crate::state::rounds::Ran;
 pub(crate) use apart::archive_now;
 pub(crate) use apply::{Drift, Planned, apply, plan};
+pub(crate) use bench::{Bench, bench, clear};
 pub(crate) use branches::{OfAgent, Summary, branches, prompt, restart, summary};
 pub(crate) use changes::{Compared, compared};
+pub(crate) use compare::{ChangedPath, Entry, SideBySide, Together, compare};
 pub(crate) use end::{EndOptions, Ended, EndedPlace, end};
 pub(crate) use listing::{Shown, ShownPlace, find, list};
 pub(crate) use names::check;

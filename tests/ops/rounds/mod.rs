@@ -4,6 +4,7 @@ mod apart;
 mod applies;
 mod branches;
 mod changes;
+mod compares;
 mod crashes;
 mod ends;
 mod groups;
