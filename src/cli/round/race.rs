@@ -150,7 +150,7 @@ impl RaceOf {
         } else {
             print_logs(&raced, call)?;
         }
-        self.conclude(&race, &raced, call)
+        Ok(conclude(&race, &raced, call))
     }
 
     /// Runs the programs, and ends the round of each that has ended.
@@ -266,32 +266,32 @@ impl RaceOf {
         call.out.row(&line)?;
         call.out.flush()
     }
+}
 
-    /// Says what to do next, and returns how the command ends.
-    fn conclude(&self, race: &Race, raced: &[Raced], call: &mut Call) -> Result<Exit> {
-        let mut said: Vec<&str> = Vec::new();
-        for it in raced {
-            if let Some(message) = it.message.as_deref().filter(|message| !said.contains(message)) {
-                let what = if it.ended.is_some() { "" } else { " goes on" };
-                call.out.warning(&format!("the round {}{what}: {}", it.round, printable(message)));
-                it.hint.as_deref().into_iter().for_each(|hint| call.out.hint(hint));
-                said.push(message);
-            }
+/// Says what to do next, and returns how the command ends.
+fn conclude(race: &Race, raced: &[Raced], call: &mut Call) -> Exit {
+    let mut said: Vec<&str> = Vec::new();
+    for it in raced {
+        if let Some(message) = it.message.as_deref().filter(|message| !said.contains(message)) {
+            let what = if it.ended.is_some() { "" } else { " goes on" };
+            call.out.warning(&format!("the round {}{what}: {}", it.round, printable(message)));
+            it.hint.as_deref().into_iter().for_each(|hint| call.out.hint(hint));
+            said.push(message);
         }
-        let group = &race.group;
-        if raced.iter().any(|it| it.ended.is_none()) {
-            call.out.hint(&format!(
-                "'git checkpoint round list --group {group}' shows the rounds that go on; once their programs have ended, \
-                 'git checkpoint round end --group {group} --branches keep' ends them"
-            ));
-        } else {
-            call.out.hint(&format!("'git checkpoint round compare --group {group}' compares them"));
-        }
-        if call.interrupt.is_raised() {
-            return Ok(Exit::Interrupted);
-        }
-        Ok(if raced.iter().all(Raced::is_done) { Exit::Done } else { Exit::No })
     }
+    let group = &race.group;
+    if raced.iter().any(|it| it.ended.is_none()) {
+        call.out.hint(&format!(
+            "'git checkpoint round list --group {group}' shows the rounds that go on; once their programs have ended, \
+             'git checkpoint round end --group {group} --branches keep' ends them"
+        ));
+    } else {
+        call.out.hint(&format!("'git checkpoint round compare --group {group}' compares them"));
+    }
+    if call.interrupt.is_raised() {
+        return Exit::Interrupted;
+    }
+    if raced.iter().all(Raced::is_done) { Exit::Done } else { Exit::No }
 }
 
 /// Prints where the output of the programs is.

@@ -33,12 +33,17 @@ pub(crate) struct Bench {
 /// Returns a worktree for a test of the round `entry`. A live round gets a checkpoint first: a test may change files.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if the round works in the worktree of `context`; as `worktree add`.
+/// [`Kind::Refused`](crate::error::Kind::Refused) if the round works in the worktree of `context`, or a turn is under way in its own; as
+/// `worktree add`.
 pub(crate) fn bench(context: &Context, entry: &Entry) -> Result<Bench> {
     let Some(tip) = entry.to else {
         let root = entry.there.repo.worktree_root().to_owned();
         if entry.there.repo.git_dir() == context.repo.git_dir() {
             return Err(Error::refused(format!("the round works in '{}', this worktree", root.display())));
+        }
+        // What a test changes would be the agent's.
+        if let Some(found) = context.repo.registrations()?.iter().find(|it| it.id == entry.there.repo.worktree_id()) {
+            worktrees::refuse_open_turn(&entry.there, found)?;
         }
         checkpoint(&entry.there)?;
         return Ok(Bench { directory: below(&root, entry), root, made: None });

@@ -56,7 +56,7 @@ fn try_begin(context: &Context, options: &RaceOptions) -> Result<Race> {
     let group = match &options.group {
         Some(group) => {
             check_label("the group", group)?;
-            if of_group(context, Some(group))?.sound.first().is_some() {
+            if !of_group(context, Some(group))?.sound.is_empty() {
                 return Err(Error::refused(format!("there are rounds of the group '{group}' already")).with_hint(
                     format!("give another name; 'git checkpoint round list --all --group {group}' shows these"),
                 ));

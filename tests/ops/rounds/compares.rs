@@ -23,8 +23,8 @@ fn lines(changed: &[(usize, &str)]) -> String {
 /// A world with two rounds of a group that have changed the same files and other ones.
 fn two_rounds() -> (World, Value, Value) {
     let world = World::with_commit();
-    world.write("far", &lines(&[]));
-    world.write("near", &lines(&[]));
+    world.write("far", lines(&[]));
+    world.write("near", lines(&[]));
     world.write("gone", "text\n");
     world.sh("git add .; git commit -qm numbers");
     let (far, near) = (lines(&[(2, "two")]), lines(&[(5, "five")]));
@@ -101,7 +101,7 @@ fn changes_are_side_by_side_live_and_ended() {
 #[test]
 fn renames_meet() {
     let world = World::with_commit();
-    world.write("old", &lines(&[]));
+    world.write("old", lines(&[]));
     world.sh("git add .; git commit -qm numbers");
     let (one, two) = (round(&world, "a", &[]), round(&world, "b", &[("old", &lines(&[(5, "FIVE")]))]));
     world.sh(&format!("cd {}; mv old new; sed -i 's/5/five/' new", text(&path(&one))));
@@ -192,6 +192,24 @@ fn no_test_runs_in_the_callers_worktree() {
     let output = world.checkpoint(&["round", "compare", field(&round, "branch"), "--test", "touch ../ran"]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains(", this worktree") && !world.root().join("ran").exists(), "{}", said(&output));
+}
+
+/// What the test changes there would be the agent's.
+#[test]
+fn no_test_runs_beside_an_agent() {
+    let (world, one, _) = two_rounds();
+    let root = path(&one);
+    world.done(&["-C", text(&root), "session", "prompt", "s1", "-m", "go on"]);
+    let test = |branch: &str| {
+        let output = world.checkpoint(&["round", "compare", branch, "--test", "touch \"$GIT_CHECKPOINT_MAIN/../ran\""]);
+        (output.status.code(), said(&output))
+    };
+    let (code, said) = test(field(&one, "branch"));
+    assert_eq!((code, world.root().join("ran").exists()), (Some(1), false), "{said}");
+    assert!(said.contains("the session 's1'"), "{said}");
+    world.done(&["-C", text(&root), "session", "stop", "s1"]);
+    assert_eq!(test(field(&one, "branch")).0, Some(0));
+    assert!(world.root().join("ran").exists());
 }
 
 #[test]
