@@ -6,7 +6,7 @@ use std::{
     os::fd::BorrowedFd,
     path::Path,
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
-    sync::{atomic::Ordering, mpsc},
+    sync::{Arc, OnceLock, atomic::Ordering, mpsc},
     time::{Duration, Instant},
 };
 
@@ -141,17 +141,9 @@ pub(super) fn start_line(line: &str, directory: &Path, variables: &[(&str, Optio
     start_apart(OsStr::new("/bin/sh"), &words, directory, variables, (io::stderr().into(), io::stderr().into()))
 }
 
-/// Waits for `child`, and returns its exit status as a shell gives it, as [`Awaited::look`] does.
+/// Waits for `child`, and returns its exit status as a shell gives it, as [`Awaited::wait`] does.
 pub(super) fn wait_for(child: Child, interrupt: &Interrupt, listening: &Listening) -> io::Result<i32> {
-    let (mut child, mut pause) = (Awaited::new(child), Duration::from_millis(1));
-    loop {
-        let came = listening.came().swap(false, Ordering::Relaxed);
-        if let Some(status) = child.look(interrupt, listening, came)? {
-            return Ok(status);
-        }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(LONGEST_PAUSE);
-    }
+    Awaited::new(child).wait(interrupt, listening)
 }
 
 /// How long to wait at most until the next look at a child.
@@ -163,6 +155,9 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// does not end, it is left alone at a signal that comes a moment later.
 pub(super) struct Awaited {
     child: Child,
+    began: Instant,
+    /// When it ended, once it has.
+    ended: Arc<OnceLock<Instant>>,
     ends_at: Option<Instant>,
     asked_at: Option<Instant>,
 }
@@ -170,7 +165,32 @@ pub(super) struct Awaited {
 impl Awaited {
     /// Returns `child`, which has just been started.
     pub(super) fn new(child: Child) -> Self {
-        Self { child, ends_at: None, asked_at: None }
+        let (began, ended) = (Instant::now(), Arc::<OnceLock<_>>::default());
+        let (id, noted) = (child.id(), ended.clone());
+        // Without it, the child has ended when that is seen.
+        if let Err(error) = threads::detach(move || note_end(id, &noted)) {
+            tracing::debug!(%error, "a duration may be too long");
+        }
+        Self { child, began, ended, ends_at: None, asked_at: None }
+    }
+
+    /// Waits until it has ended, and returns its exit status as a shell gives it, as [`Self::look`] does.
+    pub(super) fn wait(&mut self, interrupt: &Interrupt, listening: &Listening) -> io::Result<i32> {
+        let mut pause = Duration::from_millis(1);
+        loop {
+            let came = listening.came().swap(false, Ordering::Relaxed);
+            if let Some(status) = self.look(interrupt, listening, came)? {
+                return Ok(status);
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Returns how long it ran, once it has ended.
+    pub(super) fn milliseconds(&self) -> Option<u64> {
+        let ended = self.ended.get().copied().unwrap_or_else(Instant::now);
+        u64::try_from(ended.saturating_duration_since(self.began).as_millis()).ok()
     }
 
     /// Returns the exit status as a shell gives it once the child has ended, and asks it to end if need be. `came` is true if a signal
@@ -200,6 +220,18 @@ impl Awaited {
         }
         Ok(None)
     }
+}
+
+/// Waits until the child `id` has ended, which is still to be waited for then, and notes when that was.
+fn note_end(id: u32, ended: &OnceLock<Instant>) {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let Some(pid) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return };
+    while let Err(error) = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+        if error != rustix::io::Errno::INTR {
+            break;
+        }
+    }
+    let _ = ended.set(Instant::now());
 }
 
 /// Lets `start` start a process that has the open file `file`, too.

@@ -114,7 +114,8 @@ pub(super) const INVERTED: &str = "disable-multisession-warning";
 pub(super) const INVERTED_NOW: &str = "enable-multisession-warning";
 
 /// What follows `GIT_CHECKPOINT_` in variables that are no settings.
-pub(super) const RESERVED_VARIABLES: &[&str] = &["WORKTREE", "SESSION", "LOG", "MAIN", "BRANCH", "PORT"];
+pub(super) const RESERVED_VARIABLES: &[&str] =
+    &["WORKTREE", "SESSION", "LOG", "MAIN", "BRANCH", "PORT", "ROUND", "NUMBER"];
 
 const fn key(name: &'static str, kind: Kind, default: Fixed, trust: Trust) -> Key {
     Key { name, kind, default, trust }

@@ -1,6 +1,6 @@
 //! `round compare`.
 
-use std::{cell::RefCell, path::Path, time::Instant};
+use std::cell::RefCell;
 
 use serde::Serialize;
 use serde_json::json;
@@ -8,11 +8,12 @@ use serde_json::json;
 use super::super::{
     Exit,
     call::Call,
-    external,
+    external::{self, Awaited},
     output::printable,
     phrase,
     worktree::{run_step, set_up_new},
 };
+use super::with_cause;
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::{exact_text::exact_start, path_text::shell_word, three_way::Meeting},
@@ -64,7 +65,7 @@ impl CompareOf {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
         let progress = call.progress("comparing");
-        let SideBySide { entries, paths } = rounds::compare(&context, &self.names, self.group.as_deref())?;
+        let SideBySide { entries, paths, failed } = rounds::compare(&context, &self.names, self.group.as_deref())?;
         drop(progress);
         let mut tests = Vec::new();
         if let Some(line) = &self.test {
@@ -72,14 +73,19 @@ impl CompareOf {
                 tests.push(test(&context, entry, line, call)?);
             }
         }
-        let exit = if tests.iter().all(|test| test.status.is_some()) { Exit::Done } else { Exit::No };
+        let is_whole = failed.is_empty() && tests.iter().all(|test| test.status.is_some());
+        let exit = if is_whole { Exit::Done } else { Exit::No };
         let whole: Vec<_> =
             entries.iter().enumerate().map(|(at, entry)| Whole { entry, test: tests.get(at) }).collect();
         if self.json {
-            call.out.json(&json!({ "version": 1, "rounds": whole, "paths": paths }))?;
+            call.out.json(&json!({ "version": 1, "rounds": whole, "paths": paths, "failed": failed }))?;
         } else {
             whole.iter().enumerate().try_for_each(|(at, it)| print(at, it, call))?;
             print_paths(&paths, call)?;
+        }
+        for it in &failed {
+            call.out.warning(&format!("the round {} is not compared: {}", it.round, printable(&it.message)));
+            it.hint.as_deref().into_iter().for_each(|hint| call.out.hint(hint));
         }
         for (it, message) in whole.iter().filter_map(|it| Some((it, it.test?.message.as_ref()?))) {
             call.out.warning(&format!("the test of {}: {}", printable(&it.entry.branch), printable(message)));
@@ -109,11 +115,11 @@ fn test(context: &Context, entry: &Entry, line: &str, call: &mut Call) -> Result
         Ok(bench) => bench,
         Err(error) => {
             context.check_interrupt()?;
-            return Ok(Tested { message: Some(error.message().to_owned()), ..tested });
+            return Ok(Tested { message: Some(with_cause(&error)), ..tested });
         }
     };
     if let Err(error) = run(context, entry, &bench, line, &mut tested, call) {
-        tested.message = Some(error.message().to_owned());
+        tested.message = Some(with_cause(&error));
     }
     // The signal was for the test; the worktree is removed all the same.
     let is_interrupted = call.interrupt.is_raised();
@@ -122,13 +128,15 @@ fn test(context: &Context, entry: &Entry, line: &str, call: &mut Call) -> Result
     let cleared = rounds::clear(context, &bench, &mut |step: &Step<'_>| run_step(&mut shared.borrow_mut(), step));
     if let Err(error) = cleared {
         let root = bench.root.display();
-        let what = format!("'{root}', which was made for it, is left: {}", error.message());
+        let what = format!("'{root}', which was made for it, is left: {}", with_cause(&error));
         tested.message = Some(tested.message.map_or_else(|| what.clone(), |message| format!("{message}; {what}")));
     }
     if is_interrupted {
-        let message = tested.message.map(|message| format!("; {message}")).unwrap_or_default();
+        if let Some(message) = tested.message {
+            call.out.warning(&format!("the test of {}: {}", printable(&entry.branch), printable(&message)));
+        }
         call.interrupt.raise();
-        return Err(Error::user(format!("interrupted{message}")));
+        return Err(Error::user("interrupted"));
     }
     Ok(tested)
 }
@@ -142,10 +150,11 @@ fn run(
     tested: &mut Tested,
     call: &mut Call,
 ) -> Result<()> {
-    let Bench { root, directory, made } = bench;
+    let Bench { root, made } = bench;
     if made.is_some() && set_up_new(context, root, call)? != Exit::Done {
         return Err(Error::user("its worktree is not set up"));
     }
+    let directory = rounds::below(root, &entry.inside)?;
     let found = worktrees::find_root(context, Some(root.as_os_str()))?;
     let mut variables = worktrees::variables(context, &found, None)?;
     variables.push(("PWD", Some(directory.clone().into())));
@@ -153,13 +162,11 @@ fn run(
     call.out.flush()?;
     // While it runs, it decides what Ctrl-C means.
     let listening = call.interrupt.listen_only()?;
-    let began = Instant::now();
-    let what = || format!("cannot run it in '{}'", Path::new(directory).display());
-    let child = external::start_line(line, directory, &variables).context(Kind::User, what)?;
-    let status =
-        external::wait_for(child, &call.interrupt, &listening).context(Kind::User, || "it is left alone".into())?;
-    tested.status = Some(status);
-    tested.duration_ms = u64::try_from(began.elapsed().as_millis()).ok();
+    let what = || format!("cannot run it in '{}'", directory.display());
+    let child = external::start_line(line, &directory, &variables).context(Kind::User, what)?;
+    let mut child = Awaited::new(child);
+    let status = child.wait(&call.interrupt, &listening).context(Kind::User, || "it is left alone".into())?;
+    (tested.status, tested.duration_ms) = (Some(status), child.milliseconds());
     Ok(())
 }
 

@@ -63,6 +63,10 @@ impl From<Branches> for BranchPolicy {
     }
 }
 
+/// What is said of a worktree that was gone when its round ended.
+pub(super) const GONE: &str =
+    "another command had removed or moved a worktree: the branch may lack what was not committed there";
+
 impl End {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
@@ -116,9 +120,7 @@ fn print(ended: &Ended, call: &mut Call) -> Result<()> {
             call.out.hint(&format!("'git checkpoint worktree restore {id}' brings the worktree back"));
         }
         if place.gone {
-            call.out.warning(
-                "another command had removed or moved a worktree: the branch may lack what was not committed there",
-            );
+            call.out.warning(GONE);
         }
     }
     print_retired(&ended.retired, call)

@@ -78,3 +78,9 @@ impl Round {
         }
     }
 }
+
+/// Returns the message of `error` with its innermost cause.
+fn with_cause(error: &crate::error::Error) -> String {
+    let message = error.message();
+    error.causes().last().map_or_else(|| message.to_owned(), |cause| format!("{message}: {cause}"))
+}

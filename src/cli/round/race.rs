@@ -1,12 +1,6 @@
 //! `round race`.
 
-use std::{
-    cell::RefCell,
-    ffi::OsString,
-    path::PathBuf,
-    sync::atomic::Ordering,
-    time::{Duration, Instant},
-};
+use std::{cell::RefCell, ffi::OsString, path::PathBuf, sync::atomic::Ordering, time::Duration};
 
 use bstr::{BString, ByteSlice as _};
 use serde::Serialize;
@@ -20,6 +14,7 @@ use super::super::{
     phrase,
     worktree::{run_step, set_up_new},
 };
+use super::{end::GONE, with_cause};
 use crate::{
     error::{Error, Result},
     model::path_text,
@@ -87,7 +82,6 @@ struct Raced {
 struct Running {
     at: usize,
     child: Awaited,
-    began: Instant,
 }
 
 impl Raced {
@@ -113,12 +107,7 @@ impl Raced {
     }
 
     fn fails(&mut self, error: &Error) {
-        self.message = Some(
-            error
-                .causes()
-                .last()
-                .map_or_else(|| error.message().to_owned(), |cause| format!("{}: {cause}", error.message())),
-        );
+        self.message = Some(with_cause(error));
         self.hint = error.hint().map(str::to_owned);
     }
 }
@@ -137,24 +126,39 @@ impl RaceOf {
         drop(progress);
         if !self.json {
             let count = phrase::count(race.rounds.len(), "round");
-            call.out.note(&format!("race {} of {count}", printable(&race.group)))?;
-            call.out.flush()?;
+            let said = call.out.note(&format!("race {} of {count}", printable(&race.group)));
+            said.and_then(|()| call.out.flush()).map_err(|error| rounds::take_back(&context, &race, error))?;
         }
         // While programs run, they decide what Ctrl-C means.
-        let listening = call.interrupt.listen_only()?;
-        let raced = self.race(&context, &race, &listening, call);
+        let listening = call.interrupt.listen_only().map_err(|error| rounds::take_back(&context, &race, error))?;
+        let mut said = Ok(());
+        let raced = self.race(&context, &race, &listening, call, &mut said);
         drop(listening);
-        let raced = raced?;
         if self.json {
-            call.out.json(&serde_json::json!({ "version": 1, "group": race.group, "rounds": raced }))?;
+            said = call.out.json(&serde_json::json!({ "version": 1, "group": race.group, "rounds": raced }));
         } else {
-            print_logs(&raced, call)?;
+            said = said.and_then(|()| print_logs(&raced, call));
         }
-        Ok(conclude(&race, &raced, call))
+        let exit = conclude(&race, &raced, call);
+        // Also if nothing can be printed, what goes on is named.
+        said.map(|()| exit)
     }
 
-    /// Runs the programs, and ends the round of each that has ended.
-    fn race(&self, context: &Context, race: &Race, listening: &Listening, call: &mut Call) -> Result<Vec<Raced>> {
+    /// Runs the programs, and ends the round of each that has ended. `said` is the first error of printing that: no program is left
+    /// alone because of it.
+    fn race(
+        &self,
+        context: &Context,
+        race: &Race,
+        listening: &Listening,
+        call: &mut Call,
+        said: &mut Result<()>,
+    ) -> Vec<Raced> {
+        let mut say = |printed: Result<()>| {
+            if said.is_ok() {
+                *said = printed;
+            }
+        };
         let mut all: Vec<Raced> =
             race.rounds.iter().enumerate().map(|(at, started)| Raced::new(at + 1, started)).collect();
         let most = self.jobs.map_or(all.len(), usize::from);
@@ -163,12 +167,12 @@ impl RaceOf {
             while running.len() < most && next < all.len() && !call.interrupt.is_raised() {
                 match self.start(context, &race.rounds[next], &mut all[next], call) {
                     Ok(Some(child)) => {
-                        running.push(Running { at: next, child: Awaited::new(child), began: Instant::now() });
+                        running.push(Running { at: next, child });
                     }
-                    Ok(None) => self.finish(context, &mut all[next], call)?,
+                    Ok(None) => say(self.finish(context, &mut all[next], call)),
                     Err(error) => {
                         all[next].fails(&error);
-                        self.print(context, &all[next], call)?;
+                        say(self.print(context, &all[next], call));
                     }
                 }
                 next += 1;
@@ -181,17 +185,17 @@ impl RaceOf {
                     Ok(None) => still.push(it),
                     Ok(status) => {
                         raced.status = status;
-                        raced.duration_ms = u64::try_from(it.began.elapsed().as_millis()).ok();
+                        raced.duration_ms = it.child.milliseconds();
                         ended.push(it.at);
                     }
                     Err(cause) => raced.message = Some(cause.to_string()),
                 }
             }
-            ended.into_iter().try_for_each(|at| self.finish(context, &mut all[at], call))?;
+            ended.into_iter().for_each(|at| say(self.finish(context, &mut all[at], call)));
             running = still;
             std::thread::sleep(if running.is_empty() { Duration::ZERO } else { LONGEST_PAUSE });
         }
-        Ok(all)
+        all
     }
 
     /// Starts the program in the worktree of `started`. None if it cannot be started.
@@ -204,14 +208,15 @@ impl RaceOf {
         started: &Started,
         raced: &mut Raced,
         call: &mut Call,
-    ) -> Result<Option<std::process::Child>> {
+    ) -> Result<Option<Awaited>> {
         let ShownPlace { path: Some(path), directory: Some(directory), .. } = &started.contexts[0] else {
             return Err(Error::internal("a round has no worktree"));
         };
-        let (path, directory) = (path.to_path_lossy(), directory.to_path_lossy());
+        let path = path.to_path_lossy();
         if set_up_new(context, &path, call)? != Exit::Done {
             return Err(Error::user("its worktree is not set up"));
         }
+        let directory = rounds::below(&path, &directory.to_path_lossy())?;
         let found = worktrees::find_root(context, Some(path.as_os_str()))?;
         let mut variables = worktrees::variables(context, &found, None)?;
         variables.push(("PWD", Some(directory.as_os_str().to_owned())));
@@ -224,7 +229,7 @@ impl RaceOf {
         };
         let output = file.try_clone().map(|errors| (file.into(), errors.into()));
         match output.and_then(|output| external::start_apart(program, arguments, &directory, &variables, output)) {
-            Ok(child) => Ok(Some(child)),
+            Ok(child) => Ok(Some(Awaited::new(child))),
             Err(cause) => {
                 raced.status = Some(if cause.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 });
                 raced.message = Some(format!("cannot run '{}': {cause}", program.display()));
@@ -253,10 +258,13 @@ impl RaceOf {
             return Ok(());
         }
         let mut line = format!("{:>4}  {}", raced.number, printable(&raced.branch));
-        if raced.ended.is_some() {
+        if let Some(ended) = &raced.ended {
             let summary = rounds::summary(context, raced.base.as_deref(), &raced.branch);
             let Summary { files, added, removed } = summary.unwrap_or_default();
             line.push_str(&format!("  {} (+{added} -{removed})", phrase::count(files, "file")));
+            if ended.contexts.iter().any(|place| place.gone) {
+                line.push_str("  worktree gone");
+            }
         } else {
             line.push_str("  goes on");
         }
@@ -279,6 +287,7 @@ fn conclude(race: &Race, raced: &[Raced], call: &mut Call) -> Exit {
             said.push(message);
         }
     }
+    raced.iter().filter_map(|it| it.ended.as_ref()).for_each(|ended| warn_of(ended, call));
     let group = &race.group;
     if raced.iter().any(|it| it.ended.is_none()) {
         call.out.hint(&format!(
@@ -292,6 +301,23 @@ fn conclude(race: &Race, raced: &[Raced], call: &mut Call) -> Exit {
         return Exit::Interrupted;
     }
     if raced.iter().all(Raced::is_done) { Exit::Done } else { Exit::No }
+}
+
+/// Says what went with the worktrees of a round, and what may be missing on its branches.
+fn warn_of(ended: &Ended, call: &mut Call) {
+    for place in &ended.contexts {
+        let branch = printable(place.branch.as_deref().unwrap_or_default());
+        if !place.ignored.is_empty() {
+            let count = phrase::count(place.ignored.len(), "ignored path");
+            call.out.aside(&format!("{branch}: {count} went with the worktree"));
+            if let Some(id) = &place.removed {
+                call.out.hint(&format!("'git checkpoint worktree restore {id}' brings the worktree back"));
+            }
+        }
+        if place.gone {
+            call.out.warning(&format!("{branch}: {GONE}"));
+        }
+    }
 }
 
 /// Prints where the output of the programs is.

@@ -112,6 +112,7 @@ impl Start {
             previous: self.previous,
             previous_policy,
             with_changes: self.with_changes,
+            is_new_group: false,
         };
         if options.contexts.is_empty()
             && let Some(path) = options.workspace.take()

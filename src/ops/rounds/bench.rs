@@ -1,6 +1,9 @@
 //! Where a test of a round runs: in its worktree, or, once that is removed, in one that is made for the test.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -15,8 +18,8 @@ use super::{
     names::new_branch,
 };
 use crate::{
-    error::{Error, Result},
-    git::registrations::Registration,
+    error::{Context as _, Error, Kind, Result},
+    git::{Head, registrations::Registration},
 };
 
 /// A worktree in which the test of a round can run.
@@ -24,8 +27,6 @@ use crate::{
 pub(crate) struct Bench {
     /// Its root.
     pub(crate) root: PathBuf,
-    /// The directory to work on.
-    pub(crate) directory: PathBuf,
     /// The branch that was made for it, and the commit at which that was made; none: it is the round's own worktree.
     pub(crate) made: Option<(String, ObjectId)>,
 }
@@ -33,7 +34,7 @@ pub(crate) struct Bench {
 /// Returns a worktree for a test of the round `entry`. A live round gets a checkpoint first: a test may change files.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if the round works in the worktree of `context`, or a turn is under way in its own; as
+/// [`Kind::Refused`] if the round works in the worktree of `context`, or a turn is under way in its own; as
 /// `worktree add`.
 pub(crate) fn bench(context: &Context, entry: &Entry) -> Result<Bench> {
     let Some(tip) = entry.to else {
@@ -46,29 +47,49 @@ pub(crate) fn bench(context: &Context, entry: &Entry) -> Result<Bench> {
             worktrees::refuse_open_turn(&entry.there, found)?;
         }
         checkpoint(&entry.there)?;
-        return Ok(Bench { directory: below(&root, entry), root, made: None });
+        return Ok(Bench { root, made: None });
     };
     let taken = std::collections::BTreeSet::new();
     let branch = new_branch(context, None, &taken)?;
     let options =
         AddOptions { branch: branch.clone(), create: true, base: Some(tip.to_string()), ..AddOptions::default() };
     let root = worktrees::add(context, &options)?.path.to_path_lossy().into_owned();
-    Ok(Bench { directory: below(&root, entry), root, made: Some((branch, tip)) })
+    Ok(Bench { root, made: Some((branch, tip)) })
 }
 
-fn below(root: &Path, entry: &Entry) -> PathBuf {
-    if entry.inside.as_os_str().is_empty() { root.to_owned() } else { root.join(&entry.inside) }
-}
-
-/// Removes the worktree, if it was made for the test, as `worktree remove` does, and its branch.
+/// Returns where `inside`, a directory in the worktree with this root, really is.
 ///
 /// # Errors
-/// As `worktree remove`: it stays then. [`Kind::Refused`](crate::error::Kind::Refused) if the test has committed something: the branch
-/// stays.
+/// [`Kind::User`] if there is none; [`Kind::Refused`] if it is not in the worktree: what an agent has committed may be a symbolic link
+/// to anywhere.
+pub(crate) fn below(root: &Path, inside: &Path) -> Result<PathBuf> {
+    let path = root.join(inside);
+    let real = |path: &Path| {
+        fs::canonicalize(path).context(Kind::User, || format!("cannot find the directory '{}'", path.display()))
+    };
+    let (root, there) = (real(root)?, real(&path)?);
+    if there.starts_with(&root) {
+        return Ok(there);
+    }
+    Err(Error::refused(format!("'{}' leads out of its worktree, to '{}'", path.display(), there.display())))
+}
+
+/// Removes the worktree, if it was made for the test, as `worktree remove` does, deletes what was removed, and the branch.
+///
+/// # Errors
+/// As `worktree remove`; [`Kind::Refused`] if the test has committed something, or moved HEAD: the worktree and the branch stay then.
 pub(crate) fn clear(context: &Context, bench: &Bench, run: worktrees::Run<'_>) -> Result<()> {
     let Some((branch, tip)) = &bench.made else { return Ok(()) };
-    let options = RemoveOptions { name: bench.root.clone().into(), force: true, ..RemoveOptions::default() };
-    worktrees::remove(context, &options, &mut |_| Ok(true), run)?;
+    let head = Head { id: Some(*tip), branch: Some(format!("refs/heads/{branch}").into()) };
+    if worktrees::registered(context, Some(bench.root.as_os_str()))?.head != head {
+        return Err(Error::refused(format!(
+            "it is not at the commit of the round any more, or not on the branch '{branch}', which was made, too"
+        )));
+    }
+    let options =
+        RemoveOptions { name: bench.root.clone().into(), force: true, head: Some(head), ..RemoveOptions::default() };
+    let removal = worktrees::remove(context, &options, &mut |_| Ok(true), run)?;
+    worktrees::delete_removed(context, &removal.id)?;
     let main = context.repo.registrations()?.first().map(Registration::directory);
     let main = main.ok_or_else(|| Error::internal("git has no main worktree"))?;
     context.repo.delete_made_branch(&main, branch, *tip)?;

@@ -17,6 +17,7 @@ use super::{
     },
     changes::{Compared, compared_of},
     listing::{named, of_group},
+    several::Failed,
 };
 use crate::{
     error::{Error, Result},
@@ -56,7 +57,7 @@ pub(crate) struct Entry {
     pub(super) to: Option<ObjectId>,
     /// The directory to work on, relative to the root of the worktree.
     #[serde(skip)]
-    pub(super) inside: PathBuf,
+    pub(crate) inside: PathBuf,
 }
 
 /// How the changes of several rounds to one path meet. The later one is the worse one.
@@ -86,13 +87,14 @@ pub(crate) struct ChangedPath {
 pub(crate) struct SideBySide {
     pub(crate) entries: Vec<Entry>,
     pub(crate) paths: Vec<ChangedPath>,
+    /// Those that cannot be compared.
+    pub(crate) failed: Vec<Failed>,
 }
 
 /// Compares the rounds `names`, or those of `group`.
 ///
 /// # Errors
-/// [`Kind::User`](crate::error::Kind::User) if there are none; [`Kind::Refused`](crate::error::Kind::Refused) if the branch or the
-/// worktree of one is gone.
+/// [`Kind::User`](crate::error::Kind::User) if there are none; if none can be compared, as [`compared_of`] for the first one.
 pub(crate) fn compare(context: &Context, names: &[String], group: Option<&str>) -> Result<SideBySide> {
     let mut rounds: Vec<Round> = Vec::new();
     for name in names {
@@ -110,9 +112,18 @@ pub(crate) fn compare(context: &Context, names: &[String], group: Option<&str>) 
         // The order of a race is that of its numbers.
         rounds.sort_by_key(|round| round.ran.map(|ran| ran.number));
     }
-    let (mut entries, mut sides) = (Vec::new(), Vec::new());
+    let (mut entries, mut sides, mut failed, mut first) = (Vec::new(), Vec::new(), Vec::new(), None);
     for round in &rounds {
-        for (place, Compared { directory, context: there, from, to }) in compared_of(context, round)? {
+        let both = match compared_of(context, round) {
+            Ok(both) => both,
+            Err(error) => {
+                context.check_interrupt()?;
+                failed.push(Failed::of(&round.id, &error));
+                first = first.or(Some(error));
+                continue;
+            }
+        };
+        for (place, Compared { directory, context: there, from, to }) in both {
             context.check_interrupt()?;
             let options =
                 DiffOptions { from: Some(from.to_string()), to: to.map(|id| id.to_string()), ..DiffOptions::default() };
@@ -134,8 +145,11 @@ pub(crate) fn compare(context: &Context, names: &[String], group: Option<&str>) 
             sides.push(files);
         }
     }
+    if let Some(error) = first.filter(|_| entries.is_empty()) {
+        return Err(error);
+    }
     let paths = paths(context, &entries, &sides)?;
-    Ok(SideBySide { entries, paths })
+    Ok(SideBySide { entries, paths, failed })
 }
 
 /// What a round has done to a path: of a renamed file, to both of its names.

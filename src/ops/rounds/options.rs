@@ -23,6 +23,8 @@ pub(crate) struct StartOptions {
     pub(crate) label: Option<String>,
     /// What the program that gives the tasks calls its run.
     pub(crate) group: Option<String>,
+    /// No round may be of that group yet.
+    pub(crate) is_new_group: bool,
     /// The branch of the agent's round before, and what becomes of it.
     pub(crate) previous: Option<String>,
     pub(crate) previous_policy: BranchPolicy,

@@ -7,8 +7,8 @@ use bstr::BString;
 
 use super::{
     super::{Context, worktrees},
-    end::{EndOptions, end},
-    listing::{bytes, of_group},
+    end::{EndOptions, Ended, end},
+    listing::bytes,
     lock::locked,
     names::{check_label, random},
     options::StartOptions,
@@ -56,11 +56,6 @@ fn try_begin(context: &Context, options: &RaceOptions) -> Result<Race> {
     let group = match &options.group {
         Some(group) => {
             check_label("the group", group)?;
-            if !of_group(context, Some(group))?.sound.is_empty() {
-                return Err(Error::refused(format!("there are rounds of the group '{group}' already")).with_hint(
-                    format!("give another name; 'git checkpoint round list --all --group {group}' shows these"),
-                ));
-            }
             group.clone()
         }
         None => format!("race-{}", random()),
@@ -74,6 +69,7 @@ fn try_begin(context: &Context, options: &RaceOptions) -> Result<Race> {
             mode: Some(RoundMode::Worktree),
             base: Some(base.clone()),
             group: Some(group.clone()),
+            is_new_group: number == 1,
             ..StartOptions::default()
         };
         let begun = start(context, &asked).and_then(|started| {
@@ -88,13 +84,16 @@ fn try_begin(context: &Context, options: &RaceOptions) -> Result<Race> {
     Ok(race)
 }
 
-/// Ends the rounds of `race`, in which nothing has happened, and lets their branches go. Returns `error`.
-fn take_back(context: &Context, race: &Race, error: Error) -> Error {
+/// Ends the rounds of `race`, in which nothing has happened, lets their branches go, and forgets them: the name of the group is free
+/// again. Returns `error`.
+pub(crate) fn take_back(context: &Context, race: &Race, error: Error) -> Error {
     let (options, mut is_left) = (EndOptions { no_teardown: true, ..EndOptions::default() }, false);
     let mut none = |_: &worktrees::Step<'_>| Err(Error::internal("no command is to run"));
     for started in &race.rounds {
-        let ended = end(context, &started.round, &options, &mut none)
-            .and_then(|_| retire(context, &started.round, BranchPolicy::Delete, &|_| true));
+        let ended = end(context, &started.round, &options, &mut none).and_then(|ended| {
+            retire(context, &started.round, BranchPolicy::Delete, &|_| true)?;
+            forget_unused(context, &ended)
+        });
         if let Err(again) = ended {
             tracing::warn!(error = %again, round = %started.round, "it goes on");
             is_left = true;
@@ -105,6 +104,17 @@ fn take_back(context: &Context, race: &Race, error: Error) -> Error {
         return error.with_hint(hint);
     }
     error
+}
+
+/// Forgets the round that has `ended`, if there was nothing in it, and its branches are no more.
+fn forget_unused(context: &Context, ended: &Ended) -> Result<()> {
+    let (_lock, round) = locked(context, &ended.round)?;
+    let has_work =
+        ended.contexts.iter().any(|it| it.commit.is_some() || it.archive.is_some() || !it.ignored.is_empty());
+    if has_work || round.places.iter().any(|place| place.retired.is_none()) {
+        return Ok(());
+    }
+    round.forget(context.repo.common_dir())
 }
 
 /// Notes in the file of the round `id` what is known of its command.

@@ -14,7 +14,7 @@ use crate::{
     state::rounds::{Phase, Round},
 };
 
-/// A round that could not be ended. Serializes to an entry of `failed`.
+/// A round that could not be ended, or compared. Serializes to an entry of `failed`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Failed {
     /// Its id.
@@ -23,6 +23,12 @@ pub(crate) struct Failed {
     pub(crate) message: String,
     /// What to do about it.
     pub(crate) hint: Option<String>,
+}
+
+impl Failed {
+    pub(super) fn of(id: &str, error: &Error) -> Self {
+        Self { round: id.to_owned(), message: error.message().to_owned(), hint: error.hint().map(str::to_owned) }
+    }
 }
 
 /// Rounds that have ended. Serializes to what `round end --group --json` prints.
@@ -57,20 +63,15 @@ pub(crate) fn end_several(
         return Err(Error::user(format!("no round is of the group '{group}'"))
             .with_hint("'git checkpoint round list --all' shows the rounds of this repository"));
     }
-    let failure = |id: &str, error: &Error| Failed {
-        round: id.to_owned(),
-        message: error.message().to_owned(),
-        hint: error.hint().map(str::to_owned),
-    };
     let mut rounds = Vec::new();
-    let mut failed: Vec<_> = all.damaged.iter().map(|(id, error)| failure(id, error)).collect();
+    let mut failed: Vec<_> = all.damaged.iter().map(|(id, error)| Failed::of(id, error)).collect();
     for round in all.sound.iter().filter(|round| round.phase != Phase::Ended) {
         context.check_interrupt()?;
         match end(context, &round.id, options, run) {
             Ok(ended) => rounds.push(ended),
             Err(error) => {
                 context.check_interrupt()?;
-                failed.push(failure(&round.id, &error));
+                failed.push(Failed::of(&round.id, &error));
             }
         }
     }

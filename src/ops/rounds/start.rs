@@ -71,7 +71,7 @@ fn try_start(context: &Context, options: &StartOptions) -> Result<Started> {
     let folders = Folders::of(context)?;
     let asked = asked(options)?;
     let mode = options.mode.unwrap_or(context.settings.round.mode);
-    let (mut round, is_new, lock) = found_or_new(context, &asked, mode, &folders, options.with_changes)?;
+    let (mut round, is_new, lock) = found_or_new(context, &asked, mode, &folders, options)?;
     let mut made = Vec::new();
     if round.phase == Phase::Starting {
         round.takes_changes |= options.with_changes;
@@ -96,12 +96,20 @@ fn found_or_new(
     asked: &Asked,
     mode: RoundMode,
     folders: &Folders,
-    takes_changes: bool,
+    options: &StartOptions,
 ) -> Result<(Round, bool, Lock)> {
-    let common = context.repo.common_dir();
+    let (common, takes_changes) = (context.repo.common_dir(), options.with_changes);
     loop {
         let all = lock_all(context)?;
         let rounds = rounds::all(common)?.sound;
+        if options.is_new_group
+            && let Some(group) = &asked.group
+            && rounds.iter().any(|round| round.asked.group.as_ref() == Some(group))
+        {
+            return Err(Error::refused(format!("there are rounds of the group '{group}' already")).with_hint(format!(
+                "give another name; 'git checkpoint round list --all --group {group}' shows these"
+            )));
+        }
         let Some(found) = rounds.iter().find(|round| is_same(round, asked)) else {
             let round = Round { takes_changes, ..new(context, asked.clone(), mode, folders, &rounds)? };
             let lock = lock_round(context, &round)?;

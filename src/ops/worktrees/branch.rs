@@ -71,19 +71,17 @@ fn start(context: &Context, text: &str) -> Result<Start> {
     Ok(Start { commit, name: commit.to_string(), files: Some(id) })
 }
 
-/// Returns the id of what `text` names: a commit or a checkpoint; without `text`, of the commit at HEAD of the worktree that
-/// `directory` is in.
+/// Returns the id of what `text`, or else HEAD, names in the worktree that `directory` is in: of a commit or a checkpoint.
 ///
 /// # Errors
 /// [`Kind::User`] if there is none; [`Kind::Refused`] if a checkpoint is based on no commit.
 pub(crate) fn pinned_base(context: &Context, directory: &Path, text: Option<&str>) -> Result<String> {
     let there;
-    let context = match text {
-        None if Repo::is_inside_repository(directory) => {
-            there = context.with_repo(Repo::open(directory)?);
-            &there
-        }
-        _ => context,
+    let context = if Repo::is_inside_repository(directory) {
+        there = context.with_repo(Repo::open(directory)?);
+        &there
+    } else {
+        context
     };
     let Start { commit, files, .. } = start(context, text.unwrap_or("HEAD"))?;
     Ok(files.unwrap_or(commit).to_string())

@@ -41,7 +41,7 @@ pub(crate) use include::NotCopied;
 pub(crate) use listing::{Listed, list, show};
 pub(crate) use mounts::{MountOptions, mounts};
 pub(crate) use named::{by_id, checked, find, find_root, registered};
-pub(crate) use prune::{Pruned, prune};
+pub(crate) use prune::{Pruned, delete_removed, prune};
 pub(crate) use relocate::relocate;
 pub(crate) use remove::{Removal, RemoveOptions, remove};
 pub(crate) use restore::{Restorable, RestorableList, restorable, restore, restore_command};

@@ -20,7 +20,7 @@ use super::{
     why_left::{Left, WhyLeft, why_left},
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
     git::registrations::{Place, Registration},
     model::{
         moment, path_text,
@@ -74,6 +74,12 @@ pub(crate) struct Pruned {
     pub(crate) kept: usize,
 }
 
+impl Pruned {
+    fn new(dry_run: bool) -> Self {
+        Self { version: 1, dry_run, forgotten: Vec::new(), left: Vec::new(), deleted: Vec::new(), kept: 0 }
+    }
+}
+
 /// Lets git forget the worktrees whose directory is gone for good, and deletes what was removed longer ago than
 /// `archive.keep-days`, or all that was removed, with `removed`.
 pub(crate) fn prune(context: &Context, removed: bool, dry_run: bool) -> Result<Pruned> {
@@ -85,8 +91,7 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
     const DAY: i64 = 24 * 60 * 60;
     let _lock = if dry_run { lock_to_look(context) } else { lock(context) }?;
     let repo = &context.repo;
-    let mut pruned =
-        Pruned { version: 1, dry_run, forgotten: Vec::new(), left: Vec::new(), deleted: Vec::new(), kept: 0 };
+    let mut pruned = Pruned::new(dry_run);
     let days = context.settings.archive.keep_days.map(|days| i64::try_from(days).unwrap_or(i64::MAX));
     let oldest = days.map(|days| jiff::Timestamp::now().as_second().saturating_sub(days.saturating_mul(DAY)));
     for begun in begun(repo.common_dir()) {
@@ -173,6 +178,28 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
         note(context, "'git checkpoint worktree restore --list' shows what can be restored".to_owned());
     }
     Ok(pruned)
+}
+
+/// Deletes what was removed as `id`, as [`prune`] does: this process has made it, and needs it no more.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if it stays among the removed ones.
+pub(crate) fn delete_removed(context: &Context, id: &str) -> Result<()> {
+    let _lock = lock(context)?;
+    let old = removed::all(context.repo.common_dir())?.into_iter().find(|old| old.id == id);
+    // Restored meanwhile, it is another one's.
+    let Some(old) = old else { return Ok(()) };
+    let mut pruned = Pruned::new(false);
+    let parts = parts(context, &old)?;
+    if parts.next() == Next::Removed && why_kept(context, &old, parts).is_none() {
+        delete(context, old, &mut pruned)?;
+    }
+    if pruned.deleted.is_empty() {
+        return Err(Error::refused(format!(
+            "its files are kept: 'git checkpoint worktree restore {id}' brings it back"
+        )));
+    }
+    Ok(())
 }
 
 fn path_of(old: &Removed) -> BString {

@@ -229,3 +229,97 @@ fn an_interrupted_test_leaves_no_worktree() {
     assert_eq!(output.status.code(), Some(130), "{}", said(&output));
     assert_eq!(facts(&world), before);
 }
+
+/// The agent that is compared decides what is in its commits.
+#[test]
+fn no_test_leaves_the_worktree_by_a_symbolic_link() {
+    let world = World::with_commit();
+    folder(&world, "repo/sub");
+    world.sh("echo >sub/file; git add .; git commit -qm sub");
+    let script = format!("cd ..; rm -rf sub; ln -s {} sub", text(&world.repo().join("sub")));
+    let words = ["round", "race", "--count", "1", "--context", "sub", "--group", "ended", "--", "sh", "-c", &script];
+    world.done(&words);
+    let live = world.json(&["round", "start", "--context", "sub", "--group", "live", "--json"]);
+    world.sh(&format!("cd {}; rm -rf sub; ln -s {} sub", text(&path(&live)), text(&world.repo().join("sub"))));
+    let before = world.git(&["worktree", "list"]);
+    for group in ["ended", "live"] {
+        let output = world.checkpoint(&["round", "compare", "--group", group, "--test", "echo broken >file", "--json"]);
+        let printed: Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+        let test = &printed["rounds"][0]["test"];
+        assert_eq!((output.status.code(), &test["status"]), (Some(1), &json!(null)), "{group}: {printed}");
+        assert!(test["message"].as_str().is_some_and(|it| it.contains("leads out of its worktree")), "{printed}");
+        assert_eq!(world.read("sub/file"), "\n", "{group}");
+    }
+    assert_eq!(world.git(&["worktree", "list"]), before);
+}
+
+/// A test may build much.
+#[test]
+fn what_a_test_makes_is_not_kept() {
+    let world = World::with_commit();
+    world.write(".gitignore", "*.o\n");
+    world.sh("git add .; git commit -qm ignore");
+    let round = round(&world, "a", &[("new", "")]);
+    end(&world, &round);
+    let removed = || world.json(&["worktree", "restore", "--list", "--json"]);
+    let before = removed();
+    let size = || -> u64 { world.sh("du -sk .git | cut -f1").trim().parse().expect("a number") };
+    let kilobytes = size();
+    world.done(&["round", "compare", "--group", "run", "--test", "head -c 20000000 /dev/urandom >big.o"]);
+    assert_eq!(removed(), before);
+    assert!(size() < kilobytes + 5_000, "{kilobytes} KB before, {} KB now", size());
+}
+
+/// A commit on no branch, or on another one, is kept, too.
+#[test]
+fn what_a_test_commits_anywhere_stays() {
+    for script in ["git checkout -q --detach", "git branch -q -m moved"] {
+        let world = World::with_commit();
+        let round = round(&world, "a", &[("new", "")]);
+        end(&world, &round);
+        let script = format!("{script}; git commit -q --allow-empty -m precious");
+        let output = world.checkpoint(&["round", "compare", "--group", "run", "--test", &script, "--json"]);
+        let printed: Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+        let message = printed["rounds"][0]["test"]["message"].as_str().unwrap_or_else(|| panic!("{printed}"));
+        let root = message.split('\'').nth(1).expect("it is named").to_owned();
+        assert_eq!(world.git(&["-C", &root, "log", "-1", "--format=%s"]).trim(), "precious", "{message}");
+    }
+}
+
+#[test]
+fn a_round_that_is_gone_does_not_hide_the_others() {
+    let (world, one, two) = two_rounds();
+    end(&world, &one);
+    end(&world, &two);
+    world.git(&["branch", "-q", "-D", field(&one, "branch")]);
+    let output = world.checkpoint(&["round", "compare", "--group", "run", "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
+    assert_eq!(printed["rounds"][0]["round"], two["round"]);
+    assert_eq!((&printed["failed"][0]["round"], printed["rounds"].as_array().map(Vec::len)), (&one["round"], Some(1)));
+    assert!(said(&output).contains(&format!("the round {} is not compared: ", id(&one))), "{}", said(&output));
+}
+
+#[test]
+fn what_a_signal_leaves_is_named() {
+    let world = World::with_commit();
+    let round = round(&world, "a", &[("new", "")]);
+    end(&world, &round);
+    let mut command = world.command(program());
+    let script = "trap '' INT TERM; echo $$ >../pid.new; mv ../pid.new ../pid; while :; do sleep 0.1; done";
+    command.args(["round", "compare", "--group", "run", "--test", script]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program runs");
+    while !world.root().join("pid").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    while child.try_wait().expect("it is ours").is_none() {
+        world.sh(&format!("kill -TERM {} 2>/dev/null || true", child.id()));
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    // It has standard error open.
+    let process = world.sh("cat ../pid; kill -KILL $(cat ../pid)");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert!(said(&output).contains("/repo-wt-agents-"), "{}", said(&output));
+    assert!(said(&output).contains(&format!("the process {} does not end", process.trim())), "{}", said(&output));
+}

@@ -1,6 +1,12 @@
 //! `round race`: one program in several rounds; whatever it does, its work is kept.
 
-use std::{fs, process::Stdio, time::Duration};
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    os::{fd::OwnedFd, unix::net::UnixStream},
+    process::Stdio,
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
@@ -201,4 +207,94 @@ fn a_killed_race_loses_nothing() {
     assert_eq!(world.sh("cat ../repo-wt-*/new"), "work\nwork\n");
     world.done(&["round", "end", "--group", "run"]);
     world.assert_sound("after a race");
+}
+
+/// No program is left alone because a row cannot be printed.
+#[test]
+fn a_row_that_cannot_be_written_ends_no_race() {
+    let world = World::with_commit();
+    let mut command = world.command(program());
+    let script =
+        "while test ! -e ../go; do sleep 0.02; done; test $GIT_CHECKPOINT_NUMBER = 1 || sleep 1; echo work >new";
+    command.args(["round", "race", "--count", "2", "--group", "run", "--", "sh", "-c", script]);
+    let (mut ours, mut theirs) = UnixStream::pair().expect("there are sockets");
+    theirs.set_nonblocking(true).expect("it is a socket");
+    command.stdout(OwnedFd::from(theirs.try_clone().expect("it is open"))).stderr(Stdio::piped());
+    let child = command.spawn().expect("the program runs");
+    ours.read_exact(&mut [0]).expect("the race has begun");
+    // From now on it is full.
+    while theirs.write(&[0]).is_ok() {}
+    fs::write(world.root().join("go"), "").expect("writable");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(said(&output).contains("cannot write to standard output"), "{}", said(&output));
+    assert_eq!(world.json(&["round", "list", "--json"])["rounds"], json!([]), "{}", said(&output));
+    let branches = world.git(&["branch", "--list", "--format=%(refname:short)", "agents/*"]);
+    assert_eq!(branches.lines().map(|branch| show(&world, &json!(branch), "new")).collect::<String>(), "work\nwork\n");
+}
+
+#[test]
+fn a_base_is_that_of_the_directory() {
+    let world = World::with_commit();
+    world.sh("git worktree add -qb lw ../lw; git -C ../lw commit -q --allow-empty -m lwc");
+    let words = ["--count", "1", "--context", "../lw", "--base", "HEAD", "--", "git", "log", "-1", "--format=%s"];
+    let (printed, code) = race(&world, &words);
+    let log = printed["rounds"][0]["log"].as_str().expect("it has one");
+    assert_eq!((code, fs::read_to_string(log).expect("it is there").as_str()), (Some(0), "lwc\n"));
+}
+
+#[test]
+fn commands_in_a_race_know_its_variables() {
+    let world = World::with_commit();
+    let (printed, code) = race(&world, &["--count", "1", "--", program(), "status"]);
+    let log = fs::read_to_string(printed["rounds"][0]["log"].as_str().expect("it has one")).expect("it is there");
+    assert!(code == Some(0) && !log.contains("no known setting"), "{log}");
+}
+
+/// What is done for other rounds meanwhile is no time of the program.
+#[test]
+fn a_duration_is_that_of_the_program() {
+    let world = World::with_commit();
+    world.git(&["config", "checkpoint.worktree.setup", "test -e ../second && sleep 3; : >../second"]);
+    let (printed, _) = race(&world, &["--count", "2", "--", "true"]);
+    let of = |at: usize| printed["rounds"][at]["duration_ms"].as_u64().unwrap_or_else(|| panic!("{printed}"));
+    assert!(of(0) < 2500, "{printed}");
+}
+
+#[test]
+fn of_two_races_of_a_group_one_begins() {
+    let world = World::with_commit();
+    let start = || {
+        let mut command = world.command(program());
+        command.args(["round", "race", "--count", "2", "--group", "run", "--", "true"]);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program runs")
+    };
+    let both = [start(), start(), start()].map(|child| child.wait_with_output().expect("it ends"));
+    assert_eq!(both.iter().filter(|output| output.status.success()).count(), 1);
+    let list = world.json(&["round", "list", "--all", "--json"]);
+    assert_eq!(list["rounds"].as_array().map(Vec::len), Some(2), "{list}");
+}
+
+#[test]
+fn a_race_that_cannot_begin_leaves_its_name() {
+    let world = World::with_commit();
+    world.git(&["config", "checkpoint.worktree.max", "2"]);
+    let output = world.checkpoint(&["round", "race", "--count", "3", "--group", "run", "--", "true"]);
+    assert!(!output.status.success(), "{}", said(&output));
+    assert_eq!(world.json(&["round", "list", "--all", "--json"])["rounds"], json!([]));
+    assert_eq!(race(&world, &["--count", "2", "--group", "run", "--", "true"]).1, Some(0));
+}
+
+#[test]
+fn what_went_with_a_worktree_is_said() {
+    let world = World::with_commit();
+    world.write(".gitignore", "*.o\n");
+    world.sh("git add .; git commit -qm ignore");
+    let output = world.checkpoint(&["round", "race", "--count", "1", "--", "sh", "-c", "echo result >new.o"]);
+    let said_first = said(&output);
+    assert!(said_first.contains("1 ignored path went with the worktree"), "{said_first}");
+    assert!(said_first.contains("'git checkpoint worktree restore "), "{said_first}");
+    let script = "echo lost >new; git worktree remove --force .";
+    let output = world.checkpoint(&["round", "race", "--count", "1", "--", "sh", "-c", script]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("  worktree gone"), "{}", said(&output));
+    assert!(said(&output).contains("had removed or moved a worktree"), "{}", said(&output));
 }
