@@ -106,10 +106,10 @@ def main(repository):
         words = ["--context", ".", "--group", GROUP, "--agent", agent, "--session", f"{GROUP}-{agent}"]
         rounds[agent] = checkpoint("round", "start", *words, "--json", cwd=repository)
 
-    # They work at the same time.
+    # They work at the same time. One that fails does not keep the others from theirs.
     with ThreadPoolExecutor() as pool:
         turns = {agent: pool.submit(work, agent, rounds[agent], repository) for agent in AGENTS}
-    passes = {agent: turn.result() for agent, turn in turns.items()}
+    passes = {agent: turn.exception() is None and turn.result() for agent, turn in turns.items()}
 
     # All work is committed to the branches, and the worktrees are removed.
     for agent in AGENTS:
@@ -120,9 +120,13 @@ def main(repository):
     sizes = {}
     for agent, branch in branches.items():
         contexts = checkpoint("round", "diff", "--json", branch, cwd=repository)["contexts"]
-        sizes[agent] = sum(file["added"] + file["deleted"] for file in contexts[0]["diff"]["files"])
+        # A binary file has no lines.
+        counts = [(file["added"] or 0) + (file["deleted"] or 0) for file in contexts[0]["diff"]["files"]]
+        sizes[agent] = sum(counts)
         print(f"{agent}: {branch}, {sizes[agent]} lines, test {'passes' if passes[agent] else 'fails'}")
-    winner = min((agent for agent in AGENTS if passes[agent]), key=sizes.get)
+    winner = min((agent for agent in AGENTS if passes[agent]), key=sizes.get, default=None)
+    if winner is None:
+        sys.exit("no result passes the test; all work is on the branches")
     print(f"the winner is {winner}")
 
     # Its changes come into our worktree, where we may look at them first.

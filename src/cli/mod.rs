@@ -6,6 +6,7 @@
 
 mod agent_files;
 mod attribution;
+mod awaited;
 mod blame;
 mod call;
 mod color;

@@ -7,13 +7,14 @@ use serde_json::json;
 
 use super::super::{
     Exit,
+    awaited::Awaited,
     call::Call,
-    external::{self, Awaited},
+    external,
     output::printable,
     phrase,
     worktree::{run_step, set_up_new},
 };
-use super::with_cause;
+use super::cause::with_cause;
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::{exact_text::exact_start, path_text::shell_word, three_way::Meeting},

@@ -3,6 +3,7 @@
 mod apply;
 mod archive;
 mod branches;
+mod cause;
 mod compare;
 mod diff;
 mod end;
@@ -77,10 +78,4 @@ impl Round {
             Action::Context(context) => context.run(call),
         }
     }
-}
-
-/// Returns the message of `error` with its innermost cause.
-fn with_cause(error: &crate::error::Error) -> String {
-    let message = error.message();
-    error.causes().last().map_or_else(|| message.to_owned(), |cause| format!("{message}: {cause}"))
 }

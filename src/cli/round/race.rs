@@ -7,14 +7,15 @@ use serde::Serialize;
 
 use super::super::{
     Exit,
+    awaited::{Awaited, LONGEST_PAUSE},
     call::Call,
-    external::{self, Awaited, LONGEST_PAUSE},
+    external,
     interrupt::Listening,
     output::printable,
     phrase,
     worktree::{run_step, set_up_new},
 };
-use super::{end::GONE, with_cause};
+use super::{cause::with_cause, end::GONE};
 use crate::{
     error::{Error, Result},
     model::path_text,

@@ -96,7 +96,7 @@ pub(crate) struct SideBySide {
 /// # Errors
 /// [`Kind::User`](crate::error::Kind::User) if there are none; if none can be compared, as [`compared_of`] for the first one.
 pub(crate) fn compare(context: &Context, names: &[String], group: Option<&str>) -> Result<SideBySide> {
-    let mut rounds: Vec<Round> = Vec::new();
+    let (mut rounds, mut damaged): (Vec<Round>, Vec<(String, Error)>) = (Vec::new(), Vec::new());
     for name in names {
         let round = named(context, name)?;
         if !rounds.iter().any(|it| it.id == round.id) {
@@ -104,7 +104,8 @@ pub(crate) fn compare(context: &Context, names: &[String], group: Option<&str>) 
         }
     }
     if let Some(group) = group {
-        rounds = of_group(context, Some(group))?.sound;
+        // Whose group a damaged one is of cannot be known.
+        (rounds, damaged) = of_group(context, Some(group)).map(|found| (found.sound, found.damaged))?;
         if rounds.is_empty() {
             return Err(Error::user(format!("no round is of the group '{group}'"))
                 .with_hint("'git checkpoint round list --all' shows the rounds of this repository"));
@@ -113,36 +114,21 @@ pub(crate) fn compare(context: &Context, names: &[String], group: Option<&str>) 
         rounds.sort_by_key(|round| round.ran.map(|ran| ran.number));
     }
     let (mut entries, mut sides, mut failed, mut first) = (Vec::new(), Vec::new(), Vec::new(), None);
+    for (id, error) in damaged {
+        failed.push(Failed::of(&id, &error));
+        first = first.or(Some(error));
+    }
     for round in &rounds {
-        let both = match compared_of(context, round) {
-            Ok(both) => both,
+        match entries_of(context, round) {
+            Ok(found) => found.into_iter().for_each(|(entry, files)| {
+                entries.push(entry);
+                sides.push(files);
+            }),
             Err(error) => {
                 context.check_interrupt()?;
                 failed.push(Failed::of(&round.id, &error));
                 first = first.or(Some(error));
-                continue;
             }
-        };
-        for (place, Compared { directory, context: there, from, to }) in both {
-            context.check_interrupt()?;
-            let options =
-                DiffOptions { from: Some(from.to_string()), to: to.map(|id| id.to_string()), ..DiffOptions::default() };
-            let files = diff(&there, &options)?.files;
-            let sum = |count: fn(&FileDiff) -> Option<u32>| files.iter().filter_map(count).map(u64::from).sum();
-            entries.push(Entry {
-                round: round.id.clone(),
-                branch: place.branch.clone().unwrap_or_default(),
-                context: directory,
-                phase: round.phase,
-                ran: round.ran,
-                files: files.len(),
-                added: sum(|file| file.added),
-                deleted: sum(|file| file.deleted),
-                there,
-                to,
-                inside: place.inside.to_path_lossy().into_owned(),
-            });
-            sides.push(files);
         }
     }
     if let Some(error) = first.filter(|_| entries.is_empty()) {
@@ -152,13 +138,40 @@ pub(crate) fn compare(context: &Context, names: &[String], group: Option<&str>) 
     Ok(SideBySide { entries, paths, failed })
 }
 
+/// Returns what `round` has changed, for each of its directories.
+fn entries_of(context: &Context, round: &Round) -> Result<Vec<(Entry, Vec<FileDiff>)>> {
+    let mut found = Vec::new();
+    for (place, Compared { directory, context: there, from, to }) in compared_of(context, round)? {
+        context.check_interrupt()?;
+        let options =
+            DiffOptions { from: Some(from.to_string()), to: to.map(|id| id.to_string()), ..DiffOptions::default() };
+        let files = diff(&there, &options)?.files;
+        let sum = |count: fn(&FileDiff) -> Option<u32>| files.iter().filter_map(count).map(u64::from).sum();
+        let entry = Entry {
+            round: round.id.clone(),
+            branch: place.branch.clone().unwrap_or_default(),
+            context: directory,
+            phase: round.phase,
+            ran: round.ran,
+            files: files.len(),
+            added: sum(|file| file.added),
+            deleted: sum(|file| file.deleted),
+            there,
+            to,
+            inside: place.inside.to_path_lossy().into_owned(),
+        };
+        found.push((entry, files));
+    }
+    Ok(found)
+}
+
 /// What a round has done to a path: of a renamed file, to both of its names.
 type Changes = BTreeMap<BString, (Status, Option<Leaf>)>;
 
 fn changes(files: &[FileDiff]) -> Changes {
     let mut changes = Changes::new();
     for file in files {
-        if let Some(old) = file.old_path.as_ref().filter(|_| file.status == Status::Renamed) {
+        if let Some((old, _)) = renamed(file) {
             changes.entry(old.clone()).or_insert((Status::Deleted, None));
         }
         changes.insert(file.path.clone(), (file.status, file.after_leaf));
@@ -170,6 +183,7 @@ fn changes(files: &[FileDiff]) -> Changes {
 fn paths(context: &Context, entries: &[Entry], sides: &[Vec<FileDiff>]) -> Result<Vec<ChangedPath>> {
     let all: Vec<Changes> = sides.iter().map(|files| changes(files)).collect();
     let meetings = meetings_of_all(context, entries, &all)?;
+    let unclear = unclear(sides, &all);
     let names: BTreeSet<&BString> = all.iter().flat_map(BTreeMap::keys).collect();
     let mut paths = Vec::new();
     for path in names {
@@ -187,10 +201,41 @@ fn paths(context: &Context, entries: &[Entry], sides: &[Vec<FileDiff>]) -> Resul
                 state = state.max(Some(now));
             }
         }
+        state = state.max(unclear.contains(path).then_some(Together::Meeting(Meeting::Unknown)));
         let changes = of_path.iter().map(|it| it.map(|(status, _)| *status)).collect();
         paths.push(ChangedPath { path: path.clone(), changes, state });
     }
     Ok(paths)
+}
+
+/// Returns the paths about which the changes of single files do not say whether git could merge them: where one round has a file and
+/// another one a directory, and names that one has given a file which another one has deleted, or has given another name.
+fn unclear(sides: &[Vec<FileDiff>], all: &[Changes]) -> BTreeSet<BString> {
+    let mut found = BTreeSet::new();
+    for (one, mine) in all.iter().enumerate() {
+        for (other, theirs) in all.iter().enumerate().filter(|(other, _)| *other != one) {
+            for (path, _) in mine.iter().filter(|(_, (_, leaf))| leaf.is_some()) {
+                let mut below = path.clone();
+                below.push(b'/');
+                let inside = theirs.range(below.clone()..).take_while(|(name, _)| name.starts_with(&below));
+                for (name, _) in inside.filter(|(_, (_, leaf))| leaf.is_some()) {
+                    found.extend([path.clone(), name.clone()]);
+                }
+            }
+            for (old, new) in sides[one].iter().filter_map(renamed) {
+                let is_gone = theirs.get(old).is_some_and(|(_, leaf)| leaf.is_none());
+                if is_gone && !sides[other].iter().filter_map(renamed).any(|it| it == (old, new)) {
+                    found.extend([old.clone(), new.clone()]);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Returns the old and the new name of a renamed file.
+fn renamed(file: &FileDiff) -> Option<(&BString, &BString)> {
+    file.old_path.as_ref().filter(|_| file.status == Status::Renamed).map(|old| (old, &file.path))
 }
 
 /// What each two rounds have both changed, by their places in the order.

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     config::{BranchPolicy, RoundMode},
     error::{Error, Result},
-    state::rounds::{self, Ran},
+    state::rounds::{self, Place, Ran, Round},
 };
 
 /// What to race.
@@ -84,37 +84,49 @@ fn try_begin(context: &Context, options: &RaceOptions) -> Result<Race> {
     Ok(race)
 }
 
-/// Ends the rounds of `race`, in which nothing has happened, lets their branches go, and forgets them: the name of the group is free
-/// again. Returns `error`.
+/// Ends the rounds of `race`, lets the branches go of those in which nothing has happened, and forgets these: if that is all of them,
+/// the name of the group is free again. Returns `error`.
 pub(crate) fn take_back(context: &Context, race: &Race, error: Error) -> Error {
     let (options, mut is_left) = (EndOptions { no_teardown: true, ..EndOptions::default() }, false);
     let mut none = |_: &worktrees::Step<'_>| Err(Error::internal("no command is to run"));
     for started in &race.rounds {
-        let ended = end(context, &started.round, &options, &mut none).and_then(|ended| {
-            retire(context, &started.round, BranchPolicy::Delete, &|_| true)?;
-            forget_unused(context, &ended)
-        });
-        if let Err(again) = ended {
-            tracing::warn!(error = %again, round = %started.round, "it goes on");
-            is_left = true;
+        let ended = end(context, &started.round, &options, &mut none);
+        match ended.and_then(|ended| forget_unused(context, &ended)) {
+            Ok(is_forgotten) => is_left |= !is_forgotten,
+            Err(again) => {
+                tracing::warn!(error = %again, round = %started.round, "it goes on");
+                is_left = true;
+            }
         }
     }
     if is_left {
-        let hint = format!("rounds have begun: 'git checkpoint round list --group {}' shows them", race.group);
+        let hint = format!("some rounds stay: 'git checkpoint round list --all --group {}' shows them", race.group);
         return error.with_hint(hint);
     }
     error
 }
 
-/// Forgets the round that has `ended`, if there was nothing in it, and its branches are no more.
-fn forget_unused(context: &Context, ended: &Ended) -> Result<()> {
-    let (_lock, round) = locked(context, &ended.round)?;
-    let has_work =
-        ended.contexts.iter().any(|it| it.commit.is_some() || it.archive.is_some() || !it.ignored.is_empty());
-    if has_work || round.places.iter().any(|place| place.retired.is_none()) {
-        return Ok(());
+/// Lets the branches of the round that has `ended` go, and forgets it, unless there is something in it; returns whether it has.
+fn forget_unused(context: &Context, ended: &Ended) -> Result<bool> {
+    let is_unused = |round: &Round| {
+        let is_as_made = |place: &Place| {
+            let tip = place.committed.as_ref().map(|it| it.tip.to_string());
+            // An agent, or the user, may have committed to it.
+            tip.is_some() && tip == place.base
+        };
+        ended.contexts.iter().all(|it| it.commit.is_none() && it.archive.is_none() && it.ignored.is_empty())
+            && round.places.iter().all(is_as_made)
+    };
+    if !is_unused(&locked(context, &ended.round)?.1) {
+        return Ok(false);
     }
-    round.forget(context.repo.common_dir())
+    retire(context, &ended.round, BranchPolicy::Delete, &|_| true)?;
+    let (_lock, round) = locked(context, &ended.round)?;
+    if round.places.iter().any(|place| place.retired.is_none()) {
+        return Ok(false);
+    }
+    round.forget(context.repo.common_dir())?;
+    Ok(true)
 }
 
 /// Notes in the file of the round `id` what is known of its command.

@@ -97,6 +97,52 @@ fn changes_are_side_by_side_live_and_ended() {
     }
 }
 
+/// Git could not merge these, and no file by itself says so.
+#[rstest::rstest]
+#[case::a_file_and_a_directory("echo f >new", "mkdir new; echo x >new/x", &["new", "new/x"])]
+#[case::the_other_way_round("mkdir new; echo x >new/x", "echo f >new", &["new", "new/x"])]
+#[case::renamed_and_deleted("git mv old moved", "git rm -q old", &["old", "moved"])]
+#[case::renamed_to_two_names("git mv old moved", "git mv old elsewhere", &["old", "moved", "elsewhere"])]
+fn what_no_single_file_shows_is_unknown(#[case] one: &str, #[case] two: &str, #[case] names: &[&str]) {
+    let world = World::with_commit();
+    world.write("old", lines(&[]));
+    world.sh("git add .; git commit -qm old");
+    for (agent, script) in [("a", one), ("b", two)] {
+        let round = round(&world, agent, &[]);
+        world.sh(&format!("cd '{}'; {script}", path(&round).display()));
+    }
+    let compared = world.json(&["round", "compare", "--group", "run", "--json"]);
+    for name in names {
+        assert_eq!(*state_of(&compared, name), "unknown", "{name}: {compared}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_of_one_round_does_not_hide_the_others() {
+    let (world, one, two) = two_rounds();
+    end(&world, &two);
+    let git_dir = world.sh(&format!("git -C '{}' rev-parse --absolute-git-dir", path(&one).display()));
+    fs::write(format!("{}/index", git_dir.trim()), "garbage").expect("writable");
+    let output = world.checkpoint(&["round", "compare", "--group", "run", "--json"]);
+    let compared: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(compared["failed"][0]["round"], one["round"], "{compared}");
+    assert_eq!((compared["rounds"].as_array().map(Vec::len), output.status.code()), (Some(1), Some(1)));
+}
+
+/// Both have given a file the same name.
+#[test]
+fn the_same_rename_is_equal() {
+    let world = World::with_commit();
+    world.write("old", lines(&[]));
+    world.sh("git add .; git commit -qm old");
+    for agent in ["a", "b"] {
+        let round = round(&world, agent, &[]);
+        world.sh(&format!("cd '{}'; git mv old moved", path(&round).display()));
+    }
+    let compared = world.json(&["round", "compare", "--group", "run", "--json"]);
+    assert_eq!([state_of(&compared, "old"), state_of(&compared, "moved")], ["equal", "equal"]);
+}
+
 /// A file that one has renamed and the other one has changed.
 #[test]
 fn renames_meet() {

@@ -284,6 +284,28 @@ fn a_race_that_cannot_begin_leaves_its_name() {
     assert_eq!(race(&world, &["--count", "2", "--group", "run", "--", "true"]).1, Some(0));
 }
 
+/// While the worktree of the second round is made, somebody commits, or edits, in that of the first.
+#[rstest::rstest]
+#[case::commit("echo important >new; git add new; git commit -qm work")]
+#[case::edit("echo important >new")]
+fn a_race_that_cannot_begin_takes_no_work_back(#[case] script: &str) {
+    let world = World::with_commit();
+    world.git(&["config", "checkpoint.worktree.max", "2"]);
+    let hook = format!(
+        "#!/bin/sh\nunset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE\n\
+         note=$(git rev-parse --git-common-dir)/first\n\
+         if test -e \"$note\"; then cd \"$(cat \"$note\")\" && {script}; else pwd >\"$note\"; fi\n"
+    );
+    fs::create_dir_all(world.repo().join(".git/hooks")).expect("it can be made");
+    crate::support::files::write_script(&world.repo().join(".git/hooks/post-checkout"), &hook);
+    let output = world.checkpoint(&["round", "race", "--count", "3", "--group", "run", "--", "true"]);
+    assert!(said(&output).contains("some rounds stay"), "{}", said(&output));
+    let rounds = world.json(&["round", "list", "--all", "--group", "run", "--json"])["rounds"].clone();
+    assert_eq!(rounds.as_array().map(Vec::len), Some(1), "{rounds}");
+    let branch = rounds[0]["contexts"][0]["branch"].as_str().expect("a branch").to_owned();
+    assert_eq!(world.git(&["show", &format!("{branch}:new")]), "important\n");
+}
+
 #[test]
 fn what_went_with_a_worktree_is_said() {
     let world = World::with_commit();
