@@ -192,7 +192,9 @@ impl RaceOf {
                     Err(cause) => raced.message = Some(cause.to_string()),
                 }
             }
-            ended.into_iter().for_each(|at| say(self.finish(context, &mut all[at], call)));
+            for at in ended {
+                say(self.finish(context, &mut all[at], call));
+            }
             running = still;
             std::thread::sleep(if running.is_empty() { Duration::ZERO } else { LONGEST_PAUSE });
         }
