@@ -112,10 +112,8 @@ pub(super) fn add_folders(context: &Context, folders: &[BString], all: bool) -> 
         }
         let is_new = exclude_file::with_folders(old.as_deref(), std::slice::from_ref(&line)).is_some();
         if is_new && !is_folder_ignored(context, folder)? && is_any_there(context, folder, all)? {
-            let hint = format!(
-                "a line '/{}/' in '.gitignore' accepts that; {settings}",
-                path_text::printable(folder.as_bstr())
-            );
+            let shown = path_text::printable(line.as_bstr());
+            let hint = format!("a line '{shown}' in '.gitignore' accepts that; {settings}");
             return refuse_with(folder, "it is there already, and no checkpoint would have it", &hint);
         }
         lines.push(line);

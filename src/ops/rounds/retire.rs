@@ -142,6 +142,10 @@ fn reader(context: &Context, round: &Round, at: usize) -> Result<Option<String>>
 fn retire_now(context: &Context, round: &mut Round, at: usize) -> Result<Option<Retired>> {
     let (repo, common) = (&context.repo, context.repo.common_dir());
     let Some(branch) = round.places[at].branch.clone() else { return Ok(None) };
+    // Also where the branch is gone for now: its agent may make it again, and go on.
+    if round.phase != Phase::Ended {
+        return Err(Error::refused(format!("the round '{}' goes on", round.id)));
+    }
     let full = format!("refs/heads/{branch}");
     let tip = round.places[at].committed.as_ref().map(|it| it.tip);
     let Some(commit) = repo.find_ref(&full)? else {
@@ -150,9 +154,6 @@ fn retire_now(context: &Context, round: &mut Round, at: usize) -> Result<Option<
         round.write(common)?;
         return Ok(None);
     };
-    if round.phase != Phase::Ended {
-        return Err(Error::refused(format!("the round '{}' goes on", round.id)));
-    }
     let registered = refuse_used(context, &branch)?;
     // The user may have committed to it, or have made another branch of that name.
     if tip != Some(commit) {

@@ -69,6 +69,25 @@ fn a_branch_that_a_user_goes_on_with_stays(#[case] script: &str) {
 }
 
 #[test]
+fn a_live_round_is_not_taken_for_retired_while_its_branch_has_another_name() {
+    let world = World::with_commit();
+    let live = start(&world, &["--agent", "a"]);
+    let (branch, id) = (field(&live, "branch"), live["round"].as_str().expect("an id"));
+    std::fs::write(super::path(&live).join("new"), "work\n").expect("writable");
+    let killed = world.start_with(&["round", "end", id], "round:after-commit").wait_with_output().expect("it ends");
+    assert!(!killed.status.success(), "{}", said(&killed));
+    world.git(&["branch", "-m", branch, "away"]);
+    start(&world, &["--agent", "a", "--previous", branch, "--now"]);
+    world.git(&["branch", "-m", "away", branch]);
+    let place = super::path(&live).display().to_string();
+    world.sh(&format!("cd '{place}' && echo more >>new && git commit -qam more"));
+    end(&world, &live);
+    // It goes now, with the commit that it had at the end.
+    assert!(!is_there(&world, branch));
+    assert!(world.done(&["round", "diff", id]).contains("+more"));
+}
+
+#[test]
 fn the_branch_of_another_agent_is_refused() {
     let world = World::with_commit();
     let one = start(&world, &["--agent", "a"]);
