@@ -126,6 +126,7 @@ mod user_rules;
 pub(crate) mod version_edits;
 pub(crate) mod versions;
 mod weight;
+pub(crate) mod wire;
 pub(crate) mod worktrees;
 pub(crate) mod written;
 

@@ -73,4 +73,5 @@ mod terminal;
 mod tour;
 mod trees;
 mod verify;
+mod wire;
 mod worktrees;

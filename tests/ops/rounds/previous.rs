@@ -74,7 +74,7 @@ fn a_live_round_is_not_taken_for_retired_while_its_branch_has_another_name() {
     let live = start(&world, &["--agent", "a"]);
     let (branch, id) = (field(&live, "branch"), live["round"].as_str().expect("an id"));
     std::fs::write(super::path(&live).join("new"), "work\n").expect("writable");
-    let killed = world.start_with(&["round", "end", id], "round:after-commit").wait_with_output().expect("it ends");
+    let killed = world.start_with(&["round", "end", id], "round:before-removal").wait_with_output().expect("it ends");
     assert!(!killed.status.success(), "{}", said(&killed));
     world.git(&["branch", "-m", branch, "away"]);
     start(&world, &["--agent", "a", "--previous", branch, "--now"]);
