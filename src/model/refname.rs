@@ -18,8 +18,7 @@ pub const TAGS: &str = "refs/checkpoints/tags/";
 /// The namespace of refs that were fetched from remotes.
 pub const FETCHED: &str = "refs/checkpoints-remote/";
 /// The hint for records that are not here.
-pub(crate) const FETCH: &str =
-    "if a remote has the records, 'git fetch <remote> refs/checkpoints/history:refs/checkpoints/history' gets them";
+pub(crate) const FETCH: &str = "if a remote has the records, 'git checkpoint fetch <remote>' gets them";
 /// The namespace of the operation logs. They are of this repository alone: no other clone can undo what they record.
 pub const OPERATIONS: &str = "refs/checkpoints/operations/";
 /// The namespace of what only removed worktrees lead to.
@@ -232,6 +231,12 @@ pub fn worktree_of_operations(name: &str) -> Option<BString> {
 /// Returns true if the ref `name` is of a log of records or transcripts, whose commits follow one another.
 pub fn is_log(name: &str) -> bool {
     name == HISTORY || name.starts_with(TRANSCRIPTS)
+}
+
+/// Returns true if the ref `name` is of a log of records that was fetched from a remote.
+pub fn is_fetched_history(name: &str) -> bool {
+    let rest = name.strip_prefix(FETCHED).and_then(|rest| rest.split_once('/'));
+    rest.is_some_and(|(_, log)| Some(log) == HISTORY.strip_prefix(PREFIX))
 }
 
 /// Returns true if the operation log records the moves of the ref `name`.
