@@ -26,3 +26,40 @@ fn the_lines_of_the_demo_can_be_pasted() {
     assert_eq!(fs::read_to_string(pasted.join("plan-b.rs")).expect("it is there"), "TODO\n");
     assert!(!pasted.join("notes.txt").exists());
 }
+
+/// A program drives a round of three agents with what is printed as JSON alone.
+#[test]
+fn the_orchestrator_commits_the_best_of_three() {
+    let world = World::new();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if !std::env::split_paths(&path).any(|folder| folder.join("python3").is_file()) {
+        #[expect(clippy::print_stderr, reason = "a test that is left out must be seen")]
+        return eprintln!("SKIPPED: there is no 'python3' on the PATH to run 'examples/orchestrator.py' with");
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/orchestrator.py");
+    let run = |more: &[&str]| {
+        let output = world.command("python3").arg(&script).args(more).output().expect("it runs");
+        assert!(output.status.success(), "{}", described(&output));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let said = run(&[world.repo().join("slugs").to_str().expect("temporary paths are plain")]);
+    let lines = |text: &str| said.lines().filter(|line| line.ends_with(text)).count();
+    assert_eq!(
+        (lines(" 2 lines, test passes"), lines(" 5 lines, test passes"), lines(" test fails")),
+        (1, 1, 1),
+        "{said}"
+    );
+    assert!(said.contains("the winner is agent2\nlines of the agent in the commit: 2 of 2\n"), "{said}");
+    let shown =
+        world.sh("cd slugs; git show HEAD:slug.py; git status --short; git branch | wc -l; git worktree list | wc -l");
+    let text = "def slug(title):\n    return '-'.join(title.lower().split())\n1\n1\n";
+    assert_eq!(shown.lines().map(str::trim_end).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
+    // The experiments of the third one, and the work of all, are kept.
+    let kept = world
+        .sh("cd slugs; cat .git/checkpoint/scratch/agent3/notes; git checkpoint round list --all | grep -c retired");
+    assert_eq!(kept, "split() would do, too\n3\n");
+    // Without a directory, nothing stays.
+    let before = world.sh("ls -A ..");
+    run(&[]);
+    assert_eq!(world.sh("ls -A .."), before);
+}

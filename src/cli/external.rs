@@ -120,34 +120,85 @@ pub(super) fn start_in_worktree(step: &Step<'_>) -> io::Result<Child> {
     with_file(lock, || child.spawn())
 }
 
-/// Waits for `child`, and returns its exit status as a shell gives it.
+/// Starts `program` with `arguments` in `directory`, another worktree, as [`become_program`] does. It has no input; what it prints
+/// goes to `output` and `errors`.
+pub(super) fn start_apart(
+    program: &OsStr,
+    arguments: &[OsString],
+    directory: &Path,
+    variables: &[(&str, Option<OsString>)],
+    (output, errors): (Stdio, Stdio),
+) -> io::Result<Child> {
+    #[expect(clippy::disallowed_methods, reason = "git's own processes are started by git::process, the others here")]
+    let mut command = Command::new(program);
+    let child = in_worktree(command.args(arguments), directory, variables);
+    child.stdin(Stdio::null()).stdout(output).stderr(errors).spawn()
+}
+
+/// Starts `line` with the shell in `directory`, another worktree. It has no input; what it prints goes to standard error.
+pub(super) fn start_line(line: &str, directory: &Path, variables: &[(&str, Option<OsString>)]) -> io::Result<Child> {
+    let words = ["-c", "--", line].map(OsString::from);
+    start_apart(OsStr::new("/bin/sh"), &words, directory, variables, (io::stderr().into(), io::stderr().into()))
+}
+
+/// Waits for `child`, and returns its exit status as a shell gives it, as [`Awaited::look`] does.
+pub(super) fn wait_for(child: Child, interrupt: &Interrupt, listening: &Listening) -> io::Result<i32> {
+    let (mut child, mut pause) = (Awaited::new(child), Duration::from_millis(1));
+    loop {
+        let came = listening.came().swap(false, Ordering::Relaxed);
+        if let Some(status) = child.look(interrupt, listening, came)? {
+            return Ok(status);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// How long to wait at most until the next look at a child.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// A child that is waited for, and how it was asked to end.
 ///
 /// After Ctrl-C, which the terminal sends to it, too, it has a moment to end by itself; another signal is passed on at once. If it
 /// does not end, it is left alone at a signal that comes a moment later.
-pub(super) fn wait_for(mut child: Child, interrupt: &Interrupt, listening: &Listening) -> io::Result<i32> {
-    use std::os::unix::process::ExitStatusExt as _;
-    /// How long it has after Ctrl-C, and then after it was asked to end.
-    const MOMENT: Duration = Duration::from_secs(2);
-    let (mut pause, mut ends_at, mut asked_at) = (Duration::from_millis(1), None, None::<Instant>);
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(128));
+pub(super) struct Awaited {
+    child: Child,
+    ends_at: Option<Instant>,
+    asked_at: Option<Instant>,
+}
+
+impl Awaited {
+    /// Returns `child`, which has just been started.
+    pub(super) fn new(child: Child) -> Self {
+        Self { child, ends_at: None, asked_at: None }
+    }
+
+    /// Returns the exit status as a shell gives it once the child has ended, and asks it to end if need be. `came` is true if a signal
+    /// came since the last look.
+    ///
+    /// # Errors
+    /// If the child is to be left alone.
+    pub(super) fn look(&mut self, interrupt: &Interrupt, listening: &Listening, came: bool) -> io::Result<Option<i32>> {
+        use std::os::unix::process::ExitStatusExt as _;
+        /// How long it has after Ctrl-C, and then after it was asked to end.
+        const MOMENT: Duration = Duration::from_secs(2);
+        if let Some(status) = self.child.try_wait()? {
+            let status = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+            return Ok(Some(status.unwrap_or(128)));
         }
-        if let Some(asked_at) = asked_at {
+        if let Some(asked_at) = self.asked_at {
             // Git and the terminal may send one signal twice.
-            let came = listening.came().swap(false, Ordering::Relaxed);
             if came && asked_at.elapsed() >= MOMENT {
-                return Err(io::Error::other(format!("the process {} does not end", child.id())));
+                return Err(io::Error::other(format!("the process {} does not end", self.child.id())));
             }
         } else if interrupt.is_raised() {
-            let ends_at = *ends_at.get_or_insert_with(|| Instant::now() + MOMENT);
+            let ends_at = *self.ends_at.get_or_insert_with(|| Instant::now() + MOMENT);
             if listening.ends().load(Ordering::Relaxed) || Instant::now() >= ends_at {
-                end(&child);
-                asked_at = Some(Instant::now());
+                end(&self.child);
+                self.asked_at = Some(Instant::now());
             }
         }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(50));
+        Ok(None)
     }
 }
 

@@ -113,6 +113,11 @@ impl Interrupt {
         self.raised.store(false, Ordering::Relaxed);
     }
 
+    /// Raises the flag again that was lowered.
+    pub(super) fn raise(&self) {
+        self.raised.store(true, Ordering::Relaxed);
+    }
+
     /// Returns true once a signal came.
     pub(super) fn is_raised(&self) -> bool {
         self.raised.load(Ordering::Relaxed)

@@ -9,7 +9,7 @@ use std::{
 };
 
 use self::stored::Stored;
-pub(crate) use self::types::{Asked, Committed, Phase, Place, Round};
+pub(crate) use self::types::{Asked, Committed, Phase, Place, Ran, Round};
 use super::{directory, ensure_directory, ensure_directory_of_linked, read_text, replace_file, replace_file_durably};
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -53,6 +53,23 @@ impl Round {
     pub(crate) fn lock_file(&self, common_dir: &Path) -> Result<PathBuf> {
         Ok(ensure_folder(common_dir)?.join(format!("{}.lock", self.id)))
     }
+}
+
+/// Returns the file that has what the command of a race has printed in the round `id`, which must be sound.
+pub(crate) fn log_file(common_dir: &Path, id: &str) -> PathBuf {
+    folder(common_dir).join(format!("{id}.log"))
+}
+
+/// Makes that file, which is the user's alone.
+///
+/// # Errors
+/// If it is there already, or cannot be made.
+pub(crate) fn make_log(common_dir: &Path, id: &str) -> Result<fs::File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    ensure_folder(common_dir)?;
+    let file = log_file(common_dir, id);
+    let made = fs::OpenOptions::new().append(true).create_new(true).mode(0o600).open(&file);
+    made.context(Kind::User, || format!("cannot create '{}'", file.display()))
 }
 
 /// More is in the mark of a worktree only if it is damaged.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::{Exit, call::Call, output::printable, phrase};
 use crate::{
     error::Result,
-    ops::rounds::{self, Summary},
+    ops::rounds::{self, OfAgent, Summary},
 };
 
 #[derive(clap::Args, Debug)]
@@ -41,7 +41,9 @@ impl Branches {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let all = rounds::branches(&context, self.group.as_deref(), self.exclude.as_deref())?;
-        let summary = |it| if self.summary { rounds::summary(&context, it).map(Some) } else { Ok(None) };
+        let summary = |it: &OfAgent| {
+            if self.summary { rounds::summary(&context, it.base.as_deref(), &it.branch).map(Some) } else { Ok(None) }
+        };
         let summaries = all.iter().map(summary).collect::<Result<Vec<_>>>()?;
         if self.json {
             let branches: Map<String, Value> =

@@ -3,9 +3,11 @@
 mod apply;
 mod archive;
 mod branches;
+mod compare;
 mod diff;
 mod end;
 mod list;
+mod race;
 mod start;
 
 use super::{Exit, call::Call};
@@ -31,12 +33,20 @@ enum Action {
     ///
     /// Nothing is removed unless the branch has exactly what the worktree has. 'worktree restore' brings a worktree back.
     End(end::End),
+    /// Run one program in several rounds that begin at one commit, and end each round when its program has ended
+    ///
+    /// What a program that fails has done is committed, too.
+    Race(race::RaceOf),
     /// Move the experiments of a round to the archive now, and go on with an empty folder
     Archive(archive::Archive),
     /// Show what a round has changed since it began
     ///
     /// The new side is what is in its worktree now, or its branch, once the round has ended.
     Diff(diff::DiffOf),
+    /// Show what several rounds have changed, side by side, and run a test in each
+    ///
+    /// For each path, it says which rounds have changed it, and whether git could merge their changes.
+    Compare(compare::CompareOf),
     /// Bring what a round has changed into this worktree, as changes that are not committed
     ///
     /// The worktree is saved first, so that `git checkpoint undo` reverses it.
@@ -56,7 +66,9 @@ impl Round {
         match self.action {
             Action::Start(start) => start.run(call),
             Action::End(end) => end.run(call),
+            Action::Race(race) => race.run(call),
             Action::Archive(archive) => archive.run(call),
+            Action::Compare(compare) => compare.run(call),
             Action::Diff(diff) => diff.run(call),
             Action::Apply(apply) => apply.run(call),
             Action::List(list) => list.run(call),

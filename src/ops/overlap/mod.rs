@@ -41,6 +41,47 @@ pub(crate) struct OverlapOptions {
     pub pathspecs: Vec<BString>,
 }
 
+/// What one side has: a commit, or the files of a worktree as they are now, stored or not.
+pub(crate) struct Sight<'c> {
+    of: Of<'c>,
+    manifest: Manifest,
+}
+
+enum Of<'c> {
+    Commit(&'c Repo, ObjectId, ObjectId),
+    Worktree(Box<Seen>),
+}
+
+impl<'c> Sight<'c> {
+    /// Looks at the commit `id`, or at the worktree of `context`.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(crate) fn of(context: &'c Context, id: Option<ObjectId>) -> Result<Self> {
+        let of = match id {
+            Some(id) => Of::Commit(&context.repo, id, context.repo.tree_of_commit(id)?),
+            None => Of::Worktree(Box::new(Seen::of(context)?)),
+        };
+        Ok(Self { of, manifest: Manifest::default() })
+    }
+
+    fn now(&self) -> Now<'_> {
+        match &self.of {
+            Of::Commit(repo, id, tree_id) => Now { repo, tree_id: *tree_id, manifest: &self.manifest, head: Some(*id) },
+            Of::Worktree(seen) => seen.now(),
+        }
+    }
+}
+
+/// Returns what both sides have changed since their histories parted.
+///
+/// # Errors
+/// If that is not known.
+pub(crate) fn meetings(here: &Sight<'_>, there: &Sight<'_>) -> Result<Vec<PathOverlap>> {
+    let (here, there) = (here.now(), there.now());
+    compare::compare((here, there), sides::base(here, there)?, &[], Limits::USUAL)
+}
+
 /// Compares this worktree with others: what the files have now, saved or not.
 ///
 /// # Errors

@@ -22,7 +22,7 @@ pub(crate) struct OfAgent {
     pub(crate) branch: String,
     /// The commit at which it begins.
     #[serde(skip)]
-    base: Option<String>,
+    pub(crate) base: Option<String>,
 }
 
 /// How much a branch has changed. Serializes to an entry of `summary`.
@@ -36,13 +36,13 @@ pub(crate) struct Summary {
     pub(crate) removed: usize,
 }
 
-/// Returns how much `branch` has changed since it began.
+/// Returns how much `branch` has changed since it began, at the commit `base`.
 ///
 /// # Errors
 /// If git cannot read one of its ends.
-pub(crate) fn summary(context: &Context, branch: &OfAgent) -> Result<Summary> {
-    let Some(base) = &branch.base else { return Ok(Summary::default()) };
-    let tip = format!("refs/heads/{}", branch.branch);
+pub(crate) fn summary(context: &Context, base: Option<&str>, branch: &str) -> Result<Summary> {
+    let Some(base) = base else { return Ok(Summary::default()) };
+    let tip = format!("refs/heads/{branch}");
     let words = ["diff", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "-z", base, &tip, "--"];
     let printed = context.repo.run_git(&words, None)?;
     let mut summary = Summary::default();

@@ -13,7 +13,7 @@ use crate::{
     error::{Error, Result},
     git::Repo,
     model::round::Mode,
-    state::rounds::Place,
+    state::rounds::{Place, Round},
 };
 
 /// The two sides of a directory of a round.
@@ -34,6 +34,14 @@ pub(crate) struct Compared {
 /// [`Kind::Refused`](crate::error::Kind::Refused) if none of them has a branch; if a worktree, or a branch, is gone.
 pub(crate) fn compared(context: &Context, name: &str) -> Result<Vec<Compared>> {
     let round = named(context, name)?;
+    Ok(compared_of(context, &round)?.into_iter().map(|(_, compared)| compared).collect())
+}
+
+/// Returns the two sides of each directory of `round` that has a branch.
+///
+/// # Errors
+/// As [`compared`].
+pub(super) fn compared_of<'r>(context: &Context, round: &'r Round) -> Result<Vec<(&'r Place, Compared)>> {
     let mut all = Vec::new();
     for place in &round.places {
         let Some((from, branch)) = base_of(place).zip(place.branch.as_deref()) else { continue };
@@ -45,7 +53,7 @@ pub(crate) fn compared(context: &Context, name: &str) -> Result<Vec<Compared>> {
         } else {
             (live(context, place)?, None)
         };
-        all.push(Compared { directory: bytes(&place.context), context: there, from, to });
+        all.push((place, Compared { directory: bytes(&place.context), context: there, from, to }));
     }
     if all.is_empty() {
         return Err(Error::refused(format!("the round '{}' has no branch, and no commit at which it began", round.id)));

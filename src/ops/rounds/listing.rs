@@ -12,7 +12,7 @@ use crate::{
         path_text,
         round::{Mode, is_id},
     },
-    state::rounds::{self, Phase, Place, Round, Rounds},
+    state::rounds::{self, Phase, Place, Ran, Round, Rounds},
 };
 
 /// One directory of a round. Serializes to an entry of `contexts`.
@@ -63,8 +63,21 @@ pub(crate) struct Shown {
     /// The directory of the agent.
     #[serde(serialize_with = "path_text::serialize_optional")]
     pub(crate) workspace: Option<BString>,
+    /// The command that a race runs in it; none if it is of no race.
+    pub(crate) ran: Option<ShownRan>,
     /// Its directories.
     pub(crate) contexts: Vec<ShownPlace>,
+}
+
+/// The command of a race. Serializes to `ran` of a round.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct ShownRan {
+    /// Which round of the race it is, its exit status, and how long it took.
+    #[serde(flatten)]
+    pub(crate) ran: Ran,
+    /// The file that has what it has printed.
+    #[serde(serialize_with = "path_text::serialize")]
+    pub(crate) log: BString,
 }
 
 impl Shown {
@@ -97,8 +110,10 @@ impl From<&Place> for ShownPlace {
     }
 }
 
-impl From<&Round> for Shown {
-    fn from(round: &Round) -> Self {
+impl Shown {
+    /// Returns what is shown of `round`, which is in the repository of `context`.
+    pub(super) fn of(context: &Context, round: &Round) -> Self {
+        let log = bytes(&rounds::log_file(context.repo.common_dir(), &round.id));
         Self {
             round: round.id.clone(),
             phase: round.phase,
@@ -106,6 +121,7 @@ impl From<&Round> for Shown {
             session: round.asked.session.clone(),
             group: round.asked.group.clone(),
             workspace: round.asked.workspace.as_deref().map(bytes),
+            ran: round.ran.map(|ran| ShownRan { ran, log }),
             contexts: round.places.iter().map(ShownPlace::from).collect(),
         }
     }
@@ -115,7 +131,12 @@ impl From<&Round> for Shown {
 /// others cannot be read.
 pub(crate) fn list(context: &Context, group: Option<&str>, all: bool) -> Result<(Vec<Shown>, Vec<Error>)> {
     let rounds = of_group(context, group)?;
-    let shown = rounds.sound.iter().filter(|round| all || round.phase != Phase::Ended).map(Shown::from).collect();
+    let shown = rounds
+        .sound
+        .iter()
+        .filter(|round| all || round.phase != Phase::Ended)
+        .map(|it| Shown::of(context, it))
+        .collect();
     Ok((shown, rounds.damaged.into_iter().map(|(_, error)| error).collect()))
 }
 
@@ -135,7 +156,7 @@ pub(super) fn of_group(context: &Context, group: Option<&str>) -> Result<Rounds>
 /// # Errors
 /// As [`named`].
 pub(crate) fn find(context: &Context, name: &str) -> Result<Shown> {
-    named(context, name).map(|round| Shown::from(&round))
+    named(context, name).map(|round| Shown::of(context, &round))
 }
 
 /// Returns the round with this id, or with a branch of this name.

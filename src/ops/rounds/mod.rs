@@ -7,20 +7,25 @@
 //! - `end`, `commit`: commit the files of a worktree, compare the branch with it, and only then remove it, as `worktree remove` does.
 //! - `several`: ends all rounds of a group. `retire`, `previous`: branches that are to be no more.
 //! - `changes`: the two sides between which a round has worked. `apply`: brings them elsewhere.
+//! - `compare`: several rounds, side by side. `bench`: where a test of one runs.
+//! - `race`: rounds of one group from one commit.
 //! - `listing`, `branches`: what is known of the rounds, and what agents read of it.
 
 mod apart;
 mod apply;
 mod archive;
+mod bench;
 mod branches;
 mod changes;
 mod commit;
+mod compare;
 mod end;
 mod listing;
 mod lock;
 mod names;
 mod options;
 mod previous;
+mod race;
 mod retire;
 mod scratch;
 mod several;
@@ -28,15 +33,20 @@ mod start;
 mod undo;
 mod workspace;
 
+pub(crate) use crate::state::rounds::Ran;
 pub(crate) use apart::archive_now;
 pub(crate) use apply::{Drift, Planned, apply, plan};
-pub(crate) use branches::{Summary, branches, prompt, restart, summary};
+pub(crate) use bench::{Bench, bench, clear};
+pub(crate) use branches::{OfAgent, Summary, branches, prompt, restart, summary};
 pub(crate) use changes::{Compared, compared};
+pub(crate) use compare::{ChangedPath, Entry, SideBySide, Together, compare};
 pub(crate) use end::{EndOptions, Ended, EndedPlace, end};
 pub(crate) use listing::{Shown, ShownPlace, find, list};
 pub(crate) use names::check;
 pub(crate) use options::StartOptions;
+pub(crate) use race::{Race, RaceOptions, begin_race, make_log, note};
 pub(crate) use retire::{LeftBranch, Retired};
 pub(crate) use several::{EndedSeveral, end_several};
+pub(crate) use start::Started;
 pub(crate) use start::start;
 pub(crate) use workspace::prepare;

@@ -248,7 +248,7 @@ fn new(context: &Context, asked: Asked, mode: RoundMode, folders: &Folders, roun
         id = random();
     }
     let (began, archive_folder) = (jiff::Timestamp::now().as_microsecond(), folders.archive.clone());
-    Ok(Round { id, began, phase: Phase::Starting, asked, takes_changes: false, archive_folder, places })
+    Ok(Round { id, began, phase: Phase::Starting, asked, takes_changes: false, archive_folder, ran: None, places })
 }
 
 /// Refuses a round in the directory `path` itself if one of `rounds` is there.

@@ -1,6 +1,6 @@
 //! What `worktree add` is asked for, and the branch of the worktree: whether it can be checked out, or where it begins if it has to be made.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -69,6 +69,24 @@ fn start(context: &Context, text: &str) -> Result<Start> {
             .with_hint("a branch begins at a commit: make the first one"));
     };
     Ok(Start { commit, name: commit.to_string(), files: Some(id) })
+}
+
+/// Returns the id of what `text` names: a commit or a checkpoint; without `text`, of the commit at HEAD of the worktree that
+/// `directory` is in.
+///
+/// # Errors
+/// [`Kind::User`] if there is none; [`Kind::Refused`] if a checkpoint is based on no commit.
+pub(crate) fn pinned_base(context: &Context, directory: &Path, text: Option<&str>) -> Result<String> {
+    let there;
+    let context = match text {
+        None if Repo::is_inside_repository(directory) => {
+            there = context.with_repo(Repo::open(directory)?);
+            &there
+        }
+        _ => context,
+    };
+    let Start { commit, files, .. } = start(context, text.unwrap_or("HEAD"))?;
+    Ok(files.unwrap_or(commit).to_string())
 }
 
 /// Returns where the branch begins that has to be made; none if it exists and can be checked out. `here` is the checkpoint of

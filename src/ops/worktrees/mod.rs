@@ -35,7 +35,7 @@ use bstr::BStr;
 
 pub(crate) use add::{Added, add, add_noted, left};
 pub(crate) use approval::{OfProject, Purpose, approve, of_project, revoke};
-pub(crate) use branch::AddOptions;
+pub(crate) use branch::{AddOptions, pinned_base};
 pub(crate) use door::open;
 pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as find_files, list as list_files};
 pub(crate) use head_again::has_checked_out;

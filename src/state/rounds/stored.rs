@@ -9,7 +9,7 @@ use bstr::{BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::types::{Asked, Committed, Phase, Place, Round};
+use super::types::{Asked, Committed, Phase, Place, Ran, Round};
 use crate::model::{
     path_text::StoredPath,
     round::{Mode, is_branch, is_folder, is_head, is_name, is_object_id},
@@ -35,6 +35,8 @@ pub(super) struct Stored {
     previous: Option<String>,
     takes_changes: bool,
     archive_folder: String,
+    #[serde(default)]
+    ran: Option<Ran>,
     places: Vec<StoredPlace>,
 }
 
@@ -173,6 +175,7 @@ impl Stored {
             previous: asked.previous.clone(),
             takes_changes: round.takes_changes,
             archive_folder: round.archive_folder.clone(),
+            ran: round.ran,
             places: round.places.iter().map(StoredPlace::of).collect(),
         }
     }
@@ -201,6 +204,7 @@ pub(super) fn parse(id: &str, text: &str) -> Option<Round> {
         asked,
         takes_changes: stored.takes_changes,
         archive_folder,
+        ran: stored.ran,
         places,
     })
 }

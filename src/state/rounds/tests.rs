@@ -43,6 +43,7 @@ fn round() -> Round {
         asked,
         takes_changes: true,
         archive_folder,
+        ran: Some(Ran { number: 2, status: Some(1), duration_ms: Some(12) }),
         places: vec![place],
     }
 }

@@ -114,6 +114,17 @@ pub(crate) struct Committed {
     pub(crate) tip: ObjectId,
 }
 
+/// The command of a race that works in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Ran {
+    /// Which round of the race it is, from 1.
+    pub(crate) number: usize,
+    /// Its exit status as a shell gives it; none: it has not ended, or has not begun.
+    pub(crate) status: Option<i32>,
+    /// How long it took, in milliseconds.
+    pub(crate) duration_ms: Option<u64>,
+}
+
 /// A round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Round {
@@ -129,6 +140,8 @@ pub(crate) struct Round {
     pub(crate) takes_changes: bool,
     /// The folder of its workspace where experiments are kept, as the settings called it when it began.
     pub(crate) archive_folder: String,
+    /// The command that a race runs in it; none if it is of no race.
+    pub(crate) ran: Option<Ran>,
     /// Its directories.
     pub(crate) places: Vec<Place>,
 }

@@ -4,11 +4,13 @@ mod apart;
 mod applies;
 mod branches;
 mod changes;
+mod compares;
 mod crashes;
 mod ends;
 mod groups;
 mod late;
 mod previous;
+mod races;
 mod starts;
 mod workspaces;
 

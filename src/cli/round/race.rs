@@ -1,0 +1,304 @@
+//! `round race`.
+
+use std::{
+    cell::RefCell,
+    ffi::OsString,
+    path::PathBuf,
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use bstr::{BString, ByteSlice as _};
+use serde::Serialize;
+
+use super::super::{
+    Exit,
+    call::Call,
+    external::{self, Awaited, LONGEST_PAUSE},
+    interrupt::Listening,
+    output::printable,
+    phrase,
+    worktree::{run_step, set_up_new},
+};
+use crate::{
+    error::{Error, Result},
+    model::path_text,
+    ops::{
+        Context,
+        rounds::{self, EndOptions, Ended, Race, RaceOptions, Ran, ShownPlace, Started, Summary},
+        worktrees::{self, Step},
+    },
+};
+
+#[derive(clap::Args, Debug)]
+#[command(override_usage = "git checkpoint round race --count <n> [<option>...] -- <program> [<argument>...]")]
+pub(super) struct RaceOf {
+    /// How many rounds
+    #[arg(long, value_name = "n", value_parser = clap::value_parser!(u8).range(1..=99))]
+    count: u8,
+    /// What you call the race (default: a name by chance)
+    #[arg(long, value_name = "name")]
+    group: Option<String>,
+    /// Where the branches begin (default: HEAD)
+    #[arg(long, value_name = "from")]
+    base: Option<String>,
+    /// The directory to work on (default: the current one)
+    #[arg(long, value_name = "dir")]
+    context: Option<PathBuf>,
+    /// How many programs run at the same time (default: all)
+    #[arg(long, value_name = "n", value_parser = clap::value_parser!(u8).range(1..))]
+    jobs: Option<u8>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    /// The program with its arguments; no shell runs it
+    #[arg(last = true, value_name = "program", required = true)]
+    program: Vec<OsString>,
+}
+
+/// What became of one round. Serializes to an entry of `rounds`.
+#[derive(Debug, Serialize)]
+struct Raced {
+    /// Which one it is, from 1.
+    number: usize,
+    /// Its id.
+    round: String,
+    /// Its branch.
+    branch: String,
+    /// The commit at which that begins.
+    #[serde(skip)]
+    base: Option<String>,
+    /// The exit status of the program as a shell gives it; none if it did not run, or does not end.
+    status: Option<i32>,
+    /// How long it took.
+    duration_ms: Option<u64>,
+    /// What it has printed.
+    #[serde(serialize_with = "path_text::serialize_optional")]
+    log: Option<BString>,
+    /// The end of the round; none if the round goes on.
+    ended: Option<Ended>,
+    /// Why it goes on, or why the program could not be started.
+    message: Option<String>,
+    /// What to do about it.
+    hint: Option<String>,
+}
+
+/// Programs that run.
+struct Running {
+    at: usize,
+    child: Awaited,
+    began: Instant,
+}
+
+impl Raced {
+    fn new(number: usize, started: &Started) -> Self {
+        let place = &started.contexts[0];
+        Self {
+            number,
+            round: started.round.clone(),
+            branch: place.branch.clone().unwrap_or_default(),
+            base: place.base.clone(),
+            status: None,
+            duration_ms: None,
+            log: None,
+            ended: None,
+            message: None,
+            hint: None,
+        }
+    }
+
+    /// Returns true if the program has succeeded, and the round has ended.
+    fn is_done(&self) -> bool {
+        self.status == Some(0) && self.ended.is_some()
+    }
+
+    fn fails(&mut self, error: &Error) {
+        self.message = Some(
+            error
+                .causes()
+                .last()
+                .map_or_else(|| error.message().to_owned(), |cause| format!("{}: {cause}", error.message())),
+        );
+        self.hint = error.hint().map(str::to_owned);
+    }
+}
+
+impl RaceOf {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let options = RaceOptions {
+            directory: self.context.clone().unwrap_or_else(|| ".".into()),
+            group: self.group.clone(),
+            base: self.base.clone(),
+            count: usize::from(self.count),
+        };
+        let progress = call.progress("beginning the rounds");
+        let race = rounds::begin_race(&context, &options)?;
+        drop(progress);
+        if !self.json {
+            let count = phrase::count(race.rounds.len(), "round");
+            call.out.note(&format!("race {} of {count}", printable(&race.group)))?;
+            call.out.flush()?;
+        }
+        // While programs run, they decide what Ctrl-C means.
+        let listening = call.interrupt.listen_only()?;
+        let raced = self.race(&context, &race, &listening, call);
+        drop(listening);
+        let raced = raced?;
+        if self.json {
+            call.out.json(&serde_json::json!({ "version": 1, "group": race.group, "rounds": raced }))?;
+        } else {
+            print_logs(&raced, call)?;
+        }
+        Ok(conclude(&race, &raced, call))
+    }
+
+    /// Runs the programs, and ends the round of each that has ended.
+    fn race(&self, context: &Context, race: &Race, listening: &Listening, call: &mut Call) -> Result<Vec<Raced>> {
+        let mut all: Vec<Raced> =
+            race.rounds.iter().enumerate().map(|(at, started)| Raced::new(at + 1, started)).collect();
+        let most = self.jobs.map_or(all.len(), usize::from);
+        let (mut next, mut running): (usize, Vec<Running>) = (0, Vec::new());
+        while !running.is_empty() || (next < all.len() && !call.interrupt.is_raised()) {
+            while running.len() < most && next < all.len() && !call.interrupt.is_raised() {
+                match self.start(context, &race.rounds[next], &mut all[next], call) {
+                    Ok(Some(child)) => {
+                        running.push(Running { at: next, child: Awaited::new(child), began: Instant::now() });
+                    }
+                    Ok(None) => self.finish(context, &mut all[next], call)?,
+                    Err(error) => {
+                        all[next].fails(&error);
+                        self.print(context, &all[next], call)?;
+                    }
+                }
+                next += 1;
+            }
+            let came = listening.came().swap(false, Ordering::Relaxed);
+            let (mut still, mut ended) = (Vec::new(), Vec::new());
+            for mut it in running {
+                let raced = &mut all[it.at];
+                match it.child.look(&call.interrupt, listening, came) {
+                    Ok(None) => still.push(it),
+                    Ok(status) => {
+                        raced.status = status;
+                        raced.duration_ms = u64::try_from(it.began.elapsed().as_millis()).ok();
+                        ended.push(it.at);
+                    }
+                    Err(cause) => raced.message = Some(cause.to_string()),
+                }
+            }
+            ended.into_iter().try_for_each(|at| self.finish(context, &mut all[at], call))?;
+            running = still;
+            std::thread::sleep(if running.is_empty() { Duration::ZERO } else { LONGEST_PAUSE });
+        }
+        Ok(all)
+    }
+
+    /// Starts the program in the worktree of `started`. None if it cannot be started.
+    ///
+    /// # Errors
+    /// If the worktree is not set up, or its log cannot be made: the round goes on.
+    fn start(
+        &self,
+        context: &Context,
+        started: &Started,
+        raced: &mut Raced,
+        call: &mut Call,
+    ) -> Result<Option<std::process::Child>> {
+        let ShownPlace { path: Some(path), directory: Some(directory), .. } = &started.contexts[0] else {
+            return Err(Error::internal("a round has no worktree"));
+        };
+        let (path, directory) = (path.to_path_lossy(), directory.to_path_lossy());
+        if set_up_new(context, &path, call)? != Exit::Done {
+            return Err(Error::user("its worktree is not set up"));
+        }
+        let found = worktrees::find_root(context, Some(path.as_os_str()))?;
+        let mut variables = worktrees::variables(context, &found, None)?;
+        variables.push(("PWD", Some(directory.as_os_str().to_owned())));
+        variables.push(("GIT_CHECKPOINT_ROUND", Some(raced.round.clone().into())));
+        variables.push(("GIT_CHECKPOINT_NUMBER", Some(raced.number.to_string().into())));
+        let (file, log) = rounds::make_log(context, &raced.round)?;
+        raced.log = Some(log);
+        let Some((program, arguments)) = self.program.split_first() else {
+            return Err(Error::internal("there is no program"));
+        };
+        let output = file.try_clone().map(|errors| (file.into(), errors.into()));
+        match output.and_then(|output| external::start_apart(program, arguments, &directory, &variables, output)) {
+            Ok(child) => Ok(Some(child)),
+            Err(cause) => {
+                raced.status = Some(if cause.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 });
+                raced.message = Some(format!("cannot run '{}': {cause}", program.display()));
+                Ok(None)
+            }
+        }
+    }
+
+    /// Notes how the program of `raced` has ended, ends the round, unless a signal came, and prints that.
+    fn finish(&self, context: &Context, raced: &mut Raced, call: &mut Call) -> Result<()> {
+        let Raced { number, status, duration_ms, .. } = *raced;
+        let noted = rounds::note(context, &raced.round, Ran { number, status, duration_ms });
+        let shared = RefCell::new(&mut *call);
+        let mut run = |step: &Step<'_>| run_step(&mut shared.borrow_mut(), step);
+        let ended = noted.and_then(|()| rounds::end(context, &raced.round, &EndOptions::default(), &mut run));
+        match ended {
+            Ok(ended) => raced.ended = Some(ended),
+            Err(error) => raced.fails(&error),
+        }
+        self.print(context, raced, call)
+    }
+
+    /// Prints a line about a round.
+    fn print(&self, context: &Context, raced: &Raced, call: &mut Call) -> Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        let mut line = format!("{:>4}  {}", raced.number, printable(&raced.branch));
+        if raced.ended.is_some() {
+            let summary = rounds::summary(context, raced.base.as_deref(), &raced.branch);
+            let Summary { files, added, removed } = summary.unwrap_or_default();
+            line.push_str(&format!("  {} (+{added} -{removed})", phrase::count(files, "file")));
+        } else {
+            line.push_str("  goes on");
+        }
+        if let Some(status) = raced.status.filter(|status| *status != 0) {
+            line.push_str(&format!("  exit status {status}"));
+        }
+        call.out.row(&line)?;
+        call.out.flush()
+    }
+}
+
+/// Says what to do next, and returns how the command ends.
+fn conclude(race: &Race, raced: &[Raced], call: &mut Call) -> Exit {
+    let mut said: Vec<&str> = Vec::new();
+    for it in raced {
+        if let Some(message) = it.message.as_deref().filter(|message| !said.contains(message)) {
+            let what = if it.ended.is_some() { "" } else { " goes on" };
+            call.out.warning(&format!("the round {}{what}: {}", it.round, printable(message)));
+            it.hint.as_deref().into_iter().for_each(|hint| call.out.hint(hint));
+            said.push(message);
+        }
+    }
+    let group = &race.group;
+    if raced.iter().any(|it| it.ended.is_none()) {
+        call.out.hint(&format!(
+            "'git checkpoint round list --group {group}' shows the rounds that go on; once their programs have ended, \
+             'git checkpoint round end --group {group} --branches keep' ends them"
+        ));
+    } else {
+        call.out.hint(&format!("'git checkpoint round compare --group {group}' compares them"));
+    }
+    if call.interrupt.is_raised() {
+        return Exit::Interrupted;
+    }
+    if raced.iter().all(Raced::is_done) { Exit::Done } else { Exit::No }
+}
+
+/// Prints where the output of the programs is.
+fn print_logs(raced: &[Raced], call: &mut Call) -> Result<()> {
+    let mut logs = raced.iter().filter_map(|it| Some((it.number, it.log.as_ref()?))).peekable();
+    if logs.peek().is_some() {
+        call.out.note("what the programs have printed is in")?;
+    }
+    logs.try_for_each(|(number, log)| call.out.row(&format!("{number:>4}  {}", phrase::quoted(log))))
+}

@@ -1,0 +1,127 @@
+//! `round race`: rounds of one group that begin at one commit. The caller runs one command in each of them; the file of the round says
+//! what became of it.
+
+use std::{fs::File, path::PathBuf};
+
+use bstr::BString;
+
+use super::{
+    super::{Context, worktrees},
+    end::{EndOptions, end},
+    listing::{bytes, of_group},
+    lock::locked,
+    names::{check_label, random},
+    options::StartOptions,
+    retire::retire,
+    start::{Started, start},
+};
+use crate::{
+    config::{BranchPolicy, RoundMode},
+    error::{Error, Result},
+    state::rounds::{self, Ran},
+};
+
+/// What to race.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RaceOptions {
+    /// The directory to work on.
+    pub(crate) directory: PathBuf,
+    /// What the race is called; none: a name by chance.
+    pub(crate) group: Option<String>,
+    /// Where the branches begin; none: at HEAD of the directory's worktree.
+    pub(crate) base: Option<String>,
+    /// How many rounds.
+    pub(crate) count: usize,
+}
+
+/// Rounds that have begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Race {
+    /// Their group.
+    pub(crate) group: String,
+    /// The rounds, in the order of their numbers.
+    pub(crate) rounds: Vec<Started>,
+}
+
+/// Begins the rounds. If one of them cannot begin, the others end, and their branches go.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if the group has rounds already; as [`start`].
+pub(crate) fn begin_race(context: &Context, options: &RaceOptions) -> Result<Race> {
+    context.repo.name_operation("round race");
+    context.emit_failure("round race", try_begin(context, options))
+}
+
+fn try_begin(context: &Context, options: &RaceOptions) -> Result<Race> {
+    let group = match &options.group {
+        Some(group) => {
+            check_label("the group", group)?;
+            if !of_group(context, Some(group))?.sound.is_empty() {
+                return Err(Error::refused(format!("there are rounds of the group '{group}' already")).with_hint(
+                    format!("give another name; 'git checkpoint round list --all --group {group}' shows these"),
+                ));
+            }
+            group.clone()
+        }
+        None => format!("race-{}", random()),
+    };
+    // HEAD, or a checkpoint that is named by its place, may be another one when the last round begins.
+    let base = worktrees::pinned_base(context, &options.directory, options.base.as_deref())?;
+    let mut race = Race { group: group.clone(), rounds: Vec::new() };
+    for number in 1..=options.count {
+        let asked = StartOptions {
+            contexts: vec![options.directory.clone()],
+            mode: Some(RoundMode::Worktree),
+            base: Some(base.clone()),
+            group: Some(group.clone()),
+            ..StartOptions::default()
+        };
+        let begun = start(context, &asked).and_then(|started| {
+            let noted = note(context, &started.round, Ran { number, status: None, duration_ms: None });
+            race.rounds.push(started);
+            noted
+        });
+        if let Err(error) = begun {
+            return Err(take_back(context, &race, error));
+        }
+    }
+    Ok(race)
+}
+
+/// Ends the rounds of `race`, in which nothing has happened, and lets their branches go. Returns `error`.
+fn take_back(context: &Context, race: &Race, error: Error) -> Error {
+    let (options, mut is_left) = (EndOptions { no_teardown: true, ..EndOptions::default() }, false);
+    let mut none = |_: &worktrees::Step<'_>| Err(Error::internal("no command is to run"));
+    for started in &race.rounds {
+        let ended = end(context, &started.round, &options, &mut none)
+            .and_then(|_| retire(context, &started.round, BranchPolicy::Delete, &|_| true));
+        if let Err(again) = ended {
+            tracing::warn!(error = %again, round = %started.round, "it goes on");
+            is_left = true;
+        }
+    }
+    if is_left {
+        let hint = format!("rounds have begun: 'git checkpoint round list --group {}' shows them", race.group);
+        return error.with_hint(hint);
+    }
+    error
+}
+
+/// Notes in the file of the round `id` what is known of its command.
+///
+/// # Errors
+/// As [`locked`]; if the file cannot be written.
+pub(crate) fn note(context: &Context, id: &str, ran: Ran) -> Result<()> {
+    let (_lock, mut round) = locked(context, id)?;
+    round.ran = Some(ran);
+    round.write(context.repo.common_dir())
+}
+
+/// Makes the file for what the command of the round `id` prints, and returns it with its path.
+///
+/// # Errors
+/// If it is there already, or cannot be made.
+pub(crate) fn make_log(context: &Context, id: &str) -> Result<(File, BString)> {
+    let common = context.repo.common_dir();
+    Ok((rounds::make_log(common, id)?, bytes(&rounds::log_file(common, id))))
+}

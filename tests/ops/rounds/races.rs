@@ -1,0 +1,204 @@
+//! `round race`: one program in several rounds; whatever it does, its work is kept.
+
+use std::{fs, process::Stdio, time::Duration};
+
+use serde_json::{Value, json};
+
+use super::{everything, folder, said, text};
+use crate::support::{World, program};
+
+/// Runs a race with `more` words, and returns what it prints, and its exit status.
+fn race(world: &World, more: &[&str]) -> (Value, Option<i32>) {
+    let output = world.checkpoint(&[&["round", "race", "--json"], more].concat());
+    let printed = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said(&output)));
+    (printed, output.status.code())
+}
+
+fn show(world: &World, branch: &Value, path: &str) -> String {
+    world.git(&["show", &format!("{}:{path}", branch.as_str().expect("it has a branch"))])
+}
+
+#[test]
+fn each_program_works_on_a_branch_of_its_own_from_one_commit() {
+    let world = World::with_commit();
+    folder(&world, "repo/sub dir");
+    let base = world.git(&["rev-parse", "HEAD"]);
+    let script = "printf '%s\\n' \"$1\" $GIT_CHECKPOINT_NUMBER \"$PWD\" >new; echo out; echo err >&2; cat; exit 0";
+    let words =
+        ["--count", "3", "--group", "run", "--context", "sub dir", "--", "sh", "-c", script, "sh", "a b; $HOME"];
+    let (printed, code) = race(&world, &words);
+    assert_eq!((code, &printed["group"]), (Some(0), &json!("run")), "{printed}");
+    for (at, round) in printed["rounds"].as_array().expect("a list").iter().enumerate() {
+        let new = show(&world, &round["branch"], "sub dir/new");
+        let lines: Vec<&str> = new.lines().collect();
+        // No shell has read the words, and a shell knows where it is.
+        assert_eq!(lines[..2], ["a b; $HOME", &(at + 1).to_string()]);
+        assert!(lines[2].ends_with("/sub dir"), "{new}");
+        assert_eq!((&round["number"], &round["status"], &round["message"]), (&json!(at + 1), &json!(0), &json!(null)));
+        let branch = round["branch"].as_str().expect("it has one");
+        assert_eq!(world.git(&["rev-parse", &format!("{branch}^")]), base);
+        let log = round["log"].as_str().expect("it has one");
+        assert_eq!(fs::read_to_string(log).expect("it is there"), "out\nerr\n");
+        let shown = world.json(&["round", "show", branch, "--json"]);
+        let ran = json!({ "number": at + 1, "status": 0, "duration_ms": round["duration_ms"], "log": log });
+        assert_eq!((&shown["round"]["ran"], &shown["round"]["phase"]), (&ran, &json!("ended")));
+    }
+    assert_eq!(world.git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(world.git(&["status", "--short"]), "");
+    world.assert_sound("after a race");
+}
+
+#[test]
+fn what_a_program_has_done_that_fails_is_committed() {
+    let world = World::with_commit();
+    let script = "echo work >new; echo idea >.checkpoint_scratch/idea; exit $GIT_CHECKPOINT_NUMBER";
+    let output = world.checkpoint(&["round", "race", "--count", "2", "--jobs", "1", "--", "sh", "-c", script]);
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let marked = printed.lines().filter(|line| line.contains("1 file (+1 -0)  exit status "));
+    assert_eq!(marked.count(), 2, "{printed}");
+    assert_eq!(printed.lines().filter(|line| line.contains("/checkpoint/rounds/")).count(), 2, "{printed}");
+    for branch in world.git(&["branch", "--list", "--format=%(refname:short)", "agents/*"]).lines() {
+        assert_eq!(show(&world, &json!(branch), "new"), "work\n");
+    }
+    assert_eq!(world.sh("cat .git/checkpoint/scratch/*/idea"), "idea\nidea\n");
+    let (printed, code) = race(&world, &["--count", "1", "--", "no-such-program"]);
+    let round = &printed["rounds"][0];
+    assert_eq!((code, &round["status"]), (Some(1), &json!(127)), "{printed}");
+    assert!(round["message"].as_str().is_some_and(|it| it.contains("cannot run 'no-such-program'")), "{printed}");
+    assert!(round["ended"].is_object());
+}
+
+/// The next round may begin minutes later, when the branch has gone on.
+#[test]
+fn all_begin_where_the_first_began() {
+    let world = World::with_commit();
+    world.write("before", "saved\n");
+    world.done(&["save"]);
+    let base = world.git(&["rev-parse", "HEAD"]);
+    let commit = format!(
+        "#!/bin/sh\nunset $(git rev-parse --local-env-vars)\ngit -C {} commit -q --allow-empty -m later\n",
+        text(&world.repo())
+    );
+    world.write(".git/hooks/post-checkout", &commit);
+    world.sh("chmod +x .git/hooks/post-checkout");
+    let (printed, code) = race(&world, &["--count", "2", "--", "sh", "-c", "echo >new"]);
+    assert_eq!(code, Some(0), "{printed}");
+    assert_ne!(world.git(&["rev-parse", "HEAD"]), base);
+    for round in printed["rounds"].as_array().expect("a list") {
+        assert_eq!(world.git(&["rev-parse", &format!("{}^", round["branch"].as_str().expect("it has one"))]), base);
+    }
+    world.sh("rm .git/hooks/post-checkout; git reset -q --soft HEAD~2");
+    // A checkpoint, too: its files.
+    let (printed, code) = race(&world, &["--count", "2", "--base", "@{0}", "--", "sh", "-c", "cat before >copy"]);
+    assert_eq!(code, Some(0), "{printed}");
+    for round in printed["rounds"].as_array().expect("a list") {
+        assert_eq!(show(&world, &round["branch"], "copy"), "saved\n");
+    }
+}
+
+#[test]
+fn a_race_that_cannot_begin_leaves_nothing() {
+    let world = World::with_commit();
+    let before = everything(&world);
+    for (words, what) in [
+        (&["--base", "nope"][..], "'nope' is no commit"),
+        (&["--context", "nope"], "cannot find the directory 'nope'"),
+        (&["--group", "a/b"], "is not a plain name"),
+    ] {
+        let output = world.checkpoint(&[&["round", "race", "--count", "3"], words, &["--", "true"]].concat());
+        assert!(!output.status.success() && said(&output).contains(what), "{}", said(&output));
+        assert_eq!(everything(&world), before, "{what}");
+    }
+    world.git(&["config", "checkpoint.worktree.max", "2"]);
+    let output = world.checkpoint(&["round", "race", "--count", "3", "--group", "run", "--", "true"]);
+    assert!(!output.status.success() && said(&output).contains("worktree"), "{}", said(&output));
+    let left = world
+        .sh("git worktree list | wc -l; git for-each-ref refs/heads/agents; ls -d ../repo-wt-* 2>/dev/null || true");
+    assert_eq!(left.trim(), "1");
+    let list = world.json(&["round", "list", "--json"]);
+    assert_eq!(list["rounds"], json!([]));
+}
+
+#[test]
+fn a_group_is_of_one_race() {
+    let world = World::with_commit();
+    assert_eq!(race(&world, &["--count", "1", "--group", "run", "--", "true"]).1, Some(0));
+    let before = everything(&world);
+    let output = world.checkpoint(&["round", "race", "--count", "1", "--group", "run", "--", "true"]);
+    assert!(said(&output).contains("there are rounds of the group 'run' already"), "{}", said(&output));
+    assert_eq!(everything(&world), before);
+}
+
+/// A program that leaves a process at work: nothing is removed below it.
+#[test]
+fn a_round_in_which_something_works_goes_on() {
+    let world = World::with_commit();
+    let script = "echo work >new; sleep 60 >/dev/null 2>&1 & echo $! >../pid";
+    let (printed, code) = race(&world, &["--count", "1", "--group", "run", "--", "sh", "-c", script]);
+    let round = &printed["rounds"][0];
+    assert_eq!((code, &round["status"], &round["ended"]), (Some(1), &json!(0), &json!(null)), "{printed}");
+    assert!(round["message"].is_string() && round["hint"].is_string(), "{printed}");
+    world.sh("kill $(cat ../pid); cat ../repo-wt-*/new");
+    std::thread::sleep(Duration::from_millis(100));
+    world.done(&["round", "end", "--group", "run"]);
+    assert_eq!(show(&world, &round["branch"], "new"), "work\n");
+}
+
+/// Starts a race of three, two at a time, whose programs note that they run and then take their time; waits for that.
+fn long_race(world: &World) -> std::process::Child {
+    let script = "echo work >new; echo >../began$GIT_CHECKPOINT_NUMBER; exec sleep 60";
+    let mut command = world.command(program());
+    command.args(["round", "race", "--count", "3", "--jobs", "2", "--group", "run", "--", "sh", "-c", script]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program runs");
+    for number in 1..=2 {
+        while !world.root().join(format!("began{number}")).exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    child
+}
+
+fn assert_kept(world: &World) {
+    let list = world.json(&["round", "list", "--group", "run", "--json"]);
+    assert_eq!(list["rounds"].as_array().map(Vec::len), Some(3), "{list}");
+    assert_eq!(world.sh("cat ../repo-wt-*/new"), "work\nwork\n");
+    let ended = world.json(&["round", "end", "--group", "run", "--branches", "keep", "--json"]);
+    assert_eq!((ended["rounds"].as_array().map(Vec::len), &ended["failed"]), (Some(3), &json!([])), "{ended}");
+    assert!(!world.root().join("began3").exists(), "no program begins after the signal");
+    let branches =
+        "for it in $(git for-each-ref --format='%(refname)' refs/heads/agents); do git show $it:new || echo; done";
+    assert_eq!(world.sh(&format!("{{ {branches}; }} 2>/dev/null | sort")), "\nwork\nwork\n");
+    world.assert_sound("after a race");
+}
+
+#[test]
+fn an_interrupted_race_loses_nothing() {
+    for signal in ["-INT", "-TERM"] {
+        let world = World::with_commit();
+        let child = long_race(&world);
+        world.sh(&format!("kill {signal} {}", child.id()));
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+        assert!(said(&output).contains("'git checkpoint round list --group run' shows"), "{}", said(&output));
+        assert_kept(&world);
+    }
+}
+
+#[test]
+fn a_killed_race_loses_nothing() {
+    let world = World::with_commit();
+    let mut child = long_race(&world);
+    child.kill().expect("it runs");
+    child.wait().expect("it has ended");
+    // The programs go on until they end.
+    let output = world.checkpoint(&["round", "end", "--group", "run"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    world.sh("for at in /proc/[0-9]*; do case $(readlink $at/cwd) in \"$PWD\"-wt-*) kill ${at#/proc/};; esac; done; sleep 0.2");
+    let list = world.json(&["round", "list", "--group", "run", "--json"]);
+    // The third one has no work, and was ended by the first call.
+    assert_eq!(list["rounds"].as_array().map(Vec::len), Some(2), "{list}");
+    assert_eq!(world.sh("cat ../repo-wt-*/new"), "work\nwork\n");
+    world.done(&["round", "end", "--group", "run"]);
+    world.assert_sound("after a race");
+}
