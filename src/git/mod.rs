@@ -130,3 +130,12 @@ pub(crate) mod version_edits;
 pub(crate) mod versions;
 mod weight;
 pub(crate) mod whole_tree;
+pub(crate) mod wire;
+pub(crate) mod worktrees;
+pub(crate) mod written;
+
+pub(crate) use abbreviation::Abbreviation;
+pub(crate) use environment::home;
+pub(crate) use repo::Head;
+pub use repo::Repo;
+pub(crate) use repo::{RefNames, SeenHead};
