@@ -140,6 +140,7 @@
 // With `testing`, all that is public can be reached; without it, what only tests reach would count as unreachable.
 #![cfg_attr(feature = "failpoints", warn(unreachable_pub))]
 pub mod cli;
+pub mod remote;
 
 mod agent;
 mod config;

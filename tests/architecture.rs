@@ -23,7 +23,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("ops", &["config", "git", "model", "state"]),
     ("agent", &["model"]),
     ("cli", &["agent", "config", "git", "model", "ops"]),
-    ("bin", &["cli"]),
+    // What git itself asks of us.
+    ("remote", &["config", "git", "model", "ops"]),
+    ("bin", &["cli", "remote"]),
     ("testing", &["agent", "config", "git", "model", "ops", "state"]),
 ];
 

@@ -28,6 +28,15 @@ impl Repo {
         Ok(if output.status.success() { urls.collect() } else { Vec::new() })
     }
 
+    /// Returns where git would push to if it were given `address`, which is no name of a remote: after `pushInsteadOf` or `insteadOf`.
+    pub(crate) fn address_to_push_to(&self, address: &str) -> Result<String> {
+        // Only remotes have such addresses for git to print, so it gets one for this command.
+        let setting = format!("remote.checkpoint-address.url={address}");
+        let words = ["-c", &setting, "remote", "get-url", "--push", "--", "checkpoint-address"];
+        let printed = self.run_git(&words, None)?;
+        Ok(printed.trim_end_with(|c| c == '\n').to_str_lossy().into_owned())
+    }
+
     /// Returns true if git cannot take `name` for that of a remote.
     pub(crate) fn is_bad_remote_name(&self, name: &str) -> Result<bool> {
         let reference = format!("refs/remotes/{name}/x");

@@ -39,6 +39,14 @@ pub(crate) struct PushReport {
     pub(crate) errors: String,
 }
 
+/// Says that git-remote-checkpoint(1) runs, to the git that it starts, and to what that starts.
+const HELPER: &str = "GIT_REMOTE_CHECKPOINT_RUNS";
+
+/// Returns true if git-remote-checkpoint(1) has led to this process.
+pub(crate) fn is_inside_helper() -> bool {
+    environment::variable(HELPER).is_some()
+}
+
 impl Repo {
     /// Returns the refs below `prefix` that `remote`, the name of a configured one, shows to those who fetch.
     pub(crate) fn list_remote(&self, remote: &str, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
@@ -99,6 +107,7 @@ impl Repo {
     fn run_transport(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> std::io::Result<std::process::Output> {
         self.check_interrupt().map_err(std::io::Error::other)?;
         let mut command = self.git(words);
+        command.env(HELPER, "1");
         // The user is there to be asked for a password, unless the caller says otherwise.
         match environment::variable("GIT_TERMINAL_PROMPT") {
             Some(value) => command.env("GIT_TERMINAL_PROMPT", value.to_os_str_lossy()),

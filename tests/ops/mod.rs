@@ -48,6 +48,7 @@ mod purge_in_use;
 mod purge_keeps;
 mod purge_meanwhile;
 mod questions;
+mod remote_helper;
 mod readers;
 mod records;
 mod reset;

@@ -67,11 +67,16 @@ pub(crate) fn fetch(context: &Context, options: &FetchOptions) -> Result<Fetched
     fetch_listed(context, &remote, &listed, options.dry_run)
 }
 
+/// Returns true if `name` is that of a log, a full name.
+pub(crate) fn is_log(name: &str) -> bool {
+    Place::of_ref(name).is_some()
+}
+
 /// Returns the logs that `remote` has, transcripts first.
 ///
 /// # Errors
 /// If its objects have ids of another kind.
-pub(super) fn list(repo: &Repo, remote: &Remote, transcripts: bool) -> Result<Vec<(String, ObjectId)>> {
+pub(crate) fn list(repo: &Repo, remote: &Remote, transcripts: bool) -> Result<Vec<(String, ObjectId)>> {
     let mut listed = repo.list_remote(&remote.name, refname::PREFIX)?;
     listed.retain(|(name, _)| Place::of_ref(name).is_some() && (transcripts || name == HISTORY));
     listed.sort_by_key(|(name, _)| (name == HISTORY, name.clone()));
@@ -118,9 +123,10 @@ pub(super) fn fetch_listed(
 }
 
 /// Makes sure that the logs `wanted` of `remote` are here as a whole and are of our format. No ref moves.
-pub(super) fn bring(repo: &Repo, remote: &Remote, wanted: &[(String, ObjectId)]) -> Result<()> {
+pub(crate) fn bring(repo: &Repo, remote: &Remote, wanted: &[(String, ObjectId)]) -> Result<()> {
     let known = |name: &str| -> Result<Vec<ObjectId>> {
         let refs = [name.to_owned(), tracking_ref(&remote.name, name)];
+        let refs = &refs[..if remote.is_named { 2 } else { 1 }];
         let ids = refs.iter().map(|name| repo.find_sound_ref(name)).collect::<Result<Vec<_>>>()?;
         Ok(ids.into_iter().flatten().filter(|id| repo.has_object(*id)).collect())
     };

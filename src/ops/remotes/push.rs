@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{
     fetch::{bring, list, record_ids},
     join::{Differences, join_commits},
-    known::{Remote, to_send_to, tracking_ref},
+    known::{Approval, Remote, refused, to_send_to, tracking_ref},
     outgoing,
 };
 use crate::{
@@ -79,6 +79,9 @@ pub(crate) struct SentRef {
     pub(crate) hidden: bool,
     /// Records, or pieces of transcripts, of which there are several versions from now on.
     pub(crate) apart: Vec<String>,
+    /// What the server's hooks have printed, if only this log was sent.
+    #[serde(skip)]
+    pub(crate) said: Vec<String>,
 }
 
 /// How often a push that has lost a race is tried again.
@@ -116,6 +119,23 @@ pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
         sent.refs.extend(sending.run(theirs)?);
     }
     Ok(sent)
+}
+
+/// Sends the log `name` to `remote`, joined with what it has, and lets our own have all of it.
+///
+/// # Errors
+/// As [`push`]; if neither side has such a log.
+pub(crate) fn send(context: &Context, remote: &Remote, name: &str, dry_run: bool) -> Result<SentRef> {
+    if remote.approval != Approval::Approved {
+        return Err(refused(remote));
+    }
+    let options = PushOptions { transcripts: true, sync: true, dry_run, ..PushOptions::default() };
+    let place = Place::of_ref(name).ok_or_else(|| Error::user(format!("'{name}' is no log of records")))?;
+    let mut said = Vec::new();
+    let mut sending = Sending { context, remote, options: &options, name: name.to_owned(), place, said: &mut said };
+    let theirs = sending.listed()?;
+    let sent = sending.run(theirs)?.ok_or_else(|| Error::user(format!("there is no '{name}' yet")))?;
+    Ok(SentRef { said, ..sent })
 }
 
 /// Returns a random number below `limit`.
@@ -202,6 +222,7 @@ impl Sending<'_> {
             received_records: 0,
             hidden: false,
             apart: differences.apart.into_iter().collect(),
+            said: Vec::new(),
         };
         if self.place == Place::History {
             let (own, others) = (record_ids(repo, ours)?, record_ids(repo, theirs)?);
@@ -259,6 +280,9 @@ impl Sending<'_> {
 
     /// Notes that the log of the remote is `tip`.
     fn follow(&self, tip: ObjectId) -> Result<()> {
+        if !self.remote.is_named {
+            return Ok(());
+        }
         let repo = self.repo();
         let name = tracking_ref(&self.remote.name, &self.name);
         let old = repo.find_sound_ref(&name)?;
