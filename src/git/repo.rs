@@ -134,7 +134,32 @@ impl Repo {
         Self::check(found, dir, Heeded::All)
     }
 
+    /// The same to read and write the logs of records alone, for which a bare repository will do: its git directory stands for the
+    /// worktree.
+    ///
+    /// # Errors
+    /// As [`open_from_environment`](Self::open_from_environment), but for those of a bare one.
+    pub(crate) fn open_for_logs(dir: &Path) -> Result<Self> {
+        let dir = &absolute(dir)?;
+        let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+            dir,
+            gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
+            trust_map(&environment::config_parameters()?, Heeded::All),
+        );
+        environment::refuse_redirected_objects(found.as_ref().ok().map(gix::ThreadSafeRepository::objects_dir))?;
+        Self::check_also_bare(found, dir, Heeded::All)
+    }
+
     fn check(found: gix::Result<gix::ThreadSafeRepository>, dir: &Path, heeds: Heeded) -> Result<Self> {
+        let repo = Self::check_also_bare(found, dir, heeds)?;
+        if repo.inner.workdir().is_none() {
+            return Err(Error::user("a bare repository has no worktree to checkpoint")
+                .with_hint("run it in a worktree: 'git worktree add <path>' makes one"));
+        }
+        Ok(repo)
+    }
+
+    fn check_also_bare(found: gix::Result<gix::ThreadSafeRepository>, dir: &Path, heeds: Heeded) -> Result<Self> {
         let inner = match found {
             Ok(repo) => {
                 let mut repo = repo.to_thread_local();
@@ -163,10 +188,7 @@ impl Repo {
             return Err(Error::user(format!("detected dubious ownership in repository at '{root}'"))
                 .with_hint(format!("'git config --global --add safe.directory {word}' trusts it")));
         }
-        let Some(root) = inner.workdir().map(Path::to_owned) else {
-            return Err(Error::user("a bare repository has no worktree to checkpoint")
-                .with_hint("run it in a worktree: 'git worktree add <path>' makes one"));
-        };
+        let root = inner.workdir().unwrap_or_else(|| inner.git_dir()).to_owned();
         let root = std::fs::canonicalize(&root)
             .context(Kind::User, || format!("cannot find the worktree '{}'", root.display()))?;
         environment::refuse_unknown_extensions(&inner)?;
@@ -175,7 +197,10 @@ impl Repo {
             .and_then(|tree| tree.id().ok().flatten().map(ToOwned::to_owned))
             .map_or_else(|| "main".into(), id_of_linked);
         let ref_store = RefStore::of(&inner);
-        let own_directories = OwnDirectories::find(&root, inner.git_dir(), inner.common_dir())?;
+        let own_directories = match inner.workdir() {
+            Some(_) => OwnDirectories::find(&root, inner.git_dir(), inner.common_dir())?,
+            None => OwnDirectories::default(),
+        };
         Ok(Self {
             inner,
             root,

@@ -73,11 +73,11 @@ impl Helper {
                     .with_hint("'git ls-remote checkpoint::origin' lists what 'origin' has; see git-remote-checkpoint(1)"));
             }
         };
-        let address = address.strip_prefix("checkpoint::").unwrap_or(&address);
+        let address = address.as_str();
         if is_inside_helper() {
             return Err(Error::refused(format!("'{}' leads back to itself", without_userinfo(address))));
         }
-        let context = Context::new(Repo::open_from_environment(Path::new("."))?, Settings::default());
+        let context = Context::new(Repo::open_for_logs(Path::new("."))?, Settings::default());
         let remote = remotes::at(&context, address)?;
         Ok(Self { context, remote, heeded: Heeded::default(), listed: BTreeMap::new() })
     }

@@ -95,7 +95,7 @@ fn a_fetch_lets_readers_see_the_records_of_others() {
     team.git("b", &["fetch", "team"]);
     assert_eq!(team.id("b", "refs/checkpoints-remote/team/history"), team.id("a", HISTORY));
     assert_eq!(team.id("b", HISTORY), before);
-    let blame = team.git("b", &["checkpoint", "blame", "origin/main", "--", "a.txt"]);
+    let blame = team.git("b", &["checkpoint", "blame", "--rev", "origin/main", "a.txt"]);
     assert!(blame.contains("claude-code"), "{blame}");
     assert!(team.git("b", &["fetch", "team"]).is_empty(), "nothing is new");
 }
@@ -109,7 +109,7 @@ fn only_logs_are_listed(#[case] address: &str) {
     team.world.sh("cd ../server.git; git update-ref refs/checkpoints/session-of-others/1 main");
     let listed = team.git("a", &["ls-remote", address]);
     let id = team.id("a", HISTORY);
-    assert_eq!(listed, format!("{id}\tHEAD\n{id}\t{HISTORY}\n"));
+    assert_eq!(listed, format!("{id}\t{HISTORY}\n{id}\tHEAD\n"));
 }
 
 #[test]
@@ -181,6 +181,7 @@ fn nothing_is_sent_without_approval() {
     // The URL itself is approved.
     team.git("a", &["push", "checkpoint::../server.git", HISTORY]);
     team.git("a", &["remote", "set-url", "--push", "origin", "../other.git"]);
+    team.git("server.git", &["update-ref", "-d", HISTORY]);
     let said = team.fails("a", &["push", "team"]);
     assert!(said.contains("is not the one that was approved"), "{said}");
     assert_eq!(team.id("other.git", "refs"), "");

@@ -115,12 +115,13 @@ pub(crate) fn at(context: &Context, address: &str) -> Result<Remote> {
     if let Some(why) = refusal(address) {
         return Err(Error::refused(format!("'{}' cannot be used: {why}", without_userinfo(address))));
     }
-    let url = repo.address_to_push_to(address)?;
+    let found = repo.address_to_push_to(address)?;
+    let (is_certain, url) = found.map_or((false, address.to_owned()), |url| (true, url));
     if let Some(why) = refusal(&url) {
         return Err(Error::refused(format!("'{}' cannot be used: {why}", without_userinfo(&url))));
     }
     let digest = digest::sha256(&[url.as_bytes(), b"\n"]);
-    let is_approved = shared_with::read(repo.common_dir())?.values().any(|approved| *approved == digest);
+    let is_approved = is_certain && shared_with::read(repo.common_dir())?.values().any(|approved| *approved == digest);
     Ok(Remote {
         name: address.to_owned(),
         urls: vec![without_userinfo(&url)],
@@ -237,6 +238,9 @@ pub(crate) struct Removed {
     pub(crate) was_approved: bool,
     /// True if git no longer has this remote: it was one for records alone.
     pub(crate) was_added: bool,
+    /// The last commit of its records that is known, which stays.
+    #[serde(serialize_with = "crate::model::id_text::serialize_optional")]
+    pub(crate) history: Option<gix::ObjectId>,
 }
 
 /// Lets no more records be sent to the remote `name`, and takes it from git's settings if it was added for records alone. What was
@@ -256,5 +260,6 @@ pub(crate) fn remove(context: &Context, name: &str) -> Result<Removed> {
         shared_with::write(repo.common_dir(), &approved)?;
     }
     let was_added = is_known && repo.remove_added_remote(name)?;
-    Ok(Removed { version: 1, name: name.to_owned(), urls, was_approved, was_added })
+    let history = repo.find_sound_ref(&tracking_ref(name, refname::HISTORY))?;
+    Ok(Removed { version: 1, name: name.to_owned(), urls, was_approved, was_added, history })
 }
