@@ -5,7 +5,7 @@
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Repo, environment};
+use super::{Repo, environment, wire};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::{address::without_userinfo, path_text::printable},
@@ -48,9 +48,14 @@ pub(crate) fn is_inside_helper() -> bool {
 }
 
 impl Repo {
-    /// Returns the refs below `prefix` that `remote`, the name of a configured one, shows to those who fetch.
+    /// Returns the refs below `prefix` that `remote`, the name of a configured one or an address, shows to those who fetch.
     pub(crate) fn list_remote(&self, remote: &str, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
-        let what = || format!("cannot list the refs of '{remote}'");
+        let what = || format!("cannot list the refs of '{}'", without_userinfo(remote));
+        if let Some(mut connection) = self.connection(remote, &what)? {
+            let listed = connection.list(prefix).map_err(|error| below(what(), error))?;
+            let named = |it: wire::RemoteRef| Some((it.name.to_str().ok()?.to_owned(), it.id));
+            return Ok(listed.into_iter().filter_map(named).collect());
+        }
         let output = self.exchange(&["ls-remote", "--quiet", "--", remote, &format!("{prefix}*")], &what)?;
         let mut refs = Vec::new();
         for line in output.lines() {
@@ -62,7 +67,11 @@ impl Repo {
     }
 
     /// Fetches the commits `ids` from `remote` with all they lead to. Tells it that we have `tips`, and moves no ref.
-    pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Result<()> {
+    pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Result<wire::Received> {
+        let what = || format!("cannot fetch from '{}'", without_userinfo(remote));
+        if let Some(mut connection) = self.connection(remote, &what)? {
+            return connection.fetch(self, ids, tips, None).map_err(|error| below(what(), error));
+        }
         let mut words: Vec<String> =
             ["-c", "fetch.fsckObjects=true", "-c", "fetch.prune=false", "-c"].map(Into::into).into();
         // Without a tip, git would offer the commits of all branches, one by one.
@@ -75,7 +84,7 @@ impl Repo {
         words.extend(tips.iter().map(|id| format!("--negotiation-tip={id}")));
         words.extend(["--".to_owned(), remote.to_owned()]);
         words.extend(ids.iter().map(ToString::to_string));
-        self.exchange(&words, &|| format!("cannot fetch from '{remote}'")).map(drop)
+        self.exchange(&words, &what).map(|_| wire::Received::default())
     }
 
     /// Lets each ref of `updates` in `remote` lead to a commit, if that is not a step back for the ref there.
@@ -96,6 +105,27 @@ impl Repo {
         Ok(PushReport { refs, said: said.filter(|line| !line.is_empty()).collect(), errors })
     }
 
+    /// Returns a connection of our own to fetch from `remote`; none if only git can reach it, or is to: by the setting
+    /// `remote.<name>.checkpointEngine`, or because other settings say how git is to go there.
+    fn connection(&self, remote: &str, what: &dyn Fn() -> String) -> Result<Option<wire::Connection>> {
+        let setting = |key: &str| self.config_value(&format!("remote.{remote}.{key}"));
+        let is_for_git = setting("checkpointEngine").is_some_and(|engine| engine == "git")
+            || ["vcs", "uploadpack", "proxy", "proxyAuthMethod"].iter().any(|key| setting(key).is_some());
+        if is_for_git {
+            return Ok(None);
+        }
+        // The name of a remote stands for its first URL.
+        let url = self.run_git(&["ls-remote", "--get-url", "--", remote], None)?;
+        let url = url.trim_end_with(|c| c == '\n');
+        Ok(match wire::Connection::open(self, url.as_bstr()).map_err(|error| below(what(), error))? {
+            wire::Opened::Connection(connection) => Some(*connection),
+            wire::Opened::Unsupported(why) => {
+                tracing::debug!(remote, why, "git itself connects");
+                None
+            }
+        })
+    }
+
     fn exchange(&self, words: &[impl AsRef<std::ffi::OsStr>], what: &dyn Fn() -> String) -> Result<BString> {
         let output = self.run_transport(words).context(Kind::Internal, what)?;
         if output.status.success() {
@@ -108,12 +138,18 @@ impl Repo {
         self.check_interrupt().map_err(std::io::Error::other)?;
         let mut command = self.git(words);
         command.env(HELPER, "1");
-        // The user is there to be asked for a password, unless the caller says otherwise.
-        match environment::variable("GIT_TERMINAL_PROMPT") {
-            Some(value) => command.env("GIT_TERMINAL_PROMPT", value.to_os_str_lossy()),
-            None => command.env_remove("GIT_TERMINAL_PROMPT"),
-        };
+        Self::let_git_ask(&mut command);
         self.start_to_end(&mut command)?.output(b"")
+    }
+}
+
+/// Returns the error that `what` because of `error`.
+fn below(what: String, error: Error) -> Error {
+    let hint = error.hint().map(ToOwned::to_owned);
+    let outer = Error::new(error.kind(), what).with_cause(error);
+    match hint {
+        Some(hint) => outer.with_hint(hint),
+        None => outer,
     }
 }
 

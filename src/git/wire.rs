@@ -74,7 +74,8 @@ impl Connection {
             Vec::new(),
             &mut gix::progress::Discard,
         );
-        let handshake = handshake.context(Kind::User, || "the other side does not answer".into())?;
+        let handshake = handshake.context(Kind::User, || "the other side does not answer".into());
+        let handshake = handshake.map_err(|error| tunnel.why(error))?;
         if handshake.server_protocol_version != Protocol::V2 {
             return Ok(Opened::Unsupported("the server does not know version 2 of git's protocol"));
         }
@@ -106,7 +107,8 @@ impl Connection {
         prefixes.extend([prefix.into()]);
         let command = LsRefsCommand::new(Some(prefixes), &self.handshake.capabilities, agent());
         let listed = command.invoke_blocking(self.tunnel.transport(), &mut gix::progress::Discard, false);
-        let listed = listed.context(Kind::User, || "cannot list the refs of the other side".into())?;
+        let listed = listed.context(Kind::User, || "cannot list the refs of the other side".into());
+        let listed = listed.map_err(|error| self.tunnel.why(error))?;
         // A server may ignore the prefix.
         let mut refs: Vec<RemoteRef> =
             listed.into_iter().filter_map(direct).filter(|found| found.name.starts_with_str(prefix)).collect();
@@ -160,7 +162,8 @@ impl Connection {
         );
         // What went wrong here says more than that the other side was not read to the end.
         let received = received?;
-        fetched.context(Kind::User, || "cannot fetch from the other side".into())?;
+        let fetched = fetched.context(Kind::User, || "cannot fetch from the other side".into());
+        fetched.map_err(|error| self.tunnel.why(error))?;
         Ok(received)
     }
 }

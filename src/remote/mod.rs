@@ -70,7 +70,9 @@ impl Helper {
             [_, _, address] if !address.is_empty() => address.to_string_lossy().into_owned(),
             _ => {
                 return Err(Error::user("git starts this program when an address begins with 'checkpoint::'")
-                    .with_hint("'git ls-remote checkpoint::origin' lists what 'origin' has; see git-remote-checkpoint(1)"));
+                    .with_hint(
+                        "'git ls-remote checkpoint::origin' lists what 'origin' has; see git-remote-checkpoint(1)",
+                    ));
             }
         };
         let address = address.as_str();
@@ -142,7 +144,8 @@ impl Helper {
             let log = log.ok_or_else(|| Error::user(format!("'{}' is no log of records", printable(name.as_ref()))))?;
             logs.push((log, id));
         }
-        remotes::bring(&self.context.repo, &self.remote, &logs)?;
+        // Git lets refs lead there at once.
+        let _kept = remotes::bring(&self.context.repo, &self.remote, &logs)?;
         // Git itself has checked that nothing is missing.
         Ok(if self.heeded.checks_connectivity { "connectivity-ok\n".into() } else { String::new() })
     }

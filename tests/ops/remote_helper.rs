@@ -74,7 +74,10 @@ fn clones_that_diverged_converge_by_git_push_alone() {
     let said = team.git("b", &["push", "team"]);
     assert!(!said.contains("forced") && said.contains(HISTORY), "{said}");
     let joined = team.id("b", HISTORY);
-    assert_eq!([team.id("server.git", HISTORY), team.id("b", "refs/checkpoints-remote/team/history")], [joined.clone(), joined]);
+    assert_eq!(
+        [team.id("server.git", HISTORY), team.id("b", "refs/checkpoints-remote/team/history")],
+        [joined.clone(), joined]
+    );
     assert_eq!((team.records("server.git"), team.records("b"), team.records("a")), (2, 2, 1));
     assert!(team.git("b", &["push", "team"]).contains("up-to-date"));
     // What is merely behind gets what is there.
@@ -168,10 +171,9 @@ fn what_is_refused(#[case] words: &[&str], #[case] why: &str) {
 fn nothing_is_sent_without_approval() {
     let team = Team::of(&["a"]);
     team.world.sh("git init -q --bare ../other.git");
-    for (name, words) in [
-        ("a", ["push", "checkpoint::../other.git", HISTORY]),
-        ("a", ["push", "checkpoint::file://SERVER", HISTORY]),
-    ] {
+    for (name, words) in
+        [("a", ["push", "checkpoint::../other.git", HISTORY]), ("a", ["push", "checkpoint::file://SERVER", HISTORY])]
+    {
         let server = team.world.root().join("other.git").display().to_string();
         let words = words.map(|word| word.replace("SERVER", &server));
         let said = team.fails(name, &words.each_ref().map(String::as_str));
@@ -229,4 +231,26 @@ fn what_a_server_says_reaches_the_user() {
     crate::support::files::write_script(&team.world.root().join("server.git/hooks/pre-receive"), hook);
     let said = team.fails("a", &["push", "team"]);
     assert!(said.contains("not on a Friday"), "{said}");
+}
+
+/// Both ways to list and to fetch say and do the same.
+#[rstest]
+#[case::ours("auto")]
+#[case::gits("git")]
+fn a_fetch_over_http(#[case] engine: &str) {
+    let team = Team::of(&["a", "b"]);
+    team.git("a", &["push", "team"]);
+    let web = WebServer::start(&team.world.root(), Asks::default());
+    team.git("b", &["remote", "set-url", "origin", &web.url("server.git")]);
+    team.git("b", &["config", "remote.origin.checkpointEngine", engine]);
+    team.git("b", &["checkpoint", "fetch", "origin"]);
+    assert_eq!(team.id("b", "refs/checkpoints-remote/origin/history"), team.id("a", HISTORY));
+    let requests = web.take_requests();
+    // Version 2: what can you do, which refs are there; and again, with the pack.
+    assert!(requests.len() <= if engine == "auto" { 4 } else { 5 }, "{requests:#?}");
+    team.git("b", &["checkpoint", "fetch", "origin"]);
+    assert_eq!(web.take_requests().len(), 2, "nothing is new");
+    team.world.sh("mv ../server.git ../away");
+    let said = team.fails("b", &["checkpoint", "fetch", "origin"]);
+    assert!(said.contains("cannot list the refs of 'origin'") && said.contains("404"), "{said}");
 }

@@ -6,7 +6,8 @@ use std::{
     borrow::Cow,
     cell::RefCell,
     ffi::{OsStr, OsString},
-    io::{self, BufReader, Read, Write},
+    fs::File,
+    io::{self, BufReader, Read, Seek as _, Write},
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     rc::Rc,
 };
@@ -26,14 +27,21 @@ use super::{
     super::{Repo, environment, subprocess::Subprocess},
     packets::Packets,
 };
-use crate::error::{Context as _, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::{address::without_userinfo, path_text::printable},
+};
 
 /// The answers of a remote helper are one word.
 const MAX_LINE: usize = 1 << 10;
+/// A server may talk for ever.
+const MOST_SAID: u64 = 1 << 14;
 
 /// A way to the other side.
 pub(super) struct Tunnel {
     transport: Box<dyn Transport>,
+    /// What the programs say that carry it.
+    said: File,
 }
 
 /// What came of the attempt.
@@ -50,6 +58,7 @@ impl Tunnel {
     /// If the other side cannot be reached.
     pub(super) fn dig(repo: &Repo, url: &BStr) -> Result<Dug> {
         let what = || "cannot connect to the other side".to_owned();
+        let said = tempfile::tempfile().context(Kind::Internal, what)?;
         let Ok(parsed) = gix::url::parse(url) else { return Ok(Dug::Unsupported("git may know what this address is")) };
         if has_policy(repo, &parsed.scheme) {
             return Ok(Dug::Unsupported("settings say which protocols git may use"));
@@ -58,11 +67,14 @@ impl Tunnel {
             Scheme::File if repo.worktree_root().join(OsStr::from_bytes(&parsed.path)).is_file() => {
                 return Ok(Dug::Unsupported("it is a bundle"));
             }
-            Scheme::File => Box::new(local(repo, parsed.path.as_bstr()).context(Kind::User, what)?),
-            Scheme::Http | Scheme::Https => match http(repo, parsed.scheme.as_str(), url).context(Kind::User, what)? {
-                Some(carried) => Box::new(carried),
-                None => return Ok(Dug::Unsupported("the server does not know version 2 of git's protocol")),
-            },
+            Scheme::File => Box::new(local(repo, parsed.path.as_bstr(), &said).context(Kind::User, what)?),
+            Scheme::Http | Scheme::Https => {
+                let found = http(repo, parsed.scheme.as_str(), url, &said);
+                match found.context(Kind::User, what).map_err(|error| why(error, &said))? {
+                    Some(carried) => Box::new(carried),
+                    None => return Ok(Dug::Unsupported("the server does not know version 2 of git's protocol")),
+                }
+            }
             Scheme::Ssh => {
                 let Some(options) = ssh_options(repo) else {
                     return Ok(Dug::Unsupported("only git knows this variant of ssh"));
@@ -75,13 +87,27 @@ impl Tunnel {
             }
             _ => return Ok(Dug::Unsupported("another program carries this protocol")),
         };
-        Ok(Dug::Tunnel(Self { transport }))
+        Ok(Dug::Tunnel(Self { transport, said }))
+    }
+
+    /// Returns `error` with what the programs have said that carry the connection, which know more of what went wrong.
+    pub(super) fn why(&self, error: Error) -> Error {
+        why(error, &self.said)
     }
 
     /// Returns what gix speaks with.
     pub(super) fn transport(&mut self) -> &mut dyn Transport {
         &mut *self.transport
     }
+}
+
+/// Returns `error` with the text in `said` as its cause, if there is one.
+fn why(error: Error, mut said: &File) -> Error {
+    let mut text = Vec::new();
+    let read = said.rewind().and_then(|()| said.take(MOST_SAID).read_to_end(&mut text));
+    let shown = text.lines().map(|line| without_userinfo(&printable(line.trim_end().as_bstr())));
+    let shown = shown.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+    if read.is_err() || shown.is_empty() { error } else { error.with_cause(shown) }
 }
 
 /// Returns true if the user limits the protocols that git uses (`protocol.allow` in git-config(1)): git knows what that means.
@@ -197,17 +223,17 @@ impl<R: Read> Transport for Carried<R> {
 }
 
 /// Returns a connection to the repository at `path`, which may be relative to the worktree's root, as git has it.
-fn local(repo: &Repo, path: &BStr) -> io::Result<Carried<BufReader<Pipe>>> {
+fn local(repo: &Repo, path: &BStr, said: &File) -> io::Result<Carried<BufReader<Pipe>>> {
     let path = repo.worktree_root().join(OsStr::from_bytes(path));
-    let program = Ends::of(repo.start_upload_pack(&path)?);
+    let program = Ends::of(repo.start_upload_pack(&path, said.try_clone()?)?);
     let reader = BufReader::new(program.0.clone());
     Ok(Carried::new(reader, program, path.as_os_str().as_bytes().into(), true))
 }
 
 /// Returns a connection by `git remote-http` (gitremote-helpers(7), `stateless-connect`); none if the server only knows older
 /// versions of the protocol.
-fn http(repo: &Repo, scheme: &str, url: &BStr) -> io::Result<Option<Carried<BufReader<Packets<Pipe>>>>> {
-    let program = Ends::of(repo.start_remote_helper(scheme, OsStr::from_bytes(url))?);
+fn http(repo: &Repo, scheme: &str, url: &BStr, said: &File) -> io::Result<Option<Carried<BufReader<Packets<Pipe>>>>> {
+    let program = Ends::of(repo.start_remote_helper(scheme, OsStr::from_bytes(url), said.try_clone()?)?);
     let mut pipe = program.0.clone();
     pipe.write_all(b"stateless-connect git-upload-pack\n")?;
     match one_line(&mut pipe)?.as_slice() {

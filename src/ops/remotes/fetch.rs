@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, refs::RefUpdate},
+    git::{Repo, refs::RefUpdate, wire::Received},
     model::{
         id_text,
         log_place::Place,
@@ -106,7 +106,8 @@ pub(super) fn fetch_listed(
         refs.push(FetchedRef { name: name.clone(), tracking, old, new: *new });
     }
     let moved = |it: &&FetchedRef| it.old != Some(it.new);
-    bring(repo, remote, &refs.iter().filter(moved).map(|it| (it.name.clone(), it.new)).collect::<Vec<_>>())?;
+    let _kept =
+        bring(repo, remote, &refs.iter().filter(moved).map(|it| (it.name.clone(), it.new)).collect::<Vec<_>>())?;
     let before = record_ids(repo, refs.iter().filter(|it| it.name == HISTORY).filter_map(|it| it.old))?;
     let after = record_ids(repo, refs.iter().filter(|it| it.name == HISTORY).map(|it| it.new))?;
     let own = record_ids(repo, repo.find_sound_ref(HISTORY)?)?;
@@ -122,14 +123,16 @@ pub(super) fn fetch_listed(
     Ok(Fetched { version: 1, remote: remote.name.clone(), dry_run, refs, new_records })
 }
 
-/// Makes sure that the logs `wanted` of `remote` are here as a whole and are of our format. No ref moves.
-pub(crate) fn bring(repo: &Repo, remote: &Remote, wanted: &[(String, ObjectId)]) -> Result<()> {
+/// Makes sure that the logs `wanted` of `remote` are here as a whole and are of our format. No ref moves: git keeps them while the
+/// result exists.
+pub(crate) fn bring(repo: &Repo, remote: &Remote, wanted: &[(String, ObjectId)]) -> Result<Received> {
     let known = |name: &str| -> Result<Vec<ObjectId>> {
         let refs = [name.to_owned(), tracking_ref(&remote.name, name)];
         let refs = &refs[..if remote.is_named { 2 } else { 1 }];
         let ids = refs.iter().map(|name| repo.find_sound_ref(name)).collect::<Result<Vec<_>>>()?;
         Ok(ids.into_iter().flatten().filter(|id| repo.has_object(*id)).collect())
     };
+    let mut received = Received::default();
     let missing: Vec<&(String, ObjectId)> = wanted.iter().filter(|(_, id)| !repo.has_object(*id)).collect();
     if !missing.is_empty() {
         let mut tips = BTreeSet::new();
@@ -137,7 +140,7 @@ pub(crate) fn bring(repo: &Repo, remote: &Remote, wanted: &[(String, ObjectId)])
             tips.extend(known(name)?);
         }
         let ids: Vec<ObjectId> = missing.iter().map(|(_, id)| *id).collect();
-        repo.fetch_ids(&remote.name, &ids, &tips.into_iter().collect::<Vec<_>>())?;
+        received = repo.fetch_ids(&remote.name, &ids, &tips.into_iter().collect::<Vec<_>>())?;
     }
     for (name, id) in wanted {
         let place = Place::of_ref(name).expect("only logs are wanted");
@@ -149,7 +152,7 @@ pub(crate) fn bring(repo: &Repo, remote: &Remote, wanted: &[(String, ObjectId)])
             })?;
         }
     }
-    Ok(())
+    Ok(received)
 }
 
 /// Returns the ids of all records in the logs that end with `tips`.

@@ -208,9 +208,8 @@ impl Sending<'_> {
     fn attempt(&mut self, ours: Option<ObjectId>, theirs: Option<ObjectId>) -> Result<Attempt> {
         let context = self.context;
         let repo = &context.repo;
-        if let Some(theirs) = theirs {
-            bring(repo, self.remote, &[(self.name.clone(), theirs)])?;
-        }
+        let wanted: Vec<_> = theirs.iter().map(|theirs| (self.name.clone(), *theirs)).collect();
+        let _kept = bring(repo, self.remote, &wanted)?;
         let mut objects = NewObjects::new(repo, Target::Loose);
         let (tip, differences) = match (ours, theirs) {
             (Some(ours), Some(theirs)) => join_commits(repo, self.place, ours, theirs, &mut objects)?,
