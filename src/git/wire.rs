@@ -9,6 +9,7 @@
 
 mod negotiate;
 mod packets;
+mod programs;
 mod receive;
 mod tunnel;
 
@@ -83,9 +84,8 @@ impl Connection {
         let (ours, theirs) = (repo.object_hash().to_string(), connection.object_format());
         if ours != theirs {
             return Err(Error::user(format!(
-                "this repository has the object format {ours}, and the other one {theirs}"
-            ))
-            .with_hint("records can be shared between repositories of one object format only"));
+                "the objects of the other side have ids of {theirs}, and those of this repository of {ours}: they cannot be exchanged"
+            )));
         }
         Ok(Opened::Connection(Box::new(connection)))
     }

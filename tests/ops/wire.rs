@@ -174,7 +174,10 @@ fn two_object_formats_are_refused_in_one_sentence() {
     pair.world.sh("git init -q --object-format=sha256 third && git -C third commit -q --allow-empty -m x");
     let url = pair.root().join("third").display().to_string();
     let error = wire::list(&pair.here(), &url, PREFIX).expect_err("another format");
-    assert_eq!(error.to_string(), "this repository has the object format sha1, and the other one sha256");
+    assert_eq!(
+        error.to_string(),
+        "the objects of the other side have ids of sha256, and those of this repository of sha1: they cannot be exchanged"
+    );
 }
 
 #[rstest::rstest]
