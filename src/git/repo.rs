@@ -126,8 +126,7 @@ impl Repo {
         Self::open_for_logs(dir)?.with_worktree()
     }
 
-    /// The same to read and write the logs of records alone, for which a bare repository will do: its git directory stands for the
-    /// worktree.
+    /// The same for the logs of records alone: a bare repository will do, whose git directory stands for the worktree.
     pub(crate) fn open_for_logs(dir: &Path) -> Result<Self> {
         let dir = &absolute(dir)?;
         let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
