@@ -82,11 +82,14 @@ def work(agent, round_, repository):
 
     tool = {"name": "write", "id": "1", "paths": ["slug.py"]}
     say("prompt", prompt=f"{about}\n{TASK}")
-    say("pre-tool", tool=tool)
-    AGENTS[agent](directory)
-    say("post-tool", tool=tool)
-    say("stop")
-    say("session-end")
+    try:
+        say("pre-tool", tool=tool)
+        AGENTS[agent](directory)
+        say("post-tool", tool=tool)
+    finally:
+        # Also if the agent fails: no round ends while a turn is under way in it.
+        say("stop")
+        say("session-end")
     test = subprocess.run([sys.executable, "-B", "-c", TEST], cwd=directory, stderr=subprocess.DEVNULL)
     return test.returncode == 0
 
@@ -109,7 +112,10 @@ def main(repository):
     # They work at the same time. One that fails does not keep the others from theirs.
     with ThreadPoolExecutor() as pool:
         turns = {agent: pool.submit(work, agent, rounds[agent], repository) for agent in AGENTS}
-    passes = {agent: turn.exception() is None and turn.result() for agent, turn in turns.items()}
+    for agent, turn in turns.items():
+        if turn.exception():
+            print(f"{agent} has failed: {turn.exception()}")
+    passes = {agent: not turn.exception() and turn.result() for agent, turn in turns.items()}
 
     # All work is committed to the branches, and the worktrees are removed.
     for agent in AGENTS:

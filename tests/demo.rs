@@ -63,3 +63,26 @@ fn the_orchestrator_commits_the_best_of_three() {
     run(&[]);
     assert_eq!(world.sh("ls -A .."), before);
 }
+
+/// The example with other agents: one that fails in the middle of its turn, and none that passes the test.
+#[rstest::rstest]
+#[case::one_fails(&[("    write(directory, \"slug.py\", \"def slug(title):\\n    return title.r", "    raise ValueError(\"no idea\")\n#")], 0, "agent1 has failed: no idea")]
+#[case::none_passes(&[("== 'hello-new-world'", "== 'x'")], 1, "no result passes the test")]
+fn the_orchestrator_ends_all_rounds(#[case] changes: &[(&str, &str)], #[case] status: i32, #[case] text: &str) {
+    let world = World::new();
+    let mut script = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/orchestrator.py"))
+        .expect("it is there");
+    for (old, new) in changes {
+        assert!(script.contains(old), "{old}");
+        script = script.replace(old, new);
+    }
+    world.write("orchestrator.py", script);
+    if world.command("sh").args(["-c", "command -v python3"]).output().is_ok_and(|found| !found.status.success()) {
+        #[expect(clippy::print_stderr, reason = "a test that is left out must be seen")]
+        return eprintln!("SKIPPED: there is no 'python3' on the PATH");
+    }
+    let output = world.command("python3").args(["orchestrator.py", "slugs"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(status), "{}", described(&output));
+    assert!(described(&output).contains(text), "{}", described(&output));
+    assert_eq!(world.sh("cd slugs; git checkpoint round list; git worktree list | wc -l").trim(), "1");
+}

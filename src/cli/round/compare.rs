@@ -128,8 +128,7 @@ fn test(context: &Context, entry: &Entry, line: &str, call: &mut Call) -> Result
     let shared = RefCell::new(&mut *call);
     let cleared = rounds::clear(context, &bench, &mut |step: &Step<'_>| run_step(&mut shared.borrow_mut(), step));
     if let Err(error) = cleared {
-        let root = bench.root.display();
-        let what = format!("'{root}', which was made for it, is left: {}", with_cause(&error));
+        let what = with_cause(&error);
         tested.message = Some(tested.message.map_or_else(|| what.clone(), |message| format!("{message}; {what}")));
     }
     if is_interrupted {

@@ -32,7 +32,7 @@ pub(super) struct RaceOf {
     /// How many rounds
     #[arg(long, value_name = "n", value_parser = clap::value_parser!(u8).range(1..=99))]
     count: u8,
-    /// What you call the race (default: a name by chance)
+    /// What you call the race (default: 'race-' and random digits)
     #[arg(long, value_name = "name")]
     group: Option<String>,
     /// Where the branches begin (default: HEAD)

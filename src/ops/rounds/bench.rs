@@ -77,24 +77,37 @@ pub(crate) fn below(root: &Path, inside: &Path) -> Result<PathBuf> {
 /// Removes the worktree, if it was made for the test, as `worktree remove` does, deletes what was removed, and the branch.
 ///
 /// # Errors
-/// As `worktree remove`; [`Kind::Refused`] if the test has committed something, or moved HEAD: the worktree and the branch stay then.
+/// As `worktree remove`; [`Kind::Refused`] if the test has committed something, or moved HEAD: the worktree and the branch stay then. The
+/// message says what stays.
 pub(crate) fn clear(context: &Context, bench: &Bench, run: worktrees::Run<'_>) -> Result<()> {
     let Some((branch, tip)) = &bench.made else { return Ok(()) };
     let head = Head { id: Some(*tip), branch: Some(format!("refs/heads/{branch}").into()) };
-    if worktrees::registered(context, Some(bench.root.as_os_str()))?.head != head {
-        return Err(Error::refused(format!(
+    let made = format!("the worktree '{}', which was made for it", bench.root.display());
+    let is_left = |error: Error| {
+        let message = format!("{made}, is left: {}", error.message());
+        error.with_message(message)
+    };
+    let registered = worktrees::registered(context, Some(bench.root.as_os_str())).map_err(is_left)?;
+    if registered.head != head {
+        return Err(is_left(Error::refused(format!(
             "it is not at the commit of the round any more, or not on the branch '{branch}', which was made, too"
-        )));
+        ))));
     }
     let options =
         RemoveOptions { name: bench.root.clone().into(), force: true, head: Some(head), ..RemoveOptions::default() };
-    let removal = worktrees::remove(context, &options, &mut |_| Ok(true), run)?;
-    worktrees::delete_removed(context, &removal.id)?;
+    let removal = worktrees::remove(context, &options, &mut |_| Ok(true), run).map_err(is_left)?;
+    let deleted = worktrees::delete_removed(context, &removal.id);
+    deleted.map_err(|error| {
+        let message = format!("{made}, is removed, and {}; its branch '{branch}' stays", error.message());
+        error.with_message(message)
+    })?;
     let main = context.repo.registrations()?.first().map(Registration::directory);
     let main = main.ok_or_else(|| Error::internal("git has no main worktree"))?;
     context.repo.delete_made_branch(&main, branch, *tip)?;
     if context.repo.find_ref(&format!("refs/heads/{branch}"))?.is_some() {
-        return Err(Error::refused(format!("the test has committed to the branch '{branch}', which stays")));
+        return Err(Error::refused(format!(
+            "{made}, is removed, but its branch '{branch}' has a new commit, and stays"
+        )));
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ use crate::{
 pub(crate) struct RaceOptions {
     /// The directory to work on.
     pub(crate) directory: PathBuf,
-    /// What the race is called; none: a name by chance.
+    /// What the race is called; none: `race-` and random digits.
     pub(crate) group: Option<String>,
     /// Where the branches begin; none: at HEAD of the directory's worktree.
     pub(crate) base: Option<String>,

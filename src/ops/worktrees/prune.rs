@@ -183,7 +183,7 @@ fn try_prune(context: &Context, all_removed: bool, dry_run: bool) -> Result<Prun
 /// Deletes what was removed as `id`, as [`prune`] does: this process has made it, and needs it no more.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if it stays among the removed ones.
+/// [`Kind::Refused`](crate::error::Kind::Refused) if it stays among the removed ones, as a whole or in part.
 pub(crate) fn delete_removed(context: &Context, id: &str) -> Result<()> {
     let _lock = lock(context)?;
     let old = removed::all(context.repo.common_dir())?.into_iter().find(|old| old.id == id);
@@ -194,12 +194,17 @@ pub(crate) fn delete_removed(context: &Context, id: &str) -> Result<()> {
     if parts.next() == Next::Removed && why_kept(context, &old, parts).is_none() {
         delete(context, old, &mut pruned)?;
     }
-    if pruned.deleted.is_empty() {
-        return Err(Error::refused(format!(
-            "its files are kept: 'git checkpoint worktree restore {id}' brings it back"
-        )));
+    if !pruned.deleted.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    // What was deleted in part cannot be restored.
+    let what = match pruned.left.first() {
+        Some(left) if left.why == WhyLeft::PartlyDeleted => {
+            "a part of its files could not be deleted: 'git checkpoint worktree prune' goes on".to_owned()
+        }
+        _ => format!("its files are kept: 'git checkpoint worktree restore {id}' brings it back"),
+    };
+    Err(Error::refused(what))
 }
 
 fn path_of(old: &Removed) -> BString {
