@@ -18,6 +18,9 @@ use super::{attribution::summary::Figures, refname::Base};
 /// The key of the trailer that names a commit's record.
 pub const TRAILER: &str = "Checkpoint";
 
+/// The subject of a commit that joins two logs.
+pub(crate) const JOINED: &str = "logs joined";
+
 /// The name of a record: 16 lower-case hexadecimal digits, random or of the commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId([u8; 16]);

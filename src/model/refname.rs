@@ -234,6 +234,12 @@ pub fn is_log(name: &str) -> bool {
     name == HISTORY || name.starts_with(TRANSCRIPTS)
 }
 
+/// Returns true if the ref `name` is of a log of records that was fetched from a remote.
+pub fn is_fetched_history(name: &str) -> bool {
+    let rest = name.strip_prefix(FETCHED).and_then(|rest| rest.split_once('/'));
+    rest.is_some_and(|(_, log)| Some(log) == HISTORY.strip_prefix(PREFIX))
+}
+
 /// Returns true if the operation log records the moves of the ref `name`.
 pub fn is_recorded(name: &str) -> bool {
     name.starts_with(PREFIX) && !name.starts_with(OPERATIONS) && !name.starts_with(REMOVED_WORKTREES)

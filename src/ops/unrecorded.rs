@@ -2,12 +2,12 @@
 
 use gix::ObjectId;
 
-use super::{Context, chain::carry_forward::LiveShadows, known_base::known_base};
+use super::{Context, chain::carry_forward::LiveShadows, known_base::known_base, records};
 use crate::{
     git::Repo,
     model::{
         record::{RecordId, ids_in_message},
-        refname::{self, Base},
+        refname::Base,
     },
     state,
 };
@@ -30,7 +30,7 @@ pub(crate) fn unrecorded(context: &Context, commits: &[ObjectId]) -> Option<Unre
     if awaits_save(context) {
         return Some(Unrecorded::AwaitsSave);
     }
-    let has_no_records = || repo.find_sound_ref(refname::HISTORY).is_ok_and(|history| history.is_none());
+    let has_no_records = || records::are_here(repo).is_ok_and(|are_here| !are_here);
     if commits.is_empty() || !has_no_records() {
         return None;
     }

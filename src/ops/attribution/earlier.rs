@@ -5,11 +5,7 @@ use std::collections::HashSet;
 use gix::ObjectId;
 
 use super::commit::OfCommit;
-use crate::{
-    error::Result,
-    git::Repo,
-    model::{record::ids_in_message, refname},
-};
+use crate::{error::Result, git::Repo, model::record::ids_in_message, ops::records};
 
 /// Looks at the messages of ancestors.
 pub(super) struct Ancestors<'r> {
@@ -22,7 +18,7 @@ pub(super) struct Ancestors<'r> {
 
 impl<'r> Ancestors<'r> {
     pub(super) fn new(repo: &'r Repo) -> Result<Self> {
-        let has_history = repo.find_sound_ref(refname::HISTORY)?.is_some();
+        let has_history = records::are_here(repo)?;
         Ok(Self { repo, has_history, silent: HashSet::new() })
     }
 

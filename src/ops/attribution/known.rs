@@ -1,6 +1,6 @@
 //! What is known about a commit before its lines are compared: its records, and the author of lines that are in none of them.
 
-use std::rc::Rc;
+use std::{collections::HashSet, rc::Rc};
 
 use gix::ObjectId;
 
@@ -8,6 +8,7 @@ use super::{commit::Reader, recorded::Recorded};
 use crate::{
     error::{Kind, Result},
     model::{attribution::AuthorId, contributor::Contributor, record::RecordId, refname},
+    ops::records,
     state,
 };
 
@@ -77,19 +78,33 @@ impl Reader<'_> {
             return Ok(*since);
         }
         let mut since = self.hooks_since();
-        let mut next = self.repo.find_sound_ref(refname::HISTORY)?;
-        let mut first = None;
-        while let Some(id) = next {
-            // What is before a damaged commit of the log is unknown.
-            let Some(parent) = if_sound(self.repo.with_commit(id, |commit| commit.parents().next()))? else { break };
-            first = Some(id);
-            next = parent;
+        let fetched: Vec<ObjectId> = records::fetched(self.repo)?.into_iter().map(|(_, id)| id).collect();
+        let mut next: Vec<ObjectId> =
+            fetched.iter().copied().chain(self.repo.find_sound_ref(refname::HISTORY)?).collect();
+        if since.is_some() && !fetched.is_empty() {
+            // Our log may have records of others, and say since when they record their work.
+            next.clear();
         }
-        if let Some(id) = first {
-            // The commit of the first record may be older than the log.
-            let logged = self.repo.with_commit(id, |commit| commit.committer().ok().map(|who| who.seconds()))?;
-            let recorded = if_sound(self.records.seconds_of_first(self.repo.tree_of_commit(id)?))?.flatten();
-            since = [since, logged, recorded].into_iter().flatten().min();
+        let mut seen = HashSet::new();
+        while let Some(id) = next.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let parents = if_sound(self.repo.parents_of(id))?.unwrap_or_default();
+            let mut is_first = true;
+            for parent in parents {
+                // What is before a damaged commit of the log is unknown.
+                if if_sound(self.repo.parents_of(parent))?.is_some() {
+                    next.push(parent);
+                    is_first = false;
+                }
+            }
+            if is_first && let Some(tree_id) = if_sound(self.repo.tree_of_commit(id))? {
+                // The commit of the first record may be older than the log.
+                let logged = self.repo.with_commit(id, |commit| commit.committer().ok().map(|who| who.seconds()))?;
+                let recorded = if_sound(self.records.seconds_of_first(tree_id))?.flatten();
+                since = [since, logged, recorded].into_iter().flatten().min();
+            }
         }
         Ok(*self.enabled_since.get_or_init(|| since))
     }

@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use super::{objects, problem::Problem};
 use crate::{
-    error::{Kind, Result},
+    error::{Error, Kind, Result},
     git::revision::Reachable,
     model::{
         record::{self, Link, Record, RecordId},
@@ -111,7 +111,8 @@ impl Survey {
                 }
             };
             for chunk in record.sessions.iter().flat_map(|part| &part.chunks) {
-                if !context.repo.has_object(chunk.id) {
+                // Transcripts of others are fetched only if the user asks for them.
+                if !context.repo.has_object(chunk.id) && !log.is_of_others(&id)? {
                     let message = format!("'{}' of '{}' is not here", chunk.path, chunk.reference);
                     self.damaged.push(Problem::new("transcript-missing", id.as_str(), message).note());
                 }
@@ -122,7 +123,9 @@ impl Survey {
                 }
             }
             let is_linked = links.iter().any(|link| self.known.contains(&link.commit));
-            if self.has_commits && !is_linked && !named.contains(&id) {
+            let is_elsewhere =
+                || Ok::<_, Error>(log.is_of_others(&id)? && !links.iter().any(|it| context.repo.has_object(it.commit)));
+            if self.has_commits && !is_linked && !named.contains(&id) && !is_elsewhere()? {
                 self.lost.push(id);
             }
             self.links.insert(id, links);

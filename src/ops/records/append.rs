@@ -9,7 +9,8 @@ use bstr::{BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::{
-    Additions, CHANGES, COMMITS, Log, NewRecord, PARENTS, commit, folder, index_path,
+    Additions, NewRecord, commit,
+    log::{CHANGES, COMMITS, Log, PARENTS, folder, index_path},
     transcript::{self, Redacted, Transcripts},
 };
 use crate::{
@@ -128,6 +129,11 @@ impl<'r> Edits<'r> {
         // A damaged record is replaced: its text cannot be recovered.
         let stored = self.log.find(&record.id).unwrap_or_default();
         if stored.is_none_or(|stored| stored.revision < record.revision) {
+            // It completes a record of another clone, whose log is only fetched.
+            if new.attribution.is_empty() && !self.log.has(&record.id)? {
+                let files = Log::open(self.log.repo)?.map_or(Ok(Vec::new()), |log| log.files(&record.id))?;
+                self.files.extend(files.into_iter().map(|(path, id)| (path, Some((id, Mode::File)))));
+            }
             let folder = folder(&record.id);
             for (part, text) in record.sessions.iter_mut().zip(texts) {
                 let chunk = match transcripts.add(&part.id, text, objects)? {

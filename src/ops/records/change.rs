@@ -2,7 +2,10 @@
 
 use gix::ObjectId;
 
-use super::{CHANGES, Log, copied};
+use super::{
+    copied,
+    log::{CHANGES, Log},
+};
 use crate::{
     error::{Context as _, Kind, Result},
     model::{
@@ -30,7 +33,7 @@ impl Log<'_> {
     pub(crate) fn of_change(&self, commit: ObjectId) -> Result<SameChange> {
         let mut same = SameChange::default();
         // No commit has been noted with its change.
-        if self.index_tree(CHANGES)?.is_none() {
+        if self.index_trees(CHANGES)?.is_empty() {
             return Ok(same);
         }
         let Some(change) = self.change_of(commit)? else { return Ok(same) };

@@ -1,5 +1,7 @@
 //! Mends the log of records: what can be read of it becomes the log.
 
+use std::collections::HashSet;
+
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
@@ -29,10 +31,13 @@ pub(crate) enum HistoryDamage {
 /// # Errors
 /// If something may be whole, and cannot be read now.
 pub(crate) fn history_damage(repo: &Repo, tip: ObjectId) -> Result<Option<HistoryDamage>> {
-    let mut next = Some(tip);
-    while let Some(id) = next {
+    let (mut next, mut seen) = (vec![tip], HashSet::new());
+    while let Some(id) = next.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
         match sound(repo, id)? {
-            Some(sound) => next = sound.before,
+            Some(sound) => next.extend(sound.before),
             None if id == tip => return Ok(Some(HistoryDamage::Newest(id))),
             // Not all commits need to have been fetched.
             None => {
@@ -46,13 +51,13 @@ pub(crate) fn history_damage(repo: &Repo, tip: ObjectId) -> Result<Option<Histor
 
 /// A commit of the log that can be read, with its tree.
 struct Sound {
-    /// Its parent; none: the log begins with it.
-    before: Option<ObjectId>,
+    /// Its parents, two if it joins logs; none: the log begins with it.
+    before: Vec<ObjectId>,
 }
 
 /// Reads `id`, a commit of the log; none if the commit or its tree is damaged.
 fn sound(repo: &Repo, id: ObjectId) -> Result<Option<Sound>> {
-    let read = records::root_tree(repo, id).and_then(|_| repo.with_commit(id, |commit| commit.parents().next()));
+    let read = records::root_tree(repo, id).and_then(|_| repo.parents_of(id));
     match read {
         Err(error) if error.kind() == Kind::Corrupt => {
             // An object that may be whole is not given up.
@@ -78,14 +83,16 @@ pub(crate) fn mend_history(repo: &Repo) -> Result<Option<String>> {
     let Some(newest) = newest else {
         return Ok(Some("no earlier state of the records was found".to_owned()));
     };
-    let (mut chain, mut next, mut is_cut) = (Vec::new(), Some(newest), false);
+    // What is damaged may be on the other side of a join; then all are written anew, one after the other.
+    let (mut chain, mut next) = (Vec::new(), Some(newest));
+    let mut is_cut = matches!(damage, HistoryDamage::Earlier(_));
     while let Some(id) = next {
         let Some(sound) = sound(repo, id)? else {
             is_cut = true;
             break;
         };
         chain.push(id);
-        next = sound.before;
+        next = sound.before.first().copied();
     }
     let _way = repo.on_the_way(operation::REPAIR);
     let (mut objects, mut last) = (NewObjects::new(repo, Target::Loose), None);
