@@ -13,6 +13,8 @@ const SHARED_PAGES: &[(&str, &str)] = &[
     ("prompts", "session"),
     ("disable", "enable"),
     ("hook", "enable"),
+    ("fetch", "push"),
+    ("sync", "push"),
     ("completions", ""),
     ("man", ""),
 ];

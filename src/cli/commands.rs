@@ -6,8 +6,8 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 
 use super::{
     attribution, blame, call::Call, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
-    globals::Globals, hook, list, man, op, overlap, prune, purge, reset, restore, round, save, session, show, status,
-    tour, undo, verify, why, worktree,
+    fetch, globals::Globals, hook, list, man, op, overlap, prune, purge, push, remote, reset, restore, round, save,
+    session, show, status, tour, undo, verify, why, worktree,
 };
 use crate::error::Result;
 
@@ -81,6 +81,10 @@ pub(super) enum Command {
     Prompts(session::Prompts),
     Verify(verify::Verify),
     Events(events::Events),
+    Remote(remote::RemoteCommand),
+    Fetch(fetch::Fetch),
+    Push(push::Push),
+    Sync(push::Sync),
     Prune(prune::Prune),
     Purge(purge::Purge),
     Doctor(doctor::Doctor),
@@ -119,6 +123,10 @@ impl Command {
             "prompts" => alone("prompts", Self::Prompts),
             "verify" => alone("verify", Self::Verify),
             "events" => alone("events", Self::Events),
+            "remote" => alone("remote", Self::Remote),
+            "fetch" => alone("fetch", Self::Fetch),
+            "push" => alone("push", Self::Push),
+            "sync" => alone("sync", Self::Sync),
             "prune" => alone("prune", Self::Prune),
             "purge" => alone("purge", Self::Purge),
             "doctor" => alone("doctor", Self::Doctor),
@@ -157,6 +165,10 @@ impl Command {
             Self::Prompts(command) => command.run(call),
             Self::Verify(command) => command.run(call),
             Self::Events(command) => command.run(call),
+            Self::Remote(command) => command.run(call),
+            Self::Fetch(command) => command.run(call),
+            Self::Push(command) => command.run(call),
+            Self::Sync(command) => command.run(call),
             Self::Prune(command) => command.run(call),
             Self::Purge(command) => command.run(call),
             Self::Doctor(command) => command.run(call),

@@ -28,6 +28,8 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-overlap.1",
     "git-checkpoint-prune.1",
     "git-checkpoint-purge.1",
+    "git-checkpoint-push.1",
+    "git-checkpoint-remote.1",
     "git-checkpoint-reset.1",
     "git-checkpoint-restore.1",
     "git-checkpoint-round.1",
@@ -52,6 +54,8 @@ const SHARED_PAGES: &[(&str, &str)] = &[
     ("prompts", "session"),
     ("disable", "enable"),
     ("hook", "enable"),
+    ("fetch", "push"),
+    ("sync", "push"),
     ("log", "list"),
 ];
 

@@ -30,6 +30,12 @@ impl Repo {
         Ok(found.into_iter().map(gix::Id::detach).collect())
     }
 
+    /// Returns true if the commit `later` leads to `earlier`, as they are stored; false if that cannot be read.
+    pub(crate) fn leads_to(&self, later: ObjectId, earlier: ObjectId) -> bool {
+        let found = self.inner.merge_bases_many(later, &[earlier]);
+        later == earlier || found.is_ok_and(|bases| bases.iter().any(|base| *base == earlier))
+    }
+
     /// Refuses if git may read other commits in the place of some, or other parents.
     fn refuse_replaced_history(&self) -> Result<()> {
         const BASE: &str = "GIT_REPLACE_REF_BASE";

@@ -72,6 +72,14 @@ impl<'r> NewObjects<'r> {
         self.waiting_bytes = self.waiting.values().map(|object| object.data.len()).sum();
     }
 
+    /// Writes all objects as [`write`](Self::write) does: as one pack if they are many.
+    pub(crate) fn write_together(mut self) -> Result<Written<'r>> {
+        if self.target == Target::Loose && Target::for_count(self.order.len()) == Target::Pack {
+            self.switch_to_pack();
+        }
+        self.write()
+    }
+
     /// Adds `data` as an object of `kind`, unless the repository has it, and returns its id.
     pub(crate) fn add(&mut self, kind: ObjectKind, data: &[u8]) -> Result<ObjectId> {
         let id = id_of(kind, data, self.repo.object_hash())?;

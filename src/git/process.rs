@@ -325,7 +325,7 @@ impl Repo {
     }
 
     /// Starts `command`; it is killed when the operation is interrupted, if possible with all processes it has started.
-    fn start_to_end(&self, command: &mut Command) -> std::io::Result<Subprocess> {
+    pub(super) fn start_to_end(&self, command: &mut Command) -> std::io::Result<Subprocess> {
         // A command that asks for a passphrase must be in the foreground of the terminal, where Ctrl-C reaches it.
         let is_leader = self.interrupt.may_come() && !has_terminal();
         if is_leader {

@@ -2,6 +2,7 @@
 //!
 //! No I/O here; the only parts of gix in use are `ObjectId` and `bstr`.
 
+pub(crate) mod address;
 pub mod attribution;
 pub(crate) mod both_changed;
 pub(crate) mod change;
@@ -18,6 +19,7 @@ pub(crate) mod histogram;
 pub(crate) mod id_text;
 pub(crate) mod inferred;
 pub(crate) mod line_diff;
+pub(crate) mod log_place;
 pub(crate) mod manifest;
 pub(crate) mod marks;
 pub(crate) mod moment;

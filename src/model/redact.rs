@@ -18,11 +18,7 @@ const LONGEST_KEY: usize = 64 << 10;
 
 /// Returns `text` with each secret replaced by `[redacted <kind>]`.
 pub(crate) fn redact(text: Vec<u8>) -> Vec<u8> {
-    let mut found = Vec::new();
-    find_key_blocks(&text, &mut found);
-    let lower = text.to_ascii_lowercase();
-    let bytes = Bytes::of(&lower);
-    RULES.iter().filter(|rule| rule.may_find(&lower, &bytes)).for_each(|rule| rule.find(&text, &mut found));
+    let mut found = with_a_form(&text);
     ENTROPY.find(&text, &mut found);
     if found.is_empty() {
         return text;
@@ -43,6 +39,26 @@ pub(crate) fn redact(text: Vec<u8>) -> Vec<u8> {
     }
     out.extend_from_slice(&text[done..]);
     out
+}
+
+/// Returns what kind of secret `text` has; none if [`redact`] would leave it as it is. Text that looks like nothing but chance counts
+/// only if `is_prose`: names of files look like that, too.
+pub(crate) fn kind_of_secret(text: &[u8], is_prose: bool) -> Option<&'static str> {
+    let mut found = with_a_form(text);
+    if is_prose {
+        ENTROPY.find(text, &mut found);
+    }
+    found.first().map(|secret| secret.name)
+}
+
+/// Returns the secrets that are known by their form.
+fn with_a_form(text: &[u8]) -> Vec<Secret> {
+    let mut found = Vec::new();
+    find_key_blocks(text, &mut found);
+    let lower = text.to_ascii_lowercase();
+    let bytes = Bytes::of(&lower);
+    RULES.iter().filter(|rule| rule.may_find(&lower, &bytes)).for_each(|rule| rule.find(text, &mut found));
+    found
 }
 
 /// A place in the text.

@@ -18,8 +18,7 @@ pub const TAGS: &str = "refs/checkpoints/tags/";
 /// The namespace of refs that were fetched from remotes.
 pub const FETCHED: &str = "refs/checkpoints-remote/";
 /// The hint for records that are not here.
-pub(crate) const FETCH: &str =
-    "if a remote has the records, 'git fetch <remote> refs/checkpoints/history:refs/checkpoints/history' gets them";
+pub(crate) const FETCH: &str = "if a remote has the records, 'git checkpoint fetch <remote>' gets them";
 /// The namespace of the operation logs. They are of this repository alone: no other clone can undo what they record.
 pub const OPERATIONS: &str = "refs/checkpoints/operations/";
 /// The namespace of what only removed worktrees lead to.

@@ -33,6 +33,7 @@ pub(crate) mod overlap;
 pub mod prune;
 pub mod purge;
 pub(crate) mod records;
+pub(crate) mod remotes;
 pub mod reset;
 pub(crate) mod restore;
 pub mod rewrite;

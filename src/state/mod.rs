@@ -23,6 +23,7 @@ pub(crate) mod repositories;
 pub(crate) mod rounds;
 pub(crate) mod sessions;
 pub(crate) mod setup;
+pub(crate) mod shared_with;
 pub(crate) mod temporary;
 pub(crate) mod turns;
 

@@ -222,7 +222,8 @@ fn records_that_are_not_here_leave_the_authors_unknown() {
     // Whether it is from before git-checkpoint was in use, only records would say.
     let earlier = checkpoint(&["attribution", "--check", "HEAD~1"]);
     assert_eq!(earlier.status.code(), Some(1), "{}", described(&earlier));
-    let hint = "hint: there are no records in this repository; if a remote has the records, 'git fetch <remote> ";
+    let hint =
+        "hint: there are no records in this repository; if a remote has the records, 'git checkpoint fetch <remote>'";
     assert!(described(&earlier).contains(hint), "{}", described(&earlier));
     // The trailer was dropped; the commit before it still shows that git-checkpoint was in use.
     run("sh", &["-c", "seq 9 >by-whom && git add by-whom && git commit -qm 'no trailer'"]);
@@ -255,7 +256,7 @@ fn records_that_are_not_here_leave_the_authors_unknown() {
     let said = described(&explained);
     assert_eq!(explained.status.code(), Some(1));
     assert!(said.contains(&format!("the record {record} of commit ")) && said.contains(" is not here\n"), "{said}");
-    let fetch = said.split('\'').find(|part| part.starts_with("git fetch")).expect("a command").to_owned();
+    let fetch = said.split('\'').find(|part| part.starts_with("git checkpoint fetch")).expect("a command").to_owned();
     let words: Vec<&str> =
         fetch.split(' ').skip(1).map(|word| if word == "<remote>" { "origin" } else { word }).collect();
     assert!(run("git", &words).status.success(), "{fetch}");

@@ -261,5 +261,5 @@ fn the_doctor_names_the_command_that_fetches_records() {
     let world = World::with_commit();
     world.git(&["commit", "-q", "--allow-empty", "-m", "x\n\nCheckpoint: 0123456789abcdef"]);
     let said = String::from_utf8(world.checkpoint(&["doctor"]).stdout).expect("UTF-8");
-    assert!(said.contains("git fetch <remote> refs/checkpoints/history:refs/checkpoints/history"), "{said}");
+    assert!(said.contains("'git checkpoint fetch <remote>'"), "{said}");
 }

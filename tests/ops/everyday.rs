@@ -334,7 +334,7 @@ fn a_clone_without_records_names_what_is_missing(#[case] arguments: &[&str]) {
     world.git(&["clone", "-q", ".", "../clone"]);
     let output = world.command(program()).args(["-C", "../clone"]).args(arguments).output().expect("it runs");
     let said = described(&output);
-    assert!(said.contains("if a remote has the records, 'git fetch"), "{said}");
+    assert!(said.contains("if a remote has the records, 'git checkpoint fetch <remote>' gets them"), "{said}");
     assert!(said.contains(&format!("the record {}", message.trim())), "{said}");
 }
 

@@ -68,6 +68,7 @@ mod rewrites;
 mod rounds;
 mod save;
 mod sessions;
+mod sharing;
 mod submodules;
 mod terminal;
 mod tour;

@@ -12,7 +12,7 @@ use crate::{
         Repo,
         recorder::{FILES, SESSION},
     },
-    model::{checkpoint::Checkpoint, operation::Operation, refname, secret::Secret},
+    model::{checkpoint::Checkpoint, log_place::Place, operation::Operation, record::JOINED, refname, secret::Secret},
 };
 
 /// What the objects of a repository have of a text.
@@ -122,17 +122,29 @@ fn is_operation(repo: &Repo, id: ObjectId) -> Result<bool> {
 
 /// Returns true if commits of the logs of records and transcripts have such a subject.
 fn is_subject_of_log(subject: &[u8]) -> bool {
-    subject == b"transcripts" || (subject.ends_with(b" linked") && subject.contains_str(" added or completed, "))
+    subject == b"transcripts"
+        || subject == JOINED.as_bytes()
+        || (subject.ends_with(b" linked") && subject.contains_str(" added or completed, "))
 }
 
 /// Returns true if the tree of the commit `id` is made as those of the logs are: of directories with names that we give.
 fn is_log(repo: &Repo, id: ObjectId) -> Result<bool> {
-    const INDICES: [&[u8]; 3] = [b"commits", b"parents", b"changes"];
-    let is_number = |name: &[u8]| name.len() == 6 && name.iter().all(u8::is_ascii_digit);
-    for (name, is_tree, tree_id) in repo.tree_entries(repo.tree_of_commit(id)?)? {
-        let is_of_records =
-            INDICES.contains(&name.as_slice()) || (name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit));
-        if !is_tree || !(is_of_records || repo.tree_entries(tree_id)?.iter().all(|(name, _, _)| is_number(name))) {
+    let digits = repo.object_hash().len_in_hex();
+    let has_only = |place: Place, tree_id| -> Result<bool> {
+        let entries = repo.tree_entries(tree_id)?;
+        Ok(entries
+            .iter()
+            .all(|(name, is_tree, _)| place.below(name, digits).is_some_and(|it| it.is_tree() == *is_tree)))
+    };
+    let tree_id = repo.tree_of_commit(id)?;
+    if has_only(Place::History, tree_id)? {
+        return Ok(true);
+    }
+    if !has_only(Place::Transcripts, tree_id)? {
+        return Ok(false);
+    }
+    for (_, _, tree_id) in repo.tree_entries(tree_id)? {
+        if !has_only(Place::Pieces, tree_id)? {
             return Ok(false);
         }
     }

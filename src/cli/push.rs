@@ -1,0 +1,109 @@
+//! `git checkpoint push` and `git checkpoint sync`: share records with others.
+
+use super::{Exit, call::Call, output::printable, phrase};
+use crate::{
+    error::Result,
+    model::refname,
+    ops::remotes::{self, PushOptions, Sent},
+};
+
+/// Send records to others
+///
+/// What the remote has already is joined with your own records first, so that nothing of either side is lost, and no push is refused
+/// because others were faster. Without <remote>, the only approved remote is meant.
+#[derive(clap::Args, Debug)]
+pub(super) struct Push {
+    #[command(flatten)]
+    arguments: Arguments,
+}
+
+/// Send records to others, and take theirs into your own log
+#[derive(clap::Args, Debug)]
+pub(super) struct Sync {
+    #[command(flatten)]
+    arguments: Arguments,
+}
+
+#[derive(clap::Args, Debug)]
+struct Arguments {
+    /// The name of an approved remote
+    #[arg(value_name = "remote")]
+    remote: Option<String>,
+    /// Send transcripts, too: what was said, and what agents have read and answered
+    #[arg(long)]
+    transcripts: bool,
+    /// Do not look for secrets in what is sent
+    #[arg(long)]
+    no_scan: bool,
+    /// Say what would be sent; send nothing, and move no ref
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Push {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        self.arguments.run(false, call)
+    }
+}
+
+impl Sync {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        self.arguments.run(true, call)
+    }
+}
+
+impl Arguments {
+    fn run(self, sync: bool, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let Self { remote, transcripts, no_scan, dry_run, json } = self;
+        let sent = {
+            let _progress = call.progress("sending records");
+            remotes::push(&context, &PushOptions { remote, transcripts, sync, no_scan, dry_run })?
+        };
+        if json {
+            call.out.json(&sent)?;
+        } else {
+            print(&sent, call)?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn print(sent: &Sent, call: &mut Call) -> Result<()> {
+    let remote = printable(&sent.remote);
+    for line in &sent.said {
+        call.out.note(&format!("'{remote}' says: {}", printable(line)))?;
+    }
+    let (mut records, mut received, mut others) = (0, 0, 0);
+    for it in &sent.refs {
+        let is_history = it.name == refname::HISTORY;
+        (records, received) = (records + it.sent_records, received + it.received_records);
+        others += usize::from(!is_history && it.old != Some(it.new));
+        for name in &it.apart {
+            call.out.warning(&format!(
+                "there are several versions of {} {name}, and all are kept",
+                if is_history { "record" } else { "the transcript" }
+            ));
+        }
+        if it.hidden {
+            call.out.warning(&format!("'{}' was pushed, but '{remote}' does not show it to those who fetch", it.name));
+            call.out.hint(
+                "the server hides it (transfer.hideRefs, uploadpack.hideRefs); its administrator can change that",
+            );
+        }
+    }
+    let verb = if sent.dry_run { "would send" } else { "sent" };
+    let mut parts = Vec::new();
+    parts.extend((records > 0).then(|| format!("{verb} {}", phrase::count(records, "record"))));
+    parts.extend((others > 0).then(|| format!("{verb} transcripts of {}", phrase::count(others, "month"))));
+    if parts.is_empty() {
+        let is_moved = sent.refs.iter().any(|it| it.old != Some(it.new));
+        parts.push(format!("{verb} {}", if is_moved { "changes of records" } else { "nothing" }));
+    }
+    let taken = if sent.dry_run { "would take over" } else { "took over" };
+    let taken = (received > 0).then(|| format!(", {taken} {}", phrase::count(received, "record")));
+    call.out.note(&format!("{} to '{remote}'{}", parts.join(" and "), taken.unwrap_or_default()))
+}

@@ -1,0 +1,58 @@
+//! The remotes that git is configured with.
+
+use bstr::ByteSlice as _;
+
+use super::Repo;
+use crate::error::Result;
+
+/// The setting of a remote that has records alone.
+const ADDED: &str = "checkpointOnly";
+
+impl Repo {
+    /// Returns the names of all configured remotes, sorted.
+    pub(crate) fn remote_names(&self) -> Result<Vec<String>> {
+        let printed = self.run_git(&["remote"], None)?;
+        let mut names: Vec<String> = printed.lines().filter_map(|name| name.to_str().ok()).map(Into::into).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Returns the addresses that git uses for `remote`, a configured one, to fetch from or to push to: with `insteadOf` and
+    /// `pushInsteadOf`. None if it has no address.
+    pub(crate) fn remote_urls(&self, remote: &str, is_push: bool) -> Result<Vec<String>> {
+        let mut words = vec!["remote", "get-url", "--all"];
+        words.extend(is_push.then_some("--push"));
+        words.extend(["--", remote]);
+        let output = self.try_git(&words, None)?;
+        let urls = output.stdout.lines().map(|line| line.to_str_lossy().into_owned());
+        Ok(if output.status.success() { urls.collect() } else { Vec::new() })
+    }
+
+    /// Returns true if git cannot take `name` for that of a remote.
+    pub(crate) fn is_bad_remote_name(&self, name: &str) -> Result<bool> {
+        let reference = format!("refs/remotes/{name}/x");
+        let is_plain = !name.is_empty() && !name.starts_with('-') && !name.contains(char::is_whitespace);
+        Ok(!is_plain || !self.try_git(&["check-ref-format", &reference], None)?.status.success())
+    }
+
+    /// Adds the remote `name` with the address `url` to the settings of this repository. Git itself fetches nothing from it, also
+    /// with `--all`.
+    pub(crate) fn add_remote(&self, name: &str, url: &str) -> Result<()> {
+        for (key, value) in [("url", url), ("skipFetchAll", "true"), ("tagOpt", "--no-tags"), (ADDED, "true")] {
+            self.run_git(&["config", "--local", &format!("remote.{name}.{key}"), value], None)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the remote `name` out of the settings of this repository, if [`add_remote`](Self::add_remote) has added it; returns
+    /// whether it has.
+    pub(crate) fn remove_added_remote(&self, name: &str) -> Result<bool> {
+        let key = format!("remote.{name}.{ADDED}");
+        let is_added = self.try_git(&["config", "--local", "--no-includes", "--get", "--type=bool", &key], None)?;
+        if is_added.stdout.trim() != b"true" {
+            return Ok(false);
+        }
+        self.run_git(&["config", "--local", "--remove-section", &format!("remote.{name}")], None)?;
+        Ok(true)
+    }
+}

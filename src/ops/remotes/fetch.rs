@@ -1,0 +1,156 @@
+//! `fetch`: brings the records of a remote beside our own. Our own log stays as it is; commands that read see both.
+
+use std::collections::BTreeSet;
+
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{
+    known::{Remote, to_fetch_from, tracking_ref},
+    shape::check_log,
+};
+use crate::{
+    error::{Error, Result},
+    git::{Repo, refs::RefUpdate},
+    model::{
+        id_text,
+        log_place::Place,
+        record::RecordId,
+        refname::{self, HISTORY},
+    },
+    ops::{Context, records::Log},
+};
+
+/// What to fetch.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FetchOptions {
+    /// The name of a configured remote.
+    pub(crate) remote: Option<String>,
+    /// Transcripts, too.
+    pub(crate) transcripts: bool,
+    /// Move no ref.
+    pub(crate) dry_run: bool,
+}
+
+/// What was fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Fetched {
+    version: u32,
+    pub(crate) remote: String,
+    pub(crate) dry_run: bool,
+    /// The logs that the remote has.
+    pub(crate) refs: Vec<FetchedRef>,
+    /// How many records are here that were not before.
+    pub(crate) new_records: usize,
+}
+
+/// A log of a remote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct FetchedRef {
+    /// Its name there.
+    #[serde(rename = "ref")]
+    pub(crate) name: String,
+    /// What follows it here.
+    pub(crate) tracking: String,
+    /// What it was when we last looked.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub(crate) old: Option<ObjectId>,
+    /// What it is.
+    #[serde(serialize_with = "id_text::serialize")]
+    pub(crate) new: ObjectId,
+}
+
+/// Fetches the logs of a remote.
+pub(crate) fn fetch(context: &Context, options: &FetchOptions) -> Result<Fetched> {
+    let remote = to_fetch_from(context, options.remote.as_deref())?;
+    let listed = list(&context.repo, &remote, options.transcripts)?;
+    fetch_listed(context, &remote, &listed, options.dry_run)
+}
+
+/// Returns the logs that `remote` has, transcripts first.
+///
+/// # Errors
+/// If its objects have ids of another kind.
+pub(super) fn list(repo: &Repo, remote: &Remote, transcripts: bool) -> Result<Vec<(String, ObjectId)>> {
+    let mut listed = repo.list_remote(&remote.name, refname::PREFIX)?;
+    listed.retain(|(name, _)| Place::of_ref(name).is_some() && (transcripts || name == HISTORY));
+    listed.sort_by_key(|(name, _)| (name == HISTORY, name.clone()));
+    if let Some((_, id)) = listed.iter().find(|(_, id)| id.kind() != repo.object_hash()) {
+        return Err(Error::user(format!(
+            "the objects of '{}' have ids of {}, and those of this repository of {}: they cannot be exchanged",
+            remote.name,
+            id.kind(),
+            repo.object_hash()
+        )));
+    }
+    Ok(listed)
+}
+
+/// Fetches `listed` logs of `remote`, checks them, and lets our refs follow them.
+pub(super) fn fetch_listed(
+    context: &Context,
+    remote: &Remote,
+    listed: &[(String, ObjectId)],
+    dry_run: bool,
+) -> Result<Fetched> {
+    let repo = &context.repo;
+    let mut refs = Vec::new();
+    for (name, new) in listed {
+        let tracking = tracking_ref(&remote.name, name);
+        let old = repo.find_sound_ref(&tracking)?;
+        refs.push(FetchedRef { name: name.clone(), tracking, old, new: *new });
+    }
+    let moved = |it: &&FetchedRef| it.old != Some(it.new);
+    bring(repo, remote, &refs.iter().filter(moved).map(|it| (it.name.clone(), it.new)).collect::<Vec<_>>())?;
+    let before = record_ids(repo, refs.iter().filter(|it| it.name == HISTORY).filter_map(|it| it.old))?;
+    let after = record_ids(repo, refs.iter().filter(|it| it.name == HISTORY).map(|it| it.new))?;
+    let own = record_ids(repo, repo.find_sound_ref(HISTORY)?)?;
+    let new_records = after.iter().filter(|id| !before.contains(id) && !own.contains(id)).count();
+    let updates: Vec<RefUpdate> = refs
+        .iter()
+        .filter(moved)
+        .map(|it| RefUpdate { name: it.tracking.clone(), old: it.old, new: Some(it.new) })
+        .collect();
+    if !dry_run && !updates.is_empty() {
+        repo.update_refs(&updates)?;
+    }
+    Ok(Fetched { version: 1, remote: remote.name.clone(), dry_run, refs, new_records })
+}
+
+/// Makes sure that the logs `wanted` of `remote` are here as a whole and are of our format. No ref moves.
+pub(super) fn bring(repo: &Repo, remote: &Remote, wanted: &[(String, ObjectId)]) -> Result<()> {
+    let known = |name: &str| -> Result<Vec<ObjectId>> {
+        let refs = [name.to_owned(), tracking_ref(&remote.name, name)];
+        let ids = refs.iter().map(|name| repo.find_sound_ref(name)).collect::<Result<Vec<_>>>()?;
+        Ok(ids.into_iter().flatten().filter(|id| repo.has_object(*id)).collect())
+    };
+    let missing: Vec<&(String, ObjectId)> = wanted.iter().filter(|(_, id)| !repo.has_object(*id)).collect();
+    if !missing.is_empty() {
+        let mut tips = BTreeSet::new();
+        for (name, _) in &missing {
+            tips.extend(known(name)?);
+        }
+        let ids: Vec<ObjectId> = missing.iter().map(|(_, id)| *id).collect();
+        repo.fetch_ids(&remote.name, &ids, &tips.into_iter().collect::<Vec<_>>())?;
+    }
+    for (name, id) in wanted {
+        let place = Place::of_ref(name).expect("only logs are wanted");
+        let known = known(name)?;
+        if !known.contains(id) {
+            check_log(repo, place, *id, &known).map_err(|error| {
+                let message = format!("'{name}' of '{}' is refused: {}", remote.name, error.message());
+                error.with_message(message)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the ids of all records in the logs that end with `tips`.
+pub(super) fn record_ids(repo: &Repo, tips: impl IntoIterator<Item = ObjectId>) -> Result<BTreeSet<RecordId>> {
+    let mut ids = BTreeSet::new();
+    for tip in tips {
+        ids.extend(Log::at(repo, repo.tree_of_commit(tip)?).all()?);
+    }
+    Ok(ids)
+}

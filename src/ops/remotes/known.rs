@@ -1,0 +1,223 @@
+//! The remotes, and which of them the user lets records be sent to.
+//!
+//! The approval is for the URLs that git pushes to at that moment, and is kept where no commit and no included file can write it.
+
+use serde::Serialize;
+
+use crate::{
+    error::{Error, Result},
+    git::{Repo, digest},
+    model::{
+        address::{refusal, without_userinfo},
+        path_text::shell_word,
+        refname,
+    },
+    ops::Context,
+    state::shared_with,
+};
+
+/// Whether records may be sent to a remote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Approval {
+    /// They may.
+    Approved,
+    /// The user has not said so.
+    None,
+    /// The user has said so of other addresses.
+    UrlChanged,
+}
+
+/// A remote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Remote {
+    /// Its name.
+    pub(crate) name: String,
+    /// Where git pushes to, without passwords.
+    pub(crate) urls: Vec<String>,
+    /// Whether records may be sent there.
+    pub(crate) approval: Approval,
+    /// The last commit of its records that was fetched from it, or sent to it.
+    #[serde(serialize_with = "crate::model::id_text::serialize_optional")]
+    pub(crate) history: Option<gix::ObjectId>,
+    #[serde(skip)]
+    digest: String,
+}
+
+/// What `remote list` says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Remotes {
+    version: u32,
+    /// By name.
+    pub(crate) remotes: Vec<Remote>,
+}
+
+/// Returns the ref that follows the log `name` of `remote`.
+pub(super) fn tracking_ref(remote: &str, name: &str) -> String {
+    let rest = name.strip_prefix(refname::PREFIX).unwrap_or(name);
+    format!("{}{}/{rest}", refname::FETCHED, refname::encode_component(remote.into()))
+}
+
+fn read(repo: &Repo, name: &str) -> Result<Remote> {
+    let urls = repo.remote_urls(name, true)?;
+    let parts: Vec<&[u8]> = urls.iter().flat_map(|url| [url.as_bytes(), b"\n"]).collect();
+    let digest = digest::sha256(&parts);
+    let approval = match shared_with::read(repo.common_dir())?.get(name) {
+        Some(approved) if *approved == digest && !urls.is_empty() => Approval::Approved,
+        Some(_) => Approval::UrlChanged,
+        None => Approval::None,
+    };
+    let history = repo.find_sound_ref(&tracking_ref(name, refname::HISTORY))?;
+    let urls = urls.iter().map(|url| without_userinfo(url)).collect();
+    Ok(Remote { name: name.to_owned(), urls, approval, history, digest })
+}
+
+/// Returns all configured remotes.
+pub(crate) fn list(context: &Context) -> Result<Remotes> {
+    let repo = &context.repo;
+    let remotes = repo.remote_names()?.iter().map(|name| read(repo, name)).collect::<Result<_>>()?;
+    Ok(Remotes { version: 1, remotes })
+}
+
+/// Returns the remote `name`.
+///
+/// # Errors
+/// If there is none, or nothing may be exchanged with its address.
+pub(crate) fn find(context: &Context, name: &str) -> Result<Remote> {
+    let repo = &context.repo;
+    if !repo.remote_names()?.iter().any(|known| known == name) {
+        return Err(Error::user(format!("there is no remote '{name}'"))
+            .with_hint("'git checkpoint remote list' shows all; 'git checkpoint remote add' makes one"));
+    }
+    for is_push in [false, true] {
+        let urls = repo.remote_urls(name, is_push)?;
+        let bad = urls.iter().find_map(|url| refusal(url)).or(urls.is_empty().then_some("it has none"));
+        if let Some(why) = bad {
+            return Err(Error::refused(format!("the address of '{name}' cannot be used: {why}")));
+        }
+    }
+    read(repo, name)
+}
+
+/// Returns the remote `name`; without a name, the only one that is approved, or else the only one, or `origin`.
+pub(super) fn to_fetch_from(context: &Context, name: Option<&str>) -> Result<Remote> {
+    if let Some(name) = name {
+        return find(context, name);
+    }
+    let remotes = list(context)?.remotes;
+    let approved: Vec<&Remote> = remotes.iter().filter(|it| it.approval == Approval::Approved).collect();
+    let found = match (&approved[..], &remotes[..]) {
+        ([only], _) => Some(*only),
+        (_, [only]) => Some(only),
+        ([], all) => all.iter().find(|it| it.name == "origin"),
+        _ => None,
+    };
+    match found {
+        Some(remote) => find(context, &remote.name),
+        None if remotes.is_empty() => Err(Error::user("there is no remote").with_hint(ADD)),
+        None => {
+            Err(Error::user("several remotes may have records").with_hint("name one of 'git checkpoint remote list'"))
+        }
+    }
+}
+
+/// Returns the remote `name`, which must be approved; without a name, the only one that is.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if the user has not approved its address.
+pub(super) fn to_send_to(context: &Context, name: Option<&str>) -> Result<Remote> {
+    let remote = if let Some(name) = name { find(context, name)? } else { find(context, &only_approved(context)?)? };
+    if remote.approval == Approval::Approved { Ok(remote) } else { Err(refused(&remote)) }
+}
+
+/// Returns the name of the only remote that is approved.
+fn only_approved(context: &Context) -> Result<String> {
+    let remotes = list(context)?.remotes;
+    let mut approved = remotes.iter().filter(|it| it.approval == Approval::Approved);
+    match (approved.next(), approved.next()) {
+        (Some(only), None) => Ok(only.name.clone()),
+        (Some(_), Some(_)) => {
+            Err(Error::user("several remotes are approved").with_hint("name one of 'git checkpoint remote list'"))
+        }
+        (None, _) => {
+            let changed = remotes.iter().find(|it| it.approval == Approval::UrlChanged);
+            Err(changed.map_or_else(|| Error::refused("no remote is approved").with_hint(APPROVE), refused))
+        }
+    }
+}
+
+const ADD: &str = "'git checkpoint remote add <name> <url>' adds one for records alone";
+const APPROVE: &str = "'git checkpoint remote approve <remote>' lets records be sent there";
+
+fn refused(remote: &Remote) -> Error {
+    let name = &remote.name;
+    let why = match remote.approval {
+        Approval::UrlChanged => {
+            format!("the URL of '{name}' is not the one that was approved: {}", remote.urls.join(", "))
+        }
+        _ => format!("'{name}' is not approved, so nothing is sent to it"),
+    };
+    Error::refused(why)
+        .with_hint(format!("'git checkpoint remote approve {}' lets records be sent to it", shell_word(name)))
+}
+
+/// Lets records be sent to the remote `name`, and returns it.
+pub(crate) fn approve(context: &Context, name: &str) -> Result<Remote> {
+    let remote = find(context, name)?;
+    let common_dir = context.repo.common_dir();
+    let mut approved = shared_with::read(common_dir)?;
+    approved.insert(name.to_owned(), remote.digest.clone());
+    shared_with::write(common_dir, &approved)?;
+    Ok(Remote { approval: Approval::Approved, ..remote })
+}
+
+/// Adds a remote for records alone to git's settings, and returns it. It is not approved.
+pub(crate) fn add(context: &Context, name: &str, url: &str) -> Result<Remote> {
+    let repo = &context.repo;
+    if repo.is_bad_remote_name(name)? {
+        return Err(Error::user(format!("'{name}' cannot be the name of a remote")));
+    }
+    if let Some(why) = refusal(url) {
+        return Err(Error::refused(format!("'{}' cannot be used: {why}", without_userinfo(url))));
+    }
+    if repo.remote_names()?.iter().any(|known| known == name) {
+        return Err(Error::user(format!("the remote '{name}' exists already"))
+            .with_hint(format!("'git checkpoint remote approve {}' lets records be sent to it", shell_word(name))));
+    }
+    repo.add_remote(name, url)?;
+    read(repo, name)
+}
+
+/// What `remote remove` has done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Removed {
+    version: u32,
+    /// The remote.
+    pub(crate) name: String,
+    /// Where git pushed to, without passwords.
+    pub(crate) urls: Vec<String>,
+    /// True if records could be sent there before.
+    pub(crate) was_approved: bool,
+    /// True if git no longer has this remote: it was one for records alone.
+    pub(crate) was_added: bool,
+}
+
+/// Lets no more records be sent to the remote `name`, and takes it from git's settings if it was added for records alone. What was
+/// fetched from it stays.
+pub(crate) fn remove(context: &Context, name: &str) -> Result<Removed> {
+    let repo = &context.repo;
+    let mut approved = shared_with::read(repo.common_dir())?;
+    let was_approved = approved.remove(name).is_some();
+    let is_known = repo.remote_names()?.iter().any(|known| known == name);
+    if !was_approved && !is_known {
+        return Err(
+            Error::user(format!("there is no remote '{name}'")).with_hint("'git checkpoint remote list' shows all")
+        );
+    }
+    let urls = if is_known { read(repo, name)?.urls } else { Vec::new() };
+    if was_approved {
+        shared_with::write(repo.common_dir(), &approved)?;
+    }
+    let was_added = is_known && repo.remove_added_remote(name)?;
+    Ok(Removed { version: 1, name: name.to_owned(), urls, was_approved, was_added })
+}

@@ -1,0 +1,293 @@
+//! `push` and `sync`: join our logs with those of a remote, and send the result.
+//!
+//! A push that is not forced is the compare-and-swap: the server moves the ref only forward. Whether we lost a race is seen from what
+//! the remote lists afterwards, not from what git says.
+
+use std::{
+    hash::{BuildHasher as _, Hasher as _},
+    time::Duration,
+};
+
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{
+    fetch::{bring, list, record_ids},
+    join::{Differences, join_commits},
+    known::{Remote, to_send_to, tracking_ref},
+    outgoing,
+};
+use crate::{
+    error::{Error, Kind, Result},
+    git::{
+        Repo,
+        new_objects::{NewObjects, Target},
+        refs::RefUpdate,
+        transfer::Outcome,
+    },
+    model::{id_text, log_place::Place, refname},
+    ops::{Context, records},
+    state::failpoint,
+};
+
+/// What to send, and where.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PushOptions {
+    /// The name of an approved remote.
+    pub(crate) remote: Option<String>,
+    /// Transcripts, too.
+    pub(crate) transcripts: bool,
+    /// Our log gets what the remote has, even if there is nothing to send.
+    pub(crate) sync: bool,
+    /// Do not look for secrets.
+    pub(crate) no_scan: bool,
+    /// Send nothing, and move no ref.
+    pub(crate) dry_run: bool,
+}
+
+/// What was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Sent {
+    version: u32,
+    pub(crate) remote: String,
+    pub(crate) urls: Vec<String>,
+    pub(crate) dry_run: bool,
+    pub(crate) refs: Vec<SentRef>,
+    /// What the server's hooks have printed.
+    pub(crate) said: Vec<String>,
+}
+
+/// A log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct SentRef {
+    /// Its name, here and there.
+    #[serde(rename = "ref")]
+    pub(crate) name: String,
+    /// What it was in the remote before.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub(crate) old: Option<ObjectId>,
+    /// What it is there now.
+    #[serde(serialize_with = "id_text::serialize")]
+    pub(crate) new: ObjectId,
+    /// True if the remote had something that our log had not, so that both were joined.
+    pub(crate) joined: bool,
+    /// How many records were sent.
+    pub(crate) sent_records: usize,
+    /// How many records of others our own log has now.
+    pub(crate) received_records: usize,
+    /// True if the remote does not show the ref to those who fetch.
+    pub(crate) hidden: bool,
+    /// Records, or pieces of transcripts, of which there are several versions from now on.
+    pub(crate) apart: Vec<String>,
+}
+
+/// How often a push that has lost a race is tried again.
+const ATTEMPTS: u32 = 12;
+/// How often a push is tried again while the remote lists what it listed before: another one may be about to move the ref.
+const REFUSALS: u32 = 3;
+
+/// Sends our logs to a remote, joined with what it has.
+///
+/// # Errors
+/// [`Kind::Refused`] if the remote is not approved, or something must not be sent; [`Kind::Race`] if others win all races.
+pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
+    let remote = to_send_to(context, options.remote.as_deref())?;
+    let repo = &context.repo;
+    let listed = list(repo, &remote, options.transcripts)?;
+    let mut names: Vec<String> = listed.iter().map(|(name, _)| name.clone()).collect();
+    let own = repo.refs_below(refname::PREFIX)?.into_iter().map(|(name, _)| name);
+    let is_wanted = |name: &String| name == refname::HISTORY || options.transcripts && Place::of_ref(name).is_some();
+    names.extend(own.filter(is_wanted));
+    // Transcripts first: a record never names what is not there.
+    names.sort_by_key(|name| (name == refname::HISTORY, name.clone()));
+    names.dedup();
+    let mut sent = Sent {
+        version: 1,
+        remote: remote.name.clone(),
+        urls: remote.urls.clone(),
+        dry_run: options.dry_run,
+        refs: Vec::new(),
+        said: Vec::new(),
+    };
+    for name in names {
+        let theirs = listed.iter().find(|(known, _)| *known == name).map(|(_, id)| *id);
+        let place = Place::of_ref(&name).expect("only logs are listed");
+        let mut sending = Sending { context, remote: &remote, options, name, place, said: &mut sent.said };
+        sent.refs.extend(sending.run(theirs)?);
+    }
+    Ok(sent)
+}
+
+/// Returns a random number below `limit`.
+fn below(limit: u64) -> u64 {
+    // The standard library seeds this from the operating system's randomness.
+    std::hash::RandomState::new().build_hasher().finish() % limit
+}
+
+/// One log on its way.
+struct Sending<'a> {
+    context: &'a Context,
+    remote: &'a Remote,
+    options: &'a PushOptions,
+    name: String,
+    place: Place,
+    said: &'a mut Vec<String>,
+}
+
+/// What an attempt has led to.
+enum Attempt {
+    /// The remote has all that we have.
+    Over(Box<SentRef>),
+    /// It was refused.
+    Refused(String),
+}
+
+impl Sending<'_> {
+    fn repo(&self) -> &Repo {
+        &self.context.repo
+    }
+
+    /// Sends the log, which is `theirs` in the remote. None if neither has one.
+    fn run(&mut self, mut theirs: Option<ObjectId>) -> Result<Option<SentRef>> {
+        let mut refusals = 0;
+        for attempt in 0..ATTEMPTS {
+            self.context.check_interrupt()?;
+            let ours = self.repo().find_ref(&self.name)?;
+            if ours.or(theirs).is_none() {
+                return Ok(None);
+            }
+            let said = match self.attempt(ours, theirs)? {
+                Attempt::Over(sent) => return Ok(Some(*sent)),
+                Attempt::Refused(said) => said,
+            };
+            let now = self.listed()?;
+            refusals = if now == theirs { refusals + 1 } else { 0 };
+            if refusals >= REFUSALS {
+                return Err(Error::user(format!("'{}' has refused '{}'", self.remote.name, self.name))
+                    .with_hint("the server's rules decide that; nothing here has changed")
+                    .with_cause(said));
+            }
+            theirs = now;
+            let most = 25_u64 << attempt.min(6);
+            std::thread::sleep(Duration::from_millis(below(most) + 1));
+        }
+        Err(Error::race(format!("others kept changing '{}' of '{}'", self.name, self.remote.name))
+            .with_hint("nothing is lost; run the command again"))
+    }
+
+    fn listed(&self) -> Result<Option<ObjectId>> {
+        let listed = list(self.repo(), self.remote, self.options.transcripts)?;
+        Ok(listed.into_iter().find(|(name, _)| *name == self.name).map(|(_, id)| id))
+    }
+
+    fn attempt(&mut self, ours: Option<ObjectId>, theirs: Option<ObjectId>) -> Result<Attempt> {
+        let context = self.context;
+        let repo = &context.repo;
+        if let Some(theirs) = theirs {
+            bring(repo, self.remote, &[(self.name.clone(), theirs)])?;
+        }
+        let mut objects = NewObjects::new(repo, Target::Loose);
+        let (tip, differences) = match (ours, theirs) {
+            (Some(ours), Some(theirs)) => join_commits(repo, self.place, ours, theirs, &mut objects)?,
+            (ours, theirs) => (ours.or(theirs).expect("one is there"), Differences::default()),
+        };
+        self.refuse_rewritten(&differences)?;
+        let written = objects.write_together()?;
+        let mut sent = SentRef {
+            name: self.name.clone(),
+            old: theirs,
+            new: tip,
+            joined: Some(tip) != ours && Some(tip) != theirs,
+            sent_records: 0,
+            received_records: 0,
+            hidden: false,
+            apart: differences.apart.into_iter().collect(),
+        };
+        if self.place == Place::History {
+            let (own, others) = (record_ids(repo, ours)?, record_ids(repo, theirs)?);
+            sent.sent_records = own.difference(&others).count();
+            sent.received_records = others.difference(&own).count();
+        }
+        if Some(tip) != theirs {
+            outgoing::check(repo, self.place, tip, &theirs.into_iter().collect::<Vec<_>>(), !self.options.no_scan)?;
+        }
+        if self.options.dry_run {
+            return Ok(Attempt::Over(Box::new(sent)));
+        }
+        if Some(tip) != theirs {
+            let report = repo.push_ids(&self.remote.name, &[(tip, self.name.clone())])?;
+            for line in report.said {
+                if !self.said.contains(&line) {
+                    self.said.push(line);
+                }
+            }
+            let refused = report.refs.iter().find_map(|it| match &it.outcome {
+                Outcome::Refused(why) => Some(format!("{why}\n{}", report.errors).trim_end().to_owned()),
+                _ => None,
+            });
+            if let Some(said) = refused {
+                return Ok(Attempt::Refused(said));
+            }
+            if !report.refs.iter().any(|it| it.name == self.name) {
+                return Err(Error::internal(format!("git does not say whether '{}' was pushed", self.name))
+                    .with_hint("run the command again: it sends what is missing"));
+            }
+            failpoint::hit("push:after-remote");
+            sent.hidden = self.listed()?.is_none();
+        }
+        self.follow(tip)?;
+        if self.options.sync || sent.joined {
+            self.take(tip)?;
+        } else {
+            sent.received_records = 0;
+        }
+        drop(written);
+        Ok(Attempt::Over(Box::new(sent)))
+    }
+
+    /// Refuses to bring back what a purge has removed in one of the two clones.
+    fn refuse_rewritten(&self, differences: &Differences) -> Result<()> {
+        let Some(first) = differences.rewritten.first() else { return Ok(()) };
+        let count = differences.rewritten.len();
+        let others = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
+        Err(Error::refused(format!(
+            "'{}' of '{}' has another text in {first}{others} than this repository",
+            self.name, self.remote.name
+        ))
+        .with_hint("one of the two was purged, and to join them would bring the text back; see git-checkpoint-push(1)"))
+    }
+
+    /// Notes that the log of the remote is `tip`.
+    fn follow(&self, tip: ObjectId) -> Result<()> {
+        let repo = self.repo();
+        let name = tracking_ref(&self.remote.name, &self.name);
+        let old = repo.find_sound_ref(&name)?;
+        if old == Some(tip) {
+            return Ok(());
+        }
+        match repo.update_refs(&[RefUpdate { name, old, new: Some(tip) }]) {
+            // Another command has just noted something as new.
+            Err(error) if error.kind() == Kind::Race => Ok(()),
+            updated => updated,
+        }
+    }
+
+    /// Lets our own log have all of `tip`. Hooks may have added to it meanwhile.
+    fn take(&self, tip: ObjectId) -> Result<()> {
+        let context = self.context;
+        let repo = &context.repo;
+        let _lock = records::lock(context)?;
+        let ours = repo.find_ref(&self.name)?;
+        let mut objects = NewObjects::new(repo, Target::Loose);
+        let new = match ours {
+            Some(ours) => join_commits(repo, self.place, ours, tip, &mut objects)?.0,
+            None => tip,
+        };
+        if Some(new) == ours {
+            return Ok(());
+        }
+        let written = objects.write_together()?;
+        repo.update_refs(&[RefUpdate { name: self.name.clone(), old: ours, new: Some(new) }])?;
+        written.check_and_release()
+    }
+}

@@ -1,0 +1,4 @@
+//! The join and the check of logs, in real repositories of both hash functions.
+
+mod join;
+mod shape;

@@ -1,0 +1,102 @@
+//! Logs that others have made to harm us are refused, with the path.
+
+use std::collections::BTreeMap;
+
+use gix::ObjectId;
+
+use super::{
+    super::shape::check_log,
+    join::{repository, tree},
+};
+use crate::{
+    error::Kind,
+    git::{
+        Repo,
+        commit::{Identity, Moment, NewCommit},
+        new_objects::{NewObjects, Target},
+    },
+    model::log_place::Place,
+};
+
+const RECORD: &str = "01/23456789abcdef";
+
+/// Commits the tree that git makes of `listing`, with the parents `parents`.
+fn commit(repo: &Repo, tree_id: ObjectId, parents: Vec<ObjectId>) -> ObjectId {
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let time = Moment { seconds: 1_748_779_200, micros: 0, offset: 0 };
+    let (author, committer) = (Identity::fallback(), Identity::fallback());
+    let id = Repo::write_commit(&NewCommit { tree_id, parents, author, committer, time, message: "x\n" }, &mut objects);
+    drop(objects.write().expect("it can be written"));
+    id.expect("it can be written")
+}
+
+fn file(repo: &Repo, path: &str) -> ObjectId {
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let id = tree(repo, &BTreeMap::from([(path.to_owned(), b"x".to_vec())]), &mut objects);
+    drop(objects.write().expect("it can be written"));
+    id
+}
+
+#[rstest::rstest]
+#[case::code("src/main.rs", "'src'")]
+#[case::attributes(".gitattributes", "'.gitattributes'")]
+#[case::unknown_file("01/23456789abcdef/script", "'01/23456789abcdef/script'")]
+#[case::too_deep("01/23456789abcdef/links/a/b", "'01/23456789abcdef/links/a'")]
+#[case::escape("01/23456789abcdef/\u{1b}[2J", "'01/23456789abcdef/\\u{1b}[2J'")]
+#[case::file_for_a_directory("01", "neither an ordinary file nor a directory")]
+fn foreign_paths_are_refused(#[case] path: &str, #[case] expected: &str) {
+    let (_directory, repo) = repository("sha1");
+    let tip = commit(&repo, file(&repo, path), Vec::new());
+    let error = check_log(&repo, Place::History, tip, &[]).expect_err("it is none of ours");
+    assert_eq!(error.kind(), Kind::Refused);
+    assert!(error.message().contains(expected), "{}", error.message());
+    assert!(!error.message().contains('\u{1b}'));
+}
+
+#[rstest::rstest]
+#[case::link("120000", "record.toml")]
+#[case::executable("100755", "record.toml")]
+#[case::submodule("160000", "record.toml")]
+#[case::link_for_a_directory("120000", "sessions")]
+#[case::submodule_for_a_directory("160000", "links")]
+fn foreign_modes_are_refused(#[case] mode: &str, #[case] name: &str) {
+    let (_directory, repo) = repository("sha1");
+    // Git looks at the object of a file, and a submodule's commit is in another repository.
+    let blob = repo.run_git(&["hash-object", "-w", "--stdin"], Some(b"/etc/passwd")).expect("git runs").to_string();
+    let kind = if mode == "160000" { "commit" } else { "blob" };
+    let id = if mode == "160000" { "0123456789".repeat(4) } else { blob.trim().to_owned() };
+    let mut entry = format!("{mode} {kind} {id}\t{name}\n");
+    for name in [&RECORD[3..], &RECORD[..2]] {
+        let made = repo.run_git(&["mktree", "--missing"], Some(entry.as_bytes())).expect("git runs");
+        entry = format!("040000 tree {}\t{name}\n", made.to_string().trim());
+    }
+    let root = repo.run_git(&["mktree"], Some(entry.as_bytes())).expect("git runs");
+    let root = ObjectId::from_hex(root.to_string().trim().as_bytes()).expect("an id");
+    let tip = commit(&repo, root, Vec::new());
+    let error = check_log(&repo, Place::History, tip, &[]).expect_err("it is none of ours");
+    assert!(error.message().contains(&format!("'{RECORD}/{name}'")), "{}", error.message());
+}
+
+#[test]
+fn commits_of_code_are_refused_behind_a_sound_tree() {
+    let (_directory, repo) = repository("sha1");
+    let code = commit(&repo, file(&repo, "main.rs"), Vec::new());
+    let sound = file(&repo, &format!("{RECORD}/record.toml"));
+    let tip = commit(&repo, sound, vec![code]);
+    let error = check_log(&repo, Place::History, tip, &[]).expect_err("it leads to code");
+    assert!(error.message().contains("'main.rs'"), "{}", error.message());
+    // What is known is not looked at again.
+    check_log(&repo, Place::History, tip, &[code]).expect("the rest is ours");
+    check_log(&repo, Place::History, commit(&repo, sound, Vec::new()), &[]).expect("it is ours");
+}
+
+#[test]
+fn large_files_are_refused() {
+    let (_directory, repo) = repository("sha1");
+    let path = format!("{RECORD}/links/{}", "0".repeat(40));
+    let mut objects = NewObjects::new(&repo, Target::Loose);
+    let tree_id = tree(&repo, &BTreeMap::from([(path.clone(), vec![b'x'; 5 << 10])]), &mut objects);
+    drop(objects.write().expect("it can be written"));
+    let error = check_log(&repo, Place::History, commit(&repo, tree_id, Vec::new()), &[]).expect_err("too large");
+    assert!(error.message().contains(&path) && error.message().contains("too large"), "{}", error.message());
+}

@@ -1,0 +1,56 @@
+//! `<common-dir>/checkpoint/remotes`: where the user lets records be sent. Each line is the SHA-256 of a remote's push URLs, a blank
+//! and the name of the remote, encoded as in a ref.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use super::{directory, ensure_directory, read_text, replace_file_durably};
+use crate::{error::Result, model::refname};
+
+/// More than this is in the file only if it is damaged.
+const LONGEST: u64 = 1 << 20;
+
+fn file(common_dir: &Path) -> PathBuf {
+    directory(common_dir).join("remotes")
+}
+
+/// Returns the digests of the push URLs that are approved, by the names of remotes. A damaged file approves nothing.
+///
+/// # Errors
+/// If the file cannot be read.
+pub(crate) fn read(common_dir: &Path) -> Result<BTreeMap<String, String>> {
+    let text = read_text(&file(common_dir), LONGEST)?.unwrap_or_default();
+    let parse = |line: &str| {
+        let (digest, name) = line.split_once(' ')?;
+        let name = String::from_utf8(refname::decode_component(name)?.into()).ok()?;
+        (digest.len() == 64).then(|| (name, digest.to_owned()))
+    };
+    Ok(text.lines().filter_map(parse).collect())
+}
+
+/// Replaces what is approved.
+pub(crate) fn write(common_dir: &Path, approved: &BTreeMap<String, String>) -> Result<()> {
+    ensure_directory(common_dir)?;
+    let line =
+        |(name, digest): (&String, &String)| format!("{digest} {}\n", refname::encode_component(name.as_str().into()));
+    let text: String = approved.iter().map(line).collect();
+    replace_file_durably(&file(common_dir), text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        assert!(read(dir.path()).expect("readable").is_empty());
+        let approved = BTreeMap::from([("a b/\n".to_owned(), "a".repeat(64)), ("origin".to_owned(), "b".repeat(64))]);
+        write(dir.path(), &approved).expect("written");
+        assert_eq!(read(dir.path()).expect("readable"), approved);
+        std::fs::write(file(dir.path()), b"aa origin\n\xff").expect("written");
+        assert!(read(dir.path()).expect("readable").is_empty(), "a damaged file approves nothing");
+    }
+}
