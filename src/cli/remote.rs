@@ -174,7 +174,9 @@ impl Remove {
             let again = if removed.was_approved { " any more" } else { "" };
             call.out.note(&format!("records cannot be sent to '{name}'{again}"))?;
         }
-        call.out.note("what was fetched from it stays")?;
+        if removed.history.is_some() {
+            call.out.note("what was fetched from it stays")?;
+        }
         Ok(Exit::Done)
     }
 }

@@ -2,7 +2,12 @@
 
 use std::{fs, path::PathBuf, process::Output};
 
-use crate::support::{World, files::write_script, processes::described, program};
+use crate::support::{
+    World,
+    files::write_script,
+    processes::{described, halted, signal},
+    program,
+};
 
 const HISTORY: &str = "refs/checkpoints/history";
 const TRACKING: &str = "refs/checkpoints-remote/origin/history";
@@ -168,6 +173,40 @@ fn a_killed_push_is_taken_up_again() {
     assert_eq!(team.id("b", HISTORY), team.id("server.git", HISTORY));
     assert_eq!(team.records("b"), 2);
     team.assert_sound(&["b"]);
+}
+
+#[test]
+fn a_record_made_during_a_push_stays() {
+    let team = Team::of(&["a", "b"]);
+    team.work("a", "x", "of a");
+    team.work("b", "y", "of b");
+    team.done("a", &["push"]);
+    let mut command = team.world.command(program());
+    command.current_dir(team.path("b")).arg("push").env("CHECKPOINT_FAILPOINT", "stop@push:after-remote");
+    let mut child = command.spawn().expect("the program starts");
+    halted(&child);
+    team.work("b", "z", "meanwhile");
+    signal(&child, "CONT");
+    assert!(child.wait().expect("it ends").success());
+    assert_eq!([team.records("b"), team.records("server.git")], [3, 2]);
+    team.done("b", &["push"]);
+    assert_eq!(team.id("b", HISTORY), team.id("server.git", HISTORY));
+    team.assert_sound(&["b", "server.git"]);
+}
+
+/// Git would leave the content of the files for later, and ask for each of them.
+#[test]
+fn a_partial_clone_gets_whole_records() {
+    let team = Team::of(&["a"]);
+    team.work("a", "x", "of an agent");
+    team.done("a", &["push"]);
+    team.git("a", &["push", "-q", "origin", "HEAD:main"]);
+    team.git("server.git", &["config", "uploadpack.allowFilter", "true"]);
+    team.world.sh("git clone -q --filter=blob:none -b main \"file://$PWD/../server.git\" ../partial");
+    team.done("partial", &["fetch"]);
+    team.git("partial", &["remote", "set-url", "origin", "/nowhere"]);
+    let why = team.done("partial", &["why", "x:1"]);
+    assert!(why.contains("please write"), "{why}");
 }
 
 #[test]

@@ -77,7 +77,7 @@ remember() {
 
 facts() {
 	git symbolic-ref -q HEAD || git rev-parse HEAD
-	git for-each-ref --format='%(refname) %(objectname)' | grep -v ' *^refs/checkpoints/' | grep -v '^refs/checkpoints/'
+	git for-each-ref --format='%(refname) %(objectname)' | grep -v ' *^refs/checkpoints/' | grep -v '^refs/checkpoints-remote/' | grep -v '^refs/checkpoints/'
 	git config --local --list
 	cksum <"$(git rev-parse --git-path index)" 2>/dev/null
 	git stash list

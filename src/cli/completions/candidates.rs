@@ -165,6 +165,12 @@ pub(super) fn archived(typed: &str) -> Vec<Candidate> {
     found
 }
 
+/// Returns the remotes of git.
+pub(super) fn remotes(typed: &str) -> Vec<Candidate> {
+    let names = context().and_then(|context| context.repo.remote_names().ok()).unwrap_or_default().into_iter();
+    names.filter(|name| name.starts_with(typed)).take(MOST).map(|name| Candidate::new(name, "remote")).collect()
+}
+
 /// Returns the branches that no worktree has checked out.
 pub(super) fn branches(typed: &str) -> Vec<Candidate> {
     let Some(context) = context() else { return Vec::new() };

@@ -39,6 +39,8 @@ enum Kind {
     Session,
     /// A worktree, by its branch.
     Worktree,
+    /// A remote of git.
+    Remote,
     /// A removed worktree, by its id.
     Removed,
     /// A round that has not ended, by its id.
@@ -88,6 +90,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("program", Kind::File),
     ("range", Kind::Free),
     ("regex", Kind::Free),
+    ("remote", Kind::Remote),
     ("removed", Kind::Removed),
     ("round", Kind::Round),
     ("session", Kind::Session),
@@ -96,6 +99,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("span", Kind::Free),
     ("text", Kind::Free),
     ("to", Kind::Checkpoint),
+    ("url", Kind::Free),
     ("value", Kind::Value),
     ("what", Kind::Free),
     ("when", Kind::Free),
@@ -121,6 +125,7 @@ impl Kind {
             Self::Explained => [candidates::revisions(typed), candidates::sessions(typed)].concat(),
             Self::Session => candidates::sessions(typed),
             Self::Worktree => candidates::worktrees(typed, !NEED_LINKED.iter().any(|it| line.has(it))),
+            Self::Remote => candidates::remotes(typed),
             Self::Removed => candidates::removed(typed),
             Self::Round => candidates::rounds(typed),
             // There, it is a name that the user chooses.

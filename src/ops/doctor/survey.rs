@@ -117,6 +117,10 @@ impl Survey {
                     self.damaged.push(Problem::new("transcript-missing", id.as_str(), message).note());
                 }
             }
+            if log.has_others(&id)? {
+                let message = "clones have made several versions of this record, and all are kept in its 'others'";
+                self.damaged.push(Problem::new("record-versions", id.as_str(), message.to_owned()).note());
+            }
             for link in &links {
                 if !log.linked_to(link.commit)?.contains(&id) {
                     self.missing_lines.push(link.clone());

@@ -164,6 +164,11 @@ impl<'r> Log<'r> {
         Ok(false)
     }
 
+    /// Returns true if the log keeps several versions of the record `id`, which clones have made apart.
+    pub(crate) fn has_others(&self, id: &RecordId) -> Result<bool> {
+        Ok(self.entry(&format!("{}/others", folder(id)))?.is_some())
+    }
+
     /// Returns the files of the record `id` by their paths, links excepted.
     pub(super) fn files(&self, id: &RecordId) -> Result<Vec<(BString, ObjectId)>> {
         let Some(log) = self.of_record(id)? else { return Ok(Vec::new()) };

@@ -13,7 +13,7 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::{
     shape::{checked, foreign},
-    versions::{Version, Versions, are_rewritten},
+    versions::{PURGED, Version, Versions, are_rewritten},
 };
 use crate::{
     error::Result,
@@ -284,6 +284,3 @@ impl Join<'_, '_> {
         Ok(joined)
     }
 }
-
-/// What a purge writes in the place of a text.
-const PURGED: &str = "[purged]";

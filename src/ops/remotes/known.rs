@@ -200,6 +200,9 @@ pub(crate) struct Removed {
     pub(crate) was_approved: bool,
     /// True if git no longer has this remote: it was one for records alone.
     pub(crate) was_added: bool,
+    /// The last commit of its records that is known, which stays.
+    #[serde(serialize_with = "crate::model::id_text::serialize_optional")]
+    pub(crate) history: Option<gix::ObjectId>,
 }
 
 /// Lets no more records be sent to the remote `name`, and takes it from git's settings if it was added for records alone. What was
@@ -219,5 +222,6 @@ pub(crate) fn remove(context: &Context, name: &str) -> Result<Removed> {
         shared_with::write(repo.common_dir(), &approved)?;
     }
     let was_added = is_known && repo.remove_added_remote(name)?;
-    Ok(Removed { version: 1, name: name.to_owned(), urls, was_approved, was_added })
+    let history = repo.find_sound_ref(&tracking_ref(name, refname::HISTORY))?;
+    Ok(Removed { version: 1, name: name.to_owned(), urls, was_approved, was_added, history })
 }

@@ -84,7 +84,7 @@ pub(crate) struct SentRef {
 /// How often a push that has lost a race is tried again.
 const ATTEMPTS: u32 = 12;
 /// How often a push is tried again while the remote lists what it listed before: another one may be about to move the ref.
-const REFUSALS: u32 = 3;
+const REFUSALS: u32 = 2;
 
 /// Sends our logs to a remote, joined with what it has.
 ///
@@ -118,10 +118,11 @@ pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
     Ok(sent)
 }
 
-/// Returns a random number below `limit`.
-fn below(limit: u64) -> u64 {
+/// Waits for a random time, at most `most` milliseconds, so that two that have met do not meet again.
+fn pause(most: u64) {
     // The standard library seeds this from the operating system's randomness.
-    std::hash::RandomState::new().build_hasher().finish() % limit
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    std::thread::sleep(Duration::from_millis(random % most + 1));
 }
 
 /// One log on its way.
@@ -160,7 +161,12 @@ impl Sending<'_> {
                 Attempt::Over(sent) => return Ok(Some(*sent)),
                 Attempt::Refused(said) => said,
             };
-            let now = self.listed()?;
+            let mut now = self.listed()?;
+            if now == theirs {
+                // Another push may hold the lock of the ref, and be about to move it.
+                pause(200);
+                now = self.listed()?;
+            }
             refusals = if now == theirs { refusals + 1 } else { 0 };
             if refusals >= REFUSALS {
                 return Err(Error::user(format!("'{}' has refused '{}'", self.remote.name, self.name))
@@ -168,8 +174,7 @@ impl Sending<'_> {
                     .with_cause(said));
             }
             theirs = now;
-            let most = 25_u64 << attempt.min(6);
-            std::thread::sleep(Duration::from_millis(below(most) + 1));
+            pause(25_u64 << attempt.min(6));
         }
         Err(Error::race(format!("others kept changing '{}' of '{}'", self.name, self.remote.name))
             .with_hint("nothing is lost; run the command again"))
@@ -279,10 +284,12 @@ impl Sending<'_> {
         let _lock = records::lock(context)?;
         let ours = repo.find_ref(&self.name)?;
         let mut objects = NewObjects::new(repo, Target::Loose);
-        let new = match ours {
-            Some(ours) => join_commits(repo, self.place, ours, tip, &mut objects)?.0,
-            None => tip,
+        let (new, differences) = match ours {
+            Some(ours) => join_commits(repo, self.place, ours, tip, &mut objects)?,
+            None => (tip, Differences::default()),
         };
+        // A purge may have come between.
+        self.refuse_rewritten(&differences)?;
         if Some(new) == ours {
             return Ok(());
         }

@@ -31,6 +31,8 @@ struct Content {
     fixed: Record,
     /// Its sessions: the blob of the prompts, and the pieces of the transcript.
     sessions: Vec<(Option<ObjectId>, Vec<Chunk>)>,
+    /// True if a text in the prompts was purged.
+    is_purged: bool,
 }
 
 impl Version {
@@ -62,10 +64,15 @@ impl Version {
             && later.sessions.iter().enumerate().all(|(at, session)| has_all_of(session, at))
     }
 
-    /// Returns true if both are the same but for prompts and transcripts: so it is after a purge in one of two clones.
+    /// Returns true if a purge may have changed the one or the other: both are the same but for prompts and transcripts, or are
+    /// revisions of the same record of which only one has prompts that were purged.
     fn is_rewritten(&self, other: &Self) -> bool {
         let is_same = |name| self.entry(name) == other.entry(name);
-        self.id != other.id && is_same("record.toml") && is_same("attribution")
+        let is_of_same = match (&self.content, &other.content) {
+            (Some(one), Some(other)) => one.fixed == other.fixed && one.is_purged != other.is_purged,
+            _ => false,
+        };
+        self.id != other.id && (is_of_same || is_same("record.toml") && is_same("attribution"))
     }
 }
 
@@ -74,6 +81,7 @@ impl Content {
         let find = |name: &str| entries.iter().find(|entry| entry.name == name);
         let Some(file) = find("record.toml") else { return Ok(None) };
         let Ok(mut fixed) = Record::from_toml(&repo.read_blob(file.id)?) else { return Ok(None) };
+        let mut is_purged = false;
         let mut sessions = vec![(None, Vec::new()); fixed.sessions.len()];
         let folders = find("sessions").filter(|entry| entry.mode == DIRECTORY);
         for folder in folders.map_or_else(|| Ok(Vec::new()), |entry| repo.read_tree(entry.id))? {
@@ -82,7 +90,10 @@ impl Content {
             let Some(session) = at.and_then(|at| sessions.get_mut(at)) else { return Ok(None) };
             for file in repo.read_tree(folder.id)? {
                 match file.name.as_slice() {
-                    b"prompts.toml" => session.0 = Some(file.id),
+                    b"prompts.toml" => {
+                        session.0 = Some(file.id);
+                        is_purged |= repo.read_blob(file.id)?.contains_str(PURGED);
+                    }
                     _ => match Chunk::list_from_toml(&repo.read_blob(file.id)?) {
                         Ok(pieces) => session.1 = pieces,
                         Err(_) => return Ok(None),
@@ -95,9 +106,12 @@ impl Content {
             // Some agents report their model only when they stop.
             (part.is_partial, part.model) = (false, None);
         }
-        Ok(Some(Self { revision, fixed, sessions }))
+        Ok(Some(Self { revision, fixed, sessions, is_purged }))
     }
 }
+
+/// What a purge writes in the place of a text.
+pub(super) const PURGED: &str = "[purged]";
 
 /// The versions of one record, none of which another one completes.
 #[derive(Default)]

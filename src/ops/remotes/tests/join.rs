@@ -88,7 +88,8 @@ impl Body {
         files.insert(format!("{folder}/attribution"), format!("{}\n", self.attribution).into_bytes());
         files.insert(format!("{folder}/sessions/0/session.toml"), part.to_toml().into_bytes());
         if let Some(text) = self.prompt {
-            let prompts = [Prompt { turn: 1, seconds: 1, text: text.to_string() }];
+            let text = if text == PURGED { "[purged]".to_owned() } else { text.to_string() };
+            let prompts = [Prompt { turn: 1, seconds: 1, text }];
             files.insert(format!("{folder}/sessions/0/prompts.toml"), Prompt::list_to_toml(&prompts).into_bytes());
         }
     }
@@ -233,6 +234,9 @@ fn with_record(repo: &Repo, body: &Body, objects: &mut NewObjects<'_>) -> Object
     tree(repo, &files, objects)
 }
 
+/// The number of a prompt that was purged.
+const PURGED: usize = 9;
+
 const FIRST: Body = Body { revision: 1, commit: 1, attribution: 1, prompt: Some(1), pieces: 1 };
 
 #[rstest::rstest]
@@ -242,6 +246,7 @@ const FIRST: Body = Body { revision: 1, commit: 1, attribution: 1, prompt: Some(
 #[case::a_piece_less(Body { revision: 2, pieces: 0, ..FIRST }, 1, false)]
 #[case::another_prompt(Body { revision: 2, prompt: Some(2), ..FIRST }, 1, false)]
 #[case::purged(Body { prompt: Some(2), ..FIRST }, 1, true)]
+#[case::purged_before_it_was_completed(Body { revision: 2, prompt: Some(PURGED), ..FIRST }, 1, true)]
 fn a_record_is_replaced_only_by_one_that_has_all_of_it(
     #[case] other: Body,
     #[case] beside: usize,
