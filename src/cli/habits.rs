@@ -14,7 +14,7 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         &["checkout", "switch", "apply", "pop", "rewind", "rollback", "revert"],
         "'git checkpoint restore <checkpoint>' puts a checkpoint back",
     ),
-    ("", &["create", "commit", "snapshot", "add", "stash", "push"], "'git checkpoint save' takes a checkpoint"),
+    ("", &["create", "commit", "snapshot", "add", "stash"], "'git checkpoint save' takes a checkpoint"),
     ("", &["history", "ls", "reflog"], "'git checkpoint list' shows the checkpoints"),
     ("", &["version"], "'git checkpoint --version' prints the version"),
     (
