@@ -1,5 +1,7 @@
 //! `git checkpoint push` and `git checkpoint sync`: share records with others.
 
+use std::collections::BTreeSet;
+
 use super::{Exit, call::Call, output::printable, phrase};
 use crate::{
     error::Result,
@@ -77,11 +79,14 @@ fn print(sent: &Sent, call: &mut Call) -> Result<()> {
     for line in &sent.said {
         call.out.note(&format!("'{remote}' says: {}", printable(line)))?;
     }
-    let (mut records, mut received, mut others) = (0, 0, 0);
+    let (mut records, mut received, mut others) = (0, 0, BTreeSet::new());
     for it in &sent.refs {
         let is_history = it.name == refname::HISTORY;
-        (records, received) = (records + it.sent_records, received + it.received_records);
-        others += usize::from(!is_history && it.old != Some(it.new));
+        // A remote may have several URLs.
+        (records, received) = (it.sent_records.max(records), received + it.received_records);
+        if !is_history && it.old != Some(it.new) {
+            others.insert(&it.name);
+        }
         for name in &it.apart {
             call.out.warning(&format!(
                 "there are several versions of {} {name}, and all are kept",
@@ -98,7 +103,9 @@ fn print(sent: &Sent, call: &mut Call) -> Result<()> {
     let verb = if sent.dry_run { "would send" } else { "sent" };
     let mut parts = Vec::new();
     parts.extend((records > 0).then(|| format!("{verb} {}", phrase::count(records, "record"))));
-    parts.extend((others > 0).then(|| format!("{verb} transcripts of {}", phrase::count(others, "month"))));
+    parts.extend(
+        (!others.is_empty()).then(|| format!("{verb} transcripts of {}", phrase::count(others.len(), "month"))),
+    );
     if parts.is_empty() {
         let is_moved = sent.refs.iter().any(|it| it.old != Some(it.new));
         parts.push(format!("{verb} {}", if is_moved { "changes of records" } else { "nothing" }));

@@ -139,7 +139,8 @@ impl Approve {
             call.out.flush()?;
             call.out.stderr(&format!(
                 "Whoever can read {urls} then sees who wrote each line, what was asked of agents\nand, with --transcripts, \
-                 what they answered.\n"
+                 what they answered. Records of all branches are sent, also of those that\nyou have not pushed, with the \
+                 paths of their files and the names of worktrees.\n"
             ));
             let asked = format!("Let records be sent to '{name}'? [y/N] ");
             if !question::ask(&asked, &|| context.check_interrupt(), &mut call.out)? {
@@ -148,7 +149,7 @@ impl Approve {
                 return Err(if question::is_possible() { refused } else { refused.with_hint(hint) });
             }
         }
-        let remote = if is_open && self.json && !self.yes { remote } else { remotes::approve(&context, &self.remote)? };
+        let remote = if is_open && self.json && !self.yes { remote } else { remotes::approve(&context, &remote)? };
         if self.json {
             call.out.json(&remote)?;
         } else {

@@ -37,6 +37,7 @@ mod durable;
 pub(crate) mod edit_tree;
 mod environment;
 pub(crate) mod exact;
+pub(crate) mod exact_address;
 pub(crate) mod filter;
 pub(crate) mod find_line;
 pub(crate) mod found_lock;

@@ -43,52 +43,15 @@ impl Repo {
     /// Returns the refs below `prefix` that `remote`, the name of a configured one, shows to those who fetch.
     pub(crate) fn list_remote(&self, remote: &str, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         let what = || format!("cannot list the refs of '{remote}'");
-        let output = self.exchange(&["ls-remote", "--quiet", "--", remote, &format!("{prefix}*")], &what)?;
-        let mut refs = Vec::new();
-        for line in output.lines() {
-            let Some((id, name)) = line.split_once_str("\t") else { continue };
-            let Some(name) = name.to_str().ok().filter(|name| name.starts_with(prefix)) else { continue };
-            refs.push((name.to_owned(), ObjectId::from_hex(id).context(Kind::Internal, what)?));
-        }
-        Ok(refs)
+        listed(&self.exchange(&list_words(remote, prefix), &what)?, prefix, &what)
     }
 
     /// Fetches the commits `ids` from `remote` with all they lead to. Tells it that we have `tips`, and moves no ref.
     pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Result<()> {
-        let mut words: Vec<String> =
-            ["-c", "fetch.fsckObjects=true", "-c", "fetch.prune=false", "-c"].map(Into::into).into();
-        // Without a tip, git would offer the commits of all branches, one by one.
-        let is_first = tips.is_empty();
-        words.push(format!("fetch.negotiationAlgorithm={}", if is_first { "noop" } else { "default" }));
-        words.extend(
-            ["fetch", "--no-write-fetch-head", "--no-tags", "--no-auto-maintenance", "--no-progress"].map(Into::into),
-        );
-        words.extend(["--no-recurse-submodules", "--no-filter", "--refmap="].map(Into::into));
-        words.extend(tips.iter().map(|id| format!("--negotiation-tip={id}")));
-        words.extend(["--".to_owned(), remote.to_owned()]);
-        words.extend(ids.iter().map(ToString::to_string));
-        self.exchange(&words, &|| format!("cannot fetch from '{remote}'")).map(drop)
+        self.exchange(&fetch_words(remote, ids, tips), &|| format!("cannot fetch from '{remote}'")).map(drop)
     }
 
-    /// Lets each ref of `updates` in `remote` lead to a commit, if that is not a step back for the ref there.
-    pub(crate) fn push_ids(&self, remote: &str, updates: &[(ObjectId, String)]) -> Result<PushReport> {
-        let mut words: Vec<String> =
-            ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-progress"].map(Into::into).into();
-        words.extend(["--recurse-submodules=no".to_owned(), "--".to_owned(), remote.to_owned()]);
-        words.extend(updates.iter().map(|(id, name)| format!("{id}:{name}")));
-        let what = || format!("cannot push to '{remote}'");
-        let output = self.run_transport(&words).context(Kind::Internal, what)?;
-        let errors = shown(&output.stderr);
-        let refs = statuses(&output.stdout);
-        if refs.is_empty() && !output.status.success() {
-            return Err(Error::user(what()).with_cause(errors));
-        }
-        let said =
-            errors.lines().filter_map(|line| line.strip_prefix("remote: ")).map(|line| line.trim_end().to_owned());
-        Ok(PushReport { refs, said: said.filter(|line| !line.is_empty()).collect(), errors })
-    }
-
-    fn exchange(&self, words: &[impl AsRef<std::ffi::OsStr>], what: &dyn Fn() -> String) -> Result<BString> {
+    pub(super) fn exchange(&self, words: &[impl AsRef<std::ffi::OsStr>], what: &dyn Fn() -> String) -> Result<BString> {
         let output = self.run_transport(words).context(Kind::Internal, what)?;
         if output.status.success() {
             return Ok(output.stdout.into());
@@ -96,7 +59,7 @@ impl Repo {
         Err(Error::user(what()).with_cause(shown(&output.stderr)))
     }
 
-    fn run_transport(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> std::io::Result<std::process::Output> {
+    pub(super) fn run_transport(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> std::io::Result<std::process::Output> {
         self.check_interrupt().map_err(std::io::Error::other)?;
         let mut command = self.git(words);
         // The user is there to be asked for a password, unless the caller says otherwise.
@@ -108,14 +71,48 @@ impl Repo {
     }
 }
 
+/// Returns the arguments with which git lists the refs below `prefix` of `remote`.
+pub(super) fn list_words(remote: &str, prefix: &str) -> Vec<String> {
+    let words = ["ls-remote", "--quiet", "--", remote].map(Into::into);
+    words.into_iter().chain([format!("{prefix}*")]).collect()
+}
+
+/// Returns the refs below `prefix` in what git has `printed` for [`list_words`].
+pub(super) fn listed(printed: &[u8], prefix: &str, what: &dyn Fn() -> String) -> Result<Vec<(String, ObjectId)>> {
+    let mut refs = Vec::new();
+    for line in printed.lines() {
+        let Some((id, name)) = line.split_once_str("\t") else { continue };
+        let Some(name) = name.to_str().ok().filter(|name| name.starts_with(prefix)) else { continue };
+        refs.push((name.to_owned(), ObjectId::from_hex(id).context(Kind::Internal, what)?));
+    }
+    Ok(refs)
+}
+
+/// Returns the arguments with which git fetches the commits `ids` from `remote`, and says that we have `tips`.
+pub(super) fn fetch_words(remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Vec<String> {
+    let mut words: Vec<String> =
+        ["-c", "fetch.fsckObjects=true", "-c", "fetch.prune=false", "-c"].map(Into::into).into();
+    // Without a tip, git would offer the commits of all branches, one by one.
+    let is_first = tips.is_empty();
+    words.push(format!("fetch.negotiationAlgorithm={}", if is_first { "noop" } else { "default" }));
+    words.extend(
+        ["fetch", "--no-write-fetch-head", "--no-tags", "--no-auto-maintenance", "--no-progress"].map(Into::into),
+    );
+    words.extend(["--no-recurse-submodules", "--no-filter", "--refmap="].map(Into::into));
+    words.extend(tips.iter().map(|id| format!("--negotiation-tip={id}")));
+    words.extend(["--".to_owned(), remote.to_owned()]);
+    words.extend(ids.iter().map(ToString::to_string));
+    words
+}
+
 /// Returns what git `said`, fit for a terminal and without passwords.
-fn shown(said: &[u8]) -> String {
+pub(super) fn shown(said: &[u8]) -> String {
     let lines = said.lines().map(|line| without_userinfo(&printable(line.trim_end().as_bstr())));
     lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the outcomes in what `git push --porcelain` prints (git-push(1), OUTPUT).
-fn statuses(printed: &[u8]) -> Vec<Pushed> {
+pub(super) fn statuses(printed: &[u8]) -> Vec<Pushed> {
     let mut found = Vec::new();
     for line in printed.lines() {
         let mut parts = line.splitn(3, |byte| *byte == b'\t');

@@ -22,19 +22,26 @@ pub(crate) fn without_userinfo(text: &str) -> String {
     while let Some(at) = rest.find("://") {
         let (before, after) = rest.split_at(at + 3);
         out.push_str(before);
-        // A slash in a password has to be encoded, but not everybody knows that; a blank or a quote ends the URL in any case.
+        // A blank or a quote ends the URL in any case.
         let end = after.find(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '<' | '>')).unwrap_or(after.len());
-        let host = after[..end].find('/').unwrap_or(end);
-        let name =
-            after[..host].rfind('@').or_else(|| is_secret(&after[..host]).then(|| after[..end].rfind('@')).flatten());
+        // Git looks for the host where we do. A password with a slash in it is no password to git, so what is before the slash is the
+        // host; no more than that is shown.
+        let host = after[..end].find(['/', '?', '#']).unwrap_or(end);
+        let name = after[..host].rfind('@');
         rest = &after[name.map_or(0, |at| at + 1)..];
+        if name.is_none() && after[..end].contains('@') && has_secret(&after[..host]) {
+            let colon = after[..host].rfind(':').unwrap_or_default();
+            out.push_str(&after[..colon]);
+            out.push_str(":***");
+            rest = &after[end..];
+        }
     }
     out.push_str(rest);
     out
 }
 
 /// Returns true if what stands before the first slash is no host with a port, but a name with the beginning of a password.
-fn is_secret(host: &str) -> bool {
+fn has_secret(host: &str) -> bool {
     let port = host.rsplit_once(':').filter(|_| !host.ends_with(']')).map(|(_, port)| port);
     port.is_some_and(|port| !port.bytes().all(|byte| byte.is_ascii_digit()))
 }
@@ -48,7 +55,11 @@ mod tests {
     #[case::password("fatal: 'https://a:b@h/p': no", "fatal: 'https://h/p': no")]
     #[case::token("https://token@h/p", "https://h/p")]
     #[case::at_in_password("https://a:b@c@h/p", "https://h/p")]
-    #[case::slash_in_password("https://a:b/c@h/p", "https://h/p")]
+    #[case::slash_in_password("fatal: https://a:b/c@h/p 'x'", "fatal: https://a:*** 'x'")]
+    #[case::mark_in_password("https://a:b?c@h/p", "https://a:***")]
+    #[case::host_before_a_query("https://evil.invalid?@h/p", "https://evil.invalid?@h/p")]
+    #[case::host_before_a_fragment("https://evil.invalid#@h/p", "https://evil.invalid#@h/p")]
+    #[case::no_port("https://evil.invalid:x/@h/p", "https://evil.invalid:***")]
     #[case::port("https://h:80/p@q", "https://h:80/p@q")]
     #[case::two("http://a@h https://b:c@i", "http://h https://i")]
     #[case::scp("git@h:p", "git@h:p")]

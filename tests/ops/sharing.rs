@@ -459,3 +459,76 @@ fn records_travel_over_the_network() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it is ours");
     daemon.wait().expect("it ends");
 }
+
+/// What was asked about is what is approved.
+#[test]
+fn an_address_that_changes_during_the_question_is_not_approved() {
+    let team = Team::of(&[]);
+    team.world.sh("cp -a . ../a; git init -q --bare ../other.git");
+    team.work("a", "x", "of a");
+    let mut command = team.world.command(program());
+    command.current_dir(team.path("a")).args(["remote", "approve", "origin", "--yes"]);
+    let mut child = command.env("CHECKPOINT_FAILPOINT", "stop@remote:asked").spawn().expect("the program starts");
+    halted(&child);
+    team.git("a", &["config", "remote.origin.pushurl", "../other.git"]);
+    signal(&child, "CONT");
+    assert!(!child.wait().expect("it ends").success());
+    for url in ["../other.git", "../server.git"] {
+        team.git("a", &["config", "remote.origin.pushurl", url]);
+        assert!(team.fails("a", &["push", "origin"]).contains("not approved"));
+    }
+}
+
+/// The settings change while the remote is asked: records go to what was approved all the same.
+#[rstest::rstest]
+#[case::push_url("remote.origin.pushurl ../other.git")]
+#[case::rewritten("url.../other.git.pushInsteadOf ../server.git")]
+#[case::rewritten_for_all("url.../other.git.insteadOf ../server.git")]
+#[case::named_like_the_address("remote.../server.git.pushurl ../other.git")]
+fn records_go_to_the_approved_address(#[case] change: &str) {
+    let team = Team::of(&["a"]);
+    team.world.sh("git init -q --bare ../other.git");
+    team.work("a", "x", "of a");
+    let (key, value) = change.split_once(' ').expect("two words");
+    let wrapper = team.path("wrapper");
+    let config = team.path("a/.git/config");
+    write_script(
+        &wrapper,
+        &format!("#!/bin/sh\ngit config -f '{}' '{key}' '{value}'\nexec git-upload-pack \"$@\"\n", config.display()),
+    );
+    team.git("a", &["config", "remote.origin.uploadpack", wrapper.to_str().expect("plain")]);
+    team.done("a", &["push", "origin"]);
+    assert_eq!(team.git("a", &["config", key]), value, "the wrapper ran");
+    assert_eq!(team.id("other.git", HISTORY), "");
+    assert_eq!(team.id("server.git", HISTORY), team.id("a", HISTORY));
+}
+
+#[test]
+fn each_address_of_a_remote_gets_records() {
+    let team = Team::of(&["a", "b"]);
+    team.world.sh("git init -q --bare '../other=1.git'");
+    team.work("b", "y", "of b");
+    team.done("b", &["push"]);
+    team.work("a", "x", "of a");
+    for url in ["../other=1.git", "../server.git"] {
+        team.git("a", &["config", "--add", "remote.origin.pushurl", url]);
+    }
+    team.done("a", &["remote", "approve", "origin", "--yes"]);
+    team.done("a", &["push"]);
+    assert_eq!([team.records("other=1.git"), team.records("server.git")], [1, 2]);
+    team.work("a", "x", "more");
+    team.world.sh("rm -rf '../other=1.git'");
+    assert!(team.fails("a", &["push"]).contains("other=1.git"));
+}
+
+/// The URL to fetch from is another one, which has no records: the ref is not hidden where it was pushed to.
+#[test]
+fn a_ref_is_looked_for_where_it_was_pushed_to() {
+    let team = Team::of(&["a"]);
+    team.world.sh("git init -q --bare ../other.git");
+    team.work("a", "x", "of a");
+    team.git("a", &["config", "remote.origin.pushurl", "../other.git"]);
+    team.done("a", &["remote", "approve", "origin", "--yes"]);
+    let said = described(&team.run("a", &["push"]));
+    assert!(!said.contains("does not show it"), "{said}");
+}

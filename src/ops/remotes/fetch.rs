@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, refs::RefUpdate},
+    git::{Repo, exact_address::ExactAddress, refs::RefUpdate},
     model::{
         id_text,
         log_place::Place,
@@ -63,16 +63,24 @@ pub(crate) struct FetchedRef {
 /// Fetches the logs of a remote.
 pub(crate) fn fetch(context: &Context, options: &FetchOptions) -> Result<Fetched> {
     let remote = to_fetch_from(context, options.remote.as_deref())?;
-    let listed = list(&context.repo, &remote, options.transcripts)?;
+    let listed = list(&context.repo, &remote, None, options.transcripts)?;
     fetch_listed(context, &remote, &listed, options.dry_run)
 }
 
-/// Returns the logs that `remote` has, transcripts first.
+/// Returns the logs that `remote` has, or one of its addresses, transcripts first.
 ///
 /// # Errors
 /// If its objects have ids of another kind.
-pub(super) fn list(repo: &Repo, remote: &Remote, transcripts: bool) -> Result<Vec<(String, ObjectId)>> {
-    let mut listed = repo.list_remote(&remote.name, refname::PREFIX)?;
+pub(super) fn list(
+    repo: &Repo,
+    remote: &Remote,
+    address: Option<&ExactAddress>,
+    transcripts: bool,
+) -> Result<Vec<(String, ObjectId)>> {
+    let mut listed = match address {
+        Some(address) => address.list(repo, refname::PREFIX)?,
+        None => repo.list_remote(&remote.name, refname::PREFIX)?,
+    };
     listed.retain(|(name, _)| Place::of_ref(name).is_some() && (transcripts || name == HISTORY));
     listed.sort_by_key(|(name, _)| (name == HISTORY, name.clone()));
     if let Some((_, id)) = listed.iter().find(|(_, id)| id.kind() != repo.object_hash()) {
@@ -101,7 +109,7 @@ pub(super) fn fetch_listed(
         refs.push(FetchedRef { name: name.clone(), tracking, old, new: *new });
     }
     let moved = |it: &&FetchedRef| it.old != Some(it.new);
-    bring(repo, remote, &refs.iter().filter(moved).map(|it| (it.name.clone(), it.new)).collect::<Vec<_>>())?;
+    bring(repo, remote, None, &refs.iter().filter(moved).map(|it| (it.name.clone(), it.new)).collect::<Vec<_>>())?;
     let before = record_ids(repo, refs.iter().filter(|it| it.name == HISTORY).filter_map(|it| it.old))?;
     let after = record_ids(repo, refs.iter().filter(|it| it.name == HISTORY).map(|it| it.new))?;
     let own = record_ids(repo, repo.find_sound_ref(HISTORY)?)?;
@@ -117,8 +125,13 @@ pub(super) fn fetch_listed(
     Ok(Fetched { version: 1, remote: remote.name.clone(), dry_run, refs, new_records })
 }
 
-/// Makes sure that the logs `wanted` of `remote` are here as a whole and are of our format. No ref moves.
-pub(super) fn bring(repo: &Repo, remote: &Remote, wanted: &[(String, ObjectId)]) -> Result<()> {
+/// Makes sure that the logs `wanted` of `remote`, or of one of its addresses, are here as a whole and are of our format. No ref moves.
+pub(super) fn bring(
+    repo: &Repo,
+    remote: &Remote,
+    address: Option<&ExactAddress>,
+    wanted: &[(String, ObjectId)],
+) -> Result<()> {
     let known = |name: &str| -> Result<Vec<ObjectId>> {
         let refs = [name.to_owned(), tracking_ref(&remote.name, name)];
         let ids = refs.iter().map(|name| repo.find_sound_ref(name)).collect::<Result<Vec<_>>>()?;
@@ -131,7 +144,11 @@ pub(super) fn bring(repo: &Repo, remote: &Remote, wanted: &[(String, ObjectId)])
             tips.extend(known(name)?);
         }
         let ids: Vec<ObjectId> = missing.iter().map(|(_, id)| *id).collect();
-        repo.fetch_ids(&remote.name, &ids, &tips.into_iter().collect::<Vec<_>>())?;
+        let tips: Vec<ObjectId> = tips.into_iter().collect();
+        match address {
+            Some(address) => address.fetch(repo, &ids, &tips)?,
+            None => repo.fetch_ids(&remote.name, &ids, &tips)?,
+        }
     }
     for (name, id) in wanted {
         let place = Place::of_ref(name).expect("only logs are wanted");

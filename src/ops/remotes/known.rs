@@ -13,7 +13,7 @@ use crate::{
         refname,
     },
     ops::Context,
-    state::shared_with,
+    state::{failpoint, shared_with},
 };
 
 /// Whether records may be sent to a remote.
@@ -40,6 +40,9 @@ pub(crate) struct Remote {
     /// The last commit of its records that was fetched from it, or sent to it.
     #[serde(serialize_with = "crate::model::id_text::serialize_optional")]
     pub(crate) history: Option<gix::ObjectId>,
+    /// Where git pushes to, as it is.
+    #[serde(skip)]
+    pub(super) push_urls: Vec<String>,
     #[serde(skip)]
     digest: String,
 }
@@ -68,8 +71,8 @@ fn read(repo: &Repo, name: &str) -> Result<Remote> {
         None => Approval::None,
     };
     let history = repo.find_sound_ref(&tracking_ref(name, refname::HISTORY))?;
-    let urls = urls.iter().map(|url| without_userinfo(url)).collect();
-    Ok(Remote { name: name.to_owned(), urls, approval, history, digest })
+    let shown = urls.iter().map(|url| without_userinfo(url)).collect();
+    Ok(Remote { name: name.to_owned(), urls: shown, approval, history, push_urls: urls, digest })
 }
 
 /// Returns all configured remotes.
@@ -89,14 +92,14 @@ pub(crate) fn find(context: &Context, name: &str) -> Result<Remote> {
         return Err(Error::user(format!("there is no remote '{name}'"))
             .with_hint("'git checkpoint remote list' shows all; 'git checkpoint remote add' makes one"));
     }
-    for is_push in [false, true] {
-        let urls = repo.remote_urls(name, is_push)?;
+    let remote = read(repo, name)?;
+    for urls in [&repo.remote_urls(name, false)?, &remote.push_urls] {
         let bad = urls.iter().find_map(|url| refusal(url)).or(urls.is_empty().then_some("it has none"));
         if let Some(why) = bad {
             return Err(Error::refused(format!("the address of '{name}' cannot be used: {why}")));
         }
     }
-    read(repo, name)
+    Ok(remote)
 }
 
 /// Returns the remote `name`; without a name, the only one that is approved, or else the only one, or `origin`.
@@ -161,14 +164,26 @@ fn refused(remote: &Remote) -> Error {
         .with_hint(format!("'git checkpoint remote approve {}' lets records be sent to it", shell_word(name)))
 }
 
-/// Lets records be sent to the remote `name`, and returns it.
-pub(crate) fn approve(context: &Context, name: &str) -> Result<Remote> {
-    let remote = find(context, name)?;
+/// Lets records be sent to `asked`, as the user has seen it.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if its URLs have changed since.
+pub(crate) fn approve(context: &Context, asked: &Remote) -> Result<Remote> {
+    failpoint::hit("remote:asked");
+    let now = find(context, &asked.name)?;
+    if now.digest != asked.digest {
+        return Err(Error::refused(format!(
+            "the URL of '{}' has changed meanwhile: {}",
+            asked.name,
+            now.urls.join(", ")
+        ))
+        .with_hint("it is not approved; run the command again"));
+    }
     let common_dir = context.repo.common_dir();
     let mut approved = shared_with::read(common_dir)?;
-    approved.insert(name.to_owned(), remote.digest.clone());
+    approved.insert(asked.name.clone(), asked.digest.clone());
     shared_with::write(common_dir, &approved)?;
-    Ok(Remote { approval: Approval::Approved, ..remote })
+    Ok(Remote { approval: Approval::Approved, ..asked.clone() })
 }
 
 /// Adds a remote for records alone to git's settings, and returns it. It is not approved.

@@ -21,6 +21,7 @@ use crate::{
     error::{Error, Kind, Result},
     git::{
         Repo,
+        exact_address::ExactAddress,
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
         transfer::Outcome,
@@ -63,6 +64,8 @@ pub(crate) struct SentRef {
     /// Its name, here and there.
     #[serde(rename = "ref")]
     pub(crate) name: String,
+    /// Where it was sent to.
+    pub(crate) url: String,
     /// What it was in the remote before.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub(crate) old: Option<ObjectId>,
@@ -93,14 +96,6 @@ const REFUSALS: u32 = 2;
 pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
     let remote = to_send_to(context, options.remote.as_deref())?;
     let repo = &context.repo;
-    let listed = list(repo, &remote, options.transcripts)?;
-    let mut names: Vec<String> = listed.iter().map(|(name, _)| name.clone()).collect();
-    let own = repo.refs_below(refname::PREFIX)?.into_iter().map(|(name, _)| name);
-    let is_wanted = |name: &String| name == refname::HISTORY || options.transcripts && Place::of_ref(name).is_some();
-    names.extend(own.filter(is_wanted));
-    // Transcripts first: a record never names what is not there.
-    names.sort_by_key(|name| (name == refname::HISTORY, name.clone()));
-    names.dedup();
     let mut sent = Sent {
         version: 1,
         remote: remote.name.clone(),
@@ -109,11 +104,25 @@ pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
         refs: Vec::new(),
         said: Vec::new(),
     };
-    for name in names {
-        let theirs = listed.iter().find(|(known, _)| *known == name).map(|(_, id)| *id);
-        let place = Place::of_ref(&name).expect("only logs are listed");
-        let mut sending = Sending { context, remote: &remote, options, name, place, said: &mut sent.said };
-        sent.refs.extend(sending.run(theirs)?);
+    // To the URLs that were approved, whatever the settings have become since they were read.
+    for url in &remote.push_urls {
+        let address = ExactAddress::new(repo, &remote.name, url);
+        let listed = list(repo, &remote, Some(&address), options.transcripts)?;
+        let mut names: Vec<String> = listed.iter().map(|(name, _)| name.clone()).collect();
+        let own = repo.refs_below(refname::PREFIX)?.into_iter().map(|(name, _)| name);
+        let is_wanted =
+            |name: &String| name == refname::HISTORY || options.transcripts && Place::of_ref(name).is_some();
+        names.extend(own.filter(is_wanted));
+        // Transcripts first: a record never names what is not there.
+        names.sort_by_key(|name| (name == refname::HISTORY, name.clone()));
+        names.dedup();
+        for name in names {
+            let theirs = listed.iter().find(|(known, _)| *known == name).map(|(_, id)| *id);
+            let place = Place::of_ref(&name).expect("only logs are listed");
+            let (remote, address, said) = (&remote, &address, &mut sent.said);
+            let mut sending = Sending { context, remote, address, options, name, place, said };
+            sent.refs.extend(sending.run(theirs)?);
+        }
     }
     Ok(sent)
 }
@@ -129,6 +138,7 @@ fn pause(most: u64) {
 struct Sending<'a> {
     context: &'a Context,
     remote: &'a Remote,
+    address: &'a ExactAddress,
     options: &'a PushOptions,
     name: String,
     place: Place,
@@ -181,7 +191,7 @@ impl Sending<'_> {
     }
 
     fn listed(&self) -> Result<Option<ObjectId>> {
-        let listed = list(self.repo(), self.remote, self.options.transcripts)?;
+        let listed = list(self.repo(), self.remote, Some(self.address), self.options.transcripts)?;
         Ok(listed.into_iter().find(|(name, _)| *name == self.name).map(|(_, id)| id))
     }
 
@@ -189,7 +199,7 @@ impl Sending<'_> {
         let context = self.context;
         let repo = &context.repo;
         if let Some(theirs) = theirs {
-            bring(repo, self.remote, &[(self.name.clone(), theirs)])?;
+            bring(repo, self.remote, Some(self.address), &[(self.name.clone(), theirs)])?;
         }
         let mut objects = NewObjects::new(repo, Target::Loose);
         let (tip, differences) = match (ours, theirs) {
@@ -200,6 +210,7 @@ impl Sending<'_> {
         let written = objects.write_together()?;
         let mut sent = SentRef {
             name: self.name.clone(),
+            url: self.address.shown().to_owned(),
             old: theirs,
             new: tip,
             joined: Some(tip) != ours && Some(tip) != theirs,
@@ -220,7 +231,7 @@ impl Sending<'_> {
             return Ok(Attempt::Over(Box::new(sent)));
         }
         if Some(tip) != theirs {
-            let report = repo.push_ids(&self.remote.name, &[(tip, self.name.clone())])?;
+            let report = self.address.push(repo, &[(tip, self.name.clone())])?;
             for line in report.said {
                 if !self.said.contains(&line) {
                     self.said.push(line);
