@@ -58,11 +58,14 @@ impl Place {
         !matches!(self, Self::Link | Self::Ids | Self::File | Self::Piece)
     }
 
-    /// Returns the most bytes that a file at this place may have.
-    pub(crate) fn most_bytes(self) -> u64 {
+    /// Returns the most bytes that a file with this `name` at this place may have. A commit may change many thousand files, and each of
+    /// them is in the record; a prompt may be long.
+    pub(crate) fn most_bytes(self, name: &[u8]) -> u64 {
         match self {
             Self::Link => 4 << 10,
             Self::Ids => 1 << 20,
+            Self::File if name == b"session.toml" => 1 << 20,
+            Self::File => 32 << 20,
             _ => 256 << 20,
         }
     }

@@ -21,6 +21,17 @@ pub const TRAILER: &str = "Checkpoint";
 /// The subject of a commit that joins two logs.
 pub(crate) const JOINED: &str = "logs joined";
 
+/// More revisions than this has no record that was made by completing it.
+pub(crate) const MOST_REVISIONS: u32 = 1_000_000;
+
+/// Returns true if commits of the logs of records and transcripts have such a subject.
+pub(crate) fn is_subject_of_log(subject: &[u8]) -> bool {
+    use bstr::ByteSlice as _;
+    subject == b"transcripts"
+        || subject == JOINED.as_bytes()
+        || (subject.ends_with(b" linked") && subject.contains_str(" added or completed, "))
+}
+
 /// The name of a record: 16 lower-case hexadecimal digits, random or of the commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId([u8; 16]);

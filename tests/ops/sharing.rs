@@ -532,3 +532,57 @@ fn a_ref_is_looked_for_where_it_was_pushed_to() {
     let said = described(&team.run("a", &["push"]));
     assert!(!said.contains("does not show it"), "{said}");
 }
+
+/// What cannot be read in a log that was fetched is as if it were not there, and never comes into our own log.
+#[rstest::rstest]
+#[case::record("record.toml")]
+#[case::attribution("attribution")]
+#[case::session("sessions/0/session.toml")]
+#[case::prompts("sessions/0/prompts.toml")]
+#[case::link("links/")]
+fn damaged_records_of_others_stop_nothing(#[case] name: &str) {
+    let team = Team::of(&["a", "b"]);
+    team.work("a", "x", "of an agent");
+    team.done("a", &["push"]);
+    team.git("b", &["pull", "-q", "../a", "HEAD"]);
+    team.work("b", "y", "of b");
+    team.done("b", &["fetch"]);
+    let damaged = team.world.sh(&format!(
+        "cd ../b; export GIT_INDEX_FILE=../index; git read-tree {TRACKING}
+        bad=$(printf 'no toml \\033[2J' | git hash-object -w --stdin)
+        for path in $(git ls-files | grep -F '/{name}'); do git update-index --cacheinfo 100644,$bad,$path; done
+        commit=$(git commit-tree -p {TRACKING} -m 'logs joined' $(git write-tree)); unset GIT_INDEX_FILE
+        git push -q -f origin $commit:{HISTORY}; git update-ref {TRACKING} $commit; echo $commit"
+    ));
+    assert_eq!(team.id("server.git", HISTORY), damaged.trim());
+    let before = team.id("b", HISTORY);
+    for arguments in
+        [&["blame", "x"][..], &["why", "x:1"], &["explain"], &["explain", "HEAD~1"], &["attribution", "HEAD~1"]]
+    {
+        let output = team.run("b", arguments);
+        assert_ne!(output.status.code(), Some(128), "{arguments:?}: {}", described(&output));
+    }
+    for command in ["sync", "push"] {
+        let said = team.fails("b", &[command]);
+        assert!(said.contains("is refused") && !said.contains('\u{1b}'), "{said}");
+    }
+    assert_eq!(team.id("b", HISTORY), before);
+}
+
+/// Our own log links no commit to a record that only others have.
+#[test]
+fn a_record_of_others_gets_no_link_in_our_log() {
+    let team = Team::of(&["a", "b"]);
+    team.work("a", "x", "of an agent");
+    team.done("a", &["push"]);
+    team.git("b", &["pull", "-q", "../a", "HEAD"]);
+    team.done("b", &["fetch"]);
+    team.git("b", &["commit", "-q", "--amend", "-m", &team.git("b", &["log", "-1", "--format=%B"])]);
+    team.work("b", "y", "of b");
+    let paths = team.git("b", &["ls-tree", "-r", "--name-only", HISTORY]);
+    let records = paths.lines().filter(|it| it.ends_with("/record.toml")).count();
+    let links = paths.lines().filter(|it| it.contains("/links/")).count();
+    assert_eq!((records, links), (1, 1), "{paths}");
+    let blame = team.done("b", &["blame", "x"]);
+    assert!(blame.contains("claude-code"), "{blame}");
+}

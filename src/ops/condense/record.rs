@@ -32,7 +32,7 @@ use crate::{
     model::{
         attribution::summary::Figures,
         change::Change,
-        record::{Counts, Prompt, Record, RecordFile, RecordId, SessionPart},
+        record::{Counts, MOST_REVISIONS, Prompt, Record, RecordFile, RecordId, SessionPart},
         session::{Phase, Session},
     },
     state::{
@@ -234,7 +234,7 @@ fn complete_all(worktree: &Worktree<'_>, session: &mut Session, ids: &[RecordId]
         part.is_partial = false;
         // Some agents report their model only when they stop.
         part.model = part.model.take().or_else(|| session.model.clone());
-        record.revision += 1;
+        record.revision = record.revision.saturating_add(1).min(MOST_REVISIONS);
         completed.push(NewRecord { record, attribution: Vec::new(), sessions: stored });
     }
     if completed.is_empty() {

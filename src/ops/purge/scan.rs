@@ -12,7 +12,10 @@ use crate::{
         Repo,
         recorder::{FILES, SESSION},
     },
-    model::{checkpoint::Checkpoint, log_place::Place, operation::Operation, record::JOINED, refname, secret::Secret},
+    model::{
+        checkpoint::Checkpoint, log_place::Place, operation::Operation, record::is_subject_of_log, refname,
+        secret::Secret,
+    },
 };
 
 /// What the objects of a repository have of a text.
@@ -118,13 +121,6 @@ fn sort_of(repo: &Repo, id: ObjectId) -> Result<Sort> {
 fn is_operation(repo: &Repo, id: ObjectId) -> Result<bool> {
     let entries = repo.tree_entries(repo.tree_of_commit(id)?)?;
     Ok(entries.iter().all(|(name, is_tree, _)| name == if *is_tree { SESSION } else { FILES }))
-}
-
-/// Returns true if commits of the logs of records and transcripts have such a subject.
-fn is_subject_of_log(subject: &[u8]) -> bool {
-    subject == b"transcripts"
-        || subject == JOINED.as_bytes()
-        || (subject.ends_with(b" linked") && subject.contains_str(" added or completed, "))
 }
 
 /// Returns true if the tree of the commit `id` is made as those of the logs are: of directories with names that we give.

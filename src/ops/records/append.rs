@@ -22,7 +22,7 @@ use crate::{
     },
     model::{
         change::Mode,
-        record::{How, Link, Prompt, RecordId},
+        record::{How, Link, MOST_REVISIONS, Prompt, Record, RecordId},
         refname,
     },
     ops::Context,
@@ -128,7 +128,8 @@ impl<'r> Edits<'r> {
         let mut record = new.record.clone();
         // A damaged record is replaced: its text cannot be recovered.
         let stored = self.log.find(&record.id).unwrap_or_default();
-        if stored.is_none_or(|stored| stored.revision < record.revision) {
+        let is_later = |stored: Record| stored.revision < record.revision || record.revision >= MOST_REVISIONS;
+        if stored.is_none_or(is_later) {
             // It completes a record of another clone, whose log is only fetched.
             if new.attribution.is_empty() && !self.log.has(&record.id)? {
                 let files = Log::open(self.log.repo)?.map_or(Ok(Vec::new()), |log| log.files(&record.id))?;
@@ -164,8 +165,13 @@ impl<'r> Edits<'r> {
         self.add_link(&link, objects)
     }
 
-    /// An existing link stays as it is.
+    /// An existing link stays as it is. A record that is only in a log that was fetched gets none: our own log vouches for no record
+    /// that it does not have.
     fn add_link(&mut self, link: &Link, objects: &mut NewObjects<'_>) -> Result<()> {
+        let is_added = self.files.contains_key(format!("{}/record.toml", folder(&link.record)).as_bytes().as_bstr());
+        if !is_added && !self.log.has(&link.record)? {
+            return Ok(());
+        }
         let path = format!("{}/links/{}", folder(&link.record), link.commit);
         if self.log.entry(&path)?.is_none() && !self.files.contains_key(path.as_bytes().as_bstr()) {
             self.file(path, link.to_toml().as_bytes(), objects)?;

@@ -12,6 +12,7 @@ use crate::{
     error::{Context as _, Error, Kind, Result},
     git::Repo,
     model::{
+        attribution::text::Attribution,
         record::{self, Chunk, JOINED, Link, Prompt, Record, RecordId},
         refname,
     },
@@ -33,8 +34,10 @@ pub fn find(repo: &Repo, id: &RecordId) -> Result<Option<Record>> {
 
 /// Returns the attribution of the record `id` as it is stored.
 pub fn attribution(repo: &Repo, id: &RecordId) -> Result<Option<Vec<u8>>> {
-    let Some(log) = Log::open(repo)? else { return Ok(None) };
-    log.read(&format!("{}/attribution", folder(id)))
+    match Log::open(repo)? {
+        Some(log) => log.attribution(id),
+        None => Ok(None),
+    }
 }
 
 /// Returns the records of `commit`: those that its message names, then those that are linked to it; no doubles.
@@ -213,10 +216,29 @@ impl<'r> Log<'r> {
         Ok(self.entry(&format!("{}/record.toml", folder(id)))?.is_some())
     }
 
+    /// Returns what was `read` in this log; as if it were not there, if it is damaged and not ours: others can mend it.
+    fn if_readable<T: Default>(&self, read: Result<T>) -> Result<T> {
+        match read {
+            Err(error)
+                if error.kind() == Kind::Corrupt && self.trees.iter().all(|(name, _)| name != refname::HISTORY) =>
+            {
+                tracing::warn!(%error, "records: a fetched log is damaged");
+                Ok(T::default())
+            }
+            read => read,
+        }
+    }
+
     /// Returns the record `id`.
     pub(crate) fn find(&self, id: &RecordId) -> Result<Option<Record>> {
-        let path = format!("{}/record.toml", folder(id));
-        let Some(log) = self.of_record(id)? else { return Ok(None) };
+        match self.of_record(id)? {
+            Some(log) => log.if_readable(log.read_record(id)),
+            None => Ok(None),
+        }
+    }
+
+    fn read_record(&self, id: &RecordId) -> Result<Option<Record>> {
+        let (log, path) = (self, format!("{}/record.toml", folder(id)));
         let Some(text) = log.read(&path)? else { return Ok(None) };
         let mut record = Record::from_toml(&text).map_err(|why| log.damaged(&path, &why))?;
         if record.id != *id {
@@ -235,14 +257,22 @@ impl<'r> Log<'r> {
     pub(crate) fn prompts(&self, id: &RecordId, index: usize) -> Result<Vec<Prompt>> {
         let path = format!("{}/sessions/{index}/prompts.toml", folder(id));
         let Some(log) = self.of_record(id)? else { return Ok(Vec::new()) };
-        let Some(text) = log.read(&path)? else { return Ok(Vec::new()) };
-        Prompt::list_from_toml(&text).map_err(|why| log.damaged(&path, &why))
+        let read = log.read(&path).and_then(|text| {
+            let Some(text) = text else { return Ok(Vec::new()) };
+            Prompt::list_from_toml(&text).map_err(|why| log.damaged(&path, &why))
+        });
+        log.if_readable(read)
     }
 
     /// Returns the attribution of the record `id` as it is stored.
     pub(crate) fn attribution(&self, id: &RecordId) -> Result<Option<Vec<u8>>> {
         let Some(log) = self.of_record(id)? else { return Ok(None) };
-        log.read(&format!("{}/attribution", folder(id)))
+        let path = format!("{}/attribution", folder(id));
+        let text = log.if_readable(log.read(&path))?;
+        // The caller would name our own log.
+        let is_ours = log.trees.iter().any(|(name, _)| name == refname::HISTORY);
+        let check = |text: &Vec<u8>| is_ours || Attribution::from_text(text).is_ok();
+        Ok(text.filter(check))
     }
 
     pub(super) fn index_trees(&self, index: &'static str) -> Result<Vec<ObjectId>> {
@@ -314,8 +344,16 @@ impl<'r> Log<'r> {
                 if is_tree || links.contains_key(&commit) {
                     continue;
                 }
-                let link = Link::from_toml(*id, commit, &self.repo.read_blob(blob_id)?);
-                links.insert(commit, link.map_err(|why| damaged(name, &format!("{path}/{file}"), &why))?);
+                let read = self.repo.read_blob(blob_id).and_then(|text| {
+                    Link::from_toml(*id, commit, &text).map_err(|why| damaged(name, &format!("{path}/{file}"), &why))
+                });
+                match read {
+                    // It can be fetched again.
+                    Err(error) if error.kind() == Kind::Corrupt && name != refname::HISTORY => {
+                        tracing::warn!(%error, "records: a fetched log is damaged");
+                    }
+                    read => drop(links.insert(commit, read?)),
+                }
             }
         }
         Ok(links.into_values().collect())

@@ -152,7 +152,11 @@ pub(super) fn bring(
     }
     for (name, id) in wanted {
         let place = Place::of_ref(name).expect("only logs are wanted");
-        let known = known(name)?;
+        // What goes into our own log is looked at even if a ref beside it has it: others may have let that follow the remote.
+        let known = match address {
+            Some(_) => repo.find_sound_ref(name)?.into_iter().filter(|id| repo.has_object(*id)).collect(),
+            None => known(name)?,
+        };
         if !known.contains(id) {
             check_log(repo, place, *id, &known).map_err(|error| {
                 let message = format!("'{name}' of '{}' is refused: {}", remote.name, error.message());

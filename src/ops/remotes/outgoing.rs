@@ -3,7 +3,7 @@
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::shape::foreign;
+use super::shape::{foreign, last};
 use crate::{
     error::{Error, Result},
     git::Repo,
@@ -29,7 +29,7 @@ pub(super) fn check(repo: &Repo, place: Place, tip: ObjectId, known: &[ObjectId]
             continue;
         }
         let Ok(id) = ObjectId::from_hex(id) else { continue };
-        if repo.size_of_object(id).is_none_or(|size| size > below.most_bytes()) {
+        if repo.size_of_object(id).is_none_or(|size| size > below.most_bytes(last(path))) {
             return Err(foreign(path, "it is too large"));
         }
         let is_prose = below == Place::Piece || path.ends_with(b"/prompts.toml");

@@ -25,14 +25,22 @@ fn commit(repo: &Repo, tree_id: ObjectId, parents: Vec<ObjectId>) -> ObjectId {
     let mut objects = NewObjects::new(repo, Target::Loose);
     let time = Moment { seconds: 1_748_779_200, micros: 0, offset: 0 };
     let (author, committer) = (Identity::fallback(), Identity::fallback());
-    let id = Repo::write_commit(&NewCommit { tree_id, parents, author, committer, time, message: "x\n" }, &mut objects);
+    let id = Repo::write_commit(
+        &NewCommit { tree_id, parents, author, committer, time, message: "logs joined\n" },
+        &mut objects,
+    );
     drop(objects.write().expect("it can be written"));
     id.expect("it can be written")
 }
 
+/// Returns what may be in the file at `path`.
+fn sound(path: &str) -> Vec<u8> {
+    if path.ends_with("attribution") { b"attribution 1\n".to_vec() } else { Vec::new() }
+}
+
 fn file(repo: &Repo, path: &str) -> ObjectId {
     let mut objects = NewObjects::new(repo, Target::Loose);
-    let id = tree(repo, &BTreeMap::from([(path.to_owned(), b"x".to_vec())]), &mut objects);
+    let id = tree(repo, &BTreeMap::from([(path.to_owned(), sound(path))]), &mut objects);
     drop(objects.write().expect("it can be written"));
     id
 }
@@ -81,7 +89,7 @@ fn foreign_modes_are_refused(#[case] mode: &str, #[case] name: &str) {
 fn commits_of_code_are_refused_behind_a_sound_tree() {
     let (_directory, repo) = repository("sha1");
     let code = commit(&repo, file(&repo, "main.rs"), Vec::new());
-    let sound = file(&repo, &format!("{RECORD}/record.toml"));
+    let sound = file(&repo, &format!("{RECORD}/attribution"));
     let tip = commit(&repo, sound, vec![code]);
     let error = check_log(&repo, Place::History, tip, &[]).expect_err("it leads to code");
     assert!(error.message().contains("'main.rs'"), "{}", error.message());
@@ -99,4 +107,32 @@ fn large_files_are_refused() {
     drop(objects.write().expect("it can be written"));
     let error = check_log(&repo, Place::History, commit(&repo, tree_id, Vec::new()), &[]).expect_err("too large");
     assert!(error.message().contains(&path) && error.message().contains("too large"), "{}", error.message());
+}
+
+/// What cannot be read later does not come in, and no text of it reaches the terminal as it is.
+#[rstest::rstest]
+#[case::record("record.toml", b"x = \"\x1b[2J".to_vec())]
+#[case::zeros("record.toml", vec![0; 1 << 20])]
+#[case::attribution("attribution", b"attribution 1\nowner \x1b[2J\n".to_vec())]
+#[case::sessions("sessions/0/session.toml", b"version = 1\nid = \"\"\n[[chunk]]\nref = \"refs/heads/\\u001b[2J\"\npath = \"\"\nid = \"\"\n".to_vec())]
+#[case::prompts("sessions/0/prompts.toml", b"version = 2\n".to_vec())]
+#[case::version("others/0123456789012345678901234567890123456789/prompts", Vec::new())]
+#[case::link("links/0123456789012345678901234567890123456789", b"version = 1\nhow = \"\\u001b[2J\"\n".to_vec())]
+fn what_cannot_be_parsed_is_refused(#[case] name: &str, #[case] content: Vec<u8>) {
+    let (_directory, repo) = repository("sha1");
+    let path = format!("{RECORD}/{name}");
+    let mut objects = NewObjects::new(&repo, Target::Loose);
+    let tree_id = tree(&repo, &BTreeMap::from([(path.clone(), content)]), &mut objects);
+    drop(objects.write().expect("it can be written"));
+    let error = check_log(&repo, Place::History, commit(&repo, tree_id, Vec::new()), &[]).expect_err("it is damaged");
+    assert!(error.message().contains(RECORD) && !error.message().contains('\u{1b}'), "{}", error.message());
+    assert!(error.message().len() < 500, "{}", error.message());
+}
+
+#[test]
+fn commits_with_nothing_in_them_are_refused() {
+    let (_directory, repo) = repository("sha1");
+    let tip = commit(&repo, repo.empty_tree_id(), Vec::new());
+    let error = check_log(&repo, Place::History, tip, &[]).expect_err("it is none of ours");
+    assert!(error.message().contains("no commit of a log"), "{}", error.message());
 }
