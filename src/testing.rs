@@ -36,8 +36,13 @@ pub mod ops {
         };
 
         pub use crate::ops::records::{
-            Additions, NewRecord, NewSession, append, attribution, find, of_commit, of_parent, transcript,
+            Additions, NewRecord, NewSession, append, find, of_commit, of_parent, transcript,
         };
+
+        /// Returns the attribution of the record `id` as it is stored.
+        pub fn attribution(repo: &Repo, id: &RecordId) -> Result<Option<Vec<u8>>> {
+            Log::open(repo)?.map_or_else(|| Ok(None), |log| log.attribution(id))
+        }
 
         /// Returns the ids of all records, sorted.
         pub fn all(repo: &Repo) -> Result<Vec<RecordId>> {

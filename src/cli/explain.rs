@@ -124,6 +124,9 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
     }
     call.out.line(&format!("Date:     {}", date::in_full(&record.time, call.out.is_terminal())))?;
     call.out.line(&format!("Worktree: {}", printable(&record.worktree)))?;
+    if let Some(remote) = &record.remote {
+        call.out.field("Remote:  ", &format!("recorded in '{}', not in this clone", printable(remote)))?;
+    }
     print_lines(record.lines, record.agent_percentage, call)?;
     print_links(explained, record, call)?;
     for session in &record.sessions {

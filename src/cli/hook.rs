@@ -19,7 +19,7 @@ use crate::{
     config,
     error::{Context as _, Error, Kind, Result},
     git::{Repo, hooks::Hook},
-    ops::{Context, commit, rewrite},
+    ops::{Context, commit},
 };
 use trouble::log;
 
@@ -132,8 +132,7 @@ impl HookCommand {
             Hook::PostCommit => commit::committed(context),
             Hook::PostRewrite => {
                 let pairs = read_pairs(io::stdin().lock())?;
-                rewrite::rewritten(context, self.word(0).unwrap_or("rebase"), &pairs)?;
-                commit::head_moved(context)
+                commit::rewritten(context, self.word(0).unwrap_or("rebase"), &pairs)
             }
             // The last argument is 0 if only files were checked out.
             Hook::PostCheckout if self.word(2) == Some("0") => Ok(()),

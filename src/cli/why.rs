@@ -93,7 +93,9 @@ fn print(found: &Why, call: &mut Call) -> Result<()> {
     let owner = call.out.paint(super::attribution::style(found.who.owner), &owner(found));
     call.out.field("Owner:  ", &owner)?;
     if let Some(record) = &found.record {
-        call.out.line(&format!("Record:  {record}"))?;
+        let from = found.record_remote.as_deref().map(printable);
+        let from = from.map_or_else(String::new, |remote| format!(" (recorded in '{remote}')"));
+        call.out.field("Record: ", &format!("{record}{from}"))?;
     }
     if let Some(prompt) = &found.prompt {
         call.out.line("")?;

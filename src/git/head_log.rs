@@ -267,6 +267,12 @@ impl Repo {
         self.head_log(None).entries().take(MOST_MOVES).any(is_of_stash)
     }
 
+    /// Returns true if the reflog says that the commit `id` was made in this worktree.
+    pub(crate) fn was_made_here(&self, id: ObjectId) -> bool {
+        let makes = |entry: Entry<'_>| MoveKind::of_message(entry.message).is_some_and(MoveKind::makes_commit);
+        self.head_log(None).entries().any(|entry| entry.new == id && makes(entry))
+    }
+
     /// Returns true if HEAD of this worktree has a reflog.
     pub(crate) fn has_reflog(&self) -> bool {
         self.head_log(None).entries().next().is_some()

@@ -235,8 +235,13 @@ pub fn is_log(name: &str) -> bool {
 
 /// Returns true if the ref `name` is of a log of records that was fetched from a remote.
 pub fn is_fetched_history(name: &str) -> bool {
-    let rest = name.strip_prefix(FETCHED).and_then(|rest| rest.split_once('/'));
-    rest.is_some_and(|(_, log)| Some(log) == HISTORY.strip_prefix(PREFIX))
+    remote_of_fetched(name).is_some()
+}
+
+/// Returns the remote from which the log of records in the ref `name` was fetched; none if it is no such ref.
+pub fn remote_of_fetched(name: &str) -> Option<&str> {
+    let (remote, log) = name.strip_prefix(FETCHED)?.split_once('/')?;
+    (Some(log) == HISTORY.strip_prefix(PREFIX)).then_some(remote)
 }
 
 /// Returns true if the operation log records the moves of the ref `name`.

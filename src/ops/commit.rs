@@ -19,7 +19,8 @@ use super::{
         amended::{Amended, is_undone},
         recorded,
     },
-    records, rewrite, salvage,
+    records::{self, evidence},
+    rewrite, salvage,
     save::Scope,
     session_info,
 };
@@ -119,7 +120,7 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
         GitOperation::Again(copied) => {
             note.copied = copied.as_ref().map(ToString::to_string);
             // They are in the message already, unless it was given with `-m`.
-            copied.map_or_else(|| Ok(Vec::new()), |commit| records::named_by(repo, commit))?
+            copied.map_or_else(|| Ok(Vec::new()), |commit| evidence::of_copied(repo, commit))?
         }
         GitOperation::New => {
             let is_amend = (source, object) == (Some("commit"), Some("HEAD"));
@@ -249,13 +250,13 @@ fn promise(
     note: &mut CommitNote,
 ) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
-    let mut ids: Vec<RecordId> = Vec::new();
+    let (mut ids, mut others) = (Vec::new(), Vec::new());
     if let Some(head) = amended {
-        let named = records::named_by(repo, head)?;
-        for id in records::of_commit(repo, head)? {
+        let named = evidence::named_by(repo, head)?;
+        for id in evidence::of_commit(repo, head)? {
             // A person's commit may have a record, and needs no trailer.
             let is_of_person = || {
-                let record = records::find(repo, &id).ok().flatten();
+                let record = evidence::find(repo, &id).ok().flatten();
                 record.is_some_and(|record| record.sessions.is_empty() && record.counts.are_of_person())
             };
             if (named.contains(&id) || !is_of_person()) && !is_undone(repo, &id, head, Amended::Staged)? {
@@ -263,7 +264,6 @@ fn promise(
             }
         }
     }
-    let mut others: Vec<RecordId> = Vec::new();
     if !repo.is_merging() {
         let mut squashed = rewrite::squashed_commits(context)?;
         // With another message, what it lists may have been given up.
@@ -271,7 +271,7 @@ fn promise(
             squashed.clear();
         }
         for commit in &squashed {
-            others.extend(records::of_commit(repo, *commit)?);
+            others.extend(evidence::of_commit(repo, *commit)?);
         }
         note.squashed = squashed.iter().map(ToString::to_string).collect();
         if squashed.is_empty() {
@@ -318,7 +318,7 @@ fn drop_copied_trailers(
     let mut copied = Vec::new();
     for id in ids_in_message(&text).into_iter().filter(|id| !ids.contains(id)) {
         // Leave the trailers of records that this repository does not have.
-        let is_known = records::find(repo, &id).ok().flatten().is_some();
+        let is_known = evidence::find(repo, &id).ok().flatten().is_some();
         if is_known && !recorded::is_staged(context, stands_on, &id)? {
             copied.push(id);
         }
@@ -355,6 +355,13 @@ pub(crate) fn committed(context: &Context) -> Result<()> {
 /// Brings the checkpoints up to date when a hook of git reports that HEAD has moved.
 pub(crate) fn head_moved(context: &Context) -> Result<()> {
     context.emit_failure("follow", Worktree::enter(context, Purpose::Change).map(drop))
+}
+
+/// Keeps the authors of commits that git has rewritten: its post-rewrite.
+pub(crate) fn rewritten(context: &Context, how: &str, pairs: &[(ObjectId, ObjectId)]) -> Result<()> {
+    rewrite::rewritten(context, how, pairs)?;
+    condense::records_of_rewritten(context, how, pairs)?;
+    head_moved(context)
 }
 
 /// Keeps the message as it is before anything is added to it, if it comes from a template (`git commit -t`): a user who

@@ -101,7 +101,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     }
     let mut survey = Survey::new(context)?;
     diagnosis.commits = survey.reachable.len();
-    diagnosis.records = survey.records.len();
+    diagnosis.records = survey.records.len() + survey.of_others.len();
     diagnosis.problems.extend(survey.damaged.iter().cloned());
     if survey.is_log_damaged {
         return Ok(diagnosis);
@@ -128,7 +128,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
 fn trailers_without_record(survey: &Survey) -> Vec<Problem> {
     let is_unknown = |id: &RecordId| {
         let is_damaged = survey.damaged.iter().any(|problem| problem.subject == id.as_str());
-        !survey.records.contains_key(id) && !is_damaged
+        !survey.records.contains_key(id) && !survey.of_others.contains(id) && !is_damaged
     };
     let unknown: Vec<_> = survey.named.iter().filter(|(_, id)| is_unknown(id)).collect();
     if !survey.has_log && !unknown.is_empty() {

@@ -82,6 +82,8 @@ pub struct ExplainedRecord {
     /// The worktree.
     #[serde(serialize_with = "path_text::serialize")]
     pub worktree: BString,
+    /// The remote that it was fetched from; none if this clone has made it.
+    pub remote: Option<String>,
     /// How the commit got linked to this record; none if only the commit's message names it.
     pub how: Option<How>,
     /// Every commit that has it.
@@ -280,6 +282,7 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
         commit: record.commit,
         time: moment::iso(record.seconds, 0),
         worktree: record.worktree.clone(),
+        remote: log.remote_of(&record.id)?,
         how,
         links: links.iter().map(link).collect(),
         files: record.files.iter().map(file).collect(),

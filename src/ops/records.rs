@@ -5,7 +5,10 @@
 
 mod append;
 mod change;
+pub(crate) mod evidence;
+mod index;
 mod log;
+mod own;
 mod transcript;
 
 use bstr::ByteSlice as _;
@@ -23,8 +26,9 @@ use crate::{
 pub use append::append;
 pub(crate) use append::lock;
 pub(crate) use change::SameChange;
-pub(crate) use log::{Log, are_here, fetched, is_of_log, named_by, of_commit_or_change, root_tree};
-pub use log::{attribution, find, of_commit, of_parent};
+pub(crate) use index::of_commit_or_change;
+pub(crate) use log::{Log, are_here, fetched, is_of_log, root_tree};
+pub use own::{find, of_commit, of_parent};
 
 /// What [`append()`] adds.
 #[derive(Clone, Debug, Default)]

@@ -31,7 +31,7 @@ const PICKED: &[u8] = b"(cherry picked from commit ";
 /// `how` is `amend` or `rebase`. If several old commits have the same new one, they were squashed.
 pub fn rewritten(context: &Context, how: &str, pairs: &[(ObjectId, ObjectId)]) -> Result<()> {
     let repo = &context.repo;
-    let Some(log) = Log::open(repo)? else { return Ok(()) };
+    let Some(log) = Log::own(repo)? else { return Ok(()) };
     let mut sources: BTreeMap<ObjectId, usize> = BTreeMap::new();
     for (_, new) in pairs {
         *sources.entry(*new).or_default() += 1;
@@ -72,7 +72,7 @@ fn held(repo: &Repo, links: Vec<Link>) -> Result<Vec<Link>> {
 /// Not for the commits of an amend or a rebase: post-rewrite knows their originals.
 pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
     let repo = &context.repo;
-    let Some(log) = Log::open(repo)? else { return Ok(()) };
+    let Some(log) = Log::own(repo)? else { return Ok(()) };
     let message = repo.with_commit(commit, |commit| commit.message.to_owned())?;
     let linked = log.linked_to(commit)?;
     let origin = picked_from(repo, message.as_bstr())?;
@@ -102,7 +102,7 @@ pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
 
 /// Links `commit` to the records of the commits `from`, which it was made from in the way `how`.
 pub fn link_from(context: &Context, commit: ObjectId, from: &[ObjectId], how: How) -> Result<()> {
-    let Some(log) = Log::open(&context.repo)? else { return Ok(()) };
+    let Some(log) = Log::own(&context.repo)? else { return Ok(()) };
     let mut links = Vec::new();
     for old in from {
         links.extend(links_of(&log, *old, commit, how)?);

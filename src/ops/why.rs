@@ -55,6 +55,8 @@ pub(crate) struct Why {
     pub who: Who,
     /// The record that names the author.
     pub record: Option<RecordId>,
+    /// The remote that the record was fetched from; none if this clone has made it.
+    pub record_remote: Option<String>,
     /// What the session was asked for in that turn.
     pub prompt: Option<Prompt>,
     /// The conversation after the prompt, as far as it is stored.
@@ -95,6 +97,7 @@ pub(crate) fn why(context: &Context, path: BString, line: u32, rev: Option<Strin
         time: None,
         who: found.who.clone(),
         record: None,
+        record_remote: None,
         prompt: None,
         transcript: Vec::new(),
         troubles: blame.troubles,
@@ -124,10 +127,12 @@ fn explain_recorded(context: &Context, found: &BlamedLines, why: &mut Why) -> Re
         let at = record.sessions.iter().position(|part| Some(&part.id) == why.who.session.as_ref());
         let Some(at) = at else {
             // A human wrote the line; the record still describes its commit.
-            why.record = why.record.or(Some(id));
+            if why.record.is_none() {
+                (why.record, why.record_remote) = (Some(id), log.remote_of(&id)?);
+            }
             continue;
         };
-        why.record = Some(id);
+        (why.record, why.record_remote) = (Some(id), log.remote_of(&id)?);
         let prompts = log.prompts(&id, at)?;
         why.prompt = prompt_of(&prompts, why.who.turn);
         if let Some(prompt) = &why.prompt {

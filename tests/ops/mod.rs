@@ -69,6 +69,7 @@ mod rounds;
 mod save;
 mod sessions;
 mod sharing;
+mod sharing_trust;
 mod submodules;
 mod terminal;
 mod tour;

@@ -9,12 +9,12 @@ use crate::support::{
     program,
 };
 
-const HISTORY: &str = "refs/checkpoints/history";
-const TRACKING: &str = "refs/checkpoints-remote/origin/history";
+pub(super) const HISTORY: &str = "refs/checkpoints/history";
+pub(super) const TRACKING: &str = "refs/checkpoints-remote/origin/history";
 
 /// A server, and clones of it with our hooks.
-struct Team {
-    world: World,
+pub(super) struct Team {
+    pub(super) world: World,
 }
 
 impl Team {
@@ -24,7 +24,7 @@ impl Team {
         Self { world }
     }
 
-    fn of(names: &[&str]) -> Self {
+    pub(super) fn of(names: &[&str]) -> Self {
         let team = Self::new();
         for name in names {
             team.world.sh(&format!("cp -a . ../{name}"));
@@ -33,41 +33,41 @@ impl Team {
         team
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.world.root().join(name)
     }
 
-    fn run(&self, name: &str, arguments: &[&str]) -> Output {
+    pub(super) fn run(&self, name: &str, arguments: &[&str]) -> Output {
         self.world.command(program()).current_dir(self.path(name)).args(arguments).output().expect("the program runs")
     }
 
-    fn done(&self, name: &str, arguments: &[&str]) -> String {
+    pub(super) fn done(&self, name: &str, arguments: &[&str]) -> String {
         let output = self.run(name, arguments);
         assert!(output.status.success(), "{name} {arguments:?}: {}", described(&output));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Runs a command that has to fail, and returns all that it says.
-    fn fails(&self, name: &str, arguments: &[&str]) -> String {
+    pub(super) fn fails(&self, name: &str, arguments: &[&str]) -> String {
         let output = self.run(name, arguments);
         assert!(!output.status.success(), "{name} {arguments:?}: {}", described(&output));
         described(&output)
     }
 
-    fn git(&self, name: &str, arguments: &[&str]) -> String {
+    pub(super) fn git(&self, name: &str, arguments: &[&str]) -> String {
         self.world.git(&[&["-C", self.path(name).to_str().expect("plain")], arguments].concat()).trim().to_owned()
     }
 
-    fn id(&self, name: &str, reference: &str) -> String {
+    pub(super) fn id(&self, name: &str, reference: &str) -> String {
         self.git(name, &["for-each-ref", "--format=%(objectname)", reference])
     }
 
     /// An agent works in the clone, which then has one more record.
-    fn work(&self, name: &str, file: &str, text: &str) {
+    pub(super) fn work(&self, name: &str, file: &str, text: &str) {
         self.prompted(name, file, text, "please write");
     }
 
-    fn prompted(&self, name: &str, file: &str, text: &str, prompt: &str) {
+    pub(super) fn prompted(&self, name: &str, file: &str, text: &str, prompt: &str) {
         let script = format!(
             "git checkpoint session prompt s-{name} --agent claude-code -q -m '{prompt}'
             printf '%s\\n' '{text}' >>{file}
@@ -79,7 +79,7 @@ impl Team {
         assert!(output.status.success(), "{}", described(&output));
     }
 
-    fn records(&self, name: &str) -> usize {
+    pub(super) fn records(&self, name: &str) -> usize {
         self.git(name, &["ls-tree", "-r", "--name-only", HISTORY])
             .lines()
             .filter(|it| it.ends_with("/record.toml"))

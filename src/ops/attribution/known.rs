@@ -78,12 +78,10 @@ impl Reader<'_> {
             return Ok(*since);
         }
         let mut since = self.hooks_since();
-        let fetched: Vec<ObjectId> = records::fetched(self.repo)?.into_iter().map(|(_, id)| id).collect();
-        let mut next: Vec<ObjectId> =
-            fetched.iter().copied().chain(self.repo.find_sound_ref(refname::HISTORY)?).collect();
-        if since.is_some() && !fetched.is_empty() {
-            // Our log may have records of others, and say since when they record their work.
-            next.clear();
+        let mut next = Vec::from_iter(self.repo.find_sound_ref(refname::HISTORY)?);
+        if since.is_none() && next.is_empty() {
+            // What is known here is what others have recorded.
+            next.extend(records::fetched(self.repo)?.into_iter().map(|(_, id)| id));
         }
         let mut seen = HashSet::new();
         while let Some(id) = next.pop() {

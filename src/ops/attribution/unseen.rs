@@ -10,7 +10,7 @@ use super::super::{
     condense::{Made, has_work_on},
     known_base::known_head,
     provenance::recorded,
-    records::Log,
+    records::{Log, evidence},
 };
 use crate::{
     error::{Error, Result},
@@ -81,7 +81,7 @@ fn repeating_commits(
         }
         let made = Made::by(repo, moved)?;
         let amends_recorded = match made.amended() {
-            Some(amended) => found.contains(&amended) || !log.of_commit(amended)?.is_empty(),
+            Some(amended) => found.contains(&amended) || !evidence::of_commit(repo, amended)?.is_empty(),
             None => false,
         };
         let repeats = || {

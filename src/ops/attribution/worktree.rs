@@ -324,7 +324,7 @@ fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change
         commits.extend(repo.find_ref(name)?);
     }
     for commit in &commits {
-        found.certain.extend(records::of_commit(repo, *commit)?);
+        found.certain.extend(records::evidence::of_commit(repo, *commit)?);
     }
     // What `git merge` has not committed is blamed on the commits that it merges.
     if commits.is_empty() && !repo.is_merging() {

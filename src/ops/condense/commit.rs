@@ -137,7 +137,7 @@ fn record_work(
     leave_out_resolved(repo, made, &committed, &mut work)?;
     if work.needs_record() {
         // In a file that earlier records cover, this record counts only what was done after them.
-        let earlier = earlier_records(repo, note)?;
+        let earlier = earlier_records(repo, note, &named)?;
         (work, committed) =
             covered::leave_out_covered(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
     }
@@ -195,7 +195,7 @@ fn leave_out_resolved(repo: &Repo, made: &Made, committed: &[Change], work: &mut
 pub(crate) fn record_of_person(worktree: &Worktree<'_>, made: &Made, perhaps: &[RecordId]) -> Result<()> {
     let repo = &worktree.repo;
     let is_mistakable = recorded::is_mistakable(worktree, made.base.commit_id(), made.commit, made.amended())?;
-    let is_doubtful = !perhaps.is_empty() && records::of_commit(repo, made.commit)?.is_empty();
+    let is_doubtful = !perhaps.is_empty() && records::evidence::of_commit(repo, made.commit)?.is_empty();
     if !is_mistakable && !is_doubtful {
         return Ok(());
     }
@@ -218,6 +218,7 @@ pub(crate) fn record_of_person(worktree: &Worktree<'_>, made: &Made, perhaps: &[
 /// Returns an id for the record of a commit for which none was reserved: the last id in its message that has no record and
 /// that the amended commit does not name. Without one, derives the id from the commit id, so that all processes use the same.
 fn free_id(repo: &Repo, made: &Made, named: &[RecordId]) -> Result<RecordId> {
+    // A record of others keeps its id.
     let log = records::Log::open(repo)?;
     let amended = made.amended().map(|old| repo.message_of(old)).transpose()?.unwrap_or_default();
     let of_amended = ids_in_message(amended.as_bytes());
@@ -233,13 +234,21 @@ fn free_id(repo: &Repo, made: &Made, named: &[RecordId]) -> Result<RecordId> {
 }
 
 /// Returns the records whose work the commit of `note` repeats: those that it reuses, and those of the commits that it squashes
-/// or copies.
-fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
+/// or copies. Of records of others, only those that its message names, `named`, are found again.
+fn earlier_records(repo: &Repo, note: &CommitNote, named: &[RecordId]) -> Result<Vec<RecordId>> {
     let mut ids: Vec<RecordId> = note.reused.iter().filter_map(|id| RecordId::parse(id)).collect();
     let from = note.squashed.iter().chain(&note.copied);
     for commit in from.filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok()) {
-        ids.extend(records::of_commit(repo, commit)?);
+        ids.extend(records::evidence::of_commit(repo, commit)?);
     }
+    if let Some(own) = records::Log::own(repo)? {
+        let mut kept = Vec::with_capacity(ids.len());
+        for id in ids {
+            kept.extend((named.contains(&id) || own.has(&id)?).then_some(id));
+        }
+        return Ok(kept);
+    }
+    ids.retain(|id| named.contains(id));
     Ok(ids)
 }
 

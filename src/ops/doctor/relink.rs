@@ -177,7 +177,7 @@ fn by_blob(context: &Context, _: &Survey, lost: &[&Record]) -> Result<Vec<Relink
 /// Commits without a record, not even in `found`, that change the same paths from and to the same blobs as a recorded one: a copy
 /// of it whose original another ref still leads to.
 fn by_change(context: &Context, survey: &Survey, found: &[Relinked]) -> Result<Vec<Relinked>> {
-    let Some(log) = Log::open(&context.repo)? else { return Ok(Vec::new()) };
+    let Some(log) = Log::own(&context.repo)? else { return Ok(Vec::new()) };
     let mut known: HashSet<ObjectId> = survey.links.values().flatten().map(|link| link.commit).collect();
     known.extend(survey.named.iter().map(|(commit, _)| *commit));
     known.extend(found.iter().map(|relinked| relinked.commit));

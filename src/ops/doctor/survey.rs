@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use super::{objects, problem::Problem};
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Kind, Result},
     git::revision::Reachable,
     model::{
         record::{self, Link, Record, RecordId},
@@ -31,6 +31,9 @@ pub(super) struct Survey {
     pub(super) missing_lines: Vec<Link>,
     /// Records without a commit that a ref leads to.
     pub(super) lost: Vec<RecordId>,
+    /// Records that others have made, and that were fetched.
+    pub(super) of_others: HashSet<RecordId>,
+    /// True if there are records, our own or those of others.
     pub(super) has_log: bool,
     /// True if the log of records is damaged: which records there are is unknown then.
     pub(super) is_log_damaged: bool,
@@ -70,13 +73,14 @@ impl Survey {
             links: HashMap::new(),
             missing_lines: Vec::new(),
             lost: Vec::new(),
+            of_others: HashSet::new(),
             has_log: false,
             is_log_damaged: false,
             has_commits,
             damaged,
         };
         // The refs are looked at before, so that a log of which nothing can be read is reported already.
-        let log = Log::open(repo);
+        let log = Log::own(repo);
         survey.is_log_damaged = log.as_ref().is_err_and(|error| error.kind() == Kind::Corrupt);
         if survey.is_log_damaged {
             return Ok(survey);
@@ -93,9 +97,29 @@ impl Survey {
                 read => read?,
             }
         }
+        if let Some(log) = Log::open(repo)? {
+            survey.read_others(context, &log)?;
+        }
         Ok(survey)
     }
 
+    /// Looks at what else `log` has, which has the records of others, too. These are not ours to link or to mend.
+    fn read_others(&mut self, context: &Context, log: &Log<'_>) -> Result<()> {
+        self.has_log = true;
+        for id in log.all()? {
+            context.check_interrupt()?;
+            if log.remote_of(&id)?.is_some() {
+                self.of_others.insert(id);
+            }
+            if log.has_others(&id)? {
+                let message = "clones have made several versions of this record, and all are kept in its 'others'";
+                self.damaged.push(Problem::new("record-versions", id.as_str(), message.to_owned()).note());
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads our own log.
     fn read(&mut self, context: &Context, log: &Log<'_>) -> Result<()> {
         let named: HashSet<RecordId> = self.named.iter().map(|(_, id)| *id).collect();
         for id in log.all()? {
@@ -111,15 +135,10 @@ impl Survey {
                 }
             };
             for chunk in record.sessions.iter().flat_map(|part| &part.chunks) {
-                // Transcripts of others are fetched only if the user asks for them.
-                if !context.repo.has_object(chunk.id) && !log.is_of_others(&id)? {
+                if !context.repo.has_object(chunk.id) {
                     let message = format!("'{}' of '{}' is not here", chunk.path, chunk.reference);
                     self.damaged.push(Problem::new("transcript-missing", id.as_str(), message).note());
                 }
-            }
-            if log.has_others(&id)? {
-                let message = "clones have made several versions of this record, and all are kept in its 'others'";
-                self.damaged.push(Problem::new("record-versions", id.as_str(), message.to_owned()).note());
             }
             for link in &links {
                 if !log.linked_to(link.commit)?.contains(&id) {
@@ -127,9 +146,7 @@ impl Survey {
                 }
             }
             let is_linked = links.iter().any(|link| self.known.contains(&link.commit));
-            let is_elsewhere =
-                || Ok::<_, Error>(log.is_of_others(&id)? && !links.iter().any(|it| context.repo.has_object(it.commit)));
-            if self.has_commits && !is_linked && !named.contains(&id) && !is_elsewhere()? {
+            if self.has_commits && !is_linked && !named.contains(&id) {
                 self.lost.push(id);
             }
             self.links.insert(id, links);

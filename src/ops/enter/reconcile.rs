@@ -211,6 +211,7 @@ fn apply(
             if made.kind.is_plain_commit() {
                 emit_if_damaged(worktree, condense::record_of_person(worktree, &made, &perhaps))?;
             }
+            emit_if_damaged(worktree, condense::record_of_others(worktree, &made, &note))?;
             done.push(note);
         }
         Effect::LinkRewritten(rewrite) => emit_if_damaged(worktree, rewrite::link_unreported(worktree, &rewrite))?,

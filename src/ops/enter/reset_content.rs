@@ -25,7 +25,7 @@ use crate::{
         Context, Worktree,
         chain::{Shadow, carry_forward::merge, commit::Draft, look_at_all, publish},
         provenance::set_aside::take_up,
-        records,
+        records::evidence,
         share::share,
         turn::{self, OpenTurn},
     },
@@ -259,9 +259,9 @@ fn paths_of_sessions(repo: &Repo, old: ObjectId, removed_commits: &[ObjectId]) -
 /// Returns the files with work of sessions in the records of `commit`.
 fn paths_of_record(repo: &Repo, commit: ObjectId) -> Result<BTreeSet<BString>> {
     let mut paths = BTreeSet::new();
-    for id in records::of_commit(repo, commit)? {
+    for id in evidence::of_commit(repo, commit)? {
         // Skips damaged records.
-        let files = records::find(repo, &id).ok().flatten().map(|record| record.files).unwrap_or_default();
+        let files = evidence::find(repo, &id).ok().flatten().map(|record| record.files).unwrap_or_default();
         paths.extend(files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path));
     }
     Ok(paths)

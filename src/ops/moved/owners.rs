@@ -44,7 +44,7 @@ pub(super) struct Owners<'w> {
 
 impl<'w> Owners<'w> {
     pub(super) fn new(worktree: &'w Worktree<'w>, session: &str) -> Result<Self> {
-        let has_records = records::Log::open(&worktree.repo)?.is_some();
+        let has_records = records::are_here(&worktree.repo)?;
         let turn_began = worktree.turns().turn_of(session).map_or(i64::MAX, |turn| turn.started);
         let until = Instant::now() + LONGEST_BLAME;
         Ok(Self { worktree, has_records, turn_began, until, shadows: HashMap::new(), authors: Vec::new() })
@@ -75,7 +75,8 @@ impl<'w> Owners<'w> {
             Place::Patch => false,
             Place::Commit(commit) => {
                 let is_older = repo.parent_and_time(*commit)?.is_some_and(|(_, seconds)| seconds < self.turn_began);
-                let is_of_people = is_older && (!self.has_records || records::of_commit(repo, *commit)?.is_empty());
+                let is_of_people =
+                    is_older && (!self.has_records || records::evidence::of_commit(repo, *commit)?.is_empty());
                 // If HEAD contains the commit, the lines that its version lacks were added later. Checking that version out
                 // deleted them.
                 is_of_people && !repo.reaches(repo.head()?.id.into_iter().collect(), *commit, 0)?

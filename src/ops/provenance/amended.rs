@@ -8,7 +8,7 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    super::records,
+    super::records::evidence,
     place::{LeftOut, Place, is_moved, renamed},
 };
 use crate::{
@@ -38,8 +38,8 @@ pub(crate) enum Amended {
 
 /// Returns true if the new version `new` of the commit `old` has nothing left of what agents did in the record `id`.
 pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended) -> Result<bool> {
-    let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
-    let stored = records::attribution(repo, id)?.unwrap_or_default();
+    let Ok(Some(record)) = evidence::find(repo, id) else { return Ok(false) };
+    let stored = evidence::attribution(repo, id)?.unwrap_or_default();
     let Ok(Attribution { mut authors, files: recorded }) = Attribution::from_text(&stored) else { return Ok(false) };
     authors.push(Author::plain(Contributor::Human));
     let files: Vec<RecordFile> = record.files.into_iter().filter(|file| !file.sessions.is_empty()).collect();
@@ -117,7 +117,7 @@ pub(super) fn is_kept(
     tree_ids: &[ObjectId],
 ) -> Result<bool> {
     // Skips damaged records.
-    let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
+    let Ok(Some(record)) = evidence::find(repo, id) else { return Ok(false) };
     let files: Vec<RecordFile> = record.files.into_iter().filter(|file| !file.sessions.is_empty()).collect();
     let now = place.leaves(repo, &files.iter().map(|file| file.path.clone()).collect::<Vec<_>>())?;
     let mut stored = None;
@@ -132,7 +132,7 @@ pub(super) fn is_kept(
             continue;
         }
         if stored.is_none() {
-            let text = records::attribution(repo, id)?.unwrap_or_default();
+            let text = evidence::attribution(repo, id)?.unwrap_or_default();
             let Ok(mut attribution) = Attribution::from_text(&text) else { return Ok(false) };
             attribution.authors.push(Author::plain(Contributor::Human));
             stored = Some(attribution);

@@ -8,7 +8,7 @@ use bstr::BString;
 
 use super::{
     super::{
-        records,
+        records::evidence,
         share::{Share, share},
     },
     replay::Work,
@@ -69,14 +69,14 @@ fn is_by_others(ids: &[RecordId], repo: &Repo, steps: &[Step], change: &Change) 
     // If git brought lines into the file, they are the work of earlier commits.
     let own = last.filter(|step| step.changes.iter().all(|it| it.path != change.path || step.brought(it).is_none()));
     let Some(session) = own.and_then(|step| step.origin.session.as_ref()) else { return false };
-    let records = ids.iter().filter_map(|id| records::find(repo, id).ok().flatten());
+    let records = ids.iter().filter_map(|id| evidence::find(repo, id).ok().flatten());
     !records.flat_map(|record| record.sessions).any(|part| part.id == *session)
 }
 
 /// Returns the files with work of sessions in the records `ids`.
 fn recorded_by(repo: &Repo, ids: &[RecordId]) -> Vec<RecordFile> {
     // Skips damaged records.
-    let files = ids.iter().filter_map(|id| records::find(repo, id).ok().flatten()).flat_map(|record| record.files);
+    let files = ids.iter().filter_map(|id| evidence::find(repo, id).ok().flatten()).flat_map(|record| record.files);
     files.filter(|file| !file.sessions.is_empty()).collect()
 }
 

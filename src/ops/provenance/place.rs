@@ -10,7 +10,7 @@ use gix::ObjectId;
 
 use super::{
     super::{
-        records,
+        records::evidence,
         share::{Least, Share, is_telling, share_of},
     },
     moved_lines::MOST_BYTES,
@@ -177,7 +177,7 @@ struct RecordedWork {
 impl RecordedWork {
     /// Returns none if this repository does not have the record, or if it is damaged: that is no reason to refuse a commit.
     fn read(place: Place, repo: &Repo, id: RecordId) -> Result<Option<Self>> {
-        let Ok(Some(Record { mut files, .. })) = records::find(repo, &id) else { return Ok(None) };
+        let Ok(Some(Record { mut files, .. })) = evidence::find(repo, &id) else { return Ok(None) };
         let counted_lines = lines_of_no_person(repo, &id)?;
         files.retain(|file| !file.sessions.is_empty() || counted_lines.contains_key(&file.path));
         let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
@@ -299,7 +299,7 @@ fn as_file(id: ObjectId) -> Leaf {
 /// Returns the lines (from 0) that count as the work of the record `id`, by file: lines of agents or, in a file without any,
 /// lines of unknown authors. A file with neither has no entry: its whole change counts.
 fn lines_of_no_person(repo: &Repo, id: &RecordId) -> Result<HashMap<BString, Vec<Range<usize>>>> {
-    let stored = records::attribution(repo, id)?.unwrap_or_default();
+    let stored = evidence::attribution(repo, id)?.unwrap_or_default();
     let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(HashMap::new()) };
     let is_agents = |owner: Owner| agent_of(owner, &authors).is_some();
     let is_unknown = |owner: Owner| kind_of(owner, &authors) == Kind::Unknown;

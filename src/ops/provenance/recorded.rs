@@ -12,7 +12,7 @@ use gix::ObjectId;
 use super::{
     super::{
         Context,
-        records::{self, Log},
+        records::{self, Log, evidence},
         share::Least,
     },
     amended::{Amended, is_kept, is_undone},
@@ -74,7 +74,7 @@ pub(crate) fn records_again_in(
     is_quiet: bool,
 ) -> Result<Again> {
     let repo = &context.repo;
-    let linked = records::of_commit(repo, commit)?;
+    let linked = evidence::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
     let mut again = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?, is_quiet)?;
@@ -84,14 +84,18 @@ pub(crate) fn records_again_in(
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
     };
     for ids in [&mut again.certain, &mut again.perhaps] {
-        ids.retain(|id| !linked.contains(id) && records::find(repo, id).ok().flatten().is_some_and(was_earlier));
+        ids.retain(|id| !linked.contains(id) && evidence::find(repo, id).ok().flatten().is_some_and(was_earlier));
     }
     Ok(again)
 }
 
 /// Returns the records of other commits whose work is in `changes`, the changes from `head` to `place`.
 fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], is_quiet: bool) -> Result<Again> {
-    let Some(log) = Log::open(repo)? else { return Ok(Again::default()) };
+    if !records::are_here(repo)? {
+        return Ok(Again::default());
+    }
+    // Content alone shows only what this clone has recorded.
+    let log = Log::own(repo)?.unwrap_or_else(|| Log::at(repo, repo.empty_tree_id()));
     let root = ObjectId::null(repo.object_hash());
     let mut ids = Candidates::default();
     let (prepared, searches_by_path) = match place {
@@ -103,10 +107,10 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     };
     // Without our hooks, git may have merged or picked work of another branch. A reset may have removed work from HEAD.
     let of_branch = if is_quiet { Evidence::Content } else { Evidence::Elsewhere };
+    let lately = LeftLately::read(repo)?;
     let (removed, elsewhere) = on_no_branch(repo, &log, records::of_parent(repo, head.unwrap_or(root))?)?;
     ids.add(removed, Evidence::Content);
     ids.add(elsewhere, of_branch);
-    let lately = LeftLately::read(repo)?;
     for (id, common) in of_other_branches(repo, &log, head, lately.starts(|_| true), changes)? {
         let is_content = common == Common::Content;
         ids.add([id], if is_content { Evidence::Content } else { of_branch });
@@ -121,10 +125,10 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
     let amended = if by_amends == by_resets { left.clone() } else { beyond(repo, head, by_amends)? };
     // What an amend has removed may be committed again as well: for example, a file that was renamed and not staged yet.
     for commit in amended {
-        ids.add(log.of_commit(commit)?, Evidence::Removed);
+        ids.add(evidence::of_commit(repo, commit)?, Evidence::Removed);
     }
     for commit in &left {
-        ids.add(log.of_commit(*commit)?, Evidence::Removed);
+        ids.add(evidence::of_commit(repo, *commit)?, Evidence::Removed);
         // An earlier reset may have removed other children of this commit.
         ids.add(records::of_parent(repo, *commit)?, Evidence::Content);
     }
@@ -235,7 +239,7 @@ impl Candidates {
 /// is not from the record alone: it was also made in `commits`.
 fn is_made_without_copy_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> Result<bool> {
     // A damaged record is no reason to refuse a commit.
-    let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
+    let Ok(Some(record)) = evidence::find(repo, id) else { return Ok(false) };
     for commit in commits {
         let parent = repo.parents_of(*commit)?.first().copied();
         let is_here = parent.map_or(Ok(true), |parent| repo.is_commit(parent))?;
@@ -252,7 +256,7 @@ fn is_made_without_copy_in(repo: &Repo, commits: &[ObjectId], id: &RecordId) -> 
 
 /// Returns true if commands like `blame` would take `commit` for a copy of a commit with a record, although its change is not
 /// from there alone: `amended`, or a commit that a reset has removed from HEAD, has half of the recorded work, too, and is no
-/// copy of the recorded commit. `head` is the parent of `commit`, or `amended`.
+/// copy of the recorded commit. `head` is the parent of `commit`, or `amended`. These commands see records of others, too.
 pub(crate) fn is_mistakable(
     context: &Context,
     head: Option<ObjectId>,
@@ -331,9 +335,9 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
     let repo = &context.repo;
     let head_tree_id = head_tree(repo, head)?;
     for commit in commits {
-        for id in records::of_commit(repo, *commit)? {
+        for id in evidence::of_commit(repo, *commit)? {
             // A damaged record is no reason to refuse a commit.
-            let Ok(Some(Record { files, .. })) = records::find(repo, &id) else { continue };
+            let Ok(Some(Record { files, .. })) = evidence::find(repo, &id) else { continue };
             let paths: Vec<BString> =
                 files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path).collect();
             let mut is_changed = false;
@@ -359,14 +363,8 @@ fn of_commits_touching(repo: &Repo, changes: &[Change], picked: Option<Vec<&[u8]
     if !paths.is_empty() {
         let exclude = [format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)];
         for commit in repo.commits_touching(&paths, &exclude, MOST_TOUCHING)? {
-            let records = records::of_commit(repo, commit)?;
-            if records.is_empty() {
-                continue;
-            }
-            let is_picked = match &picked {
-                Some(picked) => message::text_of(repo.message_of(commit)?.as_bytes()) == *picked,
-                None => false,
-            };
+            let is_picked = picked.is_some() && picked == Some(message::text_of(repo.message_of(commit)?.as_bytes()));
+            let records = if is_picked { evidence::of_commit(repo, commit) } else { records::of_commit(repo, commit) }?;
             ids.extend(records.into_iter().map(|id| (id, is_picked)));
         }
     }

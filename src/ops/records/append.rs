@@ -10,7 +10,8 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::{
     Additions, NewRecord, commit,
-    log::{CHANGES, COMMITS, Log, PARENTS, folder, index_path},
+    index::index_path,
+    log::{CHANGES, COMMITS, Log, PARENTS, folder},
     transcript::{self, Redacted, Transcripts},
 };
 use crate::{
@@ -130,11 +131,6 @@ impl<'r> Edits<'r> {
         let stored = self.log.find(&record.id).unwrap_or_default();
         let is_later = |stored: Record| stored.revision < record.revision || record.revision >= MOST_REVISIONS;
         if stored.is_none_or(is_later) {
-            // It completes a record of another clone, whose log is only fetched.
-            if new.attribution.is_empty() && !self.log.has(&record.id)? {
-                let files = Log::open(self.log.repo)?.map_or(Ok(Vec::new()), |log| log.files(&record.id))?;
-                self.files.extend(files.into_iter().map(|(path, id)| (path, Some((id, Mode::File)))));
-            }
             let folder = folder(&record.id);
             for (part, text) in record.sessions.iter_mut().zip(texts) {
                 let chunk = match transcripts.add(&part.id, text, objects)? {

@@ -1,11 +1,25 @@
-//! The log of records, read: our own, and those that were fetched from remotes.
+//! The logs of records, read: our own, and those that were fetched from remotes.
+//!
+//! Our own log has only what this clone has recorded, and nothing from a remote comes into it. A log that was fetched may say
+//! anything: that a commit of ours is an agent's, or that an agent has written what a person types here. So which log is asked
+//! depends on what the answer decides:
+//!
+//! - **What is written asks [`Log::own`]**: whether a commit gets a record, a link or a trailer, whether work is settled, what is found
+//!   again, and which record is completed. All matching by parent or by content is of this kind. The functions of [`own`](super::own)
+//!   do so.
+//! - **What is shown asks [`Log::open`]**, which has both. Of a record that several have, our own version counts, and what is shown
+//!   of a record of others says so: [`Log::remote_of`].
+//! - **What is rewritten asks [`evidence`](super::evidence)**. Commits of others are amended, rebased, squashed and picked here, and
+//!   their lines must not become ours. So the record of exactly the commit that git rewrites says who wrote its lines, as the trailer in
+//!   its message does, which stays. But not of a commit that was made here, and no link is ever written to a record that our own log
+//!   does not have: such a commit is found again by its trailer, or by its change.
 
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet, HashMap},
 };
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 
 use crate::{
@@ -13,64 +27,13 @@ use crate::{
     git::Repo,
     model::{
         attribution::text::Attribution,
-        record::{self, Chunk, JOINED, Link, Prompt, Record, RecordId},
+        record::{Chunk, JOINED, Link, Prompt, Record, RecordId},
         refname,
     },
 };
 
 /// The size limit for text files of a record. We never write larger ones.
 const LARGEST: u64 = 256 << 20;
-
-/// Returns the record `id`.
-///
-/// # Errors
-/// If the stored record is damaged, or of an unknown version.
-pub fn find(repo: &Repo, id: &RecordId) -> Result<Option<Record>> {
-    match Log::open(repo)? {
-        Some(log) => log.find(id),
-        None => Ok(None),
-    }
-}
-
-/// Returns the attribution of the record `id` as it is stored.
-pub fn attribution(repo: &Repo, id: &RecordId) -> Result<Option<Vec<u8>>> {
-    match Log::open(repo)? {
-        Some(log) => log.attribution(id),
-        None => Ok(None),
-    }
-}
-
-/// Returns the records of `commit`: those that its message names, then those that are linked to it; no doubles.
-pub fn of_commit(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
-    match Log::open(repo)? {
-        Some(log) => log.of_commit(commit),
-        None => Ok(Vec::new()),
-    }
-}
-
-/// Returns the records of `commit`, or of commits that make the same change, as [`Log::of_commit_or_change`] does.
-pub(crate) fn of_commit_or_change(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
-    match Log::open(repo)? {
-        Some(log) => log.of_commit_or_change(commit),
-        None => Ok(Vec::new()),
-    }
-}
-
-/// Returns the records that the message of `commit` names.
-pub(crate) fn named_by(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
-    match Log::open(repo)? {
-        Some(log) => log.named_by(commit),
-        None => Ok(Vec::new()),
-    }
-}
-
-/// Returns the records of commits whose first parent is `parent`; the null id means a root commit.
-pub fn of_parent(repo: &Repo, parent: ObjectId) -> Result<Vec<RecordId>> {
-    match Log::open(repo)? {
-        Some(log) => log.index(PARENTS, parent),
-        None => Ok(Vec::new()),
-    }
-}
 
 /// The index by commit.
 pub(super) const COMMITS: &str = "commits";
@@ -79,16 +42,14 @@ pub(super) const PARENTS: &str = "parents";
 /// The index by what a commit changes.
 pub(super) const CHANGES: &str = "changes";
 
-/// The log as it is at one moment: our own records, and those that were fetched from remotes. Of a record that several logs have, the
-/// version of the first one counts, which is our own.
+/// One log or several, as they are at one moment. Of a record that several logs have, the version of the first one counts, which is
+/// our own if it is among them.
 pub(crate) struct Log<'r> {
     pub(super) repo: &'r Repo,
     /// By the names of their refs, ours first.
-    trees: Vec<(String, ObjectId)>,
-    /// The trees of the logs that were fetched.
-    fetched: Vec<ObjectId>,
+    pub(super) trees: Vec<(String, ObjectId)>,
     /// The trees of the indices that were read.
-    indices: RefCell<HashMap<&'static str, Vec<ObjectId>>>,
+    pub(super) indices: RefCell<HashMap<&'static str, Vec<ObjectId>>>,
 }
 
 /// Returns the logs of records that were fetched from remotes: the names of the refs, and what they point to.
@@ -104,24 +65,23 @@ pub(crate) fn are_here(repo: &Repo) -> Result<bool> {
 }
 
 impl<'r> Log<'r> {
-    /// Opens the current log; none if there is no record yet.
+    /// Opens our own log; none if this clone has recorded nothing yet.
+    pub(crate) fn own(repo: &'r Repo) -> Result<Option<Self>> {
+        let Some(tip) = repo.find_sound_ref(refname::HISTORY)? else { return Ok(None) };
+        let tree_id = root_tree(repo, tip).map_err(|cause| {
+            Error::new(cause.kind(), format!("the records in '{}' cannot be read", refname::HISTORY)).with_cause(cause)
+        })?;
+        Ok(Some(Self::at(repo, tree_id)))
+    }
+
+    /// Opens our own log and those that were fetched; none if there is no record.
     pub(crate) fn open(repo: &'r Repo) -> Result<Option<Self>> {
-        let mut log = Self { repo, trees: Vec::new(), fetched: Vec::new(), indices: RefCell::default() };
-        if let Some(tip) = repo.find_sound_ref(refname::HISTORY)? {
-            let tree_id = root_tree(repo, tip).map_err(|cause| {
-                Error::new(cause.kind(), format!("the records in '{}' cannot be read", refname::HISTORY))
-                    .with_cause(cause)
-            })?;
-            log.trees.push((refname::HISTORY.to_owned(), tree_id));
-        }
+        let own = Self::own(repo)?;
+        let mut log = own.unwrap_or_else(|| Self { repo, trees: Vec::new(), indices: RefCell::default() });
         for (name, tip) in fetched(repo)? {
             match root_tree(repo, tip) {
-                Ok(tree_id) => {
-                    log.fetched.push(tree_id);
-                    if log.trees.iter().all(|(_, known)| *known != tree_id) {
-                        log.trees.push((name, tree_id));
-                    }
-                }
+                Ok(tree_id) if log.trees.iter().all(|(_, known)| *known != tree_id) => log.trees.push((name, tree_id)),
+                Ok(_) => {}
                 // It can be fetched again.
                 Err(error) => tracing::warn!(name, %error, "records: a fetched log cannot be read"),
             }
@@ -132,7 +92,7 @@ impl<'r> Log<'r> {
     /// Returns the log as it was when its tree was `tree_id`.
     pub(crate) fn at(repo: &'r Repo, tree_id: ObjectId) -> Self {
         let trees = vec![(refname::HISTORY.to_owned(), tree_id)];
-        Self { repo, trees, fetched: Vec::new(), indices: RefCell::default() }
+        Self { repo, trees, indices: RefCell::default() }
     }
 
     /// Returns the first entry at `path`.
@@ -156,33 +116,20 @@ impl<'r> Log<'r> {
         Ok(None)
     }
 
-    /// Returns true if a log that was fetched has the record `id`.
-    pub(crate) fn is_of_others(&self, id: &RecordId) -> Result<bool> {
-        let path = format!("{}/record.toml", folder(id));
-        for tree_id in &self.fetched {
-            if self.repo.find_entry(*tree_id, path.as_str().into())?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    /// Returns true if a log that was fetched is among these.
+    pub(super) fn is_with_fetched(&self) -> bool {
+        self.trees.iter().any(|(name, _)| name != refname::HISTORY)
+    }
+
+    /// Returns the remote from which the record `id` was fetched; none if this clone has it itself.
+    pub(crate) fn remote_of(&self, id: &RecordId) -> Result<Option<String>> {
+        let log = self.of_record(id)?;
+        Ok(log.and_then(|log| refname::remote_of_fetched(&log.trees[0].0).map(str::to_owned)))
     }
 
     /// Returns true if the log keeps several versions of the record `id`, which clones have made apart.
     pub(crate) fn has_others(&self, id: &RecordId) -> Result<bool> {
         Ok(self.entry(&format!("{}/others", folder(id)))?.is_some())
-    }
-
-    /// Returns the files of the record `id` by their paths, links excepted.
-    pub(super) fn files(&self, id: &RecordId) -> Result<Vec<(BString, ObjectId)>> {
-        let Some(log) = self.of_record(id)? else { return Ok(Vec::new()) };
-        let (folder, tree_id) = (folder(id), log.trees[0].1);
-        let mut files = Vec::new();
-        for path in self.repo.leaves_below(tree_id, folder.as_str().into())? {
-            let is_link = path[folder.len()..].starts_with(b"/links/");
-            let leaf = self.repo.find_leaf(tree_id, path.as_bstr())?;
-            files.extend(leaf.filter(|_| !is_link).map(|leaf| (path, leaf.id)));
-        }
-        Ok(files)
     }
 
     /// Returns the error that `path` is damaged.
@@ -194,7 +141,7 @@ impl<'r> Log<'r> {
         self.read_entry(self.entry(path)?, path)
     }
 
-    fn read_entry(&self, entry: Option<(u32, ObjectId)>, path: &str) -> Result<Option<Vec<u8>>> {
+    pub(super) fn read_entry(&self, entry: Option<(u32, ObjectId)>, path: &str) -> Result<Option<Vec<u8>>> {
         match entry {
             Some((0o100_644, id)) => {
                 if self.repo.object_size(id)?.is_some_and(|size| size > LARGEST) {
@@ -275,64 +222,6 @@ impl<'r> Log<'r> {
         Ok(text.filter(check))
     }
 
-    pub(super) fn index_trees(&self, index: &'static str) -> Result<Vec<ObjectId>> {
-        if let Some(known) = self.indices.borrow().get(index) {
-            return Ok(known.clone());
-        }
-        let mut found = Vec::new();
-        for (_, tree_id) in &self.trees {
-            let entry = self.repo.find_entry(*tree_id, index.into())?;
-            found.extend(entry.and_then(|(mode, id)| (mode == 0o40_000).then_some(id)));
-        }
-        self.indices.borrow_mut().insert(index, found.clone());
-        Ok(found)
-    }
-
-    pub(super) fn index(&self, index: &'static str, key: ObjectId) -> Result<Vec<RecordId>> {
-        let path = index_path(index, key);
-        let mut ids = Vec::new();
-        for tree_id in self.index_trees(index)? {
-            let entry = self.repo.find_entry(tree_id, path[index.len() + 1..].into())?;
-            let text = self.read_entry(entry, &path)?.unwrap_or_default();
-            let found = text.lines().filter_map(|line| RecordId::parse(line.to_str().ok()?));
-            ids.extend(found.filter(|id| !ids.contains(id)).collect::<Vec<_>>());
-        }
-        Ok(ids)
-    }
-
-    /// Returns the records of `commit`, as [`of_commit`] does.
-    pub(crate) fn of_commit(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
-        let mut ids = self.named_by(commit)?;
-        let linked = self.index(COMMITS, commit)?;
-        ids.extend(linked.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
-        Ok(ids)
-    }
-
-    /// Returns the records of `commit`; if there are none, those of commits that make the same change: it has been rewritten,
-    /// and nothing links it to the original.
-    pub(crate) fn of_commit_or_change(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
-        let ids = self.of_commit(commit)?;
-        if ids.is_empty() { Ok(self.of_change(commit)?.copied) } else { Ok(ids) }
-    }
-
-    /// Returns the records that the message of `commit` names; none if this repository does not have the commit.
-    pub(crate) fn named_by(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
-        let mut ids = Vec::new();
-        if self.repo.is_commit(commit)? {
-            for id in self.repo.with_commit(commit, |commit| record::ids_in_message(commit.message))? {
-                if self.has(&id)? {
-                    ids.push(id);
-                }
-            }
-        }
-        Ok(ids)
-    }
-
-    /// Returns the records that are linked to `commit`.
-    pub(crate) fn linked_to(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
-        self.index(COMMITS, commit)
-    }
-
     /// Returns the commits of the record `id`, by their ids.
     pub(crate) fn links(&self, id: &RecordId) -> Result<Vec<Link>> {
         let path = format!("{}/links", folder(id));
@@ -402,12 +291,6 @@ fn parse_id(shard: &BStr, rest: &BStr) -> Option<RecordId> {
 pub(super) fn folder(id: &RecordId) -> String {
     let (shard, rest) = id.as_str().split_at(2);
     format!("{shard}/{rest}")
-}
-
-pub(super) fn index_path(index: &str, key: ObjectId) -> String {
-    let hex = key.to_string();
-    let (shard, rest) = hex.split_at(2);
-    format!("{index}/{shard}/{rest}")
 }
 
 fn damaged(name: &str, path: &str, why: &str) -> Error {

@@ -35,7 +35,7 @@ type Stamp = (BString, BString, i64, BString);
 /// content does.
 pub(crate) fn link_unreported(context: &Context, rewrite: &Rewrite) -> Result<()> {
     let repo = &context.repo;
-    let (Some(from), Some(log)) = (rewrite.from.commit_id(), Log::open(repo)?) else { return Ok(()) };
+    let (Some(from), Some(log)) = (rewrite.from.commit_id(), Log::own(repo)?) else { return Ok(()) };
     let (left, mut new) = fork(repo, from, rewrite.to)?;
     // A rebase has made only these.
     if let Some(onto) = rewrite.onto.and_then(|onto| new.iter().position(|commit| *commit == onto)) {

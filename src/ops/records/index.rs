@@ -1,0 +1,85 @@
+//! The indices of the logs of records: by commit, by first parent, and by what a commit changes.
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::log::{COMMITS, Log};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::record::{self, RecordId},
+};
+
+/// Returns the records of `commit`, or of commits that make the same change, as [`Log::of_commit_or_change`] does.
+pub(crate) fn of_commit_or_change(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
+    match Log::open(repo)? {
+        Some(log) => log.of_commit_or_change(commit),
+        None => Ok(Vec::new()),
+    }
+}
+
+impl Log<'_> {
+    pub(super) fn index_trees(&self, index: &'static str) -> Result<Vec<ObjectId>> {
+        if let Some(known) = self.indices.borrow().get(index) {
+            return Ok(known.clone());
+        }
+        let mut found = Vec::new();
+        for (_, tree_id) in &self.trees {
+            let entry = self.repo.find_entry(*tree_id, index.into())?;
+            found.extend(entry.and_then(|(mode, id)| (mode == 0o40_000).then_some(id)));
+        }
+        self.indices.borrow_mut().insert(index, found.clone());
+        Ok(found)
+    }
+
+    pub(super) fn index(&self, index: &'static str, key: ObjectId) -> Result<Vec<RecordId>> {
+        let path = index_path(index, key);
+        let mut ids = Vec::new();
+        for tree_id in self.index_trees(index)? {
+            let entry = self.repo.find_entry(tree_id, path[index.len() + 1..].into())?;
+            let text = self.read_entry(entry, &path)?.unwrap_or_default();
+            let found = text.lines().filter_map(|line| RecordId::parse(line.to_str().ok()?));
+            ids.extend(found.filter(|id| !ids.contains(id)).collect::<Vec<_>>());
+        }
+        Ok(ids)
+    }
+
+    /// Returns the records of `commit`: those that its message names, then those that are linked to it; no doubles.
+    pub(crate) fn of_commit(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        let mut ids = self.named_by(commit)?;
+        let linked = self.linked_to(commit)?;
+        ids.extend(linked.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
+        Ok(ids)
+    }
+
+    /// Returns the records of `commit`; if there are none, those of commits that make the same change: it has been rewritten,
+    /// and nothing links it to the original.
+    pub(crate) fn of_commit_or_change(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        let ids = self.of_commit(commit)?;
+        if ids.is_empty() { Ok(self.of_change(commit)?.copied) } else { Ok(ids) }
+    }
+
+    /// Returns the records that the message of `commit` names; none if this repository does not have the commit.
+    pub(crate) fn named_by(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        let mut ids = Vec::new();
+        if self.repo.is_commit(commit)? {
+            for id in self.repo.with_commit(commit, |commit| record::ids_in_message(commit.message))? {
+                if self.has(&id)? {
+                    ids.push(id);
+                }
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Returns the records that are linked to `commit`.
+    pub(crate) fn linked_to(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        self.index(COMMITS, commit)
+    }
+}
+
+pub(super) fn index_path(index: &str, key: ObjectId) -> String {
+    let hex = key.to_string();
+    let (shard, rest) = hex.split_at(2);
+    format!("{index}/{shard}/{rest}")
+}
