@@ -43,8 +43,17 @@ impl Fetch {
     }
 }
 
-fn print(fetched: &Fetched, call: &mut Call) -> Result<()> {
+/// Names the refs that were set `aside`.
+pub(super) fn damaged(aside: &[String], call: &mut Call) {
+    for name in aside {
+        call.out.warning(&format!("'{}' could not be read, and was set aside", printable(name)));
+    }
+}
+
+/// Says what was `fetched`.
+pub(super) fn print(fetched: &Fetched, call: &mut Call) -> Result<()> {
     let remote = printable(&fetched.remote);
+    damaged(&fetched.damaged, call);
     if fetched.refs.is_empty() {
         return call.out.note(&format!("'{remote}' has no records"));
     }

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::Repo,
-    model::path_text::shell_word,
+    model::{path_text::shell_word, refname},
     ops::{
         Context,
         purge::{self, By, Kept, Purged},
@@ -140,6 +140,9 @@ fn found(plan: &Purged, Shape { names, lists, .. }: Shape<'_>) -> Vec<String> {
     if plan.transcripts > 0 {
         lines.push(format!("found in {}", phrase::count(plan.transcripts, "piece of transcripts")));
     }
+    for remote in remotes(plan) {
+        lines.push(format!("found in what was fetched from '{remote}': all of that is forgotten here"));
+    }
     match plan.operations {
         0 => {}
         1 => lines.push("found in 1 entry of the operation log".into()),
@@ -147,6 +150,12 @@ fn found(plan: &Purged, Shape { names, lists, .. }: Shape<'_>) -> Vec<String> {
     }
     lines.extend(lists.cut_after("found in our file ", plan.files.iter().map(printable)));
     lines
+}
+
+/// Returns the names of the remotes from which something with the text was fetched.
+fn remotes(plan: &Purged) -> BTreeSet<String> {
+    let names = plan.forgotten.iter().filter_map(|name| refname::fetched_log(name));
+    names.map(|(remote, _)| printable(remote)).collect()
 }
 
 /// Says what of the user's has the text.
@@ -254,6 +263,14 @@ fn stays(plan: &Purged, Shape { names, repo, lists }: Shape<'_>) -> Vec<String> 
     }
     lines.extend(lists.cut_after("warning: still in the worktree, ignored: ", plan.ignored.iter().map(in_worktree)));
     lines.extend(lists.cut_after("warning: edit or remove it yourself: ", plan.left.iter().map(printable)));
+    let remotes = remotes(plan);
+    for remote in &remotes {
+        lines.push(format!("warning: the remote '{remote}' may still have it"));
+    }
+    if !remotes.is_empty() {
+        let hint = "hint: purge it in all clones, then let the log in the remote be deleted, and push: see git-checkpoint-push(1)";
+        lines.push(hint.into());
+    }
     if plan.in_names {
         lines.push("warning: names of files, sessions, agents or refs have it, and stay".into());
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Exit, call::Call, output::printable, phrase};
+use super::{Exit, call::Call, fetch, output::printable, phrase};
 use crate::{
     error::Result,
     model::refname,
@@ -19,7 +19,9 @@ pub(super) struct Push {
     arguments: Arguments,
 }
 
-/// Send records to others, and take theirs into your own log
+/// Get the records of others, and send them yours
+///
+/// This is 'git checkpoint fetch' and then 'git checkpoint push', with the same remote.
 #[derive(clap::Args, Debug)]
 pub(super) struct Sync {
     #[command(flatten)]
@@ -61,9 +63,23 @@ impl Arguments {
     fn run(self, sync: bool, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
         let Self { remote, transcripts, no_scan, dry_run, json } = self;
+        let options = PushOptions { remote, transcripts, no_scan, dry_run };
+        if sync {
+            let (synced, result) = {
+                let _progress = call.progress("exchanging records");
+                remotes::sync(&context, &options)?
+            };
+            if json {
+                call.out.json(&synced)?;
+            } else {
+                fetch::print(&synced.fetched, call)?;
+                synced.sent.as_ref().map_or(Ok(()), |sent| print(sent, call))?;
+            }
+            return result.map(|()| Exit::Done);
+        }
         let sent = {
             let _progress = call.progress("sending records");
-            remotes::push(&context, &PushOptions { remote, transcripts, sync, no_scan, dry_run })?
+            remotes::push(&context, &options)?
         };
         if json {
             call.out.json(&sent)?;
@@ -79,11 +95,12 @@ fn print(sent: &Sent, call: &mut Call) -> Result<()> {
     for line in &sent.said {
         call.out.note(&format!("'{remote}' says: {}", printable(line)))?;
     }
-    let (mut records, mut received, mut others) = (0, 0, BTreeSet::new());
+    fetch::damaged(&sent.damaged, call);
+    let (mut records, mut others) = (0, BTreeSet::new());
     for it in &sent.refs {
         let is_history = it.name == refname::HISTORY;
         // A remote may have several URLs.
-        (records, received) = (it.sent_records.max(records), received + it.received_records);
+        records = it.sent_records.max(records);
         if !is_history && it.old != Some(it.new) {
             others.insert(&it.name);
         }
@@ -110,7 +127,5 @@ fn print(sent: &Sent, call: &mut Call) -> Result<()> {
         let is_moved = sent.refs.iter().any(|it| it.old != Some(it.new));
         parts.push(format!("{verb} {}", if is_moved { "changes of records" } else { "nothing" }));
     }
-    let taken = if sent.dry_run { "would take over" } else { "took over" };
-    let taken = (received > 0).then(|| format!(", {taken} {}", phrase::count(received, "record")));
-    call.out.note(&format!("{} to '{remote}'{}", parts.join(" and "), taken.unwrap_or_default()))
+    call.out.note(&format!("{} to '{remote}'", parts.join(" and ")))
 }

@@ -1,9 +1,9 @@
 //! `git checkpoint remote`: which remotes have records, and to which of them ours may be sent.
 
-use super::{Exit, call::Call, layout, output::printable, question};
+use super::{Exit, call::Call, layout, output::printable, phrase, question};
 use crate::{
     error::{Error, Result},
-    ops::remotes::{self, Approval},
+    ops::remotes::{self, Approval, Removed},
 };
 
 /// Say where records may be sent
@@ -60,13 +60,19 @@ struct Approve {
     json: bool,
 }
 
-/// Let no more records be sent to a remote
+/// Let no more records be sent to a remote, and forget what was fetched from it
 #[derive(clap::Args, Debug)]
 struct Remove {
-    /// The name of the remote
+    /// The name of the remote, also of one that git no longer knows
     #[arg(value_name = "remote")]
     remote: String,
-    /// Print the result as JSON
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    /// Say what would be removed, and remove nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print the result as JSON; what was fetched is only forgotten with --yes
     #[arg(long)]
     json: bool,
 }
@@ -163,21 +169,49 @@ impl Approve {
 impl Remove {
     fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
-        let removed = remotes::remove(&context, &self.remote)?;
+        let plan = remotes::plan_removal(&context, &self.remote)?;
+        let name = printable(&plan.name);
+        // What is still there can be fetched again; the consent alone needs no question.
+        let is_asked = !plan.refs.is_empty() && !self.yes && !self.dry_run;
+        if is_asked && !self.json {
+            call.out.flush()?;
+            call.out.stderr(&format!("{}.\n", forgotten(&plan)));
+            if !question::ask("Remove it? [y/N] ", &|| context.check_interrupt(), &mut call.out)? {
+                let refused = Error::refused(format!("'{name}' is not removed"));
+                let hint = "on a terminal, this command asks; '--yes' answers";
+                return Err(if question::is_possible() { refused } else { refused.with_hint(hint) });
+            }
+        }
+        let removed = if self.dry_run || is_asked && self.json { plan } else { remotes::remove(&context, plan)? };
         if self.json {
             call.out.json(&removed)?;
             return Ok(Exit::Done);
         }
-        let name = printable(&removed.name);
+        let (remove, can) = if removed.dry_run { ("would remove", "could then not") } else { ("removed", "cannot") };
         if removed.was_added {
-            call.out.note(&format!("removed the remote '{name}': {}", printable(removed.urls.join(", "))))?;
+            call.out.note(&format!("{remove} the remote '{name}': {}", printable(removed.urls.join(", "))))?;
         } else {
-            let again = if removed.was_approved { " any more" } else { "" };
-            call.out.note(&format!("records cannot be sent to '{name}'{again}"))?;
+            let again = if removed.was_approved && !removed.dry_run { " any more" } else { "" };
+            call.out.note(&format!("records {can} be sent to '{name}'{again}"))?;
         }
-        if removed.history.is_some() {
-            call.out.note("what was fetched from it stays")?;
+        if !removed.refs.is_empty() {
+            call.out.note(&forgotten(&removed))?;
         }
         Ok(Exit::Done)
     }
+}
+
+/// Says how much of what was fetched is forgotten.
+fn forgotten(removed: &Removed) -> String {
+    let goes = if removed.dry_run { "what was fetched from" } else { "forgot what was fetched from" };
+    let only_there = match removed.only_there {
+        0 => String::new(),
+        count => format!(", {count} of which nothing else here has"),
+    };
+    let records = phrase::count(removed.records, "record");
+    let would = if removed.dry_run { " goes" } else { "" };
+    format!(
+        "{goes} '{}'{would}: {records}{only_there}; 'git checkpoint fetch' gets them again while the remote has them",
+        printable(&removed.name)
+    )
 }

@@ -40,7 +40,12 @@ impl ExactAddress {
         // On its command line, git takes the first equals sign for the end of the setting's name.
         let (base, rest) = url.split_at(url.find('=').unwrap_or(url.len()));
         let name = format!("{token}{rest}");
-        let mut settings = Vec::new();
+        // A server that redirects would decide who gets the records.
+        let mut settings = vec!["-c".to_owned(), "http.followRedirects=false".to_owned()];
+        if rest.is_empty() && (url.starts_with("http://") || url.starts_with("https://")) {
+            // A setting of the user for this host alone would count for more.
+            settings.extend(["-c".to_owned(), format!("http.{url}.followRedirects=false")]);
+        }
         for key in ["insteadOf", "pushInsteadOf"] {
             settings.extend(["-c".to_owned(), format!("url.{base}.{key}={token}")]);
         }
@@ -65,13 +70,28 @@ impl ExactAddress {
     /// As [`Repo::list_remote`].
     pub(crate) fn list(&self, repo: &Repo, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         let what = || format!("cannot list the refs of '{}'", self.shown);
-        listed(&repo.exchange(&self.words(list_words(&self.name, prefix)), &what)?, prefix, &what)
+        let printed = repo.exchange(&self.words(list_words(&self.name, prefix)), &what);
+        listed(&printed.map_err(|error| self.explained(error))?, prefix, &what)
     }
 
     /// As [`Repo::fetch_ids`].
     pub(crate) fn fetch(&self, repo: &Repo, ids: &[ObjectId], tips: &[ObjectId]) -> Result<()> {
         let what = || format!("cannot fetch from '{}'", self.shown);
-        repo.exchange(&self.words(fetch_words(&self.name, ids, tips)), &what).map(drop)
+        let words = self.words(fetch_words(&self.name, ids, tips));
+        repo.exchange(&words, &what).map(drop).map_err(|error| self.explained(error))
+    }
+
+    /// Returns `error`, or a clearer one if the server has sent git elsewhere.
+    fn explained(&self, error: Error) -> Error {
+        // The words are those of the transport in all languages; if they change, the error stays as it is.
+        let is_redirect = error.causes().iter().any(|cause| cause.contains("requested URL returned error: 30"));
+        if !is_redirect {
+            return error;
+        }
+        let message = format!("'{}' redirects to another address, and records go only to the approved one", self.shown);
+        error.with_message(message).with_hint(
+            "give the remote the URL where it is now, with 'git remote set-url', and approve that with 'git checkpoint remote approve'",
+        )
     }
 
     /// Lets each ref of `updates` there lead to a commit, if that is not a step back for the ref there.
@@ -85,7 +105,7 @@ impl ExactAddress {
         let errors = shown(&output.stderr);
         let refs = statuses(&output.stdout);
         if refs.is_empty() && !output.status.success() {
-            return Err(Error::user(what()).with_cause(errors));
+            return Err(self.explained(Error::user(what()).with_cause(errors)));
         }
         let said =
             errors.lines().filter_map(|line| line.strip_prefix("remote: ")).map(|line| line.trim_end().to_owned());

@@ -44,15 +44,15 @@ impl Repo {
         Ok(())
     }
 
-    /// Takes the remote `name` out of the settings of this repository, if [`add_remote`](Self::add_remote) has added it; returns
-    /// whether it has.
-    pub(crate) fn remove_added_remote(&self, name: &str) -> Result<bool> {
+    /// Returns true if [`add_remote`](Self::add_remote) has added the remote `name`.
+    pub(crate) fn is_added_remote(&self, name: &str) -> Result<bool> {
         let key = format!("remote.{name}.{ADDED}");
-        let is_added = self.try_git(&["config", "--local", "--no-includes", "--get", "--type=bool", &key], None)?;
-        if is_added.stdout.trim() != b"true" {
-            return Ok(false);
-        }
-        self.run_git(&["config", "--local", "--remove-section", &format!("remote.{name}")], None)?;
-        Ok(true)
+        let found = self.try_git(&["config", "--local", "--no-includes", "--get", "--type=bool", &key], None)?;
+        Ok(found.stdout.trim() == b"true")
+    }
+
+    /// Takes the remote `name` out of the settings of this repository.
+    pub(crate) fn remove_remote(&self, name: &str) -> Result<()> {
+        self.run_git(&["config", "--local", "--remove-section", &format!("remote.{name}")], None).map(drop)
     }
 }

@@ -32,6 +32,22 @@ pub(crate) fn is_subject_of_log(subject: &[u8]) -> bool {
         || (subject.ends_with(b" linked") && subject.contains_str(" added or completed, "))
 }
 
+/// Returns true if `message` is, to the byte, one that we give commits of the logs.
+pub(crate) fn is_message_of_log(message: &[u8]) -> bool {
+    let is_count = |text: &str, noun: &str| {
+        let number = text.strip_suffix(noun).or_else(|| text.strip_suffix('s')?.strip_suffix(noun));
+        number
+            .is_some_and(|number| (1..=10).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let Some(subject) = std::str::from_utf8(message).ok().and_then(|message| message.strip_suffix('\n')) else {
+        return false;
+    };
+    let counts = subject.strip_suffix(" linked").and_then(|counts| counts.split_once(" added or completed, "));
+    subject == "transcripts"
+        || subject == JOINED
+        || counts.is_some_and(|(records, links)| is_count(records, " record") && is_count(links, " commit"))
+}
+
 /// The name of a record: 16 lower-case hexadecimal digits, random or of the commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId([u8; 16]);
@@ -261,6 +277,21 @@ mod tests {
         {
             assert_eq!(RecordId::parse(text), None, "{text}");
         }
+    }
+
+    #[rstest::rstest]
+    #[case::records("1 record added or completed, 12 commits linked\n", true)]
+    #[case::nothing("0 records added or completed, 0 commits linked\n", true)]
+    #[case::joined("logs joined\n", true)]
+    #[case::transcripts("transcripts\n", true)]
+    #[case::body("logs joined\n\nhello\n", false)]
+    #[case::no_line_feed("logs joined", false)]
+    #[case::quoted("see 1 record added or completed, 1 commit linked\n", false)]
+    #[case::sign("+1 record added or completed, 1 commit linked\n", false)]
+    #[case::no_number(" record added or completed, 1 commit linked\n", false)]
+    #[case::long("12345678901 records added or completed, 1 commit linked\n", false)]
+    fn messages_of_logs(#[case] message: &str, #[case] expected: bool) {
+        assert_eq!(is_message_of_log(message.as_bytes()), expected);
     }
 
     #[rstest::rstest]

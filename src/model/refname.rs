@@ -17,6 +17,8 @@ pub const VERIFIED: &str = "refs/checkpoints/verified/";
 pub const TAGS: &str = "refs/checkpoints/tags/";
 /// The namespace of refs that were fetched from remotes.
 pub const FETCHED: &str = "refs/checkpoints-remote/";
+/// How the names of both begin: of our refs, and of those that were fetched from remotes.
+pub const OURS: &str = "refs/checkpoints";
 /// The hint for records that are not here.
 pub(crate) const FETCH: &str = "if a remote has the records, 'git checkpoint fetch <remote>' gets them";
 /// The namespace of the operation logs. They are of this repository alone: no other clone can undo what they record.
@@ -238,10 +240,23 @@ pub fn is_fetched_history(name: &str) -> bool {
     remote_of_fetched(name).is_some()
 }
 
-/// Returns the remote from which the log of records in the ref `name` was fetched; none if it is no such ref.
-pub fn remote_of_fetched(name: &str) -> Option<&str> {
-    let (remote, log) = name.strip_prefix(FETCHED)?.split_once('/')?;
-    (Some(log) == HISTORY.strip_prefix(PREFIX)).then_some(remote)
+/// Returns the name of the remote from which the log of records in the ref `name` was fetched; none if it is no such ref.
+pub fn remote_of_fetched(name: &str) -> Option<String> {
+    fetched_log(name).filter(|(_, log)| log == HISTORY).map(|(remote, _)| remote)
+}
+
+/// Returns the name of the remote, and what the log is called there, if the ref `name` is of a log that was fetched from it.
+pub fn fetched_log(name: &str) -> Option<(String, String)> {
+    let (remote, rest) = name.strip_prefix(FETCHED)?.split_once('/')?;
+    let log = format!("{PREFIX}{rest}");
+    let remote = String::from_utf8(decode_component(remote)?.into()).ok()?;
+    (log == HISTORY || transcripts_month(&log).is_some()).then_some((remote, log))
+}
+
+/// Returns the ref that follows the log `name` of `remote`.
+pub fn tracking_ref(remote: &str, name: &str) -> String {
+    let rest = name.strip_prefix(PREFIX).unwrap_or(name);
+    format!("{FETCHED}{}/{rest}", encode_component(remote.into()))
 }
 
 /// Returns true if the operation log records the moves of the ref `name`.
@@ -266,7 +281,8 @@ pub fn transcripts_ref(month: &str) -> String {
 
 /// Returns the month of the ref `name` if it holds transcripts.
 pub fn transcripts_month(name: &str) -> Option<&str> {
-    name.strip_prefix(TRANSCRIPTS).filter(|month| month.len() == 6 && month.bytes().all(|byte| byte.is_ascii_digit()))
+    let is_digits = |month: &str| month.len() == 6 && month.bytes().all(|byte| byte.is_ascii_digit());
+    name.strip_prefix(TRANSCRIPTS).filter(|month| is_digits(month) && matches!(month[4..].parse(), Ok(1..=12_u8)))
 }
 
 /// Returns `text` as one valid ref component (git-check-ref-format(1)); [`decode_component`] reverses it.
@@ -329,6 +345,28 @@ mod tests {
         assert_eq!(encode_component(text.into()), encoded);
         assert_eq!(decode_component(encoded), Some(text.into()));
         assert!(gix::validate::reference::name(format!("refs/x/{encoded}").as_str().into()).is_ok());
+    }
+
+    #[rstest::rstest]
+    #[case::first("202501", true)]
+    #[case::last("999912", true)]
+    #[case::none("202500", false)]
+    #[case::too_late("999999", false)]
+    #[case::short("20251", false)]
+    #[case::no_digits("2025ab", false)]
+    fn months_of_transcripts(#[case] month: &str, #[case] is_ours: bool) {
+        assert_eq!(transcripts_month(&transcripts_ref(month)), is_ours.then_some(month));
+    }
+
+    #[test]
+    fn fetched_logs_name_their_remote() {
+        for (remote, log) in [("origin", HISTORY.to_owned()), ("a/b c", transcripts_ref("202501"))] {
+            assert_eq!(fetched_log(&tracking_ref(remote, &log)), Some((remote.to_owned(), log)));
+        }
+        for name in [HISTORY, "refs/checkpoints-remote/origin/shadow/x", "refs/checkpoints-remote/origin/transcripts/1"]
+        {
+            assert_eq!(fetched_log(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod chains;
 mod checks;
+mod fetched;
 mod index;
 mod locks;
 mod objects;
@@ -84,6 +85,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     diagnosis.problems.extend(chains::chains(context, options.fix)?);
     diagnosis.problems.extend(objects::head(context, options.fix)?);
     diagnosis.problems.extend(checks::other_refs(repo)?);
+    diagnosis.problems.extend(fetched::logs(repo)?);
     diagnosis.problems.extend(locks::locks(repo, options.fix));
     diagnosis.problems.extend(checks::damaged_sessions(repo));
     diagnosis.problems.extend(checks::damaged_turns(repo));

@@ -69,6 +69,8 @@ mod rounds;
 mod save;
 mod sessions;
 mod sharing;
+mod sharing_apart;
+mod sharing_broken;
 mod sharing_trust;
 mod submodules;
 mod terminal;

@@ -12,13 +12,18 @@ use crate::support::{
 pub(super) const HISTORY: &str = "refs/checkpoints/history";
 pub(super) const TRACKING: &str = "refs/checkpoints-remote/origin/history";
 
+/// Lets git make a commit as we do when we join two logs.
+pub(super) const AS_JOINED: &str = "export GIT_AUTHOR_NAME=git-checkpoint GIT_AUTHOR_EMAIL=checkpoint@agent.invalid \
+     GIT_COMMITTER_NAME=git-checkpoint GIT_COMMITTER_EMAIL=checkpoint@agent.invalid \
+     GIT_AUTHOR_DATE='1748779200 +0000' GIT_COMMITTER_DATE='1748779200 +0000'";
+
 /// A server, and clones of it with our hooks.
 pub(super) struct Team {
     pub(super) world: World,
 }
 
 impl Team {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let world = World::with_hooks();
         world.sh("git init -q --bare ../server.git; git remote add origin ../server.git; git push -q origin HEAD:main");
         Self { world }
@@ -79,14 +84,18 @@ impl Team {
         assert!(output.status.success(), "{}", described(&output));
     }
 
+    /// Returns how many records the own log of the clone has.
     pub(super) fn records(&self, name: &str) -> usize {
-        self.git(name, &["ls-tree", "-r", "--name-only", HISTORY])
-            .lines()
-            .filter(|it| it.ends_with("/record.toml"))
-            .count()
+        self.records_in(name, HISTORY)
     }
 
-    fn assert_sound(&self, names: &[&str]) {
+    /// Returns how many records the log has that `reference` leads to.
+    pub(super) fn records_in(&self, name: &str, reference: &str) -> usize {
+        let paths = self.git(name, &["ls-tree", "-r", "--name-only", reference]);
+        paths.lines().filter(|it| it.ends_with("/record.toml") && !it.contains("/others/")).count()
+    }
+
+    pub(super) fn assert_sound(&self, names: &[&str]) {
         for name in names {
             self.git(name, &["fsck", "--strict", "--no-dangling"]);
         }
@@ -104,12 +113,11 @@ fn two_clones_diverge_and_converge() {
     assert_eq!(team.id("server.git", HISTORY), of_a);
     let sent: serde_json::Value = serde_json::from_str(&team.done("b", &["push", "--json"])).expect("JSON");
     assert_eq!((&sent["refs"][0]["joined"], &sent["refs"][0]["sent_records"]), (&true.into(), &2.into()), "{sent}");
-    let joined = team.id("b", HISTORY);
-    assert_eq!([team.id("server.git", HISTORY), team.id("b", TRACKING)], [joined.clone(), joined.clone()]);
-    assert_eq!(team.id("a", HISTORY), of_a);
+    let joined = team.id("server.git", HISTORY);
+    assert_eq!(team.id("b", TRACKING), joined);
     team.done("a", &["sync"]);
-    assert_eq!([team.id("a", HISTORY), team.id("a", TRACKING)], [joined.clone(), joined]);
-    assert_eq!(["a", "b", "server.git"].map(|name| team.records(name)), [3, 3, 3]);
+    assert_eq!([team.id("a", HISTORY), team.id("a", TRACKING)], [of_a, joined]);
+    assert_eq!(["a", "b", "server.git"].map(|name| team.records(name)), [1, 2, 3]);
     for name in ["a", "b"] {
         let again = team.done(name, &["sync", "--json"]);
         assert!(again.contains("\"joined\":false") && again.contains("\"sent_records\":0"), "{again}");
@@ -126,7 +134,10 @@ fn the_order_of_pushes_does_not_matter() {
     for order in [["a", "b"], ["b", "a"]] {
         team.world.sh("rm -rf ../copies; mkdir ../copies; cp -a ../a ../b ../server.git ../copies");
         for name in order {
-            team.done(&format!("copies/{name}"), &["sync"]);
+            let copy = format!("copies/{name}");
+            // It is another path.
+            team.done(&copy, &["remote", "approve", "origin", "--yes"]);
+            team.done(&copy, &["sync"]);
         }
         tips.push(team.id("copies/server.git", HISTORY));
     }
@@ -150,8 +161,8 @@ fn writers_at_the_same_time_lose_nothing() {
     }
     for name in names {
         team.done(name, &["sync"]);
-        assert_eq!(team.id(name, HISTORY), team.id("server.git", HISTORY));
-        assert_eq!(team.records(name), 8);
+        assert_eq!(team.id(name, TRACKING), team.id("server.git", HISTORY));
+        assert_eq!([team.records(name), team.records_in(name, TRACKING)], [2, 8]);
     }
     team.assert_sound(&names);
 }
@@ -170,8 +181,8 @@ fn a_killed_push_is_taken_up_again() {
     assert_eq!(team.id("b", HISTORY), before);
     assert_ne!(team.id("server.git", HISTORY), before);
     team.done("b", &["sync"]);
-    assert_eq!(team.id("b", HISTORY), team.id("server.git", HISTORY));
-    assert_eq!(team.records("b"), 2);
+    assert_eq!([team.id("b", TRACKING), team.id("b", HISTORY)], [team.id("server.git", HISTORY), before]);
+    assert_eq!(team.records("server.git"), 2);
     team.assert_sound(&["b"]);
 }
 
@@ -188,9 +199,10 @@ fn a_record_made_during_a_push_stays() {
     team.work("b", "z", "meanwhile");
     signal(&child, "CONT");
     assert!(child.wait().expect("it ends").success());
-    assert_eq!([team.records("b"), team.records("server.git")], [3, 2]);
+    assert_eq!([team.records("b"), team.records("server.git")], [2, 2]);
     team.done("b", &["push"]);
-    assert_eq!(team.id("b", HISTORY), team.id("server.git", HISTORY));
+    assert_eq!(team.id("b", TRACKING), team.id("server.git", HISTORY));
+    assert_eq!(team.records("server.git"), 3);
     team.assert_sound(&["b", "server.git"]);
 }
 
@@ -241,9 +253,9 @@ fn nothing_is_sent_without_consent() {
     let team = Team::of(&[]);
     team.world.sh("cp -a . ../a; git init -q --bare ../other.git");
     team.work("a", "x", "of a");
-    for command in ["push", "sync"] {
-        assert!(team.fails("a", &[command]).contains("no remote is approved"));
-        assert!(team.fails("a", &[command, "origin"]).contains("not approved"));
+    assert!(team.fails("a", &["push"]).contains("no remote is approved"));
+    for arguments in [&["push", "origin"][..], &["sync"], &["sync", "origin"]] {
+        assert!(team.fails("a", arguments).contains("not approved"));
     }
     // Neither a setting nor a committed file approves anything.
     team.world
@@ -261,7 +273,7 @@ fn nothing_is_sent_without_consent() {
         team.git("a", &["config", "--unset", key]);
     }
     team.done("a", &["push"]);
-    team.done("a", &["remote", "remove", "origin"]);
+    team.done("a", &["remote", "remove", "origin", "--yes"]);
     assert!(team.fails("a", &["push", "origin"]).contains("not approved"));
     let refs = team.git("server.git", &["for-each-ref", "--format=%(refname)"]);
     assert_eq!(refs, format!("{HISTORY}\nrefs/heads/main"), "only records are sent");
@@ -373,7 +385,7 @@ fn hostile_logs_change_nothing() {
     }
     team.git("server.git", &["update-ref", HISTORY, &sound]);
     team.done("b", &["sync"]);
-    assert_eq!(team.records("b"), 2);
+    assert_eq!([team.records("b"), team.records_in("b", TRACKING)], [1, 2]);
     // A log that was taken away, or set back, gets all of it again.
     team.git("server.git", &["update-ref", "-d", HISTORY]);
     team.done("b", &["push"]);
@@ -450,7 +462,8 @@ fn records_travel_over_the_network() {
         team.done(name, &["sync", "team"]);
     }
     team.done("a", &["fetch", "team"]);
-    assert_eq!(team.id("a", "refs/checkpoints-remote/team/history"), team.id("b", HISTORY));
+    let tracking = "refs/checkpoints-remote/team/history";
+    assert_eq!(team.id("a", tracking), team.id("b", tracking));
     assert_eq!(team.records("server.git"), 2);
     // Git itself does not ask it.
     team.git("a", &["fetch", "-q", "--all"]);
@@ -551,20 +564,24 @@ fn damaged_records_of_others_stop_nothing(#[case] name: &str) {
         "cd ../b; export GIT_INDEX_FILE=../index; git read-tree {TRACKING}
         bad=$(printf 'no toml \\033[2J' | git hash-object -w --stdin)
         for path in $(git ls-files | grep -F '/{name}'); do git update-index --cacheinfo 100644,$bad,$path; done
+        {AS_JOINED}
         commit=$(git commit-tree -p {TRACKING} -m 'logs joined' $(git write-tree)); unset GIT_INDEX_FILE
-        git push -q -f origin $commit:{HISTORY}; git update-ref {TRACKING} $commit; echo $commit"
+        git push -q -f origin $commit:{HISTORY}; echo $commit"
     ));
-    assert_eq!(team.id("server.git", HISTORY), damaged.trim());
+    let damaged = damaged.trim();
+    assert_eq!(team.id("server.git", HISTORY), damaged);
     let before = team.id("b", HISTORY);
+    for command in ["fetch", "sync", "push"] {
+        let said = team.fails("b", &[command]);
+        assert!(said.contains("is refused") && said.contains(name) && !said.contains('\u{1b}'), "{said}");
+    }
+    // Another program has fetched it.
+    team.git("b", &["update-ref", TRACKING, damaged]);
     for arguments in
         [&["blame", "x"][..], &["why", "x:1"], &["explain"], &["explain", "HEAD~1"], &["attribution", "HEAD~1"]]
     {
         let output = team.run("b", arguments);
         assert_ne!(output.status.code(), Some(128), "{arguments:?}: {}", described(&output));
-    }
-    for command in ["sync", "push"] {
-        let said = team.fails("b", &[command]);
-        assert!(said.contains("is refused") && !said.contains('\u{1b}'), "{said}");
     }
     assert_eq!(team.id("b", HISTORY), before);
 }

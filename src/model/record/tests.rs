@@ -14,8 +14,9 @@ fn a_path() -> impl Strategy<Value = BString> {
 }
 
 fn a_chunk() -> impl Strategy<Value = Chunk> {
-    (200_001..300_012_u32, any::<String>(), 0..999_999_u32, an_id()).prop_map(|(month, session, number, id)| Chunk {
-        reference: refname::transcripts_ref(&format!("{month:06}")),
+    let month = (2_000..3_000_u32, 1..=12_u32);
+    (month, any::<String>(), 0..999_999_u32, an_id()).prop_map(|((year, month), session, number, id)| Chunk {
+        reference: refname::transcripts_ref(&format!("{year}{month:02}")),
         path: format!("{}/{number:06}", refname::encode_component(session.as_str().into())),
         id,
     })

@@ -6,6 +6,7 @@
 
 mod checkpoints;
 mod contents;
+mod fetched;
 mod files;
 mod leaves;
 mod locks;
@@ -76,7 +77,11 @@ fn try_purge(context: &Context, options: &Options, ask: &mut dyn FnMut(&Purged) 
             step => Ok(step),
         });
         match step {
-            Ok(Step::Question(plan) | Step::Forgotten(plan)) => agreed = Some(plan),
+            Ok(Step::Question(plan)) => agreed = Some(plan),
+            Ok(Step::Forgotten(plan)) => {
+                done.forgotten.extend(plan.forgotten.clone());
+                agreed = Some(plan);
+            }
             Ok(Step::Again(plan)) => {
                 done.add(plan);
                 rounds += 1;
@@ -103,7 +108,7 @@ const MOST_ROUNDS: usize = 3;
 enum Step {
     /// To the question whether that may be done.
     Question(Purged),
-    /// To where the operation logs are gone: what they led to can go now.
+    /// To where the operation logs, and the fetched logs with the text, are gone: what they led to can go now.
     Forgotten(Purged),
     /// To its end, but another worktree was made meanwhile, or a checkpoint leads to what has the text: a save found the text in the
     /// worktree, or a restore brought it back.
@@ -133,6 +138,7 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     (plan.prompts, plan.transcripts) = work.counts;
     plan.paths = paths_of(&scan, work.blobs.iter().chain(&scan.at_paths)).into_iter().collect();
     plan.objects = work.gone.len();
+    plan.forgotten = scan.fetched.iter().map(|(name, _)| name.clone()).collect();
     plan.dry_run = options.dry_run;
     if plan.is_empty() {
         if !secret.is_nothing() {
@@ -146,7 +152,7 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     if options.dry_run || !is_agreed {
         // The operation logs would go as well.
         let all = work.gone.union(&objects_of(repo, &scan.operations)?).copied().collect();
-        plan.objects = repo.removable(&all, &scan.own, refname::PREFIX)?.len();
+        plan.objects = repo.removable(&all, &scan.own, scan.ours())?.len();
     }
     let may_purge = refuse::if_it_would_mix(context, secret, &options.paths, !work.blobs.is_empty());
     if options.dry_run {
@@ -157,8 +163,8 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     if !is_agreed {
         return Ok(Step::Question(plan));
     }
-    // No operation is to bring back what is purged.
-    if operations::forget_all(context)? > 0 {
+    // No operation is to bring back what is purged, and nothing that was fetched is to hold it.
+    if operations::forget_all(context)? + fetched::forget(repo, &scan.fetched)? > 0 {
         return Ok(Step::Forgotten(plan));
     }
     let pathspec = RefCell::new(repo.pathspec(&options.paths)?);

@@ -98,6 +98,8 @@ pub struct Purged {
     pub stay: Vec<String>,
     /// The refs that were fetched from remotes, which have copies of checkpoints.
     pub fetched: Vec<String>,
+    /// The refs of logs that were fetched from remotes and have it: they go as a whole.
+    pub forgotten: Vec<String>,
     /// Why nothing of it would be done without `--dry-run`.
     pub refused: Option<String>,
     /// The path that is quoted there, from the root of the worktree.
@@ -117,7 +119,7 @@ impl Purged {
     /// Returns true if there is nothing to remove.
     pub fn is_empty(&self) -> bool {
         let stored = self.checkpoints + self.rewritten + self.prompts + self.transcripts + self.operations;
-        stored + self.files.len() + self.objects == 0
+        stored + self.files.len() + self.objects + self.forgotten.len() == 0
     }
 
     /// Returns true if nothing has the text in `later`, a later plan, that does not have it in this one.
@@ -140,7 +142,8 @@ impl Purged {
         self.objects += first.objects;
         self.paths.extend(first.paths);
         self.files.extend(first.files);
-        for list in [&mut self.files, &mut self.stay] {
+        self.forgotten.extend(first.forgotten);
+        for list in [&mut self.files, &mut self.stay, &mut self.forgotten] {
             list.sort();
             list.dedup();
         }
@@ -244,7 +247,9 @@ pub(super) fn of(
             if is_ignored { &mut ignored } else { &mut worktree }.push(name.display().to_string());
         }
     }
-    let fetched = repo.refs_below(refname::FETCHED)?.into_iter().map(|(name, _)| name).collect();
+    let mut fetched: Vec<String> = repo.refs_below(refname::FETCHED)?.into_iter().map(|(name, _)| name).collect();
+    // These are searched.
+    fetched.retain(|name| refname::fetched_log(name).is_none());
     Ok(Purged {
         version: 1,
         files,

@@ -5,7 +5,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use bstr::{BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
-use super::leaves::{leaves_at, leaves_of};
+use super::{
+    fetched,
+    leaves::{leaves_at, leaves_of},
+};
 use crate::{
     error::{Kind, Result},
     git::{
@@ -42,6 +45,8 @@ pub(super) struct Scan {
     pub(super) own: HashSet<ObjectId>,
     /// The objects that we wrote and that none of these leads to; perhaps some that the user holds.
     pub(super) noted: Vec<ObjectId>,
+    /// The logs that were fetched from remotes and have it.
+    pub(super) fetched: Vec<(String, ObjectId)>,
     /// True if a name in a tree has it, of a ref, of a session, of an agent or of a model.
     pub(super) is_in_names: bool,
     /// How many blobs have it to which nothing but lost commits leads, and of which it is not known whose they are.
@@ -160,7 +165,9 @@ impl Scan {
         tips.extend(&own);
         let mut paths = repo.objects_behind(&tips, Some(refname::PREFIX))?;
         // Of these, git leaves out what refs of the user lead to, too.
-        paths.extend(repo.objects_behind(&logs.iter().copied().collect::<Vec<_>>(), None)?);
+        let mut of_logs: Vec<ObjectId> = logs.iter().copied().collect();
+        of_logs.extend(fetched::logs(repo)?.into_iter().map(|(_, tip)| tip));
+        paths.extend(repo.objects_behind(&of_logs, None)?);
         for id in &checkpoints {
             repo.check_interrupt()?;
             add_leaves(repo, *id, &mut paths)?;
@@ -180,19 +187,26 @@ impl Scan {
             operations_with_text: 0,
             own,
             noted,
+            fetched: Vec::new(),
             is_in_names: false,
             unreachable: 0,
         };
         scan.read(repo, secret)?;
+        scan.fetched = fetched::with_text(repo, &scan.found)?;
         scan.read_names(repo, secret)?;
         scan.read_unreachable(repo, secret)?;
         scan.find_at(repo, paths_to_remove)?;
         let wanted = scan.found.union(&scan.at_paths).chain(&scan.own).copied().collect();
-        let of_user = repo.held(&wanted, &scan.own, Some(refname::PREFIX), None)?;
+        let of_user = repo.held(&wanted, &scan.own, Some(scan.ours()), None)?;
         let (held, of_user): (Vec<_>, Vec<_>) = of_user.into_iter().partition(|id| scan.own.contains(id));
         scan.held.extend(held);
         scan.of_user.extend(of_user);
         Ok(scan)
+    }
+
+    /// Returns how the names of the refs begin that are not to have it afterwards.
+    pub(super) fn ours(&self) -> &'static str {
+        if self.fetched.is_empty() { refname::PREFIX } else { refname::OURS }
     }
 
     /// Returns true if only we hold the blob `id`, which has the text.

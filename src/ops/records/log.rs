@@ -124,7 +124,7 @@ impl<'r> Log<'r> {
     /// Returns the remote from which the record `id` was fetched; none if this clone has it itself.
     pub(crate) fn remote_of(&self, id: &RecordId) -> Result<Option<String>> {
         let log = self.of_record(id)?;
-        Ok(log.and_then(|log| refname::remote_of_fetched(&log.trees[0].0).map(str::to_owned)))
+        Ok(log.and_then(|log| refname::remote_of_fetched(&log.trees[0].0)))
     }
 
     /// Returns true if the log keeps several versions of the record `id`, which clones have made apart.

@@ -6,17 +6,24 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    known::{Remote, to_fetch_from, tracking_ref},
+    join::join_trees,
+    known::{Remote, to_fetch_from},
     shape::check_log,
+    tracking::{Joining, set_damaged_aside},
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, exact_address::ExactAddress, refs::RefUpdate},
+    git::{
+        Repo,
+        exact_address::ExactAddress,
+        new_objects::{NewObjects, Target},
+        refs::RefUpdate,
+    },
     model::{
         id_text,
         log_place::Place,
         record::RecordId,
-        refname::{self, HISTORY},
+        refname::{self, HISTORY, tracking_ref},
     },
     ops::{Context, records::Log},
 };
@@ -42,6 +49,8 @@ pub(crate) struct Fetched {
     pub(crate) refs: Vec<FetchedRef>,
     /// How many records are here that were not before.
     pub(crate) new_records: usize,
+    /// Refs with what was fetched before that could not be read, and were set aside.
+    pub(crate) damaged: Vec<String>,
 }
 
 /// A log of a remote.
@@ -52,19 +61,46 @@ pub(crate) struct FetchedRef {
     pub(crate) name: String,
     /// What follows it here.
     pub(crate) tracking: String,
-    /// What it was when we last looked.
+    /// What that was before.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub(crate) old: Option<ObjectId>,
-    /// What it is.
+    /// What that is now.
     #[serde(serialize_with = "id_text::serialize")]
     pub(crate) new: ObjectId,
+    /// True if the remote lacks some of what was here before, so that both were joined.
+    pub(crate) joined: bool,
 }
+
+/// How often the remote is asked anew because what it has listed is no longer there.
+const ATTEMPTS: usize = 4;
 
 /// Fetches the logs of a remote.
 pub(crate) fn fetch(context: &Context, options: &FetchOptions) -> Result<Fetched> {
     let remote = to_fetch_from(context, options.remote.as_deref())?;
-    let listed = list(&context.repo, &remote, None, options.transcripts)?;
-    fetch_listed(context, &remote, &listed, options.dry_run)
+    let mut damaged = Vec::new();
+    if !options.dry_run {
+        damaged = set_damaged_aside(&context.repo, &remote.name)?;
+    }
+    let mut listed = list(&context.repo, &remote, None, options.transcripts)?;
+    for _ in 1..ATTEMPTS {
+        match fetch_listed(context, &remote, &listed, options.dry_run) {
+            // Servers of the older protocol give only what they list at that moment, and a push may have come between.
+            Err(error) => {
+                let now = list(&context.repo, &remote, None, options.transcripts)?;
+                if now == listed {
+                    return Err(error);
+                }
+                listed = now;
+            }
+            Ok(fetched) => return Ok(with_damaged(fetched, damaged)),
+        }
+    }
+    Ok(with_damaged(fetch_listed(context, &remote, &listed, options.dry_run)?, damaged))
+}
+
+fn with_damaged(mut fetched: Fetched, mut damaged: Vec<String>) -> Fetched {
+    damaged.append(&mut fetched.damaged);
+    Fetched { damaged, ..fetched }
 }
 
 /// Returns the logs that `remote` has, or one of its addresses, transcripts first.
@@ -94,7 +130,11 @@ pub(super) fn list(
     Ok(listed)
 }
 
-/// Fetches `listed` logs of `remote`, checks them, and lets our refs follow them.
+/// Fetches `listed` logs of `remote`, checks them, and lets our refs follow them. What these have already stays, whatever the remote has
+/// lost. Our own log does not change.
+///
+/// # Errors
+/// [`Kind::Refused`] if a log is none of ours, or if it would bring back what was purged here.
 pub(super) fn fetch_listed(
     context: &Context,
     remote: &Remote,
@@ -106,11 +146,30 @@ pub(super) fn fetch_listed(
     for (name, new) in listed {
         let tracking = tracking_ref(&remote.name, name);
         let old = repo.find_sound_ref(&tracking)?;
-        refs.push(FetchedRef { name: name.clone(), tracking, old, new: *new });
+        refs.push(FetchedRef { name: name.clone(), tracking, old, new: *new, joined: false });
     }
     let moved = |it: &&FetchedRef| it.old != Some(it.new);
     bring(repo, remote, None, &refs.iter().filter(moved).map(|it| (it.name.clone(), it.new)).collect::<Vec<_>>())?;
-    let before = record_ids(repo, refs.iter().filter(|it| it.name == HISTORY).filter_map(|it| it.old))?;
+    let (mut joins, mut damaged) = (Vec::new(), Vec::new());
+    for it in refs.iter_mut().filter(|it| it.old != Some(it.new)) {
+        let place = Place::of_ref(&it.name).expect("only logs are listed");
+        if let Some(own) = repo.find_sound_ref(&it.name)? {
+            let mut objects = NewObjects::new(repo, Target::Memory);
+            let trees = (repo.tree_of_commit(own)?, repo.tree_of_commit(it.new)?);
+            join_trees(repo, place, trees.0, trees.1, &mut objects)?.1.refuse_rewritten(&remote.name, &it.name)?;
+        }
+        let mut join = Joining::new(repo, place, Some(it.new));
+        if !join.add_tracked(it.old)? {
+            damaged.push(it.tracking.clone());
+        }
+        join.differences.refuse_rewritten(&remote.name, &it.name)?;
+        let tip = join.tip.unwrap_or(it.new);
+        it.joined = tip != it.new;
+        it.new = tip;
+        joins.push(join);
+    }
+    let readable = |it: &&FetchedRef| it.name == HISTORY && !damaged.contains(&it.tracking);
+    let before = record_ids(repo, refs.iter().filter(readable).filter_map(|it| it.old))?;
     let after = record_ids(repo, refs.iter().filter(|it| it.name == HISTORY).map(|it| it.new))?;
     let own = record_ids(repo, repo.find_sound_ref(HISTORY)?)?;
     let new_records = after.iter().filter(|id| !before.contains(id) && !own.contains(id)).count();
@@ -121,8 +180,9 @@ pub(super) fn fetch_listed(
         .collect();
     if !dry_run && !updates.is_empty() {
         repo.update_refs(&updates)?;
+        joins.into_iter().try_for_each(Joining::release)?;
     }
-    Ok(Fetched { version: 1, remote: remote.name.clone(), dry_run, refs, new_records })
+    Ok(Fetched { version: 1, remote: remote.name.clone(), dry_run, refs, new_records, damaged })
 }
 
 /// Makes sure that the logs `wanted` of `remote`, or of one of its addresses, are here as a whole and are of our format. No ref moves.
@@ -152,13 +212,14 @@ pub(super) fn bring(
     }
     for (name, id) in wanted {
         let place = Place::of_ref(name).expect("only logs are wanted");
-        // What goes into our own log is looked at even if a ref beside it has it: others may have let that follow the remote.
-        let known = match address {
-            Some(_) => repo.find_sound_ref(name)?.into_iter().filter(|id| repo.has_object(*id)).collect(),
-            None => known(name)?,
-        };
+        let known = known(name)?;
         if !known.contains(id) {
-            check_log(repo, place, *id, &known).map_err(|error| {
+            let checked = if repo.is_commit(*id)? {
+                check_log(repo, place, *id, &known)
+            } else {
+                Err(Error::refused(format!("'{id}' is no commit")))
+            };
+            checked.map_err(|error| {
                 let message = format!("'{name}' of '{}' is refused: {}", remote.name, error.message());
                 error.with_message(message)
             })?;

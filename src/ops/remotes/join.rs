@@ -16,7 +16,7 @@ use super::{
     versions::{PURGED, Version, Versions, are_rewritten},
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
     git::{
         Repo,
         commit::{Identity, Moment, NewCommit},
@@ -86,6 +86,28 @@ pub(super) fn join_trees<'r>(
     let mut join = Join { repo, objects, digits, path: Vec::new(), differences: Differences::default() };
     let tree_id = join.tree(place, one, other)?;
     Ok((tree_id, join.differences))
+}
+
+impl Differences {
+    /// Adds those of another join.
+    pub(super) fn add(&mut self, more: Self) {
+        self.apart.extend(more.apart);
+        self.rewritten.extend(more.rewritten);
+    }
+
+    /// Refuses to bring back what a purge has removed here, or in `remote`, whose log is called `name`.
+    ///
+    /// # Errors
+    /// [`Kind::Refused`](crate::error::Kind::Refused) if a text was replaced in one of the two.
+    pub(super) fn refuse_rewritten(&self, remote: &str, name: &str) -> Result<()> {
+        let Some(first) = self.rewritten.first() else { return Ok(()) };
+        let others = self.rewritten.len() - 1;
+        let others = if others > 0 { format!(" and {others} more") } else { String::new() };
+        let why = format!("'{name}' of '{remote}' has another text in {first}{others} than this repository");
+        Err(Error::refused(why).with_hint(
+            "one of the two was purged, and to join them would bring the text back; see git-checkpoint-push(1)",
+        ))
+    }
 }
 
 struct Join<'a, 'r> {
@@ -218,7 +240,8 @@ impl Join<'_, '_> {
             if !side.version.is_empty() {
                 versions.add(Version::read(self.repo, side.version.clone())?);
             }
-            for other in &side.others {
+            // An empty one says nothing, and is in no place after a join.
+            for other in side.others.iter().filter(|other| !other.id.is_empty_tree()) {
                 versions.add(Version::read(self.repo, self.repo.read_tree(other.id)?)?);
             }
         }

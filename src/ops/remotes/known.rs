@@ -8,7 +8,7 @@ use crate::{
     error::{Error, Result},
     git::{Repo, digest},
     model::{
-        address::{refusal, without_userinfo},
+        address::{is_relative_path, refusal, without_userinfo},
         path_text::shell_word,
         refname,
     },
@@ -55,14 +55,12 @@ pub(crate) struct Remotes {
     pub(crate) remotes: Vec<Remote>,
 }
 
-/// Returns the ref that follows the log `name` of `remote`.
-pub(super) fn tracking_ref(remote: &str, name: &str) -> String {
-    let rest = name.strip_prefix(refname::PREFIX).unwrap_or(name);
-    format!("{}{}/{rest}", refname::FETCHED, refname::encode_component(remote.into()))
-}
-
-fn read(repo: &Repo, name: &str) -> Result<Remote> {
-    let urls = repo.remote_urls(name, true)?;
+/// Returns what is known of the remote `name`.
+pub(super) fn read(repo: &Repo, name: &str) -> Result<Remote> {
+    // Git takes a relative path from the root of the worktree that it is run in, and each worktree has another one.
+    let root = std::path::absolute(repo.worktree_root()).unwrap_or_else(|_| repo.worktree_root().to_owned());
+    let absolute = |url: String| if is_relative_path(&url) { root.join(&url).display().to_string() } else { url };
+    let urls: Vec<String> = repo.remote_urls(name, true)?.into_iter().map(absolute).collect();
     let parts: Vec<&[u8]> = urls.iter().flat_map(|url| [url.as_bytes(), b"\n"]).collect();
     let digest = digest::sha256(&parts);
     let approval = match shared_with::read(repo.common_dir())?.get(name) {
@@ -70,7 +68,7 @@ fn read(repo: &Repo, name: &str) -> Result<Remote> {
         Some(_) => Approval::UrlChanged,
         None => Approval::None,
     };
-    let history = repo.find_sound_ref(&tracking_ref(name, refname::HISTORY))?;
+    let history = repo.find_sound_ref(&refname::tracking_ref(name, refname::HISTORY))?;
     let shown = urls.iter().map(|url| without_userinfo(url)).collect();
     Ok(Remote { name: name.to_owned(), urls: shown, approval, history, push_urls: urls, digest })
 }
@@ -93,6 +91,10 @@ pub(crate) fn find(context: &Context, name: &str) -> Result<Remote> {
             .with_hint("'git checkpoint remote list' shows all; 'git checkpoint remote add' makes one"));
     }
     let remote = read(repo, name)?;
+    if repo.config_value(&format!("remote.{name}.vcs")).is_some() {
+        let why = "the setting 'vcs' of this remote runs a program that decides where to go";
+        return Err(Error::refused(format!("the address of '{name}' cannot be used: {why}")));
+    }
     for urls in [&repo.remote_urls(name, false)?, &remote.push_urls] {
         let bad = urls.iter().find_map(|url| refusal(url)).or(urls.is_empty().then_some("it has none"));
         if let Some(why) = bad {
@@ -201,42 +203,4 @@ pub(crate) fn add(context: &Context, name: &str, url: &str) -> Result<Remote> {
     }
     repo.add_remote(name, url)?;
     read(repo, name)
-}
-
-/// What `remote remove` has done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Removed {
-    version: u32,
-    /// The remote.
-    pub(crate) name: String,
-    /// Where git pushed to, without passwords.
-    pub(crate) urls: Vec<String>,
-    /// True if records could be sent there before.
-    pub(crate) was_approved: bool,
-    /// True if git no longer has this remote: it was one for records alone.
-    pub(crate) was_added: bool,
-    /// The last commit of its records that is known, which stays.
-    #[serde(serialize_with = "crate::model::id_text::serialize_optional")]
-    pub(crate) history: Option<gix::ObjectId>,
-}
-
-/// Lets no more records be sent to the remote `name`, and takes it from git's settings if it was added for records alone. What was
-/// fetched from it stays.
-pub(crate) fn remove(context: &Context, name: &str) -> Result<Removed> {
-    let repo = &context.repo;
-    let mut approved = shared_with::read(repo.common_dir())?;
-    let was_approved = approved.remove(name).is_some();
-    let is_known = repo.remote_names()?.iter().any(|known| known == name);
-    if !was_approved && !is_known {
-        return Err(
-            Error::user(format!("there is no remote '{name}'")).with_hint("'git checkpoint remote list' shows all")
-        );
-    }
-    let urls = if is_known { read(repo, name)?.urls } else { Vec::new() };
-    if was_approved {
-        shared_with::write(repo.common_dir(), &approved)?;
-    }
-    let was_added = is_known && repo.remove_added_remote(name)?;
-    let history = repo.find_sound_ref(&tracking_ref(name, refname::HISTORY))?;
-    Ok(Removed { version: 1, name: name.to_owned(), urls, was_approved, was_added, history })
 }

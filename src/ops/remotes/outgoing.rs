@@ -3,7 +3,7 @@
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::shape::{foreign, last};
+use super::shape::{NewObject, check_commit, check_size, new_objects};
 use crate::{
     error::{Error, Result},
     git::Repo,
@@ -16,31 +16,25 @@ use crate::{
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if one is none of ours, or, if `is_scanned`, looks as if it has a secret.
 pub(super) fn check(repo: &Repo, place: Place, tip: ObjectId, known: &[ObjectId], is_scanned: bool) -> Result<()> {
-    let digits = repo.object_hash().len_in_hex();
-    let mut input = format!("{tip}\n");
-    input.extend(known.iter().map(|id| format!("^{id}\n")));
-    let listed = repo.run_git(&["rev-list", "--objects", "--stdin"], Some(input.as_bytes()))?;
-    for line in listed.lines() {
+    let refuse = |what: String, text: &[u8], is_prose: bool| match redact::kind_of_secret(text, is_prose) {
+        Some(kind) if is_scanned => {
+            Err(Error::refused(format!("{what} looks as if it has a secret ({kind}); nothing was sent"))
+                .with_hint("if there is none, '--no-scan' sends it as it is"))
+        }
+        _ => Ok(()),
+    };
+    for NewObject { id, path } in new_objects(repo, tip, known)? {
         repo.check_interrupt()?;
-        // A commit has no blank behind its id, a root tree no path.
-        let Some((id, path)) = line.split_once_str(" ") else { continue };
-        let below = place.at(path, digits).ok_or_else(|| foreign(path, ""))?;
-        if below.is_tree() {
+        let Some(path) = path else {
+            check_commit(repo, id)?;
+            let who = repo.with_commit(id, |commit| commit.author.to_owned())?;
+            refuse(format!("the name of the author of the commit {id}"), &who, false)?;
             continue;
-        }
-        let Ok(id) = ObjectId::from_hex(id) else { continue };
-        if repo.size_of_object(id).is_none_or(|size| size > below.most_bytes(last(path))) {
-            return Err(foreign(path, "it is too large"));
-        }
-        let is_prose = below == Place::Piece || path.ends_with(b"/prompts.toml");
-        let is_looked_at = is_scanned && matches!(below, Place::Piece | Place::File);
-        let text = if is_looked_at { repo.read_blob(id)? } else { Vec::new() };
-        if let Some(kind) = redact::kind_of_secret(&text, is_prose) {
-            return Err(Error::refused(format!(
-                "{} looks as if it has a secret ({kind}); nothing was sent",
-                what(place, path)
-            ))
-            .with_hint("if there is none, '--no-scan' sends it as it is"));
+        };
+        let below = check_size(repo, place, id, &path)?;
+        if is_scanned && matches!(below, Place::Piece | Place::File) {
+            let is_prose = below == Place::Piece || path.ends_with(b"/prompts.toml");
+            refuse(what(place, &path), &repo.read_blob(id)?, is_prose)?;
         }
     }
     Ok(())

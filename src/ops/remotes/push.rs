@@ -1,4 +1,5 @@
-//! `push` and `sync`: join our logs with those of a remote, and send the result.
+//! `push`: joins our logs with those of a remote, and sends the result. Our own logs do not change, and nothing of another remote goes
+//! along.
 //!
 //! A push that is not forced is the compare-and-swap: the server moves the ref only forward. Whether we lost a race is seen from what
 //! the remote lists afterwards, not from what git says.
@@ -13,21 +14,15 @@ use serde::Serialize;
 
 use super::{
     fetch::{bring, list, record_ids},
-    join::{Differences, join_commits},
-    known::{Remote, to_send_to, tracking_ref},
+    known::{Remote, to_send_to},
     outgoing,
+    tracking::{Joining, logs_of, set_damaged_aside},
 };
 use crate::{
     error::{Error, Kind, Result},
-    git::{
-        Repo,
-        exact_address::ExactAddress,
-        new_objects::{NewObjects, Target},
-        refs::RefUpdate,
-        transfer::Outcome,
-    },
+    git::{Repo, exact_address::ExactAddress, refs::RefUpdate, transfer::Outcome},
     model::{id_text, log_place::Place, refname},
-    ops::{Context, records},
+    ops::Context,
     state::failpoint,
 };
 
@@ -38,8 +33,6 @@ pub(crate) struct PushOptions {
     pub(crate) remote: Option<String>,
     /// Transcripts, too.
     pub(crate) transcripts: bool,
-    /// Our log gets what the remote has, even if there is nothing to send.
-    pub(crate) sync: bool,
     /// Do not look for secrets.
     pub(crate) no_scan: bool,
     /// Send nothing, and move no ref.
@@ -56,6 +49,8 @@ pub(crate) struct Sent {
     pub(crate) refs: Vec<SentRef>,
     /// What the server's hooks have printed.
     pub(crate) said: Vec<String>,
+    /// Refs with what was fetched before that could not be read, and were set aside.
+    pub(crate) damaged: Vec<String>,
 }
 
 /// A log.
@@ -72,12 +67,10 @@ pub(crate) struct SentRef {
     /// What it is there now.
     #[serde(serialize_with = "id_text::serialize")]
     pub(crate) new: ObjectId,
-    /// True if the remote had something that our log had not, so that both were joined.
+    /// True if the remote had something that our own log has not, so that both were joined.
     pub(crate) joined: bool,
     /// How many records were sent.
     pub(crate) sent_records: usize,
-    /// How many records of others our own log has now.
-    pub(crate) received_records: usize,
     /// True if the remote does not show the ref to those who fetch.
     pub(crate) hidden: bool,
     /// Records, or pieces of transcripts, of which there are several versions from now on.
@@ -89,7 +82,7 @@ const ATTEMPTS: u32 = 12;
 /// How often a push is tried again while the remote lists what it listed before: another one may be about to move the ref.
 const REFUSALS: u32 = 2;
 
-/// Sends our logs to a remote, joined with what it has.
+/// Sends our own logs to a remote, joined with what it has and what it had when records were last exchanged with it.
 ///
 /// # Errors
 /// [`Kind::Refused`] if the remote is not approved, or something must not be sent; [`Kind::Race`] if others win all races.
@@ -103,7 +96,11 @@ pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
         dry_run: options.dry_run,
         refs: Vec::new(),
         said: Vec::new(),
+        damaged: Vec::new(),
     };
+    if !options.dry_run {
+        sent.damaged = set_damaged_aside(repo, &remote.name)?;
+    }
     // To the URLs that were approved, whatever the settings have become since they were read.
     for url in &remote.push_urls {
         let address = ExactAddress::new(repo, &remote.name, url);
@@ -113,14 +110,18 @@ pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
         let is_wanted =
             |name: &String| name == refname::HISTORY || options.transcripts && Place::of_ref(name).is_some();
         names.extend(own.filter(is_wanted));
+        // The remote may have lost a log that only others have written.
+        let tracked = logs_of(repo, &remote.name)?.into_iter().filter_map(|(name, _)| refname::fetched_log(&name));
+        names.extend(tracked.map(|(_, name)| name).filter(is_wanted));
         // Transcripts first: a record never names what is not there.
         names.sort_by_key(|name| (name == refname::HISTORY, name.clone()));
         names.dedup();
         for name in names {
             let theirs = listed.iter().find(|(known, _)| *known == name).map(|(_, id)| *id);
             let place = Place::of_ref(&name).expect("only logs are listed");
-            let (remote, address, said) = (&remote, &address, &mut sent.said);
-            let mut sending = Sending { context, remote, address, options, name, place, said };
+            let (remote, address, said, damaged) = (&remote, &address, &mut sent.said, &mut sent.damaged);
+            let tracking = refname::tracking_ref(&remote.name, &name);
+            let mut sending = Sending { context, remote, address, options, name, tracking, place, said, damaged };
             sent.refs.extend(sending.run(theirs)?);
         }
     }
@@ -141,8 +142,11 @@ struct Sending<'a> {
     address: &'a ExactAddress,
     options: &'a PushOptions,
     name: String,
+    /// The ref that follows the log there.
+    tracking: String,
     place: Place,
     said: &'a mut Vec<String>,
+    damaged: &'a mut Vec<String>,
 }
 
 /// What an attempt has led to.
@@ -151,6 +155,10 @@ enum Attempt {
     Over(Box<SentRef>),
     /// It was refused.
     Refused(String),
+    /// What the remote has listed is no longer there.
+    Moved,
+    /// There is no such log, here or there.
+    Nothing,
 }
 
 impl Sending<'_> {
@@ -164,12 +172,11 @@ impl Sending<'_> {
         for attempt in 0..ATTEMPTS {
             self.context.check_interrupt()?;
             let ours = self.repo().find_ref(&self.name)?;
-            if ours.or(theirs).is_none() {
-                return Ok(None);
-            }
             let said = match self.attempt(ours, theirs)? {
                 Attempt::Over(sent) => return Ok(Some(*sent)),
+                Attempt::Nothing => return Ok(None),
                 Attempt::Refused(said) => said,
+                Attempt::Moved => String::new(),
             };
             let mut now = self.listed()?;
             if now == theirs {
@@ -198,16 +205,20 @@ impl Sending<'_> {
     fn attempt(&mut self, ours: Option<ObjectId>, theirs: Option<ObjectId>) -> Result<Attempt> {
         let context = self.context;
         let repo = &context.repo;
-        if let Some(theirs) = theirs {
-            bring(repo, self.remote, Some(self.address), &[(self.name.clone(), theirs)])?;
+        if let Some(id) = theirs
+            && let Err(error) = bring(repo, self.remote, Some(self.address), &[(self.name.clone(), id)])
+        {
+            // Servers of the older protocol give only what they list at that moment.
+            return if self.listed()? == theirs { Err(error) } else { Ok(Attempt::Moved) };
         }
-        let mut objects = NewObjects::new(repo, Target::Loose);
-        let (tip, differences) = match (ours, theirs) {
-            (Some(ours), Some(theirs)) => join_commits(repo, self.place, ours, theirs, &mut objects)?,
-            (ours, theirs) => (ours.or(theirs).expect("one is there"), Differences::default()),
-        };
-        self.refuse_rewritten(&differences)?;
-        let written = objects.write_together()?;
+        let tracked = repo.find_sound_ref(&self.tracking)?;
+        let mut join = Joining::new(repo, self.place, theirs);
+        if !join.add_tracked(tracked)? {
+            self.damaged.push(self.tracking.clone());
+        }
+        join.add(ours)?;
+        let Some(tip) = join.tip else { return Ok(Attempt::Nothing) };
+        join.differences.refuse_rewritten(&self.remote.name, &self.name)?;
         let mut sent = SentRef {
             name: self.name.clone(),
             url: self.address.shown().to_owned(),
@@ -215,14 +226,12 @@ impl Sending<'_> {
             new: tip,
             joined: Some(tip) != ours && Some(tip) != theirs,
             sent_records: 0,
-            received_records: 0,
             hidden: false,
-            apart: differences.apart.into_iter().collect(),
+            apart: std::mem::take(&mut join.differences.apart).into_iter().collect(),
         };
         if self.place == Place::History {
-            let (own, others) = (record_ids(repo, ours)?, record_ids(repo, theirs)?);
-            sent.sent_records = own.difference(&others).count();
-            sent.received_records = others.difference(&own).count();
+            let (all, others) = (record_ids(repo, [tip])?, record_ids(repo, theirs)?);
+            sent.sent_records = all.difference(&others).count();
         }
         if Some(tip) != theirs {
             outgoing::check(repo, self.place, tip, &theirs.into_iter().collect::<Vec<_>>(), !self.options.no_scan)?;
@@ -232,11 +241,6 @@ impl Sending<'_> {
         }
         if Some(tip) != theirs {
             let report = self.address.push(repo, &[(tip, self.name.clone())])?;
-            for line in report.said {
-                if !self.said.contains(&line) {
-                    self.said.push(line);
-                }
-            }
             let refused = report.refs.iter().find_map(|it| match &it.outcome {
                 Outcome::Refused(why) => Some(format!("{why}\n{}", report.errors).trim_end().to_owned()),
                 _ => None,
@@ -248,64 +252,29 @@ impl Sending<'_> {
                 return Err(Error::internal(format!("git does not say whether '{}' was pushed", self.name))
                     .with_hint("run the command again: it sends what is missing"));
             }
+            // Of an attempt that has lost a race, the server says only that.
+            for line in report.said {
+                if !self.said.contains(&line) {
+                    self.said.push(line);
+                }
+            }
             failpoint::hit("push:after-remote");
             sent.hidden = self.listed()?.is_none();
         }
-        self.follow(tip)?;
-        if self.options.sync || sent.joined {
-            self.take(tip)?;
-        } else {
-            sent.received_records = 0;
-        }
-        drop(written);
+        self.follow(tracked, tip)?;
+        join.release()?;
         Ok(Attempt::Over(Box::new(sent)))
     }
 
-    /// Refuses to bring back what a purge has removed in one of the two clones.
-    fn refuse_rewritten(&self, differences: &Differences) -> Result<()> {
-        let Some(first) = differences.rewritten.first() else { return Ok(()) };
-        let count = differences.rewritten.len();
-        let others = if count > 1 { format!(" and {} more", count - 1) } else { String::new() };
-        Err(Error::refused(format!(
-            "'{}' of '{}' has another text in {first}{others} than this repository",
-            self.name, self.remote.name
-        ))
-        .with_hint("one of the two was purged, and to join them would bring the text back; see git-checkpoint-push(1)"))
-    }
-
-    /// Notes that the log of the remote is `tip`.
-    fn follow(&self, tip: ObjectId) -> Result<()> {
-        let repo = self.repo();
-        let name = tracking_ref(&self.remote.name, &self.name);
-        let old = repo.find_sound_ref(&name)?;
+    /// Notes that the log of the remote is `tip`, which has all of `old`, what it was before.
+    fn follow(&self, old: Option<ObjectId>, tip: ObjectId) -> Result<()> {
         if old == Some(tip) {
             return Ok(());
         }
-        match repo.update_refs(&[RefUpdate { name, old, new: Some(tip) }]) {
+        match self.repo().update_refs(&[RefUpdate { name: self.tracking.clone(), old, new: Some(tip) }]) {
             // Another command has just noted something as new.
             Err(error) if error.kind() == Kind::Race => Ok(()),
             updated => updated,
         }
-    }
-
-    /// Lets our own log have all of `tip`. Hooks may have added to it meanwhile.
-    fn take(&self, tip: ObjectId) -> Result<()> {
-        let context = self.context;
-        let repo = &context.repo;
-        let _lock = records::lock(context)?;
-        let ours = repo.find_ref(&self.name)?;
-        let mut objects = NewObjects::new(repo, Target::Loose);
-        let (new, differences) = match ours {
-            Some(ours) => join_commits(repo, self.place, ours, tip, &mut objects)?,
-            None => (tip, Differences::default()),
-        };
-        // A purge may have come between.
-        self.refuse_rewritten(&differences)?;
-        if Some(new) == ours {
-            return Ok(());
-        }
-        let written = objects.write_together()?;
-        repo.update_refs(&[RefUpdate { name: self.name.clone(), old: ours, new: Some(new) }])?;
-        written.check_and_release()
     }
 }

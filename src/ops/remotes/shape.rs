@@ -15,7 +15,7 @@ use crate::{
         attribution::text::Attribution,
         log_place::Place,
         path_text::printable,
-        record::{self, Chunk, Link, MOST_REVISIONS, Prompt, Record, RecordId},
+        record::{self, Chunk, JOINED, Link, MOST_REVISIONS, Prompt, Record, RecordId},
     },
 };
 
@@ -77,32 +77,77 @@ pub(super) fn checked(place: Place, entry: &TreeEntry, digits: usize) -> std::re
 pub(super) fn check_log(repo: &Repo, place: Place, tip: ObjectId, known: &[ObjectId]) -> Result<()> {
     let digits = repo.object_hash().len_in_hex();
     let mut roots = HashSet::new();
-    for id in new_commits(repo, tip, known)? {
-        let tree_id = repo.tree_of_commit(id)?;
-        if roots.insert(tree_id) {
-            repo.check_interrupt()?;
-            for entry in repo.read_tree(tree_id)? {
-                checked(place, &entry, digits).map_err(|why| foreign(&entry.name, why))?;
+    for object in new_objects(repo, tip, known)? {
+        repo.check_interrupt()?;
+        let NewObject { id, path: Some(path) } = object else {
+            let tree_id = repo.tree_of_commit(object.id)?;
+            if roots.insert(tree_id) {
+                for entry in repo.read_tree(tree_id)? {
+                    checked(place, &entry, digits).map_err(|why| foreign(&entry.name, why))?;
+                }
             }
-        }
-        let is_ours =
-            repo.with_commit(id, |commit| commit.message.lines().next().is_some_and(record::is_subject_of_log))?;
-        if !is_ours || tree_id.is_empty_tree() {
-            return Err(Error::refused(format!("'{id}' is no commit of a log of git-checkpoint")));
-        }
+            check_commit(repo, object.id)?;
+            continue;
+        };
+        // Also what only an earlier commit has stays here for good.
+        check_size(repo, place, id, &path)?;
     }
     let known = known.iter().map(|id| repo.tree_of_commit(*id)).collect::<Result<Vec<_>>>()?;
     let mut check = Check { repo, digits, seen: HashSet::new() };
     check.tree(place, repo.tree_of_commit(tip)?, &known, &BString::default())
 }
 
-/// Returns the commits that `tip` leads to and none of `known` does.
-pub(super) fn new_commits(repo: &Repo, tip: ObjectId, known: &[ObjectId]) -> Result<Vec<ObjectId>> {
+/// An object of a log that is new to the other side.
+pub(super) struct NewObject {
+    pub(super) id: ObjectId,
+    /// One of its paths, empty for the tree of a commit; none for a commit.
+    pub(super) path: Option<BString>,
+}
+
+/// Returns the objects that the commit `tip` leads to and none of the commits `known` does.
+pub(super) fn new_objects(repo: &Repo, tip: ObjectId, known: &[ObjectId]) -> Result<Vec<NewObject>> {
     let mut input = format!("{tip}\n");
     input.extend(known.iter().map(|id| format!("^{id}\n")));
-    let output = repo.run_git(&["rev-list", "--stdin"], Some(input.as_bytes()))?;
-    let parse = |line| ObjectId::from_hex(line).context(Kind::Internal, || "git lists commits without ids".into());
-    output.lines().map(parse).collect()
+    let listed = repo.run_git(&["rev-list", "--objects", "--stdin"], Some(input.as_bytes()))?;
+    let parse = |line: &[u8]| {
+        // A commit has no blank behind its id, a root tree no path.
+        let (id, path) = line.split_once_str(" ").map_or((line, None), |(id, path)| (id, Some(path.into())));
+        let id = ObjectId::from_hex(id).context(Kind::Internal, || "git lists objects without ids".into())?;
+        Ok(NewObject { id, path })
+    };
+    listed.lines().map(parse).collect()
+}
+
+/// Checks the path of the object `id` of a log whose trees are at `place`, and its size; returns where it is.
+pub(super) fn check_size(repo: &Repo, place: Place, id: ObjectId, path: &[u8]) -> Result<Place> {
+    let below = place.at(path, repo.object_hash().len_in_hex()).ok_or_else(|| foreign(path, ""))?;
+    if !below.is_tree() {
+        let size = repo.size_of_object(id).ok_or_else(|| foreign(path, "it is missing"))?;
+        if size > below.most_bytes(last(path)) {
+            return Err(foreign(path, "it is too large"));
+        }
+    }
+    Ok(below)
+}
+
+/// Who made a commit has a name and an address, and no more room than that.
+const LONGEST_IDENTITY: usize = 1_000;
+
+/// Checks that the commit `id` is as we make commits of logs: message, identities and parents.
+pub(super) fn check_commit(repo: &Repo, id: ObjectId) -> Result<()> {
+    let is_ours = repo.with_commit(id, |commit| {
+        let is_joined = commit.message == format!("{JOINED}\n").as_bytes();
+        let is_made_by_us = commit.author.starts_with(b"git-checkpoint <checkpoint@agent.invalid> ");
+        record::is_message_of_log(commit.message)
+            && commit.author == commit.committer
+            && commit.author.len() <= LONGEST_IDENTITY
+            && commit.encoding.is_none()
+            && commit.extra_headers.is_empty()
+            && (!is_joined || is_made_by_us)
+            && commit.parents.len() <= if is_joined { 2 } else { 1 }
+            && ObjectId::from_hex(commit.tree).is_ok_and(|tree_id| !tree_id.is_empty_tree())
+    })?;
+    if is_ours { Ok(()) } else { Err(Error::refused(format!("'{id}' is no commit of a log of git-checkpoint"))) }
 }
 
 struct Check<'r> {
@@ -130,6 +175,10 @@ impl Check<'_> {
             full.extend_from_slice(if path.is_empty() { b"" } else { b"/" });
             full.extend_from_slice(&entry.name);
             let below = checked(place, &entry, self.digits).map_err(|why| foreign(&full, why))?;
+            // A version has the id of its tree as its name; the join would drop an empty one.
+            if below == Place::Other && (entry.id.is_empty_tree() || entry.name != entry.id.to_string()) {
+                return Err(foreign(&full, "it is no version of a record"));
+            }
             let known = of_known.get(&entry.name).map_or(&[][..], Vec::as_slice);
             if below.is_tree() {
                 self.tree(below, entry.id, known, &full)?;

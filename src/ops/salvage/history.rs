@@ -9,11 +9,11 @@ use crate::{
     error::{Kind, Result},
     git::{
         Repo,
-        commit::{Moment, NewCommit},
+        commit::{Identity, Moment, NewCommit},
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
     },
-    model::{operation, refname},
+    model::{operation, record, refname},
     ops::records,
 };
 
@@ -148,6 +148,8 @@ fn write_anew(repo: &Repo, id: ObjectId, before: Option<ObjectId>, objects: &mut
         };
         (commit.tree(), commit.message.to_str_lossy().into_owned(), moment)
     })?;
-    let (author, committer, parents) = (repo.identity(), repo.identity(), before.into_iter().collect());
+    // A join has the same name wherever it is made: with another one, other clones would refuse the log.
+    let who = || if message.trim_end() == record::JOINED { Identity::fallback() } else { repo.identity() };
+    let (author, committer, parents) = (who(), who(), before.into_iter().collect());
     Repo::write_commit(&NewCommit { tree_id, parents, author, committer, time, message: &message }, objects)
 }

@@ -34,4 +34,5 @@ run git checkpoint remote add team ../records.git
 run git checkpoint remote list
 run git checkpoint push team
 run git checkpoint remote remove team
-run git checkpoint remote remove origin
+run git checkpoint remote remove --dry-run origin
+run git checkpoint remote remove --yes origin

@@ -43,14 +43,14 @@ pub(super) fn tree(repo: &Repo, files: &BTreeMap<String, Vec<u8>>, objects: &mut
     edit_tree(repo.empty_tree_id(), &edits, objects).expect("it can be written")
 }
 
-fn number(repo: &Repo, number: usize) -> ObjectId {
+pub(super) fn number(repo: &Repo, number: usize) -> ObjectId {
     let digits = repo.object_hash().len_in_hex();
     ObjectId::from_hex(format!("{number:0digits$x}").as_bytes()).expect("digits")
 }
 
 /// A version of a record.
 #[derive(Clone, Debug)]
-struct Body {
+pub(super) struct Body {
     revision: u32,
     /// What it is a record of.
     commit: usize,
@@ -95,7 +95,7 @@ impl Body {
     }
 }
 
-fn record_id(at: usize) -> RecordId {
+pub(super) fn record_id(at: usize) -> RecordId {
     RecordId::parse(&format!("{:02x}{:014x}", at % 2, at)).expect("digits")
 }
 
@@ -228,7 +228,7 @@ proptest! {
 }
 
 /// A log with one record, which is `body`, and the tree of it.
-fn with_record(repo: &Repo, body: &Body, objects: &mut NewObjects<'_>) -> ObjectId {
+pub(super) fn with_record(repo: &Repo, body: &Body, objects: &mut NewObjects<'_>) -> ObjectId {
     let mut files = BTreeMap::new();
     body.add_to(repo, record_id(0), &mut files);
     tree(repo, &files, objects)
@@ -237,7 +237,7 @@ fn with_record(repo: &Repo, body: &Body, objects: &mut NewObjects<'_>) -> Object
 /// The number of a prompt that was purged.
 const PURGED: usize = 9;
 
-const FIRST: Body = Body { revision: 1, commit: 1, attribution: 1, prompt: Some(1), pieces: 1 };
+pub(super) const FIRST: Body = Body { revision: 1, commit: 1, attribution: 1, prompt: Some(1), pieces: 1 };
 
 #[rstest::rstest]
 #[case::completed(Body { revision: 2, pieces: 2, ..FIRST }, 0, false)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use gix::ObjectId;
+use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::{
-    super::shape::check_log,
+    super::{outgoing, shape::check_log},
     join::{repository, tree},
 };
 use crate::{
@@ -14,21 +14,28 @@ use crate::{
         Repo,
         commit::{Identity, Moment, NewCommit},
         new_objects::{NewObjects, Target},
+        whole_tree::{TreeEntry, add_tree},
     },
     model::log_place::Place,
 };
 
 const RECORD: &str = "01/23456789abcdef";
 
-/// Commits the tree that git makes of `listing`, with the parents `parents`.
+/// Commits the tree `tree_id`, with the parents `parents`, as a join does.
 fn commit(repo: &Repo, tree_id: ObjectId, parents: Vec<ObjectId>) -> ObjectId {
+    commit_as(repo, tree_id, parents, [Identity::fallback(), Identity::fallback()], "logs joined\n")
+}
+
+fn commit_as(
+    repo: &Repo,
+    tree_id: ObjectId,
+    parents: Vec<ObjectId>,
+    [author, committer]: [Identity; 2],
+    message: &str,
+) -> ObjectId {
     let mut objects = NewObjects::new(repo, Target::Loose);
     let time = Moment { seconds: 1_748_779_200, micros: 0, offset: 0 };
-    let (author, committer) = (Identity::fallback(), Identity::fallback());
-    let id = Repo::write_commit(
-        &NewCommit { tree_id, parents, author, committer, time, message: "logs joined\n" },
-        &mut objects,
-    );
+    let id = Repo::write_commit(&NewCommit { tree_id, parents, author, committer, time, message }, &mut objects);
     drop(objects.write().expect("it can be written"));
     id.expect("it can be written")
 }
@@ -135,4 +142,71 @@ fn commits_with_nothing_in_them_are_refused() {
     let tip = commit(&repo, repo.empty_tree_id(), Vec::new());
     let error = check_log(&repo, Place::History, tip, &[]).expect_err("it is none of ours");
     assert!(error.message().contains("no commit of a log"), "{}", error.message());
+}
+
+/// The names and the message of a commit are as we write them.
+#[rstest::rstest]
+#[case::own("1 record added or completed, 1 commit linked\n", ["me", "me"], true)]
+#[case::joined("logs joined\n", ["git-checkpoint", "git-checkpoint"], true)]
+#[case::other_message("hello\n", ["me", "me"], false)]
+#[case::body("1 record added or completed, 1 commit linked\n\nhello\n", ["me", "me"], false)]
+#[case::joined_by_another("logs joined\n", ["me", "me"], false)]
+#[case::two_people("1 record added or completed, 1 commit linked\n", ["me", "you"], false)]
+fn foreign_commits_are_refused(#[case] message: &str, #[case] names: [&str; 2], #[case] is_ours: bool) {
+    let (_directory, repo) = repository("sha1");
+    let tree_id = file(&repo, &format!("{RECORD}/attribution"));
+    let who = names.map(|name| Identity { name: name.into(), ..Identity::fallback() });
+    let tip = commit_as(&repo, tree_id, Vec::new(), who, message);
+    let checked = check_log(&repo, Place::History, tip, &[]);
+    assert_eq!(checked.is_ok(), is_ours, "{checked:?}");
+    let sent = outgoing::check(&repo, Place::History, tip, &[], true);
+    assert_eq!(sent.is_ok(), is_ours, "{sent:?}");
+}
+
+#[test]
+fn a_secret_in_the_name_of_an_author_is_not_sent() {
+    let (_directory, repo) = repository("sha1");
+    let tree_id = file(&repo, &format!("{RECORD}/attribution"));
+    let secret = format!("ghp_{}", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5");
+    let who = || Identity { name: secret.as_str().into(), ..Identity::fallback() };
+    let tip = commit_as(&repo, tree_id, Vec::new(), [who(), who()], "0 records added or completed, 1 commit linked\n");
+    let error = outgoing::check(&repo, Place::History, tip, &[], true).expect_err("it is a secret");
+    assert!(error.message().contains("the name of the author") && !error.message().contains("ghp_"), "{error}");
+    outgoing::check(&repo, Place::History, tip, &[], false).expect("it is not looked for");
+}
+
+/// What only an earlier commit has would be stored all the same.
+#[test]
+fn large_files_of_earlier_commits_are_refused() {
+    let (_directory, repo) = repository("sha1");
+    let path = format!("{RECORD}/links/{}", "0".repeat(40));
+    let mut objects = NewObjects::new(&repo, Target::Loose);
+    let tree_id = tree(&repo, &BTreeMap::from([(path.clone(), vec![b'x'; 5 << 10])]), &mut objects);
+    drop(objects.write().expect("it can be written"));
+    let large = commit(&repo, tree_id, Vec::new());
+    let tip = commit(&repo, file(&repo, &format!("{RECORD}/attribution")), vec![large]);
+    let error = check_log(&repo, Place::History, tip, &[]).expect_err("too large");
+    assert!(error.message().contains(&path) && error.message().contains("too large"), "{}", error.message());
+}
+
+/// A version has the id of its tree as its name, and is not empty.
+#[rstest::rstest]
+#[case::empty(true)]
+#[case::another_name(false)]
+fn versions_that_are_none_are_refused(#[case] is_empty: bool) {
+    let (_directory, repo) = repository("sha1");
+    let mut objects = NewObjects::new(&repo, Target::Loose);
+    let other = if is_empty {
+        objects.add(ObjectKind::Tree, b"").expect("it can be written")
+    } else {
+        tree(&repo, &BTreeMap::from([("attribution".to_owned(), sound("attribution"))]), &mut objects)
+    };
+    let name = if is_empty { other.to_string() } else { "0".repeat(40) };
+    let mut tree_id = other;
+    for name in [name.as_str(), "others", &RECORD[3..], &RECORD[..2]] {
+        tree_id = add_tree(&repo, vec![TreeEntry::directory(name, tree_id)], &mut objects).expect("written");
+    }
+    drop(objects.write().expect("it can be written"));
+    let error = check_log(&repo, Place::History, commit(&repo, tree_id, Vec::new()), &[]).expect_err("no version");
+    assert!(error.message().contains("no version"), "{}", error.message());
 }

@@ -1,0 +1,95 @@
+//! The refs that follow the logs of a remote: what was fetched from it, or sent to it. Nothing of them comes into our own log.
+
+use gix::ObjectId;
+
+use super::join::{Differences, join_commits};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    git::{
+        Repo,
+        new_objects::{NewObjects, Target},
+        refs::RefUpdate,
+        written::Written,
+    },
+    model::{log_place::Place, refname},
+    ops::records,
+    state,
+};
+
+/// Returns the refs that follow logs of `remote`, also of one that git no longer knows, and what they point to.
+pub(super) fn logs_of(repo: &Repo, remote: &str) -> Result<Vec<(String, ObjectId)>> {
+    let mut refs = repo.refs_below(refname::FETCHED)?;
+    refs.retain(|(name, _)| refname::fetched_log(name).is_some_and(|(of, _)| of == remote));
+    Ok(refs)
+}
+
+/// Returns true if the log that ends with the commit `tip` cannot be read, since its commit or its tree is missing or damaged.
+pub(crate) fn is_unreadable(repo: &Repo, tip: ObjectId) -> bool {
+    records::root_tree(repo, tip).is_err_and(|error| error.kind() == Kind::Corrupt)
+}
+
+/// Sets those refs of `remote` aside that cannot be read, and returns their names: they can be fetched again, and git would stop at
+/// them.
+pub(super) fn set_damaged_aside(repo: &Repo, remote: &str) -> Result<Vec<String>> {
+    let mut aside = Vec::new();
+    let directory = || Ok::<_, Error>(state::ensure_directory(repo.common_dir())?.join("damaged"));
+    for name in repo.refs_without_id(refname::FETCHED) {
+        if refname::fetched_log(&name).is_some_and(|(of, _)| of == remote) {
+            aside.extend(repo.put_ref_away(&name, &directory()?)?.map(|_| name));
+        }
+    }
+    for (name, id) in logs_of(repo, remote)? {
+        if is_unreadable(repo, id) {
+            // The objects may come back.
+            let file = directory()?.join(format!("{}.{id}.bad", name.replace('/', ",")));
+            std::fs::create_dir_all(directory()?).context(Kind::Internal, || "cannot keep what a ref was".into())?;
+            state::replace_file_durably(&file, format!("{id}\n").as_bytes())?;
+            repo.update_refs(&[RefUpdate { name: name.clone(), old: Some(id), new: None }])?;
+            aside.push(name);
+        }
+    }
+    Ok(aside)
+}
+
+/// A join of several commits of a log.
+pub(super) struct Joining<'r> {
+    repo: &'r Repo,
+    place: Place,
+    pub(super) tip: Option<ObjectId>,
+    pub(super) differences: Differences,
+    written: Vec<Written<'r>>,
+}
+
+impl<'r> Joining<'r> {
+    /// Begins with the commit `tip`, if there is one.
+    pub(super) fn new(repo: &'r Repo, place: Place, tip: Option<ObjectId>) -> Self {
+        Self { repo, place, tip, differences: Differences::default(), written: Vec::new() }
+    }
+
+    /// Adds the commit `part`, if there is one.
+    pub(super) fn add(&mut self, part: Option<ObjectId>) -> Result<()> {
+        let (Some(tip), Some(part)) = (self.tip, part) else {
+            self.tip = self.tip.or(part);
+            return Ok(());
+        };
+        let mut objects = NewObjects::new(self.repo, Target::Loose);
+        let (tip, differences) = join_commits(self.repo, self.place, tip, part, &mut objects)?;
+        self.differences.add(differences);
+        self.written.push(objects.write_together()?);
+        self.tip = Some(tip);
+        Ok(())
+    }
+
+    /// Adds the commit `part`, what a ref follows. Returns false if it cannot be read as a whole: then it counts as nothing.
+    pub(super) fn add_tracked(&mut self, part: Option<ObjectId>) -> Result<bool> {
+        match self.add(part) {
+            Err(error) if error.kind() == Kind::Corrupt => Ok(false),
+            added => added.map(|()| true),
+        }
+    }
+
+    /// Ends the protection of the new objects, once a ref leads to them.
+    pub(super) fn release(self) -> Result<()> {
+        Written::check_and_release_all(self.written)
+    }
+}
