@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::read_operations::Recorded,
+    git::{Repo, read_operations::Recorded},
     model::operation::{Role, WORKTREE_ADD},
     ops::Context,
     state::journal::{Journal, Progress},
@@ -67,10 +67,10 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
         return pick_interrupted(context, which, live, &log);
     }
     let entry = match which {
-        Which::LastOfFiles => log.last_of_files().ok_or_else(|| nothing_left(&log, which))?,
+        Which::LastOfFiles => log.last_of_files().ok_or_else(|| nothing_left(context, &log, which))?,
         Which::Last | Which::LastUndo => match candidates(&log, which).first() {
             Some(id) => log.entry(*id)?,
-            None => return Err(nothing_left(&log, which)),
+            None => return Err(nothing_left(context, &log, which)),
         },
         Which::Named(text) => {
             let entry = log.find(text)?;
@@ -98,7 +98,8 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
     };
     if let Some(instead) = &entry.operation.not_undone {
         let title = title(&context.repo, entry);
-        return Err(Error::refused(format!("the operation {title} cannot be undone")).with_hint(instead.clone()));
+        let hint = reset_to_before(context, entry).unwrap_or_else(|| instead.clone());
+        return Err(Error::refused(format!("the operation {title} cannot be undone")).with_hint(hint));
     }
     let role = role_for(&log, entry);
     let of_entry = journal(context, entry)?;
@@ -165,6 +166,20 @@ fn not_undoable(context: &Context, entry: &Recorded) -> Error {
     Error::refused(what).with_hint("'git checkpoint undo --list' shows what can be undone")
 }
 
+/// Returns what takes `entry` back if it is a merge, HEAD has moved nowhere since, and git has nothing under way.
+fn reset_to_before(context: &Context, entry: &Recorded) -> Option<String> {
+    let (repo, text) = (&context.repo, entry.operation.not_undone.as_ref()?);
+    let head = repo.head().ok()?.id.filter(|_| Repo::under_way(repo.git_dir()).is_none())?;
+    // Only that of a merge says where HEAD was, before and afterwards: the reflog's last move is that of the merge if it is between
+    // these.
+    let is_in_entry = |id: &ObjectId| text.contains(&id.to_string());
+    let before = repo.head_before(head)?.commit_id().filter(|before| is_in_entry(before) && is_in_entry(&head))?;
+    // It would reset what is staged.
+    let is_staged = !repo.try_git(&["diff-index", "--cached", "--quiet", "HEAD"], None).ok()?.status.success();
+    let hint = || format!("'git reset --keep {}' takes it back: nothing was committed since", repo.short_id(&before));
+    (!is_staged).then(hint)
+}
+
 /// Returns the operations that `which` asks for, the next one first; of a named one, none.
 pub(crate) fn candidates(log: &Log, which: &Which) -> Vec<ObjectId> {
     let list: &[ObjectId] = match which {
@@ -182,10 +197,10 @@ pub(crate) fn recorded_meanwhile() -> Error {
 }
 
 /// Returns the error if there is nothing of what `which` asks for.
-pub(crate) fn nothing_left(log: &Log, which: &Which) -> Error {
+pub(crate) fn nothing_left(context: &Context, log: &Log, which: &Which) -> Error {
     // A worktree began with what was brought along: nothing is before that.
     let last = log.entries.first().filter(|last| last.operation.kind != WORKTREE_ADD);
-    let instead = last.and_then(|last| last.operation.not_undone.as_ref());
+    let instead = last.and_then(|last| reset_to_before(context, last).or_else(|| last.operation.not_undone.clone()));
     if let Some(instead) = instead.filter(|_| *which != Which::LastUndo) {
         Error::user("nothing to undo in this worktree: the last operation is not undone by 'undo'").with_hint(instead)
     } else if *which == Which::LastUndo {

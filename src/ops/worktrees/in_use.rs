@@ -166,7 +166,7 @@ pub(super) fn just_changed(path: &Path) -> Error {
 }
 
 /// Refuses if git, or a restore, has begun something in the worktree that is not done.
-fn refuse_git(found: &Registration) -> Result<()> {
+pub(super) fn refuse_git(found: &Registration) -> Result<()> {
     let (path, directory) = (found.path.display(), word(&found.path));
     if let Some((what, end)) = Repo::under_way(&found.git_dir) {
         let end = end.trim_start_matches("git ");

@@ -1,4 +1,4 @@
-//! The locks of one worktree: while it is set up, and while it is removed.
+//! The locks of one worktree: while it is set up, while something is merged into its branch, and while it is removed.
 
 use std::{
     fs, io,
@@ -14,11 +14,11 @@ use crate::{
     git::registrations::Registration,
     state::{
         self,
-        lock::{Lock, REMOVAL_LOCK, SETUP_LOCK, holders, is_held, left_to, remove_free},
+        lock::{Lock, MERGE_LOCK, REMOVAL_LOCK, SETUP_LOCK, holders, is_held, left_to, remove_free},
     },
 };
 
-/// The lock under which a worktree is removed or set up. Its file goes with it.
+/// The lock under which a worktree is removed or set up, or gets the commits of another one. Its file goes with it.
 pub(super) struct WorktreeLock {
     /// None once it was left to others.
     lock: Option<Lock>,
@@ -68,7 +68,7 @@ impl Drop for WorktreeLock {
 
 /// Removes the locks that killed processes have left in git's directory `admin` of a worktree that was removed.
 pub(super) fn remove_left(admin: &Path) {
-    for name in [REMOVAL_LOCK, SETUP_LOCK] {
+    for name in [REMOVAL_LOCK, SETUP_LOCK, MERGE_LOCK] {
         remove_free(&state::directory(admin).join(name));
     }
 }
@@ -115,6 +115,23 @@ pub(super) fn lock_set_up(context: &Context, found: &Registration) -> Result<Wor
         return Err(being_removed(found));
     }
     Ok(lock)
+}
+
+/// Takes the lock under which a branch is merged into the one of this worktree: git would refuse the second of two merges.
+///
+/// # Errors
+/// [`Kind::Race`] if another process holds the lock for too long.
+pub(super) fn lock_merge(context: &Context) -> Result<WorktreeLock> {
+    let path = state::ensure_directory(context.repo.git_dir())?.join(MERGE_LOCK);
+    let go_on = || context.check_interrupt();
+    let lock = Lock::acquire(&path, context.settings.lock_timeout, &go_on).map_err(|error| match error.kind() {
+        Kind::Race => {
+            let what = "another process merges into the branch of this worktree";
+            held(&path, (what, ""), what)
+        }
+        _ => error,
+    })?;
+    Ok(WorktreeLock::new(lock, path))
 }
 
 /// Refuses if the commands that set up the worktree `found` run.

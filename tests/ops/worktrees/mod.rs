@@ -9,6 +9,8 @@ mod files;
 mod halves;
 mod known_again;
 mod left_alone;
+mod merge_races;
+mod merges;
 mod mounted;
 mod not_ours;
 mod places;

@@ -1,0 +1,141 @@
+//! Merges a commit into the branch at HEAD, and rebases that branch, by git: as the user would, with the user's hooks and settings.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+    os::unix::ffi::OsStringExt as _,
+    path::Path,
+};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::{ObjectId, index::entry::Stage};
+
+use super::{Repo, process::run_plain_git};
+use crate::error::{Context as _, Error, Kind, Result};
+
+/// How a commit is merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MergeWords<'m> {
+    /// As `git merge` does by itself, with this message if a merge commit is made.
+    Plain(&'m str),
+    /// Only staged.
+    Squash,
+    /// Only if no commit has to be made.
+    FastForward,
+}
+
+/// How git has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GitEnded {
+    /// True if its exit status is 0.
+    pub(crate) succeeded: bool,
+    /// What it has said of the files.
+    pub(crate) report: BString,
+    /// What else it, or a hook, has said.
+    pub(crate) said: BString,
+}
+
+impl GitEnded {
+    /// Returns `error` with all that git has said.
+    pub(crate) fn cause_of(&self, error: Error) -> Error {
+        let all = [self.said.trim(), self.report.trim()];
+        let text = all.iter().filter(|text| !text.is_empty()).map(|text| text.to_str_lossy()).collect::<Vec<_>>();
+        if text.is_empty() { error } else { error.with_cause(text.join("\n")) }
+    }
+}
+
+impl Repo {
+    /// Merges `commit` into the branch at HEAD.
+    ///
+    /// # Errors
+    /// If git cannot be run.
+    pub(crate) fn merge_commit(&self, commit: ObjectId, words: MergeWords<'_>) -> Result<GitEnded> {
+        let id = commit.to_string();
+        // The message has the log already, if the user wants one. Of the settings that a squash overrides, git would refuse one that
+        // asks for a merge commit.
+        match words {
+            MergeWords::Plain(message) => self.user_git(&["merge", "--no-edit", "--no-log", "-m", message, &id]),
+            MergeWords::Squash => self.user_git(&["merge", "--squash", "--ff", &id]),
+            MergeWords::FastForward => self.user_git(&["merge", "--ff-only", &id]),
+        }
+    }
+
+    /// Rebases the branch at HEAD onto `commit`.
+    ///
+    /// # Errors
+    /// If git cannot be run.
+    pub(crate) fn rebase_onto(&self, commit: ObjectId) -> Result<GitEnded> {
+        self.user_git(&["rebase", "--quiet", &commit.to_string()])
+    }
+
+    /// Returns the message with which git merges `branch`, a short name, whose commit is `commit`.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub(crate) fn merge_message(&self, branch: &BStr, commit: ObjectId) -> Result<String> {
+        // A line of FETCH_HEAD, as `git merge` itself makes it (merge_name() in builtin/merge.c).
+        let line = [commit.to_string().as_bytes(), b"\t\tbranch '", branch, b"' of .\n"].concat();
+        Ok(self.run_git(&["fmt-merge-msg"], Some(&line))?.to_str_lossy().into_owned())
+    }
+
+    /// Returns in which paths a merge of `theirs` into `ours` would have conflicts; none if this git cannot say that (before 2.38), or
+    /// does not merge them.
+    pub(crate) fn foreseen_conflicts(&self, ours: ObjectId, theirs: ObjectId) -> Option<Vec<BString>> {
+        let words = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z"].map(str::to_owned);
+        let output = self.try_git(&[&words[..], &[ours.to_string(), theirs.to_string()]].concat(), None).ok()?;
+        // The tree comes first (git-merge-tree(1)).
+        let paths = output.stdout.split_str("\0").skip(1).filter(|path| !path.is_empty()).map(BString::from);
+        matches!(output.status.code(), Some(0 | 1)).then(|| paths.collect())
+    }
+
+    /// Returns the paths that the user's index has in several versions, each once.
+    pub(crate) fn unmerged_paths(&self) -> Result<Vec<BString>> {
+        let Some(index) = self.user_index()? else { return Ok(Vec::new()) };
+        let unmerged = index.entries().iter().filter(|entry| entry.stage() != Stage::Unconflicted);
+        let mut paths: Vec<BString> = unmerged.map(|entry| entry.path(&index).to_owned()).collect();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// Returns how many commits `to` has that `from` does not have.
+    ///
+    /// # Errors
+    /// If git cannot read the history.
+    pub(crate) fn commits_between(&self, from: ObjectId, to: ObjectId) -> Result<usize> {
+        let printed = self.run_git(&["rev-list", "--count", &format!("{from}..{to}")], None)?;
+        printed
+            .trim()
+            .to_str_lossy()
+            .parse()
+            .map_err(|cause| Error::internal("git counts no commits").with_cause(cause))
+    }
+
+    /// Returns where `branch`, a full name, was before its last move; none if its reflog does not say it.
+    pub(crate) fn branch_before(&self, branch: &BStr) -> Option<ObjectId> {
+        let name = OsString::from_vec([branch.as_bytes(), b"@{1}"].concat());
+        let words = ["rev-parse", "--verify", "--quiet"].map(OsStr::new);
+        let output = self.try_git(&[&words[..], &[&name]].concat(), None).ok()?;
+        ObjectId::from_hex(output.stdout.trim()).ok().filter(|_| output.status.success())
+    }
+
+    /// Runs git with `words` at the root of this worktree.
+    fn user_git(&self, words: &[&str]) -> Result<GitEnded> {
+        let root = self.worktree_root();
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        // Hooks of the user's get variables from git if the repository is named, and may pass them on to git in another one.
+        let is_found = Self::open(root).is_ok_and(|found| real(found.git_dir()) == real(self.git_dir()));
+        let mut all: Vec<OsString> = Vec::new();
+        if !is_found {
+            let git_dir = std::path::absolute(self.git_dir()).unwrap_or_else(|_| self.git_dir().to_owned());
+            all.extend(["--git-dir".into(), git_dir.into(), "--work-tree".into(), root.into()]);
+        }
+        all.extend(words.iter().map(Into::into));
+        let all: Vec<&OsStr> = all.iter().map(OsString::as_os_str).collect();
+        let output = run_plain_git(root, &all).context(Kind::Internal, || format!("cannot run 'git {}'", words[0]))?;
+        Ok(GitEnded {
+            succeeded: output.status.success(),
+            report: output.stdout.trim().into(),
+            said: output.stderr.trim().into(),
+        })
+    }
+}
