@@ -138,6 +138,7 @@ fn carry_out(context: &Context, there: &Context, (here, source): (&Side, &Side),
         has_unmerged: !unmerged.is_empty(),
     };
     let Some(result) = outcome(&seen, ended.succeeded) else {
+        context.check_interrupt()?;
         return Err(refused(merged, &ended, here, source));
     };
     merged.after = now;

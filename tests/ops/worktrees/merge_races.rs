@@ -202,6 +202,22 @@ fn of_a_repository_that_variables_name() {
     assert_eq!(world.sh("git -C ../around rev-list --count HEAD").trim(), "1");
 }
 
+/// What is not committed in a submodule is in no commit here; the commit of a submodule comes along.
+#[test]
+fn of_a_repository_with_a_submodule() {
+    let world = world(&["side"]);
+    world.sh(
+        "git init -q ../lib; git -C ../lib commit -q --allow-empty -m lib; cd ../repo-wt-side
+         git -c protocol.file.allow=always submodule --quiet add ../lib lib; git commit -qm lib; echo x >lib/x; git -C lib add x",
+    );
+    let output = world.checkpoint(&["worktree", "merge", "side"]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("the submodule 'lib' has changes"), "{}", said(&output));
+    world.sh("git -C ../repo-wt-side/lib reset -q --hard");
+    world.done(&["worktree", "merge", "side"]);
+    assert_eq!(world.git(&["rev-parse", "HEAD:lib"]), world.git(&["-C", "../lib", "rev-parse", "HEAD"]));
+}
+
 /// A hook that refuses the merge commit leaves the merge under way.
 #[test]
 fn hooks_of_the_user_count() {
