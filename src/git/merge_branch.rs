@@ -1,6 +1,7 @@
 //! Merges a commit into the branch at HEAD, and rebases that branch, by git: as the user would, with the user's hooks and settings.
 
 use std::{
+    collections::BTreeSet,
     ffi::{OsStr, OsString},
     fs,
     os::unix::ffi::OsStringExt as _,
@@ -13,6 +14,9 @@ use gix::{ObjectId, index::entry::Stage};
 use super::{Repo, process::run_plain_git};
 use crate::error::{Context as _, Error, Kind, Result};
 
+/// Overrides `merge.autoStash`, `rebase.autoStash` and `branch.<name>.mergeOptions`: a stash may not come back, and only git says so.
+const NO_STASH: &str = "--no-autostash";
+
 /// How a commit is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MergeWords<'m> {
@@ -22,6 +26,15 @@ pub(crate) enum MergeWords<'m> {
     Squash,
     /// Only if no commit has to be made.
     FastForward,
+}
+
+/// What a merge would make.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Foreseen {
+    /// The tree of its commit; where there are conflicts, with both sides.
+    pub(crate) tree: ObjectId,
+    /// The paths with conflicts.
+    pub(crate) conflicts: Vec<BString>,
 }
 
 /// How git has ended.
@@ -54,9 +67,11 @@ impl Repo {
         // The message has the log already, if the user wants one. Of the settings that a squash overrides, git would refuse one that
         // asks for a merge commit.
         match words {
-            MergeWords::Plain(message) => self.user_git(&["merge", "--no-edit", "--no-log", "-m", message, &id]),
-            MergeWords::Squash => self.user_git(&["merge", "--squash", "--ff", &id]),
-            MergeWords::FastForward => self.user_git(&["merge", "--ff-only", &id]),
+            MergeWords::Plain(message) => {
+                self.user_git(&["merge", NO_STASH, "--no-edit", "--no-log", "-m", message, &id])
+            }
+            MergeWords::Squash => self.user_git(&["merge", NO_STASH, "--squash", "--ff", &id]),
+            MergeWords::FastForward => self.user_git(&["merge", NO_STASH, "--ff-only", &id]),
         }
     }
 
@@ -65,7 +80,7 @@ impl Repo {
     /// # Errors
     /// If git cannot be run.
     pub(crate) fn rebase_onto(&self, commit: ObjectId) -> Result<GitEnded> {
-        self.user_git(&["rebase", "--quiet", &commit.to_string()])
+        self.user_git(&["rebase", NO_STASH, "--quiet", &commit.to_string()])
     }
 
     /// Returns the message with which git merges `branch`, a short name, whose commit is `commit`.
@@ -78,14 +93,38 @@ impl Repo {
         Ok(self.run_git(&["fmt-merge-msg"], Some(&line))?.to_str_lossy().into_owned())
     }
 
-    /// Returns in which paths a merge of `theirs` into `ours` would have conflicts; none if this git cannot say that (before 2.38), or
-    /// does not merge them.
-    pub(crate) fn foreseen_conflicts(&self, ours: ObjectId, theirs: ObjectId) -> Option<Vec<BString>> {
+    /// Returns what a merge of `theirs` into `ours` would make; none if this git cannot say that (before 2.38), or does not merge them.
+    pub(crate) fn foreseen_merge(&self, ours: ObjectId, theirs: ObjectId) -> Option<Foreseen> {
         let words = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z"].map(str::to_owned);
         let output = self.try_git(&[&words[..], &[ours.to_string(), theirs.to_string()]].concat(), None).ok()?;
         // The tree comes first (git-merge-tree(1)).
-        let paths = output.stdout.split_str("\0").skip(1).filter(|path| !path.is_empty()).map(BString::from);
-        matches!(output.status.code(), Some(0 | 1)).then(|| paths.collect())
+        let mut fields = output.stdout.split_str("\0").filter(|field| !field.is_empty());
+        let tree =
+            ObjectId::from_hex(fields.next()?.trim()).ok().filter(|_| matches!(output.status.code(), Some(0 | 1)))?;
+        Some(Foreseen { tree, conflicts: fields.map(BString::from).collect() })
+    }
+
+    /// Returns the commits from which git merges `one` and `other`; none if their histories have nothing in common.
+    ///
+    /// # Errors
+    /// If git cannot read the history.
+    pub(crate) fn common_commits(&self, one: ObjectId, other: ObjectId) -> Result<Vec<ObjectId>> {
+        let output = self.try_git(&["merge-base", "--all", &one.to_string(), &other.to_string()], None)?;
+        if !matches!(output.status.code(), Some(0 | 1)) {
+            return Err(Error::corrupt("git cannot read the history").with_cause(output.stderr.trim().to_str_lossy()));
+        }
+        Ok(output.stdout.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()).collect())
+    }
+
+    /// Returns the paths that a commit of `to` which `from` does not have has added or changed; none of them is a merge.
+    ///
+    /// # Errors
+    /// If git cannot read the history.
+    pub(crate) fn written_between(&self, from: ObjectId, to: ObjectId) -> Result<BTreeSet<BString>> {
+        let commits = self.run_git(&["rev-list", &format!("{from}..{to}")], None)?;
+        let words = ["diff-tree", "--stdin", "--root", "-r", "-z", "--name-only", "--no-commit-id", "--no-renames"];
+        let listed = self.run_git(&[&words[..], &["--diff-filter=d"]].concat(), Some(&commits))?;
+        Ok(listed.split_str("\0").filter(|path| !path.is_empty()).map(BString::from).collect())
     }
 
     /// Returns the paths that the user's index has in several versions, each once.
@@ -97,25 +136,29 @@ impl Repo {
         Ok(paths)
     }
 
-    /// Returns how many commits `to` has that `from` does not have.
+    /// Returns how many commits `to` has that `from` does not have, and how many of these are merges.
     ///
     /// # Errors
     /// If git cannot read the history.
-    pub(crate) fn commits_between(&self, from: ObjectId, to: ObjectId) -> Result<usize> {
-        let printed = self.run_git(&["rev-list", "--count", &format!("{from}..{to}")], None)?;
-        printed
-            .trim()
-            .to_str_lossy()
-            .parse()
-            .map_err(|cause| Error::internal("git counts no commits").with_cause(cause))
+    pub(crate) fn commits_between(&self, from: ObjectId, to: ObjectId) -> Result<(usize, usize)> {
+        let count = |more: &[&str]| {
+            let range = format!("{from}..{to}");
+            let printed = self.run_git(&[&["rev-list", "--count"], more, &[&range]].concat(), None)?;
+            let number = printed.trim().to_str_lossy().parse();
+            number.map_err(|cause| Error::internal("git counts no commits").with_cause(cause))
+        };
+        Ok((count(&[])?, count(&["--merges"])?))
     }
 
-    /// Returns where `branch`, a full name, was before its last move; none if its reflog does not say it.
-    pub(crate) fn branch_before(&self, branch: &BStr) -> Option<ObjectId> {
-        let name = OsString::from_vec([branch.as_bytes(), b"@{1}"].concat());
-        let words = ["rev-parse", "--verify", "--quiet"].map(OsStr::new);
-        let output = self.try_git(&[&words[..], &[&name]].concat(), None).ok()?;
-        ObjectId::from_hex(output.stdout.trim()).ok().filter(|_| output.status.success())
+    /// Returns where `branch`, a full name, was before its last move; none if its reflog does not say that this led to `now`.
+    pub(crate) fn branch_before(&self, branch: &BStr, now: ObjectId) -> Option<ObjectId> {
+        let at = |number: &[u8]| {
+            let name = OsString::from_vec([branch.as_bytes(), b"@{", number, b"}"].concat());
+            let words = ["rev-parse", "--verify", "--quiet"].map(OsStr::new);
+            let output = self.try_git(&[&words[..], &[&name]].concat(), None).ok()?;
+            ObjectId::from_hex(output.stdout.trim()).ok().filter(|_| output.status.success())
+        };
+        at(b"1").filter(|_| at(b"0") == Some(now))
     }
 
     /// Runs git with `words` at the root of this worktree.

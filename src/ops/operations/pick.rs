@@ -1,5 +1,6 @@
 //! Which operation an undo or a redo takes back.
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
@@ -10,7 +11,7 @@ use crate::{
     error::{Error, Result},
     git::{Repo, read_operations::Recorded},
     model::operation::{Role, WORKTREE_ADD},
-    ops::Context,
+    ops::{Context, worktrees::branch_was_at},
     state::journal::{Journal, Progress},
 };
 
@@ -166,14 +167,15 @@ fn not_undoable(context: &Context, entry: &Recorded) -> Error {
     Error::refused(what).with_hint("'git checkpoint undo --list' shows what can be undone")
 }
 
-/// Returns what takes `entry` back if it is a merge, HEAD has moved nowhere since, and git has nothing under way.
+/// Returns what takes `entry` back if it is a merge into the branch at HEAD, which has not been moved since, and git has nothing under
+/// way.
 fn reset_to_before(context: &Context, entry: &Recorded) -> Option<String> {
     let (repo, text) = (&context.repo, entry.operation.not_undone.as_ref()?);
-    let head = repo.head().ok()?.id.filter(|_| Repo::under_way(repo.git_dir()).is_none())?;
-    // Only that of a merge says where HEAD was, before and afterwards: the reflog's last move is that of the merge if it is between
-    // these.
-    let is_in_entry = |id: &ObjectId| text.contains(&id.to_string());
-    let before = repo.head_before(head)?.commit_id().filter(|before| is_in_entry(before) && is_in_entry(&head))?;
+    let head = repo.head().ok()?;
+    let (branch, now) = (head.branch?, head.id.filter(|_| Repo::under_way(repo.git_dir()).is_none())?);
+    let before = repo.branch_before(branch.as_bstr(), now)?;
+    // The entry of a merge begins with this move.
+    text.strip_prefix(branch_was_at(branch.as_bstr(), before, now).as_str())?;
     // It would reset what is staged.
     let is_staged = !repo.try_git(&["diff-index", "--cached", "--quiet", "HEAD"], None).ok()?.status.success();
     let hint = || format!("'git reset --keep {}' takes it back: nothing was committed since", repo.short_id(&before));

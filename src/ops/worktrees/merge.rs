@@ -2,27 +2,33 @@
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _};
 
-use bstr::{BString, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
     super::{Context, Worktree, enter::Purpose},
+    merge_in_way::{refuse_ignored, refuse_ignored_on_the_way_to},
     merge_sides::{self as sides, Side},
     merged::{How, Merged, Outcome},
+    named::short,
     remove::note,
     worktree_lock::lock_merge,
 };
 use crate::{
     error::{Error, Result},
     git::{
-        Repo,
-        merge_branch::{GitEnded, MergeWords},
+        Head, Repo,
+        merge_branch::{Foreseen, GitEnded, MergeWords},
     },
+    model::path_text,
     state::failpoint,
 };
 
 /// Clocks of different machines differ.
-const SLACK: i64 = 24 * 60 * 60;
+pub(super) const SLACK: i64 = 24 * 60 * 60;
+
+/// What to do if nothing was merged after a rebase.
+const REBASED: &str = "the branch in the other worktree is rebased, and stays so: run it again";
 
 /// What to merge.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +74,7 @@ fn try_merge(context: &Context, options: &MergeOptions) -> Result<Merged> {
         checkpoint: None,
         source_checkpoint: None,
         dry_run: options.dry_run,
+        is_rebase_begun: false,
         said: BString::default(),
     };
     if !options.dry_run {
@@ -78,13 +85,22 @@ fn try_merge(context: &Context, options: &MergeOptions) -> Result<Merged> {
     if context.repo.reaches(vec![here.commit], source.commit, SLACK)? {
         return Ok(merged);
     }
-    merged.commits = context.repo.commits_between(here.commit, source.commit)?;
+    let (commits, merges) = context.repo.commits_between(here.commit, source.commit)?;
+    merged.commits = commits;
     let is_behind = context.repo.reaches(vec![source.commit], here.commit, SLACK)?;
     if options.how == How::FfOnly && !is_behind {
         return Err(no_fast_forward(&here, &source));
     }
+    if options.how == How::Rebase && !is_behind && merges > 0 {
+        return Err(no_rebase(&source, merges));
+    }
+    if options.how != How::Rebase && context.repo.common_commits(here.commit, source.commit)?.is_empty() {
+        return Err(unrelated(&here, &source));
+    }
+    let foreseen = if is_behind { None } else { context.repo.foreseen_merge(here.commit, source.commit) };
+    refuse_ignored((context, &here), (&there, &source), (options.how, foreseen.as_ref()))?;
     if options.dry_run {
-        foresee(context, is_behind, &mut merged);
+        foresee(is_behind, foreseen, &mut merged);
         return Ok(merged);
     }
     merged.checkpoint = sides::checkpoint(context, &format!("Before the merge of {}", source.shown()))?;
@@ -107,11 +123,13 @@ fn carry_out(context: &Context, there: &Context, (here, source): (&Side, &Side),
         source.refuse_moved(there)?;
         let Some(tip) = rebase(there, source, here.commit, merged)? else { return Ok(()) };
         failpoint::hit("worktree:after-rebase");
-        (commit, merged.rebased) = (tip, Some(tip));
+        commit = tip;
+        (merged.commits, _) = repo.commits_between(here.commit, commit)?;
         if repo.reaches(vec![here.commit], commit, SLACK)? {
             // All that it had is here in other commits.
             return Ok(());
         }
+        refuse_ignored_on_the_way_to(context, here.commit, commit).map_err(|error| error.with_hint(REBASED))?;
     }
     here.refuse_moved(context)?;
     let message = if merged.how == How::Merge { repo.merge_message(source.short(), commit)? } else { String::new() };
@@ -189,7 +207,7 @@ fn refused(merged: &Merged, ended: &GitEnded, here: &Side, source: &Side) -> Err
     let error =
         ended.cause_of(Error::refused(format!("git cannot merge '{}' into '{}'", source.shown(), here.shown())));
     match merged.rebased {
-        Some(_) => error.with_hint("the branch in the other worktree is rebased, and stays so: run it again"),
+        Some(_) => error.with_hint(REBASED),
         None => error,
     }
 }
@@ -203,6 +221,22 @@ fn no_fast_forward(here: &Side, source: &Side) -> Error {
     .with_hint("'--rebase' rebases the other branch first; without an option, a merge commit is made")
 }
 
+/// Returns the error for a branch with `merges` that is to be rebased: git would leave out what only a merge commit has.
+fn no_rebase(source: &Side, merges: usize) -> Error {
+    let what = match merges {
+        1 => "a merge".to_owned(),
+        _ => format!("{merges} merges"),
+    };
+    let what = format!("the commits of '{}' have {what}: a rebase drops what only a merge has", source.shown());
+    Error::refused(what).with_hint("merge it without '--rebase'")
+}
+
+/// Returns the error for two branches that have no commit in common.
+fn unrelated(here: &Side, source: &Side) -> Error {
+    Error::refused(format!("'{}' and '{}' have no commit in common", here.shown(), source.shown()))
+        .with_hint("'git merge --allow-unrelated-histories' merges such branches")
+}
+
 /// Rebases the branch of `source`, which is checked out in `there`, onto `onto`, and returns its commit then; none if git has stopped.
 ///
 /// # Errors
@@ -211,6 +245,7 @@ fn no_fast_forward(here: &Side, source: &Side) -> Error {
 fn rebase(there: &Context, source: &Side, onto: ObjectId, merged: &mut Merged) -> Result<Option<ObjectId>> {
     let (repo, path) = (&there.repo, source.found.path.display());
     let ended = repo.rebase_onto(onto)?;
+    merged.is_rebase_begun = repo.head()? != Head { id: Some(source.commit), branch: Some(source.full.clone()) };
     if Repo::under_way(repo.git_dir()).is_some() {
         let unmerged = repo.unmerged_paths()?;
         merged.result = if unmerged.is_empty() { Outcome::Stopped } else { Outcome::Conflicts };
@@ -225,7 +260,9 @@ fn rebase(there: &Context, source: &Side, onto: ObjectId, merged: &mut Merged) -
     let head = repo.head()?;
     let tip = head.id.filter(|_| head.branch.as_ref() == Some(&source.full));
     // One move has led there: nothing that was committed meanwhile is in it, neither before nor after the rebase.
-    match tip.filter(|tip| *tip == source.commit || repo.branch_before(source.full.as_bstr()) == Some(source.commit)) {
+    merged.rebased = tip;
+    let is_one_move = |tip: ObjectId| repo.branch_before(source.full.as_bstr(), tip) == Some(source.commit);
+    match tip.filter(|tip| *tip == source.commit || is_one_move(*tip)) {
         Some(tip) => Ok(Some(tip)),
         None => Err(Error::race(format!("the branch '{}' has just been moved in '{path}'", source.shown()))
             .with_hint("it is rebased, and nothing was merged: look at its commits, and run it again")),
@@ -241,11 +278,11 @@ fn bring_up_to_date(there: &Context) {
 }
 
 /// Notes in `merged` what a merge would do; `is_behind`: the source has all that is here.
-fn foresee(context: &Context, is_behind: bool, merged: &mut Merged) {
+fn foresee(is_behind: bool, foreseen: Option<Foreseen>, merged: &mut Merged) {
     merged.conflicts = match merged.how {
         _ if is_behind => Some(Vec::new()),
         How::Rebase => None,
-        _ => context.repo.foreseen_conflicts(merged.before, merged.commit),
+        _ => foreseen.map(|it| it.conflicts),
     };
     merged.result = match merged.how {
         _ if merged.conflicts.as_ref().is_some_and(|paths| !paths.is_empty()) => Outcome::Conflicts,
@@ -259,21 +296,30 @@ fn foresee(context: &Context, is_behind: bool, merged: &mut Merged) {
 ///
 /// It is read much later: what it names deletes nothing, whatever was done since.
 fn instead(merged: &Merged, here: &Side, source: &Side) -> Option<String> {
-    let was = |side: &Side, now: ObjectId| {
-        let (branch, id) = (side.shown(), side.commit);
-        format!("'{branch}' was at {id} before: 'git diff {id} {now}' shows what has changed")
-    };
+    let mut all = Vec::new();
     if merged.after != merged.before {
-        return Some(was(here, merged.after));
+        all.push(branch_was_at(here.full.as_bstr(), merged.before, merged.after));
     }
     let is_here = match merged.result {
         Outcome::Staged => true,
         Outcome::Conflicts | Outcome::Stopped => merged.how != How::Rebase,
         _ => false,
     };
-    let checkpoint = merged.checkpoint.filter(|_| is_here);
-    let files = checkpoint.map(|id| format!("'git checkpoint restore {id}' brings the files from before it back"));
-    files.or_else(|| merged.rebased.map(|now| was(source, now)))
+    if let Some(id) = merged.checkpoint.filter(|_| is_here) {
+        all.push(format!("'git checkpoint restore {id}' brings the files from before it back"));
+    }
+    match merged.rebased.filter(|_| merged.is_rebase_begun) {
+        Some(now) => all.push(branch_was_at(source.full.as_bstr(), source.commit, now)),
+        None if merged.is_rebase_begun => all.push(format!("'{}' was at {} before", source.shown(), source.commit)),
+        None => {}
+    }
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// Returns what the operation log says of a merge or a rebase that has moved `branch`, a full name.
+pub(crate) fn branch_was_at(branch: &BStr, before: ObjectId, now: ObjectId) -> String {
+    let branch = path_text::printable(short(branch));
+    format!("'{branch}' was at {before} before: 'git diff {before} {now}' shows what has changed")
 }
 
 #[cfg(test)]

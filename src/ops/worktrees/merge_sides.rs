@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     error::{Error, Kind, Result},
-    git::{Head, Repo, registrations::Registration},
+    git::{
+        Head, Repo,
+        registrations::{Place, Registration},
+    },
     model::path_text::{self, shell_word},
     state::rounds,
 };
@@ -77,10 +80,29 @@ impl Side {
     }
 }
 
+/// Refuses if several worktrees have checked out the `branch`, a full name: what moves it in one of them does not change the files of
+/// the others.
+fn refuse_several(context: &Context, branch: &BStr) -> Result<()> {
+    let mut all = context.repo.registrations()?;
+    // HEAD is detached as long as it is rebased.
+    let is_rebased = |it: &Registration| Repo::rebased_branch(&it.git_dir).is_some_and(|full| full == branch);
+    let has_it = |it: &Registration| it.head.branch.as_ref().is_some_and(|full| full == branch) || is_rebased(it);
+    // HEAD of a bare repository is no checkout.
+    all.retain(|it| it.place != Place::Bare && has_it(it));
+    if all.len() < 2 {
+        return Ok(());
+    }
+    let branch = path_text::printable(short(branch));
+    let paths = all.iter().map(|it| format!("'{}'", it.path.display())).collect::<Vec<_>>().join(", ");
+    Err(Error::refused(format!("'{branch}' is checked out in {} worktrees: {paths}", all.len()))
+        .with_hint("'git switch' goes to another branch in all of them but one, if what is there is committed"))
+}
+
 /// Returns the side of this worktree.
 ///
 /// # Errors
-/// [`Kind::Refused`] if HEAD is on no branch, or on one without a commit, or if git has something under way here.
+/// [`Kind::Refused`] if HEAD is on no branch, or on one without a commit, or on one that another worktree has, too, or if git has
+/// something under way here.
 pub(super) fn here(context: &Context) -> Result<Side> {
     let root = context.repo.worktree_root().to_owned();
     let found = named::registered(context, None)?;
@@ -91,14 +113,16 @@ pub(super) fn here(context: &Context) -> Result<Side> {
         return Err(Error::refused(format!("'{}' has a conflict", path_text::printable(path.as_ref())))
             .with_hint("resolve it, then 'git add' and 'git commit'"));
     }
-    Side::of(found, "'git switch <branch>' goes to the one that is to get the commits".to_owned())
+    let side = Side::of(found, "'git switch <branch>' goes to the one that is to get the commits".to_owned())?;
+    refuse_several(context, side.full.as_bstr())?;
+    Ok(side)
 }
 
 /// Returns the side of the worktree `name`, another one than this.
 ///
 /// # Errors
-/// [`Kind::User`] if there is none; [`Kind::Refused`] if it is this one, if HEAD there is on no branch, or on one without a commit, if
-/// git has something under way there, or a session a turn.
+/// [`Kind::User`] if there is none; [`Kind::Refused`] if it is this one, if HEAD there is on no branch, or on one without a commit, or on
+/// one that another worktree has, too, if git has something under way there, or a session a turn.
 pub(super) fn source(context: &Context, name: &OsStr) -> Result<Side> {
     let found = named::find_root(context, Some(name)).map_err(|error| without_worktree(context, name, error))?;
     if found.id == context.repo.worktree_id() {
@@ -108,13 +132,17 @@ pub(super) fn source(context: &Context, name: &OsStr) -> Result<Side> {
     in_use::refuse_git(&found)?;
     in_use::refuse_open_turn(context, &found)?;
     let detached = format!("'git -C {} switch -c <branch>' makes one for its commits", in_use::word(&found.path));
-    Side::of(found, detached)
+    let side = Side::of(found, detached)?;
+    refuse_several(context, side.full.as_bstr())?;
+    Ok(side)
 }
 
 /// Returns `error`, that there is no worktree `name`, with what helps if that is a branch or a round.
 fn without_worktree(context: &Context, name: &OsStr, error: Error) -> Error {
     let Some(name) = name.to_str().filter(|_| error.kind() == Kind::User) else { return error };
-    // HEAD is detached as long as it is rebased.
+    if let Err(several) = refuse_several(context, format!("refs/heads/{name}").as_bytes().as_bstr()) {
+        return several;
+    }
     let is_it =
         |found: &Registration| Repo::rebased_branch(&found.git_dir).is_some_and(|full| short(full.as_ref()) == name);
     let registered = context.repo.registrations().unwrap_or_default();

@@ -82,6 +82,9 @@ pub(crate) struct Merged {
     pub(crate) source_checkpoint: Option<ObjectId>,
     /// True if nothing was done.
     pub(crate) dry_run: bool,
+    /// True if a rebase has moved the source, or HEAD of its worktree.
+    #[serde(skip)]
+    pub(crate) is_rebase_begun: bool,
     /// What git has said, if it may be more than what is in the other fields.
     #[serde(skip)]
     pub(crate) said: BString,

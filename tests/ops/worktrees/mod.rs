@@ -10,6 +10,7 @@ mod halves;
 mod known_again;
 mod left_alone;
 mod merge_races;
+mod merge_refusals;
 mod merges;
 mod mounted;
 mod not_ours;
