@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     ffi::{OsStr, OsString},
     fs,
-    os::unix::ffi::OsStringExt as _,
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::Path,
 };
 
@@ -53,7 +53,8 @@ impl GitEnded {
     pub(crate) fn cause_of(&self, error: Error) -> Error {
         let all = [self.said.trim(), self.report.trim()];
         let text = all.iter().filter(|text| !text.is_empty()).map(|text| text.to_str_lossy()).collect::<Vec<_>>();
-        if text.is_empty() { error } else { error.with_cause(text.join("\n")) }
+        // A tab would be shown as what it is, as if it were one of a name.
+        if text.is_empty() { error } else { error.with_cause(text.join("\n").replace('\t', "    ")) }
     }
 }
 
@@ -102,6 +103,34 @@ impl Repo {
         let tree =
             ObjectId::from_hex(fields.next()?.trim()).ok().filter(|_| matches!(output.status.code(), Some(0 | 1)))?;
         Some(Foreseen { tree, conflicts: fields.map(BString::from).collect() })
+    }
+
+    /// Returns true if `commit` is `tip` or one of its ancestors, whatever the dates of the commits are.
+    ///
+    /// # Errors
+    /// If git cannot read the history.
+    pub(crate) fn is_ancestor(&self, commit: ObjectId, tip: ObjectId) -> Result<bool> {
+        let output = self.try_git(&["merge-base", "--is-ancestor", &commit.to_string(), &tip.to_string()], None)?;
+        match output.status.code() {
+            Some(code @ (0 | 1)) => Ok(code == 0),
+            _ => Err(Error::corrupt("git cannot read the history").with_cause(output.stderr.trim().to_str_lossy())),
+        }
+    }
+
+    /// Returns what is staged, changed and untracked, as git says it (git-status(1)): equal texts are of equal states, but for files
+    /// that had changed already.
+    ///
+    /// # Errors
+    /// If git fails.
+    pub(crate) fn status(&self) -> Result<BString> {
+        self.run_git(&["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"], None)
+    }
+
+    /// Returns true if `branch`, a full name, has a reflog.
+    pub(crate) fn has_reflog_of(&self, branch: &BStr) -> bool {
+        let name = OsStr::from_bytes(branch.as_bytes());
+        let words = ["reflog", "exists"].map(OsStr::new);
+        self.try_git(&[&words[..], &[name]].concat(), None).is_ok_and(|output| output.status.success())
     }
 
     /// Returns the commits from which git merges `one` and `other`; none if their histories have nothing in common.

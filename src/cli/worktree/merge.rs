@@ -73,6 +73,10 @@ fn line(merged: &Merged, call: &Call) -> Option<String> {
         Outcome::Nothing if merged.rebased.is_some() => {
             return Some(format!("nothing to merge: {branch} has all changes of {source}, which is rebased"));
         }
+        // What was to be squashed is here in other commits.
+        Outcome::Nothing if merged.commits > 0 => {
+            return Some(format!("nothing to merge: {branch} has all changes of {source}"));
+        }
         Outcome::Nothing => return Some(format!("nothing to merge: {branch} has all commits of {source}")),
         Outcome::Staged => {
             let staged = if merged.dry_run { "would be staged" } else { "staged" };
@@ -91,7 +95,7 @@ fn line(merged: &Merged, call: &Call) -> Option<String> {
 fn said(merged: &Merged, call: &mut Call) {
     // A progress line of git's ends with a carriage return.
     for line in merged.said.split(|byte| b"\r\n".contains(byte)).filter(|line| !line.trim().is_empty()) {
-        call.out.aside(&line.to_str_lossy());
+        call.out.aside(&line.to_str_lossy().replace('\t', "    "));
     }
     let (source, branch) = (printable(&merged.source), printable(&merged.branch));
     let git = match merged.how {
@@ -106,20 +110,27 @@ fn said(merged: &Merged, call: &mut Call) {
         Outcome::Conflicts => {
             let verb = if merged.how == How::Rebase { "rebase of" } else { "merge of" };
             call.out.warning(&format!("the {verb} {source} has stopped at conflicts"));
-            let next = match merged.how {
-                How::Squash => "'git commit' ends it, 'git reset --merge' gives it up".to_owned(),
-                _ => format!("'{git} {what} --continue' ends it, '{git} {what} --abort' gives it up"),
-            };
-            call.out.hint(&format!("resolve them, and '{git} add' the files; then {next}"));
+            let next =
+                if merged.how == How::Squash { "git commit".to_owned() } else { format!("{git} {what} --continue") };
+            call.out.hint(&format!("resolve them, and '{git} add' the files; then '{next}' ends it"));
         }
         Outcome::Stopped => {
             call.out.warning(&format!("git has stopped in the {what} of {source}, without a conflict"));
-            call.out.hint(&format!("'{git} {what} --continue' goes on, '{git} {what} --abort' gives it up"));
+            call.out.hint(&format!("'{git} {what} --continue' goes on"));
         }
         Outcome::Staged if !merged.dry_run => call.out.hint("'git commit' commits them"),
         _ => {}
     }
-    if merged.how == How::Rebase && matches!(merged.result, Outcome::Conflicts | Outcome::Stopped) {
+    let is_under_way = !merged.dry_run && matches!(merged.result, Outcome::Conflicts | Outcome::Stopped);
+    if is_under_way {
+        // It takes back what was done since, too.
+        let end = match merged.how {
+            How::Squash if merged.result == Outcome::Conflicts => "git reset --merge".to_owned(),
+            _ => format!("{git} {what} --abort"),
+        };
+        call.out.hint(&format!("to give it up, save what is there first: '{git} checkpoint save', then '{end}'"));
+    }
+    if merged.how == How::Rebase && is_under_way {
         call.out.hint("when it is rebased, run this again");
     }
     if merged.dry_run && merged.conflicts.is_none() {

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::{Repo, read_operations::Recorded},
-    model::operation::{Role, WORKTREE_ADD},
-    ops::{Context, worktrees::branch_was_at},
+    model::operation::{Role, WORKTREE_ADD, branch_was_at},
+    ops::Context,
     state::journal::{Journal, Progress},
 };
 

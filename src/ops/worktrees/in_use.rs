@@ -13,7 +13,7 @@ use bstr::{BStr, ByteSlice as _};
 use super::{
     super::{Context, session_info},
     validate::Code,
-    worktree_lock::refuse_set_up,
+    worktree_lock::{refuse_merge, refuse_set_up},
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -86,6 +86,7 @@ pub(super) fn refuse(context: &Context, found: &Registration, root: &Path) -> Re
     }
     refuse_sessions(context, found)?;
     refuse_set_up(found)?;
+    refuse_merge(found)?;
     refuse_git(found)?;
     if let Some(mount) = process_places::mount_in(root) {
         let inside = mount.strip_prefix(root).unwrap_or(&mount);
@@ -170,8 +171,10 @@ pub(super) fn refuse_git(found: &Registration) -> Result<()> {
     let (path, directory) = (found.path.display(), word(&found.path));
     if let Some((what, end)) = Repo::under_way(&found.git_dir) {
         let end = end.trim_start_matches("git ");
-        return Err(Error::refused(format!("{what} is under way in '{path}'"))
-            .with_hint(format!("finish it, or 'git -C {directory} {end}'")));
+        return Err(Error::refused(format!("{what} is under way in '{path}'")).with_hint(format!(
+            "finish it; to give it up, save what is there first: 'git -C {directory} checkpoint save', then 'git -C \
+                 {directory} {end}'"
+        )));
     }
     let journal = Journal::read(&found.git_dir)?;
     if journal.is_some_and(|journal| journal.progress == Progress::Applying) {

@@ -2,33 +2,26 @@
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _};
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
     super::{Context, Worktree, enter::Purpose},
     merge_in_way::{refuse_ignored, refuse_ignored_on_the_way_to},
     merge_sides::{self as sides, Side},
+    merge_words::{instead, no_fast_forward, no_rebase, rebased, refused, said, unrelated, with_state},
     merged::{How, Merged, Outcome},
-    named::short,
     remove::note,
-    worktree_lock::lock_merge,
+    worktree_lock::{lock_merge, refuse_merge},
 };
 use crate::{
     error::{Error, Result},
     git::{
         Head, Repo,
-        merge_branch::{Foreseen, GitEnded, MergeWords},
+        merge_branch::{Foreseen, MergeWords},
     },
-    model::path_text,
     state::failpoint,
 };
-
-/// Clocks of different machines differ.
-pub(super) const SLACK: i64 = 24 * 60 * 60;
-
-/// What to do if nothing was merged after a rebase.
-const REBASED: &str = "the branch in the other worktree is rebased, and stays so: run it again";
 
 /// What to merge.
 #[derive(Clone, Debug, Default)]
@@ -54,8 +47,9 @@ pub(crate) fn merge(context: &Context, options: &MergeOptions) -> Result<Merged>
 }
 
 fn try_merge(context: &Context, options: &MergeOptions) -> Result<Merged> {
-    let lock = if options.dry_run { None } else { Some(lock_merge(context)?) };
-    let (here, source) = (sides::here(context)?, sides::source(context, &options.name)?);
+    let found = sides::find(context, &options.name)?;
+    let locks = if options.dry_run { refuse_merge(&found).map(|()| Vec::new()) } else { lock_merge(context, &found) }?;
+    let (here, source) = (sides::here(context)?, sides::source(context, &options.name, &found)?);
     let there = context.with_repo(context.repo.open_worktree(&source.found.path)?);
     let mut merged = Merged {
         version: 1,
@@ -75,6 +69,7 @@ fn try_merge(context: &Context, options: &MergeOptions) -> Result<Merged> {
         source_checkpoint: None,
         dry_run: options.dry_run,
         is_rebase_begun: false,
+        is_begun: false,
         said: BString::default(),
     };
     if !options.dry_run {
@@ -82,12 +77,12 @@ fn try_merge(context: &Context, options: &MergeOptions) -> Result<Merged> {
     }
     sides::refuse_uncommitted(&there, &source)?;
     source.refuse_moved(&there)?;
-    if context.repo.reaches(vec![here.commit], source.commit, SLACK)? {
+    if context.repo.is_ancestor(source.commit, here.commit)? {
         return Ok(merged);
     }
     let (commits, merges) = context.repo.commits_between(here.commit, source.commit)?;
     merged.commits = commits;
-    let is_behind = context.repo.reaches(vec![source.commit], here.commit, SLACK)?;
+    let is_behind = context.repo.is_ancestor(here.commit, source.commit)?;
     if options.how == How::FfOnly && !is_behind {
         return Err(no_fast_forward(&here, &source));
     }
@@ -98,18 +93,20 @@ fn try_merge(context: &Context, options: &MergeOptions) -> Result<Merged> {
         return Err(unrelated(&here, &source));
     }
     let foreseen = if is_behind { None } else { context.repo.foreseen_merge(here.commit, source.commit) };
-    refuse_ignored((context, &here), (&there, &source), (options.how, foreseen.as_ref()))?;
+    let refuse_ignored = || refuse_ignored((context, &here), (&there, &source), (options.how, foreseen.as_ref()));
+    refuse_ignored()?;
     if options.dry_run {
-        foresee(is_behind, foreseen, &mut merged);
+        foresee(is_behind, foreseen.as_ref(), &mut merged);
         return Ok(merged);
     }
     merged.checkpoint = sides::checkpoint(context, &format!("Before the merge of {}", source.shown()))?;
     failpoint::hit("worktree:before-merge");
-    let ended = carry_out(context, &there, (&here, &source), &mut merged);
+    // The checkpoint may have taken long.
+    let ended = refuse_ignored().and_then(|()| carry_out(context, &there, (&here, &source), &mut merged));
     if let Some(text) = instead(&merged, &here, &source) {
         note(context, text);
     }
-    drop(lock);
+    drop(locks);
     ended?;
     merged.moved = source.commit_now(&there)? != Some(merged.rebased.unwrap_or(source.commit));
     Ok(merged)
@@ -119,17 +116,17 @@ fn try_merge(context: &Context, options: &MergeOptions) -> Result<Merged> {
 fn carry_out(context: &Context, there: &Context, (here, source): (&Side, &Side), merged: &mut Merged) -> Result<()> {
     let repo = &context.repo;
     let mut commit = source.commit;
-    if merged.how == How::Rebase && !repo.reaches(vec![source.commit], here.commit, SLACK)? {
+    if merged.how == How::Rebase && !repo.is_ancestor(here.commit, source.commit)? {
         source.refuse_moved(there)?;
         let Some(tip) = rebase(there, source, here.commit, merged)? else { return Ok(()) };
         failpoint::hit("worktree:after-rebase");
         commit = tip;
         (merged.commits, _) = repo.commits_between(here.commit, commit)?;
-        if repo.reaches(vec![here.commit], commit, SLACK)? {
+        if repo.is_ancestor(commit, here.commit)? {
             // All that it had is here in other commits.
             return Ok(());
         }
-        refuse_ignored_on_the_way_to(context, here.commit, commit).map_err(|error| error.with_hint(REBASED))?;
+        refuse_ignored_on_the_way_to(context, here.commit, commit).map_err(rebased)?;
     }
     here.refuse_moved(context)?;
     let message = if merged.how == How::Merge { repo.merge_message(source.short(), commit)? } else { String::new() };
@@ -138,6 +135,7 @@ fn carry_out(context: &Context, there: &Context, (here, source): (&Side, &Side),
         How::Squash => MergeWords::Squash,
         How::Rebase | How::FfOnly => MergeWords::FastForward,
     };
+    let status = repo.status()?;
     let ended = repo.merge_commit(commit, words)?;
     failpoint::hit("worktree:after-merge");
     let (head, unmerged) = (repo.head()?, repo.unmerged_paths()?);
@@ -151,13 +149,18 @@ fn carry_out(context: &Context, there: &Context, (here, source): (&Side, &Side),
     let now = head.id.unwrap_or(here.commit);
     let seen = Seen {
         is_at: now == commit,
-        has_commit: now != here.commit && repo.reaches(vec![now], commit, SLACK)?,
+        has_commit: now != here.commit && repo.is_ancestor(commit, now)?,
         is_merging: repo.is_merging(),
         has_unmerged: !unmerged.is_empty(),
     };
-    let Some(result) = outcome(&seen, ended.succeeded) else {
-        context.check_interrupt()?;
-        return Err(refused(merged, &ended, here, source));
+    let result = match outcome(&seen, ended.succeeded) {
+        Some(Outcome::Staged) if repo.status()? == status => return Ok(()),
+        Some(result) => result,
+        None => {
+            merged.is_begun = repo.status()? != status;
+            let error = context.check_interrupt().err().unwrap_or_else(|| refused(&ended, here, source));
+            return Err(with_state(error, merged));
+        }
     };
     merged.after = now;
     (merged.result, merged.conflicts) = (result, Some(unmerged));
@@ -191,52 +194,6 @@ fn outcome(seen: &Seen, succeeded: bool) -> Option<Outcome> {
     }
 }
 
-/// Returns what a user is to see of what git has said.
-fn said(ended: &GitEnded, result: Outcome) -> BString {
-    // Git says so of every squash.
-    const AS_ASKED: &[u8] = b"Automatic merge went well; stopped before committing as requested";
-    match result {
-        Outcome::Conflicts => ended.report.clone(),
-        Outcome::Staged => ended.said.lines_with_terminator().filter(|line| line.trim_end() != AS_ASKED).collect(),
-        _ => ended.said.clone(),
-    }
-}
-
-/// Returns the error for a merge that git has refused.
-fn refused(merged: &Merged, ended: &GitEnded, here: &Side, source: &Side) -> Error {
-    let error =
-        ended.cause_of(Error::refused(format!("git cannot merge '{}' into '{}'", source.shown(), here.shown())));
-    match merged.rebased {
-        Some(_) => error.with_hint(REBASED),
-        None => error,
-    }
-}
-
-fn no_fast_forward(here: &Side, source: &Side) -> Error {
-    Error::refused(format!(
-        "'{}' has commits that '{}' does not have: no fast-forward is possible",
-        here.shown(),
-        source.shown()
-    ))
-    .with_hint("'--rebase' rebases the other branch first; without an option, a merge commit is made")
-}
-
-/// Returns the error for a branch with `merges` that is to be rebased: git would leave out what only a merge commit has.
-fn no_rebase(source: &Side, merges: usize) -> Error {
-    let what = match merges {
-        1 => "a merge".to_owned(),
-        _ => format!("{merges} merges"),
-    };
-    let what = format!("the commits of '{}' have {what}: a rebase drops what only a merge has", source.shown());
-    Error::refused(what).with_hint("merge it without '--rebase'")
-}
-
-/// Returns the error for two branches that have no commit in common.
-fn unrelated(here: &Side, source: &Side) -> Error {
-    Error::refused(format!("'{}' and '{}' have no commit in common", here.shown(), source.shown()))
-        .with_hint("'git merge --allow-unrelated-histories' merges such branches")
-}
-
 /// Rebases the branch of `source`, which is checked out in `there`, onto `onto`, and returns its commit then; none if git has stopped.
 ///
 /// # Errors
@@ -264,8 +221,16 @@ fn rebase(there: &Context, source: &Side, onto: ObjectId, merged: &mut Merged) -
     let is_one_move = |tip: ObjectId| repo.branch_before(source.full.as_bstr(), tip) == Some(source.commit);
     match tip.filter(|tip| *tip == source.commit || is_one_move(*tip)) {
         Some(tip) => Ok(Some(tip)),
-        None => Err(Error::race(format!("the branch '{}' has just been moved in '{path}'", source.shown()))
-            .with_hint("it is rebased, and nothing was merged: look at its commits, and run it again")),
+        None => {
+            let shown = source.shown();
+            let what = if repo.has_reflog_of(source.full.as_bstr()) {
+                format!("the branch '{shown}' has just been moved in '{path}'")
+            } else {
+                format!("the branch '{shown}' has no reflog: it is not known whether the rebase alone has moved it")
+            };
+            let hint = "it is rebased, and nothing was merged: look at its commits, and run it again";
+            Err(Error::race(what).with_hint(hint))
+        }
     }
 }
 
@@ -278,11 +243,11 @@ fn bring_up_to_date(there: &Context) {
 }
 
 /// Notes in `merged` what a merge would do; `is_behind`: the source has all that is here.
-fn foresee(is_behind: bool, foreseen: Option<Foreseen>, merged: &mut Merged) {
+fn foresee(is_behind: bool, foreseen: Option<&Foreseen>, merged: &mut Merged) {
     merged.conflicts = match merged.how {
         _ if is_behind => Some(Vec::new()),
         How::Rebase => None,
-        _ => foreseen.map(|it| it.conflicts),
+        _ => foreseen.map(|it| it.conflicts.clone()),
     };
     merged.result = match merged.how {
         _ if merged.conflicts.as_ref().is_some_and(|paths| !paths.is_empty()) => Outcome::Conflicts,
@@ -290,36 +255,6 @@ fn foresee(is_behind: bool, foreseen: Option<Foreseen>, merged: &mut Merged) {
         How::Merge if !is_behind => Outcome::Merged,
         How::Merge | How::Rebase | How::FfOnly => Outcome::FastForward,
     };
-}
-
-/// Returns what the operation log says instead of an undo; none if nothing was changed.
-///
-/// It is read much later: what it names deletes nothing, whatever was done since.
-fn instead(merged: &Merged, here: &Side, source: &Side) -> Option<String> {
-    let mut all = Vec::new();
-    if merged.after != merged.before {
-        all.push(branch_was_at(here.full.as_bstr(), merged.before, merged.after));
-    }
-    let is_here = match merged.result {
-        Outcome::Staged => true,
-        Outcome::Conflicts | Outcome::Stopped => merged.how != How::Rebase,
-        _ => false,
-    };
-    if let Some(id) = merged.checkpoint.filter(|_| is_here) {
-        all.push(format!("'git checkpoint restore {id}' brings the files from before it back"));
-    }
-    match merged.rebased.filter(|_| merged.is_rebase_begun) {
-        Some(now) => all.push(branch_was_at(source.full.as_bstr(), source.commit, now)),
-        None if merged.is_rebase_begun => all.push(format!("'{}' was at {} before", source.shown(), source.commit)),
-        None => {}
-    }
-    (!all.is_empty()).then(|| all.join("; "))
-}
-
-/// Returns what the operation log says of a merge or a rebase that has moved `branch`, a full name.
-pub(crate) fn branch_was_at(branch: &BStr, before: ObjectId, now: ObjectId) -> String {
-    let branch = path_text::printable(short(branch));
-    format!("'{branch}' was at {before} before: 'git diff {before} {now}' shows what has changed")
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(super) fn refuse_ignored(
         written(repo, ours, foreseen.tree, &mut paths)?;
     }
     refuse(context, &paths)?;
-    if how != How::Rebase || repo.reaches(vec![source.commit], here.commit, super::merge::SLACK)? {
+    if how != How::Rebase || repo.is_ancestor(here.commit, source.commit)? {
         return Ok(());
     }
     // First git checks out the commit here; then it writes what each commit there has changed.

@@ -118,13 +118,34 @@ pub(super) fn here(context: &Context) -> Result<Side> {
     Ok(side)
 }
 
-/// Returns the side of the worktree `name`, another one than this.
+/// Returns the worktree `name`, or the one where the branch `name` is rebased: HEAD is detached there as long.
 ///
 /// # Errors
-/// [`Kind::User`] if there is none; [`Kind::Refused`] if it is this one, if HEAD there is on no branch, or on one without a commit, or on
+/// [`Kind::User`] if there is none.
+pub(super) fn find(context: &Context, name: &OsStr) -> Result<Registration> {
+    named::find_root(context, Some(name)).or_else(|error| {
+        let rebased = name.to_str().filter(|_| error.kind() == Kind::User).and_then(|name| rebased(context, name));
+        rebased.ok_or_else(|| without_worktree(context, name, error))
+    })
+}
+
+/// Returns the worktree where the branch `name` is rebased.
+fn rebased(context: &Context, name: &str) -> Option<Registration> {
+    let is_it =
+        |found: &Registration| Repo::rebased_branch(&found.git_dir).is_some_and(|full| short(full.as_ref()) == name);
+    context.repo.registrations().unwrap_or_default().into_iter().find(is_it)
+}
+
+/// Returns the side of the worktree `name`, which is to be the one that is `locked`, and another one than this.
+///
+/// # Errors
+/// [`Kind::User`] if there is none; [`Kind::Race`] if it is another one by now; [`Kind::Refused`] if it is this one, if HEAD there is on no branch, or on one without a commit, or on
 /// one that another worktree has, too, if git has something under way there, or a session a turn.
-pub(super) fn source(context: &Context, name: &OsStr) -> Result<Side> {
+pub(super) fn source(context: &Context, name: &OsStr, locked: &Registration) -> Result<Side> {
     let found = named::find_root(context, Some(name)).map_err(|error| without_worktree(context, name, error))?;
+    if found.id != locked.id {
+        return Err(in_use::just_changed(&locked.path));
+    }
     if found.id == context.repo.worktree_id() {
         return Err(Error::refused(format!("this command runs in the worktree '{}'", found.path.display()))
             .with_hint("run it in the worktree that is to get the commits: 'git checkpoint worktree list' shows all"));
@@ -143,10 +164,7 @@ fn without_worktree(context: &Context, name: &OsStr, error: Error) -> Error {
     if let Err(several) = refuse_several(context, format!("refs/heads/{name}").as_bytes().as_bstr()) {
         return several;
     }
-    let is_it =
-        |found: &Registration| Repo::rebased_branch(&found.git_dir).is_some_and(|full| short(full.as_ref()) == name);
-    let registered = context.repo.registrations().unwrap_or_default();
-    if let Some(Err(under_way)) = registered.iter().find(|it| is_it(it)).map(in_use::refuse_git) {
+    if let Some(Err(under_way)) = rebased(context, name).as_ref().map(in_use::refuse_git) {
         return under_way;
     }
     let is_branch = || context.repo.find_ref(&format!("refs/heads/{name}")).is_ok_and(|id| id.is_some());

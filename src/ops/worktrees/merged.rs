@@ -25,7 +25,7 @@ pub(crate) enum How {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Outcome {
-    /// The branch here has all commits already.
+    /// The branch here has all commits, or changes, already.
     Nothing,
     /// The branch here is at the other one's commit.
     FastForward,
@@ -85,6 +85,9 @@ pub(crate) struct Merged {
     /// True if a rebase has moved the source, or HEAD of its worktree.
     #[serde(skip)]
     pub(crate) is_rebase_begun: bool,
+    /// True if git has changed files here, or what is staged, and has ended without a result.
+    #[serde(skip)]
+    pub(crate) is_begun: bool,
     /// What git has said, if it may be more than what is in the other fields.
     #[serde(skip)]
     pub(crate) said: BString,

@@ -1,4 +1,4 @@
-//! The locks of one worktree: while it is set up, while something is merged into its branch, and while it is removed.
+//! The locks of one worktree: while it is set up, while its branch is merged or something is merged into it, and while it is removed.
 
 use std::{
     fs, io,
@@ -8,7 +8,7 @@ use std::{
 
 use bstr::ByteSlice as _;
 
-use super::super::Context;
+use super::{super::Context, named};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::registrations::Registration,
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// The lock under which a worktree is removed or set up, or gets the commits of another one. Its file goes with it.
+/// The lock under which a worktree is removed or set up, or merged. Its file goes with it.
 pub(super) struct WorktreeLock {
     /// None once it was left to others.
     lock: Option<Lock>,
@@ -117,21 +117,43 @@ pub(super) fn lock_set_up(context: &Context, found: &Registration) -> Result<Wor
     Ok(lock)
 }
 
-/// Takes the lock under which a branch is merged into the one of this worktree: git would refuse the second of two merges.
+/// Takes the locks under which the branch of the worktree `source` is merged into the one of this worktree: git would refuse the
+/// second of two merges, and a rebase that is under way is another process's.
 ///
 /// # Errors
-/// [`Kind::Race`] if another process holds the lock for too long.
-pub(super) fn lock_merge(context: &Context) -> Result<WorktreeLock> {
-    let path = state::ensure_directory(context.repo.git_dir())?.join(MERGE_LOCK);
+/// [`Kind::User`] if another process has removed a worktree; [`Kind::Race`] if one holds a lock for too long.
+pub(super) fn lock_merge(context: &Context, source: &Registration) -> Result<Vec<WorktreeLock>> {
+    let mut both = vec![named::registered(context, None)?, source.clone()];
+    // All take the locks in the same order: no two wait for each other.
+    both.sort_by(|one, other| one.id.cmp(&other.id));
+    both.dedup_by(|one, other| one.id == other.id);
     let go_on = || context.check_interrupt();
-    let lock = Lock::acquire(&path, context.settings.lock_timeout, &go_on).map_err(|error| match error.kind() {
-        Kind::Race => {
-            let what = "another process merges into the branch of this worktree";
-            held(&path, (what, ""), what)
+    let mut locks = Vec::new();
+    for found in &both {
+        let directory = match found.is_main() {
+            true => state::ensure_directory(&found.git_dir),
+            false => state::ensure_directory_of_linked(&found.git_dir),
+        }?;
+        let path = directory.join(MERGE_LOCK);
+        let lock = Lock::acquire(&path, context.settings.lock_timeout, &go_on).map_err(|error| match error.kind() {
+            Kind::Race => being_merged(found),
+            _ => error,
+        })?;
+        locks.push(WorktreeLock::new(lock, path));
+        // A removal looks at this lock after it has taken its own.
+        if is_held(&state::directory(&found.git_dir).join(REMOVAL_LOCK)) {
+            return Err(being_removed(found));
         }
-        _ => error,
-    })?;
-    Ok(WorktreeLock::new(lock, path))
+    }
+    Ok(locks)
+}
+
+/// Refuses if the branch of the worktree `found` is merged, or something is merged into it.
+pub(super) fn refuse_merge(found: &Registration) -> Result<()> {
+    if is_held(&state::directory(&found.git_dir).join(MERGE_LOCK)) {
+        return Err(being_merged(found));
+    }
+    Ok(())
 }
 
 /// Refuses if the commands that set up the worktree `found` run.
@@ -155,6 +177,11 @@ fn being_set_up(found: &Registration) -> Error {
         (&format!("another process sets up the worktree '{path}'"), ""),
         &format!("a set-up of the worktree '{path}' was interrupted, and what it has started still runs"),
     )
+}
+
+fn being_merged(found: &Registration) -> Error {
+    let what = format!("another process merges the branch of '{}', or something into it", found.path.display());
+    held(&state::directory(&found.git_dir).join(MERGE_LOCK), (&what, ""), &what)
 }
 
 fn being_removed(found: &Registration) -> Error {

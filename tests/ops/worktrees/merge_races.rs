@@ -225,7 +225,9 @@ fn hooks_of_the_user_count() {
     world.script(".git/hooks/pre-merge-commit", "#!/bin/sh\necho 'tests fail' >&2; exit 1\n");
     let output = world.checkpoint(&["worktree", "merge", "side"]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    for words in ["tests fail", "git has stopped in the merge of side", "'git merge --abort' gives it up"] {
+    for words in
+        ["tests fail", "git has stopped in the merge of side", "'git checkpoint save', then 'git merge --abort'"]
+    {
         assert!(said(&output).contains(words), "{}", said(&output));
     }
     world.git(&["merge", "--abort"]);

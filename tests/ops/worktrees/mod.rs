@@ -9,6 +9,7 @@ mod files;
 mod halves;
 mod known_again;
 mod left_alone;
+mod merge_findings;
 mod merge_races;
 mod merge_refusals;
 mod merges;
