@@ -219,19 +219,16 @@ fn rebase(there: &Context, source: &Side, onto: ObjectId, merged: &mut Merged) -
     // One move has led there: nothing that was committed meanwhile is in it, neither before nor after the rebase.
     merged.rebased = tip;
     let is_one_move = |tip: ObjectId| repo.branch_before(source.full.as_bstr(), tip) == Some(source.commit);
-    match tip.filter(|tip| *tip == source.commit || is_one_move(*tip)) {
-        Some(tip) => Ok(Some(tip)),
-        None => {
-            let shown = source.shown();
-            let what = if repo.has_reflog_of(source.full.as_bstr()) {
-                format!("the branch '{shown}' has just been moved in '{path}'")
-            } else {
-                format!("the branch '{shown}' has no reflog: it is not known whether the rebase alone has moved it")
-            };
-            let hint = "it is rebased, and nothing was merged: look at its commits, and run it again";
-            Err(Error::race(what).with_hint(hint))
-        }
+    if let Some(tip) = tip.filter(|tip| *tip == source.commit || is_one_move(*tip)) {
+        return Ok(Some(tip));
     }
+    let shown = source.shown();
+    let what = if repo.has_reflog_of(source.full.as_bstr()) {
+        format!("the branch '{shown}' has just been moved in '{path}'")
+    } else {
+        format!("the branch '{shown}' has no reflog: it is not known whether the rebase alone has moved it")
+    };
+    Err(Error::race(what).with_hint("it is rebased, and nothing was merged: look at its commits, and run it again"))
 }
 
 /// Lets the checkpoints and records of the worktree of `there` follow what git has done: it may have no hooks of ours.

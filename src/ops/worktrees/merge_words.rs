@@ -51,11 +51,10 @@ fn also(error: Error, hint: &str) -> Error {
 
 /// Returns what brings the files of the checkpoint `id` back, and what was staged if it `is_staged`.
 fn before_it(id: ObjectId, is_staged: bool) -> String {
-    match is_staged {
-        true => {
-            format!("'git checkpoint restore --staged {id}' brings the files and what was staged from before it back")
-        }
-        false => format!("'git checkpoint restore {id}' brings the files from before it back"),
+    if is_staged {
+        format!("'git checkpoint restore --staged {id}' brings the files and what was staged from before it back")
+    } else {
+        format!("'git checkpoint restore {id}' brings the files from before it back")
     }
 }
 

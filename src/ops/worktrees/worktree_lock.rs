@@ -130,9 +130,10 @@ pub(super) fn lock_merge(context: &Context, source: &Registration) -> Result<Vec
     let go_on = || context.check_interrupt();
     let mut locks = Vec::new();
     for found in &both {
-        let directory = match found.is_main() {
-            true => state::ensure_directory(&found.git_dir),
-            false => state::ensure_directory_of_linked(&found.git_dir),
+        let directory = if found.is_main() {
+            state::ensure_directory(&found.git_dir)
+        } else {
+            state::ensure_directory_of_linked(&found.git_dir)
         }?;
         let path = directory.join(MERGE_LOCK);
         let lock = Lock::acquire(&path, context.settings.lock_timeout, &go_on).map_err(|error| match error.kind() {
