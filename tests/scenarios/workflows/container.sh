@@ -63,5 +63,5 @@ sh_run 'git checkpoint worktree diff feature/auth'
 note 'done: look at it from outside, take it over, and remove the worktree'
 sh_run "git -C ../repo-wt-feature-auth commit -qam 'three, too'"
 sh_run 'git merge feature/auth'
-sh_run 'git checkpoint worktree remove feature/auth'
+sh_run 'git checkpoint worktree remove feature/auth' | sed -E 's/restore [0-9a-f]{8}/restore ID/'
 remember
