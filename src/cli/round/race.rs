@@ -1,6 +1,12 @@
 //! `round race`.
 
-use std::{cell::RefCell, ffi::OsString, path::PathBuf, sync::atomic::Ordering, time::Duration};
+use std::{
+    cell::RefCell,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    sync::atomic::Ordering,
+    time::Duration,
+};
 
 use bstr::{BString, ByteSlice as _};
 use serde::Serialize;
@@ -12,16 +18,17 @@ use super::super::{
     external,
     interrupt::Listening,
     output::printable,
-    phrase,
+    phrase, stand_in,
     worktree::{run_step, set_up_new},
 };
 use super::{cause::with_cause, end::GONE};
 use crate::{
     error::{Error, Result},
-    model::path_text,
+    model::path_text::{self, shell_word},
     ops::{
         Context,
         rounds::{self, EndOptions, Ended, Race, RaceOptions, Ran, ShownPlace, Started, Summary},
+        sessions,
         worktrees::{self, Step},
     },
 };
@@ -77,6 +84,9 @@ struct Raced {
     message: Option<String>,
     /// What to do about it.
     hint: Option<String>,
+    /// True while a session stands in for the program.
+    #[serde(skip)]
+    has_session: bool,
 }
 
 /// Programs that run.
@@ -99,6 +109,20 @@ impl Raced {
             ended: None,
             message: None,
             hint: None,
+            has_session: false,
+        }
+    }
+
+    /// Ends the session that stands in for the program, if its worktree is there.
+    fn end_session(&mut self, context: &Context) -> Result<()> {
+        if !std::mem::take(&mut self.has_session) {
+            return Ok(());
+        }
+        match rounds::root_of(context, &self.round)? {
+            Some(root) => {
+                sessions::stand_down(&worktrees::context_in(context, root.as_os_str())?, &session_of(&self.round))
+            }
+            None => Ok(()),
         }
     }
 
@@ -198,6 +222,14 @@ impl RaceOf {
             running = still;
             std::thread::sleep(if running.is_empty() { Duration::ZERO } else { LONGEST_PAUSE });
         }
+        // The rounds of the others go on. What is changed there from now on may be the user's.
+        for raced in &mut all {
+            if let Err(error) = raced.end_session(context)
+                && raced.message.is_none()
+            {
+                raced.fails(&error);
+            }
+        }
         all
     }
 
@@ -225,11 +257,16 @@ impl RaceOf {
         variables.push(("PWD", Some(directory.as_os_str().to_owned())));
         variables.push(("GIT_CHECKPOINT_ROUND", Some(raced.round.clone().into())));
         variables.push(("GIT_CHECKPOINT_NUMBER", Some(raced.number.to_string().into())));
+        let session = session_of(&raced.round);
+        variables.push((stand_in::VARIABLE, Some(session.clone().into())));
         let (file, log) = rounds::make_log(context, &raced.round)?;
         raced.log = Some(log);
         let Some((program, arguments)) = self.program.split_first() else {
             return Err(Error::internal("there is no program"));
         };
+        let there = worktrees::context_in(context, path.as_os_str())?;
+        sessions::stand_in(&there, &session, &name_of(program), &command_line(&self.program))?;
+        raced.has_session = true;
         let output = file.try_clone().map(|errors| (file.into(), errors.into()));
         match output.and_then(|output| external::start_apart(program, arguments, &directory, &variables, output)) {
             Ok(child) => Ok(Some(Awaited::new(child))),
@@ -245,6 +282,7 @@ impl RaceOf {
     fn finish(&self, context: &Context, raced: &mut Raced, call: &mut Call) -> Result<()> {
         let Raced { number, status, duration_ms, .. } = *raced;
         let noted = rounds::note(context, &raced.round, Ran { number, status, duration_ms });
+        let noted = noted.and(raced.end_session(context));
         let shared = RefCell::new(&mut *call);
         let mut run = |step: &Step<'_>| run_step(&mut shared.borrow_mut(), step);
         let ended = noted.and_then(|()| rounds::end(context, &raced.round, &EndOptions::default(), &mut run));
@@ -277,6 +315,22 @@ impl RaceOf {
         call.out.row(&line)?;
         call.out.flush()
     }
+}
+
+/// Returns the session that stands in for the program of `round`.
+fn session_of(round: &str) -> String {
+    format!("round-{round}")
+}
+
+/// Returns what the program is called: the name of its file.
+fn name_of(program: &OsStr) -> String {
+    let name = Path::new(program).file_name().unwrap_or(program);
+    printable(name.to_string_lossy().as_bytes())
+}
+
+/// Returns the command line, as a shell takes it.
+fn command_line(program: &[OsString]) -> String {
+    program.iter().map(|word| shell_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
 }
 
 /// Says what to do next, and returns how the command ends.

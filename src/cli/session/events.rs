@@ -9,7 +9,7 @@ use std::{
 use clap::ValueEnum;
 
 use super::{
-    super::{Exit, call::Call, output::printable, phrase, save},
+    super::{Exit, call::Call, output::printable, phrase, save, stand_in},
     question::ask,
 };
 use crate::{
@@ -140,6 +140,7 @@ impl Start {
             None => call.writing_context()?,
         };
         let id = self.id.unwrap_or_else(sessions::new_id);
+        stand_in::give_way(&context, &id)?;
         let started = sessions::start(&context, &id, &info, &mut |question| ask(question, &context, call))?;
         if self.json {
             call.out.json(&started)?;
@@ -158,6 +159,7 @@ impl Prompt {
         };
         let info = self.about.info(self.on_multisession)?;
         let context = call.writing_context()?;
+        stand_in::give_way(&context, &self.id)?;
         let prompted = sessions::prompt(&context, &self.id, message.as_deref(), &info, &mut |question| {
             ask(question, &context, call)
         })?;

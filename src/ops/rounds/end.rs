@@ -214,7 +214,16 @@ fn end_worktree(
         return gone(context, &mut round.places[at]);
     };
     if !options.keep_worktree {
-        worktrees::refuse_in_use(context, &found)?;
+        worktrees::refuse_in_use(context, &found).map_err(|error| {
+            if !worktrees::has_submodules(&found) {
+                return error;
+            }
+            let hint = format!(
+                "'git checkpoint round end --keep-worktree {}' commits all files, and the worktree stays",
+                round.id
+            );
+            error.with_hint(hint)
+        })?;
     }
     follow_move(&mut round.places[at], &found);
     let there = context.with_repo(context.repo.open_worktree(&found.path)?);

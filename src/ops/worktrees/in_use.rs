@@ -249,8 +249,5 @@ pub(super) fn refuse_submodules(found: &Registration) -> Result<()> {
         "the worktree '{path}' has submodules: no checkpoint has their repositories, which are in '{}'",
         modules.display()
     ))
-    .with_hint(format!(
-        "push what only they have; then 'git worktree remove --force {}' removes the worktree for good",
-        word(&found.path)
-    )))
+    .with_hint("push what only they have; git-checkpoint-worktree(1) says how the worktree is removed then"))
 }

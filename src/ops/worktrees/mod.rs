@@ -82,6 +82,11 @@ pub(crate) fn refuse_in_use(context: &Context, found: &Registration) -> Result<(
     in_use::refuse_submodules(found)
 }
 
+/// Returns true if the worktree `found` has repositories of submodules, or if that is not known.
+pub(crate) fn has_submodules(found: &Registration) -> bool {
+    in_use::has_submodules(&found.git_dir).unwrap_or(true)
+}
+
 /// Returns the port for servers in the worktree of `branch`.
 fn port(repo: &Repo, branch: &BStr) -> u16 {
     // The directory that all worktrees share is the same in each of them.
