@@ -97,7 +97,10 @@ impl Repo {
     /// Returns what a merge of `theirs` into `ours` would make; none if this git cannot say that (before 2.38), or does not merge them.
     pub(crate) fn foreseen_merge(&self, ours: ObjectId, theirs: ObjectId) -> Option<Foreseen> {
         let words = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z"].map(str::to_owned);
-        let output = self.try_git(&[&words[..], &[ours.to_string(), theirs.to_string()]].concat(), None).ok()?;
+        // In a conflict, git calls a file of ours that gives way to a directory by what it was asked for.
+        let is_head = self.head().ok()?.id == Some(ours);
+        let ours = if is_head { "HEAD".to_owned() } else { ours.to_string() };
+        let output = self.try_git(&[&words[..], &[ours, theirs.to_string()]].concat(), None).ok()?;
         // The tree comes first (git-merge-tree(1)).
         let mut fields = output.stdout.split_str("\0").filter(|field| !field.is_empty());
         let tree =

@@ -135,7 +135,7 @@ fn take_back(context: &Context, options: &UndoOptions, which: &Which) -> Result<
         // While this waits for the lock, a name may come to mean another operation.
         Which::Named(text) => Which::Named(log.find(text)?.id.to_string()),
         which if candidates(&log, which).is_empty() && !is_interrupted(context)? => {
-            return Err(nothing_left(context, &log, which));
+            return Err(nothing_left(&log, which));
         }
         which => which.clone(),
     };

@@ -140,7 +140,6 @@ impl Start {
             None => call.writing_context()?,
         };
         let id = self.id.unwrap_or_else(sessions::new_id);
-        stand_in::give_way(&context, &id)?;
         let started = sessions::start(&context, &id, &info, &mut |question| ask(question, &context, call))?;
         if self.json {
             call.out.json(&started)?;

@@ -1,6 +1,5 @@
 //! Which operation an undo or a redo takes back.
 
-use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
@@ -9,8 +8,8 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, read_operations::Recorded},
-    model::operation::{Role, WORKTREE_ADD, branch_was_at},
+    git::read_operations::Recorded,
+    model::operation::{Role, WORKTREE_ADD},
     ops::Context,
     state::journal::{Journal, Progress},
 };
@@ -68,10 +67,10 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
         return pick_interrupted(context, which, live, &log);
     }
     let entry = match which {
-        Which::LastOfFiles => log.last_of_files().ok_or_else(|| nothing_left(context, &log, which))?,
+        Which::LastOfFiles => log.last_of_files().ok_or_else(|| nothing_left(&log, which))?,
         Which::Last | Which::LastUndo => match candidates(&log, which).first() {
             Some(id) => log.entry(*id)?,
-            None => return Err(nothing_left(context, &log, which)),
+            None => return Err(nothing_left(&log, which)),
         },
         Which::Named(text) => {
             let entry = log.find(text)?;
@@ -99,8 +98,7 @@ pub(crate) fn pick(context: &Context, which: &Which) -> Result<Picked> {
     };
     if let Some(instead) = &entry.operation.not_undone {
         let title = title(&context.repo, entry);
-        let hint = reset_to_before(context, entry).unwrap_or_else(|| instead.clone());
-        return Err(Error::refused(format!("the operation {title} cannot be undone")).with_hint(hint));
+        return Err(Error::refused(format!("the operation {title} cannot be undone")).with_hint(instead.clone()));
     }
     let role = role_for(&log, entry);
     let of_entry = journal(context, entry)?;
@@ -167,21 +165,6 @@ fn not_undoable(context: &Context, entry: &Recorded) -> Error {
     Error::refused(what).with_hint("'git checkpoint undo --list' shows what can be undone")
 }
 
-/// Returns what takes `entry` back if it is a merge into the branch at HEAD, which has not been moved since, and git has nothing under
-/// way.
-fn reset_to_before(context: &Context, entry: &Recorded) -> Option<String> {
-    let (repo, text) = (&context.repo, entry.operation.not_undone.as_ref()?);
-    let head = repo.head().ok()?;
-    let (branch, now) = (head.branch?, head.id.filter(|_| Repo::under_way(repo.git_dir()).is_none())?);
-    let before = repo.branch_before(branch.as_bstr(), now)?;
-    // The entry of a merge begins with this move.
-    text.strip_prefix(branch_was_at(branch.as_bstr(), before, now).as_str())?;
-    // It would reset what is staged.
-    let is_staged = !repo.try_git(&["diff-index", "--cached", "--quiet", "HEAD"], None).ok()?.status.success();
-    let hint = || format!("'git reset --keep {}' takes it back: nothing was committed since", repo.short_id(&before));
-    (!is_staged).then(hint)
-}
-
 /// Returns the operations that `which` asks for, the next one first; of a named one, none.
 pub(crate) fn candidates(log: &Log, which: &Which) -> Vec<ObjectId> {
     let list: &[ObjectId] = match which {
@@ -199,10 +182,10 @@ pub(crate) fn recorded_meanwhile() -> Error {
 }
 
 /// Returns the error if there is nothing of what `which` asks for.
-pub(crate) fn nothing_left(context: &Context, log: &Log, which: &Which) -> Error {
+pub(crate) fn nothing_left(log: &Log, which: &Which) -> Error {
     // A worktree began with what was brought along: nothing is before that.
     let last = log.entries.first().filter(|last| last.operation.kind != WORKTREE_ADD);
-    let instead = last.and_then(|last| reset_to_before(context, last).or_else(|| last.operation.not_undone.clone()));
+    let instead = last.and_then(|last| last.operation.not_undone.clone());
     if let Some(instead) = instead.filter(|_| *which != Which::LastUndo) {
         Error::user("nothing to undo in this worktree: the last operation is not undone by 'undo'").with_hint(instead)
     } else if *which == Which::LastUndo {

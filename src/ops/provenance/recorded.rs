@@ -19,7 +19,7 @@ use super::{
     earlier::{Common, beyond, of_earlier_versions, of_other_branches},
     left_lately::{LeftLately, is_reset},
     place::{Place, records_found_at},
-    put_back::put_back,
+    put_back::records_put_back,
 };
 use crate::{
     error::Result,
@@ -114,9 +114,7 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
         ids.add([id], if is_content { Evidence::Content } else { of_branch });
     }
     // What a restore of another branch, or `round apply`, has put here is committed here.
-    for commit in beyond(repo, head, put_back(repo, head)?)? {
-        ids.add(log.of_commit(commit)?, Evidence::Removed);
-    }
+    ids.add(records_put_back(repo, &log, head)?, Evidence::Removed);
     let [by_resets, by_amends] = [lately.starts(is_reset), lately.starts(|kind| kind == Some(MoveKind::Amend))];
     let left = beyond(repo, head, by_resets.clone())?;
     let mut removed_trees = Vec::new();

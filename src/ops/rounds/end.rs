@@ -214,15 +214,10 @@ fn end_worktree(
         return gone(context, &mut round.places[at]);
     };
     if !options.keep_worktree {
-        worktrees::refuse_in_use(context, &found).map_err(|error| {
-            if !worktrees::has_submodules(&found) {
-                return error;
-            }
-            let hint = format!(
-                "'git checkpoint round end --keep-worktree {}' commits all files, and the worktree stays",
-                round.id
-            );
-            error.with_hint(hint)
+        worktrees::refuse_in_use(context, &found)?;
+        worktrees::refuse_submodules(&found).map_err(|error| {
+            let command = format!("git checkpoint round end --keep-worktree {}", round.id);
+            error.with_hint(format!("'{command}' commits all other files, and the worktree stays"))
         })?;
     }
     follow_move(&mut round.places[at], &found);

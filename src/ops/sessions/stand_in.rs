@@ -11,6 +11,14 @@ use super::{
 };
 use crate::{error::Result, model::session::Phase, state::process};
 
+/// How the ids of such sessions begin.
+const PREFIX: &str = "round-";
+
+/// Returns the session that stands in for the program of `round`.
+pub(crate) fn of_round(round: &str) -> String {
+    format!("{PREFIX}{round}")
+}
+
 /// Begins the session `id`, and a turn of it, for a program that `agent` names and this process starts; `asked` is its command line.
 /// The session is over if this process is gone.
 ///
@@ -41,7 +49,7 @@ pub(crate) fn stand_down(context: &Context, id: &str) -> Result<()> {
 /// # Errors
 /// As [`stop`].
 pub(crate) fn give_way(context: &Context, stand_in: &str, id: &str) -> Result<()> {
-    if stand_in == id || check_id(stand_in).is_err() {
+    if stand_in == id || !stand_in.starts_with(PREFIX) || check_id(stand_in).is_err() {
         return Ok(());
     }
     let is_under_way = find_or_rebuild(context, stand_in)?

@@ -240,7 +240,7 @@ pub(super) fn has_submodules(git_dir: &Path) -> Result<bool> {
 
 /// Refuses if the worktree `found` has repositories of submodules in git's directory of it, where `git submodule deinit` leaves
 /// them.
-pub(super) fn refuse_submodules(found: &Registration) -> Result<()> {
+pub(crate) fn refuse_submodules(found: &Registration) -> Result<()> {
     if !has_submodules(&found.git_dir)? {
         return Ok(());
     }

@@ -7,6 +7,7 @@ use gix::ObjectId;
 
 use super::{
     super::{Context, Worktree, enter::Purpose},
+    merge_changed::refuse_changed,
     merge_in_way::{refuse_ignored, refuse_ignored_on_the_way_to},
     merge_sides::{self as sides, Side},
     merge_words::{instead, no_fast_forward, no_rebase, rebased, refused, said, unrelated, with_state},
@@ -93,8 +94,14 @@ fn try_merge(context: &Context, options: &MergeOptions) -> Result<Merged> {
         return Err(unrelated(&here, &source));
     }
     let foreseen = if is_behind { None } else { context.repo.foreseen_merge(here.commit, source.commit) };
-    let refuse_ignored = || refuse_ignored((context, &here), (&there, &source), (options.how, foreseen.as_ref()));
-    refuse_ignored()?;
+    let is_merge = !is_behind && options.how != How::Rebase;
+    let refuse_in_way = || {
+        if is_merge {
+            refuse_changed(context, (here.commit, source.commit), foreseen.as_ref())?;
+        }
+        refuse_ignored((context, &here), (&there, &source), (options.how, foreseen.as_ref()))
+    };
+    refuse_in_way()?;
     if options.dry_run {
         foresee(is_behind, foreseen.as_ref(), &mut merged);
         return Ok(merged);
@@ -102,7 +109,7 @@ fn try_merge(context: &Context, options: &MergeOptions) -> Result<Merged> {
     merged.checkpoint = sides::checkpoint(context, &format!("Before the merge of {}", source.shown()))?;
     failpoint::hit("worktree:before-merge");
     // The checkpoint may have taken long.
-    let ended = refuse_ignored().and_then(|()| carry_out(context, &there, (&here, &source), &mut merged));
+    let ended = refuse_in_way().and_then(|()| carry_out(context, &there, (&here, &source), &mut merged));
     if let Some(text) = instead(&merged, &here, &source) {
         note(context, text);
     }

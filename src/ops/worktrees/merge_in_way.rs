@@ -64,35 +64,47 @@ fn written(repo: &Repo, from: ObjectId, to: ObjectId, paths: &mut BTreeSet<BStri
 /// Refuses if there is an ignored file at one of `paths`, above or below it. Of other untracked files, git refuses it itself.
 fn refuse(context: &Context, paths: &BTreeSet<BString>) -> Result<()> {
     let ignored = ignored_at(context, paths)?;
-    let mut named = ignored.iter().take(MOST_NAMED).map(|path| format!("'{}'", path_text::printable(path.as_ref())));
-    let (Some(first), rest) = (named.next(), named.collect::<Vec<_>>()) else { return Ok(()) };
-    let root = context.repo.worktree_root().display();
-    let what = match ignored.len() {
-        1 => format!("{first} in '{root}' is ignored, and would be written over or deleted"),
-        count => {
-            let some = [vec![first], rest].concat().join(", ");
-            format!("{count} ignored files in '{root}' would be written over or deleted, such as {some}")
-        }
-    };
+    if ignored.is_empty() {
+        return Ok(());
+    }
+    let (root, shown) = (context.repo.worktree_root().display(), shown(&ignored, "is", "are"));
+    let what = format!("{shown} ignored in '{root}', and would be written over or deleted");
     Err(Error::refused(what)
         .with_hint("move them away, and run it again: no commit and no checkpoint has what is in them"))
+}
+
+/// Returns some of `paths`, how many more there are, and the verb: `one` for a single path, else `many`.
+pub(super) fn shown(paths: &BTreeSet<BString>, one: &str, many: &str) -> String {
+    let some: Vec<String> =
+        paths.iter().take(MOST_NAMED).map(|path| format!("'{}'", path_text::printable(path.as_ref()))).collect();
+    let more = paths.len() - some.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more} {}", some.join(", "), if paths.len() == 1 { one } else { many })
 }
 
 /// Returns the ignored files that are at one of `paths`, above or below it, in the worktree of `context`.
 fn ignored_at(context: &Context, paths: &BTreeSet<BString>) -> Result<BTreeSet<BString>> {
     let repo = &context.repo;
     let index = repo.user_index()?;
-    let mut there: BTreeSet<&BStr> = BTreeSet::new();
+    let (mut there, mut found): (BTreeSet<&BStr>, BTreeSet<BString>) = Default::default();
     for path in paths {
         context.check_interrupt()?;
         let Some((at, is_directory)) = there_at(repo, path.as_ref()) else { continue };
         let mode = index.as_ref().and_then(|index| index.entry_by_path(at)).map(|entry| entry.mode);
+        // Git deletes what is ignored in a submodule that becomes a directory of files.
+        let mut parents = path.find_iter("/").map(|end| path[..end].as_bstr());
+        let is_submodule = |parent: &BStr| {
+            index.as_ref().and_then(|index| index.entry_by_path(parent)).is_some_and(|entry| entry.mode == Mode::COMMIT)
+        };
+        if at.len() == path.len() && parents.any(is_submodule) {
+            found.insert(at.to_owned());
+            continue;
+        }
         // What is in a submodule is its own.
         if mode.is_none_or(|mode| is_directory && mode != Mode::COMMIT) {
             there.insert(at);
         }
     }
-    let mut found = BTreeSet::new();
     for some in there.into_iter().collect::<Vec<_>>().chunks(MOST_AT_ONCE) {
         let words = ["--literal-pathspecs", "ls-files", "--others", "--ignored", "--exclude-standard", "-z", "--"];
         let words: Vec<&OsStr> =
@@ -105,7 +117,7 @@ fn ignored_at(context: &Context, paths: &BTreeSet<BString>) -> Result<BTreeSet<B
 
 /// Returns what is at `path` in the worktree, or what is no directory on the way to it, and whether it is a directory. No link is
 /// followed.
-fn there_at<'p>(repo: &Repo, path: &'p BStr) -> Option<(&'p BStr, bool)> {
+pub(super) fn there_at<'p>(repo: &Repo, path: &'p BStr) -> Option<(&'p BStr, bool)> {
     let ends = path.find_iter("/").chain([path.len()]);
     let mut last = None;
     for end in ends {

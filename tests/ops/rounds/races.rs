@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{everything, folder, said, text};
@@ -366,4 +367,34 @@ fn the_session_that_an_agent_reports_takes_the_place_of_the_other_one() {
     assert_eq!(code, Some(0), "{printed}");
     let branch = &printed["rounds"][0]["branch"];
     assert_eq!(authors(&world, branch, "new"), [("agent".to_owned(), "real".to_owned())]);
+}
+
+/// A signal ends the sessions as well: what a person changes there later is not the program's.
+#[test]
+fn after_a_signal_the_worktrees_are_the_users() {
+    let world = World::with_hooks();
+    let child = long_race(&world);
+    world.sh(&format!("kill -INT {}", child.id()));
+    child.wait_with_output().expect("it ends");
+    let sessions = world.json(&["session", "list", "--all", "--json"]);
+    let sessions = sessions["sessions"].as_array().expect("a list");
+    assert!(!sessions.is_empty() && sessions.iter().all(|it| it["phase"] == json!("ended")), "{sessions:#?}");
+}
+
+/// What was not brought here, or was taken away again, is no evidence: a person has typed the same short line.
+#[rstest]
+#[case::another_file("git checkpoint restore -q $B -- new; git checkpoint save -q; echo fi >>f", "f")]
+#[case::taken_away(
+    "git checkpoint round apply -q $B; git checkout -q f; rm new; git checkpoint save -q; echo fi >>f",
+    "f"
+)]
+#[case::undone("git checkpoint round apply -q $B; git checkpoint undo -q; echo end >new", "new")]
+fn a_persons_short_line_is_not_the_programs(#[case] script: &str, #[case] file: &str) {
+    let world = World::with_hooks();
+    world.sh("echo f >f; git add f; git commit -qm f");
+    let (printed, _) = race(&world, &["--count", "1", "--", "sh", "-c", "printf 'end\nx = 1\n' >new; echo fi >>f"]);
+    let branch = printed["rounds"][0]["branch"].as_str().expect("it has one");
+    world.sh(&format!("B={branch}; {script}; git add -A; git commit -qm typed"));
+    let found = authors(&world, &json!("HEAD"), file);
+    assert_ne!(found.last().map(|(owner, _)| owner.as_str()), Some("agent"), "{found:?}");
 }

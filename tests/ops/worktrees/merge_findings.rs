@@ -195,7 +195,7 @@ fn ignored_files_that_come_meanwhile_stay(#[case] options: &[&str], #[case] at: 
     world.sh(&format!("echo mine >{at}/s.ign; kill -CONT {}", child.id()));
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("'s.ign' in '"), "{}", said(&output));
+    assert!(said(&output).contains("'s.ign' is ignored in '"), "{}", said(&output));
     assert_eq!(world.sh(&format!("cat {at}/s.ign")), "mine\n");
 }
 
@@ -210,7 +210,7 @@ fn ignored_files_that_come_during_a_rebase_stay() {
     world.sh(&format!("echo mine >s.ign; kill -CONT {}", child.id()));
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    for words in ["'s.ign' in '", "move them away", "is rebased, and stays so"] {
+    for words in ["'s.ign' is ignored in '", "move them away", "is rebased, and stays so"] {
         assert!(said(&output).contains(words), "{}", said(&output));
     }
     assert_eq!(world.sh("cat s.ign"), "mine\n");

@@ -31,7 +31,7 @@ fn state(world: &World) -> String {
 #[case::link("echo theirs >s.ign", "ln -s here s.ign", "'s.ign'")]
 #[case::below("echo theirs >d.ign", "mkdir -p d.ign/e; echo mine >d.ign/e/f", "'d.ign/e/f'")]
 #[case::above("mkdir d.ign; echo theirs >d.ign/f", "echo mine >d.ign", "'d.ign'")]
-#[case::beside_tracked("echo theirs >s.ign; echo theirs >t.ign", "echo mine >s.ign; echo mine >t.ign", "2 ignored")]
+#[case::beside_tracked("echo theirs >s.ign; echo theirs >t.ign", "echo mine >s.ign; echo mine >t.ign", "are ignored")]
 #[case::moved_directory(
     "mkdir dir; echo theirs >dir/s.ign",
     "mkdir to; echo mine >to/s.ign; echo mine >dir.ign; echo mine >s.ign; mkdir -p dir; echo mine >dir/s.ign",
@@ -143,29 +143,18 @@ fn a_branch_of_two_worktrees_is_refused(
     assert_eq!(state(&world), before);
 }
 
-/// `git reset` is only named where it takes back this merge, and nothing else.
-#[rstest]
-#[case::at_once("true", true)]
-#[case::there_and_back("git switch -q -c other; git switch -q main", true)]
-#[case::other_branch("git switch -q -c other", false)]
-#[case::older_branch("git branch old HEAD~; git switch -q old", false)]
-#[case::taken_back("git reset -q --keep HEAD@{1}", false)]
-#[case::new_branch_at_main("git switch -q -c x main", false)]
-#[case::renamed("git branch -q -m main2", false)]
-#[case::moved_about("git reset -q --keep HEAD~2; git reset -q --keep HEAD@{1}", false)]
-fn undo_names_a_reset_of_this_branch_only(#[case] then: &str, #[case] is_named: bool) {
+/// A reset would delete what git ignores, and what was done since: no hint names one.
+#[test]
+fn undo_says_where_the_branch_was() {
     let world = world();
+    let before = world.git(&["rev-parse", "HEAD"]);
     world.done(&["worktree", "merge", "side"]);
-    world.sh(then);
-    let id = world.json(&["op", "log", "--json"])["operations"]
-        .as_array()
-        .and_then(|all| all.iter().find(|it| it["kind"] == json!("worktree")))
-        .and_then(|it| it["id"].as_str().map(str::to_owned))
-        .expect("it is there");
-    let undone = world.checkpoint(&["op", "undo", &id]);
-    assert_eq!(said(&undone).contains("git reset --keep"), is_named, "{}", said(&undone));
-    let undone = world.checkpoint(&["undo"]);
-    assert!(is_named || !said(&undone).contains("git reset"), "{}", said(&undone));
+    for arguments in [&["undo"][..], &["op", "undo", "@{0}"]] {
+        let undone = world.checkpoint(arguments);
+        assert!(!undone.status.success(), "{}", said(&undone));
+        assert!(said(&undone).contains(&format!("'main' was at {} before", before.trim())), "{}", said(&undone));
+        assert!(!said(&undone).contains("git reset"), "{}", said(&undone));
+    }
 }
 
 /// A rebase would drop what only the merge commit has.
@@ -201,7 +190,7 @@ fn a_rebase_is_in_the_log() {
     let merged = json_of(&world, &["worktree", "merge", "side", "--rebase", "--json"]);
     assert_eq!((&merged["result"], &merged["commits"]), (&json!("fast-forward"), &json!(1)), "{merged}");
     let hint = |world: &World| said(&world.checkpoint(&["undo"]));
-    assert!(hint(&world).contains("git reset --keep"), "{}", hint(&world));
+    assert!(hint(&world).contains(&text("main", &main)), "{}", hint(&world));
     world.sh("git commit -q --allow-empty -m later");
     let id = serde_json::from_str::<Value>(&log()).expect("JSON")["operations"]
         .as_array()
@@ -238,7 +227,39 @@ fn nothing_is_stashed(#[case] setting: &[&str], #[case] options: &[&str]) {
     let before = state(&world);
     let output = world.checkpoint(&[&["worktree", "merge", "side"], options].concat());
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("would be overwritten"), "{}", said(&output));
+    assert!(
+        ["would be overwritten", "'here' is changed in"].iter().any(|it| said(&output).contains(it)),
+        "{}",
+        said(&output)
+    );
     assert_eq!(state(&world), before);
     assert!(!world.repo().join(".git/MERGE_AUTOSTASH").exists());
+}
+
+/// When git refuses a merge, it checks out HEAD, and deletes what is in the place of its files: nothing of it is in a checkpoint.
+#[rstest]
+#[case::ignored("echo '*.ign' >.git/info/exclude; rm k; mkdir k; echo mine >k/x.ign; echo l >>both", "k/x.ign")]
+#[case::staged("echo '*.ign' >.git/info/exclude; rm k; mkdir k; echo mine >k/x.ign; echo s >s; git add s", "k/x.ign")]
+#[case::a_repository("rm k; git init -q k; git -C k commit -q --allow-empty -m x; echo l >>both", "k/.git/HEAD")]
+#[case::untracked_in_the_way(
+    "echo '*.ign' >.git/info/exclude; rm k; mkdir k; echo mine >k/x.ign; echo mine >their",
+    "k/x.ign"
+)]
+#[case::below_a_file("echo d >.git/info/exclude; rm -r d; echo mine >d; echo mine >their", "d")]
+fn what_is_in_the_place_of_a_file_stays(
+    #[case] script: &str,
+    #[case] file: &str,
+    #[values(&[], &["--squash"])] options: &[&str],
+) {
+    let world = world();
+    world.sh(&format!(
+        "echo 1 >k; echo 1 >both; mkdir d; echo 1 >d/f; git add -A; git commit -qm files
+         cd {SIDE}; git merge -q main; echo 2 >both; echo 2 >their; git add -A; git commit -qm theirs
+         cd ../repo; echo 3 >ours; git add -A; git commit -qm ours"
+    ));
+    world.sh(script);
+    let before = world.sh(&format!("cksum {file}; git status --porcelain --ignored"));
+    let output = world.checkpoint(&[&["worktree", "merge", "side"], options].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(world.sh(&format!("cksum {file}; git status --porcelain --ignored")), before, "{}", said(&output));
 }
