@@ -298,6 +298,19 @@ fn a_long_history_has_the_newest_candidates() {
     }
 }
 
+/// The branch of the main worktree can be merged as well.
+#[test]
+fn worktrees_and_kinds_are_offered_to_merge() {
+    let world = World::with_commit();
+    world.sh("git branch -M main; git worktree add -q -b side ../side");
+    let found = world.done(&["completions", "bash", "--", "git", "checkpoint", "worktree", "merge", ""]);
+    assert!(found.contains("side") && found.contains("main"), "{found}");
+    let found = world.done(&["completions", "bash", "--", "git", "checkpoint", "worktree", "merge", "--"]);
+    for option in ["--squash", "--rebase", "--ff-only", "--dry-run", "--json"] {
+        assert!(found.contains(option), "{option}: {found}");
+    }
+}
+
 /// A branch is checked out in one worktree only, and HEAD is none.
 #[test]
 fn free_branches_are_offered_for_a_worktree() {

@@ -55,6 +55,7 @@ mod session;
 mod sessions_in_table;
 mod settings;
 mod show;
+mod stand_in;
 mod status;
 mod tag;
 mod tour;

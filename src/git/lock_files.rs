@@ -17,7 +17,7 @@ use crate::{
     error::{Context as _, Error, Kind, Result},
     state::{
         self,
-        lock::{REMOVAL_LOCK, SETUP_LOCK, has_owner, is_held, remove_free},
+        lock::{MERGE_LOCK, REMOVAL_LOCK, SETUP_LOCK, has_owner, is_held, remove_free},
         lock_note::{self, FoundNote, Note, Owner},
     },
 };
@@ -233,7 +233,9 @@ impl Repo {
         for lock in &mut locks {
             let git_dir = lock.path.ancestors().find(|it| it.parent() == Some(&worktrees));
             let is_ours = |git_dir: &Path| {
-                [REMOVAL_LOCK, SETUP_LOCK].iter().any(|name| lock.path == state::directory(git_dir).join(name))
+                [MERGE_LOCK, REMOVAL_LOCK, SETUP_LOCK]
+                    .iter()
+                    .any(|name| lock.path == state::directory(git_dir).join(name))
             };
             let is_file = || fs::symlink_metadata(&lock.path).is_ok_and(|metadata| metadata.is_file());
             lock.is_own = git_dir.is_some_and(is_ours) && is_file();

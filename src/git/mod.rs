@@ -61,6 +61,7 @@ mod loose;
 pub(crate) mod merge;
 pub(crate) mod merge_attributes;
 mod merge_base;
+pub(crate) mod merge_branch;
 pub(crate) mod message;
 mod modes;
 pub(crate) mod named;

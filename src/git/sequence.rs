@@ -41,6 +41,13 @@ impl Repo {
         found.map(|(_, what, end)| (*what, *end))
     }
 
+    /// Returns the full name of the branch that is rebased in the worktree with the git directory `git_dir`.
+    pub(crate) fn rebased_branch(git_dir: &std::path::Path) -> Option<bstr::BString> {
+        let read = |name: &str| fs::read(git_dir.join(name).join("head-name")).ok();
+        let text = read("rebase-merge").or_else(|| read("rebase-apply"))?;
+        Some(text.trim_end().into())
+    }
+
     /// Returns true during a rebase or am: HEAD is at an intermediate commit.
     pub(crate) fn is_rebasing(&self) -> bool {
         ["rebase-merge", "rebase-apply"].iter().any(|name| self.git_dir().join(name).exists())

@@ -3,7 +3,7 @@
 use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{refname, session::is_valid_id, trailer};
+use super::{path_text, refname, session::is_valid_id, trailer};
 
 /// The kinds of operations that a person asks for by name, and that can be undone or redone.
 ///
@@ -243,6 +243,12 @@ impl Operation {
         }
         (!operation.kind.is_empty() && operation.number > 0).then_some(operation)
     }
+}
+
+/// Returns what the operation log says of a merge or a rebase that has moved `branch`, a full name.
+pub(crate) fn branch_was_at(branch: &BStr, before: ObjectId, now: ObjectId) -> String {
+    let branch = path_text::printable(branch.strip_prefix(b"refs/heads/").unwrap_or(branch).as_bstr());
+    format!("'{branch}' was at {before} before: 'git diff {before} {now}' shows what has changed")
 }
 
 #[cfg(test)]

@@ -73,6 +73,7 @@ mod share;
 mod start;
 mod stats;
 mod turn;
+mod uncommitted;
 pub(crate) mod unrecorded;
 mod verified_mark;
 mod worktree;

@@ -40,6 +40,9 @@ pub(crate) const REMOVAL_LOCK: &str = "removal.lock";
 /// The lock under which the set-up of a worktree runs, in our directory of that worktree.
 pub(crate) const SETUP_LOCK: &str = "setup.lock";
 
+/// The lock under which a branch is merged into that of a worktree, in our directory of that worktree.
+pub(crate) const MERGE_LOCK: &str = "merge.lock";
+
 /// More than this is in the file only if it is damaged.
 const LONGEST: u64 = 4096;
 

@@ -49,10 +49,20 @@ pub(crate) fn parent_of(pid: u32) -> Option<u32> {
     Some(stat(pid)?.parent)
 }
 
+/// What [`agent`] returns.
+static AGENT: OnceLock<Option<Process>> = OnceLock::new();
+
 /// Returns the agent's process: the nearest one above us, or we ourselves, that outlives a hook.
 pub(crate) fn agent() -> Option<Process> {
-    static AGENT: OnceLock<Option<Process>> = OnceLock::new();
     AGENT.get_or_init(find_agent).clone()
+}
+
+/// Lets [`agent`] return this process: it is no hook, but runs as long as the programs that it starts.
+pub(crate) fn outlives_hooks() {
+    AGENT.get_or_init(|| {
+        let pid = std::process::id();
+        stat(pid).map(|stat| Process { pid, start: stat.start, place: here() })
+    });
 }
 
 fn find_agent() -> Option<Process> {

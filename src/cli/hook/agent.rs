@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    super::{Exit, call::Call, date, environment, session::warning_text, settings},
+    super::{Exit, call::Call, date, environment, session::warning_text, settings, stand_in},
     stdin, transcript,
     trouble::log,
 };
@@ -195,6 +195,12 @@ fn handle(
     let in_transcript = || transcript.as_deref().and_then(|path| transcript::model(path, event.moment));
     let model = event.model.clone().or_else(in_transcript);
     let info = SessionInfo { agent, model, transcript, on_multisession };
+    // A session that has only begun may never say what it does.
+    if matches!(event.moment, Moment::Prompt | Moment::PreTool)
+        && let Err(error) = stand_in::give_way(&context, &event.session)
+    {
+        log(&context, dialect.name, &error);
+    }
     let answer = agents::handle(&context, &report(event, dialect, cwd, info))?;
     Ok(reply(&answer, event, dialect, on_multisession, &context))
 }

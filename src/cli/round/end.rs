@@ -6,6 +6,7 @@ use super::super::{Exit, call::Call, output::printable, phrase, worktree::run_st
 use crate::{
     config::BranchPolicy,
     error::Result,
+    model::round::Mode,
     ops::{
         rounds::{self, EndOptions, Ended, EndedPlace, EndedSeveral, LeftBranch, Retired},
         worktrees::Step,
@@ -119,6 +120,9 @@ fn print(ended: &Ended, call: &mut Call) -> Result<()> {
         if let Some(id) = &place.removed {
             call.out.hint(&format!("'git checkpoint worktree restore {id}' brings the worktree back"));
         }
+        if let (Mode::Workspace, Some(branch)) = (place.mode, &place.branch) {
+            call.out.hint(&format!("'git checkpoint round apply {}' brings the files there", printable(branch)));
+        }
         if place.gone {
             call.out.warning(GONE);
         }
@@ -176,6 +180,9 @@ fn report(place: &EndedPlace, call: &Call) -> Vec<String> {
         }
         (Some(_), None) => {}
         (None, _) => lines.extend(place.checkpoint.map(|id| format!("the checkpoint {}", call.names.id(&id)))),
+    }
+    if place.mode == Mode::Workspace && place.branch.is_some() {
+        lines.push("the workspace is back where it was, without the files of the round".to_owned());
     }
     lines.extend(place.archive.as_ref().map(|path| format!("the experiments are in {}", phrase::quoted(path))));
     lines.extend(place.kept.as_ref().map(|path| format!("the worktree stays in {}", phrase::quoted(path))));

@@ -43,6 +43,15 @@ impl List {
             call.out.json(&json!({ "version": 1, "rounds": all }))?;
             return Ok(Exit::Done);
         }
+        if all.is_empty() && damaged.is_empty() {
+            let of =
+                self.group.as_ref().map(|group| format!(" in the group '{}'", printable(group))).unwrap_or_default();
+            call.out.aside(&if self.all { format!("there is no round{of}") } else { format!("no round is live{of}") });
+            if !self.all {
+                call.out.hint("'git checkpoint round list --all' shows those that have ended, too");
+            }
+            return Ok(Exit::Done);
+        }
         call.start_pager(&context)?;
         all.iter().try_for_each(|round| print(round, call))?;
         Ok(Exit::Done)

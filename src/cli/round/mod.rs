@@ -9,6 +9,7 @@ mod diff;
 mod end;
 mod list;
 mod race;
+mod raced;
 mod start;
 
 use super::{Exit, call::Call};

@@ -1,9 +1,14 @@
 //! `round race`.
 
-use std::{cell::RefCell, ffi::OsString, path::PathBuf, sync::atomic::Ordering, time::Duration};
+use std::{
+    cell::RefCell,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    sync::atomic::Ordering,
+    time::Duration,
+};
 
-use bstr::{BString, ByteSlice as _};
-use serde::Serialize;
+use bstr::ByteSlice as _;
 
 use super::super::{
     Exit,
@@ -12,16 +17,17 @@ use super::super::{
     external,
     interrupt::Listening,
     output::printable,
-    phrase,
+    phrase, stand_in,
     worktree::{run_step, set_up_new},
 };
-use super::{cause::with_cause, end::GONE};
+use super::raced::{Raced, conclude, print_logs};
 use crate::{
     error::{Error, Result},
-    model::path_text,
+    model::path_text::shell_word,
     ops::{
         Context,
-        rounds::{self, EndOptions, Ended, Race, RaceOptions, Ran, ShownPlace, Started, Summary},
+        rounds::{self, EndOptions, Race, RaceOptions, Ran, ShownPlace, Started, Summary},
+        sessions,
         worktrees::{self, Step},
     },
 };
@@ -52,65 +58,10 @@ pub(super) struct RaceOf {
     program: Vec<OsString>,
 }
 
-/// What became of one round. Serializes to an entry of `rounds`.
-#[derive(Debug, Serialize)]
-struct Raced {
-    /// Which one it is, from 1.
-    number: usize,
-    /// Its id.
-    round: String,
-    /// Its branch.
-    branch: String,
-    /// The commit at which that begins.
-    #[serde(skip)]
-    base: Option<String>,
-    /// The exit status of the program as a shell gives it; none if it did not run, or does not end.
-    status: Option<i32>,
-    /// How long it took.
-    duration_ms: Option<u64>,
-    /// What it has printed.
-    #[serde(serialize_with = "path_text::serialize_optional")]
-    log: Option<BString>,
-    /// The end of the round; none if the round goes on.
-    ended: Option<Ended>,
-    /// Why it goes on, or why the program could not be started.
-    message: Option<String>,
-    /// What to do about it.
-    hint: Option<String>,
-}
-
 /// Programs that run.
 struct Running {
     at: usize,
     child: Awaited,
-}
-
-impl Raced {
-    fn new(number: usize, started: &Started) -> Self {
-        let place = &started.contexts[0];
-        Self {
-            number,
-            round: started.round.clone(),
-            branch: place.branch.clone().unwrap_or_default(),
-            base: place.base.clone(),
-            status: None,
-            duration_ms: None,
-            log: None,
-            ended: None,
-            message: None,
-            hint: None,
-        }
-    }
-
-    /// Returns true if the program has succeeded, and the round has ended.
-    fn is_done(&self) -> bool {
-        self.status == Some(0) && self.ended.is_some()
-    }
-
-    fn fails(&mut self, error: &Error) {
-        self.message = Some(with_cause(error));
-        self.hint = error.hint().map(str::to_owned);
-    }
 }
 
 impl RaceOf {
@@ -198,6 +149,14 @@ impl RaceOf {
             running = still;
             std::thread::sleep(if running.is_empty() { Duration::ZERO } else { LONGEST_PAUSE });
         }
+        // The rounds of the others go on. What is changed there from now on may be the user's.
+        for raced in &mut all {
+            if let Err(error) = raced.end_session(context)
+                && raced.message.is_none()
+            {
+                raced.fails(&error);
+            }
+        }
         all
     }
 
@@ -225,11 +184,16 @@ impl RaceOf {
         variables.push(("PWD", Some(directory.as_os_str().to_owned())));
         variables.push(("GIT_CHECKPOINT_ROUND", Some(raced.round.clone().into())));
         variables.push(("GIT_CHECKPOINT_NUMBER", Some(raced.number.to_string().into())));
+        let session = sessions::of_round(&raced.round);
+        variables.push((stand_in::VARIABLE, Some(session.clone().into())));
         let (file, log) = rounds::make_log(context, &raced.round)?;
         raced.log = Some(log);
         let Some((program, arguments)) = self.program.split_first() else {
             return Err(Error::internal("there is no program"));
         };
+        let there = worktrees::context_in(context, path.as_os_str())?;
+        sessions::stand_in(&there, &session, &name_of(program), &command_line(&self.program))?;
+        raced.has_session = true;
         let output = file.try_clone().map(|errors| (file.into(), errors.into()));
         match output.and_then(|output| external::start_apart(program, arguments, &directory, &variables, output)) {
             Ok(child) => Ok(Some(Awaited::new(child))),
@@ -245,6 +209,10 @@ impl RaceOf {
     fn finish(&self, context: &Context, raced: &mut Raced, call: &mut Call) -> Result<()> {
         let Raced { number, status, duration_ms, .. } = *raced;
         let noted = rounds::note(context, &raced.round, Ran { number, status, duration_ms });
+        // If the session is gone, the round ends all the same. If its turn is under way, the end refuses.
+        if let Err(error) = raced.end_session(context) {
+            raced.fails(&error);
+        }
         let shared = RefCell::new(&mut *call);
         let mut run = |step: &Step<'_>| run_step(&mut shared.borrow_mut(), step);
         let ended = noted.and_then(|()| rounds::end(context, &raced.round, &EndOptions::default(), &mut run));
@@ -279,55 +247,13 @@ impl RaceOf {
     }
 }
 
-/// Says what to do next, and returns how the command ends.
-fn conclude(race: &Race, raced: &[Raced], call: &mut Call) -> Exit {
-    let mut said: Vec<&str> = Vec::new();
-    for it in raced {
-        if let Some(message) = it.message.as_deref().filter(|message| !said.contains(message)) {
-            let what = if it.ended.is_some() { "" } else { " goes on" };
-            call.out.warning(&format!("the round {}{what}: {}", it.round, printable(message)));
-            it.hint.as_deref().into_iter().for_each(|hint| call.out.hint(hint));
-            said.push(message);
-        }
-    }
-    raced.iter().filter_map(|it| it.ended.as_ref()).for_each(|ended| warn_of(ended, call));
-    let group = &race.group;
-    if raced.iter().any(|it| it.ended.is_none()) {
-        call.out.hint(&format!(
-            "'git checkpoint round list --group {group}' shows the rounds that go on; once their programs have ended, \
-             'git checkpoint round end --group {group} --branches keep' ends them"
-        ));
-    } else {
-        call.out.hint(&format!("'git checkpoint round compare --group {group}' compares them"));
-    }
-    if call.interrupt.is_raised() {
-        return Exit::Interrupted;
-    }
-    if raced.iter().all(Raced::is_done) { Exit::Done } else { Exit::No }
+/// Returns what the program is called: the name of its file.
+fn name_of(program: &OsStr) -> String {
+    let name = Path::new(program).file_name().unwrap_or(program);
+    printable(name.to_string_lossy().as_bytes())
 }
 
-/// Says what went with the worktrees of a round, and what may be missing on its branches.
-fn warn_of(ended: &Ended, call: &mut Call) {
-    for place in &ended.contexts {
-        let branch = printable(place.branch.as_deref().unwrap_or_default());
-        if !place.ignored.is_empty() {
-            let count = phrase::count(place.ignored.len(), "ignored path");
-            call.out.aside(&format!("{branch}: {count} went with the worktree"));
-            if let Some(id) = &place.removed {
-                call.out.hint(&format!("'git checkpoint worktree restore {id}' brings the worktree back"));
-            }
-        }
-        if place.gone {
-            call.out.warning(&format!("{branch}: {GONE}"));
-        }
-    }
-}
-
-/// Prints where the output of the programs is.
-fn print_logs(raced: &[Raced], call: &mut Call) -> Result<()> {
-    let mut logs = raced.iter().filter_map(|it| Some((it.number, it.log.as_ref()?))).peekable();
-    if logs.peek().is_some() {
-        call.out.note("what the programs have printed is in")?;
-    }
-    logs.try_for_each(|(number, log)| call.out.row(&format!("{number:>4}  {}", phrase::quoted(log))))
+/// Returns the command line, as a shell takes it.
+fn command_line(program: &[OsString]) -> String {
+    program.iter().map(|word| shell_word(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
 }

@@ -3,7 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    super::{Exit, call::Call, phrase, settings, worktree::set_up_new},
+    super::{
+        Exit,
+        call::Call,
+        phrase, settings,
+        worktree::{check_hooks, set_up_new},
+    },
     end::{print_left, print_retired},
     list::print_places,
 };
@@ -147,6 +152,9 @@ impl Start {
             print_places(&started.contexts, call)?;
             print_retired(&started.retired, call)?;
             print_left(&started.left, call)?;
+        }
+        for path in &started.made {
+            check_hooks(&context, &path.as_os_str().as_encoded_bytes().into(), call)?;
         }
         let mut exit = Exit::Done;
         if !self.no_setup {

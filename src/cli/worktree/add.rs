@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 use serde::Serialize;
 
 use super::{
@@ -126,16 +126,33 @@ fn warn_of(added: &Added, elsewhere: &[Elsewhere], call: &mut Call) {
     if let Some(left) = &added.left {
         call.out.warning(&format!("{} was made for the session before, and no longer is", phrase::quoted(left)));
     }
+    warn_of_hooks(&added.path, elsewhere, call);
+}
+
+/// Says which agents report nothing from the new worktree at `path`, because their hooks are `elsewhere`.
+fn warn_of_hooks(path: &BString, elsewhere: &[Elsewhere], call: &mut Call) {
     for agent in elsewhere {
         call.out.warning(&format!(
             "the hooks of {} are installed in the worktree {}, not in the new one: there is no checkpoint of its work there",
             printable(&agent.agent),
             phrase::quoted(&agent.worktree)
         ));
-        let (path, command) = (shell_word(&added.path.to_str_lossy()), command_for(agent));
+        let (path, command) = (shell_word(&path.to_str_lossy()), command_for(agent));
         let command = command.strip_prefix("git ").unwrap_or(&command);
         call.out.hint(&format!("'git -C {path} {command}' installs them there"));
     }
+}
+
+/// Says which agents report nothing from the new worktree at `path`, because their hooks are in another one.
+///
+/// # Errors
+/// If the worktree cannot be opened, or settings of agents cannot be read.
+pub(in crate::cli) fn check_hooks(context: &Context, path: &BString, call: &mut Call) -> Result<()> {
+    let there = worktrees::context_in(context, &path.to_os_str_lossy())?;
+    let places = Places::new(&there)?;
+    let elsewhere = places.elsewhere(&there, &places.enabled(&there)?)?;
+    warn_of_hooks(path, &elsewhere, call);
+    Ok(())
 }
 
 fn print(added: &Added, call: &mut Call) -> Result<()> {

@@ -5,11 +5,12 @@ mod approve;
 mod exec;
 mod inside;
 mod list;
+mod merge;
 mod mounts;
 mod remove;
 mod setup;
 
-pub(super) use add::set_up_new;
+pub(super) use add::{check_hooks, set_up_new};
 pub(super) use setup::run_step;
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path};
@@ -64,6 +65,11 @@ enum Action {
     Remove(remove::Remove),
     /// Bring a removed worktree back: branch, uncommitted changes and all other files
     Restore(remove::Restore),
+    /// Merge the branch of another worktree into the branch here, after a checkpoint of both worktrees
+    ///
+    /// Git merges it, with your hooks and settings. Refused if something there is not committed, or if a turn is under way
+    /// there.
+    Merge(merge::Merge),
     /// Give a worktree another path
     Move(remove::Move),
     /// Let git forget worktrees whose directory is gone, and delete those that were removed long ago
@@ -112,6 +118,7 @@ impl Worktree {
             Action::Approve(approve) => approve.run(call),
             Action::Remove(remove) => remove.run(call),
             Action::Restore(restore) => restore.run(call),
+            Action::Merge(merge) => merge.run(call),
             Action::Move(relocate) => relocate.run(call),
             Action::Prune(prune) => prune.run(call),
             Action::Mounts(mounts) => mounts.run(call),

@@ -185,7 +185,7 @@ pub(crate) fn recorded_meanwhile() -> Error {
 pub(crate) fn nothing_left(log: &Log, which: &Which) -> Error {
     // A worktree began with what was brought along: nothing is before that.
     let last = log.entries.first().filter(|last| last.operation.kind != WORKTREE_ADD);
-    let instead = last.and_then(|last| last.operation.not_undone.as_ref());
+    let instead = last.and_then(|last| last.operation.not_undone.clone());
     if let Some(instead) = instead.filter(|_| *which != Which::LastUndo) {
         Error::user("nothing to undo in this worktree: the last operation is not undone by 'undo'").with_hint(instead)
     } else if *which == Which::LastUndo {

@@ -1,7 +1,8 @@
 //! Whose is this content? Finds the work of sessions that a commit, the index or the worktree contains.
 //!
 //! - `set_aside` finds shadows, archived or of other worktrees, whose work is here again.
-//! - `recorded` finds records whose work is here again; `earlier` helps with lines of earlier versions of a file.
+//! - `recorded` finds records whose work is here again; `earlier` helps with lines of earlier versions of a file, `left_lately` reads which
+//!   commits HEAD has left, and `put_back` from which commits a restore has put files here.
 //! - `moved_on` finds lines of a record that an amend or a squash has in other files.
 //! - `moved_from` finds lines that a merge or a squash has moved. `left` reads which lines files lost from one commit to another.
 //! - `amended` decides whether an amend has removed all work of a record.
@@ -23,10 +24,12 @@ pub(crate) mod doubt;
 mod earlier;
 mod former_names;
 pub(crate) mod left;
+mod left_lately;
 pub(crate) mod moved_from;
 pub(crate) mod moved_lines;
 pub(crate) mod moved_on;
 mod place;
+mod put_back;
 pub(crate) mod recorded;
 pub(crate) mod replay;
 pub(crate) mod set_aside;

@@ -16,8 +16,10 @@ use super::{
         share::Least,
     },
     amended::{Amended, is_kept, is_undone},
-    earlier::{Common, MOST_MOVES, beyond, of_earlier_versions, of_other_branches},
+    earlier::{Common, beyond, of_earlier_versions, of_other_branches},
+    left_lately::{LeftLately, is_reset},
     place::{Place, records_found_at},
+    put_back::records_put_back,
 };
 use crate::{
     error::Result,
@@ -115,6 +117,8 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change], 
         let is_content = common == Common::Content;
         ids.add([id], if is_content { Evidence::Content } else { of_branch });
     }
+    // What a restore of another branch, or `round apply`, has put here is committed here.
+    ids.add(records_put_back(repo, &log, head)?, Evidence::Removed);
     let [by_resets, by_amends] = [lately.starts(is_reset), lately.starts(|kind| kind == Some(MoveKind::Amend))];
     let left = beyond(repo, head, by_resets.clone())?;
     let mut removed_trees = Vec::new();
@@ -301,32 +305,6 @@ fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
 /// `ORIG_HEAD` alone does not say that, because `git stash` resets, too, and sets it to HEAD. So this reads the reflog as well.
 pub(crate) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
     beyond(repo, head, LeftLately::read(repo)?.starts(is_reset))
-}
-
-fn is_reset(kind: Option<MoveKind>) -> bool {
-    kind == Some(MoveKind::Reset)
-}
-
-/// The commits that HEAD has left lately.
-struct LeftLately {
-    moves: Vec<(ObjectId, Option<MoveKind>)>,
-    /// `ORIG_HEAD`, unless it is from an old operation.
-    orig_head: Option<ObjectId>,
-}
-
-impl LeftLately {
-    fn read(repo: &Repo) -> Result<Self> {
-        let moves = repo.left_lately(MOST_MOVES);
-        let is_recent = |id: &ObjectId| moves.is_empty() || moves.iter().any(|(left, _)| left == id);
-        let orig_head = repo.find_ref("ORIG_HEAD")?.filter(is_recent);
-        Ok(Self { moves, orig_head })
-    }
-
-    /// Returns those that moves of the kinds that `counts` accepts have left, and `ORIG_HEAD`.
-    fn starts(&self, counts: fn(Option<MoveKind>) -> bool) -> Vec<ObjectId> {
-        let counted = self.moves.iter().filter(|(_, kind)| counts(*kind));
-        counted.map(|(id, _)| *id).chain(self.orig_head).collect()
-    }
 }
 
 /// Returns true if the index may have a line that the records of `commits` attribute to a session. One line is enough: git says

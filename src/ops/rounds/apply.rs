@@ -102,6 +102,9 @@ fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) 
             .with_hint(format!("'git checkpoint round diff --name-only {}' lists these", round.id)));
     }
     let here = worktree_tree(context)?;
+    // Files that the worktree of the round began with are no change here. The checkpoint may have gone since.
+    let files = place.files.as_deref().and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
+    let files = files.and_then(|id| repo.tree_of_commit(id).ok());
     let deleted: Vec<&BString> = changes.iter().filter(|it| it.after.is_none()).map(|it| &it.path).collect();
     let mut planned = Planned {
         round: round.id.clone(),
@@ -117,7 +120,12 @@ fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) 
         if now == change.after {
             continue;
         }
-        let has_drifted = now != change.before || is_something_in_the_way(context, &here, change, now, &deleted)?;
+        let began_with = match files {
+            Some(tree_id) => here.repo.find_leaf(tree_id, change.path.as_bstr())?,
+            None => change.before,
+        };
+        let is_changed = now != change.before && now != began_with;
+        let has_drifted = is_changed || is_something_in_the_way(context, &here, change, now, &deleted)?;
         if has_drifted {
             planned.drift.push(change.path.clone());
         }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::{
     super::{
         Context,
+        uncommitted::refuse_changes,
         worktrees::{self, RemoveOptions},
     },
     archive,
@@ -172,7 +173,7 @@ fn end_workspace(context: &Context, round: &mut Round, at: usize, options: &EndO
     }
     if is_back && place.committed.is_some() {
         // The last call was killed after it had switched back. Or it has failed, and the user has switched back.
-        workspace::refuse_changes(&here, "commit first: it is not known whether that was done for the round")?;
+        refuse_changes(&here, "commit first: it is not known whether that was done for the round")?;
         return Ok(EndedPlace::of(&place));
     }
     let Some(branch) = place.branch.as_deref() else { return Err(Error::internal("a round has no branch")) };
@@ -214,6 +215,10 @@ fn end_worktree(
     };
     if !options.keep_worktree {
         worktrees::refuse_in_use(context, &found)?;
+        worktrees::refuse_submodules(&found).map_err(|error| {
+            let command = format!("git checkpoint round end --keep-worktree {}", round.id);
+            error.with_hint(format!("'{command}' commits all other files, and the worktree stays"))
+        })?;
     }
     follow_move(&mut round.places[at], &found);
     let there = context.with_repo(context.repo.open_worktree(&found.path)?);

@@ -44,7 +44,7 @@ pub(crate) use end::{EndOptions, Ended, EndedPlace, end};
 pub(crate) use listing::{Shown, ShownPlace, find, list};
 pub(crate) use names::check;
 pub(crate) use options::StartOptions;
-pub(crate) use race::{Race, RaceOptions, begin_race, make_log, note, take_back};
+pub(crate) use race::{Race, RaceOptions, begin_race, make_log, note, root_of, take_back};
 pub(crate) use retire::{LeftBranch, Retired};
 pub(crate) use several::{EndedSeveral, end_several};
 pub(crate) use start::Started;

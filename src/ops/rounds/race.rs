@@ -7,7 +7,7 @@ use bstr::BString;
 
 use super::{
     super::{Context, worktrees},
-    end::{EndOptions, Ended, end},
+    end::{EndOptions, Ended, end, found},
     listing::bytes,
     lock::locked,
     names::{check_label, random},
@@ -137,6 +137,16 @@ pub(crate) fn note(context: &Context, id: &str, ran: Ran) -> Result<()> {
     let (_lock, mut round) = locked(context, id)?;
     round.ran = Some(ran);
     round.write(context.repo.common_dir())
+}
+
+/// Returns the root of the worktree of the round `id`, wherever it was moved; none if it is gone.
+///
+/// # Errors
+/// If the file of the round, or git's registrations, cannot be read.
+pub(crate) fn root_of(context: &Context, id: &str) -> Result<Option<PathBuf>> {
+    let Some(round) = rounds::read(context.repo.common_dir(), id)? else { return Ok(None) };
+    let Some(place) = round.places.first() else { return Ok(None) };
+    Ok(found(context, place)?.map(|found| found.path))
 }
 
 /// Makes the file for what the command of the round `id` prints, and returns it with its path.

@@ -147,7 +147,7 @@ fn take_back(context: &Context, round: &mut Round) -> Result<()> {
             round.places[at].branch = Some(new_branch(context, label.as_deref(), &taken)?);
         }
         let place = &mut round.places[at];
-        (place.claimed, place.base, place.mark) = (None, None, None);
+        (place.claimed, place.base, place.files, place.mark) = (None, None, None, None);
         round.write(context.repo.common_dir())?;
     }
     Ok(())
@@ -237,6 +237,7 @@ fn new(context: &Context, asked: Asked, mode: RoundMode, folders: &Folders, roun
             inside: BString::default(),
             branch,
             base: None,
+            files: None,
             claimed: None,
             worktree: None,
             mark: None,
@@ -318,7 +319,9 @@ fn make_worktree(
         place.mark = Some(mark.clone());
         round.write(common)
     };
-    let path = worktrees::add_noted(&here, &options, &mut note)?.path.to_path_lossy().into_owned();
+    let added = worktrees::add_noted(&here, &options, &mut note)?;
+    let path = added.path.to_path_lossy().into_owned();
+    round.places[at].files = added.checkpoint.map(|id| id.to_string());
     made.push(path.clone());
     failpoint::hit("round:after-worktree");
     let there = worktrees::context_in(context, path.as_os_str())?;

@@ -13,7 +13,7 @@ use bstr::{BStr, ByteSlice as _};
 use super::{
     super::{Context, session_info},
     validate::Code,
-    worktree_lock::refuse_set_up,
+    worktree_lock::{refuse_merge, refuse_set_up},
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -86,6 +86,7 @@ pub(super) fn refuse(context: &Context, found: &Registration, root: &Path) -> Re
     }
     refuse_sessions(context, found)?;
     refuse_set_up(found)?;
+    refuse_merge(found)?;
     refuse_git(found)?;
     if let Some(mount) = process_places::mount_in(root) {
         let inside = mount.strip_prefix(root).unwrap_or(&mount);
@@ -166,12 +167,14 @@ pub(super) fn just_changed(path: &Path) -> Error {
 }
 
 /// Refuses if git, or a restore, has begun something in the worktree that is not done.
-fn refuse_git(found: &Registration) -> Result<()> {
+pub(super) fn refuse_git(found: &Registration) -> Result<()> {
     let (path, directory) = (found.path.display(), word(&found.path));
     if let Some((what, end)) = Repo::under_way(&found.git_dir) {
         let end = end.trim_start_matches("git ");
-        return Err(Error::refused(format!("{what} is under way in '{path}'"))
-            .with_hint(format!("finish it, or 'git -C {directory} {end}'")));
+        return Err(Error::refused(format!("{what} is under way in '{path}'")).with_hint(format!(
+            "finish it; to give it up, save what is there first: 'git -C {directory} checkpoint save', then 'git -C \
+                 {directory} {end}'"
+        )));
     }
     let journal = Journal::read(&found.git_dir)?;
     if journal.is_some_and(|journal| journal.progress == Progress::Applying) {
@@ -237,7 +240,7 @@ pub(super) fn has_submodules(git_dir: &Path) -> Result<bool> {
 
 /// Refuses if the worktree `found` has repositories of submodules in git's directory of it, where `git submodule deinit` leaves
 /// them.
-pub(super) fn refuse_submodules(found: &Registration) -> Result<()> {
+pub(crate) fn refuse_submodules(found: &Registration) -> Result<()> {
     if !has_submodules(&found.git_dir)? {
         return Ok(());
     }
@@ -246,8 +249,5 @@ pub(super) fn refuse_submodules(found: &Registration) -> Result<()> {
         "the worktree '{path}' has submodules: no checkpoint has their repositories, which are in '{}'",
         modules.display()
     ))
-    .with_hint(format!(
-        "push what only they have; then 'git worktree remove --force {}' removes the worktree for good",
-        word(&found.path)
-    )))
+    .with_hint("push what only they have; git-checkpoint-worktree(1) says how the worktree is removed then"))
 }

@@ -13,6 +13,12 @@ mod in_use;
 mod include;
 mod listing;
 mod lock;
+mod merge;
+mod merge_changed;
+mod merge_in_way;
+mod merge_sides;
+mod merge_words;
+mod merged;
 mod mounts;
 mod named;
 mod prune;
@@ -36,9 +42,11 @@ pub(crate) use branch::{AddOptions, pinned_base};
 pub(crate) use door::open;
 pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as find_files, list as list_files};
 pub(crate) use head_again::has_checked_out;
-pub(crate) use in_use::refuse_open_turn;
+pub(crate) use in_use::{refuse_open_turn, refuse_submodules};
 pub(crate) use include::NotCopied;
 pub(crate) use listing::{Listed, list, show};
+pub(crate) use merge::{MergeOptions, merge};
+pub(crate) use merged::{How, Merged, Outcome};
 pub(crate) use mounts::{MountOptions, mounts};
 pub(crate) use named::{by_id, checked, find, find_root, registered};
 pub(crate) use prune::{Pruned, delete_removed, prune};
@@ -65,14 +73,13 @@ pub(crate) fn put_back(context: &Context) -> Result<()> {
     lock::lock(context).map(drop)
 }
 
-/// Refuses if the worktree `found` must not be removed now: it is in use, locked, or has something that no checkpoint has.
+/// Refuses if the worktree `found` must not be removed now: it is in use or locked.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if so.
 pub(crate) fn refuse_in_use(context: &Context, found: &Registration) -> Result<()> {
     in_use::refuse_kind(found)?;
-    in_use::refuse(context, found, &found.path)?;
-    in_use::refuse_submodules(found)
+    in_use::refuse(context, found, &found.path)
 }
 
 /// Returns the port for servers in the worktree of `branch`.

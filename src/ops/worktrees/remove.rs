@@ -177,11 +177,12 @@ fn look(context: &Context, found: &Registration, message: &str) -> Result<Seen> 
     in_use::refuse_kind(&found)?;
     let found = named::checked(context, &found)?;
     in_use::refuse(context, &found, &found.path)?;
-    in_use::refuse_submodules(&found)?;
     let there = context.with_repo(context.repo.open_worktree(&found.path)?);
     let worktree = Worktree::enter(&there, Purpose::Change)?;
     let (since, taken) = (worktree.taken_at(), save_before(&worktree, message, true)?);
     drop(worktree);
+    // The checkpoint has the other files, whatever the user does then.
+    in_use::refuse_submodules(&found)?;
     failpoint::hit("worktree:after-save");
     refuse_inside(&there, &taken)?;
     let (trees, removal) = removal(context, &there, &found, &taken)?;

@@ -1,4 +1,4 @@
-//! The locks of one worktree: while it is set up, and while it is removed.
+//! The locks of one worktree: while it is set up, while its branch is merged or something is merged into it, and while it is removed.
 
 use std::{
     fs, io,
@@ -8,17 +8,17 @@ use std::{
 
 use bstr::ByteSlice as _;
 
-use super::super::Context;
+use super::{super::Context, named};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::registrations::Registration,
     state::{
         self,
-        lock::{Lock, REMOVAL_LOCK, SETUP_LOCK, holders, is_held, left_to, remove_free},
+        lock::{Lock, MERGE_LOCK, REMOVAL_LOCK, SETUP_LOCK, holders, is_held, left_to, remove_free},
     },
 };
 
-/// The lock under which a worktree is removed or set up. Its file goes with it.
+/// The lock under which a worktree is removed or set up, or merged. Its file goes with it.
 pub(super) struct WorktreeLock {
     /// None once it was left to others.
     lock: Option<Lock>,
@@ -68,7 +68,7 @@ impl Drop for WorktreeLock {
 
 /// Removes the locks that killed processes have left in git's directory `admin` of a worktree that was removed.
 pub(super) fn remove_left(admin: &Path) {
-    for name in [REMOVAL_LOCK, SETUP_LOCK] {
+    for name in [REMOVAL_LOCK, SETUP_LOCK, MERGE_LOCK] {
         remove_free(&state::directory(admin).join(name));
     }
 }
@@ -117,6 +117,46 @@ pub(super) fn lock_set_up(context: &Context, found: &Registration) -> Result<Wor
     Ok(lock)
 }
 
+/// Takes the locks under which the branch of the worktree `source` is merged into the one of this worktree: git would refuse the
+/// second of two merges, and a rebase that is under way is another process's.
+///
+/// # Errors
+/// [`Kind::User`] if another process has removed a worktree; [`Kind::Race`] if one holds a lock for too long.
+pub(super) fn lock_merge(context: &Context, source: &Registration) -> Result<Vec<WorktreeLock>> {
+    let mut both = vec![named::registered(context, None)?, source.clone()];
+    // All take the locks in the same order: no two wait for each other.
+    both.sort_by(|one, other| one.id.cmp(&other.id));
+    both.dedup_by(|one, other| one.id == other.id);
+    let go_on = || context.check_interrupt();
+    let mut locks = Vec::new();
+    for found in &both {
+        let directory = if found.is_main() {
+            state::ensure_directory(&found.git_dir)
+        } else {
+            state::ensure_directory_of_linked(&found.git_dir)
+        }?;
+        let path = directory.join(MERGE_LOCK);
+        let lock = Lock::acquire(&path, context.settings.lock_timeout, &go_on).map_err(|error| match error.kind() {
+            Kind::Race => being_merged(found),
+            _ => error,
+        })?;
+        locks.push(WorktreeLock::new(lock, path));
+        // A removal looks at this lock after it has taken its own.
+        if is_held(&state::directory(&found.git_dir).join(REMOVAL_LOCK)) {
+            return Err(being_removed(found));
+        }
+    }
+    Ok(locks)
+}
+
+/// Refuses if the branch of the worktree `found` is merged, or something is merged into it.
+pub(super) fn refuse_merge(found: &Registration) -> Result<()> {
+    if is_held(&state::directory(&found.git_dir).join(MERGE_LOCK)) {
+        return Err(being_merged(found));
+    }
+    Ok(())
+}
+
 /// Refuses if the commands that set up the worktree `found` run.
 pub(super) fn refuse_set_up(found: &Registration) -> Result<()> {
     if is_held(&state::directory(&found.git_dir).join(SETUP_LOCK)) {
@@ -138,6 +178,11 @@ fn being_set_up(found: &Registration) -> Error {
         (&format!("another process sets up the worktree '{path}'"), ""),
         &format!("a set-up of the worktree '{path}' was interrupted, and what it has started still runs"),
     )
+}
+
+fn being_merged(found: &Registration) -> Error {
+    let what = format!("another process merges the branch of '{}', or something into it", found.path.display());
+    held(&state::directory(&found.git_dir).join(MERGE_LOCK), (&what, ""), &what)
 }
 
 fn being_removed(found: &Registration) -> Error {

@@ -20,6 +20,7 @@ fn round() -> Round {
         inside: b"a\xff/b".into(),
         branch: Some("agents/f028d1c7".into()),
         base: Some("1".repeat(40)),
+        files: Some("2".repeat(40)),
         claimed: Some("/w".into()),
         worktree: Some(b"w\xff".into()),
         mark: Some("0123abcd-1".into()),

@@ -69,6 +69,8 @@ pub(crate) struct Place {
     pub(crate) branch: Option<String>,
     /// The commit at which the branch begins.
     pub(crate) base: Option<String>,
+    /// The checkpoint whose files the worktree began with.
+    pub(crate) files: Option<String>,
     /// Where its worktree is being made; that it is there need not mean that it is made.
     pub(crate) claimed: Option<PathBuf>,
     /// Git's id of the worktree that was made.

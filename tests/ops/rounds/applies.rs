@@ -269,3 +269,20 @@ fn a_file_that_changes_meanwhile_is_not_replaced() {
     assert!(!output.status.success() && said(&output).contains("'t' has just been changed"), "{}", said(&output));
     assert_eq!(world.sh("cat t; cat gone; test ! -e run"), "mine\n1\n");
 }
+
+/// A round may begin with uncommitted work: what it began with has not changed here.
+#[test]
+fn the_files_that_a_round_began_with_are_no_drift() {
+    let world = World::with_commit();
+    world.sh("seq 9 >t; git add t; git commit -qm t; echo ten >>t; echo new >u");
+    world.done(&["save", "-q"]);
+    let round = start(&world, &["--agent", "a", "--base", "@{0}"]);
+    world.sh(&format!("cd '{}'; sed -i 's/^3$/three/' t; echo more >>u", path(&round).display()));
+    end(&world, &round);
+    let json = world.json(&["round", "apply", field(&round, "branch"), "--dry-run", "--json"]);
+    assert_eq!(json["drift"], json!([]), "{json}");
+    world.sh("echo mine >>u");
+    let json = world.json(&["round", "apply", field(&round, "branch"), "--drift", "skip", "--json"]);
+    assert_eq!((&json["drift"], &json["restored"]["written"]), (&json!(["u"]), &json!(["t"])), "{json}");
+    assert_eq!(world.sh("cat t u"), "1\n2\nthree\n4\n5\n6\n7\n8\n9\nten\nnew\nmine\n");
+}

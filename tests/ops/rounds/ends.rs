@@ -309,3 +309,21 @@ fn the_commit_has_a_record_of_the_agents_work(#[case] options: &[&str]) {
     let blamed = world.done(&["blame", "--rev", branch, "by_agent"]);
     assert_eq!(blamed.matches("s1").count(), 2, "{blamed}");
 }
+
+/// The repository of a submodule would be lost with the worktree: the hint names the way that commits the rest.
+#[test]
+fn a_worktree_with_a_submodule_stays_and_its_files_can_be_committed() {
+    let world = World::with_commit();
+    world.sh("git init -q ../lib; git -C ../lib commit -q --allow-empty -m l
+         git -c protocol.file.allow=always submodule --quiet add ../lib lib; git commit -qm sub");
+    let round = start(&world, &[]);
+    write(&round, "new", "work\n");
+    let root = path(&round);
+    world.git(&["-C", text(&root), "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init"]);
+    let hint = refused(&world, &round);
+    let command = format!("round end --keep-worktree {}", round["round"].as_str().expect("it has an id"));
+    assert!(hint.contains(&command) && !hint.contains("worktree remove"), "{hint}");
+    world.done(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!(world.git(&["show", &format!("{}:new", field(&round, "branch"))]), "work\n");
+    assert!(root.join("new").exists());
+}

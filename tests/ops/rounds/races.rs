@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::{everything, folder, said, text};
@@ -319,4 +320,81 @@ fn what_went_with_a_worktree_is_said() {
     let output = world.checkpoint(&["round", "race", "--count", "1", "--", "sh", "-c", script]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("  worktree gone"), "{}", said(&output));
     assert!(said(&output).contains("had removed or moved a worktree"), "{}", said(&output));
+}
+
+/// Returns who wrote each line of `file` in `branch`: the kind, and the session.
+fn authors(world: &World, branch: &Value, file: &str) -> Vec<(String, String)> {
+    let blamed = world.json(&["blame", "--json", "--rev", branch.as_str().expect("it has one"), file]);
+    let each = |lines: &Value| {
+        let word = |key: &str| lines[key].as_str().unwrap_or_default().to_owned();
+        let count = lines["end"].as_u64().zip(lines["start"].as_u64()).map_or(0, |(end, start)| end - start + 1);
+        (0..count).map(|_| (word("owner"), word("session"))).collect::<Vec<_>>()
+    };
+    blamed["lines"].as_array().expect("a list").iter().flat_map(each).collect()
+}
+
+/// What a program writes, and what it commits, is its own also if it reports nothing.
+#[test]
+fn the_lines_of_a_program_are_not_a_persons() {
+    let world = World::with_hooks();
+    let script = "echo mine $GIT_CHECKPOINT_NUMBER >new; git add new; git commit -qm inside; echo later >>new; \
+                  echo $GIT_CHECKPOINT_SESSION >session";
+    let (printed, code) = race(&world, &["--count", "1", "--", "sh", "-c", script]);
+    assert_eq!(code, Some(0), "{printed}");
+    let round = &printed["rounds"][0];
+    let session = format!("round-{}", round["round"].as_str().expect("it has one"));
+    assert_eq!(show(&world, &round["branch"], "session").trim(), session);
+    assert_eq!(authors(&world, &round["branch"], "new"), vec![("agent".to_owned(), session.clone()); 2]);
+    let shown = world.json(&["session", "show", &session, "--json"]);
+    assert_eq!(shown["session"]["agent"], json!("sh"), "{shown:#}");
+    assert_eq!(shown["session"]["phase"], json!("ended"), "{shown:#}");
+    world.done(&["round", "apply", round["branch"].as_str().expect("it has one")]);
+    world.git(&["add", "new"]);
+    world.git(&["commit", "-qm", "taken over"]);
+    assert_eq!(authors(&world, &json!("HEAD"), "new"), vec![("agent".to_owned(), session); 2]);
+}
+
+/// An agent that reports its own session in a round has its lines, and its turns, as anywhere else.
+#[test]
+fn the_session_that_an_agent_reports_takes_the_place_of_the_other_one() {
+    let world = World::with_hooks();
+    let script = r#"report() { printf '{"session_id":"real","cwd":"%s","hook_event_name":"%s"%s}' "$PWD" "$1" "$2" |
+                        git checkpoint hook --agent claude-code; }
+        tool='"tool_name":"Bash","tool_input":{"command":"x"},"tool_use_id":"1"'
+        report SessionStart; report UserPromptSubmit ',"prompt":"do it"'; report PreToolUse ",$tool"
+        echo line >new; report PostToolUse ",$tool"; report Stop; report SessionEnd"#;
+    let (printed, code) = race(&world, &["--count", "1", "--", "sh", "-c", script]);
+    assert_eq!(code, Some(0), "{printed}");
+    let branch = &printed["rounds"][0]["branch"];
+    assert_eq!(authors(&world, branch, "new"), [("agent".to_owned(), "real".to_owned())]);
+}
+
+/// A signal ends the sessions as well: what a person changes there later is not the program's.
+#[test]
+fn after_a_signal_the_worktrees_are_the_users() {
+    let world = World::with_hooks();
+    let child = long_race(&world);
+    world.sh(&format!("kill -INT {}", child.id()));
+    child.wait_with_output().expect("it ends");
+    let sessions = world.json(&["session", "list", "--all", "--json"]);
+    let sessions = sessions["sessions"].as_array().expect("a list");
+    assert!(!sessions.is_empty() && sessions.iter().all(|it| it["phase"] == json!("ended")), "{sessions:#?}");
+}
+
+/// What was not brought here, or was taken away again, is no evidence: a person has typed the same short line.
+#[rstest]
+#[case::another_file("git checkpoint restore -q $B -- new; git checkpoint save -q; echo fi >>f", "f")]
+#[case::taken_away(
+    "git checkpoint round apply -q $B; git checkout -q f; rm new; git checkpoint save -q; echo fi >>f",
+    "f"
+)]
+#[case::undone("git checkpoint round apply -q $B; git checkpoint undo -q; echo end >new", "new")]
+fn a_persons_short_line_is_not_the_programs(#[case] script: &str, #[case] file: &str) {
+    let world = World::with_hooks();
+    world.sh("echo f >f; git add f; git commit -qm f");
+    let (printed, _) = race(&world, &["--count", "1", "--", "sh", "-c", "printf 'end\nx = 1\n' >new; echo fi >>f"]);
+    let branch = printed["rounds"][0]["branch"].as_str().expect("it has one");
+    world.sh(&format!("B={branch}; {script}; git add -A; git commit -qm typed"));
+    let found = authors(&world, &json!("HEAD"), file);
+    assert_ne!(found.last().map(|(owner, _)| owner.as_str()), Some("agent"), "{found:?}");
 }

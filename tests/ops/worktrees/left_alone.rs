@@ -98,9 +98,14 @@ fn a_worktree_with_the_repository_of_a_submodule_is_not_removed(#[case] script: 
     world.sh(&format!("cd ../w; {script}"));
     world.settle();
     assert_eq!(world.try_git(&["worktree", "remove", "../w"]).status.code(), Some(128));
+    world.sh("echo mine >../w/new");
     let output = world.checkpoint(&["worktree", "remove", "--force", "side"]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("submodules") && !said(&output).contains("deinit"), "{}", said(&output));
+    // No hint names a command that deletes what no checkpoint has; and one has the other files.
+    assert!(!said(&output).contains("worktree remove"), "{}", said(&output));
+    assert_eq!(world.sh("cd ../w; git checkpoint list --json | grep -c Before").trim(), "1");
+    world.sh("rm ../w/new");
     let log = world.sh("git --git-dir=.git/worktrees/w/modules/lib log --format=%s work");
     assert_eq!(log, "unpushed\nl\n");
     // Git leaves the empty directory behind.
