@@ -29,6 +29,8 @@ pub(crate) struct ExactAddress {
     name: String,
     /// The arguments that go before git's command.
     settings: Vec<String>,
+    /// True if settings of the user for this host let the server redirect git all the same.
+    follows: bool,
 }
 
 impl ExactAddress {
@@ -42,7 +44,10 @@ impl ExactAddress {
         let name = format!("{token}{rest}");
         // A server that redirects would decide who gets the records.
         let mut settings = vec!["-c".to_owned(), "http.followRedirects=false".to_owned()];
-        if rest.is_empty() && (url.starts_with("http://") || url.starts_with("https://")) {
+        let is_http = ["http://", "https://"]
+            .iter()
+            .any(|scheme| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+        if is_http && rest.is_empty() {
             // A setting of the user for this host alone would count for more.
             settings.extend(["-c".to_owned(), format!("http.{url}.followRedirects=false")]);
         }
@@ -55,7 +60,13 @@ impl ExactAddress {
                 settings.extend(["-c".to_owned(), format!("remote.{name}.{key}={value}")]);
             }
         }
-        Self { shown: without_userinfo(url), name, settings }
+        let mut address = Self { shown: without_userinfo(url), name, settings, follows: false };
+        if is_http {
+            let words = ["config", "--type=bool", "--get-urlmatch", "http.followRedirects", url].map(Into::into);
+            let words: Vec<String> = address.settings.iter().cloned().chain(words).collect();
+            address.follows = repo.try_git(&words, None).map_or(true, |found| found.stdout.trim() != b"false");
+        }
+        address
     }
 
     /// Returns the address without names and passwords.
@@ -63,21 +74,31 @@ impl ExactAddress {
         &self.shown
     }
 
-    fn words(&self, words: Vec<String>) -> Vec<String> {
-        self.settings.iter().cloned().chain(words).collect()
+    /// Returns git's arguments.
+    ///
+    /// # Errors
+    /// If git would follow the server to another address.
+    fn words(&self, words: Vec<String>) -> Result<Vec<String>> {
+        if self.follows {
+            let message = format!("settings of 'http.<url>.followRedirects' let '{}' send git elsewhere", self.shown);
+            return Err(Error::refused(message).with_hint(
+                "records go only to the approved address: 'git config --get-regexp followredirects' shows the settings",
+            ));
+        }
+        Ok(self.settings.iter().cloned().chain(words).collect())
     }
 
     /// As [`Repo::list_remote`].
     pub(crate) fn list(&self, repo: &Repo, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         let what = || format!("cannot list the refs of '{}'", self.shown);
-        let printed = repo.exchange(&self.words(list_words(&self.name, prefix)), &what);
+        let printed = repo.exchange(&self.words(list_words(&self.name, prefix))?, &what);
         listed(&printed.map_err(|error| self.explained(error))?, prefix, &what)
     }
 
     /// As [`Repo::fetch_ids`].
     pub(crate) fn fetch(&self, repo: &Repo, ids: &[ObjectId], tips: &[ObjectId]) -> Result<()> {
         let what = || format!("cannot fetch from '{}'", self.shown);
-        let words = self.words(fetch_words(&self.name, ids, tips));
+        let words = self.words(fetch_words(&self.name, ids, tips))?;
         repo.exchange(&words, &what).map(drop).map_err(|error| self.explained(error))
     }
 
@@ -101,7 +122,7 @@ impl ExactAddress {
         words.extend(["--recurse-submodules=no".to_owned(), "--".to_owned(), self.name.clone()]);
         words.extend(updates.iter().map(|(id, name)| format!("{id}:{name}")));
         let what = || format!("cannot push to '{}'", self.shown);
-        let output = repo.run_transport(&self.words(words)).context(Kind::Internal, what)?;
+        let output = repo.run_transport(&self.words(words)?).context(Kind::Internal, what)?;
         let errors = shown(&output.stderr);
         let refs = statuses(&output.stdout);
         if refs.is_empty() && !output.status.success() {

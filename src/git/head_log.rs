@@ -267,10 +267,16 @@ impl Repo {
         self.head_log(None).entries().take(MOST_MOVES).any(is_of_stash)
     }
 
-    /// Returns true if the reflog says that the commit `id` was made in this worktree.
+    /// Returns true if the reflog of HEAD, in this worktree or another one that is there, says that the commit `id` was made here.
     pub(crate) fn was_made_here(&self, id: ObjectId) -> bool {
-        let makes = |entry: Entry<'_>| MoveKind::of_message(entry.message).is_some_and(MoveKind::makes_commit);
-        self.head_log(None).entries().any(|entry| entry.new == id && makes(entry))
+        let makes = |entry: Entry<'_>| {
+            // A rebase and a cherry-pick say so of a commit that they take as it is.
+            !entry.message.contains_str("fast-forward")
+                && MoveKind::of_message(entry.message).is_some_and(MoveKind::makes_commit)
+        };
+        let is_in = |there: &Self| there.head_log(None).entries().any(|entry| entry.new == id && makes(entry));
+        is_in(self)
+            || self.other_worktrees().iter().any(|(_, root)| self.open_worktree(root).is_ok_and(|there| is_in(&there)))
     }
 
     /// Returns true if HEAD of this worktree has a reflog.

@@ -47,6 +47,11 @@ fn redirects_are_not_followed() {
     team.git("a", &["config", &format!("http.http://127.0.0.1:{port}/.followRedirects"), "true"]);
     let said = team.fails("a", &["push", "team"]);
     assert!(said.contains("redirects to another address") && said.contains("git remote set-url"), "{said}");
+    // Of such an address, git takes no setting on its command line that would count for more than the user's.
+    team.done("a", &["remote", "add", "other", &format!("{url}?a=b")]);
+    team.done("a", &["remote", "approve", "other", "--yes"]);
+    let said = team.fails("a", &["push", "other"]);
+    assert!(said.contains("send git elsewhere") && said.contains("followredirects"), "{said}");
     assert_eq!(asked.load(Ordering::SeqCst), 0);
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::sharing::{HISTORY, TRACKING, Team};
+use super::sharing::{AS_JOINED, HISTORY, TRACKING, Team};
 
 /// The id of a record that a stranger makes up.
 const FORGED: &str = "0000000000000006";
@@ -33,7 +33,7 @@ fn record(id: &str, commit: &str, parent: &str, (path, before, after): (&str, &s
 /// Adds files to the log in the server.
 fn forge(team: &Team, files: &[(String, String)]) {
     let mut script = format!(
-        "cd ../server.git; export GIT_INDEX_FILE=../forged; rm -f ../forged; parent=
+        "cd ../server.git; {AS_JOINED}; export GIT_INDEX_FILE=../forged; rm -f ../forged; parent=
         if git rev-parse -q --verify {HISTORY} >../was; then git read-tree {HISTORY}; parent=\"-p $(cat ../was)\"; fi\n"
     );
     for (at, (path, text)) in files.iter().enumerate() {

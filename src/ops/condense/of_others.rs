@@ -61,13 +61,13 @@ fn add_record(context: &Context, commit: ObjectId, ids: &[RecordId]) -> Result<(
     let repo = &context.repo;
     let Some(log) = Log::open(repo)? else { return Ok(()) };
     let mut is_lost = false;
-    let found = if ids.is_empty() { Vec::new() } else { log.of_commit_or_change(commit)? };
+    // What readers find by its change alone, they no longer find when the commit is changed again.
+    let found = if ids.is_empty() { Vec::new() } else { log.of_commit(commit)? };
     for id in ids.iter().filter(|id| !found.contains(id)) {
         is_lost = is_lost || log.remote_of(id)?.is_some();
     }
-    // A record of its own has the work of a session here. It is not added to.
-    let is_taken = || Ok::<_, crate::error::Error>(record_of(context, commit)?.is_some());
-    if !is_lost || is_taken()? {
+    // A record of its own has the work of a session here: another one would say that this is a person's.
+    if !is_lost || record_of(context, commit)?.is_some() {
         return Ok(());
     }
     let parent = repo.parents_of(commit)?.first().copied();

@@ -3,7 +3,7 @@
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::log::{COMMITS, Log};
+use super::log::{COMMITS, Log, unless_of_others};
 use crate::{
     error::Result,
     git::Repo,
@@ -19,14 +19,15 @@ pub(crate) fn of_commit_or_change(repo: &Repo, commit: ObjectId) -> Result<Vec<R
 }
 
 impl Log<'_> {
-    pub(super) fn index_trees(&self, index: &'static str) -> Result<Vec<ObjectId>> {
+    /// Returns the trees of the index, with the names of their logs.
+    pub(super) fn index_trees(&self, index: &'static str) -> Result<Vec<(String, ObjectId)>> {
         if let Some(known) = self.indices.borrow().get(index) {
             return Ok(known.clone());
         }
         let mut found = Vec::new();
-        for (_, tree_id) in &self.trees {
-            let entry = self.repo.find_entry(*tree_id, index.into())?;
-            found.extend(entry.and_then(|(mode, id)| (mode == 0o40_000).then_some(id)));
+        for (name, tree_id) in &self.trees {
+            let entry = unless_of_others(name, self.repo.find_entry(*tree_id, index.into()))?;
+            found.extend(entry.and_then(|(mode, id)| (mode == 0o40_000).then(|| (name.clone(), id))));
         }
         self.indices.borrow_mut().insert(index, found.clone());
         Ok(found)
@@ -35,9 +36,10 @@ impl Log<'_> {
     pub(super) fn index(&self, index: &'static str, key: ObjectId) -> Result<Vec<RecordId>> {
         let path = index_path(index, key);
         let mut ids = Vec::new();
-        for tree_id in self.index_trees(index)? {
-            let entry = self.repo.find_entry(tree_id, path[index.len() + 1..].into())?;
-            let text = self.read_entry(entry, &path)?.unwrap_or_default();
+        for (name, tree_id) in self.index_trees(index)? {
+            let entry = self.repo.find_entry(tree_id, path[index.len() + 1..].into());
+            let text = entry.and_then(|entry| self.read_entry(entry, &path));
+            let text = unless_of_others(&name, text)?.unwrap_or_default();
             let found = text.lines().filter_map(|line| RecordId::parse(line.to_str().ok()?));
             ids.extend(found.filter(|id| !ids.contains(id)).collect::<Vec<_>>());
         }

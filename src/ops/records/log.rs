@@ -49,7 +49,7 @@ pub(crate) struct Log<'r> {
     /// By the names of their refs, ours first.
     pub(super) trees: Vec<(String, ObjectId)>,
     /// The trees of the indices that were read.
-    pub(super) indices: RefCell<HashMap<&'static str, Vec<ObjectId>>>,
+    pub(super) indices: RefCell<HashMap<&'static str, Vec<(String, ObjectId)>>>,
 }
 
 /// Returns the logs of records that were fetched from remotes: the names of the refs, and what they point to.
@@ -62,6 +62,17 @@ pub(crate) fn fetched(repo: &Repo) -> Result<Vec<(String, ObjectId)>> {
 /// Returns true if there are records here, our own or those of others.
 pub(crate) fn are_here(repo: &Repo) -> Result<bool> {
     Ok(repo.find_sound_ref(refname::HISTORY)?.is_some() || !fetched(repo)?.is_empty())
+}
+
+/// Returns what was `read` in the log `name`; none if it is damaged and not ours: others can mend it, and it can be fetched again.
+pub(super) fn unless_of_others<T>(name: &str, read: Result<Option<T>>) -> Result<Option<T>> {
+    match read {
+        Err(error) if error.kind() == Kind::Corrupt && name != refname::HISTORY => {
+            tracing::warn!(%error, name, "records: a fetched log is damaged");
+            Ok(None)
+        }
+        read => read,
+    }
 }
 
 impl<'r> Log<'r> {
@@ -97,8 +108,8 @@ impl<'r> Log<'r> {
 
     /// Returns the first entry at `path`.
     pub(super) fn entry(&self, path: &str) -> Result<Option<(u32, ObjectId)>> {
-        for (_, tree_id) in &self.trees {
-            if let Some(found) = self.repo.find_entry(*tree_id, path.into())? {
+        for (name, tree_id) in &self.trees {
+            if let Some(found) = unless_of_others(name, self.repo.find_entry(*tree_id, path.into()))? {
                 return Ok(Some(found));
             }
         }
@@ -109,7 +120,7 @@ impl<'r> Log<'r> {
     fn of_record(&self, id: &RecordId) -> Result<Option<Self>> {
         let path = format!("{}/record.toml", folder(id));
         for (name, tree_id) in &self.trees {
-            if self.repo.find_entry(*tree_id, path.as_str().into())?.is_some() {
+            if unless_of_others(name, self.repo.find_entry(*tree_id, path.as_str().into()))?.is_some() {
                 return Ok(Some(Self { trees: vec![(name.clone(), *tree_id)], ..Self::at(self.repo, *tree_id) }));
             }
         }

@@ -212,13 +212,17 @@ impl Sending<'_> {
             return if self.listed()? == theirs { Err(error) } else { Ok(Attempt::Moved) };
         }
         let tracked = repo.find_sound_ref(&self.tracking)?;
+        // What was fetched may be of another team: the name of a remote may have stood for another address then.
         let mut join = Joining::new(repo, self.place, theirs);
-        if !join.add_tracked(tracked)? {
-            self.damaged.push(self.tracking.clone());
-        }
         join.add(ours)?;
         let Some(tip) = join.tip else { return Ok(Attempt::Nothing) };
         join.differences.refuse_rewritten(&self.remote.name, &self.name)?;
+        // What follows the remote here loses nothing.
+        let mut kept = Joining::new(repo, self.place, Some(tip));
+        if !kept.add_tracked(tracked)? {
+            self.damaged.push(self.tracking.clone());
+        }
+        kept.differences.refuse_rewritten(&self.remote.name, &self.name)?;
         let mut sent = SentRef {
             name: self.name.clone(),
             url: self.address.shown().to_owned(),
@@ -261,8 +265,9 @@ impl Sending<'_> {
             failpoint::hit("push:after-remote");
             sent.hidden = self.listed()?.is_none();
         }
-        self.follow(tracked, tip)?;
+        self.follow(tracked, kept.tip.unwrap_or(tip))?;
         join.release()?;
+        kept.release()?;
         Ok(Attempt::Over(Box::new(sent)))
     }
 
