@@ -144,7 +144,7 @@ impl Approve {
         if is_open && !self.yes && !self.json {
             call.out.flush()?;
             call.out.stderr(&format!(
-                "Whoever can read {urls} then sees who wrote each line, what was asked of agents\nand, with --transcripts, \
+                "All who can read {urls} then see who wrote each line, what was asked of agents\nand, with --transcripts, \
                  what they answered. Records of all branches are sent, also of those that\nyou have not pushed, with the \
                  paths of their files and the names of worktrees.\n"
             ));

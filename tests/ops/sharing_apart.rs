@@ -1,4 +1,4 @@
-//! What others have written stays beside our own log, goes to nobody else, and can be got rid of.
+//! What others have written stays beside our own log, goes to no other remote, and can be forgotten.
 
 use crate::{
     ops::sharing::{AS_JOINED, HISTORY, TRACKING, Team},
