@@ -130,6 +130,7 @@ pub(crate) mod version_edits;
 pub(crate) mod versions;
 mod weight;
 pub(crate) mod whole_tree;
+pub(crate) mod wire;
 pub(crate) mod worktrees;
 pub(crate) mod written;
 

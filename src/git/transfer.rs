@@ -5,7 +5,7 @@
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Repo, environment};
+use super::{Repo, environment, wire};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::{address::without_userinfo, path_text::printable},
@@ -39,16 +39,54 @@ pub(crate) struct PushReport {
     pub(crate) errors: String,
 }
 
+/// Says that git-remote-checkpoint(1) runs, to the git that it starts, and to what that starts.
+const HELPER: &str = "GIT_REMOTE_CHECKPOINT_RUNS";
+
+/// Returns true if git-remote-checkpoint(1) has led to this process.
+pub(crate) fn is_inside_helper() -> bool {
+    environment::variable(HELPER).is_some()
+}
+
 impl Repo {
-    /// Returns the refs below `prefix` that `remote`, the name of a configured one, shows to those who fetch.
+    /// Returns the refs below `prefix` that `remote`, the name of a configured one or an address, shows to those who fetch.
     pub(crate) fn list_remote(&self, remote: &str, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
-        let what = || format!("cannot list the refs of '{remote}'");
+        let what = || format!("cannot list the refs of '{}'", without_userinfo(remote));
+        if let Some(mut connection) = self.connection(remote, &what)? {
+            let listed = connection.list(prefix).map_err(|error| below(what(), error))?;
+            let named = |it: wire::RemoteRef| Some((it.name.to_str().ok()?.to_owned(), it.id));
+            return Ok(listed.into_iter().filter_map(named).collect());
+        }
         listed(&self.exchange(&list_words(remote, prefix), &what)?, prefix, &what)
     }
 
     /// Fetches the commits `ids` from `remote` with all they lead to. Tells it that we have `tips`, and moves no ref.
-    pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Result<()> {
-        self.exchange(&fetch_words(remote, ids, tips), &|| format!("cannot fetch from '{remote}'")).map(drop)
+    pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Result<wire::Received> {
+        let what = || format!("cannot fetch from '{}'", without_userinfo(remote));
+        if let Some(mut connection) = self.connection(remote, &what)? {
+            return connection.fetch(self, ids, tips, None).map_err(|error| below(what(), error));
+        }
+        self.exchange(&fetch_words(remote, ids, tips), &what).map(|_| wire::Received::default())
+    }
+
+    /// Returns a connection of our own to fetch from `remote`; none if only git can reach it, or is to: by the setting
+    /// `remote.<name>.checkpointEngine`, or because other settings say how git is to go there.
+    fn connection(&self, remote: &str, what: &dyn Fn() -> String) -> Result<Option<wire::Connection>> {
+        let setting = |key: &str| self.config_value(&format!("remote.{remote}.{key}"));
+        let is_for_git = setting("checkpointEngine").is_some_and(|engine| engine == "git")
+            || ["vcs", "uploadpack", "proxy", "proxyAuthMethod"].iter().any(|key| setting(key).is_some());
+        if is_for_git {
+            return Ok(None);
+        }
+        // The name of a remote stands for its first URL.
+        let url = self.run_git(&["ls-remote", "--get-url", "--", remote], None)?;
+        let url = url.trim_end_with(|c| c == '\n');
+        Ok(match wire::Connection::open(self, url.as_bstr()).map_err(|error| below(what(), error))? {
+            wire::Opened::Connection(connection) => Some(*connection),
+            wire::Opened::Unsupported(why) => {
+                tracing::debug!(remote, why, "git itself connects");
+                None
+            }
+        })
     }
 
     pub(super) fn exchange(&self, words: &[impl AsRef<std::ffi::OsStr>], what: &dyn Fn() -> String) -> Result<BString> {
@@ -62,11 +100,8 @@ impl Repo {
     pub(super) fn run_transport(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> std::io::Result<std::process::Output> {
         self.check_interrupt().map_err(std::io::Error::other)?;
         let mut command = self.git(words);
-        // The user is there to be asked for a password, unless the caller says otherwise.
-        match environment::variable("GIT_TERMINAL_PROMPT") {
-            Some(value) => command.env("GIT_TERMINAL_PROMPT", value.to_os_str_lossy()),
-            None => command.env_remove("GIT_TERMINAL_PROMPT"),
-        };
+        command.env(HELPER, "1");
+        Self::let_git_ask(&mut command);
         self.start_to_end(&mut command)?.output(b"")
     }
 }
@@ -103,6 +138,16 @@ pub(super) fn fetch_words(remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> 
     words.extend(["--".to_owned(), remote.to_owned()]);
     words.extend(ids.iter().map(ToString::to_string));
     words
+}
+
+/// Returns the error that `what` because of `error`.
+fn below(what: String, error: Error) -> Error {
+    let hint = error.hint().map(ToOwned::to_owned);
+    let outer = Error::new(error.kind(), what).with_cause(error);
+    match hint {
+        Some(hint) => outer.with_hint(hint),
+        None => outer,
+    }
 }
 
 /// Returns what git `said`, fit for a terminal and without passwords.

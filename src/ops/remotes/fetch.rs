@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, exact_address::ExactAddress, refs::RefUpdate},
+    git::{Repo, exact_address::ExactAddress, refs::RefUpdate, wire::Received},
     model::{
         id_text,
         log_place::Place,
@@ -67,11 +67,16 @@ pub(crate) fn fetch(context: &Context, options: &FetchOptions) -> Result<Fetched
     fetch_listed(context, &remote, &listed, options.dry_run)
 }
 
+/// Returns true if `name` is that of a log, a full name.
+pub(crate) fn is_log(name: &str) -> bool {
+    Place::of_ref(name).is_some()
+}
+
 /// Returns the logs that `remote` has, or one of its addresses, transcripts first.
 ///
 /// # Errors
 /// If its objects have ids of another kind.
-pub(super) fn list(
+pub(crate) fn list(
     repo: &Repo,
     remote: &Remote,
     address: Option<&ExactAddress>,
@@ -109,7 +114,8 @@ pub(super) fn fetch_listed(
         refs.push(FetchedRef { name: name.clone(), tracking, old, new: *new });
     }
     let moved = |it: &&FetchedRef| it.old != Some(it.new);
-    bring(repo, remote, None, &refs.iter().filter(moved).map(|it| (it.name.clone(), it.new)).collect::<Vec<_>>())?;
+    let new: Vec<_> = refs.iter().filter(moved).map(|it| (it.name.clone(), it.new)).collect();
+    let _kept = bring(repo, remote, None, &new)?;
     let before = record_ids(repo, refs.iter().filter(|it| it.name == HISTORY).filter_map(|it| it.old))?;
     let after = record_ids(repo, refs.iter().filter(|it| it.name == HISTORY).map(|it| it.new))?;
     let own = record_ids(repo, repo.find_sound_ref(HISTORY)?)?;
@@ -125,18 +131,21 @@ pub(super) fn fetch_listed(
     Ok(Fetched { version: 1, remote: remote.name.clone(), dry_run, refs, new_records })
 }
 
-/// Makes sure that the logs `wanted` of `remote`, or of one of its addresses, are here as a whole and are of our format. No ref moves.
-pub(super) fn bring(
+/// Makes sure that the logs `wanted` of `remote`, or of one of its addresses, are here as a whole and are of our format. No ref
+/// moves: git keeps them while the result exists.
+pub(crate) fn bring(
     repo: &Repo,
     remote: &Remote,
     address: Option<&ExactAddress>,
     wanted: &[(String, ObjectId)],
-) -> Result<()> {
+) -> Result<Received> {
     let known = |name: &str| -> Result<Vec<ObjectId>> {
         let refs = [name.to_owned(), tracking_ref(&remote.name, name)];
+        let refs = &refs[..if remote.is_named { 2 } else { 1 }];
         let ids = refs.iter().map(|name| repo.find_sound_ref(name)).collect::<Result<Vec<_>>>()?;
         Ok(ids.into_iter().flatten().filter(|id| repo.has_object(*id)).collect())
     };
+    let mut received = Received::default();
     let missing: Vec<&(String, ObjectId)> = wanted.iter().filter(|(_, id)| !repo.has_object(*id)).collect();
     if !missing.is_empty() {
         let mut tips = BTreeSet::new();
@@ -147,7 +156,7 @@ pub(super) fn bring(
         let tips: Vec<ObjectId> = tips.into_iter().collect();
         match address {
             Some(address) => address.fetch(repo, &ids, &tips)?,
-            None => repo.fetch_ids(&remote.name, &ids, &tips)?,
+            None => received = repo.fetch_ids(&remote.name, &ids, &tips)?,
         }
     }
     for (name, id) in wanted {
@@ -164,7 +173,7 @@ pub(super) fn bring(
             })?;
         }
     }
-    Ok(())
+    Ok(received)
 }
 
 /// Returns the ids of all records in the logs that end with `tips`.

@@ -43,6 +43,9 @@ pub(crate) struct Remote {
     /// Where git pushes to, as it is.
     #[serde(skip)]
     pub(super) push_urls: Vec<String>,
+    /// False if its name is a URL or a path: no refs follow it.
+    #[serde(skip)]
+    pub(super) is_named: bool,
     #[serde(skip)]
     digest: String,
 }
@@ -72,7 +75,7 @@ fn read(repo: &Repo, name: &str) -> Result<Remote> {
     };
     let history = repo.find_sound_ref(&tracking_ref(name, refname::HISTORY))?;
     let shown = urls.iter().map(|url| without_userinfo(url)).collect();
-    Ok(Remote { name: name.to_owned(), urls: shown, approval, history, push_urls: urls, digest })
+    Ok(Remote { name: name.to_owned(), urls: shown, approval, history, push_urls: urls, is_named: true, digest })
 }
 
 /// Returns all configured remotes.
@@ -100,6 +103,37 @@ pub(crate) fn find(context: &Context, name: &str) -> Result<Remote> {
         }
     }
     Ok(remote)
+}
+
+/// Returns what is at `address`: the name of a remote, or what git takes for an address. Records may be sent to such a one if some
+/// remote with it is approved.
+///
+/// # Errors
+/// If nothing may be exchanged with it.
+pub(crate) fn at(context: &Context, address: &str) -> Result<Remote> {
+    let repo = &context.repo;
+    if repo.remote_names()?.iter().any(|known| known == address) {
+        return find(context, address);
+    }
+    if let Some(why) = refusal(address) {
+        return Err(Error::refused(format!("'{}' cannot be used: {why}", without_userinfo(address))));
+    }
+    let found = repo.address_to_push_to(address)?;
+    let (is_certain, url) = found.map_or((false, address.to_owned()), |url| (true, url));
+    if let Some(why) = refusal(&url) {
+        return Err(Error::refused(format!("'{}' cannot be used: {why}", without_userinfo(&url))));
+    }
+    let digest = digest::sha256(&[url.as_bytes(), b"\n"]);
+    let is_approved = is_certain && shared_with::read(repo.common_dir())?.values().any(|approved| *approved == digest);
+    Ok(Remote {
+        name: address.to_owned(),
+        urls: vec![without_userinfo(&url)],
+        approval: if is_approved { Approval::Approved } else { Approval::None },
+        history: None,
+        push_urls: vec![url],
+        is_named: false,
+        digest,
+    })
 }
 
 /// Returns the remote `name`; without a name, the only one that is approved, or else the only one, or `origin`.
@@ -152,7 +186,12 @@ fn only_approved(context: &Context) -> Result<String> {
 const ADD: &str = "'git checkpoint remote add <name> <url>' adds one for records alone";
 const APPROVE: &str = "'git checkpoint remote approve <remote>' lets records be sent there";
 
-fn refused(remote: &Remote) -> Error {
+/// Returns the error that nothing may be sent to `remote`.
+pub(super) fn refused(remote: &Remote) -> Error {
+    if !remote.is_named {
+        return Error::refused(format!("no remote with the URL '{}' is approved", remote.urls.join(", ")))
+            .with_hint("'git checkpoint remote add <name> <url>' and 'git checkpoint remote approve <name>' do that");
+    }
     let name = &remote.name;
     let why = match remote.approval {
         Approval::UrlChanged => {

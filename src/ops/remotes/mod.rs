@@ -14,6 +14,6 @@ mod versions;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use fetch::{FetchOptions, Fetched, fetch};
-pub(crate) use known::{Approval, add, approve, find, list, remove};
-pub(crate) use push::{PushOptions, Sent, push};
+pub(crate) use fetch::{FetchOptions, Fetched, bring, fetch, is_log, list as list_logs};
+pub(crate) use known::{Approval, Remote, add, approve, at, find, list, remove};
+pub(crate) use push::{PushOptions, Sent, SentRef, push, send};

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{
     fetch::{bring, list, record_ids},
     join::{Differences, join_commits},
-    known::{Remote, to_send_to, tracking_ref},
+    known::{Approval, Remote, refused, to_send_to, tracking_ref},
     outgoing,
 };
 use crate::{
@@ -127,6 +127,28 @@ pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
     Ok(sent)
 }
 
+/// Sends the log `name` to `remote`, joined with what it has. Returns what was sent to its first address, and what the servers said.
+///
+/// # Errors
+/// As [`push`]; if neither side has such a log.
+pub(crate) fn send(context: &Context, remote: &Remote, name: &str, dry_run: bool) -> Result<(SentRef, Vec<String>)> {
+    if remote.approval != Approval::Approved {
+        return Err(refused(remote));
+    }
+    let options = PushOptions { transcripts: true, dry_run, ..PushOptions::default() };
+    let place = Place::of_ref(name).ok_or_else(|| Error::user(format!("'{name}' is no log of records")))?;
+    let (mut sent, mut said) = (None, Vec::new());
+    for url in &remote.push_urls {
+        let address = &ExactAddress::new(&context.repo, &remote.name, url);
+        let (name, said) = (name.to_owned(), &mut said);
+        let mut sending = Sending { context, remote, address, options: &options, name, place, said };
+        let theirs = sending.listed()?;
+        let one = sending.run(theirs)?;
+        sent = sent.or(one);
+    }
+    Ok((sent.ok_or_else(|| Error::user(format!("there is no '{name}' yet")))?, said))
+}
+
 /// Waits for a random time, at most `most` milliseconds, so that two that have met do not meet again.
 fn pause(most: u64) {
     // The standard library seeds this from the operating system's randomness.
@@ -198,9 +220,8 @@ impl Sending<'_> {
     fn attempt(&mut self, ours: Option<ObjectId>, theirs: Option<ObjectId>) -> Result<Attempt> {
         let context = self.context;
         let repo = &context.repo;
-        if let Some(theirs) = theirs {
-            bring(repo, self.remote, Some(self.address), &[(self.name.clone(), theirs)])?;
-        }
+        let wanted: Vec<_> = theirs.iter().map(|theirs| (self.name.clone(), *theirs)).collect();
+        let _kept = bring(repo, self.remote, Some(self.address), &wanted)?;
         let mut objects = NewObjects::new(repo, Target::Loose);
         let (tip, differences) = match (ours, theirs) {
             (Some(ours), Some(theirs)) => join_commits(repo, self.place, ours, theirs, &mut objects)?,
@@ -275,6 +296,9 @@ impl Sending<'_> {
 
     /// Notes that the log of the remote is `tip`.
     fn follow(&self, tip: ObjectId) -> Result<()> {
+        if !self.remote.is_named {
+            return Ok(());
+        }
         let repo = self.repo();
         let name = tracking_ref(&self.remote.name, &self.name);
         let old = repo.find_sound_ref(&name)?;

@@ -1,0 +1,260 @@
+//! Carries the protocol to another repository: by git's program for HTTP, by ssh as git is configured to use it, by a socket to
+//! `git daemon`, or by `git upload-pack` on this machine.
+
+use std::{
+    any::Any,
+    borrow::Cow,
+    cell::RefCell,
+    ffi::{OsStr, OsString},
+    fs::File,
+    io::{self, BufReader, Read, Seek as _, Write},
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    rc::Rc,
+};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::url::Scheme;
+use gix_protocol::transport::{
+    Protocol, Service,
+    client::{
+        self, MessageKind, TransportWithoutIO, WriteMode,
+        blocking_io::{RequestWriter, SetServiceResponse, Transport, connect, ssh},
+        git::{ConnectMode, blocking_io::Connection},
+    },
+};
+
+use super::{
+    super::{Repo, environment, subprocess::Subprocess},
+    packets::Packets,
+};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::{address::without_userinfo, path_text::printable},
+};
+
+/// The answers of a remote helper are one word.
+const MAX_LINE: usize = 1 << 10;
+/// A server may talk for ever.
+const MOST_SAID: u64 = 1 << 14;
+
+/// A way to the other side.
+pub(super) struct Tunnel {
+    transport: Box<dyn Transport>,
+    /// What the programs say that carry it.
+    said: File,
+}
+
+/// What came of the attempt.
+pub(super) enum Dug {
+    Tunnel(Tunnel),
+    /// Why only git can reach the address.
+    Unsupported(&'static str),
+}
+
+impl Tunnel {
+    /// Returns a way from `repo` to `url`, on which nothing has been said yet.
+    ///
+    /// # Errors
+    /// If the other side cannot be reached.
+    pub(super) fn dig(repo: &Repo, url: &BStr) -> Result<Dug> {
+        let what = || "cannot connect to the other side".to_owned();
+        let said = tempfile::tempfile().context(Kind::Internal, what)?;
+        let Ok(parsed) = gix::url::parse(url) else { return Ok(Dug::Unsupported("git may know what this address is")) };
+        if has_policy(repo, &parsed.scheme) {
+            return Ok(Dug::Unsupported("settings say which protocols git may use"));
+        }
+        let transport: Box<dyn Transport> = match parsed.scheme {
+            Scheme::File if repo.worktree_root().join(OsStr::from_bytes(&parsed.path)).is_file() => {
+                return Ok(Dug::Unsupported("it is a bundle"));
+            }
+            Scheme::File => Box::new(local(repo, parsed.path.as_bstr(), &said).context(Kind::User, what)?),
+            Scheme::Http | Scheme::Https => {
+                let found = http(repo, parsed.scheme.as_str(), url, &said);
+                match found.context(Kind::User, what).map_err(|error| why(error, &said))? {
+                    Some(carried) => Box::new(carried),
+                    None => return Ok(Dug::Unsupported("the server does not know version 2 of git's protocol")),
+                }
+            }
+            Scheme::Ssh => {
+                let Some(options) = ssh_options(repo) else {
+                    return Ok(Dug::Unsupported("only git knows this variant of ssh"));
+                };
+                Box::new(ssh::connect(parsed, Protocol::V2, options, false).context(Kind::User, what)?)
+            }
+            Scheme::Git if repo.config_value("core.gitProxy").is_none() => {
+                let options = connect::Options { version: Protocol::V2, ..connect::Options::default() };
+                connect::connect(parsed, options).context(Kind::User, what)?
+            }
+            _ => return Ok(Dug::Unsupported("another program carries this protocol")),
+        };
+        Ok(Dug::Tunnel(Self { transport, said }))
+    }
+
+    /// Returns `error` with what the programs have said that carry the connection, which know more of what went wrong.
+    pub(super) fn why(&self, error: Error) -> Error {
+        why(error, &self.said)
+    }
+
+    /// Returns what gix speaks with.
+    pub(super) fn transport(&mut self) -> &mut dyn Transport {
+        &mut *self.transport
+    }
+}
+
+/// Returns `error` with the text in `said` as its cause, if there is one.
+fn why(error: Error, mut said: &File) -> Error {
+    let mut text = Vec::new();
+    let read = said.rewind().and_then(|()| said.take(MOST_SAID).read_to_end(&mut text));
+    let shown = text.lines().map(|line| without_userinfo(&printable(line.trim_end().as_bstr())));
+    let shown = shown.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+    if read.is_err() || shown.is_empty() { error } else { error.with_cause(shown) }
+}
+
+/// Returns true if the user limits the protocols that git uses (`protocol.allow` in git-config(1)): git knows what that means.
+fn has_policy(repo: &Repo, scheme: &Scheme) -> bool {
+    let own = format!("protocol.{}.allow", scheme.as_str());
+    let is_set = ["protocol.allow", &own].iter().any(|key| repo.config_value(key).is_some());
+    is_set || ["GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER"].iter().any(|name| environment::variable(name).is_some())
+}
+
+/// Returns how git would start ssh; none if that is a program whose options gix does not know.
+fn ssh_options(repo: &Repo) -> Option<ssh::connect::Options> {
+    let text = |value: BString| OsString::from_vec(value.into());
+    let variable = |name| environment::variable(name).map(text);
+    let line = variable("GIT_SSH_COMMAND").or_else(|| repo.config_value("core.sshCommand").map(text));
+    // A program and no command line, as git-config(1) says.
+    let (command, disallow_shell) = match line {
+        Some(line) => (Some(line), false),
+        None => (variable("GIT_SSH"), true),
+    };
+    let variant = environment::variable("GIT_SSH_VARIANT").or_else(|| repo.config_value("ssh.variant"));
+    let kind = match variant.as_ref().map(|variant| variant.as_slice()) {
+        None | Some(b"auto") => None,
+        Some(b"ssh") => Some(ssh::ProgramKind::Ssh),
+        Some(b"simple") => Some(ssh::ProgramKind::Simple),
+        Some(_) => return None,
+    };
+    Some(ssh::connect::Options { command, disallow_shell, kind })
+}
+
+/// A program of git that both reads and writes, shared by the two halves of a connection.
+#[derive(Clone)]
+struct Pipe(Rc<RefCell<Subprocess>>);
+
+impl Read for Pipe {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.borrow_mut().read(buffer)
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Ends the program when the connection is dropped: it may wait for more, or still send what is of no use any more.
+struct Ends(Pipe);
+
+impl Ends {
+    fn of(program: Subprocess) -> Self {
+        Self(Pipe(Rc::new(RefCell::new(program))))
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.0.borrow_mut().end();
+    }
+}
+
+/// A connection that a program of git carries.
+struct Carried<R: Read> {
+    connection: Connection<R, Pipe>,
+    /// False for HTTP: each request stands for itself.
+    persists: bool,
+    _program: Ends,
+}
+
+impl<R: Read> Carried<R> {
+    fn new(reader: R, program: Ends, url: &BStr, persists: bool) -> Self {
+        let host = None::<(&str, Option<u16>)>;
+        let writer = program.0.clone();
+        let connection = Connection::new(reader, writer, Protocol::V2, url, host, ConnectMode::Process, false);
+        Self { connection: connection.custom_url(Some(url.to_owned())), persists, _program: program }
+    }
+}
+
+impl<R: Read> TransportWithoutIO for Carried<R> {
+    fn to_url(&self) -> Cow<'_, BStr> {
+        self.connection.to_url()
+    }
+
+    fn connection_persists_across_multiple_requests(&self) -> bool {
+        self.persists
+    }
+
+    fn configure(&mut self, config: &dyn Any) -> gix::Result {
+        self.connection.configure(config)
+    }
+}
+
+impl<R: Read> Transport for Carried<R> {
+    fn handshake<'a>(
+        &mut self,
+        service: Service,
+        parameters: &'a [(&'a str, Option<&'a str>)],
+    ) -> Result<SetServiceResponse<'_>, client::Error> {
+        self.connection.handshake(service, parameters)
+    }
+
+    fn request(
+        &mut self,
+        mode: WriteMode,
+        on_into_read: MessageKind,
+        trace: bool,
+    ) -> Result<RequestWriter<'_>, client::Error> {
+        self.connection.request(mode, on_into_read, trace)
+    }
+}
+
+/// Returns a connection to the repository at `path`, which may be relative to the worktree's root, as git has it.
+fn local(repo: &Repo, path: &BStr, said: &File) -> io::Result<Carried<BufReader<Pipe>>> {
+    let path = repo.worktree_root().join(OsStr::from_bytes(path));
+    let program = Ends::of(repo.start_upload_pack(&path, said.try_clone()?)?);
+    let reader = BufReader::new(program.0.clone());
+    Ok(Carried::new(reader, program, path.as_os_str().as_bytes().into(), true))
+}
+
+/// Returns a connection by `git remote-http` (gitremote-helpers(7), `stateless-connect`); none if the server only knows older
+/// versions of the protocol.
+fn http(repo: &Repo, scheme: &str, url: &BStr, said: &File) -> io::Result<Option<Carried<BufReader<Packets<Pipe>>>>> {
+    let program = Ends::of(repo.start_remote_helper(scheme, OsStr::from_bytes(url), said.try_clone()?)?);
+    let mut pipe = program.0.clone();
+    pipe.write_all(b"stateless-connect git-upload-pack\n")?;
+    match one_line(&mut pipe)?.as_slice() {
+        b"" => {}
+        b"fallback" => return Ok(None),
+        _ => return Err(io::Error::other("'git remote-http' gives an answer that makes no sense")),
+    }
+    let packets = BufReader::new(Packets::new(pipe));
+    Ok(Some(Carried::new(packets, program, url, false)))
+}
+
+/// Returns the next line of `reader` without its end, and reads nothing beyond it.
+fn one_line(reader: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while line.len() < MAX_LINE {
+        match reader.read(&mut byte)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            _ if byte == *b"\n" => return Ok(line),
+            _ => line.push(byte[0]),
+        }
+    }
+    Err(io::ErrorKind::InvalidData.into())
+}

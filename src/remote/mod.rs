@@ -1,0 +1,211 @@
+//! `git-remote-checkpoint`: lets git itself list, fetch and push the logs of records of another repository, whose address is behind
+//! `checkpoint::` (gitremote-helpers(7)).
+//!
+//! Git starts it and asks; `request` reads what. A push joins first, as `git checkpoint push` does, so that it is never refused
+//! because others have pushed before. After any error it ends without the empty line that git waits for: then, git takes nothing
+//! for done, and prunes nothing.
+
+mod request;
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    io::{BufRead, Write},
+    path::Path,
+    process::ExitCode,
+};
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use self::request::{Request, Update, Wanted};
+use crate::{
+    config::settings::Settings,
+    error::{Context as _, Error, Kind, Result},
+    git::{Repo, transfer::is_inside_helper},
+    model::{address::without_userinfo, path_text::printable, refname::HISTORY},
+    ops::{
+        Context,
+        remotes::{self, Remote},
+    },
+};
+
+/// Answers git's requests on the standard input until there are no more.
+pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.collect();
+    let result = Helper::new(&arguments).and_then(|mut helper| {
+        let (input, output) = (std::io::stdin(), std::io::stdout());
+        helper.answer(&mut input.lock(), &mut output.lock())
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report(&error);
+            ExitCode::from(128)
+        }
+    }
+}
+
+/// What git has asked us to heed.
+#[derive(Debug, Default)]
+struct Heeded {
+    is_dry_run: bool,
+    checks_connectivity: bool,
+    shows_format: bool,
+}
+
+struct Helper {
+    context: Context,
+    remote: Remote,
+    heeded: Heeded,
+    /// The logs that the last list has shown.
+    listed: BTreeMap<String, ObjectId>,
+}
+
+impl Helper {
+    /// Returns the helper for the command line that git makes: the name of a remote, or the whole address again, and the address.
+    fn new(arguments: &[OsString]) -> Result<Self> {
+        let address = match arguments {
+            // A remote with `vcs = checkpoint` and no URL has only its name.
+            [_, _, address] if !address.is_empty() => address.to_string_lossy().into_owned(),
+            _ => {
+                return Err(Error::user("git starts this program when an address begins with 'checkpoint::'")
+                    .with_hint(
+                        "'git ls-remote checkpoint::origin' lists what 'origin' has; see git-remote-checkpoint(1)",
+                    ));
+            }
+        };
+        let address = address.as_str();
+        if is_inside_helper() {
+            return Err(Error::refused(format!("'{}' leads back to itself", without_userinfo(address))));
+        }
+        let context = Context::new(Repo::open_for_logs(Path::new("."))?, Settings::default());
+        let remote = remotes::at(&context, address)?;
+        Ok(Self { context, remote, heeded: Heeded::default(), listed: BTreeMap::new() })
+    }
+
+    /// Answers each request of `input` until there are no more.
+    fn answer(&mut self, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<()> {
+        let what = || "cannot answer git".to_owned();
+        while let Some(request) = request::read(input).context(Kind::Internal, what)? {
+            let mut answer = match request {
+                Request::Capabilities => CAPABILITIES.to_owned(),
+                Request::List { is_for_push } => self.list(is_for_push)?,
+                Request::Option { name, value } => self.heed(&name, &value).to_owned(),
+                Request::Fetch(wanted) => self.fetch(&wanted)?,
+                Request::Push(updates) => self.push(&updates)?,
+            };
+            answer.push('\n');
+            output.write_all(answer.as_bytes()).and_then(|()| output.flush()).context(Kind::Internal, what)?;
+        }
+        Ok(())
+    }
+
+    fn heed(&mut self, name: &str, value: &[u8]) -> &'static str {
+        let is_true = value == b"true";
+        match name {
+            "dry-run" => self.heeded.is_dry_run = is_true,
+            "check-connectivity" => self.heeded.checks_connectivity = is_true,
+            "object-format" => self.heeded.shows_format = true,
+            // A log is joined and never replaced: no force is needed, and no lease is broken. All tags that lead into it are ours.
+            "progress" | "verbosity" | "cloning" | "followtags" | "force" | "cas" => {}
+            _ => return "unsupported",
+        }
+        "ok"
+    }
+
+    /// Returns the logs of the other side, one a line. Git would refuse a push to a log that has what ours has not, before it asks us:
+    /// of such a one, the commit is not said.
+    fn list(&mut self, is_for_push: bool) -> Result<String> {
+        let repo = &self.context.repo;
+        self.listed = remotes::list_logs(repo, &self.remote, None, true)?.into_iter().collect();
+        let mut text = String::new();
+        if self.heeded.shows_format {
+            text.push_str(&format!(":object-format {}\n", repo.object_hash()));
+        }
+        for (name, id) in &self.listed {
+            let ours = repo.find_ref(name)?.filter(|_| is_for_push);
+            let is_behind = !is_for_push || ours.is_some_and(|ours| repo.has_object(*id) && repo.leads_to(ours, *id));
+            let shown = if is_behind { id.to_string() } else { "?".into() };
+            text.push_str(&format!("{shown} {name}\n"));
+        }
+        if !is_for_push && self.listed.contains_key(HISTORY) {
+            text.push_str(&format!("@{HISTORY} HEAD\n"));
+        }
+        Ok(text)
+    }
+
+    fn fetch(&mut self, wanted: &[Wanted]) -> Result<String> {
+        let mut logs = Vec::new();
+        for Wanted { id, name } in wanted {
+            let id = ObjectId::from_hex(id.as_bytes()).context(Kind::Internal, || format!("'{id}' is no id"))?;
+            // By the ids that we have listed: git asks for HEAD by its name, too.
+            let log = self.listed.iter().find(|(_, listed)| **listed == id).map(|(name, _)| name.clone());
+            let log = log.ok_or_else(|| Error::user(format!("'{}' is no log of records", printable(name.as_ref()))))?;
+            logs.push((log, id));
+        }
+        // Git lets refs lead there at once.
+        let _kept = remotes::bring(&self.context.repo, &self.remote, None, &logs)?;
+        // Git itself has checked that nothing is missing.
+        Ok(if self.heeded.checks_connectivity { "connectivity-ok\n".into() } else { String::new() })
+    }
+
+    fn push(&mut self, updates: &[Update]) -> Result<String> {
+        let mut text = String::new();
+        // Transcripts first, whatever the order of the command line: a record never names what is not there.
+        let mut updates: Vec<&Update> = updates.iter().collect();
+        updates.sort_by_key(|update| update.name == HISTORY);
+        for update in updates {
+            let name = printable(update.name.as_ref());
+            match self.push_one(update) {
+                Ok((sent, said)) => {
+                    said.iter().for_each(|line| say(&format!("remote: {}", printable(line.as_bytes().as_bstr()))));
+                    text.push_str(&format!("ok {name}\noption refname {name}\n"));
+                    text.extend(sent.old.map(|old| format!("option old-oid {old}\n")));
+                    text.push_str(&format!("option new-oid {}\n", sent.new));
+                }
+                Err(error) => {
+                    report(&error);
+                    text.push_str(&format!("error {name} {}\n", one_line(error.message())));
+                }
+            }
+        }
+        Ok(text)
+    }
+
+    fn push_one(&mut self, update: &Update) -> Result<(remotes::SentRef, Vec<String>)> {
+        let name = update.name.to_str().ok().filter(|name| remotes::is_log(name));
+        let Some(name) = name else {
+            return Err(Error::refused("only logs of records are pushed to 'checkpoint::'"));
+        };
+        if update.source.is_empty() {
+            return Err(Error::refused("a log of records is never deleted"));
+        }
+        if update.source != name {
+            return Err(Error::refused(format!("only '{name}' itself can be pushed to it")));
+        }
+        remotes::send(&self.context, &self.remote, name, self.heeded.is_dry_run)
+    }
+}
+
+/// What this helper can do. `*` marks nothing: git may know none of the others, and goes on.
+const CAPABILITIES: &str = "option\nfetch\npush\nobject-format\ncheck-connectivity\n";
+
+/// Prints `error` on the standard error, as the commands of git do.
+fn report(error: &Error) {
+    let mut text = format!("error: {}\n", printable(error.message().as_bytes().as_bstr()));
+    text.extend(error.causes().iter().map(|cause| format!("  {}\n", printable(cause.as_bytes().as_bstr()))));
+    text.extend(error.hint().map(|hint| format!("hint: {hint}\n")));
+    say(text.trim_end());
+}
+
+/// Prints `text` on the standard error.
+fn say(text: &str) {
+    // Nothing is left to do if the user cannot be reached.
+    drop(writeln!(std::io::stderr(), "{text}"));
+}
+
+/// Returns `text` as one line that git does not take for quoted.
+fn one_line(text: &str) -> String {
+    printable(text.as_bytes().as_bstr()).trim_start_matches('"').to_owned()
+}
