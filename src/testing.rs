@@ -38,10 +38,8 @@ pub mod git {
         pub fn fetch(repo: &Repo, url: &str, prefix: &str, haves: &[ObjectId], limit: Option<u64>) -> Result<bool> {
             let Opened::Connection(mut connection) = Connection::open(repo, url.into())? else { return Ok(false) };
             let wants: Vec<_> = connection.list(prefix)?.into_iter().map(|found| found.id).collect();
-            connection.fetch(repo, &wants, haves, limit).map(|received| {
-                drop(received);
-                true
-            })
+            drop(connection.fetch(repo, &wants, haves, limit)?.adopt(repo)?);
+            Ok(true)
         }
     }
 }

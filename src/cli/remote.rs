@@ -84,7 +84,7 @@ impl RemoteCommand {
 
 impl List {
     fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.context()?;
+        let context = call.context_for_logs()?;
         let found = remotes::list(&context)?;
         if self.json {
             call.out.json(&found)?;
@@ -131,7 +131,8 @@ impl Add {
 
 impl Approve {
     fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.writing_context()?;
+        let context = call.context_for_logs()?;
+        let context = call.listening(context)?;
         let remote = remotes::find(&context, &self.remote)?;
         let (name, urls) = (printable(&remote.name), printable(remote.urls.join(", ")));
         let is_open = remote.approval != Approval::Approved;
@@ -154,7 +155,11 @@ impl Approve {
             call.out.json(&remote)?;
         } else {
             call.out.note(&format!("records may be sent to '{name}': {urls}"))?;
-            call.out.hint(&format!("'git checkpoint push {name}' sends them"));
+            call.out.hint(&if context.repo.has_worktree() {
+                format!("'git checkpoint push {name}' sends them")
+            } else {
+                format!("'git push checkpoint::{name} refs/checkpoints/history' sends them")
+            });
         }
         Ok(Exit::Done)
     }
@@ -162,7 +167,8 @@ impl Approve {
 
 impl Remove {
     fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.writing_context()?;
+        let context = call.context_for_logs()?;
+        let context = call.listening(context)?;
         let removed = remotes::remove(&context, &self.remote)?;
         if self.json {
             call.out.json(&removed)?;

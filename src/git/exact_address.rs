@@ -11,6 +11,7 @@ use gix::ObjectId;
 
 use super::{
     Repo,
+    received::Received,
     transfer::{PushReport, fetch_words, list_words, listed, shown, statuses},
 };
 use crate::{
@@ -69,9 +70,9 @@ impl ExactAddress {
     }
 
     /// As [`Repo::fetch_ids`].
-    pub(crate) fn fetch(&self, repo: &Repo, ids: &[ObjectId], tips: &[ObjectId]) -> Result<()> {
+    pub(crate) fn fetch(&self, repo: &Repo, ids: &[ObjectId], tips: &[ObjectId]) -> Result<Received> {
         let what = || format!("cannot fetch from '{}'", self.shown);
-        repo.exchange(&self.words(fetch_words(&self.name, ids, tips)), &what).map(drop)
+        repo.receive(&self.words(fetch_words(&self.name, ids, tips)), &what)
     }
 
     /// Lets each ref of `updates` there lead to a commit, if that is not a step back for the ref there.

@@ -86,6 +86,7 @@ mod read_directory;
 pub(crate) mod read_operations;
 pub(crate) mod readable;
 pub(crate) mod readable_part;
+pub(crate) mod received;
 pub(crate) mod recorder;
 mod ref_files;
 mod ref_store;

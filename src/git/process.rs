@@ -233,7 +233,7 @@ impl Repo {
     }
 
     /// Lets git `command` see the objects in the directory `beside`, too.
-    pub(super) fn add_objects(&self, command: &mut Command, beside: &Path) {
+    fn add_objects(&self, command: &mut Command, beside: &Path) {
         const OTHERS: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES";
         let others = environment::variable(OTHERS).filter(|_| self.heeds == Heeded::All);
         // Git unquotes what begins with a quotation mark; else, a colon would end the path.

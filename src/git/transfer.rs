@@ -2,10 +2,16 @@
 //!
 //! Of what git prints, only ids, names and the flags of `--porcelain` are read; its prose is for people.
 
+use std::path::Path;
+
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Repo, environment, wire};
+use super::{
+    Repo, environment,
+    received::{Received, empty_repository},
+    wire,
+};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::{address::without_userinfo, path_text::printable},
@@ -47,6 +53,18 @@ pub(crate) fn is_inside_helper() -> bool {
     environment::variable(HELPER).is_some()
 }
 
+/// Returns the repository that git has found before it has started git-remote-checkpoint(1). Outside of any, as `git ls-remote` may
+/// be: an empty one, which is gone when the second result is dropped.
+///
+/// # Errors
+/// As [`Repo::open_from_environment`].
+pub(crate) fn repository_of_helper() -> Result<(Repo, Option<tempfile::TempDir>)> {
+    if environment::variable("GIT_DIR").is_some() {
+        return Ok((Repo::open_for_logs(Path::new("."))?, None));
+    }
+    empty_repository().map(|(repo, directory)| (repo, Some(directory)))
+}
+
 impl Repo {
     /// Returns the refs below `prefix` that `remote`, the name of a configured one or an address, shows to those who fetch.
     pub(crate) fn list_remote(&self, remote: &str, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
@@ -59,13 +77,14 @@ impl Repo {
         listed(&self.exchange(&list_words(remote, prefix), &what)?, prefix, &what)
     }
 
-    /// Fetches the commits `ids` from `remote` with all they lead to. Tells it that we have `tips`, and moves no ref.
-    pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Result<wire::Received> {
+    /// Fetches the commits `ids` from `remote` with all they lead to, and says that we have `tips`. What arrives is not part of the
+    /// repository yet.
+    pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Result<Received> {
         let what = || format!("cannot fetch from '{}'", without_userinfo(remote));
         if let Some(mut connection) = self.connection(remote, &what)? {
             return connection.fetch(self, ids, tips, None).map_err(|error| below(what(), error));
         }
-        self.exchange(&fetch_words(remote, ids, tips), &what).map(|_| wire::Received::default())
+        self.receive(&fetch_words(remote, ids, tips), &what)
     }
 
     /// Returns a connection of our own to fetch from `remote`; none if only git can reach it, or is to: by the setting
@@ -97,10 +116,29 @@ impl Repo {
         Err(Error::user(what()).with_cause(shown(&output.stderr)))
     }
 
+    /// Runs git with `words`, made by [`fetch_words`]. What arrives is not part of the repository yet.
+    pub(super) fn receive(&self, words: &[String], what: &dyn Fn() -> String) -> Result<Received> {
+        let received = Received::begin(self)?;
+        let output = self.run_transport_to(words, Some(&received)).context(Kind::Internal, what)?;
+        if output.status.success() {
+            return Ok(received);
+        }
+        Err(Error::user(what()).with_cause(shown(&output.stderr)))
+    }
+
     pub(super) fn run_transport(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> std::io::Result<std::process::Output> {
+        self.run_transport_to(words, None)
+    }
+
+    fn run_transport_to(
+        &self,
+        words: &[impl AsRef<std::ffi::OsStr>],
+        received: Option<&Received>,
+    ) -> std::io::Result<std::process::Output> {
         self.check_interrupt().map_err(std::io::Error::other)?;
         let mut command = self.git(words);
         command.env(HELPER, "1");
+        received.and_then(Received::objects).map(|objects| command.env("GIT_OBJECT_DIRECTORY", objects));
         Self::let_git_ask(&mut command);
         self.start_to_end(&mut command)?.output(b"")
     }
@@ -126,10 +164,14 @@ pub(super) fn listed(printed: &[u8], prefix: &str, what: &dyn Fn() -> String) ->
 /// Returns the arguments with which git fetches the commits `ids` from `remote`, and says that we have `tips`.
 pub(super) fn fetch_words(remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Vec<String> {
     let mut words: Vec<String> =
-        ["-c", "fetch.fsckObjects=true", "-c", "fetch.prune=false", "-c"].map(Into::into).into();
+        ["-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "fetch.prune=false", "-c"]
+            .map(Into::into)
+            .into();
     // Without a tip, git would offer the commits of all branches, one by one.
     let is_first = tips.is_empty();
     words.push(format!("fetch.negotiationAlgorithm={}", if is_first { "noop" } else { "default" }));
+    // What arrives goes to a place that borrows our objects: git would offer the commits of all branches here, too.
+    words.extend(["-c", "core.alternateRefsCommand=exit 0;"].map(Into::into));
     words.extend(
         ["fetch", "--no-write-fetch-head", "--no-tags", "--no-auto-maintenance", "--no-progress"].map(Into::into),
     );

@@ -4,8 +4,10 @@
 //! 20,000 branches costs megabytes before the first checkpoint arrives. Here, the other side lists the refs below a prefix only,
 //! and hears of those commits only that the caller names.
 //!
-//! The bytes go through git's own programs (`wire::tunnel`), so that credentials, proxies and the settings of ssh are the user's.
-//! What this cannot reach (older servers, bundles, other remote helpers), `git fetch` can: [`Opened::Unsupported`] says why.
+//! It reaches servers by HTTP, and repositories at an absolute path, through git's own programs (`wire::tunnel`), so that
+//! credentials and proxies are the user's. All else is left to `git fetch`: ssh and `git://`, for which only git knows which host,
+//! key and proxy its settings mean; paths that git expands (relative, `~/`, percent-encoded); older servers, bundles, other remote
+//! helpers; and all of it if a setting says which protocols git may use. [`Opened::Unsupported`] says why.
 
 mod negotiate;
 mod packets;
@@ -26,9 +28,8 @@ use gix_protocol::{
     transport::{Protocol, Service},
 };
 
-pub(crate) use self::receive::Received;
 use self::{negotiate::Named, tunnel::Tunnel};
-use super::Repo;
+use super::{Repo, received::Received};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::path_text,
@@ -111,15 +112,14 @@ impl Connection {
         let listed = listed.map_err(|error| self.tunnel.why(error))?;
         // A server may ignore the prefix.
         let mut refs: Vec<RemoteRef> =
-            listed.into_iter().filter_map(direct).filter(|found| found.name.starts_with_str(prefix)).collect();
+            listed.into_iter().filter_map(named).filter(|found| found.name.starts_with_str(prefix)).collect();
         refs.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(refs)
     }
 
     /// Fetches `wants` and all that they lead to, except what `haves` lead to, which this repository has as a whole.
     ///
-    /// Git checks each object (`transfer.fsckObjects`), and that all they lead to is there. The objects are in a pack of their
-    /// own, which git keeps while the result exists: by then, a ref must lead to them.
+    /// Git checks each object (`transfer.fsckObjects`), and that all they lead to is there. The objects are not part of `repo` yet.
     ///
     /// # Errors
     /// If the connection breaks, the other side does not have or hand out `wants`, an object is malformed, or the pack has more
@@ -173,12 +173,13 @@ fn agent() -> Feature {
     ("agent", Some(concat!("git-checkpoint/", env!("CARGO_PKG_VERSION")).into()))
 }
 
-/// Returns the ref that `listed` is, unless it only names another one.
-fn direct(listed: Ref) -> Option<RemoteRef> {
+/// Returns the name and the id of `listed`, unless it has none.
+fn named(listed: Ref) -> Option<RemoteRef> {
     match listed {
         Ref::Direct { full_ref_name: name, object: id } | Ref::Peeled { full_ref_name: name, tag: id, .. } => {
             Some(RemoteRef { name, id })
         }
-        Ref::Symbolic { .. } | Ref::Unborn { .. } => None,
+        Ref::Symbolic { full_ref_name: name, tag, object, .. } => Some(RemoteRef { name, id: tag.unwrap_or(object) }),
+        Ref::Unborn { .. } => None,
     }
 }

@@ -15,6 +15,14 @@ pub(crate) fn refusal(address: &str) -> Option<&'static str> {
     }
 }
 
+/// Returns true if git takes `address` for a path that begins where git is run.
+pub(crate) fn is_relative_path(address: &str) -> bool {
+    // What has a colon before its first slash names a host.
+    let is_path = address.find(':').is_none_or(|colon| address.find('/').is_some_and(|slash| slash < colon));
+    // From `~`, git finds a home directory.
+    is_path && !address.starts_with(['/', '~'])
+}
+
 /// Returns `text` without the names and passwords in its URLs.
 pub(crate) fn without_userinfo(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -67,6 +75,19 @@ mod tests {
     #[case::cut_off("https://", "https://")]
     fn names_and_passwords_are_not_shown(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(without_userinfo(text), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::parent("../r.git", true)]
+    #[case::name("r", true)]
+    #[case::colon_in_a_name("./a:b", true)]
+    #[case::absolute("/r", false)]
+    #[case::home("~/r", false)]
+    #[case::scp("h:r", false)]
+    #[case::url("https://h/r", false)]
+    #[case::file("file:///r", false)]
+    fn relative_paths(#[case] address: &str, #[case] expected: bool) {
+        assert_eq!(is_relative_path(address), expected);
     }
 
     #[rstest::rstest]

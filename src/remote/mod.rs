@@ -22,7 +22,7 @@ use self::request::{Request, Update, Wanted};
 use crate::{
     config::settings::Settings,
     error::{Context as _, Error, Kind, Result},
-    git::{Repo, transfer::is_inside_helper},
+    git::transfer::{is_inside_helper, repository_of_helper},
     model::{address::without_userinfo, path_text::printable, refname::HISTORY},
     ops::{
         Context,
@@ -60,6 +60,8 @@ struct Helper {
     heeded: Heeded,
     /// The logs that the last list has shown.
     listed: BTreeMap<String, ObjectId>,
+    /// The repository, if git is outside of any: it goes with us.
+    _outside: Option<tempfile::TempDir>,
 }
 
 impl Helper {
@@ -79,9 +81,10 @@ impl Helper {
         if is_inside_helper() {
             return Err(Error::refused(format!("'{}' leads back to itself", without_userinfo(address))));
         }
-        let context = Context::new(Repo::open_for_logs(Path::new("."))?, Settings::default());
+        let (repo, outside) = repository_of_helper()?;
+        let context = Context::new(repo, Settings::default());
         let remote = remotes::at(&context, address)?;
-        Ok(Self { context, remote, heeded: Heeded::default(), listed: BTreeMap::new() })
+        Ok(Self { context, remote, heeded: Heeded::default(), listed: BTreeMap::new(), _outside: outside })
     }
 
     /// Answers each request of `input` until there are no more.
@@ -91,7 +94,7 @@ impl Helper {
             let mut answer = match request {
                 Request::Capabilities => CAPABILITIES.to_owned(),
                 Request::List { is_for_push } => self.list(is_for_push)?,
-                Request::Option { name, value } => self.heed(&name, &value).to_owned(),
+                Request::Option { name, value } => self.heed(&name, &value)?.to_owned(),
                 Request::Fetch(wanted) => self.fetch(&wanted)?,
                 Request::Push(updates) => self.push(&updates)?,
             };
@@ -101,7 +104,11 @@ impl Helper {
         Ok(())
     }
 
-    fn heed(&mut self, name: &str, value: &[u8]) -> &'static str {
+    /// Heeds an option of git, and returns whether it is one that we know.
+    ///
+    /// # Errors
+    /// If it asks for a part of a log: git would go on without a word, and take what it gets for that part.
+    fn heed(&mut self, name: &str, value: &[u8]) -> Result<&'static str> {
         let is_true = value == b"true";
         match name {
             "dry-run" => self.heeded.is_dry_run = is_true,
@@ -109,9 +116,17 @@ impl Helper {
             "object-format" => self.heeded.shows_format = true,
             // A log is joined and never replaced: no force is needed, and no lease is broken. All tags that lead into it are ours.
             "progress" | "verbosity" | "cloning" | "followtags" | "force" | "cas" => {}
-            _ => return "unsupported",
+            "filter" => {
+                let hint = "git has noted the filter as 'partialCloneFilter' and 'promisor' in the settings of the remote, and asks \
+                            for it again until they are gone";
+                return Err(Error::refused("a log of records comes as a whole, without '--filter'").with_hint(hint));
+            }
+            "depth" | "deepen-since" | "deepen-not" => {
+                return Err(Error::refused("a log of records comes as a whole, and cannot be shallow"));
+            }
+            _ => return Ok("unsupported"),
         }
-        "ok"
+        Ok("ok")
     }
 
     /// Returns the logs of the other side, one a line. Git would refuse a push to a log that has what ours has not, before it asks us:
@@ -139,15 +154,22 @@ impl Helper {
         let mut logs = Vec::new();
         for Wanted { id, name } in wanted {
             let id = ObjectId::from_hex(id.as_bytes()).context(Kind::Internal, || format!("'{id}' is no id"))?;
-            // By the ids that we have listed: git asks for HEAD by its name, too.
-            let log = self.listed.iter().find(|(_, listed)| **listed == id).map(|(name, _)| name.clone());
-            let log = log.ok_or_else(|| Error::user(format!("'{}' is no log of records", printable(name.as_ref()))))?;
-            logs.push((log, id));
+            // As the log that its name says; we have listed HEAD with the log of records.
+            let name = if name == "HEAD" { HISTORY } else { name.to_str().unwrap_or_default() };
+            if self.listed.get(name) != Some(&id) {
+                return Err(Error::user(format!("'{}' is no log of records", printable(name.as_bytes().into()))));
+            }
+            logs.push((name.to_owned(), id));
         }
-        // Git lets refs lead there at once.
-        let _kept = remotes::bring(&self.context.repo, &self.remote, None, &logs)?;
+        let mut kept = remotes::bring(&self.context.repo, &self.remote, None, &logs)?;
         // Git itself has checked that nothing is missing.
-        Ok(if self.heeded.checks_connectivity { "connectivity-ok\n".into() } else { String::new() })
+        let mut text = String::from(if self.heeded.checks_connectivity { "connectivity-ok\n" } else { "" });
+        // Git removes the file once refs lead to what the pack has.
+        let lock = kept.hand_over().map(|path| std::path::absolute(&path).unwrap_or(path));
+        if let Some(path) = lock.as_deref().and_then(Path::to_str).filter(|path| !path.contains('\n')) {
+            text.push_str(&format!("lock {path}\n"));
+        }
+        Ok(text)
     }
 
     fn push(&mut self, updates: &[Update]) -> Result<String> {
@@ -194,7 +216,9 @@ const CAPABILITIES: &str = "option\nfetch\npush\nobject-format\ncheck-connectivi
 /// Prints `error` on the standard error, as the commands of git do.
 fn report(error: &Error) {
     let mut text = format!("error: {}\n", printable(error.message().as_bytes().as_bstr()));
-    text.extend(error.causes().iter().map(|cause| format!("  {}\n", printable(cause.as_bytes().as_bstr()))));
+    let causes = error.causes();
+    let lines = causes.iter().flat_map(|cause| cause.lines());
+    text.extend(lines.map(|line| format!("  {}\n", printable(line.as_bytes().as_bstr()))));
     text.extend(error.hint().map(|hint| format!("hint: {hint}\n")));
     say(text.trim_end());
 }

@@ -51,6 +51,7 @@ mod questions;
 mod readers;
 mod records;
 mod remote_helper;
+mod remote_helper_checks;
 mod reset;
 mod restore;
 mod restore_crash;

@@ -8,7 +8,7 @@ use gix::ObjectId;
 
 use crate::support::{
     World,
-    servers::{Asks, Daemon, WebServer, false_ssh},
+    servers::{Asks, WebServer},
 };
 
 const PREFIX: &str = "refs/checkpoints/";
@@ -17,18 +17,14 @@ const PREFIX: &str = "refs/checkpoints/";
 struct Pair {
     world: World,
     web: Option<WebServer>,
-    daemon: Option<Daemon>,
 }
 
 /// How the one reaches the other.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Path,
-    RelativePath,
     FileUrl,
-    Ssh,
     Http,
-    Daemon,
 }
 
 impl Pair {
@@ -40,7 +36,7 @@ impl Pair {
              echo $n >f; git add f; git update-ref refs/checkpoints/test/$n $(git commit-tree -m $n $(git write-tree)); done \
              && git update-ref refs/other/x HEAD"
         ));
-        Self { world, web: None, daemon: None }
+        Self { world, web: None }
     }
 
     fn root(&self) -> PathBuf {
@@ -55,15 +51,8 @@ impl Pair {
         let root = self.root();
         match way {
             Way::Path => root.join("there").display().to_string(),
-            Way::RelativePath => "../there".into(),
             Way::FileUrl => format!("file://{}", root.join("there").display()),
-            Way::Ssh => {
-                let ssh = false_ssh(&root);
-                self.world.sh(&format!("git -C here config core.sshCommand 'sh {}'", ssh.display()));
-                format!("ssh://user@host{}", root.join("there").display())
-            }
             Way::Http => self.web.insert(WebServer::start(&root, Asks::default())).url("there"),
-            Way::Daemon => self.daemon.insert(Daemon::start(&root)).url("there"),
         }
     }
 
@@ -91,7 +80,7 @@ impl Pair {
 
 #[rstest::rstest]
 fn lists_and_fetches_what_git_says_is_there(
-    #[values(Way::Path, Way::RelativePath, Way::FileUrl, Way::Ssh, Way::Http, Way::Daemon)] way: Way,
+    #[values(Way::Path, Way::FileUrl, Way::Http)] way: Way,
     #[values("sha1", "sha256")] format: &str,
 ) {
     let mut pair = Pair::new(format);
@@ -148,6 +137,15 @@ fn a_server_of_the_first_version_is_left_to_git() {
 #[case::bundle("git -C there bundle create -q ../x.bundle --all", "ROOT/x.bundle")]
 #[case::helper("true", "ext::sh -c true")]
 #[case::policy("git -C here config protocol.allow user", "ROOT/there")]
+#[case::policy_of_another("git -C here config protocol.ext.allow user", "ROOT/there")]
+#[case::relative_path("true", "../there")]
+#[case::home("true", "~/there")]
+#[case::encoded("true", "file://ROOT/%74here")]
+#[case::file_of_a_host("true", "file://host/there")]
+#[case::option("true", "--upload-pack=x")]
+#[case::ssh("true", "ssh://127.0.0.1:1/x")]
+#[case::scp("true", "Host:x")]
+#[case::daemon("true", "git://127.0.0.1:1/x")]
 fn what_only_git_can_reach_is_left_to_git(#[case] script: &str, #[case] url: &str) {
     let pair = Pair::new("sha1");
     pair.world.sh(script);
@@ -158,14 +156,23 @@ fn what_only_git_can_reach_is_left_to_git(#[case] script: &str, #[case] url: &st
 #[rstest::rstest]
 #[case::not_there("ROOT/nowhere", "the other side does not answer")]
 #[case::no_repository("ROOT", "the other side does not answer")]
-#[case::looks_like_an_option("--upload-pack=x", "the other side does not answer")]
 #[case::no_server("http://127.0.0.1:1/x", "cannot connect to the other side")]
-#[case::no_daemon("git://127.0.0.1:1/x", "cannot connect to the other side")]
 fn what_is_not_there_is_an_error(#[case] url: &str, #[case] said: &str) {
     let pair = Pair::new("sha1");
     let url = url.replace("ROOT", &pair.root().display().to_string());
     let error = wire::list(&pair.here(), &url, PREFIX).expect_err("nothing answers");
     assert!(error.to_string().contains(said), "{error}: {:?}", error.causes());
+}
+
+/// As `git ls-remote` shows it.
+#[test]
+fn a_symbolic_ref_has_the_id_of_what_it_names() {
+    let mut pair = Pair::new("sha1");
+    pair.world.sh("cd there && git symbolic-ref refs/checkpoints/test/s refs/checkpoints/test/1");
+    for way in [Way::Path, Way::Http] {
+        let url = pair.url(way);
+        assert_eq!(wire::list(&pair.here(), &url, PREFIX).expect("listed"), Ok(pair.expected()));
+    }
 }
 
 #[test]

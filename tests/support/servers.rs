@@ -1,10 +1,10 @@
-//! Servers on the loopback device from which git fetches: `git http-backend` behind a small web server, and `git daemon`.
+//! A server on the loopback device from which git fetches: `git http-backend` behind a small web server.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{Shutdown, TcpListener, TcpStream},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    path::Path,
+    process::{Command, Stdio},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -187,70 +187,4 @@ fn from_backend(root: &Path, method: &str, target: &str, body: &[u8], variables:
     let mut out = format!("HTTP/1.1 {status}\r\n{others}Content-Length: {}\r\n\r\n", body.len()).into_bytes();
     out.extend_from_slice(body);
     out
-}
-
-/// `git daemon` with the repositories below a directory. It stops when it is dropped.
-pub(crate) struct Daemon {
-    child: Child,
-    port: u16,
-}
-
-impl Daemon {
-    /// Serves the repositories below `root`, also to pushes.
-    pub(crate) fn start(root: &Path) -> Self {
-        // Another process may take the port between the two steps.
-        for _ in 0..5 {
-            let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound").port();
-            // Git itself would start it as a child, which would outlive the signal.
-            let child = Command::new("sh")
-                .args(["-c", "exec \"$(git --exec-path)/git-daemon\" \"$@\"", "sh"])
-                .args(["--listen=127.0.0.1", "--reuseaddr", "--export-all", "--enable=receive-pack"])
-                .arg(format!("--port={port}"))
-                .arg(format!("--base-path={}", root.display()))
-                .env("GIT_CONFIG_NOSYSTEM", "1")
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn();
-            let mut daemon = Self { child: child.expect("git runs"), port };
-            while daemon.child.try_wait().expect("a child").is_none() {
-                if TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                    return daemon;
-                }
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
-        }
-        panic!("git daemon does not start");
-    }
-
-    /// Returns the URL of the repository `path` below the root.
-    pub(crate) fn url(&self, path: &str) -> String {
-        format!("git://127.0.0.1:{}/{path}", self.port)
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-/// Returns a shell script that git takes for ssh: it runs on this machine what it is asked to run on the other one.
-pub(crate) fn false_ssh(directory: &Path) -> PathBuf {
-    let path = directory.join("ssh");
-    let script = "#!/bin/sh
-while :; do
-    case $1 in
-    -G) exit 0;;
-    -o | -p) shift 2;;
-    -*) shift;;
-    *) break;;
-    esac
-done
-shift
-eval \"$*\"
-";
-    std::fs::write(&path, script).expect("written");
-    path
 }

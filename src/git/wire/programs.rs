@@ -9,20 +9,19 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::super::{Repo, environment, process::REDIRECTIONS, subprocess::Subprocess};
+use super::super::{Repo, environment, process::REDIRECTIONS, received::Received, subprocess::Subprocess};
 
 impl Repo {
-    /// Starts git with `arguments`, connected to us by its standard input and output. It writes objects to the directory `aside`;
-    /// what it says goes to `stderr`.
+    /// Starts git with `arguments`, connected to us by its standard input and output. It writes objects to `received`; what it says
+    /// goes to `stderr`.
     pub(in crate::git) fn start_storing_git(
         &self,
         arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,
-        aside: &Path,
+        received: &Received,
         stderr: File,
     ) -> io::Result<Subprocess> {
         let mut command = self.git(arguments);
-        self.add_objects(&mut command, &std::path::absolute(self.objects_path())?);
-        command.env("GIT_OBJECT_DIRECTORY", std::path::absolute(aside)?);
+        received.objects().map(|objects| command.env("GIT_OBJECT_DIRECTORY", objects));
         self.start_to_end(command.stdin(Stdio::piped()).stderr(stderr))
     }
 

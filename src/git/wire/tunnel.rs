@@ -1,24 +1,23 @@
-//! Carries the protocol to another repository: by git's program for HTTP, by ssh as git is configured to use it, by a socket to
-//! `git daemon`, or by `git upload-pack` on this machine.
+//! Carries the protocol to another repository: by git's program for HTTP, or by `git upload-pack` on this machine.
 
 use std::{
     any::Any,
     borrow::Cow,
     cell::RefCell,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs::File,
     io::{self, BufReader, Read, Seek as _, Write},
-    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    os::unix::ffi::OsStrExt as _,
+    path::Path,
     rc::Rc,
 };
 
-use bstr::{BStr, BString, ByteSlice as _};
-use gix::url::Scheme;
+use bstr::{BStr, ByteSlice as _};
 use gix_protocol::transport::{
     Protocol, Service,
     client::{
         self, MessageKind, TransportWithoutIO, WriteMode,
-        blocking_io::{RequestWriter, SetServiceResponse, Transport, connect, ssh},
+        blocking_io::{RequestWriter, SetServiceResponse, Transport},
         git::{ConnectMode, blocking_io::Connection},
     },
 };
@@ -58,34 +57,24 @@ impl Tunnel {
     /// If the other side cannot be reached.
     pub(super) fn dig(repo: &Repo, url: &BStr) -> Result<Dug> {
         let what = || "cannot connect to the other side".to_owned();
-        let said = tempfile::tempfile().context(Kind::Internal, what)?;
-        let Ok(parsed) = gix::url::parse(url) else { return Ok(Dug::Unsupported("git may know what this address is")) };
-        if has_policy(repo, &parsed.scheme) {
+        let way = match way_to(url) {
+            Ok(way) => way,
+            Err(why) => return Ok(Dug::Unsupported(why)),
+        };
+        if has_policy(repo) {
             return Ok(Dug::Unsupported("settings say which protocols git may use"));
         }
-        let transport: Box<dyn Transport> = match parsed.scheme {
-            Scheme::File if repo.worktree_root().join(OsStr::from_bytes(&parsed.path)).is_file() => {
-                return Ok(Dug::Unsupported("it is a bundle"));
-            }
-            Scheme::File => Box::new(local(repo, parsed.path.as_bstr(), &said).context(Kind::User, what)?),
-            Scheme::Http | Scheme::Https => {
-                let found = http(repo, parsed.scheme.as_str(), url, &said);
+        let said = tempfile::tempfile().context(Kind::Internal, what)?;
+        let transport: Box<dyn Transport> = match way {
+            Way::Path(path) if path.is_file() => return Ok(Dug::Unsupported("it is a bundle")),
+            Way::Path(path) => Box::new(local(repo, path, &said).context(Kind::User, what)?),
+            Way::Http(scheme) => {
+                let found = http(repo, scheme, url, &said);
                 match found.context(Kind::User, what).map_err(|error| why(error, &said))? {
                     Some(carried) => Box::new(carried),
                     None => return Ok(Dug::Unsupported("the server does not know version 2 of git's protocol")),
                 }
             }
-            Scheme::Ssh => {
-                let Some(options) = ssh_options(repo) else {
-                    return Ok(Dug::Unsupported("only git knows this variant of ssh"));
-                };
-                Box::new(ssh::connect(parsed, Protocol::V2, options, false).context(Kind::User, what)?)
-            }
-            Scheme::Git if repo.config_value("core.gitProxy").is_none() => {
-                let options = connect::Options { version: Protocol::V2, ..connect::Options::default() };
-                connect::connect(parsed, options).context(Kind::User, what)?
-            }
-            _ => return Ok(Dug::Unsupported("another program carries this protocol")),
         };
         Ok(Dug::Tunnel(Self { transport, said }))
     }
@@ -110,31 +99,33 @@ fn why(error: Error, mut said: &File) -> Error {
     if read.is_err() || shown.is_empty() { error } else { error.with_cause(shown) }
 }
 
-/// Returns true if the user limits the protocols that git uses (`protocol.allow` in git-config(1)): git knows what that means.
-fn has_policy(repo: &Repo, scheme: &Scheme) -> bool {
-    let own = format!("protocol.{}.allow", scheme.as_str());
-    let is_set = ["protocol.allow", &own].iter().any(|key| repo.config_value(key).is_some());
-    is_set || ["GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER"].iter().any(|name| environment::variable(name).is_some())
+/// How an address is reached.
+enum Way<'a> {
+    /// An absolute path, as it is.
+    Path(&'a Path),
+    /// By git's program for this scheme.
+    Http(&'static str),
 }
 
-/// Returns how git would start ssh; none if that is a program whose options gix does not know.
-fn ssh_options(repo: &Repo) -> Option<ssh::connect::Options> {
-    let text = |value: BString| OsString::from_vec(value.into());
-    let variable = |name| environment::variable(name).map(text);
-    let line = variable("GIT_SSH_COMMAND").or_else(|| repo.config_value("core.sshCommand").map(text));
-    // A program and no command line, as git-config(1) says.
-    let (command, disallow_shell) = match line {
-        Some(line) => (Some(line), false),
-        None => (variable("GIT_SSH"), true),
-    };
-    let variant = environment::variable("GIT_SSH_VARIANT").or_else(|| repo.config_value("ssh.variant"));
-    let kind = match variant.as_ref().map(|variant| variant.as_slice()) {
-        None | Some(b"auto") => None,
-        Some(b"ssh") => Some(ssh::ProgramKind::Ssh),
-        Some(b"simple") => Some(ssh::ProgramKind::Simple),
-        Some(_) => return None,
-    };
-    Some(ssh::connect::Options { command, disallow_shell, kind })
+/// Returns how `url` is reached; else why only git can do that.
+fn way_to(url: &BStr) -> Result<Way<'_>, &'static str> {
+    let is_file_url = url.starts_with(b"file://");
+    let path = url.strip_prefix(b"file://").unwrap_or(url);
+    match path.first() {
+        Some(b'/') if is_file_url && path.contains(&b'%') => Err("git decodes what is percent-encoded"),
+        Some(b'/') => Ok(Way::Path(Path::new(OsStr::from_bytes(path)))),
+        _ if url.starts_with(b"http://") => Ok(Way::Http("http")),
+        _ if url.starts_with(b"https://") => Ok(Way::Http("https")),
+        _ => Err("git knows what this address means"),
+    }
+}
+
+/// Returns true if anything says which protocols git may use (`protocol.allow` in git-config(1)), also without a value: git knows
+/// what that means.
+fn has_policy(repo: &Repo) -> bool {
+    // Settings that git cannot read are errors of git.
+    let is_in_settings = || repo.config_values(r"^protocol\.(.*\.)?allow$").map_or(true, |found| !found.is_empty());
+    ["GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER"].iter().any(|name| environment::is_set(name)) || is_in_settings()
 }
 
 /// A program of git that both reads and writes, shared by the two halves of a connection.
@@ -222,10 +213,9 @@ impl<R: Read> Transport for Carried<R> {
     }
 }
 
-/// Returns a connection to the repository at `path`, which may be relative to the worktree's root, as git has it.
-fn local(repo: &Repo, path: &BStr, said: &File) -> io::Result<Carried<BufReader<Pipe>>> {
-    let path = repo.worktree_root().join(OsStr::from_bytes(path));
-    let program = Ends::of(repo.start_upload_pack(&path, said.try_clone()?)?);
+/// Returns a connection to the repository at `path`, an absolute path.
+fn local(repo: &Repo, path: &Path, said: &File) -> io::Result<Carried<BufReader<Pipe>>> {
+    let program = Ends::of(repo.start_upload_pack(path, said.try_clone()?)?);
     let reader = BufReader::new(program.0.clone());
     Ok(Carried::new(reader, program, path.as_os_str().as_bytes().into(), true))
 }

@@ -10,8 +10,13 @@ use super::{
     shape::check_log,
 };
 use crate::{
-    error::{Error, Result},
-    git::{Repo, exact_address::ExactAddress, refs::RefUpdate, wire::Received},
+    error::{Error, Kind, Result},
+    git::{
+        Repo,
+        exact_address::ExactAddress,
+        received::{Kept, Received},
+        refs::RefUpdate,
+    },
     model::{
         id_text,
         log_place::Place,
@@ -132,18 +137,19 @@ pub(super) fn fetch_listed(
 }
 
 /// Makes sure that the logs `wanted` of `remote`, or of one of its addresses, are here as a whole and are of our format. No ref
-/// moves: git keeps them while the result exists.
+/// moves: git keeps them while the result exists. What is refused does not become part of the repository.
 pub(crate) fn bring(
     repo: &Repo,
     remote: &Remote,
     address: Option<&ExactAddress>,
     wanted: &[(String, ObjectId)],
-) -> Result<Received> {
+) -> Result<Kept> {
+    let fetched = repo.refs_below(refname::FETCHED)?;
+    // Whatever name git has for the remote: the logs of one project have most in common.
     let known = |name: &str| -> Result<Vec<ObjectId>> {
-        let refs = [name.to_owned(), tracking_ref(&remote.name, name)];
-        let refs = &refs[..if remote.is_named { 2 } else { 1 }];
-        let ids = refs.iter().map(|name| repo.find_sound_ref(name)).collect::<Result<Vec<_>>>()?;
-        Ok(ids.into_iter().flatten().filter(|id| repo.has_object(*id)).collect())
+        let tracked = fetched.iter().filter(|(tracking, _)| is_tracking(tracking, name)).map(|(_, id)| *id);
+        let ids: BTreeSet<ObjectId> = repo.find_sound_ref(name)?.into_iter().chain(tracked).collect();
+        Ok(ids.into_iter().filter(|id| is_readable(repo, *id)).collect())
     };
     let mut received = Received::default();
     let missing: Vec<&(String, ObjectId)> = wanted.iter().filter(|(_, id)| !repo.has_object(*id)).collect();
@@ -154,11 +160,13 @@ pub(crate) fn bring(
         }
         let ids: Vec<ObjectId> = missing.iter().map(|(_, id)| *id).collect();
         let tips: Vec<ObjectId> = tips.into_iter().collect();
-        match address {
+        received = match address {
             Some(address) => address.fetch(repo, &ids, &tips)?,
-            None => received = repo.fetch_ids(&remote.name, &ids, &tips)?,
-        }
+            None => repo.fetch_ids(&remote.name, &ids, &tips)?,
+        };
     }
+    let beside = received.beside(repo)?;
+    let seen = beside.as_ref().unwrap_or(repo);
     for (name, id) in wanted {
         let place = Place::of_ref(name).expect("only logs are wanted");
         // What goes into our own log is looked at even if a ref beside it has it: others may have let that follow the remote.
@@ -167,13 +175,30 @@ pub(crate) fn bring(
             None => known(name)?,
         };
         if !known.contains(id) {
-            check_log(repo, place, *id, &known).map_err(|error| {
+            let checked = check_log(seen, place, *id, &known);
+            let checked = checked.or_else(|error| match error.kind() {
+                // What was fetched from another remote may be damaged: then the whole log is looked at.
+                Kind::Corrupt | Kind::Internal if !known.is_empty() => check_log(seen, place, *id, &[]),
+                _ => Err(error),
+            });
+            checked.map_err(|error| {
                 let message = format!("'{name}' of '{}' is refused: {}", remote.name, error.message());
                 error.with_message(message)
             })?;
         }
     }
-    Ok(received)
+    received.adopt(repo)
+}
+
+/// Returns true if `id` is a commit whose tree is here.
+fn is_readable(repo: &Repo, id: ObjectId) -> bool {
+    repo.is_commit(id).unwrap_or(false) && repo.tree_of_commit(id).is_ok_and(|tree| repo.has_object(tree))
+}
+
+/// Returns true if the ref `tracking` follows the log `name` of some remote.
+fn is_tracking(tracking: &str, name: &str) -> bool {
+    let log = tracking.strip_prefix(refname::FETCHED).and_then(|rest| rest.split_once('/'));
+    log.is_some_and(|(_, log)| Some(log) == name.strip_prefix(refname::PREFIX))
 }
 
 /// Returns the ids of all records in the logs that end with `tips`.
