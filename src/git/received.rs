@@ -115,14 +115,14 @@ impl Received {
         let (from, to) = (from.join("pack"), to.join("pack"));
         std::fs::create_dir_all(&to).context(Kind::Internal, what)?;
         let mut files = names(&from).context(Kind::Internal, what)?;
-        let is_index = |name: &String| name.ends_with(".idx");
+        let is = |name: &String, end: &str| Path::new(name).extension().is_some_and(|found| found == end);
         let mut keeps = Vec::new();
-        for index in files.iter().filter(|name| is_index(name)) {
+        for index in files.iter().filter(|name| is(name, "idx")) {
             keeps.extend(Keep::new(&to.join(index))?);
         }
         // Git uses a pack once it has an index.
-        files.sort_by_key(is_index);
-        for name in files.iter().filter(|name| name.starts_with("pack-") && !name.ends_with(".keep")) {
+        files.sort_by_key(|name| is(name, "idx"));
+        for name in files.iter().filter(|name| name.starts_with("pack-") && !is(name, "keep")) {
             std::fs::rename(from.join(name), to.join(name)).context(Kind::Internal, what)?;
         }
         File::open(&to).and_then(|directory| directory.sync_all()).context(Kind::Internal, what)?;

@@ -160,8 +160,8 @@ impl Connection {
             context,
             options,
         );
-        // What went wrong here says more than that the other side was not read to the end.
-        let received = received?;
+        // What went wrong here says more than that the other side was not read to the end; why it was not, the other side says.
+        let received = received.map_err(|error| self.tunnel.why_also(error))?;
         let fetched = fetched.context(Kind::User, || "cannot fetch from the other side".into());
         fetched.map_err(|error| self.tunnel.why(error))?;
         Ok(received)

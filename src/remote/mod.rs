@@ -96,7 +96,7 @@ impl Helper {
                 Request::List { is_for_push } => self.list(is_for_push)?,
                 Request::Option { name, value } => self.heed(&name, &value)?.to_owned(),
                 Request::Fetch(wanted) => self.fetch(&wanted)?,
-                Request::Push(updates) => self.push(&updates)?,
+                Request::Push(updates) => self.push(&updates),
             };
             answer.push('\n');
             output.write_all(answer.as_bytes()).and_then(|()| output.flush()).context(Kind::Internal, what)?;
@@ -172,7 +172,7 @@ impl Helper {
         Ok(text)
     }
 
-    fn push(&mut self, updates: &[Update]) -> Result<String> {
+    fn push(&mut self, updates: &[Update]) -> String {
         let mut text = String::new();
         // Transcripts first, whatever the order of the command line: a record never names what is not there.
         let mut updates: Vec<&Update> = updates.iter().collect();
@@ -181,7 +181,9 @@ impl Helper {
             let name = printable(update.name.as_ref());
             match self.push_one(update) {
                 Ok((sent, said)) => {
-                    said.iter().for_each(|line| say(&format!("remote: {}", printable(line.as_bytes().as_bstr()))));
+                    for line in &said {
+                        say(&format!("remote: {}", printable(line.as_bytes().as_bstr())));
+                    }
                     text.push_str(&format!("ok {name}\noption refname {name}\n"));
                     text.extend(sent.old.map(|old| format!("option old-oid {old}\n")));
                     text.push_str(&format!("option new-oid {}\n", sent.new));
@@ -192,7 +194,7 @@ impl Helper {
                 }
             }
         }
-        Ok(text)
+        text
     }
 
     fn push_one(&mut self, update: &Update) -> Result<(remotes::SentRef, Vec<String>)> {

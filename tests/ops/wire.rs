@@ -205,6 +205,20 @@ fn malformed_objects_are_refused_and_nothing_is_stored(#[case] tree: &str) {
 }
 
 #[test]
+fn what_the_other_side_lacks_is_said() {
+    let mut pair = Pair::new("sha1");
+    let tree = pair.world.sh("git -C there rev-parse 'refs/checkpoints/test/1^{tree}'").trim().to_owned();
+    pair.world.sh(&format!("rm there/.git/objects/{}/{}", &tree[..2], &tree[2..]));
+    let url = pair.url(Way::Path);
+    let error = wire::fetch(&pair.here(), &url, "refs/checkpoints/test/1", &[], None).expect_err("it is damaged");
+    assert!(
+        error.causes().iter().any(|cause| cause.contains("corruption on the remote side")),
+        "{error}: {:?}",
+        error.causes()
+    );
+}
+
+#[test]
 fn a_pack_that_is_too_large_is_refused_and_nothing_is_stored() {
     let mut pair = Pair::new("sha1");
     pair.world.sh("cd there && head -c 200000 /dev/urandom >f && git add f && \

@@ -84,6 +84,13 @@ impl Tunnel {
         why(error, &self.said)
     }
 
+    /// The same, and what `error` says itself stays its cause.
+    pub(super) fn why_also(&self, error: Error) -> Error {
+        let causes = error.causes();
+        let text = text_of(&self.said);
+        if text.is_empty() { error } else { error.with_cause([causes, vec![text]].concat().join("\n")) }
+    }
+
     /// Returns what gix speaks with.
     pub(super) fn transport(&mut self) -> &mut dyn Transport {
         &mut *self.transport
@@ -91,12 +98,18 @@ impl Tunnel {
 }
 
 /// Returns `error` with the text in `said` as its cause, if there is one.
-fn why(error: Error, mut said: &File) -> Error {
+fn why(error: Error, said: &File) -> Error {
+    let text = text_of(said);
+    if text.is_empty() { error } else { error.with_cause(text) }
+}
+
+/// Returns what is in `said`, fit for a terminal; nothing if it cannot be read.
+fn text_of(mut said: &File) -> String {
     let mut text = Vec::new();
     let read = said.rewind().and_then(|()| said.take(MOST_SAID).read_to_end(&mut text));
     let shown = text.lines().map(|line| without_userinfo(&printable(line.trim_end().as_bstr())));
     let shown = shown.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
-    if read.is_err() || shown.is_empty() { error } else { error.with_cause(shown) }
+    if read.is_ok() { shown } else { String::new() }
 }
 
 /// How an address is reached.
