@@ -8,7 +8,7 @@ use super::{
     earlier::beyond,
 };
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::Repo,
     model::{
         record::{Record, RecordId},
@@ -37,20 +37,34 @@ struct PutBack {
 pub(super) fn records_put_back(repo: &Repo, log: &Log<'_>, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
     let mut ids = Vec::new();
     for restore in restores(repo, head)? {
-        for commit in beyond(repo, head, vec![restore.commit])? {
-            for id in log.of_commit(commit)? {
-                // A damaged record is no reason to refuse a commit.
-                let Some(record) = log.find(&id).ok().flatten() else { continue };
-                if restore.has_put(repo, &record)? {
-                    ids.push(id);
-                }
+        match restore.records(repo, log, head) {
+            Ok(found) => ids.extend(found),
+            // No ref keeps the target of a restore: git may have dropped some of it.
+            Err(error) if error.kind() == Kind::Corrupt => {
+                tracing::debug!(%error, commit = %restore.commit, "the target of a restore is no evidence");
             }
+            Err(error) => return Err(error),
         }
     }
     Ok(ids)
 }
 
 impl PutBack {
+    /// Returns the records of the commits beyond `head` whose work this restore has put here.
+    fn records(&self, repo: &Repo, log: &Log<'_>, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
+        let mut ids = Vec::new();
+        for commit in beyond(repo, head, vec![self.commit])? {
+            for id in log.of_commit(commit)? {
+                // A damaged record is no reason to refuse a commit.
+                let Some(record) = log.find(&id).ok().flatten() else { continue };
+                if self.has_put(repo, &record)? {
+                    ids.push(id);
+                }
+            }
+        }
+        Ok(ids)
+    }
+
     fn has_put(&self, repo: &Repo, record: &Record) -> Result<bool> {
         let leaf = |tree_id: ObjectId, path: &BStr| repo.find_leaf(tree_id, path);
         for file in record.files.iter().filter(|file| !file.sessions.is_empty()) {
@@ -88,7 +102,7 @@ fn restores(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<PutBack>> {
                 Ok(None) if repo.is_commit(target)? => (Some(target), repo.tree_of_commit(target)?),
                 _ => continue,
             };
-            let Some(commit) = commit else { continue };
+            let Some(commit) = commit.filter(|commit| repo.has_object(*commit)) else { continue };
             restores.push(PutBack {
                 commit,
                 target_tree_id,

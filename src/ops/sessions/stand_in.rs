@@ -20,7 +20,7 @@ pub(crate) fn of_round(round: &str) -> String {
 }
 
 /// Begins the session `id`, and a turn of it, for a program that `agent` names and this process starts; `asked` is its command line.
-/// The session is over if this process is gone.
+/// If this process is killed, the turn counts as one whose agent has died.
 ///
 /// # Errors
 /// As [`prompt`].
