@@ -110,14 +110,14 @@
 //! ```text
 //! git, agents, people
 //!         |
-//!        cli          the door: parses, calls, prints; asks `agent` what an agent's event means
+//!   cli, remote        the doors: `cli` parses, calls, prints, asks `agent` what an agent's event means; `remote` answers git
 //!         |
 //!        ops          the verbs: save, restore, begin a turn, condense, attribute, ...
 //!      /  |  \
 //! model  git  state   the nouns (pure), the only door to the repository, our own files and locks
 //! ```
 //! `config` has the layers of settings, `error` the error type of the crate, `testing` what tests use of its inside. All
-//! but `cli::main` and the names below is private. `tests/architecture.rs` says which module may use which, and checks it.
+//! but `cli::main`, `remote::main` and the names below is private. `tests/architecture.rs` says which module may use which, and checks it.
 //! No file uses a file that uses it, directly or through others; `tests/architecture/cycles.rs` checks that.
 //!
 //! # What always holds
@@ -140,6 +140,7 @@
 // With `testing`, all that is public can be reached; without it, what only tests reach would count as unreachable.
 #![cfg_attr(feature = "failpoints", warn(unreachable_pub))]
 pub mod cli;
+pub mod remote;
 
 mod agent;
 mod config;

@@ -12,6 +12,36 @@ pub mod agent {
 /// The repository.
 pub mod git {
     pub use crate::git::{Repo, line_edits};
+
+    /// What gix does over the wire.
+    pub mod wire {
+        use bstr::BString;
+        use gix::ObjectId;
+
+        use super::Repo;
+        use crate::{
+            error::Result,
+            git::wire::{Connection, Opened},
+        };
+
+        /// Returns the refs below `prefix` at `url`; else why only git can reach it.
+        pub fn list(repo: &Repo, url: &str, prefix: &str) -> Result<Result<Vec<(BString, ObjectId)>, &'static str>> {
+            Ok(match Connection::open(repo, url.into())? {
+                Opened::Connection(mut connection) => {
+                    Ok(connection.list(prefix)?.into_iter().map(|found| (found.name, found.id)).collect())
+                }
+                Opened::Unsupported(why) => Err(why),
+            })
+        }
+
+        /// Fetches what the refs below `prefix` at `url` lead to and `haves` do not; returns whether there was a connection.
+        pub fn fetch(repo: &Repo, url: &str, prefix: &str, haves: &[ObjectId], limit: Option<u64>) -> Result<bool> {
+            let Opened::Connection(mut connection) = Connection::open(repo, url.into())? else { return Ok(false) };
+            let wants: Vec<_> = connection.list(prefix)?.into_iter().map(|found| found.id).collect();
+            drop(connection.fetch(repo, &wants, haves, limit)?.adopt(repo)?);
+            Ok(true)
+        }
+    }
 }
 
 /// Values that are stored or compared.

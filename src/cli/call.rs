@@ -128,7 +128,15 @@ impl Call {
 
     /// Opens the repository of the current directory with its settings.
     pub(super) fn context(&mut self) -> Result<Context> {
-        let repo = Repo::open_from_environment(Path::new("."))?;
+        self.context_of(Repo::open_from_environment(Path::new("."))?)
+    }
+
+    /// The same for the logs of records alone, which a bare repository has, too.
+    pub(super) fn context_for_logs(&mut self) -> Result<Context> {
+        self.context_of(Repo::open_for_logs(Path::new("."))?)
+    }
+
+    fn context_of(&mut self, repo: Repo) -> Result<Context> {
         self.skipped_refs = repo.skipped_refs();
         let settings = settings::load(&repo, &mut self.out)?;
         self.out.configure(&repo, settings.ui.color.into());
@@ -139,14 +147,20 @@ impl Call {
 
     /// The same for a command that writes: a signal makes it end in an orderly way.
     pub(super) fn writing_context(&mut self) -> Result<Context> {
-        let context = self.interruptible_context()?;
+        let context = self.context()?;
+        self.listening(context)
+    }
+
+    /// Makes a signal end what is done in `context` in an orderly way.
+    pub(super) fn listening(&mut self, context: Context) -> Result<Context> {
         self.interrupt.listen()?;
-        Ok(context)
+        Ok(self.interruptible(context))
     }
 
     /// The same for a command that first lets another program ask the user: that program decides what Ctrl-C means.
     pub(super) fn asking_context(&mut self) -> Result<(Context, Listening)> {
-        Ok((self.interruptible_context()?, self.interrupt.listen_only()?))
+        let context = self.context()?;
+        Ok((self.interruptible(context), self.interrupt.listen_only()?))
     }
 
     /// Lets the operation log say that this command line does what is done in `repo`.
@@ -154,12 +168,11 @@ impl Call {
         repo.describe_operation(self.operation.text(), self.operation.kind());
     }
 
-    fn interruptible_context(&mut self) -> Result<Context> {
-        let mut context = self.context()?;
+    fn interruptible(&mut self, mut context: Context) -> Context {
         self.describe(&context.repo);
         context.subscribe(Box::new(Notices(Arc::clone(&self.notices))));
         context.interrupt_by(self.interrupt.flag());
-        Ok(context)
+        context
     }
 
     /// Warns of what a command did beside what it was asked for.

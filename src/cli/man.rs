@@ -42,6 +42,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-why.1",
     "git-checkpoint-worktree.1",
     "git-checkpoint.1",
+    "git-remote-checkpoint.1",
     "gitcheckpoint-agents.7",
     "gitcheckpoint-format.5",
     "gitcheckpoint-workflows.7",

@@ -90,7 +90,7 @@ impl RemoteCommand {
 
 impl List {
     fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.context()?;
+        let context = call.context_for_logs()?;
         let found = remotes::list(&context)?;
         if self.json {
             call.out.json(&found)?;
@@ -137,7 +137,8 @@ impl Add {
 
 impl Approve {
     fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.writing_context()?;
+        let context = call.context_for_logs()?;
+        let context = call.listening(context)?;
         let remote = remotes::find(&context, &self.remote)?;
         let (name, urls) = (printable(&remote.name), printable(remote.urls.join(", ")));
         let is_open = remote.approval != Approval::Approved;
@@ -160,7 +161,11 @@ impl Approve {
             call.out.json(&remote)?;
         } else {
             call.out.note(&format!("records may be sent to '{name}': {urls}"))?;
-            call.out.hint(&format!("'git checkpoint push {name}' sends them"));
+            call.out.hint(&if context.repo.has_worktree() {
+                format!("'git checkpoint push {name}' sends them")
+            } else {
+                format!("'git push checkpoint::{name} refs/checkpoints/history' sends them")
+            });
         }
         Ok(Exit::Done)
     }
@@ -168,7 +173,8 @@ impl Approve {
 
 impl Remove {
     fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.writing_context()?;
+        let context = call.context_for_logs()?;
+        let context = call.listening(context)?;
         let plan = remotes::plan_removal(&context, &self.remote)?;
         let name = printable(&plan.name);
         // What is still there can be fetched again; the consent alone needs no question.

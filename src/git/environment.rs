@@ -103,6 +103,11 @@ pub(super) fn local_zone() -> jiff::tz::TimeZone {
     zone.unwrap_or_else(|| if is_path { jiff::tz::TimeZone::UTC } else { jiff::tz::TimeZone::system() })
 }
 
+/// Returns true if the environment variable `name` is set, also to nothing.
+pub(super) fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some()
+}
+
 /// Returns true if the environment variable `name` is set, but empty.
 pub(super) fn is_empty(name: &str) -> bool {
     std::env::var_os(name).is_some_and(|value| value.is_empty())

@@ -11,6 +11,7 @@ use gix::ObjectId;
 
 use super::{
     Repo,
+    received::Received,
     transfer::{PushReport, fetch_words, list_words, listed, shown, statuses},
 };
 use crate::{
@@ -96,10 +97,10 @@ impl ExactAddress {
     }
 
     /// As [`Repo::fetch_ids`].
-    pub(crate) fn fetch(&self, repo: &Repo, ids: &[ObjectId], tips: &[ObjectId]) -> Result<()> {
+    pub(crate) fn fetch(&self, repo: &Repo, ids: &[ObjectId], tips: &[ObjectId]) -> Result<Received> {
         let what = || format!("cannot fetch from '{}'", self.shown);
         let words = self.words(fetch_words(&self.name, ids, tips))?;
-        repo.exchange(&words, &what).map(drop).map_err(|error| self.explained(error))
+        repo.receive(&words, &what).map_err(|error| self.explained(error))
     }
 
     /// Returns `error`, or a clearer one if the server has sent git elsewhere.

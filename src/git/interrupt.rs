@@ -22,6 +22,11 @@ impl Interrupt {
         Self { flag: Some(flag), waited_for: Arc::default() }
     }
 
+    /// Returns the flag, for work of gix; none if nothing can interrupt it.
+    pub(super) fn flag(&self) -> Option<&AtomicBool> {
+        self.flag.as_deref()
+    }
+
     /// Returns false if the work is never asked to end.
     pub(super) fn may_come(&self) -> bool {
         self.flag.is_some()

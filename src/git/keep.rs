@@ -37,6 +37,13 @@ impl Keep {
     }
 }
 
+impl Keep {
+    /// Leaves the file to someone else, and returns its path.
+    pub(super) fn into_path(self) -> PathBuf {
+        std::mem::ManuallyDrop::new(self).path.clone()
+    }
+}
+
 impl Drop for Keep {
     fn drop(&mut self) {
         // A leftover file only makes later repacks less tight.

@@ -87,6 +87,7 @@ mod read_directory;
 pub(crate) mod read_operations;
 pub(crate) mod readable;
 pub(crate) mod readable_part;
+pub(crate) mod received;
 pub(crate) mod recorder;
 mod ref_files;
 mod ref_store;
@@ -131,6 +132,7 @@ pub(crate) mod version_edits;
 pub(crate) mod versions;
 mod weight;
 pub(crate) mod whole_tree;
+pub(crate) mod wire;
 pub(crate) mod worktrees;
 pub(crate) mod written;
 

@@ -28,6 +28,18 @@ impl Repo {
         Ok(if output.status.success() { urls.collect() } else { Vec::new() })
     }
 
+    /// Returns where git would push to if it were given `address`, which is no name of a remote. None if a setting of
+    /// `pushInsteadOf` may decide that.
+    pub(crate) fn address_to_push_to(&self, address: &str) -> Result<Option<String>> {
+        let others = self.try_git(&["config", "--get-regexp", r"^url\..*\.pushinsteadof$"], None)?;
+        let others = others.stdout.to_str_lossy();
+        if others.lines().filter_map(|line| line.split_once(' ')).any(|(_, prefix)| address.starts_with(prefix)) {
+            return Ok(None);
+        }
+        let printed = self.run_git(&["ls-remote", "--get-url", "--", address], None)?;
+        Ok(Some(printed.trim_end_with(|c| c == '\n').to_str_lossy().into_owned()))
+    }
+
     /// Returns true if git cannot take `name` for that of a remote.
     pub(crate) fn is_bad_remote_name(&self, name: &str) -> Result<bool> {
         let reference = format!("refs/remotes/{name}/x");

@@ -58,9 +58,8 @@ pub struct Repo {
     pub(super) abbreviation: std::cell::OnceCell<Arc<Abbreviation>>,
     /// True once stored objects were found to be damaged.
     pub(super) distrusts_objects: std::cell::Cell<bool>,
-    /// The time, since 1970, that files of objects get which we rely on; none: that of the moment. See [`touch`].
-    ///
-    /// [`touch`]: super::settled_packs::touch
+    /// The time, since 1970, that files of objects get which we rely on; none: that of the moment. See
+    /// [`touch`](super::settled_packs::touch).
     pub(super) touch_time: std::cell::Cell<Option<std::time::Duration>>,
     /// Another program's lock for which we waited in vain.
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
@@ -116,7 +115,7 @@ impl Repo {
             gix::discover::upwards::Options::default(),
             trust_map(&[], Heeded::Nothing),
         );
-        Self::check(found, dir, Heeded::Nothing)
+        Self::check(found, dir, Heeded::Nothing)?.with_worktree()
     }
 
     /// Opens the repository that `dir` is in, or that `GIT_DIR` and related variables name, as git does.
@@ -124,6 +123,11 @@ impl Repo {
     /// # Errors
     /// As [`open`](Self::open), and if the environment redirects the object directory.
     pub fn open_from_environment(dir: &Path) -> Result<Self> {
+        Self::open_for_logs(dir)?.with_worktree()
+    }
+
+    /// The same for the logs of records alone: a bare repository will do, whose git directory stands for the worktree.
+    pub(crate) fn open_for_logs(dir: &Path) -> Result<Self> {
         let dir = &absolute(dir)?;
         let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
             dir,
@@ -132,6 +136,15 @@ impl Repo {
         );
         environment::refuse_redirected_objects(found.as_ref().ok().map(gix::ThreadSafeRepository::objects_dir))?;
         Self::check(found, dir, Heeded::All)
+    }
+
+    /// Returns this repository, if it has a worktree.
+    fn with_worktree(self) -> Result<Self> {
+        if self.inner.workdir().is_some() {
+            return Ok(self);
+        }
+        Err(Error::user("a bare repository has no worktree to checkpoint")
+            .with_hint("run it in a worktree: 'git worktree add <path>' makes one"))
     }
 
     fn check(found: gix::Result<gix::ThreadSafeRepository>, dir: &Path, heeds: Heeded) -> Result<Self> {
@@ -163,25 +176,34 @@ impl Repo {
             return Err(Error::user(format!("detected dubious ownership in repository at '{root}'"))
                 .with_hint(format!("'git config --global --add safe.directory {word}' trusts it")));
         }
-        let Some(root) = inner.workdir().map(Path::to_owned) else {
-            return Err(Error::user("a bare repository has no worktree to checkpoint")
-                .with_hint("run it in a worktree: 'git worktree add <path>' makes one"));
-        };
-        let root = std::fs::canonicalize(&root)
-            .context(Kind::User, || format!("cannot find the worktree '{}'", root.display()))?;
+        let root = inner.workdir().unwrap_or_else(|| inner.git_dir());
+        let what = || format!("cannot find the worktree '{}'", root.display());
+        let root = std::fs::canonicalize(root).context(Kind::User, what)?;
         environment::refuse_unknown_extensions(&inner)?;
         let worktree_id = inner
             .worktree()
             .and_then(|tree| tree.id().ok().flatten().map(ToOwned::to_owned))
             .map_or_else(|| "main".into(), id_of_linked);
-        let ref_store = RefStore::of(&inner);
-        let own_directories = OwnDirectories::find(&root, inner.git_dir(), inner.common_dir())?;
-        Ok(Self {
+        let own_directories = match inner.workdir() {
+            Some(_) => OwnDirectories::find(&root, inner.git_dir(), inner.common_dir())?,
+            None => OwnDirectories::default(),
+        };
+        Ok(Self::of(inner, root, worktree_id, own_directories, heeds))
+    }
+
+    fn of(
+        inner: gix::Repository,
+        root: PathBuf,
+        worktree_id: BString,
+        own_directories: OwnDirectories,
+        heeds: Heeded,
+    ) -> Self {
+        Self {
+            ref_store: RefStore::of(&inner),
             inner,
             root,
             worktree_id,
             own_directories,
-            ref_store,
             heeds,
             above: Vec::new(),
             packs: std::cell::OnceCell::new(),
@@ -195,7 +217,7 @@ impl Repo {
             recorder: Recorder::default(),
             interrupt: Interrupt::default(),
             counter: Arc::default(),
-        })
+        }
     }
 
     /// Opens the repository whose worktree is exactly `dir`, a directory inside this worktree, to work in it: git has to trust it,
@@ -207,7 +229,7 @@ impl Repo {
         let heeds = if self.heeds == Heeded::Nothing { Heeded::Nothing } else { Heeded::Identity };
         let options = gix::discover::upwards::Options::default();
         let found = gix::ThreadSafeRepository::discover_opts(dir, options, trust_map(&[], heeds));
-        let mut below = Self::check(found, dir, heeds)?;
+        let mut below = Self::check(found, dir, heeds)?.with_worktree()?;
         // `dir` is not resolved: a symbolic link that took its place meanwhile leads elsewhere.
         if dir != below.root {
             let cause = if below.root == self.root {
@@ -226,28 +248,8 @@ impl Repo {
     /// Opens the repository whose worktree is exactly `path`, to read its HEAD.
     pub(super) fn open_nested(path: PathBuf) -> Option<Self> {
         let inner = gix::open_opts(&path, options(gix::sec::Trust::Full, Heeded::Nothing)).ok()?;
-        let ref_store = RefStore::of(&inner);
-        Some(Self {
-            inner,
-            root: path,
-            worktree_id: "main".into(),
-            // Only its HEAD is read.
-            own_directories: OwnDirectories::default(),
-            ref_store,
-            heeds: Heeded::Nothing,
-            above: Vec::new(),
-            packs: std::cell::OnceCell::new(),
-            abbreviation: std::cell::OnceCell::new(),
-            distrusts_objects: std::cell::Cell::new(false),
-            touch_time: std::cell::Cell::default(),
-            lost_patience: std::cell::RefCell::default(),
-            skipped_refs: RefNames::default(),
-            damaged_refs: RefNames::default(),
-            seen_head: std::cell::RefCell::default(),
-            recorder: Recorder::default(),
-            interrupt: Interrupt::default(),
-            counter: Arc::default(),
-        })
+        // Only its HEAD is read.
+        Some(Self::of(inner, path, "main".into(), OwnDirectories::default(), Heeded::Nothing))
     }
 
     /// Returns what counts the files of the current operation.

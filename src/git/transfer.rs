@@ -2,10 +2,16 @@
 //!
 //! Of what git prints, only ids, names and the flags of `--porcelain` are read; its prose is for people.
 
+use std::path::Path;
+
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Repo, environment};
+use super::{
+    Repo, environment,
+    received::{Received, empty_repository},
+    wire,
+};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::{address::without_userinfo, path_text::printable},
@@ -39,16 +45,67 @@ pub(crate) struct PushReport {
     pub(crate) errors: String,
 }
 
+/// Says that git-remote-checkpoint(1) runs, to the git that it starts, and to what that starts.
+const HELPER: &str = "GIT_REMOTE_CHECKPOINT_RUNS";
+
+/// Returns true if git-remote-checkpoint(1) has led to this process.
+pub(crate) fn is_inside_helper() -> bool {
+    environment::variable(HELPER).is_some()
+}
+
+/// Returns the repository that git has found before it has started git-remote-checkpoint(1). Outside of any, as `git ls-remote` may
+/// be: an empty one, which is gone when the second result is dropped.
+///
+/// # Errors
+/// As [`Repo::open_from_environment`].
+pub(crate) fn repository_of_helper() -> Result<(Repo, Option<tempfile::TempDir>)> {
+    if environment::variable("GIT_DIR").is_some() {
+        return Ok((Repo::open_for_logs(Path::new("."))?, None));
+    }
+    empty_repository().map(|(repo, directory)| (repo, Some(directory)))
+}
+
 impl Repo {
-    /// Returns the refs below `prefix` that `remote`, the name of a configured one, shows to those who fetch.
+    /// Returns the refs below `prefix` that `remote`, the name of a configured one or an address, shows to those who fetch.
     pub(crate) fn list_remote(&self, remote: &str, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
-        let what = || format!("cannot list the refs of '{remote}'");
+        let what = || format!("cannot list the refs of '{}'", without_userinfo(remote));
+        if let Some(mut connection) = self.connection(remote, &what)? {
+            let listed = connection.list(prefix).map_err(|error| below(what(), error))?;
+            let named = |it: wire::RemoteRef| Some((it.name.to_str().ok()?.to_owned(), it.id));
+            return Ok(listed.into_iter().filter_map(named).collect());
+        }
         listed(&self.exchange(&list_words(remote, prefix), &what)?, prefix, &what)
     }
 
-    /// Fetches the commits `ids` from `remote` with all they lead to. Tells it that we have `tips`, and moves no ref.
-    pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Result<()> {
-        self.exchange(&fetch_words(remote, ids, tips), &|| format!("cannot fetch from '{remote}'")).map(drop)
+    /// Fetches the commits `ids` from `remote` with all they lead to, and says that we have `tips`. What arrives is not part of the
+    /// repository yet.
+    pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Result<Received> {
+        let what = || format!("cannot fetch from '{}'", without_userinfo(remote));
+        if let Some(mut connection) = self.connection(remote, &what)? {
+            return connection.fetch(self, ids, tips, None).map_err(|error| below(what(), error));
+        }
+        self.receive(&fetch_words(remote, ids, tips), &what)
+    }
+
+    /// Returns a connection of our own to fetch from `remote`; none if only git can reach it, or is to: by the setting
+    /// `remote.<name>.checkpointEngine`, or because other settings say how git is to go there.
+    fn connection(&self, remote: &str, what: &dyn Fn() -> String) -> Result<Option<wire::Connection>> {
+        let setting = |key: &str| self.config_value(&format!("remote.{remote}.{key}"));
+        let is_for_git = setting("checkpointEngine").is_some_and(|engine| engine == "git")
+            || ["vcs", "uploadpack", "proxy", "proxyAuthMethod"].iter().any(|key| setting(key).is_some());
+        if is_for_git {
+            return Ok(None);
+        }
+        // The name of a remote stands for its first URL.
+        let url = self.run_git(&["ls-remote", "--get-url", "--", remote], None)?;
+        let url = url.trim_end_with(|c| c == '\n');
+        Ok(match wire::Connection::open(self, url.as_bstr()).map_err(|error| below(what(), error))? {
+            wire::Opened::Connection(connection) => Some(*connection),
+            wire::Opened::Unsupported(why) => {
+                tracing::debug!(remote, why, "git itself connects");
+                None
+            }
+        })
     }
 
     pub(super) fn exchange(&self, words: &[impl AsRef<std::ffi::OsStr>], what: &dyn Fn() -> String) -> Result<BString> {
@@ -59,14 +116,30 @@ impl Repo {
         Err(Error::user(what()).with_cause(shown(&output.stderr)))
     }
 
+    /// Runs git with `words`, made by [`fetch_words`]. What arrives is not part of the repository yet.
+    pub(super) fn receive(&self, words: &[String], what: &dyn Fn() -> String) -> Result<Received> {
+        let received = Received::begin(self)?;
+        let output = self.run_transport_to(words, Some(&received)).context(Kind::Internal, what)?;
+        if output.status.success() {
+            return Ok(received);
+        }
+        Err(Error::user(what()).with_cause(shown(&output.stderr)))
+    }
+
     pub(super) fn run_transport(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> std::io::Result<std::process::Output> {
+        self.run_transport_to(words, None)
+    }
+
+    fn run_transport_to(
+        &self,
+        words: &[impl AsRef<std::ffi::OsStr>],
+        received: Option<&Received>,
+    ) -> std::io::Result<std::process::Output> {
         self.check_interrupt().map_err(std::io::Error::other)?;
         let mut command = self.git(words);
-        // The user is there to be asked for a password, unless the caller says otherwise.
-        match environment::variable("GIT_TERMINAL_PROMPT") {
-            Some(value) => command.env("GIT_TERMINAL_PROMPT", value.to_os_str_lossy()),
-            None => command.env_remove("GIT_TERMINAL_PROMPT"),
-        };
+        command.env(HELPER, "1");
+        received.and_then(Received::objects).map(|objects| command.env("GIT_OBJECT_DIRECTORY", objects));
+        Self::let_git_ask(&mut command);
         self.start_to_end(&mut command)?.output(b"")
     }
 }
@@ -91,10 +164,14 @@ pub(super) fn listed(printed: &[u8], prefix: &str, what: &dyn Fn() -> String) ->
 /// Returns the arguments with which git fetches the commits `ids` from `remote`, and says that we have `tips`.
 pub(super) fn fetch_words(remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Vec<String> {
     let mut words: Vec<String> =
-        ["-c", "fetch.fsckObjects=true", "-c", "fetch.prune=false", "-c"].map(Into::into).into();
+        ["-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "fetch.prune=false", "-c"]
+            .map(Into::into)
+            .into();
     // Without a tip, git would offer the commits of all branches, one by one.
     let is_first = tips.is_empty();
     words.push(format!("fetch.negotiationAlgorithm={}", if is_first { "noop" } else { "default" }));
+    // What arrives goes to a place that borrows our objects: git would offer the commits of all branches here, too.
+    words.extend(["-c", "core.alternateRefsCommand=exit 0;"].map(Into::into));
     words.extend(
         ["fetch", "--no-write-fetch-head", "--no-tags", "--no-auto-maintenance", "--no-progress"].map(Into::into),
     );
@@ -103,6 +180,16 @@ pub(super) fn fetch_words(remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> 
     words.extend(["--".to_owned(), remote.to_owned()]);
     words.extend(ids.iter().map(ToString::to_string));
     words
+}
+
+/// Returns the error that `what` because of `error`.
+fn below(what: String, error: Error) -> Error {
+    let hint = error.hint().map(ToOwned::to_owned);
+    let outer = Error::new(error.kind(), what).with_cause(error);
+    match hint {
+        Some(hint) => outer.with_hint(hint),
+        None => outer,
+    }
 }
 
 /// Returns what git `said`, fit for a terminal and without passwords.

@@ -35,6 +35,11 @@ pub(crate) fn made(admin: &Path) -> Option<i64> {
 }
 
 impl Repo {
+    /// Returns false if the repository is bare.
+    pub(crate) fn has_worktree(&self) -> bool {
+        self.inner.workdir().is_some()
+    }
+
     /// Opens another worktree of this repository, whose canonical root is `root`, to work in it. Of the `GIT_*` variables, only the
     /// user's name and the dates count.
     ///

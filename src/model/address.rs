@@ -19,7 +19,8 @@ pub(crate) fn refusal(address: &str) -> Option<&'static str> {
 pub(crate) fn is_relative_path(address: &str) -> bool {
     // What has a colon before its first slash names a host.
     let is_path = address.find(':').is_none_or(|colon| address.find('/').is_some_and(|slash| slash < colon));
-    is_path && !address.starts_with('/')
+    // From `~`, git finds a home directory.
+    is_path && !address.starts_with(['/', '~'])
 }
 
 /// Returns `text` without the names and passwords in its URLs.
@@ -81,6 +82,7 @@ mod tests {
     #[case::name("r", true)]
     #[case::colon_in_a_name("./a:b", true)]
     #[case::absolute("/r", false)]
+    #[case::home("~/r", false)]
     #[case::scp("h:r", false)]
     #[case::url("https://h/r", false)]
     #[case::file("file:///r", false)]

@@ -18,6 +18,7 @@
 //!   halt it, kill it.
 //! - `sound`: what must hold whatever happened: git finds nothing wrong (`assert_sound`), nothing of the user's has moved
 //!   (`facts`), each record has its commit (`assert_accounted`), nothing is left behind (`leftovers`, `assert_tidy`).
+//! - `servers`: a git server on the loopback device.
 //! - `dice`: numbers that look random and are the same in every run.
 //!
 //! A group of tests adds words of its own to `World` where they are used: `agents/words.rs`, `ops/rewrites/mod.rs`. Where it needs a
@@ -35,6 +36,7 @@ pub(crate) mod files;
 pub(crate) mod jj;
 pub(crate) mod processes;
 mod program;
+pub(crate) mod servers;
 pub(crate) mod signed_lines;
 pub(crate) mod sound;
 pub(crate) mod stage;

@@ -10,7 +10,11 @@ use std::{
 /// Returns the path of a copy of the built program.
 pub(crate) fn program() -> &'static str {
     static COPY: OnceLock<String> = OnceLock::new();
-    COPY.get_or_init(|| copied(Path::new(env!("CARGO_BIN_EXE_git-checkpoint"))))
+    COPY.get_or_init(|| {
+        // Git finds it beside the other one.
+        copied(Path::new(env!("CARGO_BIN_EXE_git-remote-checkpoint")));
+        copied(Path::new(env!("CARGO_BIN_EXE_git-checkpoint")))
+    })
 }
 
 /// Returns the path of a copy of this program, for tests that start themselves.

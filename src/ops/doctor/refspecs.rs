@@ -34,10 +34,25 @@ pub(super) fn refspecs(repo: &Repo) -> Vec<Problem> {
             _ => {}
         }
     }
-    remotes.iter().flat_map(|(name, remote)| problems(name, remote)).collect()
+    let of_one = |(name, remote): (&String, &Remote)| {
+        let is_dangerous = !problems(name, remote, false).is_empty();
+        problems(name, remote, is_dangerous && is_through_helper(repo, name))
+    };
+    remotes.iter().flat_map(of_one).collect()
 }
 
-fn problems(name: &str, remote: &Remote) -> Vec<Problem> {
+/// Returns true if git-remote-checkpoint(1) carries all that is fetched from the remote `name` and pushed to it.
+fn is_through_helper(repo: &Repo, name: &str) -> bool {
+    let is_all = |is_push| {
+        let urls = repo.remote_urls(name, is_push).unwrap_or_default();
+        !urls.is_empty() && urls.iter().all(|url| url.starts_with("checkpoint::"))
+    };
+    is_all(true) && is_all(false)
+}
+
+/// Returns what is wrong with `remote`. The remote helper sends logs alone, to those who are approved, and deletes nothing there:
+/// what goes `through_helper` can do harm on this side only.
+fn problems(name: &str, remote: &Remote, through_helper: bool) -> Vec<Problem> {
     let mut found = Vec::new();
     let problem =
         |key: &str, message: String| Problem::new("refspec-dangerous", format!("remote.{name}.{key}"), message);
@@ -47,7 +62,16 @@ fn problems(name: &str, remote: &Remote) -> Vec<Problem> {
     if let Some(spec) = dangerous(&remote.fetch, |spec| spec.split_once(':').map_or("", |(_, to)| to)) {
         let how = if remote.prunes { "git fetch" } else { "git fetch --prune" };
         let message = format!("with '{spec}', '{how}' deletes checkpoints that the remote does not have");
-        found.push(problem("fetch", message).hint(exclude("fetch")));
+        let hint = if through_helper {
+            // Without these refs, nothing would be fetched at all.
+            format!("what is fetched belongs below '{}'; see git-remote-checkpoint(1)", refname::FETCHED)
+        } else {
+            exclude("fetch")
+        };
+        found.push(problem("fetch", message).hint(hint));
+    }
+    if through_helper {
+        return found;
     }
     if remote.is_mirror {
         let message = "'git push' sends all checkpoints, with what was asked of agents, and deletes what is not here";
@@ -103,7 +127,7 @@ mod tests {
     #[case::no_destination(&["refs/heads/main"], false)]
     fn where_fetched_refs_go(#[case] specs: &[&str], #[case] expected: bool) {
         let remote = Remote { fetch: ours(specs), ..Remote::default() };
-        assert_eq!(!problems("origin", &remote).is_empty(), expected);
+        assert_eq!(!problems("origin", &remote, false).is_empty(), expected);
     }
 
     #[rstest::rstest]
@@ -116,6 +140,6 @@ mod tests {
     #[case::taken_out(&["refs/*", "^refs/*"], false)]
     fn refspecs_that_push_our_refs_are_problems(#[case] specs: &[&str], #[case] expected: bool) {
         let remote = Remote { push: ours(specs), ..Remote::default() };
-        assert_eq!(!problems("origin", &remote).is_empty(), expected);
+        assert_eq!(!problems("origin", &remote, false).is_empty(), expected);
     }
 }

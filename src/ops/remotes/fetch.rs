@@ -12,11 +12,12 @@ use super::{
     tracking::{Joining, set_damaged_aside},
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Kind, Result},
     git::{
         Repo,
         exact_address::ExactAddress,
         new_objects::{NewObjects, Target},
+        received::{Kept, Received},
         refs::RefUpdate,
     },
     model::{
@@ -103,11 +104,16 @@ fn with_damaged(mut fetched: Fetched, mut damaged: Vec<String>) -> Fetched {
     Fetched { damaged, ..fetched }
 }
 
+/// Returns true if `name` is that of a log, a full name.
+pub(crate) fn is_log(name: &str) -> bool {
+    Place::of_ref(name).is_some()
+}
+
 /// Returns the logs that `remote` has, or one of its addresses, transcripts first.
 ///
 /// # Errors
 /// If its objects have ids of another kind.
-pub(super) fn list(
+pub(crate) fn list(
     repo: &Repo,
     remote: &Remote,
     address: Option<&ExactAddress>,
@@ -149,7 +155,8 @@ pub(super) fn fetch_listed(
         refs.push(FetchedRef { name: name.clone(), tracking, old, new: *new, joined: false });
     }
     let moved = |it: &&FetchedRef| it.old != Some(it.new);
-    bring(repo, remote, None, &refs.iter().filter(moved).map(|it| (it.name.clone(), it.new)).collect::<Vec<_>>())?;
+    let new: Vec<_> = refs.iter().filter(moved).map(|it| (it.name.clone(), it.new)).collect();
+    let _kept = bring(repo, remote, None, &new)?;
     let (mut joins, mut damaged) = (Vec::new(), Vec::new());
     for it in refs.iter_mut().filter(|it| it.old != Some(it.new)) {
         let place = Place::of_ref(&it.name).expect("only logs are listed");
@@ -185,18 +192,22 @@ pub(super) fn fetch_listed(
     Ok(Fetched { version: 1, remote: remote.name.clone(), dry_run, refs, new_records, damaged })
 }
 
-/// Makes sure that the logs `wanted` of `remote`, or of one of its addresses, are here as a whole and are of our format. No ref moves.
-pub(super) fn bring(
+/// Makes sure that the logs `wanted` of `remote`, or of one of its addresses, are here as a whole and are of our format. No ref
+/// moves: git keeps them while the result exists. What is refused does not become part of the repository.
+pub(crate) fn bring(
     repo: &Repo,
     remote: &Remote,
     address: Option<&ExactAddress>,
     wanted: &[(String, ObjectId)],
-) -> Result<()> {
+) -> Result<Kept> {
+    let fetched = repo.refs_below(refname::FETCHED)?;
+    // Whatever name git has for the remote: the logs of one project have most in common.
     let known = |name: &str| -> Result<Vec<ObjectId>> {
-        let refs = [name.to_owned(), tracking_ref(&remote.name, name)];
-        let ids = refs.iter().map(|name| repo.find_sound_ref(name)).collect::<Result<Vec<_>>>()?;
-        Ok(ids.into_iter().flatten().filter(|id| repo.has_object(*id)).collect())
+        let tracked = fetched.iter().filter(|(tracking, _)| is_tracking(tracking, name)).map(|(_, id)| *id);
+        let ids: BTreeSet<ObjectId> = repo.find_sound_ref(name)?.into_iter().chain(tracked).collect();
+        Ok(ids.into_iter().filter(|id| is_readable(repo, *id)).collect())
     };
+    let mut received = Received::default();
     let missing: Vec<&(String, ObjectId)> = wanted.iter().filter(|(_, id)| !repo.has_object(*id)).collect();
     if !missing.is_empty() {
         let mut tips = BTreeSet::new();
@@ -205,17 +216,23 @@ pub(super) fn bring(
         }
         let ids: Vec<ObjectId> = missing.iter().map(|(_, id)| *id).collect();
         let tips: Vec<ObjectId> = tips.into_iter().collect();
-        match address {
+        received = match address {
             Some(address) => address.fetch(repo, &ids, &tips)?,
             None => repo.fetch_ids(&remote.name, &ids, &tips)?,
-        }
+        };
     }
+    let beside = received.beside(repo)?;
+    let seen = beside.as_ref().unwrap_or(repo);
     for (name, id) in wanted {
         let place = Place::of_ref(name).expect("only logs are wanted");
         let known = known(name)?;
         if !known.contains(id) {
-            let checked = if repo.is_commit(*id)? {
-                check_log(repo, place, *id, &known)
+            let checked = if seen.is_commit(*id)? {
+                check_log(seen, place, *id, &known).or_else(|error| match error.kind() {
+                    // What was fetched from another remote may be damaged: then the whole log is looked at.
+                    Kind::Corrupt | Kind::Internal if !known.is_empty() => check_log(seen, place, *id, &[]),
+                    _ => Err(error),
+                })
             } else {
                 Err(Error::refused(format!("'{id}' is no commit")))
             };
@@ -225,7 +242,18 @@ pub(super) fn bring(
             })?;
         }
     }
-    Ok(())
+    received.adopt(repo)
+}
+
+/// Returns true if `id` is a commit whose tree is here.
+fn is_readable(repo: &Repo, id: ObjectId) -> bool {
+    repo.is_commit(id).unwrap_or(false) && repo.tree_of_commit(id).is_ok_and(|tree| repo.has_object(tree))
+}
+
+/// Returns true if the ref `tracking` follows the log `name` of some remote.
+fn is_tracking(tracking: &str, name: &str) -> bool {
+    let log = tracking.strip_prefix(refname::FETCHED).and_then(|rest| rest.split_once('/'));
+    log.is_some_and(|(_, log)| Some(log) == name.strip_prefix(refname::PREFIX))
 }
 
 /// Returns the ids of all records in the logs that end with `tips`.

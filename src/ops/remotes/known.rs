@@ -43,6 +43,9 @@ pub(crate) struct Remote {
     /// Where git pushes to, as it is.
     #[serde(skip)]
     pub(super) push_urls: Vec<String>,
+    /// False if its name is a URL or a path: no refs follow it.
+    #[serde(skip)]
+    pub(super) is_named: bool,
     #[serde(skip)]
     digest: String,
 }
@@ -70,7 +73,7 @@ pub(super) fn read(repo: &Repo, name: &str) -> Result<Remote> {
     };
     let history = repo.find_sound_ref(&refname::tracking_ref(name, refname::HISTORY))?;
     let shown = urls.iter().map(|url| without_userinfo(url)).collect();
-    Ok(Remote { name: name.to_owned(), urls: shown, approval, history, push_urls: urls, digest })
+    Ok(Remote { name: name.to_owned(), urls: shown, approval, history, push_urls: urls, is_named: true, digest })
 }
 
 /// Returns all configured remotes.
@@ -95,6 +98,9 @@ pub(crate) fn find(context: &Context, name: &str) -> Result<Remote> {
         let why = "the setting 'vcs' of this remote runs a program that decides where to go";
         return Err(Error::refused(format!("the address of '{name}' cannot be used: {why}")));
     }
+    if !repo.has_worktree() {
+        refuse_relative(repo, name)?;
+    }
     for urls in [&repo.remote_urls(name, false)?, &remote.push_urls] {
         let bad = urls.iter().find_map(|url| refusal(url)).or(urls.is_empty().then_some("it has none"));
         if let Some(why) = bad {
@@ -102,6 +108,65 @@ pub(crate) fn find(context: &Context, name: &str) -> Result<Remote> {
         }
     }
     Ok(remote)
+}
+
+/// Returns what is at `address`: the name of a remote, or what git takes for an address. Records may be sent to such a one if a
+/// remote that git has now is approved, and has this URL alone.
+///
+/// # Errors
+/// If nothing may be exchanged with it.
+pub(crate) fn at(context: &Context, address: &str) -> Result<Remote> {
+    let repo = &context.repo;
+    if repo.remote_names()?.iter().any(|known| known == address) {
+        let remote = find(context, address)?;
+        if std::env::current_dir().is_ok_and(|here| here != repo.worktree_root()) {
+            refuse_relative(repo, address)?;
+        }
+        return Ok(remote);
+    }
+    if let Some(why) = refusal(address) {
+        return Err(Error::refused(format!("'{}' cannot be used: {why}", without_userinfo(address))));
+    }
+    // As git does, from where it runs, whatever that is to our own git.
+    let here = std::env::current_dir().unwrap_or_default();
+    let absolute = is_relative_path(address).then(|| here.join(address).display().to_string());
+    let address = absolute.as_deref().unwrap_or(address);
+    let found = repo.address_to_push_to(address)?;
+    let (is_certain, url) = found.map_or((false, address.to_owned()), |url| (true, url));
+    if is_relative_path(&url) {
+        return Err(Error::refused(format!("'{}' {RELATIVE}", without_userinfo(&url))));
+    }
+    if let Some(why) = refusal(&url) {
+        return Err(Error::refused(format!("'{}' cannot be used: {why}", without_userinfo(&url))));
+    }
+    let digest = digest::sha256(&[url.as_bytes(), b"\n"]);
+    let is_this = |other: &String| *other == url || repo.worktree_root().join(other).to_str() == Some(&url);
+    let is_approved = is_certain
+        && list(context)?.remotes.iter().any(|remote| {
+            remote.approval == Approval::Approved && remote.push_urls.len() == 1 && remote.push_urls.iter().all(is_this)
+        });
+    Ok(Remote {
+        name: address.to_owned(),
+        urls: vec![without_userinfo(&url)],
+        approval: if is_approved { Approval::Approved } else { Approval::None },
+        history: None,
+        push_urls: vec![url],
+        is_named: false,
+        digest,
+    })
+}
+
+const RELATIVE: &str =
+    "is a relative path, and which directory it begins in is not certain here: an absolute one is needed";
+
+/// Refuses the remote `name` if git has a relative path for it, which in a worktree begins at the root.
+fn refuse_relative(repo: &Repo, name: &str) -> Result<()> {
+    for is_push in [false, true] {
+        if let Some(url) = repo.remote_urls(name, is_push)?.iter().find(|url| is_relative_path(url)) {
+            return Err(Error::refused(format!("the address '{url}' of '{name}' {RELATIVE}")));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the remote `name`; without a name, the only one that is approved, or else the only one, or `origin`.
@@ -154,7 +219,12 @@ fn only_approved(context: &Context) -> Result<String> {
 const ADD: &str = "'git checkpoint remote add <name> <url>' adds one for records alone";
 const APPROVE: &str = "'git checkpoint remote approve <remote>' lets records be sent there";
 
-fn refused(remote: &Remote) -> Error {
+/// Returns the error that nothing may be sent to `remote`.
+pub(super) fn refused(remote: &Remote) -> Error {
+    if !remote.is_named {
+        return Error::refused(format!("no remote with the URL '{}' is approved", remote.urls.join(", ")))
+            .with_hint("'git checkpoint remote add <name> <url>' and 'git checkpoint remote approve <name>' do that");
+    }
     let name = &remote.name;
     let why = match remote.approval {
         Approval::UrlChanged => {

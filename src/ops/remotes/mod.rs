@@ -18,9 +18,9 @@ mod versions;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use fetch::{FetchOptions, Fetched, fetch};
-pub(crate) use known::{Approval, add, approve, find, list};
-pub(crate) use push::{PushOptions, Sent, push};
+pub(crate) use fetch::{FetchOptions, Fetched, bring, fetch, is_log, list as list_logs};
+pub(crate) use known::{Approval, Remote, add, approve, at, find, list};
+pub(crate) use push::{PushOptions, Sent, SentRef, push, send};
 pub(crate) use remove::{Removed, plan as plan_removal, remove};
 pub(crate) use sync::sync;
 pub(crate) use tracking::is_unreadable;

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::{
     fetch::{bring, list, record_ids},
-    known::{Remote, to_send_to},
+    known::{Approval, Remote, refused, to_send_to},
     outgoing,
     tracking::{Joining, logs_of, set_damaged_aside},
 };
@@ -120,12 +120,35 @@ pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
             let theirs = listed.iter().find(|(known, _)| *known == name).map(|(_, id)| *id);
             let place = Place::of_ref(&name).expect("only logs are listed");
             let (remote, address, said, damaged) = (&remote, &address, &mut sent.said, &mut sent.damaged);
-            let tracking = refname::tracking_ref(&remote.name, &name);
+            let tracking = Some(refname::tracking_ref(&remote.name, &name));
             let mut sending = Sending { context, remote, address, options, name, tracking, place, said, damaged };
             sent.refs.extend(sending.run(theirs)?);
         }
     }
     Ok(sent)
+}
+
+/// Sends the log `name` to `remote`, joined with what it has. Returns what was sent to its first address, and what the servers said.
+///
+/// # Errors
+/// As [`push`]; if neither side has such a log.
+pub(crate) fn send(context: &Context, remote: &Remote, name: &str, dry_run: bool) -> Result<(SentRef, Vec<String>)> {
+    if remote.approval != Approval::Approved {
+        return Err(refused(remote));
+    }
+    let options = PushOptions { transcripts: true, dry_run, ..PushOptions::default() };
+    let place = Place::of_ref(name).ok_or_else(|| Error::user(format!("'{name}' is no log of records")))?;
+    let tracking = remote.is_named.then(|| refname::tracking_ref(&remote.name, name));
+    let (mut sent, mut said, mut damaged) = (None, Vec::new(), Vec::new());
+    for url in &remote.push_urls {
+        let address = &ExactAddress::new(&context.repo, &remote.name, url);
+        let (name, tracking, said, damaged) = (name.to_owned(), tracking.clone(), &mut said, &mut damaged);
+        let mut sending = Sending { context, remote, address, options: &options, name, tracking, place, said, damaged };
+        let theirs = sending.listed()?;
+        let one = sending.run(theirs)?;
+        sent = sent.or(one);
+    }
+    Ok((sent.ok_or_else(|| Error::user(format!("there is no '{name}' yet")))?, said))
 }
 
 /// Waits for a random time, at most `most` milliseconds, so that two that have met do not meet again.
@@ -142,8 +165,8 @@ struct Sending<'a> {
     address: &'a ExactAddress,
     options: &'a PushOptions,
     name: String,
-    /// The ref that follows the log there.
-    tracking: String,
+    /// The ref that follows the log there; none if git has no name for the remote.
+    tracking: Option<String>,
     place: Place,
     said: &'a mut Vec<String>,
     damaged: &'a mut Vec<String>,
@@ -205,13 +228,13 @@ impl Sending<'_> {
     fn attempt(&mut self, ours: Option<ObjectId>, theirs: Option<ObjectId>) -> Result<Attempt> {
         let context = self.context;
         let repo = &context.repo;
-        if let Some(id) = theirs
-            && let Err(error) = bring(repo, self.remote, Some(self.address), &[(self.name.clone(), id)])
-        {
+        let wanted: Vec<_> = theirs.iter().map(|theirs| (self.name.clone(), *theirs)).collect();
+        let _kept = match bring(repo, self.remote, Some(self.address), &wanted) {
             // Servers of the older protocol give only what they list at that moment.
-            return if self.listed()? == theirs { Err(error) } else { Ok(Attempt::Moved) };
-        }
-        let tracked = repo.find_sound_ref(&self.tracking)?;
+            Err(error) => return if self.listed()? == theirs { Err(error) } else { Ok(Attempt::Moved) },
+            Ok(kept) => kept,
+        };
+        let tracked = self.tracking.as_ref().map(|name| repo.find_sound_ref(name)).transpose()?.flatten();
         // What was fetched may be of another team: the name of a remote may have stood for another address then.
         let mut join = Joining::new(repo, self.place, theirs);
         join.add(ours)?;
@@ -220,7 +243,7 @@ impl Sending<'_> {
         // What follows the remote here loses nothing.
         let mut kept = Joining::new(repo, self.place, Some(tip));
         if !kept.add_tracked(tracked)? {
-            self.damaged.push(self.tracking.clone());
+            self.damaged.extend(self.tracking.clone());
         }
         kept.differences.refuse_rewritten(&self.remote.name, &self.name)?;
         let mut sent = SentRef {
@@ -273,10 +296,8 @@ impl Sending<'_> {
 
     /// Notes that the log of the remote is `tip`, which has all of `old`, what it was before.
     fn follow(&self, old: Option<ObjectId>, tip: ObjectId) -> Result<()> {
-        if old == Some(tip) {
-            return Ok(());
-        }
-        match self.repo().update_refs(&[RefUpdate { name: self.tracking.clone(), old, new: Some(tip) }]) {
+        let Some(name) = self.tracking.clone().filter(|_| old != Some(tip)) else { return Ok(()) };
+        match self.repo().update_refs(&[RefUpdate { name, old, new: Some(tip) }]) {
             // Another command has just noted something as new.
             Err(error) if error.kind() == Kind::Race => Ok(()),
             updated => updated,

@@ -1,0 +1,7 @@
+//! The remote helper `git-remote-checkpoint`, which git starts: hands its arguments to the door and returns the exit code.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    git_checkpoint::remote::main(std::env::args_os())
+}

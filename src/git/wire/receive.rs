@@ -1,0 +1,39 @@
+//! Stores a pack that another repository sends, with git's own checks.
+
+use std::io::{Read, Seek as _};
+
+use bstr::ByteSlice as _;
+
+use super::super::{Repo, received::Received};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::path_text,
+};
+
+/// Stores `pack` beside the objects of `repo`, if it has at most `limit` bytes.
+///
+/// # Errors
+/// If git finds a malformed object, or one that leads to an object that is missing. Nothing is stored then.
+pub(super) fn store(repo: &Repo, pack: &mut dyn Read, limit: Option<u64>) -> Result<Received> {
+    let what = || "cannot store what the other side sent".to_owned();
+    let received = Received::begin(repo)?;
+    let limit = limit.map(|limit| format!("--max-input-size={limit}"));
+    // `--strict` is what `git fetch` asks for with `fetch.fsckObjects`.
+    let arguments = ["index-pack", "--stdin", "--fix-thin", "--strict"].map(ToOwned::to_owned);
+    // A file, since nothing reads a pipe while the pack is written to the other one.
+    let mut said = tempfile::tempfile().context(Kind::Internal, what)?;
+    let stderr = said.try_clone().context(Kind::Internal, what)?;
+    let arguments = arguments.into_iter().chain(limit);
+    let mut git = repo.start_storing_git(arguments, &received, stderr).context(Kind::Internal, what)?;
+    let copied = std::io::copy(pack, &mut git);
+    let output = git.output(b"").context(Kind::Internal, what)?;
+    if !output.status.success() {
+        said.rewind().context(Kind::Internal, what)?;
+        let mut text = Vec::new();
+        // Git says one thing for each malformed object.
+        said.take(1 << 16).read_to_end(&mut text).context(Kind::Internal, what)?;
+        return Err(Error::user(what()).with_cause(path_text::printable(text.trim().as_bstr())));
+    }
+    copied.context(Kind::User, what)?;
+    Ok(received)
+}
