@@ -9,7 +9,10 @@ git checkpoint fetch "$remote"
 case ${CHECKPOINT_COMMAND:-check} in
 check)
 	# 1 says that a policy is broken, which the second check says again, as annotations.
-	git checkpoint ci check --format markdown "$@" >>"${GITHUB_STEP_SUMMARY:-/dev/null}" || test "$?" = 1
+	git checkpoint ci check --format markdown "$@" >>"${GITHUB_STEP_SUMMARY:-/dev/null}" || {
+		status=$?
+		test "$status" = 1 || exit "$status"
+	}
 	git checkpoint ci check --format github "$@"
 	;;
 relink)

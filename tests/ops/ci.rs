@@ -193,7 +193,10 @@ fn policies_are_checked() {
     for (arguments, expected) in [
         (&["--max-agent-percentage", "80"][..], "max-agent-percentage: "),
         (&["--disclosure-trailer", "Assisted-by"], "disclosure-trailers: "),
-        (&["--review-trailer", "Reviewed-by", "--review-trailer", "Acked-by"], "no trailer 'Reviewed-by' or 'Acked-by'"),
+        (
+            &["--review-trailer", "Reviewed-by", "--review-trailer", "Acked-by"],
+            "no trailer 'Reviewed-by' or 'Acked-by'",
+        ),
         (&["--human-path", "g*"], " g:1: this file has to stay without work of agents; lines: 3 written by agents"),
     ] {
         let (code, said) = check(arguments);
@@ -228,7 +231,11 @@ fn policies_are_checked() {
 #[test]
 fn a_range_that_changes_the_policies_says_so() {
     let team = topic();
-    sh(&team, "dev", "printf '[ci]\\nmax-agent-percentage = 100\\n' >.checkpoint.toml; git add -A; git commit -qm policy");
+    sh(
+        &team,
+        "dev",
+        "printf '[ci]\\nmax-agent-percentage = 100\\n' >.checkpoint.toml; git add -A; git commit -qm policy",
+    );
     let said = described(&team.run("dev", &["ci", "check", "HEAD"]));
     assert!(said.contains("this range changes '.checkpoint.toml'"), "{said}");
 }
@@ -236,9 +243,13 @@ fn a_range_that_changes_the_policies_says_so() {
 #[test]
 fn missing_records_are_no_pass() {
     let team = topic();
-    sh(&team, "dev", "git commit -q --allow-empty -m 'more
+    sh(
+        &team,
+        "dev",
+        "git commit -q --allow-empty -m 'more
 
-Checkpoint: 0123456789abcdef'");
+Checkpoint: 0123456789abcdef'",
+    );
     let output = team.run("dev", &["ci", "check", "origin/main..HEAD"]);
     let said = described(&output);
     assert_eq!(output.status.code(), Some(128), "{said}");
@@ -263,11 +274,18 @@ fn annotations_are_escaped() {
     assert_eq!((github.lines().count(), github.contains('\u{1b}')), (1, false), "{github}");
     let gitlab: serde_json::Value = serde_json::from_str(&check("gitlab")).expect("JSON");
     let first = &gitlab[0];
-    assert_eq!((&first["location"]["path"], &first["location"]["lines"]["begin"]), (&name.into(), &1.into()), "{gitlab}");
+    assert_eq!(
+        (&first["location"]["path"], &first["location"]["lines"]["begin"]),
+        (&name.into(), &1.into()),
+        "{gitlab}"
+    );
     assert_eq!(first["check_name"], "git-checkpoint/human-paths");
     assert_eq!(first["fingerprint"].as_str().map(str::len), Some(64));
     let markdown = check("markdown");
-    assert!(markdown.starts_with("**Policies are broken**") && markdown.contains("a,b:c%0A&#92;033&#91;31m"), "{markdown}");
+    assert!(
+        markdown.starts_with("**Policies are broken**") && markdown.contains("a,b:c%0A&#92;033&#91;31m"),
+        "{markdown}"
+    );
     assert!(!markdown.contains('\u{1b}'), "{markdown}");
     let output = team.run("dev", &["ci", "check", "HEAD", "--format", "gitlab"]);
     assert_eq!((output.status.code(), output.stdout.trim_ascii()), (Some(0), &b"[]"[..]));
@@ -347,4 +365,64 @@ fn the_files_for_forges_work() {
     // No expression of GitHub becomes a part of a command: all are variables.
     let commands: Vec<&str> = action.lines().filter(|line| line.trim_start().starts_with("run:")).collect();
     assert_eq!(commands, ["      run: '\"$GITHUB_ACTION_PATH/github.sh\"'"]);
+}
+
+#[test]
+fn what_names_no_commit_is_an_error() {
+    let team = Team::of(&["dev"]);
+    team.work("dev", "x", "of an agent");
+    for arguments in [
+        &["check", "nothing"][..],
+        &["check", ""],
+        &["check", "main..nothing"],
+        &["relink", "nothing"],
+        &["relink", "nothing..HEAD"],
+        &["relink", "--merged", "nothing", "HEAD"],
+    ] {
+        let output = team.run("dev", &[&["ci"], arguments].concat());
+        let said = described(&output);
+        assert_eq!(output.status.code(), Some(128), "{arguments:?}: {said}");
+        assert!(said.contains("no commit matches"), "{arguments:?}: {said}");
+    }
+    // The first commit of all has no parent.
+    let root = team.git("dev", &["rev-list", "--max-parents=0", "HEAD"]);
+    team.done("dev", &["ci", "relink", &root]);
+    team.done("dev", &["ci", "check", &root, "--max-unknown-percentage", "100"]);
+    team.done("dev", &["ci", "check", "HEAD..HEAD"]);
+}
+
+/// A person who writes the same lines as an agent on a branch that was given up is no agent, as long as it is less than half.
+#[test]
+fn some_common_lines_make_no_source() {
+    let team = Team::of(&["dev"]);
+    sh(&team, "dev", "git switch -qc given-up");
+    team.work(
+        "dev",
+        "x",
+        "one line that an agent has written\nanother line that an agent has written\na third such line",
+    );
+    sh(
+        &team,
+        "dev",
+        "git switch -q main; printf 'by hand alone\\na third such line\\n' >x; git add x; git commit -qm mine",
+    );
+    let relinked = json(&team.run("dev", &["ci", "relink", "--json", "HEAD"]));
+    assert_eq!(states(&relinked), ["none"], "{relinked}");
+}
+
+/// The log of a clone that has recorded the work itself gets the links, too, so that the prompts are found.
+#[test]
+fn own_records_are_linked() {
+    let team = topic();
+    sh(&team, "forge", SQUASH_BY_TITLE);
+    sh(&team, "forge", "git push -q origin main");
+    sh(&team, "dev", "git fetch -q");
+    let relinked = json(&team.run("dev", &["ci", "relink", "--json", "origin/main"]));
+    assert_eq!(states(&relinked), ["written"], "{relinked}");
+    let explained: serde_json::Value =
+        serde_json::from_str(&team.done("dev", &["explain", "--json", "origin/main"])).expect("JSON");
+    let records = explained["records"].as_array().expect("a list");
+    let how: Vec<_> = records.iter().filter_map(|record| record["how"].as_str()).collect();
+    assert!(how.contains(&"relink") && how.contains(&"commit"), "{explained}");
+    assert!(explained.to_string().contains("please"), "{explained}");
 }

@@ -94,7 +94,11 @@ fn off_is_off_and_a_persons_commit_names_none() {
     assert_eq!(message(&world), format!("agent\n\n{SAID}"));
     // A message that is copied names the agent of another commit.
     world.sh("echo more >>h; git commit -qa -C HEAD");
-    assert_eq!(message(&world), format!("agent\n\n{SAID}"), "without a trailer of a record, it may be a person's own words");
+    assert_eq!(
+        message(&world),
+        format!("agent\n\n{SAID}"),
+        "without a trailer of a record, it may be a person's own words"
+    );
 }
 
 #[test]
@@ -159,4 +163,27 @@ fn the_project_may_only_ask_for_it() {
     world.write(".checkpoint.toml", "[commit]\ndisclosure = 'off'\n");
     world.git(&["checkpoint", "config", "set", "--user", "commit.disclosure", "generated-by"]);
     assert_eq!(get(), "generated-by");
+}
+
+#[test]
+fn copies_and_merges_keep_it_right() {
+    let world = world("off");
+    world.sh("git config checkpoint.link trailer; git branch base; git switch -qc topic");
+    agent(&world, "s1", "opus-5", "f");
+    world.git(&["commit", "-qm", "one"]);
+    world.sh(
+        "git config checkpoint.commit.disclosure assisted-by; git switch -q base; git cherry-pick topic >/dev/null",
+    );
+    assert!(message(&world).contains(SAID), "{}", message(&world));
+    world.sh("git switch -qc again base^; git cherry-pick base >/dev/null");
+    assert_eq!(message(&world).matches(SAID).count(), 1, "{}", message(&world));
+    // A merge has nothing of its own, unless an agent resolves it.
+    world
+        .sh("git switch -qc other base^; echo other >g; git add g; git commit -qm other; git merge -q --no-edit topic");
+    assert!(!message(&world).contains("Assisted-by"), "{}", message(&world));
+    world.sh("git switch -qc conflict base^; echo mine >>f; git commit -qam mine; git merge -q topic >/dev/null || :");
+    world.sh("git checkpoint session prompt s2 --agent claude-code --model haiku-5 -q -m resolve
+        printf '%s\\n' 'an agent has resolved this conflict' 'with two lines of its own' >f
+        git checkpoint session stop s2 -q; git add f; git commit -q --no-edit");
+    assert!(message(&world).contains("Assisted-by: claude-code:haiku-5"), "{}", message(&world));
 }

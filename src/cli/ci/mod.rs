@@ -7,7 +7,7 @@ mod place;
 mod relink;
 
 use super::{Exit, call::Call};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Kind, Result};
 
 /// Check who wrote the lines of a range, and find records again, in continuous integration
 ///
@@ -33,13 +33,4 @@ impl Ci {
         // To a job, 1 is an answer about the commits.
         done.map_err(|error| if error.kind() == Kind::Refused { error.with_kind(Kind::User) } else { error })
     }
-}
-
-/// Returns the revision of a single commit as a range.
-fn as_range(text: &str) -> Result<String> {
-    if text.is_empty() || text.starts_with('-') {
-        return Err(Error::user(format!("'{text}' is no range")));
-    }
-    let is_range = text.contains("..") || text.starts_with('^') || text.ends_with("^!");
-    Ok(if is_range { text.to_owned() } else { format!("{text}^!") })
 }

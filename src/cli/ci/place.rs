@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::{
     super::environment,
-    as_range,
     event::{self, Event, commit_id},
 };
 use crate::{
@@ -50,7 +49,7 @@ pub(super) struct Said<'r, T: Serialize> {
 pub(super) fn place(repo: &Repo, range: Option<&str>, after_merge: bool) -> Result<Place> {
     if let Some(range) = range {
         let said_by = "the command line".to_owned();
-        return Ok(Place { range: as_range(range)?, said_by, merged: None, missing: None });
+        return Ok(Place { range: as_range(repo, range)?, said_by, merged: None, missing: None });
     }
     if let Some(found) = of_github(repo, after_merge)? {
         return Ok(found);
@@ -59,7 +58,11 @@ pub(super) fn place(repo: &Repo, range: Option<&str>, after_merge: bool) -> Resu
         return Ok(found);
     }
     between(repo, &End::Name("origin/HEAD"), &End::Name("HEAD"), "origin/HEAD, as no CI is known here".to_owned())
-        .map_err(|error| error.with_hint("name a range, such as 'main..HEAD', or let 'git remote set-head origin --auto' find the main branch"))
+        .map_err(|error| {
+            error.with_hint(
+                "name a range, such as 'main..HEAD', or let 'git remote set-head origin --auto' find the main branch",
+            )
+        })
 }
 
 /// One end of a range.
@@ -140,9 +143,7 @@ fn between(repo: &Repo, base: &End<'_>, head: &End<'_>, said_by: String) -> Resu
 fn read_event(path: &Path, after_merge: bool) -> Result<Option<Event>> {
     let what = || format!("cannot read what GITHUB_EVENT_PATH names, '{}'", path.display());
     let mut text = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(LONGEST_EVENT).read_to_end(&mut text))
-        .context(Kind::User, what)?;
+    File::open(path).and_then(|file| file.take(LONGEST_EVENT).read_to_end(&mut text)).context(Kind::User, what)?;
     event::read(&text, after_merge).context(Kind::User, what)
 }
 
@@ -156,4 +157,13 @@ fn text_of(name: &str) -> Result<Option<String>> {
         }
         text => Ok(text),
     }
+}
+
+/// Returns the range `text`; of a single commit, the range that has only this.
+fn as_range(repo: &Repo, text: &str) -> Result<String> {
+    if text.contains("..") || text.starts_with('^') || text.ends_with("^!") {
+        return Ok(text.to_owned());
+    }
+    let unknown = || Error::user(format!("no commit matches '{text}'")).with_hint("a range is such as 'main..HEAD'");
+    repo.find_commit(text)?.map(|_| format!("{text}^!")).ok_or_else(unknown)
 }

@@ -53,7 +53,8 @@ impl Relink {
             if let Some(fetch) = found.missing.filter(|_| merged.is_none()) {
                 call.out.hint(&format!("the commits that were merged are not here: '{fetch}' brings them"));
             } else if is_incomplete {
-                call.out.hint("fetch the branch that was merged, or refs/pull/<n>/head, or refs/merge-requests/<n>/head");
+                call.out
+                    .hint("fetch the branch that was merged, or refs/pull/<n>/head, or refs/merge-requests/<n>/head");
             }
         }
         Ok(if is_incomplete { Exit::No } else { Exit::Done })

@@ -215,7 +215,11 @@ fn human_paths(repo: &Repo, found: &Attribution, policies: &Policies) -> Result<
             ] {
                 parts.extend((count > 0).then(|| format!("{count} {what}")));
             }
-            let parts = if parts.is_empty() { "an agent changed it".to_owned() } else { format!("lines: {}", parts.join(", ")) };
+            let parts = if parts.is_empty() {
+                "an agent changed it".to_owned()
+            } else {
+                format!("lines: {}", parts.join(", "))
+            };
             breaches.push(Breach {
                 policy: "human-paths",
                 commit: commit.commit,

@@ -9,4 +9,4 @@ mod written;
 
 pub(crate) use check::{Breach, Checked, check};
 pub(crate) use policies::Policies;
-pub(crate) use relink::{Relinked, RelinkOptions, State, relink};
+pub(crate) use relink::{RelinkOptions, Relinked, State, relink};

@@ -51,7 +51,8 @@ impl Policies {
             }
         }
         let is_empty = self.human_paths.iter().any(|path| path.is_empty());
-        let read = if is_empty { Err(Error::config("one is empty")) } else { repo.pathspec(&self.human_paths).map(drop) };
+        let read =
+            if is_empty { Err(Error::config("one is empty")) } else { repo.pathspec(&self.human_paths).map(drop) };
         read.map_err(|cause| {
             Error::new(Kind::Config, "'ci.human-paths' has what is no pathspec")
                 .with_hint("gitglossary(7), 'pathspec', says what one may be")

@@ -33,7 +33,9 @@ pub(super) fn record_of(repo: &Repo, log: &Log<'_>, found: &OfCommit, authors: &
         figures = figures.plus(&Figures::of_file(&file.ownership, authors));
         let mut sessions = Vec::new();
         for author in contributors(&file.ownership).into_iter().filter_map(|id| authors.get(id as usize)) {
-            let Some(id) = author.session.as_ref().filter(|_| author.contributor == Contributor::Agent) else { continue };
+            let Some(id) = author.session.as_ref().filter(|_| author.contributor == Contributor::Agent) else {
+                continue;
+            };
             let at = parts.iter().position(|part| part.id == *id).unwrap_or_else(|| {
                 let (agent, model) = (author.agent.clone(), author.model.clone());
                 parts.push(SessionPart { id: id.clone(), agent, model, ..SessionPart::default() });

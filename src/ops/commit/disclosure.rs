@@ -114,7 +114,8 @@ fn values(context: &Context, authors: &[Author]) -> Result<BTreeSet<String>> {
         };
         let agent = author.agent.clone().or_else(|| known.as_ref()?.agent.clone());
         let model = author.model.clone().or_else(|| known.as_ref()?.model.clone());
-        let agent = Some(word(&agent.unwrap_or_default())).filter(|it| !it.is_empty()).unwrap_or_else(|| "agent".into());
+        let agent =
+            Some(word(&agent.unwrap_or_default())).filter(|it| !it.is_empty()).unwrap_or_else(|| "agent".into());
         match model.map(|model| word(&model)).filter(|model| !model.is_empty()) {
             Some(model) => drop(values.insert(format!("{agent}:{model}"))),
             None => drop(without_model.insert(agent)),
