@@ -187,3 +187,28 @@ fn copies_and_merges_keep_it_right() {
         git checkpoint session stop s2 -q; git add f; git commit -q --no-edit");
     assert!(message(&world).contains("Assisted-by: claude-code:haiku-5"), "{}", message(&world));
 }
+
+/// The agent runs `git commit` itself, in the middle of its turn; its model is known from the session.
+#[test]
+fn an_agent_that_commits_is_named() {
+    let world = world("assisted-by");
+    world.sh("git checkpoint session prompt s1 --agent claude-code --model opus-5 -q -m please
+        printf '%s\\n' 'first line of it' 'second line of it' >>f; git commit -qam 'by itself'
+        git checkpoint session stop s1 -q");
+    assert_eq!(message(&world), format!("by itself\n\n{SAID}"));
+    let figures = world.json(&["attribution", "--json", "HEAD"])["summary"]["agent_lines"].clone();
+    assert_eq!(figures, 2);
+}
+
+/// Of a file that has lines of both, a part is staged.
+#[test]
+fn what_is_not_staged_names_none() {
+    let world = world("assisted-by");
+    agent(&world, "s1", "opus-5", "f");
+    world.sh("git reset -q; echo by hand >h; git add h; git commit -qm mine");
+    assert_eq!(message(&world), "mine");
+    world.sh("git add -A; git commit -qm theirs");
+    assert_eq!(message(&world), format!("theirs\n\n{SAID}"));
+    world.sh("sed -i '/of s1/d' f; git commit -qam 'by a person'");
+    assert_eq!(message(&world), "by a person");
+}

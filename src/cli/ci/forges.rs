@@ -39,12 +39,12 @@ fn name_of(path: &BString) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
-/// Escapes the message of a workflow command, as escapeData() of @actions/core does.
+/// Escapes the message of a workflow command, as `escapeData()` of @actions/core does.
 fn data(text: &str) -> String {
     visible(&text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A"))
 }
 
-/// Escapes the value of a property, as escapeProperty() of @actions/core does.
+/// Escapes the value of a property, as `escapeProperty()` of @actions/core does.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

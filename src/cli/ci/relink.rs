@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    model::record::RecordId,
     ops::ci::{self, RelinkOptions, Relinked, State},
 };
 
@@ -73,7 +74,7 @@ fn print(relinked: &Relinked, call: &mut Call) -> Result<()> {
             State::Found => format!("names {records}"),
             State::Written => format!("{written}, from {records} (by {})", by.join(", ")),
             State::Incomplete => {
-                let lacking: Vec<&str> = commit.lacking.iter().map(|id| id.as_str()).collect();
+                let lacking: Vec<&str> = commit.lacking.iter().map(RecordId::as_str).collect();
                 format!("left alone: the content of {} is not here", lacking.join(", "))
             }
             State::None => "no record was found".to_owned(),

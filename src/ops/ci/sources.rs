@@ -85,7 +85,7 @@ impl<'c> Search<'c> {
         while let Some((record, by)) = found.get(at).copied() {
             at += 1;
             if !matches!(by, "trailer" | "link" | "change") {
-                add(&mut found, self.of_parent(&record)?, "parent");
+                add(&mut found, self.of_parent(&record), "parent");
             }
         }
         Ok(found)
@@ -134,10 +134,10 @@ impl<'c> Search<'c> {
     }
 
     /// Returns the lost records of the commit that the commit of `record` builds on.
-    fn of_parent(&self, record: &RecordId) -> Result<Vec<RecordId>> {
+    fn of_parent(&self, record: &RecordId) -> Vec<RecordId> {
         let parent = self.log.find(record).ok().flatten().and_then(|record| record.parent);
         let is_parents = |it: &&Record| Some(it.commit) == parent;
-        Ok(self.lost.iter().filter(is_parents).map(|it| it.id).collect())
+        self.lost.iter().filter(is_parents).map(|it| it.id).collect()
     }
 }
 
