@@ -336,7 +336,7 @@ fn an_environment_that_lies_is_refused(#[case] variables: &[(&str, &str)], #[cas
 }
 
 #[test]
-fn a_shallow_clone_is_told_what_it_lacks() {
+fn of_a_shallow_clone_the_error_says_what_it_lacks() {
     let team = topic();
     team.world.sh("git clone -q --depth=1 --branch topic file://$PWD/../server.git ../ci");
     team.done("ci", &["fetch"]);
