@@ -94,6 +94,13 @@ impl Error {
         Self::new(Kind::Internal, message)
     }
 
+    /// Returns the error with `kind` instead of its own.
+    #[must_use]
+    pub(crate) fn with_kind(mut self, kind: Kind) -> Self {
+        self.kind = kind;
+        self
+    }
+
     /// Adds what to type or do next.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
-    attribution, blame, call::Call, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
+    attribution, blame, call::Call, ci, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
     fetch, globals::Globals, hook, list, man, op, overlap, prune, purge, push, remote, reset, restore, round, save,
     session, show, status, tour, undo, verify, why, worktree,
 };
@@ -85,6 +85,7 @@ pub(super) enum Command {
     Fetch(fetch::Fetch),
     Push(push::Push),
     Sync(push::Sync),
+    Ci(ci::Ci),
     Prune(prune::Prune),
     Purge(purge::Purge),
     Doctor(doctor::Doctor),
@@ -127,6 +128,7 @@ impl Command {
             "fetch" => alone("fetch", Self::Fetch),
             "push" => alone("push", Self::Push),
             "sync" => alone("sync", Self::Sync),
+            "ci" => alone("ci", Self::Ci),
             "prune" => alone("prune", Self::Prune),
             "purge" => alone("purge", Self::Purge),
             "doctor" => alone("doctor", Self::Doctor),
@@ -169,6 +171,7 @@ impl Command {
             Self::Fetch(command) => command.run(call),
             Self::Push(command) => command.run(call),
             Self::Sync(command) => command.run(call),
+            Self::Ci(command) => command.run(call),
             Self::Prune(command) => command.run(call),
             Self::Purge(command) => command.run(call),
             Self::Doctor(command) => command.run(call),

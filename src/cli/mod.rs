@@ -9,6 +9,7 @@ mod attribution;
 mod awaited;
 mod blame;
 mod call;
+mod ci;
 mod color;
 mod command_line;
 mod commands;

@@ -20,6 +20,7 @@ mod kind;
 mod layers;
 mod loaded;
 pub(crate) mod migrate;
+mod policy;
 mod replace;
 pub mod settings;
 mod sources;
@@ -31,10 +32,10 @@ mod tests;
 
 pub(crate) use layers::{load, load_lenient};
 pub(crate) use loaded::{Loaded, Origin, Warning};
+pub(crate) use policy::{Ci, Policy};
 pub(crate) use replace::leftovers;
 pub(crate) use settings::{
-    BranchPolicy, Color, Commands, Concurrency, Jj, Link, Overlap, Policy, RoundMode, Settings, Storage, Store,
-    Transcript,
+    BranchPolicy, Color, Commands, Concurrency, Jj, Link, Overlap, RoundMode, Settings, Storage, Store, Transcript,
 };
 pub(crate) use sources::{GitEntry, Layer, Sources};
 pub(crate) use value::{ByteSize, Value, parse_duration};

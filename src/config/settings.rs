@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+pub use super::policy::{Ci, Commit, Disclosure, Policy};
 use super::value;
 
 /// Every setting.
@@ -45,6 +46,10 @@ pub struct Settings {
     pub transcript: Transcript,
     /// `[attribution]`
     pub attribution: Policy,
+    /// `[commit]`
+    pub commit: Commit,
+    /// `[ci]`
+    pub ci: Ci,
     /// `[push]`
     pub push: Push,
     /// `[agents]`
@@ -118,17 +123,6 @@ pub struct Transcript {
     /// The bytes of the longest transcript.
     #[serde(deserialize_with = "value::size_limit")]
     pub max_size: Option<u64>,
-}
-
-/// The limits for `attribution --check`, in percent of the committed lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub struct Policy {
-    /// How much may be agents'.
-    pub max_agent_percentage: u64,
-    /// The limit for lines of unknown author.
-    pub max_unknown_percentage: u64,
 }
 
 /// What leaves the machine.

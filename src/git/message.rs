@@ -13,6 +13,9 @@ use crate::error::{Context as _, Kind, Result};
 /// The trailer that names a record.
 pub(crate) const TRAILER: &str = "Checkpoint";
 
+/// The keys of trailers that say which agent has a part in a commit.
+const DISCLOSURES: [&str; 2] = ["Assisted-by", "Generated-by"];
+
 /// Digits of a record's id.
 const ID_LENGTH: usize = 16;
 
@@ -42,13 +45,18 @@ impl Repo {
     /// # Errors
     /// If the file cannot be read or written, or git cannot be run.
     pub fn add_trailers(&self, file: &Path, ids: &[impl AsRef<str>]) -> Result<()> {
+        self.add_lines(file, &ids.iter().map(|id| format!("{TRAILER}: {}", id.as_ref())).collect::<Vec<_>>())
+    }
+
+    /// Adds the trailers `lines` to the message in `file`, each unless its last paragraph has it already.
+    pub(crate) fn add_lines(&self, file: &Path, lines: &[String]) -> Result<()> {
         let text = read(file)?;
         let reading = self.reading(&text);
         if reading.content(&text).next().is_none() {
             // The first line is for the subject; the blank one makes the next lines trailers.
             let mut out = b"\n\n".to_vec();
-            for id in ids {
-                out.extend_from_slice(format!("{TRAILER}: {}\n", id.as_ref()).as_bytes());
+            for line in lines {
+                out.extend_from_slice(format!("{line}\n").as_bytes());
             }
             if !text.is_empty() && !text.starts_with(b"\n") {
                 out.push(b'\n');
@@ -58,36 +66,47 @@ impl Repo {
         }
         let ignored = reading.has_comments || reading.scissors(&text).is_some();
         if !ignored && ends_plainly(&text) {
-            let added: String = ids.iter().map(|id| format!("{TRAILER}: {}\n", id.as_ref())).collect();
+            let added: String = lines.iter().map(|line| format!("{line}\n")).collect();
             return write(file, &[&text, b"\n".as_slice(), added.as_bytes()].concat());
         }
         let comment = if ignored { reading.comment.as_slice() } else { NO_COMMENT };
-        process::interpret_trailers(file, comment, ids.iter().map(|id| format!("{TRAILER}: {}", id.as_ref())))
+        process::interpret_trailers(file, comment, lines.iter().cloned())
     }
 
     /// Removes the trailers of `ids` from the message in `file`.
     pub(crate) fn remove_trailers(&self, file: &Path, ids: &[impl AsRef<str>]) -> Result<()> {
+        let id_of = |line: &[u8]| line.rsplit(|byte| *byte == b':').next().map(|id| id.trim().to_vec());
+        self.remove_lines(file, |line| {
+            is_trailer(line) && ids.iter().any(|id| id_of(line).as_deref() == Some(id.as_ref().as_bytes()))
+        })
+    }
+
+    /// Removes the lines that are wanted no longer, `is_one`, from the message in `file`.
+    pub(crate) fn remove_lines(&self, file: &Path, is_one: impl Fn(&[u8]) -> bool) -> Result<()> {
         let text = read(file)?;
         let end = self.reading(&text).scissors(&text).unwrap_or(text.len());
-        let id_of = |line: &[u8]| line.rsplit(|byte| *byte == b':').next().map(|id| id.trim().to_vec());
-        let is_one = |line: &[u8]| {
-            is_trailer(line) && ids.iter().any(|id| id_of(line).as_deref() == Some(id.as_ref().as_bytes()))
-        };
         let mut out: Vec<u8> = Vec::new();
         text[..end].lines_with_terminator().filter(|line| !is_one(line.trim_end())).for_each(|line| out.extend(line));
         out.extend_from_slice(&text[end..]);
-        write(file, &out)
+        if out == text { Ok(()) } else { write(file, &out) }
+    }
+
+    /// Returns the values of the disclosures in the message in `file`: see [`disclosed`].
+    pub(crate) fn disclosures(&self, file: &Path) -> Result<Vec<BString>> {
+        let text = read(file)?;
+        let end = self.reading(&text).scissors(&text).unwrap_or(text.len());
+        Ok(text[..end].lines().filter_map(disclosed).map(BString::from).collect())
     }
 
     /// Removes our trailers from the message in `file` if there is nothing else, or only `template`: git must see that
     /// the message is empty, or not edited.
     pub(crate) fn drop_lone_trailers(&self, file: &Path, template: Option<&[u8]>) -> Result<()> {
         let text = read(file)?;
-        if !has_trailer(&text) {
+        if !has_own_line(&text) {
             return Ok(());
         }
         let reading = self.reading(&text);
-        let is_ours = |line: &&[u8]| is_trailer(line);
+        let is_ours = |line: &&[u8]| is_own(line);
         // Git ignores the user's signature, too.
         let counts = |line: &&[u8]| !is_ours(line) && !line.starts_with(SIGNATURE);
         let mut rest = reading.content(&text).filter(counts);
@@ -109,12 +128,12 @@ impl Repo {
     /// or because it will be edited.
     pub(crate) fn may_have_lone_trailers(&self, file: &Path) -> Result<bool> {
         let text = read(file)?;
-        if !has_trailer(&text) || is_edited() {
-            return Ok(has_trailer(&text));
+        if !has_own_line(&text) || is_edited() {
+            return Ok(has_own_line(&text));
         }
         // Even without an editor, an option of the commit may make git remove comments.
         let reading = Reading { has_comments: true, ..self.reading(&text) };
-        let is_lone = reading.content(&text).all(|line| is_trailer(line) || line.starts_with(SIGNATURE));
+        let is_lone = reading.content(&text).all(|line| is_own(line) || line.starts_with(SIGNATURE));
         Ok(is_lone)
     }
 
@@ -164,6 +183,22 @@ pub(crate) fn is_edited() -> bool {
 /// Returns true if a line of `text` looks like our trailer. Other messages need no parsing.
 pub(crate) fn has_trailer(text: &[u8]) -> bool {
     text.lines().any(|line| is_trailer(line.trim_end()))
+}
+
+/// Returns true if a line of `text` looks like one that we add: our trailer, or a disclosure.
+pub(crate) fn has_own_line(text: &[u8]) -> bool {
+    text.lines().any(|line| is_own(line.trim_end()))
+}
+
+fn is_own(line: &[u8]) -> bool {
+    is_trailer(line) || disclosed(line).is_some()
+}
+
+/// Returns the value of `line` if it says which agent has a part in a commit, with any of the two keys.
+pub(crate) fn disclosed(line: &[u8]) -> Option<&[u8]> {
+    let (key, value) = line.split_once_str(":")?;
+    let is_key = DISCLOSURES.iter().any(|known| key.eq_ignore_ascii_case(known.as_bytes()));
+    Some(value.trim()).filter(|value| is_key && !value.is_empty())
 }
 
 fn is_trailer(line: &[u8]) -> bool {

@@ -102,6 +102,12 @@ impl Repo {
         Ok(if is_again { GitOperation::Again(None) } else { GitOperation::New })
     }
 
+    /// Returns the commits that a rebase joins with HEAD now, by `squash` or `fixup`.
+    pub(crate) fn joined_commits(&self) -> Vec<ObjectId> {
+        let text = fs::read(self.git_dir().join("rebase-merge/current-fixups")).unwrap_or_default();
+        text.lines().filter_map(|line| ObjectId::from_hex(line.split_once_str(" ")?.1.trim()).ok()).collect()
+    }
+
     /// Returns when `git fetch` was last run in this worktree, in Unix milliseconds; none if it never was.
     pub(crate) fn last_fetch(&self) -> Option<i64> {
         let fetched = fs::metadata(self.git_dir().join("FETCH_HEAD")).and_then(|metadata| metadata.modified()).ok()?;

@@ -1,11 +1,10 @@
 //! What happens around a commit: before its message is edited, after, and when it is made.
 
+mod disclosure;
+mod message_file;
 mod moved_out;
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::Path};
 
 use gix::ObjectId;
 
@@ -26,21 +25,20 @@ use super::{
 };
 use crate::{
     config::Link,
-    error::{Context as _, Error, Kind, Result},
+    error::{Error, Kind, Result},
     git::{Repo, ancestors, message, sequence::GitOperation},
     model::{
-        record::{RecordId, ids_in_message},
+        record::{RecordId, TRAILER, ids_in_message},
         refname::Base,
     },
     state::{
-        self,
         commit_note::{self, CommitNote},
         failpoint,
     },
 };
+use message_file::{keep_template, note_check, read_message};
 
-/// If this file exists, `config/hook.sh` starts us to check a commit message.
-const CHECK_NOTE: &str = "check-message";
+pub(crate) use message_file::{check_message, checked, may_have_trailer};
 
 /// Returns what the user is to know in the hook of a commit: data that cannot be read leaves the authors of its lines unknown.
 /// `failure` is the error of the hook. Before the commit, that and a broken live shadow count; after it, shadows whose work was
@@ -109,13 +107,14 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
         // A failed save must not stop the commit.
         context.emit_failure("save", saved).unwrap_or_default();
     }
+    let named_before = disclosure::named(context, message_file)?;
     let mut prepared = context.prepared()?;
     // Of all commits that are being prepared on one HEAD, one is made: they may all be promised the same record.
     let before = prepared.on(&base.to_string());
     let is_alone = before.is_none_or(CommitNote::is_plain);
     let promised = before.and_then(CommitNote::reserved_id);
     let mut note = CommitNote { head: base.to_string(), ..CommitNote::default() };
-    let mut is_new = false;
+    let (mut is_new, mut amended) = (false, None);
     let ids = match repo.git_operation()? {
         GitOperation::Again(copied) => {
             note.copied = copied.as_ref().map(ToString::to_string);
@@ -124,13 +123,18 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
         }
         GitOperation::New => {
             let is_amend = (source, object) == (Some("commit"), Some("HEAD"));
-            let amended = head.filter(|_| ancestors::is_amending().unwrap_or(is_amend));
+            amended = head.filter(|_| ancestors::is_amending().unwrap_or(is_amend));
             let ids = promise(context, head, amended, source, promised, &mut note)?;
             drop_copied_trailers(context, message_file, head, amended, &ids)?;
             is_new = amended.is_none() && ids.is_empty() && note.is_plain() && note.doubtful.is_empty();
             ids
         }
     };
+    let reserved = note.reserved.as_deref().and_then(RecordId::parse);
+    let commit = disclosure::Prepared { base, amended, ids: &ids, reserved, named: named_before };
+    // The commit does not fail because of that.
+    let disclosed = disclosure::lines(context, message_file, &commit);
+    let mut lines = context.emit_failure("disclosure", disclosed).unwrap_or_default();
     // Without the lock, another process works here; of two commits prepared at the same time, only one is made.
     // The hook after the commit names shadows that cannot be read.
     let is_sound = !lost::is_any_noted(repo);
@@ -147,10 +151,10 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     // In a cherry-picked message, our trailers may be in the middle.
     let named = if unnamed.is_empty() { Vec::new() } else { ids_in_message(&read_message(message_file)?) };
     unnamed.retain(|id| !named.contains(id));
-    if unnamed.is_empty() || context.settings.link == Link::None {
-        return Ok(());
+    if context.settings.link == Link::Trailer {
+        lines.extend(unnamed.iter().map(|id| format!("{TRAILER}: {id}")));
     }
-    repo.add_trailers(message_file, &unnamed.iter().map(RecordId::as_str).collect::<Vec<_>>())
+    if lines.is_empty() { Ok(()) } else { repo.add_lines(message_file, &lines) }
 }
 
 /// Returns true if a commit on `base` that takes no session's work needs nothing from post-commit: it refers to no
@@ -327,26 +331,6 @@ fn drop_copied_trailers(
     if copied.is_empty() { Ok(()) } else { repo.remove_trailers(message_file, &copied) }
 }
 
-/// Takes our trailers out of a message that has nothing else, so that git refuses it as empty or as not edited.
-pub(crate) fn check_message(context: &Context, message_file: &Path) -> Result<()> {
-    let template = template_path(context);
-    let template = std::fs::read(&template).ok().inspect(|_| drop(std::fs::remove_file(&template)));
-    context.repo.drop_lone_trailers(message_file, template.as_deref())
-}
-
-/// Returns false if [`check_message`] would do nothing; reads only the message.
-///
-/// # Errors
-/// If the message cannot be read.
-pub(crate) fn may_have_trailer(message_file: &Path) -> Result<bool> {
-    read_message(message_file).map(|text| message::has_trailer(&text))
-}
-
-fn read_message(message_file: &Path) -> Result<Vec<u8>> {
-    let what = || format!("cannot read the message '{}'", message_file.display());
-    std::fs::read(message_file).context(Kind::Internal, what)
-}
-
 /// Brings the checkpoints up to date with the commit that was just made: git's post-commit.
 pub(crate) fn committed(context: &Context) -> Result<()> {
     Worktree::enter(context, Purpose::CommitMade).map(drop)
@@ -362,39 +346,4 @@ pub(crate) fn rewritten(context: &Context, how: &str, pairs: &[(ObjectId, Object
     rewrite::rewritten(context, how, pairs)?;
     condense::records_of_rewritten(context, how, pairs)?;
     head_moved(context)
-}
-
-/// Keeps the message as it is before anything is added to it, if it comes from a template (`git commit -t`): a user who
-/// adds nothing to that wants no commit. Must come before any trailer is added.
-fn keep_template(context: &Context, message_file: &Path, source: Option<&str>) -> Result<()> {
-    let kept = template_path(context);
-    if source == Some("template") {
-        state::ensure_directory(context.repo.git_dir())?;
-        let what = || format!("cannot keep the template of the message in '{}'", kept.display());
-        return std::fs::copy(message_file, &kept).map(drop).context(Kind::Internal, what);
-    }
-    if kept.exists() {
-        drop(std::fs::remove_file(&kept));
-    }
-    Ok(())
-}
-
-/// Creates the file that makes the hook script start us for [`check_message`].
-///
-/// Only [`checked`] removes it: otherwise, a second commit, made while the message of the first one is being edited,
-/// would remove it.
-fn note_check(context: &Context) -> Result<()> {
-    let note = state::ensure_directory(context.repo.git_dir())?.join(CHECK_NOTE);
-    std::fs::write(&note, "").context(Kind::Internal, || format!("cannot write '{}'", note.display()))
-}
-
-/// Notes that the message in `message_file`, which git keeps beside our files, has been checked.
-pub(crate) fn checked(message_file: &Path) {
-    let directory = message_file.parent().map(state::directory);
-    // At worst, the next message is checked as well.
-    directory.map_or(Ok(()), |directory| std::fs::remove_file(directory.join(CHECK_NOTE))).unwrap_or_default();
-}
-
-fn template_path(context: &Context) -> PathBuf {
-    state::directory(context.repo.git_dir()).join("template")
 }

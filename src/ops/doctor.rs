@@ -33,6 +33,7 @@ use survey::Survey;
 
 pub use problem::{Problem, Severity};
 pub use relink::Relinked;
+pub(crate) use relink::{by_patch, by_tree};
 
 /// What is to be done beside looking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -80,7 +80,7 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
 }
 
 /// Escapes text so that it stays in its table cell and contains no markup.
-fn cell(text: &str) -> String {
+pub(in crate::cli) fn cell(text: &str) -> String {
     let mut out = String::new();
     for c in printable(text).chars() {
         match c {

@@ -10,6 +10,7 @@ use std::{ffi::OsString, path::Path};
 use clap::ValueEnum;
 use gix::ObjectId;
 
+pub(super) use markdown::cell;
 pub(super) use patch::visible;
 pub(super) use text::{letter, style};
 
@@ -23,7 +24,10 @@ use super::{
 use crate::{
     config::Policy,
     error::{Error, Result},
-    model::{attribution::summary::Figures, path_text::shell_word},
+    model::{
+        attribution::summary::{Figures, exceeds},
+        path_text::shell_word,
+    },
     ops::{
         Context,
         attribution::{self, Attribution, Options, Target},
@@ -87,7 +91,7 @@ impl AttributionCommand {
             None => Target::Head,
         };
         let pathspecs = Call::pathspecs(&context.repo, &self.paths)?;
-        let options = Options { target, pathspecs, patch: self.patch, check: self.check };
+        let options = Options { target, pathspecs, patch: self.patch, check: self.check, ..Options::default() };
         match self.format {
             Some(Format::AgentTrace) => {
                 let records = attribution::agent_trace(&context, &options)?;
@@ -191,9 +195,7 @@ fn excess(figures: &Figures, unknown: u32, policy: &Policy) -> Vec<(&'static str
         ("agent", figures.agent_percentage.unwrap_or_default(), policy.max_agent_percentage),
         (UNKNOWN, figures.percentage(unknown), policy.max_unknown_percentage),
     ];
-    #[expect(clippy::cast_precision_loss, reason = "limits above 100 are cut to 100")]
-    let is_exceeded = |(_, percent, limit): &(_, f64, u64)| *percent > (*limit).min(100) as f64 + 1e-9;
-    found.into_iter().filter(is_exceeded).collect()
+    found.into_iter().filter(|(_, percent, limit)| exceeds(*percent, *limit)).collect()
 }
 
 #[cfg(test)]

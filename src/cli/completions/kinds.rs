@@ -99,6 +99,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("span", Kind::Free),
     ("text", Kind::Free),
     ("to", Kind::Checkpoint),
+    ("trailer", Kind::Free),
     ("url", Kind::Free),
     ("value", Kind::Value),
     ("what", Kind::Free),

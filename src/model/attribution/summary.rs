@@ -83,6 +83,11 @@ impl Figures {
         of_others + self.agent_binaries + self.other_binaries == 0 && self.total_committed > 0
     }
 
+    /// Returns true if an agent has a part in it: lines, deleted lines or whole files.
+    pub(crate) fn has_agent(&self) -> bool {
+        self.agent_lines + self.mixed + self.agent_removed + self.agent_binaries > 0
+    }
+
     /// Returns the sum of two parts.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
@@ -145,6 +150,12 @@ impl Figures {
     pub fn percentage(&self, lines: u32) -> f64 {
         if self.total_committed == 0 { 0.0 } else { f64::from(lines) * 100.0 / f64::from(self.total_committed) }
     }
+}
+
+/// Returns true if `percent` is more than `limit` lets pass.
+#[expect(clippy::cast_precision_loss, reason = "limits above 100 are cut to 100")]
+pub(crate) fn exceeds(percent: f64, limit: u64) -> bool {
+    percent > limit.min(100) as f64 + 1e-9
 }
 
 #[cfg(test)]

@@ -137,6 +137,11 @@ impl<'r> Reader<'r> {
         Ok(self.records.of(commit, &mut self.authors)?.missing)
     }
 
+    /// Lets the records `ids` count for `commit`, too, which may be made of their commits.
+    pub(crate) fn add_records(&mut self, commit: ObjectId, ids: Vec<RecordId>) {
+        self.records.added.insert(commit, ids);
+    }
+
     /// Prepares for `commits`.
     pub(crate) fn foresee(&mut self, commits: &[ObjectId]) {
         self.counting.of_commits(commits);

@@ -62,7 +62,7 @@ fn refuse_unknown_paths(context: &Context, options: &Options) -> Result<()> {
 }
 
 fn is_range(text: &str) -> bool {
-    text.contains("..") || text.starts_with('^')
+    text.contains("..") || text.starts_with('^') || text.ends_with("^!")
 }
 
 fn one(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Result<()> {
@@ -102,6 +102,7 @@ fn range(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Res
     let mut ancestors = options.check.then(|| Ancestors::new(&context.repo)).transpose()?;
     sum.has_history = ancestors.as_ref().is_none_or(|it| it.has_history);
     sum.range = Some(text.to_owned());
+    sum.by_commit = options.by_commit;
     for ids in ids.chunks(AT_ONCE) {
         reader.foresee(ids);
         for id in ids {

@@ -24,7 +24,7 @@ mod unseen;
 mod who;
 mod worktree;
 
-pub(crate) use commit::Reader;
+pub(crate) use commit::{OfCommit, Reader};
 pub(crate) use commits::attribution;
 pub(crate) use export::{agent_trace, git_ai};
 pub(crate) use file::BlobOwners;

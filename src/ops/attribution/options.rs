@@ -13,6 +13,8 @@ pub(crate) struct Options {
     pub patch: bool,
     /// Look for commits that were made before git-checkpoint was in use, also where the history of records is not here.
     pub check: bool,
+    /// Whether the files of each commit of a range are wanted.
+    pub by_commit: bool,
 }
 
 /// What to look at.

@@ -44,6 +44,8 @@ pub(super) struct Sum {
     checked_unknown: u32,
     unchecked_unknown: u32,
     pub(super) has_history: bool,
+    /// True if the files of each commit are listed.
+    pub(super) by_commit: bool,
     inferred: BTreeSet<String>,
     summary: Figures,
     sessions: BTreeMap<SessionKey, SessionSum>,
@@ -65,6 +67,7 @@ impl Sum {
             checked_unknown: 0,
             unchecked_unknown: 0,
             has_history: true,
+            by_commit: false,
             inferred: BTreeSet::new(),
             summary: Figures::default(),
             sessions: BTreeMap::new(),
@@ -101,8 +104,15 @@ impl Sum {
         *if commit.is_earlier { &mut self.unchecked_unknown } else { &mut self.checked_unknown } += figures.unknown;
         self.inferred.extend(commit.inferred.iter().cloned());
         if !is_alone {
-            let records = commit.records.clone();
-            self.commits.push(CommitLines { commit: commit.id, records, summary: figures });
+            let listed = commit.files.iter().filter(|_| self.by_commit);
+            let files = listed.map(|file| lines(file, authors, Figures::of_file(&file.ownership, authors), true));
+            self.commits.push(CommitLines {
+                commit: commit.id,
+                records: commit.records.clone(),
+                summary: figures,
+                files: files.collect(),
+                missing: commit.missing.clone(),
+            });
         }
     }
 

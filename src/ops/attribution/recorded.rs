@@ -91,6 +91,8 @@ pub(super) struct Records<'r> {
     log: Option<Log<'r>>,
     known: HashMap<RecordId, Option<Rc<Recorded>>>,
     links: HashMap<RecordId, Rc<Vec<Link>>>,
+    /// Records that count for a commit beside those that it names and that are linked to it.
+    pub(super) added: HashMap<ObjectId, Vec<RecordId>>,
     /// True if there are records, and none of them can be read: any commit may have one.
     is_lost: bool,
     /// The errors of unreadable records.
@@ -104,7 +106,8 @@ impl<'r> Records<'r> {
             log => (log?, Vec::new()),
         };
         let is_lost = !troubles.is_empty();
-        Ok(Self { repo, log, known: HashMap::new(), links: HashMap::new(), is_lost, troubles })
+        let (known, links, added) = Default::default();
+        Ok(Self { repo, log, known, links, added, is_lost, troubles })
     }
 
     /// Returns true if there are records, and none of them can be read.
@@ -115,6 +118,8 @@ impl<'r> Records<'r> {
     /// Returns the records of `commit`.
     pub(super) fn of(&mut self, commit: ObjectId, authors: &mut Authors) -> Result<Found> {
         let mut ids = ids_in_message(self.repo.message_of(commit)?.as_bytes());
+        let added = self.added.get(&commit).into_iter().flatten();
+        ids.extend(added.filter(|id| !ids.contains(id)).copied().collect::<Vec<_>>());
         let (mut is_linked, mut is_doubtful) = (false, self.is_lost);
         match self.log.as_ref().map(|log| in_log(log, commit, !ids.is_empty())).transpose() {
             Ok(None) => {}
@@ -176,7 +181,9 @@ impl<'r> Records<'r> {
             return Ok(record.base != record.parent);
         }
         let is_joined = |how: How| matches!(how, How::Squash | How::Recommit);
-        let is_joined = self.links(record.id)?.iter().any(|link| link.commit == commit && is_joined(link.how));
+        let is_added = self.added.get(&commit).is_some_and(|ids| ids.contains(&record.id));
+        let is_linked = |link: &Link| link.commit == commit && is_joined(link.how);
+        let is_joined = is_added || self.links(record.id)?.iter().any(is_linked);
         // The first of the commits that were squashed has the same parent.
         Ok(is_joined && self.repo.parents_of(commit)?.first().copied() != record.base)
     }

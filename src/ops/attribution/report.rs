@@ -86,6 +86,12 @@ pub(crate) struct CommitLines {
     pub records: Vec<RecordId>,
     /// Its figures.
     pub summary: Figures,
+    /// Its files, if asked for.
+    #[serde(skip)]
+    pub files: Vec<FileLines>,
+    /// The records that it names, and that are not here or cannot be read.
+    #[serde(skip)]
+    pub missing: Vec<RecordId>,
 }
 
 /// The attribution of a file.

@@ -23,6 +23,6 @@ pub(crate) use of_others::{record_of_others, records_of_rewritten};
 pub(crate) use record::{complete, complete_ended};
 pub(crate) use renamed::renamed_since;
 pub(crate) use resolved::{has_met_conflict, takes_resolution};
-pub(crate) use staged::{has_work_on, holds_work};
+pub(crate) use staged::{authors_of_staged, has_work_on, holds_work};
 pub(crate) use unseen::checkpoint_unseen;
 pub(crate) use work::{has_work_of, steps_aside};

@@ -10,17 +10,17 @@ use super::{
     commit::shadows_of_sessions,
     last_steps::may_be_moved_on,
     made::drop_brought,
-    renamed::left_out,
-    work::{has_work_of, steps_to},
+    renamed::{left_out, renamed_since},
+    work::{has_work_of, steps_to, work},
 };
 use crate::{
     error::Result,
-    git::Repo,
-    model::{change::Change, record::RecordId, refname::Base},
+    git::{Repo, counting::Counting},
+    model::{attribution::Author, change::Change, record::RecordId, refname::Base},
     ops::{
         Context,
         chain::lost::{is_any_noted, lost_changes},
-        provenance::covered,
+        provenance::{covered, replay::contributors},
     },
 };
 
@@ -33,6 +33,19 @@ pub(crate) fn holds_work(context: &Context, base: Base, recorded: &[RecordId]) -
         return Ok(true);
     }
     Ok(holds_work_of(context, base, &candidates(repo, base, true)?, recorded)? || holds_lost(context, base)?)
+}
+
+/// Returns the authors of what is staged on `base`, and of what it deletes, as the record of the commit will have them.
+pub(crate) fn authors_of_staged(context: &Context, base: Base) -> Result<Vec<Author>> {
+    let repo = &context.repo;
+    let mut staged = repo.staged_changes(tree_of(repo, base)?)?;
+    drop_brought(repo, &repo.merge_heads(), &mut staged)?;
+    let staged = repo.detect_renames(staged)?;
+    let found = candidates(repo, base, true)?;
+    let renamed = renamed_since(repo, touched_live(&found), &staged)?;
+    let (work, _) = work(context, &found, (&staged, None), renamed, &mut Counting::usual(repo))?;
+    let ids: BTreeSet<_> = work.ownership.files.iter().flat_map(contributors).collect();
+    Ok(ids.into_iter().filter_map(|id| work.authors.get(id as usize).cloned()).collect())
 }
 
 /// Returns true if what is staged may be work of shadows that were just found to be damaged.

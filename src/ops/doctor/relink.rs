@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::survey::{MOST_COMMITS, Survey, excluded};
 use crate::{
     error::Result,
-    git::Repo,
+    git::{Repo, revision::Reachable},
     model::{
         id_text,
         record::{How, Link, Record, RecordId},
@@ -40,12 +40,20 @@ pub struct Relinked {
     pub by: &'static str,
 }
 
+/// Looks for the commits of lost records.
+type Search = fn(&Context, &Survey, &[&Record]) -> Result<Vec<Relinked>>;
+
 /// Links what it finds, and says what that is.
 pub(super) fn relink(context: &Context, survey: &Survey) -> Result<Vec<Relinked>> {
     let repo = &context.repo;
     let mut found = by_trailer(survey);
     let mut lost: Vec<&Record> = survey.lost.iter().filter_map(|id| survey.records.get(id)).collect();
-    for search in [by_tree, by_patch, by_blob] {
+    let searches: [Search; 3] = [
+        |context, survey, lost| by_tree(&context.repo, &survey.reachable, lost),
+        |context, _, lost| by_patch(&context.repo, &candidates(&context.repo, lost)?, lost),
+        by_blob,
+    ];
+    for search in searches {
         lost.retain(|record| !found.iter().any(|relinked| relinked.record == record.id));
         context.check_interrupt()?;
         if !lost.is_empty() {
@@ -80,16 +88,16 @@ fn by_trailer(survey: &Survey) -> Vec<Relinked> {
     survey.named.iter().filter(is_new).map(relinked).collect()
 }
 
-/// A message, an author or an ancestor was changed, but no content.
-fn by_tree(context: &Context, survey: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
+/// Returns those of `commits` of which a message, an author or an ancestor was changed, but no content.
+pub(crate) fn by_tree(repo: &Repo, commits: &[Reachable], lost: &[&Record]) -> Result<Vec<Relinked>> {
     let mut wanted: HashMap<ObjectId, Vec<&Record>> = HashMap::new();
     for record in lost {
         wanted.entry(record.tree).or_default().push(record);
     }
     let mut found = Vec::new();
-    for commit in &survey.reachable {
+    for commit in commits {
         for record in wanted.get(&commit.tree_id).into_iter().flatten() {
-            if has_same_parent(&context.repo, record, commit.parent_id)? {
+            if has_same_parent(repo, record, commit.parent_id)? {
                 found.push(Relinked { record: record.id, commit: commit.id, by: "tree" });
             }
         }
@@ -120,9 +128,8 @@ fn candidates(repo: &Repo, lost: &[&Record]) -> Result<Vec<ObjectId>> {
     }
 }
 
-/// The same change somewhere else.
-fn by_patch(context: &Context, _: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
-    let repo = &context.repo;
+/// Returns those of `commits` that make the same change somewhere else.
+pub(crate) fn by_patch(repo: &Repo, commits: &[ObjectId], lost: &[&Record]) -> Result<Vec<Relinked>> {
     let mut wanted: HashMap<&str, Vec<RecordId>> = HashMap::new();
     for record in lost {
         if let Some(patch_id) = &record.patch_id {
@@ -133,7 +140,7 @@ fn by_patch(context: &Context, _: &Survey, lost: &[&Record]) -> Result<Vec<Relin
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for (commit, patch_id) in repo.patch_ids(&candidates(repo, lost)?)? {
+    for (commit, patch_id) in repo.patch_ids(commits)? {
         let records = wanted.get(patch_id.as_str()).into_iter().flatten();
         found.extend(records.map(|record| Relinked { record: *record, commit, by: "patch" }));
     }

@@ -7,6 +7,7 @@
 //! - **What is written asks [`Log::own`]**: whether a commit gets a record, a link or a trailer, whether work is settled, what is found
 //!   again, and which record is completed. All matching by parent or by content is of this kind. The functions of [`own`](super::own)
 //!   do so.
+//!   The one exception is `ci relink`, which the user runs to make records of what was fetched; it writes no link to records of others.
 //! - **What is shown asks [`Log::open`]**, which has both. Of a record that several have, our own version counts, and what is shown
 //!   of a record of others says so: [`Log::remote_of`].
 //! - **What is rewritten asks [`evidence`](super::evidence)**. Commits of others are amended, rebased, squashed and picked here, and

@@ -1,0 +1,179 @@
+//! Finds the records of the commits that a commit was made from, where no hook has seen that: a forge has squashed or rebased them.
+//!
+//! The surest sign comes first: the trailers, and what is linked; the commits that were merged, if the caller knows them; the same tree;
+//! the same patch; the same lines. The last three only look at records of commits that the range does not lead to.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use gix::ObjectId;
+
+use crate::{
+    error::Result,
+    git::{Repo, revision::Reachable},
+    model::record::{Record, RecordId},
+    ops::{
+        Context,
+        doctor::{by_patch, by_tree},
+        provenance::recorded::is_in,
+        records::{self, Log},
+    },
+};
+
+/// So many records, the newest, are compared with a commit line by line.
+const MOST_COMPARED: usize = 200;
+
+/// A record of a commit that another one was made from, and by what it was found: `trailer`, `link`, `change`, `merged`, `tree`,
+/// `patch`, `content` or `parent`.
+pub(super) type Source = (RecordId, &'static str);
+
+/// Looks for the sources of the commits of a range.
+pub(super) struct Search<'c> {
+    context: &'c Context,
+    log: &'c Log<'c>,
+    /// The records of commits that the range does not lead to, the newest first.
+    lost: Vec<Record>,
+    /// Those that make the same change, or have the same tree, by commit.
+    same: HashMap<ObjectId, Vec<Source>>,
+    /// The commits that were merged.
+    merged: Option<ObjectId>,
+}
+
+impl<'c> Search<'c> {
+    /// Prepares for `commits`, of which the first is the newest.
+    pub(super) fn new(
+        context: &'c Context,
+        log: &'c Log<'c>,
+        commits: &[Reachable],
+        merged: Option<ObjectId>,
+    ) -> Result<Self> {
+        let repo = &context.repo;
+        let lost = match commits.first() {
+            Some(newest) => lost(context, log, newest.id)?,
+            None => Vec::new(),
+        };
+        let mut same: HashMap<ObjectId, Vec<Source>> = HashMap::new();
+        if !lost.is_empty() {
+            let all: Vec<&Record> = lost.iter().collect();
+            let ids: Vec<ObjectId> = commits.iter().map(|commit| commit.id).collect();
+            for found in by_tree(repo, commits, &all)?.into_iter().chain(by_patch(repo, &ids, &all)?) {
+                let sources = same.entry(found.commit).or_default();
+                if !sources.iter().any(|(id, _)| *id == found.record) {
+                    sources.push((found.record, found.by));
+                }
+            }
+        }
+        Ok(Self { context, log, lost, same, merged })
+    }
+
+    /// Returns the sources of `commit`.
+    pub(super) fn of(&self, commit: &Reachable) -> Result<Vec<Source>> {
+        let (log, id) = (self.log, commit.id);
+        let mut found: Vec<Source> = Vec::new();
+        add(&mut found, log.named_by(id)?, "trailer");
+        add(&mut found, log.linked_to(id)?, "link");
+        if found.is_empty() {
+            add(&mut found, log.of_change(id)?.copied, "change");
+        }
+        add(&mut found, self.of_merged(commit)?, "merged");
+        for (record, by) in self.same.get(&id).into_iter().flatten() {
+            add(&mut found, [*record], by);
+        }
+        let with_content = self.with_content(commit, &found)?;
+        add(&mut found, with_content, "content");
+        // What a branch has before the commit of such a record was merged with it.
+        let mut at = 0;
+        while let Some((record, by)) = found.get(at).copied() {
+            at += 1;
+            if !matches!(by, "trailer" | "link" | "change") {
+                add(&mut found, self.of_parent(&record), "parent");
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the records of the commits that were merged, if some of their work is in `commit`.
+    fn of_merged(&self, commit: &Reachable) -> Result<Vec<RecordId>> {
+        let repo = &self.context.repo;
+        let Some(merged) = self.merged.filter(|merged| *merged != commit.id) else { return Ok(Vec::new()) };
+        let range = commit.parent_id.map_or_else(|| merged.to_string(), |parent| format!("{parent}..{merged}"));
+        let mut ids = Vec::new();
+        for source in repo.commits_in(&range)?.unwrap_or_default() {
+            self.context.check_interrupt()?;
+            for id in self.log.of_commit(source)? {
+                if !ids.contains(&id) && is_in(self.context, commit.parent_id, commit.id, &id, true)? {
+                    ids.push(id);
+                }
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Returns the lost records of which `commit` has half of the work, without those in `found`.
+    fn with_content(&self, commit: &Reachable, found: &[Source]) -> Result<Vec<RecordId>> {
+        let repo = &self.context.repo;
+        let before = commit.parent_id.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
+        let changed: HashSet<_> = repo.diff_trees(before, commit.tree_id)?.into_iter().map(|it| it.path).collect();
+        let (mut ids, mut compared) = (Vec::new(), 0);
+        for record in &self.lost {
+            let is_known = found.iter().any(|(id, _)| *id == record.id);
+            let is_candidate = record.files.iter().any(|file| changed.contains(&file.path));
+            // The same change may have been made before.
+            if is_known || !is_candidate || records::is_older(repo, commit.id, record)? {
+                continue;
+            }
+            self.context.check_interrupt()?;
+            compared += 1;
+            if compared > MOST_COMPARED {
+                break;
+            }
+            if is_in(self.context, commit.parent_id, commit.id, &record.id, false)? {
+                ids.push(record.id);
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Returns the lost records of the commit that the commit of `record` builds on.
+    fn of_parent(&self, record: &RecordId) -> Vec<RecordId> {
+        let parent = self.log.find(record).ok().flatten().and_then(|record| record.parent);
+        let is_parents = |it: &&Record| Some(it.commit) == parent;
+        self.lost.iter().filter(is_parents).map(|it| it.id).collect()
+    }
+}
+
+fn add(found: &mut Vec<Source>, ids: impl IntoIterator<Item = RecordId>, by: &'static str) {
+    for id in ids {
+        if !found.iter().any(|(known, _)| *known == id) {
+            found.push((id, by));
+        }
+    }
+}
+
+/// Returns the records without a commit that `tip` leads to, the newest first.
+fn lost(context: &Context, log: &Log<'_>, tip: ObjectId) -> Result<Vec<Record>> {
+    let repo = &context.repo;
+    let history: HashSet<ObjectId> = repo.commits_in(&tip.to_string())?.unwrap_or_default().into_iter().collect();
+    let mut by_time: BTreeMap<(std::cmp::Reverse<i64>, RecordId), Record> = BTreeMap::new();
+    for id in log.all()? {
+        context.check_interrupt()?;
+        // A damaged record says nothing.
+        let Some(record) = log.find(&id).ok().flatten() else { continue };
+        let is_here = history.contains(&record.commit) || log.links(&id)?.iter().any(|it| history.contains(&it.commit));
+        if !is_here {
+            by_time.insert((std::cmp::Reverse(record.seconds), id), record);
+        }
+    }
+    Ok(by_time.into_values().collect())
+}
+
+/// Returns `commits`, without merges: the commits that these bring have records of their own.
+pub(super) fn without_merges(repo: &Repo, commits: &[ObjectId]) -> Result<Vec<Reachable>> {
+    let mut found = Vec::with_capacity(commits.len());
+    for id in commits {
+        let parents = repo.parents_of(*id)?;
+        if parents.len() < 2 {
+            found.push(Reachable { id: *id, tree_id: repo.tree_of_commit(*id)?, parent_id: parents.first().copied() });
+        }
+    }
+    Ok(found)
+}
