@@ -35,6 +35,7 @@ enter ana
 sh_run 'git checkpoint remote approve --yes origin'
 sh_run 'claude -p api'
 sh_run "git commit -qam 'prices'"
+sh_run 'git log -1 --format=%B'
 sh_run 'git push -q'
 sh_run 'git checkpoint sync'
 enter ben
@@ -56,6 +57,5 @@ sh_run 'git checkpoint sync'
 enter ana
 sh_run 'git pull -q'
 sh_run 'git checkpoint sync'
-sh_run "git checkpoint blame shop.txt | sed 's/^[0-9a-f]*/.../'"
+sh_run 'git checkpoint blame shop.txt'
 sh_run 'git checkpoint why shop.txt:5'
-sh_run 'git checkpoint attribution HEAD'
