@@ -33,7 +33,7 @@ pub(crate) use layers::{load, load_lenient};
 pub(crate) use loaded::{Loaded, Origin, Warning};
 pub(crate) use replace::leftovers;
 pub(crate) use settings::{
-    BranchPolicy, Color, Commands, Concurrency, Jj, Link, Overlap, Policy, RoundMode, Settings, Storage, Store,
+    BranchPolicy, Color, Commands, Concurrency, Jj, Link, Mirror, Overlap, Policy, RoundMode, Settings, Storage, Store,
     Transcript,
 };
 pub(crate) use sources::{GitEntry, Layer, Sources};

@@ -1,0 +1,52 @@
+//! Joins logs that were made on this machine, in a copy of this repository, into our own ones.
+
+use gix::ObjectId;
+
+use super::{shape::check_log, tracking::Joining};
+use crate::{
+    error::{Kind, Result},
+    git::{Repo, refs::RefUpdate},
+    model::{log_place::Place, refname},
+    ops::{Context, records},
+};
+
+/// Returns the own logs of `repo`, transcripts first: the names of the refs, and what they point to.
+///
+/// # Errors
+/// If the refs cannot be read.
+pub(crate) fn own_logs(repo: &Repo) -> Result<Vec<(String, ObjectId)>> {
+    let mut refs = repo.sound_refs(refname::PREFIX)?;
+    refs.retain(|(name, _)| Place::of_ref(name).is_some());
+    refs.sort_by_key(|(name, _)| (name == refname::HISTORY, name.clone()));
+    Ok(refs)
+}
+
+/// Joins `logs`, whose objects are here, into our own ones. A log that would bring back what was purged here is left out.
+///
+/// # Errors
+/// [`Kind::Refused`] if a log is none of ours; [`Kind::Race`] if other processes append for too long.
+pub(crate) fn join_own(context: &Context, logs: &[(String, ObjectId)]) -> Result<()> {
+    let repo = &context.repo;
+    // Our own processes take it before they append.
+    let _lock = records::lock(context)?;
+    for (name, id) in logs {
+        let Some(place) = Place::of_ref(name) else { continue };
+        let own = repo.find_sound_ref(name)?;
+        if own.is_some_and(|own| own == *id || repo.leads_to(own, *id)) {
+            continue;
+        }
+        check_log(repo, place, *id, own.as_slice())?;
+        let mut join = Joining::new(repo, place, own);
+        join.add(Some(*id))?;
+        if !join.differences.is_free_of_rewritten() {
+            tracing::warn!(log = %name, "it has texts that were purged here, and is left out");
+            continue;
+        }
+        repo.update_refs(&[RefUpdate { name: name.clone(), old: own, new: join.tip }]).map_err(|error| {
+            let again = "run it again";
+            if error.kind() == Kind::Race { error.with_hint(again) } else { error }
+        })?;
+        join.release()?;
+    }
+    Ok(())
+}
