@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) use self::aside::{all_aside, delete_aside, name_aside};
+pub(crate) use self::aside::{all_aside, delete_aside, is_in_copy, name_aside};
 use self::stored::Stored;
 pub(crate) use self::types::{Asked, Committed, Phase, Place, Ran, Round};
 use super::{directory, ensure_directory, ensure_directory_of_linked, read_text, replace_file, replace_file_durably};

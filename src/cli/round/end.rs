@@ -126,6 +126,9 @@ fn print(ended: &Ended, call: &mut Call) -> Result<()> {
         if let (Mode::Workspace, Some(branch)) = (place.mode, &place.branch) {
             call.out.hint(&format!("'git checkpoint round apply {}' brings the files there", printable(branch)));
         }
+        if let Some(why) = &place.left_out {
+            call.out.warning(&format!("records did not come along: {}", printable(why)));
+        }
         if place.gone {
             call.out.warning(GONE);
         }

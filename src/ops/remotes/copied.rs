@@ -21,12 +21,13 @@ pub(crate) fn own_logs(repo: &Repo) -> Result<Vec<(String, ObjectId)>> {
     Ok(refs)
 }
 
-/// Joins `logs`, whose objects are here, into our own ones. A log that would bring back what was purged here is left out.
+/// Joins `logs`, whose objects are here, into our own ones. A log that is none of ours, or would bring back what was purged here, is
+/// left out: returns why.
 ///
 /// # Errors
-/// [`Kind::Refused`] if a log is none of ours; [`Kind::Race`] if other processes append for too long.
-pub(crate) fn join_own(context: &Context, logs: &[(String, ObjectId)]) -> Result<()> {
-    let repo = &context.repo;
+/// [`Kind::Race`] if other processes append for too long.
+pub(crate) fn join_own(context: &Context, logs: &[(String, ObjectId)]) -> Result<Option<String>> {
+    let (repo, mut left_out) = (&context.repo, None);
     // Our own processes take it before they append.
     let _lock = records::lock(context)?;
     for (name, id) in logs {
@@ -35,11 +36,17 @@ pub(crate) fn join_own(context: &Context, logs: &[(String, ObjectId)]) -> Result
         if own.is_some_and(|own| own == *id || repo.leads_to(own, *id)) {
             continue;
         }
-        check_log(repo, place, *id, own.as_slice())?;
+        if let Err(error) = check_log(repo, place, *id, own.as_slice()) {
+            if error.kind() != Kind::Refused {
+                return Err(error);
+            }
+            left_out = Some(format!("'{name}' of the copy is refused: {}", error.message()));
+            continue;
+        }
         let mut join = Joining::new(repo, place, own);
         join.add(Some(*id))?;
         if !join.differences.is_free_of_rewritten() {
-            tracing::warn!(log = %name, "it has texts that were purged here, and is left out");
+            left_out = Some(format!("'{name}' of the copy has texts that were purged here"));
             continue;
         }
         repo.update_refs(&[RefUpdate { name: name.clone(), old: own, new: join.tip }]).map_err(|error| {
@@ -48,5 +55,5 @@ pub(crate) fn join_own(context: &Context, logs: &[(String, ObjectId)]) -> Result
         })?;
         join.release()?;
     }
-    Ok(())
+    Ok(left_out)
 }

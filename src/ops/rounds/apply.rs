@@ -91,7 +91,7 @@ fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) 
     follow_live(context);
     let (repo, round) = (&context.repo, named(context, name)?);
     let (place, branch) = place_of(&round, name)?;
-    refuse_plain(&round, place, branch)?;
+    refuse_plain(repo, &round, place, branch)?;
     let Some(from) = base_of(place) else {
         return Err(Error::refused(format!("the round '{}' has not begun", round.id)));
     };
@@ -170,11 +170,13 @@ pub(crate) fn apply(
 }
 
 /// Refuses changes of a directory that is in no repository: they cannot be restored there.
-fn refuse_plain(round: &Round, place: &Place, branch: &str) -> Result<()> {
-    if place.mode != Mode::Isolated || Repo::is_inside_repository(&place.context) {
+fn refuse_plain(repo: &Repo, round: &Round, place: &Place, branch: &str) -> Result<()> {
+    let Some(base) = base_of(place).filter(|_| place.mode == Mode::Isolated) else { return Ok(()) };
+    let is_first = repo.with_commit(base, |commit| commit.parents().next().is_none())?;
+    if !is_first || Repo::is_inside_repository(&place.context) {
         return Ok(());
     }
-    let (path, base) = (place.context.display(), place.base.as_deref().unwrap_or_default());
+    let path = place.context.display();
     let word = path_text::shell_word(&place.context.to_string_lossy());
     let message = format!("the round '{}' has worked on '{path}', which is in no repository", round.id);
     Err(Error::refused(message)

@@ -69,7 +69,8 @@ pub(super) fn follow(context: &Context, there: &Context, round: &mut Round, at: 
         repo.copy_commits(&there.repo, &[tip])?;
         if let Some(old) = old {
             let place = &round.places[at];
-            let is_ours = [&place.brought, &place.base].into_iter().flatten().any(|it| *it == old.to_string());
+            let old_text = old.to_string();
+            let is_ours = [&place.brought, &place.base].into_iter().flatten().any(|it| *it == old_text);
             if !is_ours && !repo.leads_to(tip, old) {
                 return Err(Error::refused(format!(
                     "the branch '{branch}' has commits here that the round does not have"
@@ -82,11 +83,8 @@ pub(super) fn follow(context: &Context, there: &Context, round: &mut Round, at: 
                 hold(repo, old)?;
             }
         }
-        // A crash between both must not make it another one's.
-        round.places[at].brought = Some(tip.to_string());
-        round.write(repo.common_dir())?;
-        failpoint::hit("round:after-bring");
         repo.update_refs(&[RefUpdate { name: full, old, new: Some(tip) }])?;
+        failpoint::hit("round:after-bring");
     }
     round.places[at].brought = Some(tip.to_string());
     round.write(repo.common_dir())
@@ -143,7 +141,8 @@ pub(super) fn put_aside(context: &Context, round: &mut Round, at: usize) -> Resu
     if place.path.is_none() && fs::remove_dir(&path).is_ok() {
         return Ok(());
     }
-    if !is_its(place, &path) && !(place.path.is_none() && is_skeleton(&path)) {
+    let is_begun = || place.path.is_none() && is_skeleton(&path);
+    if !(is_its(place, &path) || is_begun()) {
         return Ok(());
     }
     let (to, beside) = rounds::name_aside(common, &round.id, at, &path)?;

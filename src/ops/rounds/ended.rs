@@ -48,6 +48,8 @@ pub(crate) struct EndedPlace {
     /// Where the copy is in which the round has worked.
     #[serde(serialize_with = "path_text::serialize_optional")]
     pub(crate) aside: Option<BString>,
+    /// Why records of that copy did not come along; none if all did.
+    pub(crate) left_out: Option<String>,
     /// What `worktree restore` takes.
     pub(crate) removed: Option<String>,
     /// The worktree, if it stays.
@@ -86,6 +88,7 @@ impl EndedPlace {
             commit: place.committed.as_ref().and_then(|it| it.commit),
             archive: place.archive.as_deref().map(bytes),
             aside: aside_of(place),
+            left_out: None,
             removed: place.removed.clone(),
             kept: place.path.as_deref().filter(|_| place.is_kept).map(bytes),
             ignored: Vec::new(),

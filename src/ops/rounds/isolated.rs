@@ -28,6 +28,14 @@ use crate::{
     },
 };
 
+/// What is copied.
+enum Source {
+    /// A commit of a repository, and where in its worktree the directory is.
+    Repository(Box<Context>, BString),
+    /// All of a directory.
+    Plain(plain::Content),
+}
+
 /// Makes the copy of the place number `at`.
 pub(super) fn make(
     context: &Context,
@@ -40,21 +48,9 @@ pub(super) fn make(
     let place = &round.places[at];
     let branch = place.branch.clone().ok_or_else(|| Error::internal("a round has no branch"))?;
     let from = place.context.clone();
-    let is_plain = !Repo::is_inside_repository(&from);
-    let (here, directory) = if is_plain {
-        refuse_options(round, &from)?;
-        (None, BString::default())
-    } else {
-        let (repo, directory) = repo_of(context, place)?;
-        (Some(context.with_repo(repo)), directory)
-    };
+    let source = source(context, round, at, folders)?;
     let inside = round.asked.workspace.as_ref().map(|it| scratch::make_folder(&it.join(WORKTREES))).transpose()?;
     let path = worktrees::claim(context, &branch, inside.as_deref())?;
-    if is_plain && path.starts_with(copies::real(&from)?) {
-        drop(std::fs::remove_dir(&path));
-        return Err(Error::refused(format!("the copy would be in '{}' itself", from.display()))
-            .with_hint("'--workspace' names a directory elsewhere, in which it is made"));
-    }
     let mark = format!("{}-{}", round.id, at + 1);
     (round.places[at].claimed, round.places[at].mark) = (Some(path.clone()), Some(mark.clone()));
     round.write(context.repo.common_dir())?;
@@ -65,37 +61,56 @@ pub(super) fn make(
     failpoint::hit("round:after-mark");
     let there = context.with_repo(made);
     scratch::exclude(&there, folders)?;
-    let begin = match &here {
-        Some(here) => from_repository(here, &there, round, at, &branch, options)?,
-        None => plain::fill(&there, &from, &branch, folders)?,
+    let begin = match &source {
+        Source::Repository(here, _) => from_repository(here, &there, round, at, &branch, options)?,
+        Source::Plain(content) => plain::fill(&there, &from, &branch, content)?,
     };
     round.places[at].base = Some(begin.to_string());
     failpoint::hit("round:after-copy");
     // Where git, and we, keep what they have read of HEAD, nothing was there.
     let there = context.with_repo(context.repo.open_worktree(&path)?);
-    give_state(context, here.as_ref().unwrap_or(context), &there, options, &from)?;
+    let (here, directory) = match &source {
+        Source::Repository(here, directory) => (&**here, directory.as_bstr()),
+        Source::Plain(_) => (context, "".into()),
+    };
+    give_state(context, here, &there, options, &from)?;
     own_branch(context, &there, round, at, &branch, begin)?;
     if let Some(session) = round.asked.session.as_ref().filter(|_| at == 0) {
         owner::write(there.repo.git_dir(), session)?;
         let info = SessionInfo { on_multisession: OnMultisession::Continue, ..SessionInfo::default() };
         sessions::start(&there, session, &info, &mut |_| Ok(true))?;
     }
-    scratch::make_inside(&path, directory.as_bstr())?;
+    scratch::make_inside(&path, directory)?;
     let place = &mut round.places[at];
-    place.inside = directory;
+    place.inside = directory.to_owned();
     place.scratch = Some(scratch::make(&there, folders)?);
     place.worktree = Some(there.repo.worktree_id().to_owned());
     place.path = Some(path);
     Ok(())
 }
 
-/// Refuses options that name a commit, for a directory that has none.
-fn refuse_options(round: &Round, from: &Path) -> Result<()> {
-    if round.asked.base.is_none() {
-        return Ok(());
+/// Looks at the directory of the place number `at`, before anything is made.
+///
+/// # Errors
+/// [`Kind::User`] if `--base` is given for one that is in no repository; [`Kind::Refused`] if that cannot be copied as a whole, or the
+/// copy would be in it.
+fn source(context: &Context, round: &Round, at: usize, folders: &Folders) -> Result<Source> {
+    let place = &round.places[at];
+    let from = &place.context;
+    if Repo::is_inside_repository(from) {
+        let (repo, directory) = repo_of(context, place)?;
+        return Ok(Source::Repository(Box::new(context.with_repo(repo)), directory));
     }
-    Err(Error::user(format!("'--base' names a commit, and '{}' is in no repository", from.display()))
-        .with_hint("all that is in it is copied"))
+    if round.asked.base.is_some() {
+        return Err(Error::user(format!("'--base' names a commit, and '{}' is in no repository", from.display()))
+            .with_hint("all that is in it is copied"));
+    }
+    let parent = round.asked.workspace.clone().map_or_else(|| copies::directory(&context.repo), Ok)?;
+    if copies::real(&parent)?.starts_with(copies::real(from)?) {
+        return Err(Error::refused(format!("the copy would be in '{}' itself", from.display()))
+            .with_hint("'--workspace' names a directory elsewhere, in which it is made"));
+    }
+    plain::look(context, from, folders).map(Source::Plain)
 }
 
 /// Lets the copy begin with the commit, or the checkpoint, that was asked for; returns the commit at which the round begins.

@@ -45,11 +45,11 @@ pub(super) fn end(
     let Some(branch) = place.branch.as_deref() else { return Err(Error::internal("a round has no branch")) };
     let tip = commit_noted(context, &there, round, at, branch, options)?;
     copies::follow(context, &there, round, at)?;
-    bring(context, &there, round, at)?;
+    let left_out = bring(context, &there, round, at)?;
     archive::archive(context, round, at, options.archive_label.as_deref())?;
     if options.keep_worktree {
         round.places[at].is_kept = true;
-        return Ok(EndedPlace::of(&round.places[at]));
+        return Ok(EndedPlace { left_out, ..EndedPlace::of(&round.places[at]) });
     }
     if !options.no_teardown {
         worktrees::tear_down_copy(&there, &found, run)?;
@@ -57,11 +57,11 @@ pub(super) fn end(
     commit::refuse_moved(&there.repo, branch, tip)?;
     commit::verify(&there, tip)?;
     copies::put_aside(context, round, at)?;
-    Ok(EndedPlace::of(&round.places[at]))
+    Ok(EndedPlace { left_out, ..EndedPlace::of(&round.places[at]) })
 }
 
-/// Brings the records of the copy, and its last checkpoint, into this repository.
-fn bring(context: &Context, there: &Context, round: &Round, at: usize) -> Result<()> {
+/// Brings the records of the copy, and its last checkpoint, into this repository. Returns why some of the records are left out.
+fn bring(context: &Context, there: &Context, round: &Round, at: usize) -> Result<Option<String>> {
     let logs = remotes::own_logs(&there.repo)?;
     let checkpoint = round.places[at].committed.as_ref().map(|it| it.checkpoint);
     let ids: Vec<_> = logs.iter().map(|(_, id)| *id).chain(checkpoint).collect();

@@ -18,22 +18,19 @@ use crate::{
 
 /// What is in a directory, relative to it.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Content {
+pub(super) struct Content {
     /// The directories, each after the one that it is in.
     directories: Vec<BString>,
     /// The files and symbolic links.
     files: Vec<BString>,
 }
 
-/// Copies all that is in the directory `from` to the empty worktree of `there`, but for the folders of rounds, commits it to
-/// `branch`, and returns the commit. What the rules of `.gitignore` name is copied, and not in the commit.
+/// Copies `content`, which is in the directory `from`, to the empty worktree of `there`, commits it to `branch`, and returns the commit.
+/// What the rules of `.gitignore` name is copied, and not in the commit.
 ///
 /// # Errors
-/// [`Kind::Refused`] if a repository, or something that is neither a file nor a directory nor a symbolic link, is in it: nothing is
-/// copied then.
-pub(super) fn fill(there: &Context, from: &Path, branch: &str, folders: &Folders) -> Result<ObjectId> {
-    let ours = [WORKTREES, &folders.scratch, &folders.archive];
-    let content = look(there, from, &ours)?;
+/// If something cannot be copied.
+pub(super) fn fill(there: &Context, from: &Path, branch: &str, content: &Content) -> Result<ObjectId> {
     let to = there.repo.worktree_root();
     for directory in &content.directories {
         let what = || format!("cannot copy '{}'", from.join(directory.to_path_lossy()).display());
@@ -66,8 +63,12 @@ pub(super) fn fill(there: &Context, from: &Path, branch: &str, folders: &Folders
     there.repo.commit_to(format!("refs/heads/{branch}").as_str().into(), None, tree_id, BASELINE)
 }
 
-/// Returns what is in the directory `root`, but for the folders `ours` in it.
-fn look(context: &Context, root: &Path, ours: &[&str]) -> Result<Content> {
+/// Returns what is in the directory `root`, but for the folders of rounds.
+///
+/// # Errors
+/// [`Kind::Refused`] if a repository, or something that is neither a file nor a directory nor a symbolic link, is in it.
+pub(super) fn look(context: &Context, root: &Path, folders: &Folders) -> Result<Content> {
+    let ours = [WORKTREES, &folders.scratch, &folders.archive];
     let mut content = Content::default();
     let mut todo = vec![BString::default()];
     while let Some(directory) = todo.pop() {

@@ -70,6 +70,11 @@ pub(crate) fn all_aside(common_dir: &Path) -> Result<Vec<Aside>> {
     Ok(found)
 }
 
+/// Returns true if `path` is in a copy that was moved into our directory in the git directory `git_dir`.
+pub(crate) fn is_in_copy(git_dir: &Path, path: &Path) -> bool {
+    path.strip_prefix(folder(git_dir)).is_ok_and(|inside| inside.components().count() > 1)
+}
+
 /// Deletes the copy. What says whose it is goes last.
 ///
 /// # Errors

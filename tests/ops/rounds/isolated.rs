@@ -234,8 +234,6 @@ fn what_cannot_be_copied_is_named(#[case] script: &str, #[case] expected: &str) 
         return;
     }
     assert!(!output.status.success() && said(&output).contains(expected), "{}", said(&output));
-    drop(fs::remove_dir_all(world.repo().join(".git/checkpoint/rounds")));
-    world.sh("mkdir -p .git/checkpoint/rounds");
     let after = everything(&world);
     assert_eq!(after, before, "{}", said(&output));
     assert_eq!(world.json(&["round", "list", "--all", "--json"])["rounds"], json!([]));
@@ -309,6 +307,59 @@ fn an_end_that_was_killed_goes_on(#[case] failpoint: &str) {
     assert!(world.done(&["blame", "--rev", branch, "new"]).contains("s1"), "it has its record");
     assert_eq!(end(&world, &round)["contexts"][0]["aside"], ended["contexts"][0]["aside"]);
     world.git(&["fsck", "--strict", "--no-dangling"]);
+}
+
+/// A copy on another file system cannot be moved into the git directory.
+#[test]
+fn a_copy_on_another_file_system_stays_there_under_another_name() {
+    use std::os::unix::fs::MetadataExt as _;
+    let world = World::with_commit();
+    let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+    let device = |path: &Path| fs::metadata(path).expect("it is there").dev();
+    if device(elsewhere.path()) == device(&world.repo()) {
+        return;
+    }
+    let round = world.json(&words(elsewhere.path(), &["--context", "."]));
+    fs::write(path(&round).join("new"), "work\n").expect("writable");
+    let ended = end(&world, &round);
+    let aside = PathBuf::from(field(&ended, "aside"));
+    assert!(aside.starts_with(elsewhere.path().canonicalize().expect("it is there").join(".worktree")), "{ended}");
+    assert!(!path(&round).exists() && aside.join("new").is_file());
+    assert_eq!(world.json(&["prune", "--older-than", "1d", "--json"])["copies"], json!([]));
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    assert_eq!(world.json(&["prune", "--older-than", "0s", "--json"])["copies"][0]["path"], json!(text(&aside)));
+    assert!(!aside.exists());
+}
+
+/// What was purged here while the round went on does not come back, and copies are not changed.
+#[test]
+fn what_was_purged_here_does_not_come_back_with_the_copy() {
+    const SECRET: &str = "swordfish-4711";
+    let world = World::with_commit();
+    world.done(&["enable"]);
+    world.done(&["session", "start", "s0"]);
+    world.done(&["session", "prompt", "s0", "-m", SECRET]);
+    world.sh("echo work >work");
+    world.done(&["session", "stop", "s0"]);
+    world.sh("git add work; git commit -qm work");
+    let (round, later) = (start(&world, &["--session", "s1"]), start(&world, &["--session", "s2"]));
+    let root = path(&round);
+    fs::write(root.join("note"), SECRET).expect("writable");
+    let aside = PathBuf::from(field(&end(&world, &round), "aside"));
+    let purged = world.checkpoint(&["purge", "--force", "--json", SECRET]);
+    let report: Value = serde_json::from_slice(&purged.stdout).unwrap_or_else(|_| panic!("{}", said(&purged)));
+    assert!(report["left"].to_string().contains(text(&aside.join("note"))), "{report}");
+    assert_eq!(fs::read_to_string(aside.join("note")).expect("it is there"), SECRET);
+    world.git(&["-C", text(&aside), "fsck", "--strict", "--no-dangling"]);
+    let root = path(&later);
+    world.done(&["-C", text(&root), "session", "prompt", "s2", "-m", "more"]);
+    fs::write(root.join("new"), "work\n").expect("writable");
+    world.done(&["-C", text(&root), "session", "stop", "s2"]);
+    world.done(&["-C", text(&root), "session", "end", "s2"]);
+    let ended = end(&world, &later);
+    assert!(field(&ended, "left_out").contains("purged"), "{ended}");
+    assert_eq!(world.git(&["show", &format!("{}:new", field(&later, "branch"))]), "work\n", "{ended}");
+    assert!(!world.git(&["log", "-p", "refs/checkpoints/history"]).contains(SECRET));
 }
 
 /// The branch is that of the round, and whoever else moves it is not overwritten.
