@@ -30,7 +30,10 @@ pub(crate) struct Aside {
 /// If our directory cannot be made.
 pub(crate) fn name_aside(common_dir: &Path, id: &str, at: usize, path: &Path) -> Result<(PathBuf, PathBuf)> {
     let folder = super::ensure_folder(common_dir)?.join(id);
-    fs::create_dir_all(&folder).context(Kind::Internal, || format!("cannot create '{}'", folder.display()))?;
+    let what = || format!("cannot create '{}'", folder.display());
+    fs::create_dir_all(&folder).context(Kind::Internal, what)?;
+    // It is printed, and the common directory may be given with `..`.
+    let folder = fs::canonicalize(&folder).context(Kind::Internal, what)?;
     let beside = path.parent().unwrap_or(path);
     let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
     let mut seconds = jiff::Timestamp::now().as_second().max(0);
@@ -51,6 +54,7 @@ pub(crate) fn name_aside(common_dir: &Path, id: &str, at: usize, path: &Path) ->
 pub(crate) fn all_aside(common_dir: &Path) -> Result<Vec<Aside>> {
     let mut found = Vec::new();
     let ours = folder(common_dir);
+    let ours = fs::canonicalize(&ours).unwrap_or(ours);
     for round in entries(&ours)? {
         let name = round.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if is_id(name) && is_directory(&round) {
