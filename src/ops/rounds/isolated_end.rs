@@ -33,8 +33,12 @@ pub(super) fn end(
         return Ok(EndedPlace::of(&round.places[at]));
     }
     let Some(there) = copies::open(context, &place)? else {
-        if place.path.as_deref().is_some_and(|path| path.join(".git").exists()) {
-            return Err(copies::gone(&place));
+        // It may have been moved, with work that is nowhere else.
+        if !options.keep_worktree {
+            let id = &round.id;
+            return Err(copies::gone(&place).with_hint(format!(
+                "if you have moved it, move it back; 'git checkpoint round end --keep-worktree {id}' ends the round without it"
+            )));
         }
         return Ok(EndedPlace { gone: true, ..EndedPlace::of(&place) });
     };

@@ -42,6 +42,9 @@ pub(crate) struct ShownPlace {
     /// Where the copy is in which the round has worked, once it has ended; none if that is deleted.
     #[serde(serialize_with = "path_text::serialize_optional")]
     pub(crate) aside: Option<BString>,
+    /// True once that copy was moved, also if it is deleted.
+    #[serde(skip)]
+    pub(crate) is_put_aside: bool,
     /// What `worktree restore` takes, once the worktree is removed.
     pub(crate) removed: Option<String>,
     /// True if the branch is to be retired.
@@ -112,6 +115,7 @@ impl From<&Place> for ShownPlace {
             scratch: place.scratch.as_deref().filter(|_| !place.is_done).map(bytes),
             archive: place.archive.as_deref().map(bytes),
             aside: aside_of(place),
+            is_put_aside: place.is_done && place.aside.is_some(),
             removed: place.removed.clone(),
             superseded: place.superseded.is_some(),
             retired: place.retired.clone(),

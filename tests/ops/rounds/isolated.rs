@@ -470,6 +470,23 @@ fn a_session_at_work_keeps_the_copy_where_it_is() {
 }
 
 #[test]
+fn a_copy_that_was_moved_is_asked_for() {
+    let world = World::with_commit();
+    let round = start(&world, &[]);
+    fs::write(path(&round).join("new"), "work\n").expect("writable");
+    fs::rename(path(&round), world.root().join("moved")).expect("it can be moved");
+    let output = world.checkpoint(&["round", "end", id(&round)]);
+    assert!(!output.status.success() && said(&output).contains("move it back"), "{}", said(&output));
+    fs::rename(world.root().join("moved"), path(&round)).expect("it can be moved");
+    end(&world, &round);
+    assert_eq!(world.git(&["show", &format!("{}:new", field(&round, "branch"))]), "work\n");
+    let round = start(&world, &[]);
+    fs::remove_dir_all(path(&round)).expect("it can be removed");
+    let ended = world.json(&["round", "end", "--keep-worktree", id(&round), "--json"]);
+    assert_eq!(ended["contexts"][0]["gone"], json!(true), "{ended}");
+}
+
+#[test]
 fn set_up_and_teardown_run_in_the_copy() {
     let world = World::with_commit();
     world.done(&["config", "set", "worktree.setup", "[\"echo $GIT_CHECKPOINT_MAIN $GIT_CHECKPOINT_BRANCH >../said\"]"]);

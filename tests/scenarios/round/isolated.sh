@@ -27,7 +27,7 @@ sh_run "git checkpoint round diff --stat $round" | hide
 note 'the branch comes here, and the copy is moved aside'
 sleep 0.05
 sh_run "git checkpoint round end $round" 2>&1 | hide
-run ls -A ../one/.worktree
+sh_run "git checkpoint round show $round" | hide
 sh_run "git checkpoint round apply $round" 2>&1 | hide
 run tail -n 2 src/numbers.txt
 rm "$names"
