@@ -162,7 +162,7 @@ fn tip_at_head(repo: &Repo, branch: &str) -> Result<ObjectId> {
 }
 
 /// Refuses if a commit of what was looked at would lack something that git could commit.
-fn refuse_left_out(manifest: &Manifest, root: &str) -> Result<()> {
+pub(super) fn refuse_left_out(manifest: &Manifest, root: &str) -> Result<()> {
     let refuse = |path: &bstr::BString, why: &str, hint: &str| {
         let path = path_text::printable(path.as_ref());
         Err(Error::refused(format!("'{path}' in '{root}' {why}")).with_hint(hint))

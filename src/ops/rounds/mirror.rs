@@ -7,7 +7,7 @@ use gix::ObjectId;
 
 use super::{
     super::{Context, Worktree, enter::Purpose, save::save_before, worktrees},
-    commit::commit_all,
+    commit::{commit_all, refuse_left_out},
 };
 use crate::{
     config::Mirror,
@@ -32,15 +32,15 @@ pub(super) struct Taken {
 /// Takes a checkpoint of the worktree of `here`, and decides what of it comes along; none if nothing does.
 ///
 /// # Errors
-/// If no checkpoint can be taken.
+/// [`Kind::Refused`](crate::error::Kind::Refused) if the checkpoint would lack something of it; if none can be taken.
 pub(super) fn take(here: &Context, mirror: Mirror) -> Result<Option<Taken>> {
     if mirror == Mirror::None {
         return Ok(None);
     }
     let worktree = Worktree::enter(here, Purpose::Change)?;
-    let saved = save_before(&worktree, "For a round", false)?.saved;
+    let seen = save_before(&worktree, "For a round", false)?;
     drop(worktree);
-    let checkpoint = saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))?;
+    let checkpoint = seen.saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))?;
     let found = here.repo.find_checkpoint(checkpoint)?;
     let Some(base) = found.and_then(|it| it.base.commit_id()) else {
         return Err(Error::user("there is no commit yet, so that no round can begin at one")
@@ -49,6 +49,11 @@ pub(super) fn take(here: &Context, mirror: Mirror) -> Result<Option<Taken>> {
     let (old, new) = (here.repo.tree_of_commit(base)?, here.repo.tree_of_commit(checkpoint)?);
     let index = here.repo.user_index()?;
     let is_staged = |path: &BString| index.as_ref().is_some_and(|it| it.entry_by_path(path.as_bstr()).is_some());
+    // What the checkpoint lacks would stay behind. Repositories inside do so anyway.
+    let mut manifest = seen.side.manifest;
+    manifest.nested.clear();
+    manifest.skipped.retain(|left| mirror == Mirror::All || is_staged(&left.path));
+    refuse_left_out(&manifest, &here.repo.worktree_root().display().to_string())?;
     let is_tracked = |change: &Change| change.before.is_some() || is_staged(&change.path);
     // The repository of a submodule does not come along.
     let is_file = |change: &Change| [change.before, change.after].iter().flatten().all(|it| it.mode != Mode::Gitlink);

@@ -5,7 +5,7 @@ use std::fs;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{end, everything, field, folder, path, said, text};
+use super::{dies, end, everything, field, folder, path, said, text};
 use crate::support::World;
 
 /// A repository with changes of all kinds, staged and not.
@@ -121,4 +121,52 @@ fn changes_do_not_come_along_to_another_commit() {
     let round = start(&world, "worktree", &["--base", "HEAD"]);
     assert_eq!(field(&round, "base"), world.git(&["rev-parse", "main"]).trim());
     assert_eq!(world.json(&["round", "list", "--json"])["rounds"][0]["contexts"][0]["aside"], json!(null));
+}
+
+#[test]
+fn what_no_checkpoint_has_is_named_and_nothing_is_made() {
+    let world = dirty();
+    world.done(&["config", "set", "save.max-file-size", "1 KiB"]);
+    world.sh("head -c 5000 /dev/zero >huge");
+    let refused = |mirror: &str| {
+        let output = world.checkpoint(&["round", "start", "--context", ".", "--mirror", mirror]);
+        assert!(said(&output).contains("'huge'"), "{}", said(&output));
+        assert_eq!(world.json(&["round", "list", "--all", "--json"])["rounds"], json!([]));
+        assert_eq!(world.git(&["worktree", "list"]).lines().count(), 1);
+    };
+    refused("all");
+    // An untracked file stays here anyway.
+    let round = start(&world, "worktree", &["--mirror", "tracked"]);
+    end(&world, &round);
+}
+
+#[rstest]
+fn a_start_that_was_killed_loses_nothing(
+    #[values("worktree", "isolated")] mode: &str,
+    #[values("restore:after-journal", "round:before-commit", "round:after-commit")] failpoint: &str,
+) {
+    let world = dirty();
+    let state = || (world.git(&["status", "--porcelain"]), world.git(&["diff", "HEAD"]));
+    let (before, workspace) = (state(), folder(&world, "ws"));
+    let words =
+        ["round", "start", "--context", ".", "--mode", mode, "--workspace", text(&workspace), "--mirror", "all"];
+    dies(&world, failpoint, &words);
+    assert_eq!(state(), before);
+    let again = world.checkpoint(&[&words[..], &["--json"]].concat());
+    if mode == "isolated" {
+        assert!(again.status.success(), "{}", said(&again));
+    } else {
+        // A worktree in which there is something is left to the user.
+        let said = said(&again);
+        if said.contains("restore --continue") {
+            world.done(&["-C", text(&workspace.join(".worktree/ctx_1")), "restore", "--continue"]);
+        } else {
+            assert!(said.contains("round end"), "{said}");
+        }
+    }
+    let listed = world.json(&["round", "list", "--json"]);
+    let ended = end(&world, &listed["rounds"][0]);
+    let branch = field(&ended, "branch");
+    assert_eq!(world.git(&["show", &format!("{branch}:new")]), "1\n");
+    assert_eq!(state(), before);
 }
