@@ -352,7 +352,9 @@ fn the_manual_shows_every_field_of_json() {
     // The verified checkpoint stays.
     assert!(world.checkpoint(&["verify"]).status.success());
     assert!(world.checkpoint(&["reset"]).status.success());
-    check_json(&world, "prune", "prune --keep 0 --json");
+    // A copy of a round that ended long ago goes.
+    world.sh("mkdir -p .git/checkpoint/rounds/01234567/01234567-1-1000/.git");
+    check_json(&world, "prune", "prune --keep 0 --older-than 1d --json");
     check_json(&world, "enable\\fR, \\fBdisable", "enable --agent claude-code --json");
     check_json(&world, "enable\\fR, \\fBdisable", "disable --json");
     check_events(&world);

@@ -114,7 +114,8 @@ fn without_chance(text: &str) -> String {
         for (at, word) in body.split(' ').enumerate() {
             out.push_str(if at > 0 { " " } else { "" });
             let before = &out[out[..].rfind('\n').map_or(0, |at| at + 1)..];
-            let is_record = ["record ", "Checkpoint: ", "Record:  "].contains(&before) && is_hex(word, 16) && word != FIXED;
+            let is_record =
+                ["record ", "Checkpoint: ", "Record:  "].contains(&before) && is_hex(word, 16) && word != FIXED;
             is_chance |= is_record;
             let is_clock =
                 word.len() == 25 && word.starts_with("20") && !word.starts_with("2025") && word.contains('T');

@@ -165,6 +165,13 @@ impl Places {
         agent_hooks::elsewhere(context, &here, calls)
     }
 
+    /// Returns the agents that call us in a worktree of the repository of `context`, and not in a copy of it, where `enabled` do.
+    pub(super) fn elsewhere_than_copy(&self, context: &Context, enabled: &[Enabled]) -> Result<Vec<Elsewhere>> {
+        let there = enabled.iter().map(|it| it.dialect.name).collect();
+        let calls = |noted: &Noted| self.noted(noted).is_some_and(|target| !agent_hooks::find(&[target]).is_empty());
+        agent_hooks::elsewhere_than_copy(context, &there, calls)
+    }
+
     /// Returns the other repositories on this machine in which we are enabled.
     pub(super) fn other_repositories(&self, context: &Context) -> Result<Vec<PathBuf>> {
         let Some(file) = &self.repositories else { return Ok(Vec::new()) };

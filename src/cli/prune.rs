@@ -77,6 +77,16 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
         let line = format!("{verb} {tip}, set aside {when} ({why})");
         if pruned.dry_run { call.out.line(&line)? } else { call.out.note(&line)? }
     }
+    for copy in &pruned.copies {
+        let verb = if pruned.dry_run { "would delete" } else { "deleted" };
+        let when = date::shown(&copy.ended, call.out.is_terminal());
+        let line = format!(
+            "{verb} the copy of the round {} in {}, which ended {when}",
+            copy.round,
+            phrase::quoted(&copy.path)
+        );
+        if pruned.dry_run { call.out.line(&line)? } else { call.out.note(&line)? }
+    }
     for shadow in &pruned.stays {
         let tip = call.out.paint(phrase::ID, &call.names.id(&shadow.tip));
         let why = match shadow.needed_for {

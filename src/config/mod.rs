@@ -35,7 +35,8 @@ pub(crate) use loaded::{Loaded, Origin, Warning};
 pub(crate) use policy::{Ci, Policy};
 pub(crate) use replace::leftovers;
 pub(crate) use settings::{
-    BranchPolicy, Color, Commands, Concurrency, Jj, Link, Overlap, RoundMode, Settings, Storage, Store, Transcript,
+    BranchPolicy, Color, Commands, Concurrency, Jj, Link, Mirror, Overlap, RoundMode, Settings, Storage, Store,
+    Transcript,
 };
 pub(crate) use sources::{GitEntry, Layer, Sources};
 pub(crate) use value::{ByteSize, Value, parse_duration};

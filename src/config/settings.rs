@@ -184,8 +184,34 @@ pub struct Round {
     pub scratch: String,
     /// The folder of a workspace in which experiments are kept.
     pub archive: String,
+    /// What it takes along of what is not committed.
+    pub mirror: Mirror,
     /// What becomes of the branches when all rounds of a group end.
     pub branches: BranchPolicy,
+}
+
+/// What a round takes along of what is not committed where its directory is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mirror {
+    /// Nothing.
+    #[default]
+    None,
+    /// The changes of files that git tracks.
+    Tracked,
+    /// Untracked files that are not ignored, too.
+    All,
+}
+
+impl Mirror {
+    /// Returns its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Tracked => "tracked",
+            Self::All => "all",
+        }
+    }
 }
 
 /// What becomes of a branch of a round.
@@ -207,6 +233,7 @@ impl RoundMode {
         match self {
             Self::Auto => "auto",
             Self::Worktree => "worktree",
+            Self::Isolated => "isolated",
             Self::Legacy => "legacy",
         }
     }
@@ -216,10 +243,12 @@ impl RoundMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoundMode {
-    /// In a worktree where there is a repository.
+    /// In a worktree where there is a repository, else in a copy.
     Auto,
     /// In a worktree.
     Worktree,
+    /// In a copy that is a repository of its own.
+    Isolated,
     /// Not at all.
     Legacy,
 }

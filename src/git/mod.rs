@@ -24,6 +24,7 @@ pub(crate) mod commit;
 mod conversions;
 mod converter;
 pub(crate) mod copied_commit;
+mod copied_repository;
 pub(crate) mod copy_file;
 pub(crate) mod counter;
 pub(crate) mod counting;

@@ -14,6 +14,8 @@ pub(crate) const WORKTREES: &str = ".worktree";
 pub(crate) enum Mode {
     /// In a linked worktree of its own.
     Worktree,
+    /// In a copy that is a repository of its own.
+    Isolated,
     /// In the directory itself, on a branch of its own.
     Workspace,
     /// In the directory itself, as it is.

@@ -1,10 +1,12 @@
 //! Drops shadows from the archive by age, count and bytes. The objects are git's to collect.
 
+mod copies;
 mod needed;
 
 use std::collections::{HashMap, HashSet};
 
-use self::needed::needed_for_lines;
+pub use self::copies::Copy;
+use self::{copies::prune_copies, needed::needed_for_lines};
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -110,6 +112,8 @@ pub struct Pruned {
     pub stays: Vec<Stays>,
     /// The bytes that the dropped ones alone held; none if they were too many to weigh.
     pub bytes: Option<u64>,
+    /// The copies of isolated rounds that were deleted, oldest first.
+    pub copies: Vec<Copy>,
     /// True if nothing was done.
     pub dry_run: bool,
 }
@@ -126,6 +130,13 @@ pub fn prune(context: &Context, options: &Options) -> Result<Pruned> {
 }
 
 fn try_prune(context: &Context, options: &Options) -> Result<Pruned> {
+    let now = options.now.unwrap_or_else(|| jiff::Timestamp::now().as_second());
+    let oldest = Limits::new(context, options).older_than.map(|age| now.saturating_sub(age));
+    let copies = prune_copies(context, oldest, options.dry_run)?;
+    Ok(Pruned { copies, ..prune_shadows(context, options)? })
+}
+
+fn prune_shadows(context: &Context, options: &Options) -> Result<Pruned> {
     const ATTEMPTS: u32 = 3;
     let mut attempt = 0;
     if !options.dry_run {
@@ -297,7 +308,8 @@ impl Plan {
         };
         let mut dropped: Vec<Dropped> = self.dropped.into_iter().map(dropped).collect();
         dropped.sort_by(|a, b| a.archived.cmp(&b.archived));
-        Pruned { version: 1, dropped, kept: self.kept.len(), left: self.left, stays: self.stays, bytes, dry_run }
+        let (kept, copies) = (self.kept.len(), Vec::new());
+        Pruned { version: 1, dropped, kept, left: self.left, stays: self.stays, bytes, copies, dry_run }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `<common-dir>/checkpoint/rounds/<id>.json`: the rounds of a repository, those that have ended included: their branches stay.
 
+mod aside;
 mod stored;
 mod types;
 
@@ -8,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub(crate) use self::aside::{all_aside, delete_aside, is_in_copy, name_aside};
 use self::stored::Stored;
 pub(crate) use self::types::{Asked, Committed, Phase, Place, Ran, Round};
 use super::{directory, ensure_directory, ensure_directory_of_linked, read_text, replace_file, replace_file_durably};
@@ -92,6 +94,28 @@ pub(crate) fn write_mark(git_dir: &Path, mark: &str) -> Result<()> {
 pub(crate) fn mark(git_dir: &Path) -> Option<String> {
     let text = read_text(&mark_file(git_dir), LONGEST_MARK).ok().flatten()?;
     Some(text.trim_end().to_owned()).filter(|mark| !mark.is_empty())
+}
+
+/// More is in the note of a copy only if it is damaged.
+const LONGEST_PATH: u64 = 1 << 16;
+
+fn copied_file(git_dir: &Path) -> PathBuf {
+    directory(git_dir).join("copied-from")
+}
+
+/// Notes in the git directory of a copy that its files are from `path`, if that is text.
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn write_copied_from(git_dir: &Path, path: &Path) -> Result<()> {
+    ensure_directory_of_linked(git_dir)?;
+    path.to_str().map_or(Ok(()), |text| replace_file(&copied_file(git_dir), text.as_bytes()))
+}
+
+/// Returns the directory that the files of the copy with the git directory `git_dir` are from; none if that is not known.
+pub(crate) fn copied_from(git_dir: &Path) -> Option<PathBuf> {
+    let text = read_text(&copied_file(git_dir), LONGEST_PATH).ok().flatten()?;
+    Some(PathBuf::from(text)).filter(|path| path.is_absolute())
 }
 
 fn folder(common_dir: &Path) -> PathBuf {

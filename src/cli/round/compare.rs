@@ -155,8 +155,12 @@ fn run(
         return Err(Error::user("its worktree is not set up"));
     }
     let directory = rounds::below(root, &entry.inside)?;
-    let found = worktrees::find_root(context, Some(root.as_os_str()))?;
-    let mut variables = worktrees::variables(context, &found, None)?;
+    let mut variables = if made.is_none() && entry.is_in_copy() {
+        let (there, found) = worktrees::copy_at(context, root)?;
+        worktrees::variables(&there, &found, None)?
+    } else {
+        worktrees::variables(context, &worktrees::find_root(context, Some(root.as_os_str()))?, None)?
+    };
     variables.push(("PWD", Some(directory.clone().into())));
     variables.push(("GIT_CHECKPOINT_ROUND", Some(entry.round.clone().into())));
     call.out.flush()?;

@@ -66,7 +66,7 @@ impl From<Branches> for BranchPolicy {
 
 /// What is said of a worktree that was gone when its round ended.
 pub(super) const GONE: &str =
-    "another command had removed or moved a worktree: the branch may lack what was not committed there";
+    "something had removed or moved a worktree, or a copy: the branch may lack what was not committed there";
 
 impl End {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
@@ -120,8 +120,14 @@ fn print(ended: &Ended, call: &mut Call) -> Result<()> {
         if let Some(id) = &place.removed {
             call.out.hint(&format!("'git checkpoint worktree restore {id}' brings the worktree back"));
         }
+        if place.aside.is_some() {
+            call.out.hint("'git checkpoint prune' deletes the copy after 'archive.keep-days' days");
+        }
         if let (Mode::Workspace, Some(branch)) = (place.mode, &place.branch) {
             call.out.hint(&format!("'git checkpoint round apply {}' brings the files there", printable(branch)));
+        }
+        if let Some(why) = &place.left_out {
+            call.out.warning(&format!("records did not come along: {}", printable(why)));
         }
         if place.gone {
             call.out.warning(GONE);
@@ -184,8 +190,12 @@ fn report(place: &EndedPlace, call: &Call) -> Vec<String> {
     if place.mode == Mode::Workspace && place.branch.is_some() {
         lines.push("the workspace is back where it was, without the files of the round".to_owned());
     }
+    lines.extend(place.aside.as_ref().map(|path| format!("the copy is in {}", phrase::quoted(path))));
     lines.extend(place.archive.as_ref().map(|path| format!("the experiments are in {}", phrase::quoted(path))));
-    lines.extend(place.kept.as_ref().map(|path| format!("the worktree stays in {}", phrase::quoted(path))));
+    lines.extend(place.kept.as_ref().map(|path| {
+        let what = if place.mode == Mode::Isolated { "copy" } else { "worktree" };
+        format!("the {what} stays in {}", phrase::quoted(path))
+    }));
     if !place.ignored.is_empty() {
         lines.push(format!("{} went with the worktree", phrase::count(place.ignored.len(), "ignored path")));
     }

@@ -94,11 +94,14 @@ pub(super) fn print_places(places: &[ShownPlace], call: &mut Call) -> Result<()>
         let path = phrase::quoted(place.path.as_ref().unwrap_or(&place.context));
         let line = match &place.branch {
             Some(branch) if place.retired.is_some() => format!("    {} (retired)", printable(branch)),
-            Some(branch) if place.removed.is_some() => format!("    {}", printable(branch)),
+            Some(branch) if place.removed.is_some() || place.is_put_aside => format!("    {}", printable(branch)),
             Some(branch) => format!("    {} in {path}", printable(branch)),
             None => format!("    {path}"),
         };
         call.out.line(&line)?;
+        if let Some(aside) = &place.aside {
+            call.out.line(&format!("        its copy in {}", phrase::quoted(aside)))?;
+        }
         if let Some(archive) = &place.archive {
             call.out.line(&format!("        experiments in {}", phrase::quoted(archive)))?;
         }

@@ -1,13 +1,13 @@
 //! `round start`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::{
     super::{
-        Exit,
+        Exit, agent_files,
         call::Call,
-        phrase, settings,
-        worktree::{check_hooks, set_up_new},
+        environment, phrase, settings,
+        worktree::{check_hooks, check_hooks_of_copy, set_up_copy, set_up_new},
     },
     end::{print_left, print_retired},
     list::print_places,
@@ -57,6 +57,9 @@ pub(super) struct Start {
     /// Without --context: take along what is not committed in the workspace
     #[arg(long, conflicts_with = "contexts")]
     with_changes: bool,
+    /// What is not committed in a directory comes along (default: the setting 'round.mirror')
+    #[arg(long, value_name = "what", requires = "contexts")]
+    mirror: Option<Mirror>,
     /// Do not run the commands of the setting 'worktree.setup'
     #[arg(long)]
     no_setup: bool,
@@ -67,12 +70,34 @@ pub(super) struct Start {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Mode {
-    /// As worktree
+    /// A worktree for each directory in a repository, and a copy of others
     Auto,
     /// A worktree for each directory
     Worktree,
+    /// A copy with a repository of its own
+    Isolated,
     /// The directory itself
     Legacy,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Mirror {
+    /// Nothing
+    None,
+    /// The changes of files that git tracks
+    Tracked,
+    /// New files, too, if they are not ignored
+    All,
+}
+
+impl From<Mirror> for config::Mirror {
+    fn from(mirror: Mirror) -> Self {
+        match mirror {
+            Mirror::None => Self::None,
+            Mirror::Tracked => Self::Tracked,
+            Mirror::All => Self::All,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -88,6 +113,7 @@ impl From<Mode> for RoundMode {
         match mode {
             Mode::Auto => Self::Auto,
             Mode::Worktree => Self::Worktree,
+            Mode::Isolated => Self::Isolated,
             Mode::Legacy => Self::Legacy,
         }
     }
@@ -118,7 +144,12 @@ impl Start {
             previous_policy,
             with_changes: self.with_changes,
             is_new_group: false,
+            mirror: self.mirror.map(Into::into),
+            program: Some(agent_files::program()?),
         };
+        if !options.contexts.is_empty() {
+            enter_workspace(&mut options)?;
+        }
         if options.contexts.is_empty()
             && let Some(path) = options.workspace.take()
         {
@@ -153,13 +184,20 @@ impl Start {
             print_retired(&started.retired, call)?;
             print_left(&started.left, call)?;
         }
-        for path in &started.made {
+        for path in &started.made.worktrees {
             check_hooks(&context, &path.as_os_str().as_encoded_bytes().into(), call)?;
+        }
+        for path in &started.made.copies {
+            check_hooks_of_copy(&context, path, call)?;
         }
         let mut exit = Exit::Done;
         if !self.no_setup {
-            for path in &started.made {
-                let ended = set_up_new(&context, Path::new(path), call)?;
+            for path in &started.made.worktrees {
+                let ended = set_up_new(&context, path, call)?;
+                exit = if ended == Exit::Done { exit } else { ended };
+            }
+            for path in &started.made.copies {
+                let ended = set_up_copy(&context, path, call)?;
                 exit = if ended == Exit::Done { exit } else { ended };
             }
         }
@@ -172,4 +210,47 @@ impl Start {
         }
         Ok(exit)
     }
+}
+
+/// Goes to the workspace, where the round is kept, if a directory that is in no repository is to be copied, and the command runs in
+/// none. If the workspace is in none either, a repository is made there.
+///
+/// # Errors
+/// [`Kind::User`] without a workspace; [`Kind::Refused`] if that would become a repository inside of what is to be copied.
+fn enter_workspace(options: &mut StartOptions) -> Result<()> {
+    let is_plain = |path: &PathBuf| path.is_dir() && !Repo::is_inside_repository(path);
+    let Some(plain) = options.contexts.iter().find(|path| is_plain(path)) else { return Ok(()) };
+    if environment::variable("GIT_DIR").is_some() || Repo::is_inside_repository(".".as_ref()) {
+        return Ok(());
+    }
+    let mode = match options.mode {
+        Some(mode) => mode,
+        None => config::load(&settings::sources(None))?.settings.round.mode,
+    };
+    if !matches!(mode, RoundMode::Auto | RoundMode::Isolated) {
+        return Ok(());
+    }
+    let Some(workspace) = &options.workspace else {
+        return Err(Error::user("neither this directory nor the one to work on is in a git repository").with_hint(
+            "'--workspace <dir>' names a directory in which the round is kept: a repository is made there",
+        ));
+    };
+    let real = |path: &PathBuf| {
+        std::fs::canonicalize(path).context(Kind::User, || format!("cannot find the directory '{}'", path.display()))
+    };
+    let workspace = real(workspace)?;
+    if workspace.starts_with(real(plain)?) {
+        return Err(Error::refused(format!(
+            "the workspace '{}' is in '{}', which is to be copied",
+            workspace.display(),
+            plain.display()
+        ))
+        .with_hint("give another directory as '--workspace'"));
+    }
+    options.contexts = options.contexts.iter().map(real).collect::<Result<_>>()?;
+    rounds::check(options)?;
+    rounds::prepare(&workspace)?;
+    Call::enter(&workspace)?;
+    options.workspace = Some(workspace);
+    Ok(())
 }

@@ -111,6 +111,26 @@ pub(in crate::cli) fn set_up_new(context: &Context, path: &Path, call: &mut Call
     setup::end(ran.as_ref(), path, Exit::Done, call)
 }
 
+/// The same for the copy of an isolated round at `path`.
+pub(in crate::cli) fn set_up_copy(context: &Context, path: &Path, call: &mut Call) -> Result<Exit> {
+    let (there, found) = worktrees::copy_at(context, path)?;
+    let ran = worktrees::set_up(&there, &found, false, &mut |step| setup::run_step(call, step))?;
+    Ok(setup::end_in_copy(ran.as_ref(), call))
+}
+
+/// Says which agents report nothing from the copy of an isolated round at `path`, because their hooks are in the worktrees of this
+/// repository.
+///
+/// # Errors
+/// If the copy cannot be opened, or settings of agents cannot be read.
+pub(in crate::cli) fn check_hooks_of_copy(context: &Context, path: &Path, call: &mut Call) -> Result<()> {
+    let (there, _) = worktrees::copy_at(context, path)?;
+    let (places, here) = (Places::new(&there)?, Places::new(context)?);
+    let elsewhere = here.elsewhere_than_copy(context, &places.enabled(&there)?)?;
+    warn_of_hooks(&path.as_os_str().as_encoded_bytes().into(), &elsewhere, call);
+    Ok(())
+}
+
 /// All that `worktree add --json` prints.
 #[derive(Serialize)]
 struct Whole<'a> {

@@ -10,7 +10,7 @@ mod mounts;
 mod remove;
 mod setup;
 
-pub(super) use add::{check_hooks, set_up_new};
+pub(super) use add::{check_hooks, check_hooks_of_copy, set_up_copy, set_up_new};
 pub(super) use setup::run_step;
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, path::Path};

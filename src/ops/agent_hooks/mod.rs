@@ -156,6 +156,20 @@ pub(crate) fn elsewhere(
     Ok(elsewhere::decide(there.filter(|(_, noted)| calls(noted)).collect(), here))
 }
 
+/// Returns the agents that call us in a worktree of the repository of `context`, and are not among those that call us in a copy of it,
+/// which are `there`.
+pub(crate) fn elsewhere_than_copy(
+    context: &Context,
+    there: &BTreeSet<&str>,
+    calls: impl Fn(&Noted) -> bool,
+) -> Result<Vec<Elsewhere>> {
+    let mut worktrees = context.repo.other_worktrees();
+    worktrees.push((context.repo.worktree_id().to_owned(), context.repo.worktree_root().to_owned()));
+    let noted = noted(context)?.into_iter();
+    let found = noted.filter_map(|noted| Some((worktree_at(&worktrees, &noted.root)?, noted)));
+    Ok(elsewhere::decide(found.filter(|(_, noted)| calls(noted)).collect(), there))
+}
+
 /// Returns the last event of each agent in this repository.
 pub(crate) fn seen(context: &Context) -> Result<Vec<Seen>> {
     state::agents::seen(context.repo.common_dir())

@@ -13,7 +13,7 @@ use crate::{
     error::{Context as _, Error, Kind, Result},
     git::holders::files_below_without,
     model::{secret::Secret, slot::Slot, step::Content, turns::Turns},
-    state::{self, journal::Journal, lock::Lock, removed, turns},
+    state::{self, journal::Journal, lock::Lock, removed, rounds, turns},
 };
 
 /// The files that hold no text of others, or that other code of this command changes.
@@ -76,7 +76,15 @@ pub(super) fn find(git_dirs: &[PathBuf], secret: &Secret) -> Result<Found> {
             }
             continue;
         }
-        if !secret.is_in(&text) || name == "turns.toml" {
+        if !secret.is_in(&text) {
+            continue;
+        }
+        // What a round has left there is the user's, with a repository of its own.
+        if git_dirs.iter().any(|git_dir| rounds::is_in_copy(git_dir, &path)) {
+            found.left.push(path);
+            continue;
+        }
+        if name == "turns.toml" {
             continue;
         }
         match without(secret, &path, &text) {

@@ -95,6 +95,11 @@ impl Differences {
         self.rewritten.extend(more.rewritten);
     }
 
+    /// Returns true if no text was replaced in one of the two.
+    pub(super) fn is_free_of_rewritten(&self) -> bool {
+        self.rewritten.is_empty()
+    }
+
     /// Refuses to bring back what a purge has removed here, or in `remote`, whose log is called `name`.
     ///
     /// # Errors

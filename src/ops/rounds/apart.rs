@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     super::Context,
-    archive,
+    archive, copies,
     end::{follow_move, found},
     listing::{bytes, named},
     lock::locked,
@@ -75,6 +75,7 @@ fn try_archive(context: &Context, name: &str, label: Option<&str>) -> Result<Apa
                 }
                 None => false,
             },
+            Mode::Isolated => copies::open(context, &round.places[at])?.is_some(),
             Mode::Workspace | Mode::Legacy => true,
         };
         if is_there {

@@ -13,6 +13,7 @@ use super::{
         restore::{ChosenHunks, RestoreOptions, Restored, restore},
     },
     changes::base_of,
+    copies::follow_live,
     listing::named,
     retire::tip_of,
 };
@@ -22,6 +23,7 @@ use crate::{
     model::{
         change::{Change, Leaf},
         operation, path_text,
+        round::Mode,
         submodule::Recurse,
     },
     state::{
@@ -86,8 +88,10 @@ pub(crate) fn plan(context: &Context, name: &str, pathspecs: &[BString], drift: 
 }
 
 fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) -> Result<Planned> {
+    follow_live(context);
     let (repo, round) = (&context.repo, named(context, name)?);
     let (place, branch) = place_of(&round, name)?;
+    refuse_plain(repo, &round, place, branch)?;
     let Some(from) = base_of(place) else {
         return Err(Error::refused(format!("the round '{}' has not begun", round.id)));
     };
@@ -163,6 +167,20 @@ pub(crate) fn apply(
     failpoint::hit("round:before-apply");
     let _way = context.repo.on_the_way(operation::RESTORE);
     restore(context, &RestoreOptions { chosen, ..planned.options(dry_run) })
+}
+
+/// Refuses changes of a directory that is in no repository: they cannot be restored there.
+fn refuse_plain(repo: &Repo, round: &Round, place: &Place, branch: &str) -> Result<()> {
+    let Some(base) = base_of(place).filter(|_| place.mode == Mode::Isolated) else { return Ok(()) };
+    let is_first = repo.with_commit(base, |commit| commit.parents().next().is_none())?;
+    if !is_first || Repo::is_inside_repository(&place.context) {
+        return Ok(());
+    }
+    let path = place.context.display();
+    let word = path_text::shell_word(&place.context.to_string_lossy());
+    let message = format!("the round '{}' has worked on '{path}', which is in no repository", round.id);
+    Err(Error::refused(message)
+        .with_hint(format!("'git diff --binary {base} {branch} | git -C {word} apply' brings its changes there")))
 }
 
 /// Returns the directory of `round` that `name` stands for, and its branch.

@@ -43,7 +43,8 @@ pub(crate) fn bench(context: &Context, entry: &Entry) -> Result<Bench> {
             return Err(Error::refused(format!("the round works in '{}', this worktree", root.display())));
         }
         // What a test changes would be the agent's.
-        if let Some(found) = context.repo.registrations()?.iter().find(|it| it.id == entry.there.repo.worktree_id()) {
+        if let Some(found) = entry.there.repo.registrations()?.iter().find(|it| it.id == entry.there.repo.worktree_id())
+        {
             worktrees::refuse_open_turn(&entry.there, found)?;
         }
         checkpoint(&entry.there)?;

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{
     super::Context,
+    copies::follow_live,
     listing::{named, of_group},
 };
 use crate::{
@@ -59,6 +60,7 @@ pub(crate) fn summary(context: &Context, base: Option<&str>, branch: &str) -> Re
 /// Returns the branches of the last round of each agent but `exclude`, of `group` if there is one, by the agents' names: those that
 /// are still there, and are not to be retired. An agent without a name is called as its branch.
 pub(crate) fn branches(context: &Context, group: Option<&str>, exclude: Option<&str>) -> Result<Vec<OfAgent>> {
+    follow_live(context);
     let mut all: Vec<OfAgent> = Vec::new();
     for round in of_group(context, group)?.sound.iter().rev() {
         let Some((branch, base)) = own(round) else { continue };

@@ -5,6 +5,7 @@ use gix::ObjectId;
 
 use super::{
     super::Context,
+    copies,
     end::found,
     listing::{bytes, named},
     retire::tip_of,
@@ -70,6 +71,9 @@ pub(super) fn base_of(place: &Place) -> Option<ObjectId> {
 fn live(context: &Context, place: &Place) -> Result<Context> {
     if place.mode == Mode::Workspace {
         return Ok(context.with_repo(Repo::open(&place.context)?));
+    }
+    if place.mode == Mode::Isolated {
+        return copies::open(context, place)?.ok_or_else(|| copies::gone(place));
     }
     match found(context, place)? {
         Some(found) => Ok(context.with_repo(context.repo.open_worktree(&found.path)?)),

@@ -5,6 +5,7 @@ use gix::ObjectId;
 
 use super::{
     super::{Context, Worktree, chain::peek::worktree_tree, enter::Purpose, save::save_before},
+    ended::EndOptions,
     scratch,
 };
 use crate::{
@@ -16,12 +17,12 @@ use crate::{
     },
     state::{
         failpoint,
-        rounds::{Committed, Place},
+        rounds::{Committed, Place, Round},
     },
 };
 
 /// The message of the commit.
-pub(super) const MESSAGE: &str = "[ROUND] Auto-commit";
+const MESSAGE: &str = "[ROUND] Auto-commit";
 /// What to do if something changes meanwhile.
 pub(super) const AGAIN: &str = "run it again when the agent has ended";
 /// The message of the checkpoint.
@@ -33,14 +34,21 @@ pub(super) fn checkpoint(there: &Context) -> Result<ObjectId> {
     save_before(&worktree, BEFORE_END, true)?.saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))
 }
 
-/// Takes a checkpoint of the worktree of `there`, and commits all of its files to `branch`, the branch of `place`. The commit gets its
+/// Takes a checkpoint of the worktree of `there`, with the message `of_checkpoint`, and commits all of its files to `branch`, the
+/// branch of `place`. The commit gets its
 /// record. Then compares the worktree with the branch: they have the same files when this returns. Neither the checkpoint nor the commit
 /// has the folder for experiments.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if HEAD is not on this branch, if git has something under way, or if something
 /// would not be in the commit; [`Kind::Race`](crate::error::Kind::Race) if the worktree is changed meanwhile.
-pub(super) fn commit_all(there: &Context, place: &Place, branch: &str, message: &str) -> Result<Committed> {
+pub(super) fn commit_all(
+    there: &Context,
+    place: &Place,
+    branch: &str,
+    message: &str,
+    of_checkpoint: &str,
+) -> Result<Committed> {
     let repo = &there.repo;
     let root = repo.worktree_root().display();
     if let Some((what, end)) = Repo::under_way(repo.git_dir()) {
@@ -52,7 +60,7 @@ pub(super) fn commit_all(there: &Context, place: &Place, branch: &str, message: 
         scratch::keep_ignored(there, scratch)?;
     }
     let worktree = Worktree::enter(there, Purpose::Change)?;
-    let taken = save_before(&worktree, BEFORE_END, true)?;
+    let taken = save_before(&worktree, of_checkpoint, true)?;
     let checkpoint = taken.saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))?;
     let tip = tip_at_head(repo, branch)?;
     refuse_left_out(&taken.side.manifest, &root.to_string())?;
@@ -74,6 +82,23 @@ pub(super) fn commit_all(there: &Context, place: &Place, branch: &str, message: 
     // An end that failed later may have made the commit.
     let commit = commit.or_else(|| place.committed.as_ref()?.commit);
     Ok(Committed { checkpoint, commit, tip })
+}
+
+/// Commits all that `there` has to `branch`, notes that in the file of the round, and returns the commit of the branch.
+pub(super) fn commit_noted(
+    context: &Context,
+    there: &Context,
+    round: &mut Round,
+    at: usize,
+    branch: &str,
+    options: &EndOptions,
+) -> Result<ObjectId> {
+    let message = options.message.as_deref().unwrap_or(MESSAGE);
+    let committed = commit_all(there, &round.places[at], branch, message, BEFORE_END)?;
+    let tip = committed.tip;
+    round.places[at].committed = Some(committed);
+    round.write(context.repo.common_dir())?;
+    Ok(tip)
 }
 
 /// Refuses if something else is staged than `staged`, which the checkpoint has: it would be nowhere.
@@ -137,7 +162,7 @@ fn tip_at_head(repo: &Repo, branch: &str) -> Result<ObjectId> {
 }
 
 /// Refuses if a commit of what was looked at would lack something that git could commit.
-fn refuse_left_out(manifest: &Manifest, root: &str) -> Result<()> {
+pub(super) fn refuse_left_out(manifest: &Manifest, root: &str) -> Result<()> {
     let refuse = |path: &bstr::BString, why: &str, hint: &str| {
         let path = path_text::printable(path.as_ref());
         Err(Error::refused(format!("'{path}' in '{root}' {why}")).with_hint(hint))

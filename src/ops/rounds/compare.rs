@@ -16,14 +16,17 @@ use super::{
         overlap::{PathOverlap, Sight, meetings},
     },
     changes::{Compared, compared_of},
+    copies::bring_checkpoint,
     listing::{named, of_group},
     several::Failed,
 };
 use crate::{
     error::{Error, Result},
+    git::Repo,
     model::{
         change::{Leaf, Status},
         path_text,
+        round::Mode,
         three_way::Meeting,
     },
     state::rounds::{Phase, Ran, Round},
@@ -52,12 +55,22 @@ pub(crate) struct Entry {
     /// Where it can be looked at.
     #[serde(skip)]
     pub(super) there: Context,
+    /// Of a copy: where its files can be compared with those of other rounds, and the checkpoint that has them there.
+    #[serde(skip)]
+    seen: Option<(Context, ObjectId)>,
     /// Its last commit; none: what is in its worktree now.
     #[serde(skip)]
     pub(super) to: Option<ObjectId>,
     /// The directory to work on, relative to the root of the worktree.
     #[serde(skip)]
     pub(crate) inside: PathBuf,
+}
+
+impl Entry {
+    /// Returns true if the round goes on in a copy that is a repository of its own.
+    pub(crate) fn is_in_copy(&self) -> bool {
+        self.seen.is_some()
+    }
 }
 
 /// How the changes of several rounds to one path meet. The later one is the worse one.
@@ -147,6 +160,12 @@ fn entries_of(context: &Context, round: &Round) -> Result<Vec<(Entry, Vec<FileDi
             DiffOptions { from: Some(from.to_string()), to: to.map(|id| id.to_string()), ..DiffOptions::default() };
         let files = diff(&there, &options)?.files;
         let sum = |count: fn(&FileDiff) -> Option<u32>| files.iter().filter_map(count).map(u64::from).sum();
+        let seen = if place.mode == Mode::Isolated && to.is_none() {
+            let id = bring_checkpoint(context, &there)?;
+            Some((context.with_repo(Repo::open(context.repo.worktree_root())?), id))
+        } else {
+            None
+        };
         let entry = Entry {
             round: round.id.clone(),
             branch: place.branch.clone().unwrap_or_default(),
@@ -157,6 +176,7 @@ fn entries_of(context: &Context, round: &Round) -> Result<Vec<(Entry, Vec<FileDi
             added: sum(|file| file.added),
             deleted: sum(|file| file.deleted),
             there,
+            seen,
             to,
             inside: place.inside.to_path_lossy().into_owned(),
         };
@@ -258,7 +278,10 @@ fn meetings_of_all(context: &Context, entries: &[Entry], all: &[Changes]) -> Res
             }
             context.check_interrupt()?;
             for at in [one, other] {
-                sights.entry(at).or_insert_with(|| Sight::of(&entries[at].there, entries[at].to));
+                sights.entry(at).or_insert_with(|| match &entries[at].seen {
+                    Some((context, id)) => Sight::of(context, Some(*id)),
+                    None => Sight::of(&entries[at].there, entries[at].to),
+                });
             }
             let met = match (&sights[&one], &sights[&other]) {
                 (Ok(here), Ok(there)) => meetings(here, there),

@@ -5,9 +5,7 @@
 
 use std::path::Path;
 
-use bstr::BString;
 use gix::ObjectId;
-use serde::Serialize;
 
 use super::{
     super::{
@@ -16,100 +14,25 @@ use super::{
         worktrees::{self, RemoveOptions},
     },
     archive,
-    commit::{self, AGAIN, MESSAGE, commit_all, refuse_moved},
+    commit::{self, AGAIN, commit_noted, refuse_moved},
+    ended::{EndOptions, Ended, EndedPlace},
+    isolated_end,
     listing::{bytes, named},
     lock::locked,
     names::check_label,
-    retire::{Retired, retire_waiting},
+    retire::retire_waiting,
     workspace,
 };
 use crate::{
     error::{Error, Result},
     git::{Head, Repo, registrations::Registration},
-    model::{id_text, path_text, round::Mode},
+    model::{path_text, round::Mode},
     state::{
         failpoint,
         removed::Removed,
         rounds::{self, Committed, Phase, Place, Round},
     },
 };
-
-/// How to end it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct EndOptions {
-    /// What its experiments are kept as.
-    pub(crate) archive_label: Option<String>,
-    /// The message of the commits.
-    pub(crate) message: Option<String>,
-    /// Do not run the commands of `worktree.teardown`.
-    pub(crate) no_teardown: bool,
-    /// Let the worktrees stay.
-    pub(crate) keep_worktree: bool,
-}
-
-/// What became of one directory. Serializes to an entry of `contexts`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct EndedPlace {
-    /// The directory that was worked on.
-    #[serde(serialize_with = "path_text::serialize")]
-    pub(crate) context: BString,
-    /// How it was isolated.
-    pub(crate) mode: Mode,
-    /// Its branch, which stays.
-    pub(crate) branch: Option<String>,
-    /// The checkpoint of what was there.
-    #[serde(serialize_with = "id_text::serialize_optional")]
-    pub(crate) checkpoint: Option<ObjectId>,
-    /// The commit that was made; none if there was nothing to commit.
-    #[serde(serialize_with = "id_text::serialize_optional")]
-    pub(crate) commit: Option<ObjectId>,
-    /// Where the experiments are.
-    #[serde(serialize_with = "path_text::serialize_optional")]
-    pub(crate) archive: Option<BString>,
-    /// What `worktree restore` takes.
-    pub(crate) removed: Option<String>,
-    /// The worktree, if it stays.
-    #[serde(serialize_with = "path_text::serialize_optional")]
-    pub(crate) kept: Option<BString>,
-    /// The ignored files and directories that were removed with the worktree.
-    #[serde(serialize_with = "path_text::serialize_list")]
-    pub(crate) ignored: Vec<BString>,
-    /// True if another command had removed the worktree before.
-    pub(crate) gone: bool,
-}
-
-/// A round that has ended. Serializes to what `round end --json` prints.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Ended {
-    /// The version of this shape.
-    pub(crate) version: u32,
-    /// Its id.
-    pub(crate) round: String,
-    /// True if it had ended before.
-    #[serde(skip)]
-    pub(crate) already: bool,
-    /// Its directories.
-    pub(crate) contexts: Vec<EndedPlace>,
-    /// The branches that waited for its end, and are no more.
-    pub(crate) retired: Vec<Retired>,
-}
-
-impl EndedPlace {
-    fn of(place: &Place) -> Self {
-        Self {
-            context: bytes(&place.context),
-            mode: place.mode,
-            branch: place.branch.clone(),
-            checkpoint: place.committed.as_ref().map(|it| it.checkpoint),
-            commit: place.committed.as_ref().and_then(|it| it.commit),
-            archive: place.archive.as_deref().map(bytes),
-            removed: place.removed.clone(),
-            kept: place.path.as_deref().filter(|_| place.is_kept).map(bytes),
-            ignored: Vec::new(),
-            gone: false,
-        }
-    }
-}
 
 /// Ends the round that `name` stands for: its branches stay. Of a round that has ended, it says what became of it. `run` runs the
 /// commands of `worktree.teardown`.
@@ -141,6 +64,7 @@ fn try_end(context: &Context, name: &str, options: &EndOptions, run: worktrees::
             Mode::Legacy => end_legacy(context, &round.places[at])?,
             Mode::Workspace => end_workspace(context, &mut round, at, options)?,
             Mode::Worktree => end_worktree(context, &mut round, at, options, run)?,
+            Mode::Isolated => isolated_end::end(context, &mut round, at, options, run)?,
         };
         ended.push(place);
         round.places[at].is_done = true;
@@ -178,28 +102,11 @@ fn end_workspace(context: &Context, round: &mut Round, at: usize, options: &EndO
     }
     let Some(branch) = place.branch.as_deref() else { return Err(Error::internal("a round has no branch")) };
     workspace::refuse_at_work(&here)?;
-    let tip = commit(context, &here, round, at, branch, options)?;
+    let tip = commit_noted(context, &here, round, at, branch, options)?;
     archive::archive(context, round, at, options.archive_label.as_deref())?;
     refuse_moved(&here.repo, branch, tip)?;
     workspace::switch_back(&here, &place)?;
     Ok(EndedPlace::of(&round.places[at]))
-}
-
-/// Commits all that `there` has to `branch`, notes that in the file of the round, and returns the commit of the branch.
-fn commit(
-    context: &Context,
-    there: &Context,
-    round: &mut Round,
-    at: usize,
-    branch: &str,
-    options: &EndOptions,
-) -> Result<ObjectId> {
-    let message = options.message.as_deref().unwrap_or(MESSAGE);
-    let committed = commit_all(there, &round.places[at], branch, message)?;
-    let tip = committed.tip;
-    round.places[at].committed = Some(committed);
-    round.write(context.repo.common_dir())?;
-    Ok(tip)
 }
 
 fn end_worktree(
@@ -222,7 +129,7 @@ fn end_worktree(
     }
     follow_move(&mut round.places[at], &found);
     let there = context.with_repo(context.repo.open_worktree(&found.path)?);
-    let tip = commit(context, &there, round, at, branch, options)?;
+    let tip = commit_noted(context, &there, round, at, branch, options)?;
     archive::archive(context, round, at, options.archive_label.as_deref())?;
     if options.keep_worktree {
         round.places[at].is_kept = true;

@@ -39,6 +39,12 @@ pub(crate) struct ShownPlace {
     /// Where that is kept, once the round has ended.
     #[serde(serialize_with = "path_text::serialize_optional")]
     pub(crate) archive: Option<BString>,
+    /// Where the copy is in which the round has worked, once it has ended; none if that is deleted.
+    #[serde(serialize_with = "path_text::serialize_optional")]
+    pub(crate) aside: Option<BString>,
+    /// True once that copy was moved, also if it is deleted.
+    #[serde(skip)]
+    pub(crate) is_put_aside: bool,
     /// What `worktree restore` takes, once the worktree is removed.
     pub(crate) removed: Option<String>,
     /// True if the branch is to be retired.
@@ -92,6 +98,11 @@ pub(super) fn bytes(path: &Path) -> BString {
     path.as_os_str().as_bytes().into()
 }
 
+/// Returns where the copy of `place` is aside.
+pub(super) fn aside_of(place: &Place) -> Option<BString> {
+    place.aside.as_deref().filter(|aside| aside.is_dir()).map(bytes)
+}
+
 impl From<&Place> for ShownPlace {
     fn from(place: &Place) -> Self {
         Self {
@@ -103,6 +114,8 @@ impl From<&Place> for ShownPlace {
             base: place.base.clone(),
             scratch: place.scratch.as_deref().filter(|_| !place.is_done).map(bytes),
             archive: place.archive.as_deref().map(bytes),
+            aside: aside_of(place),
+            is_put_aside: place.is_done && place.aside.is_some(),
             removed: place.removed.clone(),
             superseded: place.superseded.is_some(),
             retired: place.retired.clone(),

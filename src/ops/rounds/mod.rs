@@ -4,7 +4,9 @@
 //! - `scratch`: the folder for experiments, and where it is kept when the round ends (`archive`) or
 //!   before (`apart`).
 //! - `options`, `start`, `workspace`: make the directories of a round; `undo` takes back what a failed start has made.
-//! - `end`, `commit`: commit the files of a worktree, compare the branch with it, and only then remove it, as `worktree remove` does.
+//! - `isolated`, `plain`, `isolated_end`: a round in a copy that is a repository of its own; `copies` finds, reads and moves them.
+//! - `mirror`: what a round takes along of what is not committed.
+//! - `end`, `ended`, `commit`: commit the files of a worktree, compare the branch with it, and only then remove it, as `worktree remove` does.
 //! - `several`: ends all rounds of a group. `retire`, `previous`: branches that are to be no more.
 //! - `changes`: the two sides between which a round has worked. `apply`: brings them elsewhere.
 //! - `compare`: several rounds, side by side. `bench`: where a test of one runs.
@@ -19,16 +21,23 @@ mod branches;
 mod changes;
 mod commit;
 mod compare;
+mod copies;
 mod end;
+mod ended;
+mod isolated;
+mod isolated_end;
 mod listing;
 mod lock;
+mod mirror;
 mod names;
 mod options;
+mod plain;
 mod previous;
 mod race;
 mod retire;
 mod scratch;
 mod several;
+mod source;
 mod start;
 mod undo;
 mod workspace;
@@ -40,7 +49,8 @@ pub(crate) use bench::{Bench, below, bench, clear};
 pub(crate) use branches::{OfAgent, Summary, branches, prompt, restart, summary};
 pub(crate) use changes::{Compared, compared};
 pub(crate) use compare::{ChangedPath, Entry, SideBySide, Together, compare};
-pub(crate) use end::{EndOptions, Ended, EndedPlace, end};
+pub(crate) use end::end;
+pub(crate) use ended::{EndOptions, Ended, EndedPlace};
 pub(crate) use listing::{Shown, ShownPlace, find, list};
 pub(crate) use names::check;
 pub(crate) use options::StartOptions;

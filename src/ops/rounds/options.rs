@@ -2,7 +2,20 @@
 
 use std::path::PathBuf;
 
-use crate::config::{BranchPolicy, RoundMode};
+use super::super::Context;
+use crate::{
+    config::{BranchPolicy, Mirror, RoundMode},
+    error::{Error, Result},
+};
+
+/// What a call has made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Begun {
+    /// Linked worktrees.
+    pub(crate) worktrees: Vec<PathBuf>,
+    /// Copies with repositories of their own.
+    pub(crate) copies: Vec<PathBuf>,
+}
 
 /// What to make.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,4 +43,27 @@ pub(crate) struct StartOptions {
     pub(crate) previous_policy: BranchPolicy,
     /// Take along what is not committed in the workspace.
     pub(crate) with_changes: bool,
+    /// What of the uncommitted changes of the directories comes along; none: as the settings say.
+    pub(crate) mirror: Option<Mirror>,
+    /// The program that git's hooks in a copy call; none: they call nothing.
+    pub(crate) program: Option<PathBuf>,
+}
+
+impl StartOptions {
+    /// Returns what comes along from the worktree of `here`. The setting is for rounds that begin at HEAD.
+    pub(super) fn mirror_in(&self, here: &Context) -> Mirror {
+        self.mirror.unwrap_or(if self.base.is_some() { Mirror::None } else { here.settings.round.mirror })
+    }
+
+    /// Refuses to take changes along to another commit than the one that they are based on.
+    ///
+    /// # Errors
+    /// [`Kind::User`](crate::error::Kind::User) if that is asked for.
+    pub(super) fn check_mirror(&self) -> Result<()> {
+        if self.base.is_none() || self.mirror.is_none_or(|mirror| mirror == Mirror::None) {
+            return Ok(());
+        }
+        Err(Error::user("'--mirror' takes along what has changed since HEAD, and '--base' names where to begin")
+            .with_hint("give one of both; '--base' takes a checkpoint, too, with its files"))
+    }
 }

@@ -7,7 +7,8 @@ use bstr::BString;
 
 use super::{
     super::{Context, worktrees},
-    end::{EndOptions, Ended, end, found},
+    end::{end, found},
+    ended::{EndOptions, Ended},
     listing::bytes,
     lock::locked,
     names::{check_label, random},

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use super::{
     super::{Context, worktrees},
-    end::{EndOptions, Ended, end},
+    end::end,
+    ended::{EndOptions, Ended},
     listing::of_group,
     retire::{Fates, LeftBranch, Retired, retire, retire_waiting},
 };

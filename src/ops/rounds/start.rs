@@ -16,14 +16,19 @@ use super::{
         sessions::{self, OnMultisession, SessionInfo},
         worktrees::{self, AddOptions},
     },
+    copies,
     end::found,
+    isolated,
     listing::ShownPlace,
     lock::{lock_all, lock_round},
+    mirror,
     names::{Folders, check, new_branch, random},
-    options::StartOptions,
+    options::{Begun, StartOptions},
     previous,
     retire::{Fates, LeftBranch, Retired},
-    scratch, undo, workspace,
+    scratch,
+    source::repo_of,
+    undo, workspace,
 };
 use crate::{
     config::RoundMode,
@@ -50,9 +55,9 @@ pub(crate) struct Started {
     pub(crate) retired: Vec<Retired>,
     /// The branch of the round before, if it was to go and stays.
     pub(crate) left: Vec<LeftBranch>,
-    /// The worktrees that this call has made: their set-up has not run.
+    /// What this call has made: its set-up has not run.
     #[serde(skip)]
-    pub(crate) made: Vec<PathBuf>,
+    pub(crate) made: Begun,
 }
 
 /// Begins a round, or returns the one that the same call has begun.
@@ -71,15 +76,16 @@ fn try_start(context: &Context, options: &StartOptions) -> Result<Started> {
     let folders = Folders::of(context)?;
     let asked = asked(options)?;
     let mode = options.mode.unwrap_or(context.settings.round.mode);
+    options.check_mirror()?;
     let (mut round, is_new, lock) = found_or_new(context, &asked, mode, &folders, options)?;
-    let mut made = Vec::new();
+    let mut made = Begun::default();
     if round.phase == Phase::Starting {
         round.takes_changes |= options.with_changes;
         failpoint::hit("round:after-state");
         if !is_new {
             take_back(context, &mut round)?;
         }
-        if let Err(error) = make_all(context, &mut round, &folders, &mut made) {
+        if let Err(error) = make_all(context, &mut round, &folders, options, &mut made) {
             return Err(undo::undo(context, &mut round, &made, error));
         }
     }
@@ -135,11 +141,15 @@ fn take_back(context: &Context, round: &mut Round) -> Result<()> {
     let label = round.asked.label.clone();
     for at in 0..round.places.len() {
         let place = &round.places[at];
-        if place.mode != Mode::Worktree || place.path.is_some() {
+        if place.path.is_some() {
             continue;
         }
-        undo::undo_killed(context, round, place)?;
-        let Some(branch) = &place.branch else { continue };
+        match place.mode {
+            Mode::Worktree => undo::undo_killed(context, round, place)?,
+            Mode::Isolated => undo::undo_copy(context, round, at)?,
+            Mode::Workspace | Mode::Legacy => continue,
+        }
+        let Some(branch) = &round.places[at].branch else { continue };
         if context.repo.find_ref(&format!("refs/heads/{branch}"))?.is_some() {
             // It is another one's.
             let _all = lock_all(context)?;
@@ -148,6 +158,7 @@ fn take_back(context: &Context, round: &mut Round) -> Result<()> {
         }
         let place = &mut round.places[at];
         (place.claimed, place.base, place.files, place.mark) = (None, None, None, None);
+        (place.brought, place.aside) = (None, None);
         round.write(context.repo.common_dir())?;
     }
     Ok(())
@@ -165,6 +176,7 @@ fn refuse_gone(context: &Context, round: &Round) -> Result<()> {
         let Some(path) = &place.path else { continue };
         let is_there = match place.mode {
             Mode::Worktree => found(context, place)?.is_some_and(|found| found.path.is_dir()),
+            Mode::Isolated => copies::open(context, place)?.is_some(),
             Mode::Workspace | Mode::Legacy => path.is_dir(),
         };
         is_gone = is_gone.or((!is_there).then_some(path));
@@ -200,6 +212,7 @@ fn asked(options: &StartOptions) -> Result<Asked> {
         label: options.label.clone(),
         group: options.group.clone(),
         previous: options.previous.clone(),
+        mirror: options.mirror.map(|mirror| mirror.name().to_owned()),
     })
 }
 
@@ -220,7 +233,9 @@ fn new(context: &Context, asked: Asked, mode: RoundMode, folders: &Folders, roun
         let mode = match mode {
             RoundMode::Legacy => Mode::Legacy,
             _ if asked.contexts.is_empty() => Mode::Workspace,
-            _ => Mode::Worktree,
+            RoundMode::Isolated => Mode::Isolated,
+            RoundMode::Auto if !Repo::is_inside_repository(directory) => Mode::Isolated,
+            RoundMode::Auto | RoundMode::Worktree => Mode::Worktree,
         };
         if mode == Mode::Workspace {
             refuse_second(rounds, directory)?;
@@ -245,6 +260,8 @@ fn new(context: &Context, asked: Asked, mode: RoundMode, folders: &Folders, roun
             scratch: None,
             archive: None,
             committed: None,
+            brought: None,
+            aside: None,
             removed: None,
             is_done: false,
             is_kept: false,
@@ -271,7 +288,13 @@ fn refuse_second(rounds: &[Round], path: &PathBuf) -> Result<()> {
 }
 
 /// Makes what `round` does not have yet; adds to `made` the worktrees.
-fn make_all(context: &Context, round: &mut Round, folders: &Folders, made: &mut Vec<PathBuf>) -> Result<()> {
+fn make_all(
+    context: &Context,
+    round: &mut Round,
+    folders: &Folders,
+    options: &StartOptions,
+    made: &mut Begun,
+) -> Result<()> {
     let common = context.repo.common_dir();
     if let Some(workspace) =
         round.asked.workspace.clone().filter(|_| round.places.iter().any(|it| it.mode != Mode::Legacy))
@@ -286,7 +309,8 @@ fn make_all(context: &Context, round: &mut Round, folders: &Folders, made: &mut 
         match round.places[at].mode {
             Mode::Legacy => round.places[at].path = Some(round.places[at].context.clone()),
             Mode::Workspace => workspace::begin(context, round, at, folders)?,
-            Mode::Worktree => make_worktree(context, round, at, folders, made)?,
+            Mode::Worktree => make_worktree(context, round, at, folders, options, made)?,
+            Mode::Isolated => isolated::make(context, round, at, folders, options, made)?,
         }
         round.write(common)?;
         failpoint::hit("round:after-place");
@@ -301,7 +325,8 @@ fn make_worktree(
     round: &mut Round,
     at: usize,
     folders: &Folders,
-    made: &mut Vec<PathBuf>,
+    asked: &StartOptions,
+    made: &mut Begun,
 ) -> Result<()> {
     let place = &round.places[at];
     let branch = place.branch.clone().ok_or_else(|| Error::internal("a round has no branch"))?;
@@ -309,9 +334,11 @@ fn make_worktree(
     let here = context.with_repo(repo);
     scratch::exclude(&here, folders)?;
     let session = round.asked.session.clone().filter(|_| at == 0);
-    let base = round.asked.base.clone();
+    let taken = mirror::take(&here, asked.mirror_in(&here))?;
+    let base = taken.as_ref().map(|it| it.base.to_string()).or_else(|| round.asked.base.clone());
     let inside = round.asked.workspace.as_ref().map(|it| scratch::make_folder(&it.join(WORKTREES))).transpose()?;
-    let options = AddOptions { branch, create: true, base, from_here: false, session: session.clone(), inside };
+    let options =
+        AddOptions { branch: branch.clone(), create: true, base, from_here: false, session: session.clone(), inside };
     let (common, mark) = (context.repo.common_dir(), format!("{}-{}", round.id, at + 1));
     let mut note = |path: &Path, commit: Option<ObjectId>| {
         let place = &mut round.places[at];
@@ -322,7 +349,7 @@ fn make_worktree(
     let added = worktrees::add_noted(&here, &options, &mut note)?;
     let path = added.path.to_path_lossy().into_owned();
     round.places[at].files = added.checkpoint.map(|id| id.to_string());
-    made.push(path.clone());
+    made.worktrees.push(path.clone());
     failpoint::hit("round:after-worktree");
     let there = worktrees::context_in(context, path.as_os_str())?;
     rounds::write_mark(there.repo.git_dir(), &mark)?;
@@ -333,27 +360,14 @@ fn make_worktree(
         sessions::start(&there, session, &info, &mut |_| Ok(true))?;
     }
     scratch::make_inside(&path, directory.as_bstr())?;
+    if let Some(taken) = taken {
+        let committed = mirror::bring(&there, &round.places[at], &branch, taken)?;
+        round.places[at].base = Some(committed.tip.to_string());
+    }
     let place = &mut round.places[at];
     place.inside = directory;
     place.scratch = Some(scratch::make(&there, folders)?);
     place.worktree = Some(there.repo.worktree_id().to_owned());
     place.path = Some(path);
     Ok(())
-}
-
-/// Opens the repository of the directory of `place`, which must be this one; returns also where in its worktree the directory is.
-fn repo_of(context: &Context, place: &Place) -> Result<(Repo, BString)> {
-    let path = place.context.display();
-    if !Repo::is_inside_repository(&place.context) {
-        return Err(Error::refused(format!("'{path}' is in no git repository"))
-            .with_hint("'--mode legacy' lets an agent work in the directory itself"));
-    }
-    let repo = Repo::open(&place.context)?;
-    let directory = scratch::place_in(&repo, &place.context)?;
-    let real = |repo: &Repo| fs::canonicalize(repo.common_dir()).ok();
-    if real(&repo).is_some() && real(&repo) == real(&context.repo) {
-        return Ok((repo, directory));
-    }
-    Err(Error::refused(format!("'{path}' is in another repository than this one"))
-        .with_hint("a round has directories of one repository: run it there"))
 }

@@ -1,7 +1,5 @@
 //! Takes back what a start that failed has made: no process knows of it yet.
 
-use std::path::PathBuf;
-
 use gix::ObjectId;
 
 use super::{
@@ -9,6 +7,8 @@ use super::{
         Context,
         worktrees::{self, RemoveOptions},
     },
+    copies::{self, directory},
+    options::Begun,
     workspace,
 };
 use crate::{
@@ -20,14 +20,16 @@ use crate::{
 
 /// Removes the worktrees `made` of `round` with their branches, as `worktree remove` does, and forgets the round. Returns
 /// `error`; if something is left, with a hint at that.
-pub(super) fn undo(context: &Context, round: &mut Round, made: &[PathBuf], error: Error) -> Error {
+pub(super) fn undo(context: &Context, round: &mut Round, made: &Begun, error: Error) -> Error {
     let (mut is_left, common) = (false, context.repo.common_dir());
-    for place in &mut round.places {
-        match undo_place(context, place, made) {
+    for at in 0..round.places.len() {
+        match undo_place(context, round, at, made) {
             Ok(()) => {
                 // The next call makes it again.
+                let place = &mut round.places[at];
                 (place.path, place.claimed, place.worktree, place.mark) = (None, None, None, None);
                 (place.base, place.head, place.scratch) = (None, None, None);
+                (place.brought, place.aside) = (None, None);
             }
             Err(again) => {
                 tracing::warn!(error = %again, round = %round.id, "what a round has made cannot be removed");
@@ -54,16 +56,35 @@ pub(super) fn undo_killed(context: &Context, round: &Round, place: &Place) -> Re
     remove(context, place, &format!("'git checkpoint round end {id}' commits what is in it, and removes it"))
 }
 
-fn undo_place(context: &Context, place: &Place, made: &[PathBuf]) -> Result<()> {
+/// Moves the copy aside that a start has made for the place number `at` of `round`, or a part of it, and deletes the branch of the
+/// round in this repository, if nothing was committed to it.
+///
+/// # Errors
+/// If the copy cannot be moved.
+pub(super) fn undo_copy(context: &Context, round: &mut Round, at: usize) -> Result<()> {
+    copies::put_aside(context, round, at)?;
+    let place = &round.places[at];
+    let made_at = place.brought.as_ref().and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
+    let Some((branch, commit)) = place.branch.as_deref().zip(made_at) else { return Ok(()) };
+    context.repo.delete_made_branch(&directory(&context.repo)?, branch, commit)
+}
+
+fn undo_place(context: &Context, round: &mut Round, at: usize, made: &Begun) -> Result<()> {
+    let place = &round.places[at];
     let Some(branch) = place.branch.as_deref() else { return Ok(()) };
     if place.mode == Mode::Workspace {
         // It is the user's own worktree, which stays.
         return workspace::undo(context, place, branch);
     }
     // Those that an earlier call has made are in use.
-    let is_of_this_call = place.path.as_ref().is_none_or(|path| made.contains(path));
-    let hint = "look at what was committed there";
-    if is_of_this_call { remove(context, place, hint) } else { Err(Error::refused("an earlier call has made it")) }
+    let is_of_this_call = |path| made.worktrees.contains(path) || made.copies.contains(path);
+    if !place.path.as_ref().is_none_or(is_of_this_call) {
+        return Err(Error::refused("an earlier call has made it"));
+    }
+    match place.mode {
+        Mode::Isolated => undo_copy(context, round, at),
+        _ => remove(context, place, "look at what was committed there"),
+    }
 }
 
 /// Removes the worktree that was made for `place`, as `worktree remove` does, and its branch: both only if the branch is where it

@@ -1,6 +1,6 @@
 //! `worktree add`: makes a worktree beside the others, named after its branch.
 
-use std::{os::unix::ffi::OsStrExt as _, path::Path};
+use std::{collections::BTreeMap, os::unix::ffi::OsStrExt as _, path::Path};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -25,10 +25,12 @@ use crate::{
     error::{Error, Kind, Result},
     git::registrations::{Registration, named_git_dir},
     model::{
+        change::Leaf,
         id_text, operation, path_text,
         process::Life,
         refname::decode_component,
         session::Phase,
+        submodule::Recurse,
         verdict::{Left, Why},
     },
     state::{
@@ -230,35 +232,58 @@ fn fill(
     if let Some(session) = &options.session {
         owner::write(&found.git_dir, session)?;
     }
-    let mut not_copied = Vec::new();
-    if let Some(id) = checkpoint {
-        let there = context.with_repo(context.repo.open_worktree(path)?);
-        // A hook may have made new files, which are in neither the checkpoint nor its commit.
-        let restore_all =
-            RestoreOptions { target: id.to_string(), all: true, keep_new: true, ..RestoreOptions::default() };
-        let _way = there.repo.on_the_way(operation::RESTORE);
-        let restored = restore::restore(&there, &restore_all)?;
-        // From here on, it is a part of making the worktree: no undo there takes it back.
-        if let Err(error) = there.repo.rename_recorded(operation::WORKTREE_ADD, BEGAN_WITH_IT.to_owned()) {
-            tracing::warn!(%error, "'git checkpoint undo' in the new worktree takes back what was brought along");
-        }
-        let left = restored.kept.into_iter().chain(restored.conflicts);
-        let (inside, left): (Vec<Left>, Vec<Left>) = left.partition(|left| left.why == Why::RepositoryGone);
-        let why = || "it is another repository".to_owned();
-        not_copied.extend(inside.into_iter().map(|left| NotCopied { path: left.path, why: why() }));
-        if !left.is_empty() {
-            let left = left.first();
-            let first =
-                left.map(|left| format!(": '{}' is left: {}", path_text::printable(left.path.as_bstr()), left.why));
-            return Err(Error::user(format!(
-                "not all files of the checkpoint '{id}' can be written{}",
-                first.unwrap_or_default()
-            )));
-        }
-    }
-    let mut included = include(context, path)?;
+    let there = context.with_repo(context.repo.open_worktree(path)?);
+    fill_with(context, &there, checkpoint)
+}
+
+/// Brings what its branch does not have to the new worktree of `there`: the files of a checkpoint, and the ignored files that
+/// `.worktreeinclude` names in the worktree of `context`.
+///
+/// # Errors
+/// If not all files of the checkpoint can be written.
+pub(crate) fn fill_with(context: &Context, there: &Context, checkpoint: Option<ObjectId>) -> Result<Included> {
+    let not_copied = checkpoint.map_or(Ok(Vec::new()), |id| fill_from_checkpoint(there, id, None))?;
+    let mut included = include(context, &there.repo)?;
     included.not_copied.extend(not_copied);
     Ok(included)
+}
+
+/// Writes the files of the checkpoint `id` to the new worktree of `there`: all, or `only` those that are named, each with what it is
+/// there. Returns the repositories inside, which no checkpoint has.
+///
+/// # Errors
+/// If not all files can be written.
+pub(crate) fn fill_from_checkpoint(
+    there: &Context,
+    id: ObjectId,
+    only: Option<BTreeMap<BString, Option<Leaf>>>,
+) -> Result<Vec<NotCopied>> {
+    // A hook may have made new files, which are in neither the checkpoint nor its commit.
+    let options = RestoreOptions {
+        target: id.to_string(),
+        all: true,
+        keep_new: true,
+        recurse_submodules: if only.is_some() { Recurse::No } else { Recurse::default() },
+        only,
+        ..RestoreOptions::default()
+    };
+    let _way = there.repo.on_the_way(operation::RESTORE);
+    let restored = restore::restore(there, &options)?;
+    // From here on, it is a part of making the worktree: no undo there takes it back.
+    if let Err(error) = there.repo.rename_recorded(operation::WORKTREE_ADD, BEGAN_WITH_IT.to_owned()) {
+        tracing::warn!(%error, "'git checkpoint undo' in the new worktree takes back what was brought along");
+    }
+    let left = restored.kept.into_iter().chain(restored.conflicts);
+    let (inside, left): (Vec<Left>, Vec<Left>) = left.partition(|left| left.why == Why::RepositoryGone);
+    if let Some(left) = left.first() {
+        let path = path_text::printable(left.path.as_bstr());
+        let why = &left.why;
+        return Err(Error::user(format!(
+            "not all files of the checkpoint '{id}' can be written: '{path}' is left: {why}"
+        )));
+    }
+    let why = || "it is another repository".to_owned();
+    Ok(inside.into_iter().map(|left| NotCopied { path: left.path, why: why() }).collect())
 }
 
 fn check_count(context: &Context, registered: &[Registration]) -> Result<()> {

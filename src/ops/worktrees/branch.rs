@@ -71,6 +71,15 @@ fn start(context: &Context, text: &str) -> Result<Start> {
     Ok(Start { commit, name: commit.to_string(), files: Some(id) })
 }
 
+/// Returns the commit that `text` names, or the one that a checkpoint is based on, and that checkpoint.
+///
+/// # Errors
+/// As [`pinned_base`].
+pub(crate) fn commit_of_base(context: &Context, text: &str) -> Result<(ObjectId, Option<ObjectId>)> {
+    let Start { commit, files, .. } = start(context, text)?;
+    Ok((commit, files))
+}
+
 /// Returns the id of what `text`, or else HEAD, names in the worktree that `directory` is in: of a commit or a checkpoint.
 ///
 /// # Errors

@@ -35,6 +35,19 @@ pub(super) fn directory_of_new(context: &Context) -> Result<Option<PathBuf>> {
     Ok(main.map(|main| parent_of_new(context, main)).map(|it| fs::canonicalize(&it).unwrap_or(it)))
 }
 
+/// Makes an empty directory for the branch `branch` where a worktree of it would be made: in `inside`, or where the settings say. It stays.
+///
+/// # Errors
+/// As `worktree add`.
+pub(crate) fn claim(context: &Context, branch: &str, inside: Option<&Path>) -> Result<PathBuf> {
+    if let Some(inside) = inside {
+        return Claimed::numbered(context, inside).map(Claimed::keep);
+    }
+    let registered = context.repo.registrations()?;
+    let main = registered.first().ok_or_else(|| Error::internal("git has no main worktree"))?;
+    Claimed::new(context, main, branch).map(Claimed::keep)
+}
+
 /// An empty directory that this process alone has made. It is removed when dropped, unless it is kept.
 pub(super) struct Claimed(pub(super) PathBuf);
 

@@ -77,13 +77,18 @@ pub(super) fn refuse_kind(found: &Registration) -> Result<()> {
 
 /// Refuses if a session, git, a restore or a process works in the worktree `found`, whose root is at `root` now.
 pub(super) fn refuse(context: &Context, found: &Registration, root: &Path) -> Result<()> {
+    if found.id == context.repo.worktree_id() {
+        return Err(Error::refused(format!("this command runs in the worktree '{}'", found.path.display()))
+            .with_hint("run it in another worktree: 'git checkpoint worktree list' shows them"));
+    }
+    refuse_at_work(context, found, root)
+}
+
+/// As [`refuse`], also for the worktree of `context`.
+pub(super) fn refuse_at_work(context: &Context, found: &Registration, root: &Path) -> Result<()> {
     let path = found.path.display();
     // The kernel knows canonical paths alone.
     let root = &fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
-    if found.id == context.repo.worktree_id() {
-        return Err(Error::refused(format!("this command runs in the worktree '{path}'"))
-            .with_hint("run it in another worktree: 'git checkpoint worktree list' shows them"));
-    }
     refuse_sessions(context, found)?;
     refuse_set_up(found)?;
     refuse_merge(found)?;

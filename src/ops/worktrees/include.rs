@@ -1,6 +1,6 @@
 //! What `worktree add` brings along beside the files of the branch: ignored files that `.worktreeinclude` names.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 use bstr::{BString, ByteSlice as _};
 use serde::Serialize;
@@ -38,9 +38,10 @@ pub(crate) struct Included {
     pub(crate) not_copied: Vec<NotCopied>,
 }
 
-/// Copies the ignored files of this worktree that `.worktreeinclude` names, and that are ignored there, too, to the worktree at
-/// `to`. Nothing is overwritten, and a file that cannot be copied is reported.
-pub(super) fn include(context: &Context, to: &Path) -> Result<Included> {
+/// Copies the ignored files of this worktree that `.worktreeinclude` names, and that are ignored there, too, to the worktree of
+/// `there`. Nothing is overwritten, and a file that cannot be copied is reported.
+pub(super) fn include(context: &Context, there: &Repo) -> Result<Included> {
+    let to = there.worktree_root();
     let from = context.repo.worktree_root();
     let mut included = Included::default();
     let paths = paths(&context.repo)?;
@@ -48,7 +49,7 @@ pub(super) fn include(context: &Context, to: &Path) -> Result<Included> {
         return Ok(included);
     }
     // What is not ignored there, as its branch has other rules, would be in the next checkpoint.
-    let ignored = ignored_there(&context.repo.open_worktree(to)?, &paths);
+    let ignored = ignored_there(there, &paths);
     for path in paths {
         context.check_interrupt()?;
         if !ignored.contains(&path) {

@@ -6,6 +6,7 @@ mod aside;
 mod branch;
 mod chains;
 mod claimed;
+mod copies;
 mod door;
 mod files;
 mod head_again;
@@ -36,9 +37,11 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use bstr::BStr;
 
-pub(crate) use add::{Added, add, add_noted, left};
+pub(crate) use add::{Added, add, add_noted, fill_from_checkpoint, fill_with, left};
 pub(crate) use approval::{OfProject, Purpose, approve, of_project, revoke};
-pub(crate) use branch::{AddOptions, pinned_base};
+pub(crate) use branch::{AddOptions, commit_of_base, pinned_base};
+pub(crate) use claimed::claim;
+pub(crate) use copies::{copy_at, refuse_copy_in_use, tear_down_copy};
 pub(crate) use door::open;
 pub(crate) use files::{FileKind, FileList, cat as cat_file, context_in, find as find_files, list as list_files};
 pub(crate) use head_again::has_checked_out;

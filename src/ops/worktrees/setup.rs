@@ -18,6 +18,7 @@ use crate::{
     model::exact_text::exact_start,
     state::{
         owner,
+        rounds::copied_from,
         setup::{self, Progress},
     },
 };
@@ -79,7 +80,11 @@ impl Ran {
 
 /// Returns the variables with which programs run in the worktree `found`, for `session`.
 pub(crate) fn variables(context: &Context, found: &Registration, session: Option<&str>) -> Result<Variables> {
-    let main = context.repo.registrations()?.first().map(Registration::directory);
+    // A copy of an isolated round is called after where its files are from.
+    let main = match copied_from(&found.git_dir) {
+        Some(from) => Some(from),
+        None => context.repo.registrations()?.first().map(Registration::directory),
+    };
     let branch = found.head.branch.as_ref().map(|branch| short(branch.as_bstr()));
     let path = || Some(found.path.clone().into_os_string());
     Ok(vec![
@@ -221,7 +226,13 @@ fn run_from(
 /// # Errors
 /// If it was removed or moved.
 fn still(context: &Context, found: &Registration, line: Option<&str>) -> Result<Registration> {
-    let Some(now) = context.repo.registration(found.id.as_bstr())? else {
+    let now = if found.is_main() {
+        // The only worktree of a copy.
+        context.repo.registrations()?.into_iter().next()
+    } else {
+        context.repo.registration(found.id.as_bstr())?
+    };
+    let Some(now) = now else {
         let Some(line) = line else { return Err(gone(found)) };
         let what = format!("the worktree '{}' was removed while '{}' ran", found.path.display(), exact_start(line));
         return Err(

@@ -33,6 +33,8 @@ pub(super) struct Stored {
     label: Option<String>,
     group: Option<String>,
     previous: Option<String>,
+    #[serde(default)]
+    mirror: Option<String>,
     takes_changes: bool,
     archive_folder: String,
     #[serde(default)]
@@ -57,6 +59,10 @@ struct StoredPlace {
     scratch: Option<StoredPath>,
     archive: Option<StoredPath>,
     committed: Option<StoredCommitted>,
+    #[serde(default)]
+    brought: Option<String>,
+    #[serde(default)]
+    aside: Option<StoredPath>,
     removed: Option<String>,
     done: bool,
     kept: bool,
@@ -127,6 +133,8 @@ impl StoredPlace {
                 commit: it.commit.map(|id| id.to_string()),
                 tip: it.tip.to_string(),
             }),
+            brought: place.brought.clone(),
+            aside: place.aside.as_deref().map(stored),
             removed: place.removed.clone(),
             done: place.is_done,
             kept: place.is_kept,
@@ -151,6 +159,8 @@ impl StoredPlace {
             scratch: optional(self.scratch.as_ref(), path)?,
             archive: optional(self.archive.as_ref(), path)?,
             committed: optional(self.committed.as_ref(), StoredCommitted::read)?,
+            brought: checked(self.brought, is_object_id)?,
+            aside: optional(self.aside.as_ref(), path)?,
             removed: checked(self.removed, is_name)?,
             is_done: self.done,
             is_kept: self.kept,
@@ -177,6 +187,7 @@ impl Stored {
             label: asked.label.clone(),
             group: asked.group.clone(),
             previous: asked.previous.clone(),
+            mirror: asked.mirror.clone(),
             takes_changes: round.takes_changes,
             archive_folder: round.archive_folder.clone(),
             ran: round.ran,
@@ -198,6 +209,7 @@ pub(super) fn parse(id: &str, text: &str) -> Option<Round> {
         label: checked(stored.label, is_name)?,
         group: checked(stored.group, is_name)?,
         previous: checked(stored.previous, is_branch)?,
+        mirror: stored.mirror,
     };
     let places = stored.places.into_iter().map(StoredPlace::read).collect::<Option<_>>()?;
     let archive_folder = Some(stored.archive_folder).filter(|folder| is_folder(folder))?;

@@ -28,6 +28,8 @@ fn round() -> Round {
         scratch: Some(odd.join("s")),
         archive: None,
         committed: Some(Committed { checkpoint: id(1), commit: None, tip: id(2) }),
+        brought: Some("3".repeat(40)),
+        aside: Some("/w/aside".into()),
         removed: None,
         is_done: false,
         is_kept: true,

@@ -52,6 +52,8 @@ pub(crate) struct Asked {
     pub(crate) group: Option<String>,
     /// The branch of the agent's round before.
     pub(crate) previous: Option<String>,
+    /// What it takes along of what is not committed, as it was asked for.
+    pub(crate) mirror: Option<String>,
 }
 
 /// One directory of a round.
@@ -85,6 +87,10 @@ pub(crate) struct Place {
     pub(crate) archive: Option<PathBuf>,
     /// What the end of the round has committed; none as long as it has not.
     pub(crate) committed: Option<Committed>,
+    /// Of a copy with a repository of its own: the last commit of its branch that this repository has got from it.
+    pub(crate) brought: Option<String>,
+    /// Where that copy is moved to at the end, or was.
+    pub(crate) aside: Option<PathBuf>,
     /// What brings the worktree back, once it is removed.
     pub(crate) removed: Option<String>,
     /// True once all is done that the end of the round asks for.

@@ -5,14 +5,8 @@ use std::fs;
 use rstest::rstest;
 use serde_json::json;
 
-use super::{end, field, folder, path, start, text};
-use crate::support::{World, program};
-
-/// Runs the program with `arguments`, which ends at the failpoint `name`.
-fn dies(world: &World, name: &str, arguments: &[&str]) {
-    let output = world.command(program()).args(arguments).env("CHECKPOINT_FAILPOINT", name).output().expect("it runs");
-    assert_eq!(output.status.code(), None, "{name}: {}", super::said(&output));
-}
+use super::{dies, end, field, folder, path, start, text};
+use crate::support::World;
 
 #[rstest]
 #[case("round:after-state")]

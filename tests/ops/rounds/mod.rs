@@ -8,7 +8,9 @@ mod compares;
 mod crashes;
 mod ends;
 mod groups;
+mod isolated;
 mod late;
+mod mirrors;
 mod previous;
 mod races;
 mod starts;
@@ -22,7 +24,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::World;
+use crate::support::{World, program};
 
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -71,6 +73,12 @@ fn refused(world: &World, round: &Value) -> String {
     assert!(!output.status.success(), "{}", said(&output));
     assert_eq!((files(), world.git(&["rev-parse", branch])), (before, tip), "{}", said(&output));
     said(&output)
+}
+
+/// Runs the program with `arguments`, which ends at the failpoint `name`.
+fn dies(world: &World, name: &str, arguments: &[&str]) {
+    let output = world.command(program()).args(arguments).env("CHECKPOINT_FAILPOINT", name).output().expect("it runs");
+    assert_eq!(output.status.code(), None, "{name}: {}", said(&output));
 }
 
 /// Returns all worktrees, branches and files of rounds that there are.

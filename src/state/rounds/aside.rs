@@ -1,0 +1,123 @@
+//! Copies in which isolated rounds have worked, once these have ended: `<common-dir>/checkpoint/rounds/<id>/<id>-<place>-<seconds>`,
+//! or, if that is on another file system, a directory of the same name where the copy was.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{all, folder, mark};
+use crate::{
+    error::{Context as _, Kind, Result},
+    model::round::is_id,
+};
+
+/// A copy that was moved aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Aside {
+    /// The round.
+    pub(crate) round: String,
+    /// Where it is.
+    pub(crate) path: PathBuf,
+    /// When it was moved, in Unix seconds.
+    pub(crate) seconds: i64,
+}
+
+/// Returns where a copy that the place number `at` of the round `id` has is moved: a free name in our directory, and the same name in
+/// the directory that the copy, at `path`, is in.
+///
+/// # Errors
+/// If our directory cannot be made.
+pub(crate) fn name_aside(common_dir: &Path, id: &str, at: usize, path: &Path) -> Result<(PathBuf, PathBuf)> {
+    let folder = super::ensure_folder(common_dir)?.join(id);
+    let what = || format!("cannot create '{}'", folder.display());
+    fs::create_dir_all(&folder).context(Kind::Internal, what)?;
+    // It is printed, and the common directory may be given with `..`.
+    let folder = fs::canonicalize(&folder).context(Kind::Internal, what)?;
+    let beside = path.parent().unwrap_or(path);
+    let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
+    let mut seconds = jiff::Timestamp::now().as_second().max(0);
+    loop {
+        let name = format!("{id}-{}-{seconds}", at + 1);
+        let both = (folder.join(&name), beside.join(&name));
+        if !is_there(&both.0) && !is_there(&both.1) {
+            return Ok(both);
+        }
+        seconds += 1;
+    }
+}
+
+/// Returns the copies that were moved aside and are still there, the oldest first.
+///
+/// # Errors
+/// If our directory cannot be read.
+pub(crate) fn all_aside(common_dir: &Path) -> Result<Vec<Aside>> {
+    let mut found = Vec::new();
+    let ours = folder(common_dir);
+    let ours = fs::canonicalize(&ours).unwrap_or(ours);
+    for round in entries(&ours)? {
+        let name = round.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if is_id(name) && is_directory(&round) {
+            found.extend(entries(&round)?.into_iter().filter_map(|path| read(name, path)));
+        }
+    }
+    for round in all(common_dir)?.sound {
+        for (at, place) in round.places.iter().enumerate() {
+            let Some(path) = place.aside.as_ref().filter(|path| !path.starts_with(&ours)) else { continue };
+            let is_its = || mark(&path.join(".git")).is_some_and(|mark| mark == format!("{}-{}", round.id, at + 1));
+            if is_its() {
+                found.extend(read(&round.id, path.clone()));
+            }
+        }
+    }
+    found.sort_by(|one, other| (one.seconds, &one.path).cmp(&(other.seconds, &other.path)));
+    Ok(found)
+}
+
+/// Returns true if `path` is in a copy that was moved into our directory in the git directory `git_dir`.
+pub(crate) fn is_in_copy(git_dir: &Path, path: &Path) -> bool {
+    path.strip_prefix(folder(git_dir)).is_ok_and(|inside| inside.components().count() > 1)
+}
+
+/// Deletes the copy. What says whose it is goes last.
+///
+/// # Errors
+/// If a part of it stays.
+pub(crate) fn delete_aside(aside: &Aside) -> Result<()> {
+    let what = || format!("cannot delete '{}'", aside.path.display());
+    for path in entries(&aside.path)? {
+        if path.file_name().is_some_and(|name| name != ".git") {
+            let removed = if is_directory(&path) { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.context(Kind::User, what)?;
+        }
+    }
+    fs::remove_dir_all(&aside.path).context(Kind::User, what)?;
+    // It goes with the last one.
+    if let Some(parent) = aside.path.parent().filter(|parent| parent.ends_with(&aside.round)) {
+        drop(fs::remove_dir(parent));
+    }
+    Ok(())
+}
+
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let what = || format!("cannot read '{}'", folder.display());
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        entries => {
+            let paths = entries.context(Kind::Internal, what)?.map(|entry| entry.map(|entry| entry.path()));
+            paths.collect::<io::Result<Vec<_>>>().context(Kind::Internal, what)
+        }
+    }
+}
+
+/// Returns the copy at `path`, if its name is one that [`name_aside`] gives those of the round `id`.
+fn read(id: &str, path: PathBuf) -> Option<Aside> {
+    let (place, seconds) = path.file_name()?.to_str()?.strip_prefix(id)?.strip_prefix('-')?.split_once('-')?;
+    place.parse::<usize>().ok()?;
+    let seconds = seconds.parse().ok()?;
+    is_directory(&path).then(|| Aside { round: id.to_owned(), path, seconds })
+}
