@@ -11,7 +11,7 @@ use figment::{Figment, Metadata, Profile, Provider};
 use super::gathering::{Found, Gathering};
 use super::keys::KEYS;
 use super::value::Value;
-use super::{Jj, Layer, Loaded, Origin, Settings, Sources, Warning};
+use super::{Layer, Loaded, Origin, Settings, Sources};
 use crate::error::{Error, Result};
 
 /// Returns the settings that `sources` give.
@@ -95,12 +95,6 @@ fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &S
         commands.replaces_own = commands.is_from_project && replacing.contains(key);
     }
     let origins: Vec<Origin> = KEYS.iter().filter_map(|key| origins.remove(key.name)).collect();
-    if settings.jj == Jj::Manage {
-        gathering.warnings.push(Warning {
-            message: "'jj = \"manage\"' is not there yet; 'detect' is used".into(),
-            hint: Some("'git checkpoint config set jj detect' says so, too".into()),
-        });
-    }
     Loaded { settings, warnings: gathering.warnings, errors: gathering.errors, origins }
 }
 

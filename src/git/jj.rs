@@ -93,7 +93,9 @@ impl Repo {
         let arguments = ["log", "--no-graph", "-r", &revisions, "-T", TEMPLATE];
         let mut attempt = 1;
         loop {
-            let Some(output) = process::jj(self.worktree_root(), &arguments)? else { return Ok(Answer::NoProgram) };
+            let Some(output) = process::jj(self.worktree_root(), process::Jj::Reads, &arguments)? else {
+                return Ok(Answer::NoProgram);
+            };
             if output.status.success() {
                 return Ok(parse(&output.stdout));
             }

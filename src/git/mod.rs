@@ -52,6 +52,7 @@ pub(crate) mod ignore;
 mod index_tree;
 mod interrupt;
 pub(crate) mod jj;
+mod jj_workspace;
 mod keep;
 mod known_paths;
 mod known_to_worktree;

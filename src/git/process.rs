@@ -105,28 +105,50 @@ pub(super) fn run_plain_git(directory: &Path, arguments: &[&OsStr]) -> std::io::
     run(command.args(arguments).current_dir(directory).env("LC_ALL", "C").stdin(Stdio::null()))
 }
 
-/// How long `jj` may take while an agent waits.
-const JJ_LIMIT: Duration = Duration::from_secs(5);
+/// What `jj` may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Jj {
+    /// Answer a question: it changes nothing, not even its operation log, and ignores the user's settings.
+    Reads,
+    /// Change its repository, but neither read nor write the files of the worktree.
+    ChangesApart,
+    /// Change its repository and the worktree, as the user's own command would.
+    Changes,
+}
 
-/// Runs `jj` with `arguments` in the colocated repository `root`, so that it changes nothing, not even its operation
-/// log, and ignores the user's settings; none if jj is not installed.
+impl Jj {
+    /// How long it may take while an agent waits. What is killed while it changes something may leave a stale working copy.
+    fn limit(self) -> Duration {
+        Duration::from_secs(if self == Self::Reads { 5 } else { 60 })
+    }
+}
+
+/// Runs `jj` with `arguments` in the colocated repository `root`; none if jj is not installed.
 ///
 /// # Errors
 /// If it takes too long.
-pub(super) fn jj(root: &Path, arguments: &[&str]) -> Result<Option<Output>> {
+pub(super) fn jj(root: &Path, mode: Jj, arguments: &[&str]) -> Result<Option<Output>> {
     let what = || format!("cannot run 'jj {}'", joined(arguments));
+    let limit = mode.limit();
     #[expect(clippy::disallowed_methods, reason = "this is the room that runs git and what shares its repository")]
     let mut command = Command::new("jj");
     for name in REDIRECTIONS {
         command.env_remove(name);
     }
+    command.arg("-R").arg(root);
+    match mode {
+        Jj::Reads => {
+            command.args(["--ignore-working-copy", "--at-op=@"]).env("JJ_CONFIG", "/dev/null");
+        }
+        Jj::ChangesApart => {
+            command.arg("--ignore-working-copy");
+        }
+        Jj::Changes => {}
+    }
     command
-        .arg("-R")
-        .arg(root)
-        .args(["--ignore-working-copy", "--at-op=@", "--no-pager", "--color=never", "--quiet"])
+        .args(["--no-pager", "--color=never", "--quiet"])
         .args(arguments)
         .current_dir(root)
-        .env("JJ_CONFIG", "/dev/null")
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -143,14 +165,14 @@ pub(super) fn jj(root: &Path, arguments: &[&str]) -> Result<Option<Output>> {
         if let Some(status) = child.try_wait().context(Kind::Internal, what)? {
             break Some(status);
         }
-        if start.elapsed() > JJ_LIMIT {
+        if start.elapsed() > limit {
             drop(child.kill());
             drop(child.wait());
             break None;
         }
         std::thread::sleep(Duration::from_millis(1));
     };
-    let text = |read: Receiver<Vec<u8>>| read.recv_timeout(JJ_LIMIT.saturating_sub(start.elapsed())).ok();
+    let text = |read: Receiver<Vec<u8>>| read.recv_timeout(limit.saturating_sub(start.elapsed())).ok();
     let output = status.and_then(|status| Some(Output { status, stdout: text(stdout)?, stderr: text(stderr)? }));
     output.map(Some).ok_or_else(|| Error::internal(what()).with_cause("it takes too long"))
 }

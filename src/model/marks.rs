@@ -15,6 +15,26 @@ const MARKER: &str = "[Claude Workspace]";
 /// What comes between the marker and the session on the first line.
 const AFTER_MARKER: &str = "Temporary workspace for session";
 
+/// Returns the message of the temporary workspace of `session`.
+pub(crate) fn workspace_message(session: &str) -> String {
+    format!("{MARKER} {AFTER_MARKER} {session}")
+}
+
+/// Returns true if `message` is that of the temporary workspace of `session`.
+pub(crate) fn is_workspace_of(message: &str, session: &str) -> bool {
+    message.trim_end() == workspace_message(session)
+}
+
+/// Returns the trailer of changes in which the work of `session` is kept.
+pub(crate) fn change_trailer(session: &str) -> String {
+    format!("Claude-Session-Id: {session}")
+}
+
+/// Returns true if `message` ends with the trailer of `session`, and names no other one.
+pub(crate) fn is_change_of(message: &str, session: &str) -> bool {
+    message.trim_end().lines().last() == Some(&change_trailer(session)) && read(message, session) == Mark::Plain
+}
+
 /// The owner of a commit according to its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {

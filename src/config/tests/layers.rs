@@ -250,13 +250,6 @@ fn git_lists(#[case] text: &str, #[case] expected: &[&str]) {
     assert_eq!(Bench::with(Layer::Git, text).load().settings.save.exclude, expected);
 }
 
-#[test]
-fn a_setting_without_its_feature_is_a_warning() {
-    let loaded = Bench::with(Layer::User, "jj = 'manage'").load();
-    assert!(loaded.warnings[0].message.contains("not there yet"), "{:?}", loaded.warnings);
-    assert_eq!(Bench::with(Layer::User, "jj = 'off'").load().warnings, []);
-}
-
 #[rstest]
 #[case::pager("ui.pager = 'curl evil'")]
 #[case::remote("push.remote = 'evil'")]

@@ -141,6 +141,10 @@ fn handle_under_lock(context: &Context, report: &Report, has_left: bool) -> Resu
         worktree.edit_turns(|turns| event.note(turns, report));
     }
     turn::write(&worktree)?;
+    if !is_denied {
+        // The tool may run, or has run, all the same.
+        drop(worktree.emit_failure("jj", manage(&worktree, report)));
+    }
     if let Some(session) = report.ended_session() {
         // The event is handled all the same; the next prompt completes the records.
         if let Err(error) = condense::complete_ended(&worktree, session) {
@@ -151,6 +155,17 @@ fn handle_under_lock(context: &Context, report: &Report, has_left: bool) -> Resu
         agents::note(context.repo.common_dir(), report.agent, report.moment, clock())?;
     }
     Ok(answer)
+}
+
+/// Lets a change of jj's begin before a tool, and end after it, if the settings say so.
+fn manage(worktree: &Worktree<'_>, report: &Report) -> Result<()> {
+    match &report.what {
+        What::BeforeTool(tool) if tool.reach != Reach::Nothing => guard::managed::begin(worktree, &report.session),
+        What::AfterTool(_) | What::Stop | What::End | What::SubagentStop => {
+            guard::managed::end(worktree, &report.session, report.agent)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Lets the operation log say in which turn the event is; a prompt begins another one.

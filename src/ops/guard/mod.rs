@@ -11,6 +11,7 @@
 mod aside;
 mod crashed;
 mod facts;
+pub(crate) mod managed;
 mod scene;
 mod who;
 

@@ -3,6 +3,7 @@
 mod crashed;
 mod ground;
 mod jj;
+mod jj_managed;
 mod rows;
 
 use std::{collections::BTreeMap, path::PathBuf};
