@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 use super::{
     attribution, blame, call::Call, ci, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
     fetch, globals::Globals, hook, list, man, op, overlap, prune, purge, push, remote, reset, restore, round, save,
-    session, show, status, tour, undo, verify, why, worktree,
+    session, show, status, tag, tour, undo, verify, why, worktree,
 };
 use crate::error::Result;
 
@@ -80,6 +80,7 @@ pub(super) enum Command {
     Round(round::Round),
     Prompts(session::Prompts),
     Verify(verify::Verify),
+    Tag(tag::Tag),
     Events(events::Events),
     Remote(remote::RemoteCommand),
     Fetch(fetch::Fetch),
@@ -123,6 +124,7 @@ impl Command {
             "round" => alone("round", Self::Round),
             "prompts" => alone("prompts", Self::Prompts),
             "verify" => alone("verify", Self::Verify),
+            "tag" => alone("tag", Self::Tag),
             "events" => alone("events", Self::Events),
             "remote" => alone("remote", Self::Remote),
             "fetch" => alone("fetch", Self::Fetch),
@@ -166,6 +168,7 @@ impl Command {
             Self::Round(command) => command.run(call),
             Self::Prompts(command) => command.run(call),
             Self::Verify(command) => command.run(call),
+            Self::Tag(command) => command.run(call),
             Self::Events(command) => command.run(call),
             Self::Remote(command) => command.run(call),
             Self::Fetch(command) => command.run(call),

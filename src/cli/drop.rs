@@ -77,7 +77,7 @@ fn print(done: &DropDone, names: &Names, lists: LongLists, out: &mut Output) -> 
     let deleted = done.refs.iter().filter(|moved| moved.new.is_none());
     for name in deleted.map(|moved| moved.r#ref.as_str()) {
         let verb = if done.dry_run { "would delete" } else { "deleted" };
-        if let Some(tag) = name.strip_prefix(refname::TAGS) {
+        if let Some(tag) = refname::tag_of_ref(name) {
             out.note(&format!("{verb} the tag '{}'", printable(tag)))?;
         } else if name.starts_with(refname::VERIFIED) {
             out.note(&format!("{verb} the mark of the verified checkpoint"))?;

@@ -23,7 +23,7 @@ pub(super) struct Events {
 impl Events {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
-        let since = self.since.as_deref().map(list::moment_of).transpose()?;
+        let since = self.since.as_deref().map(|text| list::moment_of(&context.repo, text)).transpose()?;
         if self.follow {
             call.out.raise_when_closed(call.interrupt.flag());
         } else {

@@ -34,6 +34,15 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         &["init", "install", "setup"],
         "'git checkpoint enable' lets git's hooks, and with '--agent <name>' an agent, call it here",
     ),
+    ("", &["label", "name"], "'git checkpoint tag <tag> <checkpoint>' gives a checkpoint a name"),
+    ("", &["note", "notes"], "'git checkpoint save -m <text>' says what a checkpoint is about"),
+    ("tag", &["-a", "--annotate", "-m", "--message", "-F", "--file"], "a tag has a name and no message"),
+    ("tag", &["-s", "--sign", "-v", "--verify"], "tags of checkpoints are not signed"),
+    (
+        "tag",
+        &["-n", "--sort", "--format"],
+        "'git checkpoint list --tag <pattern> --format <format>' shows tagged checkpoints",
+    ),
     ("save", &["-a", "-am", "--amend"], "a save takes all files into a new checkpoint; a message follows -m"),
     ("status", &["-s", "--short", "--porcelain"], "it has one form for people; '--json' is for programs"),
     (

@@ -8,6 +8,7 @@ use super::{
     date,
     from_root::{self, Form},
     layout,
+    list_format::Format,
     marks::{MARK, SET_ASIDE, UNDONE, bracketed, marks, more, share},
     output::printable,
     phrase,
@@ -15,11 +16,12 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    git::Repo,
     model::{checkpoint::Origin, contributor::Contributor, moment, path_text::shell_word},
     ops::{
         Context,
         history::{self, Commit, Entry, ListOptions},
-        lookup, sessions,
+        lookup, sessions, tags,
     },
 };
 
@@ -31,6 +33,8 @@ const NOTHING: (&str, &str) = ("no checkpoint in this worktree yet", "'git check
 const NO_LIVE: (&str, &str) = ("no uncommitted checkpoint in this worktree", "'git checkpoint list' shows all");
 const NO_ARCHIVED: (&str, &str) =
     ("no checkpoint of this worktree is in the archive", "'git checkpoint list' shows those that are not");
+const NO_TAG: (&str, &str) = ("no tag matches", "'git checkpoint tag' lists the tags");
+const ELSEWHERE: &str = "'--all-worktrees' also lists those of other worktrees";
 const NO_MATCH: (&str, &str) = ("no checkpoint matches", "'git checkpoint list' shows all");
 
 /// List checkpoints, newest first
@@ -60,6 +64,9 @@ pub(super) struct List {
     /// Only those whose message matches
     #[arg(long, value_name = "regex")]
     grep: Option<String>,
+    /// Only those that have a tag which this matches
+    #[arg(long, value_name = "pattern")]
+    tag: Option<String>,
     /// Only those that were not set aside, as by a commit
     #[arg(long, conflicts_with = "archived")]
     live: bool,
@@ -72,6 +79,9 @@ pub(super) struct List {
     /// Each of the checkpoints of a turn
     #[arg(long)]
     all: bool,
+    /// Print each in this format, for example '%h %cI %s'
+    #[arg(long, value_name = "format", conflicts_with = "json")]
+    format: Option<String>,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -84,6 +94,7 @@ impl List {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let is_json = self.json;
+        let format = self.format.as_deref().map(Format::parse).transpose()?;
         let typed = [self.named_paths.clone(), self.paths.clone()].concat();
         let options = self.options(&context)?;
         let is_filtered = options.session.is_some()
@@ -91,6 +102,7 @@ impl List {
             || options.grep.is_some()
             || options.since.is_some()
             || options.until.is_some()
+            || options.tag.is_some()
             || !options.paths.is_empty();
         let nothing = match (options.live, options.archived) {
             (true, _) => NO_LIVE,
@@ -103,7 +115,10 @@ impl List {
         let mut found = 0;
         let broken = history::list(&context, &options, &mut |entry| {
             found += 1;
-            if is_json {
+            if let Some(format) = &format {
+                let line = format.line(&entry, &call.names, call.out.is_terminal());
+                call.out.bytes(&line)?;
+            } else if is_json {
                 call.out.json(&entry)?;
             } else {
                 table.add(entry, call)?;
@@ -117,20 +132,11 @@ impl List {
         if !broken.is_empty() {
             call.out.hint("'git checkpoint doctor' says what to do");
         }
-        if found == 0 && broken.is_empty() && !is_json && !wants_none {
-            let unknown = options.session.as_ref().and_then(|name| sessions::existing(&context, name).err());
-            if let Some(unknown) = unknown {
-                call.out.aside(unknown.message());
-                unknown.hint().into_iter().for_each(|hint| call.out.hint(hint));
-            } else {
-                let (what, hint) = if is_filtered { NO_MATCH } else { nothing };
-                call.out.aside(what);
-                let from_root = from_root::hint(&context, &typed, None, Form::Pathspec);
-                let named = from_root.or_else(|| hint_at_one(&context, &typed));
-                call.out.hint(named.as_deref().unwrap_or(hint));
-            }
+        if found == 0 && broken.is_empty() && (is_filtered || !is_json) && !wants_none {
+            say_nothing(&context, &options, if is_filtered { NO_MATCH } else { nothing }, &typed, call);
         }
-        Ok(if found == 0 && is_filtered { Exit::No } else { Exit::Done })
+        // As git-log(1), which has nothing to show then.
+        Ok(Exit::Done)
     }
 
     fn options(self, context: &Context) -> Result<ListOptions> {
@@ -139,19 +145,46 @@ impl List {
             session: self.session,
             agent: self.agent,
             paths: Call::pathspecs(&context.repo, &paths)?,
-            since: self.since.as_deref().map(moment_of).transpose()?,
-            until: self.until.as_deref().map(moment_of).transpose()?,
+            since: self.since.map(|text| moment_of(&context.repo, &text)).transpose()?,
+            until: self.until.map(|text| moment_of(&context.repo, &text)).transpose()?,
             grep: self.grep,
+            tag: self.tag,
             live: self.live,
             archived: self.archived,
             all_worktrees: self.all_worktrees,
             all: self.all,
             limit: self.max_count,
             with_paths: self.json,
-            with_commits: !self.json && !self.all_worktrees,
-            ..ListOptions::default()
+            with_commits: !self.json && self.format.is_none() && !self.all_worktrees,
         })
     }
+}
+
+/// Says that no checkpoint is listed, and why if that is known.
+fn say_nothing(
+    context: &Context,
+    options: &ListOptions,
+    (what, hint): (&str, &str),
+    typed: &[OsString],
+    call: &mut Call,
+) {
+    let unknown = options.session.as_ref().and_then(|name| sessions::existing(context, name).err());
+    if let Some(unknown) = unknown {
+        call.out.aside(unknown.message());
+        unknown.hint().into_iter().for_each(|hint| call.out.hint(hint));
+        return;
+    }
+    let tagged = options.tag.clone().and_then(|pattern| tags::list(context, &[pattern]).ok());
+    if tagged.as_ref().is_some_and(Vec::is_empty) {
+        call.out.aside(NO_TAG.0);
+        call.out.hint(NO_TAG.1);
+        return;
+    }
+    call.out.aside(what);
+    let elsewhere = tagged.is_some() && !options.all_worktrees;
+    let from_root = from_root::hint(context, typed, None, Form::Pathspec);
+    let named = from_root.or_else(|| hint_at_one(context, typed));
+    call.out.hint(named.as_deref().unwrap_or(if elsewhere { ELSEWHERE } else { hint }));
 }
 
 /// Returns what shows the checkpoint or the commit that is typed where pathspecs are; none if it is none.
@@ -166,9 +199,13 @@ fn hint_at_one(context: &Context, typed: &[OsString]) -> Option<String> {
         .then(|| format!("'git checkpoint show {word}' shows the one of that name; a list takes pathspecs"))
 }
 
-/// Returns the moment that the user typed as `text`.
-pub(super) fn moment_of(text: &str) -> Result<i64> {
-    date::parse_moment(text, date::now()).ok_or_else(|| {
+/// Returns the moment that the user typed as `text`: in one of our forms, or in another one that git reads.
+pub(super) fn moment_of(repo: &Repo, text: &str) -> Result<i64> {
+    let now = date::now();
+    if let Some(moment) = date::parse_moment(text, now) {
+        return Ok(moment);
+    }
+    repo.approximate_date(text, now)?.ok_or_else(|| {
         Error::user(format!("'{text}' is not a date"))
             .with_hint("for example '2 hours ago', 'yesterday' or '2026-01-31T08:15'")
     })

@@ -38,6 +38,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-session.1",
     "git-checkpoint-show.1",
     "git-checkpoint-status.1",
+    "git-checkpoint-tag.1",
     "git-checkpoint-tour.1",
     "git-checkpoint-verify.1",
     "git-checkpoint-why.1",

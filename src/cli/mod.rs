@@ -33,6 +33,7 @@ mod hook;
 mod interrupt;
 mod layout;
 mod list;
+mod list_format;
 mod long_lists;
 mod man;
 mod marks;

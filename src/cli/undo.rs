@@ -12,8 +12,8 @@ use crate::{error::Result, ops::undo};
 
 /// Take the last operation back
 ///
-/// The last of restore, reset, verify, drop, prune, session adopt, session forget and op restore that is not undone yet; a second
-/// undo goes further back. What save and agents' hooks did is left alone. The paths that a restore wrote or deleted become what they
+/// The last of restore, reset, verify, tag, drop, prune, session adopt, session forget and op restore that is not undone yet; a
+/// second undo goes further back. What save and agents' hooks did is left alone. The paths that a restore wrote or deleted become what they
 /// were before it; one that was edited since is kept and listed, unless --all is given. If the last operation cannot be taken back,
 /// nothing is done: no operation is passed over, and a hint names what can be taken back.
 #[derive(clap::Args, Debug)]

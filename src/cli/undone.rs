@@ -84,8 +84,7 @@ fn print_moves(undone: &Undone, only_looked: bool, call: &mut Call) -> Result<()
 /// Returns what it means, or would mean, for people that the ref `name` points to `id` now, or does not exist any more and pointed
 /// to it before.
 fn meaning(name: &str, (is_there, only_looked): (bool, bool), id: &str) -> String {
-    let tag = name.strip_prefix(refname::TAGS).and_then(refname::decode_component);
-    let what = match tag {
+    let what = match refname::tag_of_ref(name) {
         Some(tag) => format!("tagged '{}':", printable(&tag)),
         None if name.starts_with(refname::SHADOWS) => "live: checkpoints up to".to_owned(),
         None if name.starts_with(refname::ARCHIVE) => "in the archive: checkpoints up to".to_owned(),

@@ -12,7 +12,6 @@ use super::{
     commands::Cli,
     habits, layout, man,
     output::{Output, messages, stderr_columns},
-    tag,
 };
 
 /// Answers what clap could not parse into a command: a request for help, or a mistake.
@@ -210,9 +209,6 @@ fn habit(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
         } else {
             habits::hint(command, &message.join(" "))
         };
-    }
-    if command.is_empty() && tag::WORDS.contains(&typed) {
-        return Some(tag::hint(arguments, typed));
     }
     if command == "worktree" && !is_action && !typed.starts_with('-') && arguments.iter().any(|it| it == "add") {
         return Some(habits::worktree_of(typed));

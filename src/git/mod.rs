@@ -92,6 +92,7 @@ pub(crate) mod readable_part;
 pub(crate) mod received;
 pub(crate) mod recorder;
 mod ref_files;
+pub(crate) mod ref_names;
 mod ref_store;
 pub(crate) mod refs;
 pub(crate) mod registrations;

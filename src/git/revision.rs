@@ -40,6 +40,19 @@ impl Repo {
         Ok(output.status.success().then(|| ObjectId::from_hex(output.stdout.trim()).ok()).flatten())
     }
 
+    /// Returns the moment, in Unix seconds, that git reads `text` as where it takes a date (`--since`); none if git finds nothing in
+    /// it. Git takes that for the present moment, which is `now`.
+    pub(crate) fn approximate_date(&self, text: &str, now: i64) -> Result<Option<i64>> {
+        /// The clock goes on while git starts.
+        const SLACK: i64 = 60;
+        if text.trim().is_empty() || text.contains('\0') {
+            return Ok(None);
+        }
+        let output = self.try_git(&["rev-parse", &format!("--since={text}")], None)?;
+        let seconds = output.stdout.trim().strip_prefix(b"--max-age=").and_then(|it| it.to_str().ok()?.parse().ok());
+        Ok(seconds.filter(|seconds: &i64| !(now..=now + SLACK).contains(seconds)))
+    }
+
     /// Returns true if a remote-tracking branch contains the commit `id`.
     pub(crate) fn is_published(&self, id: ObjectId) -> Result<bool> {
         /// Clocks of different machines differ.

@@ -51,6 +51,7 @@ pub(crate) mod slot;
 pub(crate) mod step;
 pub(crate) mod step_below;
 pub(crate) mod submodule;
+pub(crate) mod tag_name;
 pub(crate) mod taken_off;
 pub(crate) mod three_way;
 pub(crate) mod trailer;

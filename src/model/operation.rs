@@ -8,7 +8,7 @@ use super::{path_text, refname, session::is_valid_id, trailer};
 /// The kinds of operations that a person asks for by name, and that can be undone or redone.
 ///
 /// All other operations only save, or follow what git or an agent did: `save`, hooks, the events of sessions.
-const UNDOABLE: [&str; 11] = [
+const UNDOABLE: [&str; 12] = [
     RESTORE,
     "undo",
     "redo",
@@ -16,6 +16,7 @@ const UNDOABLE: [&str; 11] = [
     "op restore",
     "reset",
     "verify",
+    "tag",
     "prune",
     "drop",
     SESSION_ADOPT,

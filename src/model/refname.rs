@@ -274,6 +274,11 @@ pub fn tag_ref(tag: &str) -> String {
     format!("{TAGS}{}", encode_component(tag.into()))
 }
 
+/// Returns the tag of which `name` is the ref; none if it is another ref, or not as [`tag_ref`] writes it.
+pub fn tag_of_ref(name: &str) -> Option<String> {
+    decode_component(name.strip_prefix(TAGS)?)?.to_str().ok().map(str::to_owned)
+}
+
 /// Returns the ref of the transcripts that were written in `month` (six digits: year and month).
 pub fn transcripts_ref(month: &str) -> String {
     format!("{TRANSCRIPTS}{month}")

@@ -36,26 +36,32 @@ pub(crate) fn hold(repo: &Repo, id: ObjectId) -> Result<String> {
 
 /// Lets the archive hold `id`, unless a ref other than `name` leads there. Returns the ref that holds it if there was none.
 pub(crate) fn hold_if_last(repo: &Repo, id: ObjectId, name: &str) -> Result<Option<String>> {
-    if is_last_ref(repo, id, name)? { hold(repo, id).map(Some) } else { Ok(None) }
+    if is_last_ref(repo, id, &[name.to_owned()])? { hold(repo, id).map(Some) } else { Ok(None) }
 }
 
 /// Returns the update after which the archive holds `id`, to which the ref `name` points; none if another ref of ours leads
 /// there.
 pub(crate) fn hold_when_left(repo: &Repo, id: ObjectId, name: &str) -> Result<Option<RefUpdate>> {
-    if !is_last_ref(repo, id, name)? {
+    hold_when_left_by(repo, id, &[name.to_owned()])
+}
+
+/// The same for several refs `names` that go away together, some of which point to `id`.
+pub(crate) fn hold_when_left_by(repo: &Repo, id: ObjectId, names: &[String]) -> Result<Option<RefUpdate>> {
+    if !is_last_ref(repo, id, names)? {
         return Ok(None);
     }
     if !repo.can_read(id) {
+        let name = names.first().map(String::as_str).unwrap_or_default();
         kept::keep(repo.common_dir(), id, id, name)?;
         return Ok(None);
     }
     Ok(Some(RefUpdate { name: archive_name(repo, id)?, old: None, new: Some(id) }))
 }
 
-/// Returns true if no ref of ours leads to `id`, except perhaps `name`.
-fn is_last_ref(repo: &Repo, id: ObjectId, name: &str) -> Result<bool> {
+/// Returns true if no ref of ours leads to `id`, except perhaps `names`.
+fn is_last_ref(repo: &Repo, id: ObjectId, names: &[String]) -> Result<bool> {
     let refs = repo.refs_of_checkpoints()?.into_iter();
-    let others = refs.filter(|(other, _)| other != name).map(|(_, tip)| tip).collect();
+    let others = refs.filter(|(other, _)| !names.contains(other)).map(|(_, tip)| tip).collect();
     // A checkpoint is older than its parent only if the clock was set back. Then, and where objects are missing, one ref too
     // many does no harm.
     Ok(!repo.reaches(others, id, 0).unwrap_or(false))

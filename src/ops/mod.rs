@@ -44,6 +44,7 @@ pub(crate) mod save;
 pub mod sessions;
 pub mod show;
 pub mod status;
+pub(crate) mod tags;
 pub mod undo;
 pub mod verify;
 pub(crate) mod why;

@@ -19,6 +19,7 @@ use crate::{
         operations,
         rounds::{self, Shown},
         sessions,
+        tags::{self, ListedTag},
         worktrees::{self, Restorable},
     },
 };
@@ -93,7 +94,7 @@ pub(super) fn checkpoints(typed: &str, and_commits: bool) -> Vec<Candidate> {
         });
         return ids;
     }
-    let (mut turns, mut tags, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
+    let (mut turns, mut seen) = (Vec::new(), HashSet::new());
     // What the user has typed may also begin the id of a checkpoint within a turn.
     walk(&context, &ListOptions { all: !typed.is_empty(), ..ListOptions::default() }, |entry| {
         let mut add = |list: &mut Vec<Candidate>, value: String| {
@@ -109,9 +110,6 @@ pub(super) fn checkpoints(typed: &str, and_commits: bool) -> Vec<Candidate> {
         {
             add(&mut turns, format!("{session}@{turn}"));
         }
-        for tag in &entry.tags {
-            add(&mut tags, tag.clone());
-        }
         ids.len() < MOST_OF_SEVERAL
     });
     let verified = Candidate::new("verified", "what was marked as good, or the start");
@@ -119,7 +117,23 @@ pub(super) fn checkpoints(typed: &str, and_commits: bool) -> Vec<Candidate> {
     let words = std::iter::once(verified).chain(and_commits.then_some(base));
     let words = words.filter(|it| it.value.starts_with(typed)).collect();
     let revisions = if and_commits { revisions_of(&context.repo, typed, MOST_OF_SEVERAL) } else { Vec::new() };
-    [ids, turns, tags, words, revisions].concat()
+    [ids, turns, tags_of(&context, typed, MOST_OF_SEVERAL), words, revisions].concat()
+}
+
+/// Returns the tags.
+pub(super) fn tags(typed: &str) -> Vec<Candidate> {
+    context().map(|context| tags_of(&context, typed, MOST)).unwrap_or_default()
+}
+
+fn tags_of(context: &Context, typed: &str, most: usize) -> Vec<Candidate> {
+    let listed = tags::list(context, &[]).unwrap_or_default().into_iter();
+    let now = date::now();
+    let about = |it: &ListedTag| {
+        let (seconds, _) = it.moment?;
+        Some(format!("{}  {}", date::relative(seconds, now), it.called.as_deref()?))
+    };
+    let named = listed.filter(|it| it.tag.starts_with(typed)).take(most);
+    named.map(|it| Candidate::new(it.tag.clone(), about(&it).unwrap_or_default())).collect()
 }
 
 /// Returns the branches that are checked out in worktrees; that of the main one only with `and_main`.

@@ -51,6 +51,8 @@ enum Kind {
     Value,
     /// An operation of this worktree.
     Operation,
+    /// A tag that there is.
+    Tag,
     /// A page of the manual.
     Page,
     File,
@@ -86,6 +88,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("op", Kind::Operation),
     ("path", Kind::File),
     ("pathspec", Kind::File),
+    ("pattern", Kind::Tag),
     ("policy", Kind::Free),
     ("program", Kind::File),
     ("range", Kind::Free),
@@ -97,6 +100,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("shell", Kind::Free),
     ("size", Kind::Free),
     ("span", Kind::Free),
+    ("tag", Kind::Tag),
     ("text", Kind::Free),
     ("to", Kind::Checkpoint),
     ("trailer", Kind::Free),
@@ -111,7 +115,11 @@ const KINDS: &[(&str, Kind)] = &[
 ];
 
 /// Commands that refuse a commit in the place of a checkpoint.
-const NEED_CHECKPOINT: &[&str] = &["drop", "purge", "verify"];
+const NEED_CHECKPOINT: &[&str] = &["drop", "purge", "tag", "verify"];
+/// Options after which `tag` takes names of tags alone.
+const OF_TAGS: &[&str] = &["-d", "--delete", "-l", "--list"];
+/// Those, and what lets it move a tag: without one, the name is a new one.
+const OF_KNOWN_TAG: &[&str] = &["-d", "--delete", "-l", "--list", "-f", "--force", "list", "log"];
 /// Actions of `worktree` that refuse the main worktree.
 const NEED_LINKED: &[&str] = &["remove", "move", "setup"];
 
@@ -119,6 +127,9 @@ impl Kind {
     /// Returns the candidates that begin with `typed`.
     fn candidates(self, typed: &str, line: &Line) -> Vec<Candidate> {
         match self {
+            Self::Checkpoint if line.has("tag") && OF_TAGS.iter().any(|it| line.has(it)) => candidates::tags(typed),
+            Self::Tag if !OF_KNOWN_TAG.iter().any(|it| line.has(it)) => Vec::new(),
+            Self::Tag => candidates::tags(typed),
             Self::Checkpoint => candidates::checkpoints(typed, !NEED_CHECKPOINT.iter().any(|it| line.has(it))),
             Self::Archived => candidates::archived(typed),
             Self::Revision => candidates::revisions(typed),

@@ -1,0 +1,127 @@
+//! What becomes of a tag when its checkpoint is set aside, pruned, dropped or purged, or its worktree is removed.
+
+use std::path::PathBuf;
+
+use super::tags::{pairs, save, tags, world};
+use crate::support::World;
+
+fn tip_of_tag(world: &World, name: &str) -> String {
+    world.git(&["rev-parse", &format!("refs/checkpoints/tags/{name}")]).trim().to_owned()
+}
+
+fn archived(world: &World) -> usize {
+    world.git(&["for-each-ref", "refs/checkpoints/archive/"]).lines().count()
+}
+
+/// The subjects that `list` with `arguments` has.
+fn subjects(world: &World, arguments: &[&str]) -> String {
+    let all: Vec<&str> = ["list", "--format", "%s"].iter().chain(arguments).copied().collect();
+    world.done(&all).lines().collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn a_tag_keeps_what_a_prune_drops() {
+    let (world, ids) = world(3);
+    world.done(&["tag", "kept", &ids[1]]);
+    world.done(&["reset"]);
+    assert_eq!(tags(&world), pairs(&[("kept", &ids[1])]), "reset lets tags be");
+    assert_eq!(subjects(&world, &["--tag", "k*", "--archived"]), "number 2");
+    world.done(&["prune", "--keep", "0"]);
+    assert_eq!((archived(&world), subjects(&world, &[])), (0, String::new()));
+    assert_eq!(subjects(&world, &["--tag", "kept"]), "number 2", "the tag lists it");
+    assert_eq!(subjects(&world, &["--tag", "kept", "--live"]), "");
+    world.git(&["reflog", "expire", "--expire=now", "--all"]);
+    world.git(&["gc", "-q", "--prune=now"]);
+    world.done(&["restore", "--all", "kept"]);
+    assert_eq!(world.read("f"), "line\n".repeat(3).as_str());
+    world.done(&["prune", "--keep", "0"]);
+    assert_eq!(tags(&world), pairs(&[("kept", &ids[1])]));
+    world.assert_sound("after a prune");
+}
+
+/// The archive keeps it then, and an undo takes both back.
+#[test]
+fn the_last_tags_of_a_checkpoint_are_deleted_together() {
+    let (world, ids) = world(3);
+    for name in ["one", "two"] {
+        world.done(&["tag", name, &ids[2]]);
+    }
+    world.done(&["reset"]);
+    world.done(&["prune", "--keep", "0"]);
+    assert_eq!(archived(&world), 0);
+    world.done(&["tag", "-d", "one"]);
+    assert_eq!(archived(&world), 0, "the other tag holds it");
+    world.done(&["undo"]);
+    world.done(&["tag", "-d", "one", "two"]);
+    assert_eq!(archived(&world), 1);
+    assert_eq!(subjects(&world, &["--archived"]), "number 3, number 2, number 1");
+    world.done(&["undo"]);
+    assert_eq!((archived(&world), tags(&world)), (0, pairs(&[("one", &ids[2]), ("two", &ids[2])])));
+    // The same if it is moved away.
+    world.done(&["tag", "-d", "two"]);
+    let other = save(&world, 7);
+    world.done(&["tag", "-f", "one", &other]);
+    assert_eq!(archived(&world), 1);
+    world.done(&["undo"]);
+    assert_eq!(tags(&world), pairs(&[("one", &ids[2])]));
+    world.assert_sound("after all");
+}
+
+#[test]
+fn a_drop_takes_the_tag_along_and_later_ones_go_on() {
+    let (world, ids) = world(3);
+    world.done(&["tag", "of the-first".replace(' ', "/").as_str(), &ids[0]]);
+    world.done(&["tag", "last", &ids[2]]);
+    let dropped = world.done(&["drop", &ids[0]]);
+    assert!(dropped.contains("deleted the tag 'of/the-first'"), "{dropped}");
+    let last = tip_of_tag(&world, "last");
+    assert_ne!(last, ids[2], "it is a copy");
+    assert_eq!(tags(&world), pairs(&[("last", &last)]));
+    assert_eq!(world.git(&["diff", &ids[2], &last]), "");
+    world.done(&["undo"]);
+    assert_eq!(tags(&world), pairs(&[("last", &ids[2]), ("of/the-first", &ids[0])]));
+}
+
+#[test]
+fn a_purge_moves_the_tag_to_the_copy() {
+    let (world, _) = world(1);
+    world.write("secret.txt", "the code is 4711-0815\n");
+    world.settle();
+    let id = world.json(&["save", "--json"])["id"].as_str().expect("an id").to_owned();
+    world.done(&["tag", "kept", &id]);
+    world.done(&["reset"]);
+    world.done(&["prune", "--keep", "0"]);
+    world.remove("secret.txt");
+    world.done(&["purge", "--force", "the code is 4711-0815"]);
+    let copy = tip_of_tag(&world, "kept");
+    assert_ne!(copy, id);
+    let text = world.git(&["show", &format!("{copy}:secret.txt")]);
+    assert!(!text.contains("4711"), "{text}");
+    assert_eq!(tags(&world), pairs(&[("kept", &copy)]));
+}
+
+#[test]
+fn a_tag_is_of_all_worktrees_and_outlives_its_own() {
+    let (world, ids) = world(1);
+    world.done(&["worktree", "add", "--create", "side"]);
+    let path = PathBuf::from(world.done(&["worktree", "path", "side"]).trim());
+    let in_side = |script: &str| world.sh(&format!("cd '{}' && {script}", path.display()));
+    in_side("echo side >g && git checkpoint save -q -m 'of the side' && git checkpoint tag side");
+    let side = tip_of_tag(&world, "side");
+    // Each sees and names the checkpoints of the other.
+    world.done(&["tag", "-f", "again", &side]);
+    in_side(&format!("git checkpoint tag main-one {}", ids[0]));
+    let expected = pairs(&[("again", &side), ("main-one", &ids[0]), ("side", &side)]);
+    assert_eq!(tags(&world), expected);
+    assert!(world.done(&["show", "side"]).starts_with(&format!("checkpoint {side}")));
+    assert_eq!(subjects(&world, &["--tag", "side"]), "");
+    assert_eq!(subjects(&world, &["--tag", "side", "--all-worktrees"]), "of the side");
+    let hint = world.checkpoint(&["list", "--tag", "side"]);
+    assert!(String::from_utf8_lossy(&hint.stderr).contains("--all-worktrees"), "{hint:?}");
+    // What one worktree did, an undo in another one does not take back.
+    world.done(&["undo"]);
+    assert_eq!(tags(&world), pairs(&[("main-one", &ids[0]), ("side", &side)]));
+    world.done(&["worktree", "remove", "--force", "side"]);
+    assert_eq!(tags(&world), pairs(&[("main-one", &ids[0]), ("side", &side)]));
+    assert_eq!(world.git(&["show", &format!("{side}:g")]), "side\n");
+}
