@@ -20,7 +20,8 @@ pub(super) fn relative(seconds: i64, now: i64) -> String {
     if age < 0 {
         return "in the future".into();
     }
-    let ago = |count: i64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
+    let plural = |count: i64, unit: &str| format!("{count} {unit}{}", if count == 1 { "" } else { "s" });
+    let ago = |count: i64, unit: &str| plural(count, unit) + " ago";
     // The limits and roundings of show_date_relative() in git's date.c.
     let minutes = (age + 30) / MINUTE;
     let hours = (minutes + 30) / 60;
@@ -32,6 +33,13 @@ pub(super) fn relative(seconds: i64, now: i64) -> String {
         () if days < 14 => ago(days, "day"),
         () if days < 70 => ago((days + 3) / 7, "week"),
         () if days < 365 => ago((days + 15) / 30, "month"),
+        () if days < 5 * 365 => {
+            let months = (12 * days + 182) / 365;
+            match months % 12 {
+                0 => ago(months / 12, "year"),
+                rest => plural(months / 12, "year") + ", " + &ago(rest, "month"),
+            }
+        }
         () => ago((days + 183) / 365, "year"),
     }
 }
@@ -127,7 +135,10 @@ mod tests {
     #[case(2 * DAY, "2 days ago")]
     #[case(15 * DAY, "2 weeks ago")]
     #[case(100 * DAY, "3 months ago")]
-    #[case(800 * DAY, "2 years ago")]
+    #[case(365 * DAY, "1 year ago")]
+    #[case(546 * DAY, "1 year, 6 months ago")]
+    #[case(800 * DAY, "2 years, 2 months ago")]
+    #[case(2000 * DAY, "5 years ago")]
     #[case(-5, "in the future")]
     fn ages_read_as_in_git(#[case] age: i64, #[case] expected: &str) {
         assert_eq!(relative(1_000_000_000 - age, 1_000_000_000), expected);

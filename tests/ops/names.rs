@@ -154,35 +154,6 @@ fn messages_have_relative_paths_too() {
     assert!(text.contains(" 'z' "), "{text}");
 }
 
-/// What is typed for `git tag` gets a hint that makes a tag of the checkpoint that was meant, below our refs.
-#[rstest::rstest]
-#[case::named(&["tag", "good", "@{1}"], "refs/checkpoints/tags/good", "@{1}")]
-#[case::the_latest(&["tag", "good"], "refs/checkpoints/tags/good", "@{0}")]
-#[case::an_option(&["tag", "-a", "good", "@{1}"], "refs/checkpoints/tags/good", "@{1}")]
-#[case::nothing(&["tag"], "refs/checkpoints/tags/<tag>", "@{0}")]
-#[case::no_name_of_a_ref(&["label", "a b"], "refs/checkpoints/tags/<tag>", "@{0}")]
-#[case::in_another_directory(&["-C", "d", "tag", "good", "@{1}"], "refs/checkpoints/tags/good", "@{1}")]
-fn a_hint_makes_a_tag_of_the_checkpoint(#[case] arguments: &[&str], #[case] name: &str, #[case] of: &str) {
-    let world = world();
-    world.sh(
-        "git checkpoint save -q -m one; echo y >>f; git checkpoint save -q -m two; git commit -q --allow-empty -m x",
-    );
-    world.sh("git checkpoint save -q -m three --allow-empty; git checkpoint save -q -m four --allow-empty");
-    let id = world.json(&["show", "--json", of])["id"].as_str().expect("an id").to_owned();
-    let said = crate::support::processes::described(&world.checkpoint(arguments));
-    let short = world.git(&["rev-parse", "--short", &id]).trim().to_owned();
-    let line = format!("'git update-ref {name} {short}' gives it a tag");
-    assert!(said.contains(&line) && !said.contains("git tag"), "{said}");
-    if !name.ends_with('>') {
-        world.git(&["update-ref", name, &short]);
-        assert_eq!(world.json(&["show", "--json", "good"])["id"], id.as_str());
-    }
-    world.sh("cd ..; mkdir empty; cd empty");
-    let outside = world.command(program()).args(["tag", "good"]).current_dir(world.repo().join("../empty")).output();
-    let said = crate::support::processes::described(&outside.expect("it starts"));
-    assert!(said.contains("'git update-ref refs/checkpoints/tags/good <id>' gives it a tag"), "{said}");
-}
-
 /// A word after `save` that is a path is meant as one.
 #[test]
 fn a_path_after_save_is_hinted_at_as_a_path() {
