@@ -98,16 +98,12 @@ impl Repo {
     /// Lets the work in `workspace` go to `existing`, or below `user`.
     fn jj_move(&self, workspace: &str, user: &str, existing: Option<&Change>, message: &str) -> Result<()> {
         let apart = Jj::ChangesApart;
-        match existing {
-            Some(existing) => {
-                let words = ["squash", "--from", workspace, "--into", &existing.id, "--use-destination-message"];
-                self.jj_do(apart, &words).map(drop)
-            }
-            None => {
-                self.jj_do(apart, &["rebase", "-r", workspace, "--insert-before", user])?;
-                self.jj_do(apart, &["describe", workspace, "-m", message]).map(drop)
-            }
+        if let Some(existing) = existing {
+            let words = ["squash", "--from", workspace, "--into", &existing.id, "--use-destination-message"];
+            return self.jj_do(apart, &words).map(drop);
         }
+        self.jj_do(apart, &["rebase", "-r", workspace, "--insert-before", user])?;
+        self.jj_do(apart, &["describe", workspace, "-m", message]).map(drop)
     }
 
     /// Returns true if the first two of `changes` have `tree`, and none of them has a conflict.

@@ -99,14 +99,14 @@ impl Repo {
     }
 
     /// Removes our trailers from the message in `file` if there is nothing else, or only `template`: git must see that
-    /// the message is empty, or not edited.
-    pub(crate) fn drop_lone_trailers(&self, file: &Path, template: Option<&[u8]>) -> Result<()> {
+    /// the message is empty, or not edited. Disclosures are ours if the settings ask for them (`discloses`).
+    pub(crate) fn drop_lone_trailers(&self, file: &Path, template: Option<&[u8]>, discloses: bool) -> Result<()> {
         let text = read(file)?;
-        if !has_own_line(&text) {
+        if !has_own_line(&text, discloses) {
             return Ok(());
         }
         let reading = self.reading(&text);
-        let is_ours = |line: &&[u8]| is_own(line);
+        let is_ours = |line: &&[u8]| is_own(line, discloses);
         // Git ignores the user's signature, too.
         let counts = |line: &&[u8]| !is_ours(line) && !line.starts_with(SIGNATURE);
         let mut rest = reading.content(&text).filter(counts);
@@ -126,14 +126,14 @@ impl Repo {
 
     /// Returns true if the message in `file` may consist of our trailers only when git reads it: because it does now,
     /// or because it will be edited.
-    pub(crate) fn may_have_lone_trailers(&self, file: &Path) -> Result<bool> {
+    pub(crate) fn may_have_lone_trailers(&self, file: &Path, discloses: bool) -> Result<bool> {
         let text = read(file)?;
-        if !has_own_line(&text) || is_edited() {
-            return Ok(has_own_line(&text));
+        if !has_own_line(&text, discloses) || is_edited() {
+            return Ok(has_own_line(&text, discloses));
         }
         // Even without an editor, an option of the commit may make git remove comments.
         let reading = Reading { has_comments: true, ..self.reading(&text) };
-        let is_lone = reading.content(&text).all(|line| is_own(line) || line.starts_with(SIGNATURE));
+        let is_lone = reading.content(&text).all(|line| is_own(line, discloses) || line.starts_with(SIGNATURE));
         Ok(is_lone)
     }
 
@@ -186,12 +186,12 @@ pub(crate) fn has_trailer(text: &[u8]) -> bool {
 }
 
 /// Returns true if a line of `text` looks like one that we add: our trailer, or a disclosure.
-pub(crate) fn has_own_line(text: &[u8]) -> bool {
-    text.lines().any(|line| is_own(line.trim_end()))
+pub(crate) fn has_own_line(text: &[u8], discloses: bool) -> bool {
+    text.lines().any(|line| is_own(line.trim_end(), discloses))
 }
 
-fn is_own(line: &[u8]) -> bool {
-    is_trailer(line) || disclosed(line).is_some()
+fn is_own(line: &[u8], discloses: bool) -> bool {
+    is_trailer(line) || discloses && disclosed(line).is_some()
 }
 
 /// Returns the value of `line` if it says which agent has a part in a commit, with any of the two keys.

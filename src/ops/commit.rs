@@ -75,7 +75,8 @@ pub(crate) fn prepare(
     if is_damaged && set_all_broken_aside(context)? {
         prepared = promise_and_link(context, message_file, source, object);
     }
-    if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {
+    let discloses = context.settings.commit.disclosure.key().is_some();
+    if source == Some("template") || context.repo.may_have_lone_trailers(message_file, discloses)? {
         note_check(context)?;
     }
     prepared

@@ -228,6 +228,38 @@ fn policies_are_checked() {
     }
 }
 
+/// A file that an agent has written elsewhere, and that gets a guarded name in the same range, has its lines all the same.
+#[rstest::rstest]
+#[case::renamed("git mv g secret; git commit -qm 'another name'")]
+#[case::renamed_twice("git mv g tmp; git commit -qm one; git mv tmp secret; git commit -qm two")]
+#[case::renamed_and_changed("git mv g secret; sed -i '$d' secret; git commit -qam 'another name'")]
+fn a_guarded_name_that_comes_later_counts(#[case] script: &str) {
+    let team = topic();
+    sh(&team, "dev", script);
+    let output = team.run("dev", &["ci", "check", "origin/main..HEAD", "--human-path", "secret"]);
+    let said = described(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains(" secret"), "{said}");
+}
+
+/// A job of `pull_request_target` has the base checked out.
+#[test]
+fn a_pull_request_that_is_not_here_is_no_pass() {
+    let team = topic();
+    let event = team.world.root().join("event.json");
+    let base = team.git("dev", &["rev-parse", "origin/main"]);
+    let head = "b".repeat(40);
+    let request = serde_json::json!({"pull_request": {"number": 1, "base": {"sha": base}, "head": {"sha": head}}});
+    fs::write(&event, request.to_string()).expect("files can be written");
+    sh(&team, "dev", "git switch -q --detach origin/main");
+    let mut command = team.world.command(program());
+    command.env("GITHUB_EVENT_PATH", &event).env("GITHUB_BASE_REF", "main");
+    let output = command.current_dir(team.path("dev")).args(["ci", "check"]).output().expect("the program runs");
+    let said = described(&output);
+    assert_eq!(output.status.code(), Some(128), "{said}");
+    assert!(said.contains(&head) && said.contains("fetch-depth: 0"), "{said}");
+}
+
 #[test]
 fn a_range_that_changes_the_policies_says_so() {
     let team = topic();

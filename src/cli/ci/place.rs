@@ -87,9 +87,8 @@ fn of_github(repo: &Repo, after_merge: bool) -> Result<Option<Place>> {
         let name = format!("refs/remotes/origin/{base_ref}");
         return between(repo, &End::Name(&name), &End::Name("HEAD"), "GITHUB_BASE_REF".to_owned()).map(Some);
     };
-    // GitHub checks out a merge of the pull request, perhaps without the request's own commits.
-    let head = event.head.filter(|id| repo.is_commit(*id).unwrap_or(false));
-    let head = head.map_or(End::Name("HEAD"), End::Id);
+    // What is checked out is not what the event is about in a job of `pull_request_target`.
+    let head = event.head.map_or(End::Name("HEAD"), End::Id);
     let said_by = format!("GITHUB_EVENT_PATH: {}", event.what);
     let mut found = between(repo, &End::Id(base), &head, said_by)?;
     if let Some(merged) = event.merged.take() {

@@ -2,6 +2,8 @@
 //!
 //! The attribution is that of `attribution <range>`. Where a record is missing, no answer is given: its lines may be anyone's.
 
+use std::collections::HashSet;
+
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
@@ -83,6 +85,9 @@ pub(crate) fn check(context: &Context, range: &str, policies: &Policies) -> Resu
     let mut notes = found.troubles.clone();
     if found.files.iter().any(|file| file.path == PROJECT_FILE) {
         notes.push(format!("this range changes '{PROJECT_FILE}', which may have the policies: look at the change"));
+    }
+    if found.commits.is_empty() {
+        notes.push("this range has no commits: nothing was checked".to_owned());
     }
     Ok(Checked {
         version: 1,
@@ -193,17 +198,23 @@ fn has_trailer(message: &[u8], keys: &[String]) -> bool {
     })
 }
 
-/// Returns the files that have to stay without lines of agents, and do not.
+/// Returns the files that have to stay without lines of agents, and do not. A file that gets such a name later in the range counts with
+/// what agents have done to it before.
 fn human_paths(repo: &Repo, found: &Attribution, policies: &Policies) -> Result<Vec<Breach>> {
     if policies.human_paths.is_empty() {
         return Ok(Vec::new());
     }
     let mut pathspec = repo.pathspec(&policies.human_paths)?;
-    let mut breaches = Vec::new();
-    for commit in &found.commits {
-        for file in commit.files.iter().filter(|file| file.figures.has_agent()) {
+    let (mut breaches, mut touched) = (Vec::new(), HashSet::new());
+    for commit in found.commits.iter().rev() {
+        for file in &commit.files {
+            let has_agent = file.figures.has_agent();
+            let is_brought = file.old_path.as_ref().is_some_and(|old| touched.contains(old));
+            if has_agent || is_brought {
+                touched.insert(file.path.clone());
+            }
             let mut names = [Some(&file.path), file.old_path.as_ref()].into_iter().flatten();
-            if !names.any(|path| pathspec.matches(path.as_bstr())) {
+            if !(has_agent || is_brought) || !names.any(|path| pathspec.matches(path.as_bstr())) {
                 continue;
             }
             let figures = &file.figures;
@@ -215,10 +226,10 @@ fn human_paths(repo: &Repo, found: &Attribution, policies: &Policies) -> Result<
             ] {
                 parts.extend((count > 0).then(|| format!("{count} {what}")));
             }
-            let parts = if parts.is_empty() {
-                "an agent changed it".to_owned()
-            } else {
-                format!("lines: {}", parts.join(", "))
+            let parts = match (parts.is_empty(), has_agent) {
+                (true, true) => "an agent changed it".to_owned(),
+                (true, false) => "an agent changed it under its name of before".to_owned(),
+                (false, _) => format!("lines: {}", parts.join(", ")),
             };
             breaches.push(Breach {
                 policy: "human-paths",
@@ -229,6 +240,8 @@ fn human_paths(repo: &Repo, found: &Attribution, policies: &Policies) -> Result<
             });
         }
     }
+    // The newest commit first, as everywhere.
+    breaches.reverse();
     Ok(breaches)
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Search<'c> {
     same: HashMap<ObjectId, Vec<Source>>,
     /// The commits that were merged.
     merged: Option<ObjectId>,
+    /// The last commit of the range: that of the merge, if these are known.
+    newest: Option<ObjectId>,
 }
 
 impl<'c> Search<'c> {
@@ -56,13 +58,18 @@ impl<'c> Search<'c> {
             let all: Vec<&Record> = lost.iter().collect();
             let ids: Vec<ObjectId> = commits.iter().map(|commit| commit.id).collect();
             for found in by_tree(repo, commits, &all)?.into_iter().chain(by_patch(repo, &ids, &all)?) {
+                // The same change may have been made before.
+                let record = lost.iter().find(|record| record.id == found.record);
+                if record.map_or(Ok(true), |record| records::is_older(repo, found.commit, record))? {
+                    continue;
+                }
                 let sources = same.entry(found.commit).or_default();
                 if !sources.iter().any(|(id, _)| *id == found.record) {
                     sources.push((found.record, found.by));
                 }
             }
         }
-        Ok(Self { context, log, lost, same, merged })
+        Ok(Self { context, log, lost, same, merged, newest: commits.first().map(|commit| commit.id) })
     }
 
     /// Returns the sources of `commit`.
@@ -84,23 +91,26 @@ impl<'c> Search<'c> {
         let mut at = 0;
         while let Some((record, by)) = found.get(at).copied() {
             at += 1;
-            if !matches!(by, "trailer" | "link" | "change") {
+            // The same tree or patch on the same parent is all of the commit.
+            if !matches!(by, "trailer" | "link" | "change" | "tree" | "patch") {
                 add(&mut found, self.of_parent(&record), "parent");
             }
         }
         Ok(found)
     }
 
-    /// Returns the records of the commits that were merged, if some of their work is in `commit`.
+    /// Returns the records of the commits that were merged, if some of their work is in `commit`; or half of it, if `commit` is not the
+    /// last one: others may have pushed it meanwhile.
     fn of_merged(&self, commit: &Reachable) -> Result<Vec<RecordId>> {
         let repo = &self.context.repo;
         let Some(merged) = self.merged.filter(|merged| *merged != commit.id) else { return Ok(Vec::new()) };
         let range = commit.parent_id.map_or_else(|| merged.to_string(), |parent| format!("{parent}..{merged}"));
+        let is_merge = self.newest == Some(commit.id);
         let mut ids = Vec::new();
         for source in repo.commits_in(&range)?.unwrap_or_default() {
             self.context.check_interrupt()?;
             for id in self.log.of_commit(source)? {
-                if !ids.contains(&id) && is_in(self.context, commit.parent_id, commit.id, &id, true)? {
+                if !ids.contains(&id) && is_in(self.context, commit.parent_id, commit.id, &id, is_merge)? {
                     ids.push(id);
                 }
             }

@@ -16,15 +16,16 @@ const CHECK_NOTE: &str = "check-message";
 pub(crate) fn check_message(context: &Context, message_file: &Path) -> Result<()> {
     let template = template_path(context);
     let template = std::fs::read(&template).ok().inspect(|_| drop(std::fs::remove_file(&template)));
-    context.repo.drop_lone_trailers(message_file, template.as_deref())
+    let discloses = context.settings.commit.disclosure.key().is_some();
+    context.repo.drop_lone_trailers(message_file, template.as_deref(), discloses)
 }
 
-/// Returns false if [`check_message`] would do nothing; reads only the message.
+/// Returns false if [`check_message`] would do nothing, whatever the settings are; reads only the message.
 ///
 /// # Errors
 /// If the message cannot be read.
 pub(crate) fn may_have_trailer(message_file: &Path) -> Result<bool> {
-    read_message(message_file).map(|text| message::has_own_line(&text))
+    read_message(message_file).map(|text| message::has_own_line(&text, true))
 }
 
 pub(super) fn read_message(message_file: &Path) -> Result<Vec<u8>> {
