@@ -40,16 +40,11 @@ struct Reading {
 }
 
 impl Repo {
-    /// Adds a trailer for each of `ids` to the message in `file`, unless it has one already.
+    /// Adds the trailers `lines` to the message in `file`, each unless its last paragraph has it already.
     ///
     /// # Errors
     /// If the file cannot be read or written, or git cannot be run.
-    pub fn add_trailers(&self, file: &Path, ids: &[impl AsRef<str>]) -> Result<()> {
-        self.add_lines(file, &ids.iter().map(|id| format!("{TRAILER}: {}", id.as_ref())).collect::<Vec<_>>())
-    }
-
-    /// Adds the trailers `lines` to the message in `file`, each unless its last paragraph has it already.
-    pub(crate) fn add_lines(&self, file: &Path, lines: &[String]) -> Result<()> {
+    pub fn add_lines(&self, file: &Path, lines: &[String]) -> Result<()> {
         let text = read(file)?;
         let reading = self.reading(&text);
         if reading.content(&text).next().is_none() {

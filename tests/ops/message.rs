@@ -15,7 +15,7 @@ const FILE: &str = "TEST_MESSAGE_FILE";
 fn child() {
     let Some(file) = std::env::var_os(FILE) else { return };
     let repo = Repo::open_from_environment(Path::new(".")).expect("a repository");
-    repo.add_trailers(Path::new(&file), &[ID]).expect("added");
+    repo.add_lines(Path::new(&file), &[format!("Checkpoint: {ID}")]).expect("added");
 }
 
 /// Makes a repository in which every commit gets a trailer by a hook, and our own hooks are enabled.
