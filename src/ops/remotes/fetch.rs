@@ -140,7 +140,7 @@ pub(crate) fn list(
 /// lost. Our own log does not change.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if a log is none of ours, or if it would bring back what was purged here.
+/// [`Kind::Refused`] if a log is none of ours, or if it would bring back what was purged here.
 pub(super) fn fetch_listed(
     context: &Context,
     remote: &Remote,
