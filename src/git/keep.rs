@@ -38,7 +38,7 @@ impl Keep {
 }
 
 impl Keep {
-    /// Leaves the file to someone else, and returns its path.
+    /// Leaves the file to the caller, and returns its path.
     pub(super) fn into_path(self) -> PathBuf {
         std::mem::ManuallyDrop::new(self).path.clone()
     }

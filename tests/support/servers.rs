@@ -59,7 +59,7 @@ impl WebServer {
                     let stream = stream.expect("a connection");
                     // A client may go away at any time.
                     if let Some(request) = answer(&stream, &root, &asks) {
-                        requests.lock().expect("nobody panics").push(request);
+                        requests.lock().expect("no thread panics").push(request);
                     }
                     drop(stream.shutdown(Shutdown::Both));
                 });
@@ -75,7 +75,7 @@ impl WebServer {
 
     /// Returns the requests since the last call.
     pub(crate) fn take_requests(&self) -> Vec<Request> {
-        std::mem::take(&mut *self.requests.lock().expect("nobody panics"))
+        std::mem::take(&mut *self.requests.lock().expect("no thread panics"))
     }
 }
 

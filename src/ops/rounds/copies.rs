@@ -58,7 +58,7 @@ pub(super) fn gone(place: &Place) -> Error {
 /// which commit it has got.
 ///
 /// # Errors
-/// [`Kind::Refused`] if somebody else has moved the branch here, or a worktree has it; if git cannot copy the commits.
+/// [`Kind::Refused`] if another command has moved the branch here, or a worktree has it; if git cannot copy the commits.
 pub(super) fn follow(context: &Context, there: &Context, round: &mut Round, at: usize) -> Result<()> {
     let repo = &context.repo;
     let Some(branch) = round.places[at].branch.clone() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! Copies a directory that is in no repository, as a whole: what is there becomes the first commit of the copy.
+//! Copies a directory that is in no repository, as a whole: its files become the first commit of the copy.
 
 use std::{
     fs, io,

@@ -363,7 +363,7 @@ fn what_was_purged_here_does_not_come_back_with_the_copy() {
     assert!(!world.git(&["log", "-p", "refs/checkpoints/history"]).contains(SECRET));
 }
 
-/// The branch is that of the round, and whoever else moves it is not overwritten.
+/// The branch is that of the round, and commits that it has got otherwise are not overwritten.
 #[test]
 fn a_branch_that_was_moved_here_is_refused_and_nothing_is_lost() {
     let world = World::with_commit();
