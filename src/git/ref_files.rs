@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
+    model::refname,
     state::{failpoint, lock_note::Note},
 };
 
@@ -268,14 +269,15 @@ impl Repo {
     }
 
     /// Returns what the locked ref of `update` points to, if that is as expected. A ref that already has the new value
-    /// also satisfies "must not exist".
+    /// also satisfies "must not exist"; a tag does not, for of several processes that make it, one alone has made it.
     fn check_old(&self, update: &RefUpdate, name: &FullNameRef) -> Result<Option<ObjectId>> {
         let target = self.ref_in_files(name)?;
         let id = target.as_ref().and_then(|target| target.try_id().map(ToOwned::to_owned));
         let is_as_expected = if target.is_some() && id.is_none() {
             false
         } else {
-            id == update.old || (update.old.is_none() && id == update.new)
+            let is_made = update.old.is_none() && id == update.new && !update.name.starts_with(refname::TAGS);
+            id == update.old || is_made
         };
         if is_as_expected {
             return Ok(id);

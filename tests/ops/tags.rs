@@ -212,11 +212,13 @@ fn one_of_many_makes_the_tag() {
     let (world, ids) = world(3);
     world.git(&["worktree", "add", "-q", "../side"]);
     let side = world.root().join("side");
-    for round in 0..4 {
+    for round in 0..8 {
         let name = format!("round-{round}");
+        // In every other round, all name the same checkpoint.
+        let different = if round % 2 == 0 { 3 } else { 1 };
         let start = |at: usize| -> Child {
             let mut command = world.command(crate::support::program());
-            command.args(["tag", &name, &ids[at % 3]]).stdout(std::process::Stdio::piped());
+            command.args(["tag", &name, &ids[at % different]]).stdout(std::process::Stdio::piped());
             command.stderr(std::process::Stdio::piped());
             if at % 2 == 1 {
                 command.current_dir(&side);
@@ -227,7 +229,7 @@ fn one_of_many_makes_the_tag() {
         let ended: Vec<Output> = started.into_iter().map(|it| it.wait_with_output().expect("it ends")).collect();
         let (won, lost): (Vec<_>, Vec<_>) = ended.iter().enumerate().partition(|(_, output)| output.status.success());
         let [(at, _)] = won.as_slice() else { panic!("{ended:?}") };
-        assert!(tags(&world).contains(&(name.clone(), ids[at % 3].clone())));
+        assert!(tags(&world).contains(&(name.clone(), ids[at % different].clone())));
         for (_, output) in lost {
             assert_eq!(output.status.code(), Some(128), "{}", described(output));
             assert!(stderr(output).contains(&format!("tag '{name}' already exists")), "{}", described(output));
