@@ -6,8 +6,8 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 
 use super::{
     attribution, blame, call::Call, ci, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
-    fetch, globals::Globals, hook, list, man, op, overlap, prune, purge, push, remote, reset, restore, round, save,
-    session, show, status, tag, tour, undo, verify, why, worktree,
+    fetch, globals::Globals, hook, list, man, op, overlap, prune, purge, push, remote, report, reset, restore, round,
+    save, session, show, status, tag, tour, undo, verify, why, worktree,
 };
 use crate::error::Result;
 
@@ -67,6 +67,7 @@ pub(super) enum Command {
     Attribution(attribution::AttributionCommand),
     Blame(blame::BlameCommand),
     Why(why::WhyCommand),
+    Report(report::ReportCommand),
     Diff(diff::Diff),
     Overlap(overlap::Overlap),
     Restore(restore::Restore),
@@ -111,6 +112,7 @@ impl Command {
             "attribution" => alone("attribution", Self::Attribution),
             "blame" => alone("blame", Self::Blame),
             "why" => alone("why", Self::Why),
+            "report" => alone("report", Self::Report),
             "diff" => alone("diff", Self::Diff),
             "overlap" => alone("overlap", Self::Overlap),
             "restore" => alone("restore", Self::Restore),
@@ -155,6 +157,7 @@ impl Command {
             Self::Attribution(command) => command.run(call),
             Self::Blame(command) => command.run(call),
             Self::Why(command) => command.run(call),
+            Self::Report(command) => command.run(call),
             Self::Diff(command) => command.run(call),
             Self::Overlap(command) => command.run(call),
             Self::Restore(command) => command.run(call),

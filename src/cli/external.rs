@@ -16,8 +16,8 @@ use super::{
     interrupt::{Interrupt, Listening},
 };
 use crate::{
-    error::{Context as _, Kind, Result},
-    git::{process::REDIRECTIONS, threads},
+    error::{Context as _, Error, Kind, Result},
+    git::{Repo, process::REDIRECTIONS, threads},
     ops::worktrees::Step,
 };
 
@@ -65,6 +65,23 @@ impl Drop for Pager {
 /// Shows the manual page source at `page` with `man`; returns false if `man` cannot.
 pub(super) fn show_manual(page: &Path) -> bool {
     command("man").arg(page).status().is_ok_and(|status| status.success())
+}
+
+/// Shows `page` in the browser that git-web--browse(1) finds.
+///
+/// # Errors
+/// If it finds none; the error names the file.
+pub(super) fn browse(repo: &Repo, page: &Path) -> Result<()> {
+    let what = || format!("cannot show '{}' in a browser", page.display());
+    // Git runs at the worktree's root.
+    let page = std::path::absolute(page).context(Kind::User, what)?;
+    let mut browser = repo.git([OsStr::new("web--browse"), page.as_os_str()]);
+    browser.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
+    if browser.status().context(Kind::User, what)?.success() {
+        return Ok(());
+    }
+    let hint = "'git config web.browser <name>' names one; see git-web--browse(1)";
+    Err(Error::user(what()).with_hint(hint))
 }
 
 /// Runs `editor` for `file`, and returns its exit status.

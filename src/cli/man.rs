@@ -31,6 +31,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-purge.1",
     "git-checkpoint-push.1",
     "git-checkpoint-remote.1",
+    "git-checkpoint-report.1",
     "git-checkpoint-reset.1",
     "git-checkpoint-restore.1",
     "git-checkpoint-round.1",

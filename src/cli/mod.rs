@@ -49,6 +49,7 @@ mod push;
 mod question;
 mod recurse;
 mod remote;
+mod report;
 mod reset;
 mod restore;
 mod round;

@@ -15,6 +15,20 @@ pub(crate) struct Reachable {
     pub(crate) parent_id: Option<ObjectId>,
 }
 
+/// The headers of a commit that people read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) id: ObjectId,
+    /// The author's name, as the mailmap has it.
+    pub(crate) author: String,
+    /// When the author wrote it, in Unix seconds.
+    pub(crate) seconds: i64,
+    /// The author's offset from UTC, in seconds.
+    pub(crate) offset: i32,
+    /// The first paragraph of the message, on one line.
+    pub(crate) subject: String,
+}
+
 /// What a commit changes in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
@@ -100,6 +114,34 @@ impl Repo {
         Ok(output.status.success().then(|| ids.collect()))
     }
 
+    /// Returns the headers of `commits`, in their order; without those that are no commits here.
+    pub(crate) fn headers_of(&self, commits: &[ObjectId]) -> Result<Vec<Header>> {
+        if commits.is_empty() {
+            return Ok(Vec::new());
+        }
+        let walk = ["log", "--no-show-signature", "--ignore-missing", "--no-walk=unsorted", "--no-patch", "-z"];
+        let format = ["--encoding=UTF-8", "--date=raw", "--format=%H%n%aN%n%ad%n%s", "--stdin"];
+        let output = self.run_git(&[&walk[..], &format].concat(), Some(lines(commits).as_bytes()))?;
+        Ok(output.split_str("\0").filter_map(header).collect())
+    }
+
+    /// Returns those of `commits` that are reachable from HEAD, a branch or a tag, newest first.
+    pub(crate) fn reachable_of(&self, commits: &[ObjectId]) -> Result<Vec<ObjectId>> {
+        if commits.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids = |output: &BString| -> Vec<ObjectId> {
+            output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect()
+        };
+        let input = lines(commits);
+        let start = ["rev-list", "--ignore-missing", "--stdin", "--not", "--branches", "--remotes", "--tags", "HEAD"];
+        let left = ids(&self.run_git(&start, Some(input.as_bytes()))?);
+        let sorted = ["rev-list", "--ignore-missing", "--no-walk=sorted", "--stdin"];
+        let mut found = ids(&self.run_git(&sorted, Some(input.as_bytes()))?);
+        found.retain(|id| !left.contains(id));
+        Ok(found)
+    }
+
     /// Returns the newest `most` commits reachable from HEADs and refs, except the refs that `exclude` (globs) matches.
     pub(crate) fn reachable(&self, exclude: &[String], most: usize) -> Result<Vec<Reachable>> {
         let limit = format!("--max-count={most}");
@@ -159,6 +201,21 @@ impl Repo {
         }
         Ok(steps)
     }
+}
+
+fn header(entry: &[u8]) -> Option<Header> {
+    let mut fields = entry.splitn_str(4, "\n");
+    let id = ObjectId::from_hex(fields.next()?.trim()).ok()?;
+    let author = fields.next()?.to_str_lossy().into_owned();
+    let (seconds, zone) = fields.next()?.to_str().ok()?.split_once(' ')?;
+    let zone: i32 = zone.parse().ok()?;
+    Some(Header {
+        id,
+        author,
+        seconds: seconds.parse().ok()?,
+        offset: (zone / 100 * 60 + zone % 100) * 60,
+        subject: fields.next()?.trim_end().to_str_lossy().into_owned(),
+    })
 }
 
 fn walk(start: &[&str], exclude: &[String]) -> Vec<String> {

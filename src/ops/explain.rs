@@ -234,6 +234,11 @@ fn is_session(context: &Context, text: &str) -> Result<bool> {
 }
 
 fn of_session(context: &Context, log: &Log<'_>, session: &str) -> Result<Vec<ExplainedRecord>> {
+    records_of(context, log, session)?.iter().map(|record| describe(context, log, record, None)).collect()
+}
+
+/// Returns the records in which `session` has a part, newest first: all records are looked through.
+pub(crate) fn records_of(context: &Context, log: &Log<'_>, session: &str) -> Result<Vec<Record>> {
     let mut found = Vec::new();
     for id in log.all()? {
         context.check_interrupt()?;
@@ -242,7 +247,7 @@ fn of_session(context: &Context, log: &Log<'_>, session: &str) -> Result<Vec<Exp
         }
     }
     found.sort_by_key(|record| (std::cmp::Reverse(record.seconds), record.id));
-    found.iter().map(|record| describe(context, log, record, None)).collect()
+    Ok(found)
 }
 
 fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<ObjectId>) -> Result<ExplainedRecord> {

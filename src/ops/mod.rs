@@ -35,6 +35,7 @@ pub mod prune;
 pub mod purge;
 pub(crate) mod records;
 pub(crate) mod remotes;
+pub(crate) mod report;
 pub mod reset;
 pub(crate) mod restore;
 pub mod rewrite;

@@ -55,6 +55,7 @@ mod readers;
 mod records;
 mod remote_helper;
 mod remote_helper_checks;
+mod report;
 mod reset;
 mod restore;
 mod restore_crash;

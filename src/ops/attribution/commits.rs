@@ -1,6 +1,7 @@
 //! Attribution of what the options select: one commit, a range, or the worktree.
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use super::{
     authors::Authors,
@@ -120,6 +121,34 @@ fn range(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Res
     Ok(())
 }
 
+/// Returns the attribution of the commits `ids`, as that of a range, with the files of each; calls `each` with every one as it
+/// comes, and its changed lines.
+pub(crate) fn of_commits(
+    context: &Context,
+    ids: &[ObjectId],
+    each: &mut dyn FnMut(&OfCommit, Vec<PatchFile>) -> Result<()>,
+) -> Result<Attribution> {
+    let mut sum = Sum::new(false);
+    sum.by_commit = true;
+    let mut reader = Reader::new(context)?;
+    for ids in ids.chunks(AT_ONCE) {
+        reader.foresee(ids);
+        for id in ids {
+            context.check_interrupt()?;
+            let mut patch = Vec::new();
+            let commit = reader.commit_with(*id, &mut |_| true, &mut |file, text| {
+                patch.push(PatchFile::of(file, text));
+                Ok(())
+            })?;
+            let authors = &reader.authors.list;
+            each(&commit, patch.into_iter().map(|file| file.named(authors)).collect())?;
+            sum.add(&commit, authors, false);
+        }
+    }
+    sum.troubles = reader.troubles().to_vec();
+    Ok(sum.finish())
+}
+
 /// Returns the commits that `text` names, newest first, with their attribution; calls `each` with every one as it
 /// comes.
 pub(crate) fn each_commit(
@@ -135,11 +164,7 @@ pub(crate) fn each_commit(
                 .with_hint("'--format markdown' and '--json' are of both"));
         }
     };
-    let ids = if is_range(text) {
-        context.repo.commits_in(text)?.ok_or_else(|| unknown(text))?
-    } else {
-        vec![context.repo.find_commit(text)?.ok_or_else(|| unknown(text))?]
-    };
+    let ids = named(context, text)?;
     let mut reader = Reader::new(context)?;
     let mut pathspec = context.repo.pathspec(&options.pathspecs)?;
     let mut wanted = |path: &BString| pathspec.matches(path.as_bstr());
@@ -152,6 +177,17 @@ pub(crate) fn each_commit(
         }
     }
     Ok(())
+}
+
+/// Returns the commits that `text`, a commit or a range, names, newest first.
+///
+/// # Errors
+/// If it names none.
+pub(crate) fn named(context: &Context, text: &str) -> Result<Vec<ObjectId>> {
+    if is_range(text) {
+        return context.repo.commits_in(text)?.ok_or_else(|| unknown(text));
+    }
+    Ok(vec![context.repo.find_commit(text)?.ok_or_else(|| unknown(text))?])
 }
 
 /// Returns the error of a revision that names no commit.
