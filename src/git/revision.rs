@@ -1,5 +1,7 @@
 //! The user's own commits: which one a text names, which are reachable, what they change.
 
+use std::collections::HashSet;
+
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
@@ -98,6 +100,25 @@ impl Repo {
         let output = self.try_git(&["rev-list", "--end-of-options", text, "--"], None)?;
         let ids = output.stdout.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok());
         Ok(output.status.success().then(|| ids.collect()))
+    }
+
+    /// Returns the oldest commit of `ids`, the commits of the range `text`, where a shallow clone ends the range although the
+    /// commit has parents that belong to it; none if the range is whole. Of a single commit, that needs no parents.
+    pub(crate) fn cut_off(&self, text: &str, ids: &[ObjectId]) -> Result<Option<ObjectId>> {
+        let what = || "cannot read where the shallow clone begins".into();
+        let Some(first) = self.inner.shallow_commits().context(Kind::Corrupt, what)? else { return Ok(None) };
+        let first: HashSet<&ObjectId> = first.iter().collect();
+        for id in ids.iter().rev().filter(|id| first.contains(id) && !text.ends_with("^!")) {
+            let parents = self.written_parents_of(*id)?.iter().map(ToString::to_string).collect::<Vec<_>>();
+            // If all its parents are excluded, they add nothing. An object that is missing is an error of git.
+            let words = ["rev-list", "--count", "--end-of-options", text].map(str::to_owned);
+            let words: Vec<String> = words.into_iter().chain(parents).chain(["--".to_owned()]).collect();
+            let counted = self.try_git(&words, None)?.stdout;
+            if counted.trim().to_str().ok().and_then(|count| count.parse().ok()) != Some(ids.len()) {
+                return Ok(Some(*id));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the newest `most` commits reachable from HEADs and refs, except the refs that `exclude` (globs) matches.

@@ -15,6 +15,7 @@ mod broken_words;
 mod byte_exact;
 mod carried;
 mod ci;
+mod ci_ranges;
 mod compare;
 mod disclosure;
 mod doctor;

@@ -13,6 +13,7 @@ use crate::{
     model::record::{Record, RecordId},
     ops::{
         Context,
+        attribution::{refuse_without_parent, whole_range},
         doctor::{by_patch, by_tree},
         provenance::recorded::is_in,
         records::{self, Log},
@@ -107,7 +108,7 @@ impl<'c> Search<'c> {
         let range = commit.parent_id.map_or_else(|| merged.to_string(), |parent| format!("{parent}..{merged}"));
         let is_merge = self.newest == Some(commit.id);
         let mut ids = Vec::new();
-        for source in repo.commits_in(&range)?.unwrap_or_default() {
+        for source in whole_range(repo, &range)?.unwrap_or_default() {
             self.context.check_interrupt()?;
             for id in self.log.of_commit(source)? {
                 if !ids.contains(&id) && is_in(self.context, commit.parent_id, commit.id, &id, is_merge)? {
@@ -180,8 +181,10 @@ fn lost(context: &Context, log: &Log<'_>, tip: ObjectId) -> Result<Vec<Record>> 
 pub(super) fn without_merges(repo: &Repo, commits: &[ObjectId]) -> Result<Vec<Reachable>> {
     let mut found = Vec::with_capacity(commits.len());
     for id in commits {
-        let parents = repo.parents_of(*id)?;
+        // Those that the commit names: a merge that a shallow clone begins with is a merge all the same.
+        let parents = repo.written_parents_of(*id)?;
         if parents.len() < 2 {
+            parents.first().map_or(Ok(()), |parent| refuse_without_parent(repo, *id, *parent))?;
             found.push(Reachable { id: *id, tree_id: repo.tree_of_commit(*id)?, parent_id: parents.first().copied() });
         }
     }
