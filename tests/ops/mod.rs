@@ -16,6 +16,7 @@ mod byte_exact;
 mod carried;
 mod ci;
 mod ci_ranges;
+mod ci_sources;
 mod compare;
 mod disclosure;
 mod doctor;
