@@ -121,6 +121,17 @@ impl Repo {
         Ok(None)
     }
 
+    /// Returns the commits, or the tags, that the range `text` begins with, and those whose history it leaves out.
+    pub(crate) fn ends_of(&self, text: &str) -> Result<(Vec<ObjectId>, Vec<ObjectId>)> {
+        let output = self.run_git(&["rev-parse", "--revs-only", "--end-of-options", text], None)?;
+        let (mut with, mut without) = (Vec::new(), Vec::new());
+        for line in output.lines() {
+            let (hex, ids) = line.strip_prefix(b"^").map_or((line, &mut with), |hex| (hex, &mut without));
+            ids.extend(ObjectId::from_hex(hex.trim()).ok());
+        }
+        Ok((with, without))
+    }
+
     /// Returns the newest `most` commits reachable from HEADs and refs, except the refs that `exclude` (globs) matches.
     pub(crate) fn reachable(&self, exclude: &[String], most: usize) -> Result<Vec<Reachable>> {
         let limit = format!("--max-count={most}");

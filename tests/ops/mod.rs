@@ -15,6 +15,7 @@ mod broken_words;
 mod byte_exact;
 mod carried;
 mod ci;
+mod ci_policies;
 mod ci_ranges;
 mod ci_sources;
 mod compare;

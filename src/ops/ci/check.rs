@@ -8,7 +8,10 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::policies::Policies;
+use super::{
+    notes::{listed, notes},
+    policies::Policies,
+};
 use crate::{
     error::{Error, Result},
     git::Repo,
@@ -18,7 +21,6 @@ use crate::{
             summary::{Figures, exceeds},
         },
         id_text, path_text,
-        record::RecordId,
         refname::FETCH,
     },
     ops::{
@@ -26,12 +28,6 @@ use crate::{
         attribution::{self, Attribution, FileLines, Options, Target},
     },
 };
-
-/// The name of the file that has the policies of a project.
-const PROJECT_FILE: &str = ".checkpoint.toml";
-
-/// So many records are named if they are missing.
-const NAMED: usize = 5;
 
 /// What `ci check --format json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -82,13 +78,7 @@ pub(crate) fn check(context: &Context, range: &str, policies: &Policies) -> Resu
     let mut breaches = shares(&found, policies);
     breaches.extend(trailers(repo, &found, policies)?);
     breaches.extend(human_paths(repo, &found, policies)?);
-    let mut notes = found.troubles.clone();
-    if found.files.iter().any(|file| file.path == PROJECT_FILE) {
-        notes.push(format!("this range changes '{PROJECT_FILE}', which may have the policies: look at the change"));
-    }
-    if found.commits.is_empty() {
-        notes.push("this range has no commits: nothing was checked".to_owned());
-    }
+    let notes = notes(repo, range, &found, policies)?;
     Ok(Checked {
         version: 1,
         range: range.to_owned(),
@@ -110,10 +100,8 @@ fn refuse_without_records(found: &Attribution) -> Result<()> {
             .with_hint("'git checkpoint fetch' gets the records of 'origin'; a clone does not have them"));
     }
     let Some(first) = found.commits.iter().find(|commit| !commit.missing.is_empty()) else { return Ok(()) };
-    let names: Vec<&str> = found.missing_records.iter().take(NAMED).map(RecordId::as_str).collect();
-    let more = found.missing_records.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let why = format!("commits name records that are not here, or cannot be read: {}{more}", names.join(", "));
+    let names: Vec<String> = found.missing_records.iter().map(ToString::to_string).collect();
+    let why = format!("commits name records that are not here, or cannot be read: {}", listed(&names));
     Err(Error::user(why).with_hint(format!(
         "{FETCH}; else the author of '{}' has to send them with 'git checkpoint push'",
         first.commit

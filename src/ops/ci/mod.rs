@@ -2,6 +2,7 @@
 //! those that a forge has made of others.
 
 mod check;
+mod notes;
 mod policies;
 mod relink;
 mod sources;
