@@ -9,6 +9,43 @@ use crate::support::processes::described;
 const AS_AGENT: &str = "git checkpoint session prompt s9 --agent claude-code -q -m please";
 const DONE: &str = "git checkpoint session stop s9 -q";
 
+fn protected() -> Team {
+    let team = topic();
+    sh(
+        &team,
+        "dev",
+        "mkdir prot outside; seq 10 15 >prot/r; seq 20 26 >prot/m; : >prot/e; seq 30 37 >outside/o; printf 'a\\0b' >prot/bin
+        git add -A; git commit -qm protected",
+    );
+    team
+}
+
+#[rstest::rstest]
+#[case::moved("mv prot/r prot/r2", "an agent moved it")]
+#[case::moved_away("mv prot/r outside/r", "an agent moved it")]
+#[case::moved_in("mv outside/o prot/o", "an agent moved it")]
+#[case::moved_by_git("git mv prot/bin prot/bin2", "an agent moved it")]
+#[case::mode("chmod +x prot/m", "an agent changed its mode")]
+#[case::made(": >prot/new", "an agent made it, empty")]
+#[case::deleted("rm prot/e", "an agent deleted it, empty")]
+fn a_protected_file_is_as_people_left_it(#[case] script: &str, #[case] expected: &str) {
+    let commit = "git add -A; git commit -qm change";
+    let check = |team: &Team| {
+        let output = team.run("dev", &["ci", "check", "HEAD", "--human-path", "prot"]);
+        (output.status.code(), described(&output))
+    };
+    let team = protected();
+    sh(&team, "dev", &format!("{AS_AGENT}; {script}; {DONE}; {commit}"));
+    let (code, said) = check(&team);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains(&format!("this file has to stay without work of agents; {expected}")), "{said}");
+    // A person may do that, also after an agent has done something else.
+    let team = protected();
+    sh(&team, "dev", &format!("{AS_AGENT}; echo more >>outside/o2; {DONE}; {script}; {commit}"));
+    let (code, said) = check(&team);
+    assert_eq!(code, Some(0), "{said}");
+}
+
 const POLICY: &str =
     "printf '[ci]\\nmax-agent-percentage = 100\\n' >.checkpoint.toml; git add -A; git commit -qm policy";
 const CHANGES: &str = "this range changes '.checkpoint.toml'";

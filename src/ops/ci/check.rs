@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::{
     notes::{listed, notes},
     policies::Policies,
+    unlined::Unlined,
 };
 use crate::{
     error::{Error, Result},
@@ -186,7 +187,7 @@ fn has_trailer(message: &[u8], keys: &[String]) -> bool {
     })
 }
 
-/// Returns the files that have to stay without lines of agents, and do not. A file that gets such a name later in the range counts with
+/// Returns the files that have to stay without work of agents, and do not. A file that gets such a name later in the range counts with
 /// what agents have done to it before.
 fn human_paths(repo: &Repo, found: &Attribution, policies: &Policies) -> Result<Vec<Breach>> {
     if policies.human_paths.is_empty() {
@@ -194,6 +195,7 @@ fn human_paths(repo: &Repo, found: &Attribution, policies: &Policies) -> Result<
     }
     let mut pathspec = repo.pathspec(&policies.human_paths)?;
     let (mut breaches, mut touched) = (Vec::new(), HashSet::new());
+    let mut unlined = Unlined::open(repo)?;
     for commit in found.commits.iter().rev() {
         for file in &commit.files {
             let has_agent = file.figures.has_agent();
@@ -202,7 +204,11 @@ fn human_paths(repo: &Repo, found: &Attribution, policies: &Policies) -> Result<
                 touched.insert(file.path.clone());
             }
             let mut names = [Some(&file.path), file.old_path.as_ref()].into_iter().flatten();
-            if !(has_agent || is_brought) || !names.any(|path| pathspec.matches(path.as_bstr())) {
+            if !names.any(|path| pathspec.matches(path.as_bstr())) {
+                continue;
+            }
+            let without_lines = if has_agent { None } else { unlined.done(&commit.records, file) };
+            if !(has_agent || is_brought || without_lines.is_some()) {
                 continue;
             }
             let figures = &file.figures;
@@ -214,10 +220,11 @@ fn human_paths(repo: &Repo, found: &Attribution, policies: &Policies) -> Result<
             ] {
                 parts.extend((count > 0).then(|| format!("{count} {what}")));
             }
-            let parts = match (parts.is_empty(), has_agent) {
-                (true, true) => "an agent changed it".to_owned(),
-                (true, false) => "an agent changed it under its name of before".to_owned(),
-                (false, _) => format!("lines: {}", parts.join(", ")),
+            let parts = match (parts.is_empty(), has_agent, without_lines) {
+                (false, ..) => format!("lines: {}", parts.join(", ")),
+                (true, true, _) => "an agent changed it".to_owned(),
+                (true, false, Some(words)) => words.to_owned(),
+                (true, false, None) => "an agent changed it under its name of before".to_owned(),
             };
             breaches.push(Breach {
                 policy: "human-paths",

@@ -6,6 +6,7 @@ mod notes;
 mod policies;
 mod relink;
 mod sources;
+mod unlined;
 mod written;
 
 pub(crate) use check::{Breach, Checked, check};
