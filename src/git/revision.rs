@@ -42,17 +42,15 @@ impl Repo {
         Ok(output.status.success().then(|| ObjectId::from_hex(output.stdout.trim()).ok()).flatten())
     }
 
-    /// Returns the moment, in Unix seconds, that git reads `text` as where it takes a date (`--since`); none if git finds nothing in
-    /// it. Git takes that for the present moment, which is `now`.
-    pub(crate) fn approximate_date(&self, text: &str, now: i64) -> Result<Option<i64>> {
-        /// The clock goes on while git starts.
-        const SLACK: i64 = 60;
+    /// Returns the moment, in Unix seconds, that git reads `text` as where it takes a date (`--since`), when it is `clock`; none if
+    /// that cannot be asked. Git takes a text without a date for the present moment.
+    pub(crate) fn approximate_date(&self, text: &str, clock: i64) -> Result<Option<i64>> {
         if text.trim().is_empty() || text.contains('\0') {
             return Ok(None);
         }
-        let output = self.try_git(&["rev-parse", &format!("--since={text}")], None)?;
-        let seconds = output.stdout.trim().strip_prefix(b"--max-age=").and_then(|it| it.to_str().ok()?.parse().ok());
-        Ok(seconds.filter(|seconds: &i64| !(now..=now + SLACK).contains(seconds)))
+        let output = self.try_git_at(&["rev-parse", &format!("--since={text}")], clock)?;
+        let seconds = output.stdout.trim().strip_prefix(b"--max-age=");
+        Ok(seconds.and_then(|it| it.to_str().ok()?.parse().ok()))
     }
 
     /// Returns true if a remote-tracking branch contains the commit `id`.
