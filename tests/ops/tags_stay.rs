@@ -71,6 +71,23 @@ fn the_last_tags_of_a_checkpoint_are_deleted_together() {
     world.assert_sound("after all");
 }
 
+/// After a drop and back, the live chain and one in the archive begin with the same checkpoint.
+#[test]
+fn what_a_live_chain_has_is_live() {
+    let world = World::with_commit();
+    for number in 1..=3 {
+        world.write("f", "line\n".repeat(number + 1));
+        world.settle();
+        world.sh(&format!("GIT_COMMITTER_DATE='@190000000{number} +0000' git checkpoint save -q -m 'number {number}'"));
+    }
+    world.done(&["drop", "@{1}"]);
+    world.done(&["op", "restore", "@{1}"]);
+    assert_eq!(subjects(&world, &["--live"]), "number 3, number 2, number 1");
+    let first = world.done(&["list", "--json"]).lines().last().map(ToOwned::to_owned).expect("a line");
+    let first: serde_json::Value = serde_json::from_str(&first).expect("JSON");
+    assert_eq!((&first["subject"], &first["archived"]), (&"number 1".into(), &false.into()), "{first}");
+}
+
 /// A tag of git's may name an object of any kind. The archive is for checkpoints.
 #[test]
 fn what_is_no_checkpoint_does_not_get_into_the_archive() {
