@@ -87,6 +87,9 @@ pub(super) fn parse_moment(text: &str, now: i64) -> Option<i64> {
         "yesterday" => return midnight(now, 1),
         _ => {}
     }
+    if text.contains('[') {
+        return Some(text.parse::<Zoned>().ok()?.timestamp().as_second());
+    }
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Some(moment.as_second());
     }
@@ -98,9 +101,39 @@ pub(super) fn parse_moment(text: &str, now: i64) -> Option<i64> {
     parse_span(span).and_then(|span| now.checked_sub(span))
 }
 
+/// Returns two moments that git is to take for the present one when it reads a date: they have no part in common that a text may leave
+/// out, the day of the week or the time. By its answers, [`read_by_git`] sees what the text says and what git has added.
+pub(super) fn clocks(now: i64) -> [i64; 2] {
+    [now, now - DAY - HOUR - MINUTE - 1]
+}
+
+/// Returns the moment that `text` names as git reads it, in Unix seconds; none if git finds no date in it. `answers` are what it says
+/// by [`clocks`].
+pub(super) fn read_by_git(text: &str, clocks: [i64; 2], answers: [i64; 2], zone: &tz::TimeZone) -> Option<i64> {
+    // Then all of it is the present moment.
+    if answers == clocks {
+        return None;
+    }
+    let local = |seconds: i64| Some(Timestamp::from_second(seconds).ok()?.to_zoned(zone.clone()));
+    let is_time_of_clock = |at: usize| Some(local(answers[at])?.time() == local(clocks[at])?.time());
+    if is_span(text) || !(is_time_of_clock(0)? && is_time_of_clock(1)?) {
+        return Some(answers[0]);
+    }
+    Some(local(answers[0])?.start_of_day().ok()?.timestamp().as_second())
+}
+
+/// Returns true if `text` says how long before the present moment: that has a time of its own.
+fn is_span(text: &str) -> bool {
+    const UNITS: [&str; 8] = ["ago", "second", "minute", "hour", "day", "week", "month", "year"];
+    let mut words = text.split(|it: char| !it.is_ascii_alphabetic()).map(str::to_ascii_lowercase);
+    words.any(|word| UNITS.contains(&word.strip_suffix('s').unwrap_or(&word)))
+}
+
 fn midnight(now: i64, days_before: i64) -> Option<i64> {
-    let local: Zoned = Timestamp::from_second(now - days_before * DAY).ok()?.to_zoned(tz::TimeZone::system());
-    Some(local.start_of_day().ok()?.timestamp().as_second())
+    let zone = tz::TimeZone::system();
+    let today = Timestamp::from_second(now).ok()?.to_zoned(zone.clone()).date();
+    let day = today.checked_sub(jiff::Span::new().try_days(days_before).ok()?).ok()?;
+    Some(day.to_zoned(zone).ok()?.timestamp().as_second())
 }
 
 /// Returns the seconds of a span such as `90m`, `12h`, `30d`, `2 weeks` or `1.day`; months have 30 days.
@@ -125,6 +158,10 @@ pub(super) fn parse_span(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of a Tuesday, in UTC: 2023-11-14.
+    const NOON: i64 = 1_699_963_200;
+    const EARLIER: i64 = NOON - DAY - HOUR - MINUTE - 1;
 
     #[rstest::rstest]
     #[case(0, "0 seconds ago")]
@@ -162,6 +199,8 @@ mod tests {
     #[case::unix("@12", Some(12))]
     #[case::zulu("2023-11-14T22:13:20Z", Some(1_700_000_000))]
     #[case::offset("2023-11-14T23:13:20+01:00", Some(1_700_000_000))]
+    #[case::zone("2023-11-14T17:13:20[America/New_York]", Some(1_700_000_000))]
+    #[case::no_zone("2023-11-14T17:13:20[Nowhere/Here]", None)]
     #[case::ago("2 days ago", Some(1_700_000_000 - 2 * DAY))]
     #[case::dots("3.weeks.ago", Some(1_700_000_000 - 21 * DAY))]
     #[case::short("90m", Some(1_700_000_000 - 90 * MINUTE))]
@@ -170,6 +209,20 @@ mod tests {
     #[case::empty("", None)]
     fn moments(#[case] text: &str, #[case] expected: Option<i64>) {
         assert_eq!(parse_moment(text, 1_700_000_000), expected);
+    }
+
+    /// The clocks are at noon, and a day and some time before it. Git says by them what is in the cases.
+    #[rstest::rstest]
+    #[case::nonsense("whenever", [NOON, EARLIER], None)]
+    #[case::this_day("14 Nov 2023", [NOON, NOON - HOUR - MINUTE - 1], Some(NOON - 12 * HOUR))]
+    #[case::day_of_the_other_clock("13 Nov 2023", [NOON - DAY, EARLIER], Some(NOON - 36 * HOUR))]
+    #[case::time_of_now("12:00", [NOON, EARLIER + HOUR + MINUTE + 1], Some(NOON))]
+    #[case::time("9:30", [NOON - 150 * MINUTE, NOON - DAY - 150 * MINUTE], Some(NOON - 150 * MINUTE))]
+    #[case::span("3 weeks ago at once", [NOON - 21 * DAY, EARLIER - 21 * DAY], Some(NOON - 21 * DAY))]
+    #[case::weekday("last friday", [NOON - 4 * DAY, EARLIER - 3 * DAY], Some(NOON - 4 * DAY - 12 * HOUR))]
+    fn what_git_adds_is_seen(#[case] text: &str, #[case] answers: [i64; 2], #[case] expected: Option<i64>) {
+        assert_eq!(read_by_git(text, [NOON, EARLIER], answers, &tz::TimeZone::UTC), expected);
+        assert_eq!(clocks(NOON), [NOON, EARLIER]);
     }
 
     #[rstest::rstest]

@@ -205,7 +205,13 @@ pub(super) fn moment_of(repo: &Repo, text: &str) -> Result<i64> {
     if let Some(moment) = date::parse_moment(text, now) {
         return Ok(moment);
     }
-    repo.approximate_date(text, now)?.ok_or_else(|| {
+    let clocks = date::clocks(now);
+    let answers = [repo.approximate_date(text, clocks[0])?, repo.approximate_date(text, clocks[1])?];
+    let read = match answers {
+        [Some(one), Some(other)] => date::read_by_git(text, clocks, [one, other], &jiff::tz::TimeZone::system()),
+        _ => None,
+    };
+    read.ok_or_else(|| {
         Error::user(format!("'{text}' is not a date"))
             .with_hint("for example '2 hours ago', 'yesterday' or '2026-01-31T08:15'")
     })

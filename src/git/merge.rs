@@ -28,8 +28,13 @@ impl Repo {
 
     /// Returns the parents of the commit `id`, as git does: none for the boundary of a shallow clone.
     pub(crate) fn parents_of(&self, id: ObjectId) -> Result<Vec<ObjectId>> {
-        let parents = self.with_commit(id, |commit| commit.parents().collect())?;
+        let parents = self.written_parents_of(id)?;
         self.unless_shallow(id, parents)
+    }
+
+    /// Returns the parents that the commit `id` names, wherever a shallow clone begins.
+    pub(crate) fn written_parents_of(&self, id: ObjectId) -> Result<Vec<ObjectId>> {
+        self.with_commit(id, |commit| commit.parents().collect())
     }
 
     /// Returns the parents of the commit `id`, as [`parents_of`](Self::parents_of) does, and its time in Unix seconds; none if this

@@ -315,6 +315,14 @@ impl Repo {
         started.and_then(|git| git.output(input)).context(Kind::Internal, what)
     }
 
+    /// The same for a git command without input that goes by a clock which is at `seconds`.
+    pub(super) fn try_git_at(&self, arguments: &[impl AsRef<OsStr>], seconds: i64) -> Result<Output> {
+        let mut command = self.git(arguments);
+        // Git reads it wherever it asks for the time; the value is decimal.
+        command.env("GIT_TEST_DATE_NOW", seconds.to_string());
+        run(&mut command).context(Kind::Internal, || format!("cannot run 'git {}'", joined(arguments)))
+    }
+
     /// The same as [`run_git`](Self::run_git) for a git command that runs filters: it is killed when the operation is
     /// interrupted. It writes objects to the directory `aside`, if there is one.
     pub(super) fn run_filtering_git(

@@ -1,5 +1,7 @@
 //! The user's own commits: which one a text names, which are reachable, what they change.
 
+use std::collections::HashSet;
+
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
@@ -54,17 +56,15 @@ impl Repo {
         Ok(output.status.success().then(|| ObjectId::from_hex(output.stdout.trim()).ok()).flatten())
     }
 
-    /// Returns the moment, in Unix seconds, that git reads `text` as where it takes a date (`--since`); none if git finds nothing in
-    /// it. Git takes that for the present moment, which is `now`.
-    pub(crate) fn approximate_date(&self, text: &str, now: i64) -> Result<Option<i64>> {
-        /// The clock goes on while git starts.
-        const SLACK: i64 = 60;
+    /// Returns the moment, in Unix seconds, that git reads `text` as where it takes a date (`--since`), when it is `clock`; none if
+    /// that cannot be asked. Git takes a text without a date for the present moment.
+    pub(crate) fn approximate_date(&self, text: &str, clock: i64) -> Result<Option<i64>> {
         if text.trim().is_empty() || text.contains('\0') {
             return Ok(None);
         }
-        let output = self.try_git(&["rev-parse", &format!("--since={text}")], None)?;
-        let seconds = output.stdout.trim().strip_prefix(b"--max-age=").and_then(|it| it.to_str().ok()?.parse().ok());
-        Ok(seconds.filter(|seconds: &i64| !(now..=now + SLACK).contains(seconds)))
+        let output = self.try_git_at(&["rev-parse", &format!("--since={text}")], clock)?;
+        let seconds = output.stdout.trim().strip_prefix(b"--max-age=");
+        Ok(seconds.and_then(|it| it.to_str().ok()?.parse().ok()))
     }
 
     /// Returns true if a remote-tracking branch contains the commit `id`.
@@ -140,6 +140,36 @@ impl Repo {
         let mut found = ids(&self.run_git(&sorted, Some(input.as_bytes()))?);
         found.retain(|id| !left.contains(id));
         Ok(found)
+    }
+
+    /// Returns the oldest commit of `ids`, the commits of the range `text`, where a shallow clone ends the range although the
+    /// commit has parents that belong to it; none if the range is whole. Of a single commit, that needs no parents.
+    pub(crate) fn cut_off(&self, text: &str, ids: &[ObjectId]) -> Result<Option<ObjectId>> {
+        let what = || "cannot read where the shallow clone begins".into();
+        let Some(first) = self.inner.shallow_commits().context(Kind::Corrupt, what)? else { return Ok(None) };
+        let first: HashSet<&ObjectId> = first.iter().collect();
+        for id in ids.iter().rev().filter(|id| first.contains(id) && !text.ends_with("^!")) {
+            let parents = self.written_parents_of(*id)?.iter().map(ToString::to_string).collect::<Vec<_>>();
+            // If all its parents are excluded, they add nothing. An object that is missing is an error of git.
+            let words = ["rev-list", "--count", "--end-of-options", text].map(str::to_owned);
+            let words: Vec<String> = words.into_iter().chain(parents).chain(["--".to_owned()]).collect();
+            let counted = self.try_git(&words, None)?.stdout;
+            if counted.trim().to_str().ok().and_then(|count| count.parse().ok()) != Some(ids.len()) {
+                return Ok(Some(*id));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the commits, or the tags, that the range `text` begins with, and those whose history it leaves out.
+    pub(crate) fn ends_of(&self, text: &str) -> Result<(Vec<ObjectId>, Vec<ObjectId>)> {
+        let output = self.run_git(&["rev-parse", "--revs-only", "--end-of-options", text], None)?;
+        let (mut with, mut without) = (Vec::new(), Vec::new());
+        for line in output.lines() {
+            let (hex, ids) = line.strip_prefix(b"^").map_or((line, &mut with), |hex| (hex, &mut without));
+            ids.extend(ObjectId::from_hex(hex.trim()).ok());
+        }
+        Ok((with, without))
     }
 
     /// Returns the newest `most` commits reachable from HEADs and refs, except the refs that `exclude` (globs) matches.

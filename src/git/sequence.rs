@@ -41,6 +41,11 @@ impl Repo {
         found.map(|(_, what, end)| (*what, *end))
     }
 
+    /// Returns true if git has an operation under way here, also between two of its commits.
+    pub(crate) fn is_under_way(&self) -> bool {
+        Self::under_way(self.git_dir()).is_some() || self.git_dir().join("sequencer").exists()
+    }
+
     /// Returns the full name of the branch that is rebased in the worktree with the git directory `git_dir`.
     pub(crate) fn rebased_branch(git_dir: &std::path::Path) -> Option<bstr::BString> {
         let read = |name: &str| fs::read(git_dir.join(name).join("head-name")).ok();

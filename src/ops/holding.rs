@@ -42,20 +42,51 @@ pub(crate) fn hold_if_last(repo: &Repo, id: ObjectId, name: &str) -> Result<Opti
 /// Returns the update after which the archive holds `id`, to which the ref `name` points; none if another ref of ours leads
 /// there.
 pub(crate) fn hold_when_left(repo: &Repo, id: ObjectId, name: &str) -> Result<Option<RefUpdate>> {
-    hold_when_left_by(repo, id, &[name.to_owned()])
+    let Some(id) = to_hold(repo, id)? else { return Ok(None) };
+    let names = [name.to_owned()];
+    if is_last_ref(repo, id, &names)? { hold_left(repo, id, &names) } else { Ok(None) }
 }
 
-/// The same for several refs `names` that go away together, some of which point to `id`.
-pub(crate) fn hold_when_left_by(repo: &Repo, id: ObjectId, names: &[String]) -> Result<Option<RefUpdate>> {
-    if !is_last_ref(repo, id, names)? {
-        return Ok(None);
+/// Returns the update after which a ref holds `id` once the refs `names` go away together, some of which point to it: the archive's; or,
+/// if another ref leads there, one that fails if that has been moved meanwhile. Another process may take it away because it sees those
+/// of `names`.
+pub(crate) fn hold_or_rely(repo: &Repo, id: ObjectId, names: &[String]) -> Result<Option<RefUpdate>> {
+    let Some(id) = to_hold(repo, id)? else { return Ok(None) };
+    match other_ref(repo, id, names)? {
+        Some((name, tip)) => Ok(Some(RefUpdate { name, old: Some(tip), new: Some(tip) })),
+        None => hold_left(repo, id, names),
     }
+}
+
+/// Returns the update after which the archive holds `id`; none if it cannot be read, and is noted.
+fn hold_left(repo: &Repo, id: ObjectId, names: &[String]) -> Result<Option<RefUpdate>> {
     if !repo.can_read(id) {
         let name = names.first().map(String::as_str).unwrap_or_default();
         kept::keep(repo.common_dir(), id, id, name)?;
         return Ok(None);
     }
     Ok(Some(RefUpdate { name: archive_name(repo, id)?, old: None, new: Some(id) }))
+}
+
+/// Returns a ref of ours that leads to `id`, other than `names`: one that stays where it is, if there is one.
+fn other_ref(repo: &Repo, id: ObjectId, names: &[String]) -> Result<Option<(String, ObjectId)>> {
+    let mut refs = repo.refs_of_checkpoints()?;
+    refs.retain(|(name, _)| !names.contains(name));
+    let is_moved_on = |name: &str| !name.starts_with(refname::TAGS) && !name.starts_with(refname::ARCHIVE);
+    refs.sort_by_key(|(name, tip)| (*tip != id, is_moved_on(name)));
+    for (name, tip) in refs {
+        // A symbolic ref has no value of its own.
+        if repo.reaches(vec![tip], id, 0).unwrap_or(false) && repo.find_ref(&name)? == Some(tip) {
+            return Ok(Some((name, tip)));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns what the archive may hold of `id`: the commit itself, or that of a tag which git made. Other objects that can be read are
+/// no checkpoints.
+fn to_hold(repo: &Repo, id: ObjectId) -> Result<Option<ObjectId>> {
+    if !repo.can_read(id) || repo.is_commit(id)? { Ok(Some(id)) } else { repo.find_commit(&id.to_string()) }
 }
 
 /// Returns true if no ref of ours leads to `id`, except perhaps `names`.

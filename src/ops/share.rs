@@ -41,6 +41,8 @@ pub(crate) enum Least {
     Any,
     /// As [`Share::is_half`].
     Half,
+    /// The same, and so much text that a person would not type the same.
+    TellingHalf,
     /// All, and so much text that a person would not type the same.
     Telling,
 }
@@ -52,8 +54,14 @@ impl Share {
             Least::Line => self.is_exact || self.held > 0,
             Least::Any => self.is_any(),
             Least::Half => self.is_half(),
-            Least::Telling => self.is_all() && self.held >= TELLING_LINES && self.letters >= TELLING_LETTERS,
+            Least::TellingHalf => self.is_half() && self.is_telling(),
+            Least::Telling => self.is_all() && self.is_telling(),
         }
+    }
+
+    /// Returns true if a person would not type so much of the text again.
+    fn is_telling(self) -> bool {
+        self.held >= TELLING_LINES && self.letters >= TELLING_LETTERS
     }
 
     /// Returns how much the lines `held` are of the lines `all`.

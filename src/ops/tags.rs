@@ -5,13 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::{
-    Context, Worktree,
-    called::called,
-    enter::Purpose,
-    holding::{hold_when_left, hold_when_left_by},
-    lookup,
-};
+use super::{Context, Worktree, called::called, enter::Purpose, holding::hold_or_rely, lookup};
 use crate::{
     error::{Error, Kind, Result},
     git::{Repo, ref_names, refs::RefUpdate},
@@ -160,7 +154,8 @@ fn set(repo: &Repo, name: &str, id: ObjectId, is_forced: bool) -> Result<Option<
         if old.is_some() && !is_forced {
             return Err(exists(name));
         }
-        let held = old.filter(|old| *old != id).map_or(Ok(None), |left| hold_when_left(repo, left, &full))?;
+        let names = std::slice::from_ref(&full);
+        let held = old.filter(|old| *old != id).map_or(Ok(None), |left| hold_or_rely(repo, left, names))?;
         let moved = RefUpdate { name: full.clone(), old, new: Some(id) };
         repo.update_refs(&held.into_iter().chain([moved]).collect::<Vec<_>>()).map(|()| old)
     })
@@ -191,7 +186,9 @@ pub(crate) fn delete(context: &Context, names: &[String]) -> Result<Untagged> {
         let gone: Vec<String> = updates.iter().map(|update| update.name.clone()).collect();
         let left: BTreeSet<ObjectId> = untagged.deleted.iter().map(|it| it.id).collect();
         for id in left {
-            updates.extend(hold_when_left_by(repo, id, &gone)?);
+            let held = hold_or_rely(repo, id, &gone)?;
+            // One ref may hold several of them.
+            updates.extend(held.filter(|held| updates.iter().all(|update| update.name != held.name)));
         }
         // What holds a checkpoint comes before what lets it go.
         updates.sort_by_key(|update| update.new.is_none());

@@ -8,7 +8,7 @@ use crate::support::{processes::described, program};
 /// Makes a team with one developer, whose topic has two commits with work of agents and one of a person. All is pushed.
 ///
 /// The forge is a clone without hooks, and so is the job's.
-fn topic() -> Team {
+pub(super) fn topic() -> Team {
     topic_with("")
 }
 
@@ -35,7 +35,7 @@ fn topic_with(before: &str) -> Team {
     team
 }
 
-fn sh(team: &Team, name: &str, script: &str) -> String {
+pub(super) fn sh(team: &Team, name: &str, script: &str) -> String {
     let output = team.world.command("sh").args(["-ec", script]).current_dir(team.path(name)).output();
     let output = output.expect("there is a shell");
     assert!(output.status.success(), "{name}: {script}: {}", described(&output));
@@ -68,11 +68,11 @@ fn lines(team: &Team, name: &str) -> [u64; 3] {
     ["agent_lines", "human_added", "unknown"].map(|key| found["summary"][key].as_u64().expect("a number"))
 }
 
-fn json(output: &Output) -> serde_json::Value {
+pub(super) fn json(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("no JSON: {}", described(output)))
 }
 
-fn states(relinked: &serde_json::Value) -> Vec<String> {
+pub(super) fn states(relinked: &serde_json::Value) -> Vec<String> {
     let commits = relinked["commits"].as_array().expect("a list");
     commits.iter().map(|commit| commit["state"].as_str().expect("a word").to_owned()).collect()
 }

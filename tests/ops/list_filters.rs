@@ -70,6 +70,24 @@ fn dates_are_as_git_reads_them(#[case] date: &str) {
     }
 }
 
+/// Git takes the time of now for a day without a time; for us, the day has begun.
+#[rstest::rstest]
+#[case("%d %b %Y")]
+#[case("%Y/%m/%d")]
+#[case("%m/%d/%Y")]
+#[case("%d.%m.%Y")]
+#[case("%b %d")]
+fn this_day_has_many_names(#[case] format: &str) {
+    let (world, _) = world(2);
+    world.sh("sleep 1.1");
+    let [today, other] =
+        ["", "-d '3 days ago'"].map(|more| world.sh(&format!("date {more} '+{format}'")).trim().to_owned());
+    let subjects = |option: &str, date: &str| printed(&world, &["--format", "%s", option, date]);
+    assert_eq!(subjects("--since", &today), subjects("--since", "today"), "{today}");
+    assert_eq!(subjects("--until", &today), subjects("--until", "today"), "{today}");
+    assert_eq!(subjects("--since", &other), subjects("--since", "today"), "{other}");
+}
+
 #[rstest::rstest]
 #[case::nonsense("whenever")]
 #[case::empty("")]

@@ -3,7 +3,11 @@
 use std::path::PathBuf;
 
 use super::tags::{pairs, save, tags, world};
-use crate::support::World;
+use crate::support::{
+    World,
+    processes::{described, halted, signal},
+    program,
+};
 
 fn tip_of_tag(world: &World, name: &str) -> String {
     world.git(&["rev-parse", &format!("refs/checkpoints/tags/{name}")]).trim().to_owned()
@@ -65,6 +69,71 @@ fn the_last_tags_of_a_checkpoint_are_deleted_together() {
     world.done(&["undo"]);
     assert_eq!(tags(&world), pairs(&[("one", &ids[2])]));
     world.assert_sound("after all");
+}
+
+/// After a drop and back, the live chain and one in the archive begin with the same checkpoint.
+#[test]
+fn what_a_live_chain_has_is_live() {
+    let world = World::with_commit();
+    for number in 1..=3 {
+        world.write("f", "line\n".repeat(number + 1));
+        world.settle();
+        world.sh(&format!("GIT_COMMITTER_DATE='@190000000{number} +0000' git checkpoint save -q -m 'number {number}'"));
+    }
+    world.done(&["drop", "@{1}"]);
+    world.done(&["op", "restore", "@{1}"]);
+    assert_eq!(subjects(&world, &["--live"]), "number 3, number 2, number 1");
+    let first = world.done(&["list", "--json"]).lines().last().map(ToOwned::to_owned).expect("a line");
+    let first: serde_json::Value = serde_json::from_str(&first).expect("JSON");
+    assert_eq!((&first["subject"], &first["archived"]), (&"number 1".into(), &false.into()), "{first}");
+}
+
+/// A tag of git's may name an object of any kind. The archive is for checkpoints.
+#[test]
+fn what_is_no_checkpoint_does_not_get_into_the_archive() {
+    let (world, ids) = world(3);
+    world.sh("git tag -a -m x v1 HEAD");
+    for (name, object) in [("ann", "v1"), ("tree", "HEAD^{tree}"), ("blob", "HEAD:f")] {
+        world.sh(&format!("git update-ref refs/checkpoints/tags/{name} $(git rev-parse {object})"));
+    }
+    world.done(&["tag", "-d", "ann", "tree", "blob"]);
+    assert_eq!((archived(&world), tags(&world)), (0, Vec::new()));
+    world.done(&["drop", &ids[1]]);
+    // Of a checkpoint, it is all the same by which tag it is named.
+    let saved = save(&world, 7);
+    world.sh(&format!(
+        "git tag -a -m x v2 {saved}; git update-ref refs/checkpoints/tags/two $(git rev-parse v2); git tag -d v2"
+    ));
+    world.done(&["reset"]);
+    world.done(&["prune", "--keep", "0"]);
+    world.done(&["tag", "-d", "two"]);
+    assert_eq!(subjects(&world, &["--archived"]).split(", ").next(), Some("number 7"));
+    world.assert_sound("after all");
+}
+
+/// Each of two processes, in worktrees of their own, sees that the tag of the other one still leads to the checkpoint.
+#[test]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn the_last_two_tags_may_go_at_once() {
+    let (world, ids) = world(2);
+    for name in ["one", "two"] {
+        world.done(&["tag", name, &ids[1]]);
+    }
+    world.done(&["reset"]);
+    world.done(&["prune", "--keep", "0"]);
+    world.sh("git worktree add -q ../linked");
+    let child = world.start_with(&["tag", "-d", "one"], "stop@refs:before-lock");
+    halted(&child);
+    let mut other = world.command(program());
+    let output = other.current_dir(world.root().join("linked")).args(["tag", "-d", "two"]).output();
+    let output = output.expect("the program runs");
+    assert!(output.status.success(), "{}", described(&output));
+    signal(&child, "CONT");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", described(&output));
+    assert_eq!((archived(&world), tags(&world)), (1, Vec::new()));
+    assert_eq!(subjects(&world, &["--archived"]), "number 2, number 1");
+    world.assert_sound("after both");
 }
 
 #[test]

@@ -161,7 +161,8 @@ fn handle_under_lock(context: &Context, report: &Report, has_left: bool) -> Resu
 fn manage(worktree: &Worktree<'_>, report: &Report) -> Result<()> {
     match &report.what {
         What::BeforeTool(tool) if tool.reach != Reach::Nothing => guard::managed::begin(worktree, &report.session),
-        What::AfterTool(_) | What::Stop | What::End | What::SubagentStop => {
+        // After an interrupt, an agent may report neither the end of a tool nor that of the turn.
+        What::AfterTool(_) | What::Stop | What::End | What::SubagentStop | What::Prompt(_) => {
             guard::managed::end(worktree, &report.session, report.agent)
         }
         _ => Ok(()),

@@ -169,10 +169,10 @@ impl<'r> Reader<'r> {
         let known = self.known(id)?;
         let (records, otherwise) = (known.records, known.otherwise);
         let parent_tree_id = match facts.parents.first() {
-            Some(parent) if self.repo.is_shallow() && !self.repo.has_object(*parent) => {
-                return Err(begins_shallow(self.repo, id));
+            Some(parent) => {
+                refuse_without_parent(self.repo, id, *parent)?;
+                self.repo.tree_of_commit(*parent)?
             }
-            Some(parent) => self.repo.tree_of_commit(*parent)?,
             None => self.repo.empty_tree_id(),
         };
         let all = self.repo.diff_trees(parent_tree_id, facts.tree_id)?;
@@ -267,9 +267,14 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// Returns the error for `id`, the first commit of a shallow clone. What a commit changed is the difference from its parent, and that
-/// is not here.
-fn begins_shallow(repo: &Repo, id: ObjectId) -> Error {
+/// Refuses if a shallow clone begins at the commit `id`, so that its `parent` is not here: what a commit changed is the difference from
+/// its parent.
+pub(crate) fn refuse_without_parent(repo: &Repo, id: ObjectId, parent: ObjectId) -> Result<()> {
+    if repo.is_shallow() && !repo.has_object(parent) { Err(begins_shallow(repo, id)) } else { Ok(()) }
+}
+
+/// Returns the error for `id`, the first commit of a shallow clone.
+pub(super) fn begins_shallow(repo: &Repo, id: ObjectId) -> Error {
     Error::refused(format!("this shallow clone begins at '{}', and lacks the commit before it", repo.short_id(&id)))
         .with_hint("'git fetch --deepen=1' fetches one commit more, 'git fetch --unshallow' all")
 }

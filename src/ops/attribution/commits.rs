@@ -5,7 +5,7 @@ use gix::ObjectId;
 
 use super::{
     authors::Authors,
-    commit::{OfCommit, Reader},
+    commit::{OfCommit, Reader, begins_shallow},
     earlier::Ancestors,
     options::{Options, Target},
     patch::PatchFile,
@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    git::Repo,
     ops::Context,
 };
 
@@ -62,6 +63,18 @@ fn refuse_unknown_paths(context: &Context, options: &Options) -> Result<()> {
     Err(Error::user(format!("no file matches '{}'", named.join("' '"))).with_hint("'git ls-files' lists the files"))
 }
 
+/// Returns the commits of the range `text`, newest first; none if it is no valid range.
+///
+/// # Errors
+/// If a shallow clone lacks some of them.
+pub(crate) fn whole_range(repo: &Repo, text: &str) -> Result<Option<Vec<ObjectId>>> {
+    let Some(ids) = repo.commits_in(text)? else { return Ok(None) };
+    match repo.cut_off(text, &ids)? {
+        Some(id) => Err(begins_shallow(repo, id)),
+        None => Ok(Some(ids)),
+    }
+}
+
 fn is_range(text: &str) -> bool {
     text.contains("..") || text.starts_with('^') || text.ends_with("^!")
 }
@@ -96,7 +109,7 @@ fn range(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Res
         return Err(Error::user("a patch is of one commit, not of a range")
             .with_hint("'git checkpoint attribution --patch <commit>' shows one"));
     }
-    let ids = context.repo.commits_in(text)?.ok_or_else(|| unknown(text))?;
+    let ids = whole_range(&context.repo, text)?.ok_or_else(|| unknown(text))?;
     let mut reader = Reader::new(context)?;
     let mut pathspec = context.repo.pathspec(&options.pathspecs)?;
     let mut wanted = |path: &BString| pathspec.matches(path.as_bstr());
@@ -185,7 +198,7 @@ pub(crate) fn each_commit(
 /// If it names none.
 pub(crate) fn named(context: &Context, text: &str) -> Result<Vec<ObjectId>> {
     if is_range(text) {
-        return context.repo.commits_in(text)?.ok_or_else(|| unknown(text));
+        return whole_range(&context.repo, text)?.ok_or_else(|| unknown(text));
     }
     Ok(vec![context.repo.find_commit(text)?.ok_or_else(|| unknown(text))?])
 }

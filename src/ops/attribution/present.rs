@@ -112,6 +112,7 @@ impl Sum {
                 summary: figures,
                 files: files.collect(),
                 missing: commit.missing.clone(),
+                inferred: commit.inferred.clone(),
             });
         }
     }

@@ -92,6 +92,9 @@ pub(crate) struct CommitLines {
     /// The records that it names, and that are not here or cannot be read.
     #[serde(skip)]
     pub missing: Vec<RecordId>,
+    /// Agents that its message names; empty if it has a record.
+    #[serde(skip)]
+    pub inferred: Vec<String>,
 }
 
 /// The attribution of a file.

@@ -145,6 +145,16 @@ impl<'r> Timeline<'r> {
         &self.passed
     }
 
+    /// Makes the chain live that has `id` as its head.
+    fn revive(&mut self, id: ObjectId) {
+        let is_its = |head: &Head<'_>| head.archived && head.checkpoint.id == id;
+        if self.heads.iter().any(is_its) {
+            let mut heads = std::mem::take(&mut self.heads).into_vec();
+            heads.iter_mut().filter(|head| is_its(head)).for_each(|head| head.archived = false);
+            self.heads = heads.into();
+        }
+    }
+
     /// Takes the latest head; among those with the same time, the first that no other one builds on.
     fn pop(&mut self) -> Option<Head<'r>> {
         let first = self.heads.pop()?;
@@ -185,8 +195,12 @@ impl Iterator for Timeline<'_> {
         let mut head = self.pop()?;
         let archived = head.archived;
         match head.chain.next() {
-            // Another chain yields the rest.
-            Some(Ok(next)) if !self.passed.insert(next.id) => {}
+            // Another chain yields the rest. It is live if one of the two is.
+            Some(Ok(next)) if !self.passed.insert(next.id) => {
+                if !archived {
+                    self.revive(next.id);
+                }
+            }
             Some(Ok(next)) => {
                 let checkpoint = std::mem::replace(&mut head.checkpoint, next);
                 self.heads.push(head);

@@ -8,7 +8,11 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::policies::Policies;
+use super::{
+    notes::{listed, notes},
+    policies::Policies,
+    unlined::Unlined,
+};
 use crate::{
     error::{Error, Result},
     git::Repo,
@@ -18,7 +22,6 @@ use crate::{
             summary::{Figures, exceeds},
         },
         id_text, path_text,
-        record::RecordId,
         refname::FETCH,
     },
     ops::{
@@ -26,12 +29,6 @@ use crate::{
         attribution::{self, Attribution, FileLines, Options, Target},
     },
 };
-
-/// The name of the file that has the policies of a project.
-const PROJECT_FILE: &str = ".checkpoint.toml";
-
-/// So many records are named if they are missing.
-const NAMED: usize = 5;
 
 /// What `ci check --format json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -82,13 +79,7 @@ pub(crate) fn check(context: &Context, range: &str, policies: &Policies) -> Resu
     let mut breaches = shares(&found, policies);
     breaches.extend(trailers(repo, &found, policies)?);
     breaches.extend(human_paths(repo, &found, policies)?);
-    let mut notes = found.troubles.clone();
-    if found.files.iter().any(|file| file.path == PROJECT_FILE) {
-        notes.push(format!("this range changes '{PROJECT_FILE}', which may have the policies: look at the change"));
-    }
-    if found.commits.is_empty() {
-        notes.push("this range has no commits: nothing was checked".to_owned());
-    }
+    let notes = notes(repo, range, &found, policies)?;
     Ok(Checked {
         version: 1,
         range: range.to_owned(),
@@ -110,10 +101,8 @@ fn refuse_without_records(found: &Attribution) -> Result<()> {
             .with_hint("'git checkpoint fetch' gets the records of 'origin'; a clone does not have them"));
     }
     let Some(first) = found.commits.iter().find(|commit| !commit.missing.is_empty()) else { return Ok(()) };
-    let names: Vec<&str> = found.missing_records.iter().take(NAMED).map(RecordId::as_str).collect();
-    let more = found.missing_records.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let why = format!("commits name records that are not here, or cannot be read: {}{more}", names.join(", "));
+    let names: Vec<String> = found.missing_records.iter().map(ToString::to_string).collect();
+    let why = format!("commits name records that are not here, or cannot be read: {}", listed(&names));
     Err(Error::user(why).with_hint(format!(
         "{FETCH}; else the author of '{}' has to send them with 'git checkpoint push'",
         first.commit
@@ -198,7 +187,7 @@ fn has_trailer(message: &[u8], keys: &[String]) -> bool {
     })
 }
 
-/// Returns the files that have to stay without lines of agents, and do not. A file that gets such a name later in the range counts with
+/// Returns the files that have to stay without work of agents, and do not. A file that gets such a name later in the range counts with
 /// what agents have done to it before.
 fn human_paths(repo: &Repo, found: &Attribution, policies: &Policies) -> Result<Vec<Breach>> {
     if policies.human_paths.is_empty() {
@@ -206,6 +195,7 @@ fn human_paths(repo: &Repo, found: &Attribution, policies: &Policies) -> Result<
     }
     let mut pathspec = repo.pathspec(&policies.human_paths)?;
     let (mut breaches, mut touched) = (Vec::new(), HashSet::new());
+    let mut unlined = Unlined::open(repo)?;
     for commit in found.commits.iter().rev() {
         for file in &commit.files {
             let has_agent = file.figures.has_agent();
@@ -214,7 +204,11 @@ fn human_paths(repo: &Repo, found: &Attribution, policies: &Policies) -> Result<
                 touched.insert(file.path.clone());
             }
             let mut names = [Some(&file.path), file.old_path.as_ref()].into_iter().flatten();
-            if !(has_agent || is_brought) || !names.any(|path| pathspec.matches(path.as_bstr())) {
+            if !names.any(|path| pathspec.matches(path.as_bstr())) {
+                continue;
+            }
+            let without_lines = if has_agent { None } else { unlined.done(&commit.records, file) };
+            if !(has_agent || is_brought || without_lines.is_some()) {
                 continue;
             }
             let figures = &file.figures;
@@ -226,10 +220,11 @@ fn human_paths(repo: &Repo, found: &Attribution, policies: &Policies) -> Result<
             ] {
                 parts.extend((count > 0).then(|| format!("{count} {what}")));
             }
-            let parts = match (parts.is_empty(), has_agent) {
-                (true, true) => "an agent changed it".to_owned(),
-                (true, false) => "an agent changed it under its name of before".to_owned(),
-                (false, _) => format!("lines: {}", parts.join(", ")),
+            let parts = match (parts.is_empty(), has_agent, without_lines) {
+                (false, ..) => format!("lines: {}", parts.join(", ")),
+                (true, true, _) => "an agent changed it".to_owned(),
+                (true, false, Some(words)) => words.to_owned(),
+                (true, false, None) => "an agent changed it under its name of before".to_owned(),
             };
             breaches.push(Breach {
                 policy: "human-paths",

@@ -2,9 +2,11 @@
 //! those that a forge has made of others.
 
 mod check;
+mod notes;
 mod policies;
 mod relink;
 mod sources;
+mod unlined;
 mod written;
 
 pub(crate) use check::{Breach, Checked, check};

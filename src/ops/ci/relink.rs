@@ -23,7 +23,7 @@ use crate::{
     },
     ops::{
         Context,
-        attribution::Reader,
+        attribution::{Reader, whole_range},
         records::{self, Additions, Log},
     },
 };
@@ -89,7 +89,7 @@ pub(crate) enum State {
 /// Writes the records of the commits of a range that were made of others.
 pub(crate) fn relink(context: &Context, options: &RelinkOptions) -> Result<Relinked> {
     let repo = &context.repo;
-    let ids = repo.commits_in(&options.range)?;
+    let ids = whole_range(repo, &options.range)?;
     let ids = ids.ok_or_else(|| Error::user(format!("no commit matches '{}'", options.range)))?;
     let mut relinked = Relinked {
         version: 1,

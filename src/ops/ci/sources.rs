@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use crate::{
@@ -13,9 +14,11 @@ use crate::{
     model::record::{Record, RecordId},
     ops::{
         Context,
+        attribution::{refuse_without_parent, whole_range},
         doctor::{by_patch, by_tree},
         provenance::recorded::is_in,
         records::{self, Log},
+        share::Least,
     },
 };
 
@@ -32,7 +35,9 @@ pub(super) struct Search<'c> {
     log: &'c Log<'c>,
     /// The records of commits that the range does not lead to, the newest first.
     lost: Vec<Record>,
-    /// Those that make the same change, or have the same tree, by commit.
+    /// The commits that a branch still leads to, and the range does not.
+    elsewhere: HashSet<ObjectId>,
+    /// Those of `lost` that make the same change, or have the same tree, by commit.
     same: HashMap<ObjectId, Vec<Source>>,
     /// The commits that were merged.
     merged: Option<ObjectId>,
@@ -49,9 +54,9 @@ impl<'c> Search<'c> {
         merged: Option<ObjectId>,
     ) -> Result<Self> {
         let repo = &context.repo;
-        let lost = match commits.first() {
-            Some(newest) => lost(context, log, newest.id)?,
-            None => Vec::new(),
+        let (lost, elsewhere) = match commits.first() {
+            Some(newest) => (lost(context, log, newest.id)?, elsewhere(repo, newest.id)?),
+            None => (Vec::new(), HashSet::new()),
         };
         let mut same: HashMap<ObjectId, Vec<Source>> = HashMap::new();
         if !lost.is_empty() {
@@ -69,7 +74,7 @@ impl<'c> Search<'c> {
                 }
             }
         }
-        Ok(Self { context, log, lost, same, merged, newest: commits.first().map(|commit| commit.id) })
+        Ok(Self { context, log, lost, elsewhere, same, merged, newest: commits.first().map(|commit| commit.id) })
     }
 
     /// Returns the sources of `commit`.
@@ -91,9 +96,10 @@ impl<'c> Search<'c> {
         let mut at = 0;
         while let Some((record, by)) = found.get(at).copied() {
             at += 1;
-            // The same tree or patch on the same parent is all of the commit.
-            if !matches!(by, "trailer" | "link" | "change" | "tree" | "patch") {
-                add(&mut found, self.of_parent(&record), "parent");
+            // Without the word of the forge, a person may have taken over this commit alone.
+            if matches!(by, "merged" | "parent") {
+                let of_parent = self.of_parent(commit, &record)?;
+                add(&mut found, of_parent, "parent");
             }
         }
         Ok(found)
@@ -105,12 +111,12 @@ impl<'c> Search<'c> {
         let repo = &self.context.repo;
         let Some(merged) = self.merged.filter(|merged| *merged != commit.id) else { return Ok(Vec::new()) };
         let range = commit.parent_id.map_or_else(|| merged.to_string(), |parent| format!("{parent}..{merged}"));
-        let is_merge = self.newest == Some(commit.id);
+        let least = if self.newest == Some(commit.id) { Least::Any } else { Least::Half };
         let mut ids = Vec::new();
-        for source in repo.commits_in(&range)?.unwrap_or_default() {
+        for source in whole_range(repo, &range)?.unwrap_or_default() {
             self.context.check_interrupt()?;
             for id in self.log.of_commit(source)? {
-                if !ids.contains(&id) && is_in(self.context, commit.parent_id, commit.id, &id, is_merge)? {
+                if !ids.contains(&id) && is_in(self.context, commit.parent_id, commit.id, &id, least)? {
                     ids.push(id);
                 }
             }
@@ -118,7 +124,8 @@ impl<'c> Search<'c> {
         Ok(ids)
     }
 
-    /// Returns the lost records of which `commit` has half of the work, without those in `found`.
+    /// Returns the lost records of which `commit` has half of the work, and so much text that a person would not type the same; or all
+    /// of it, if a branch still has the work as well. Those in `found` are left out.
     fn with_content(&self, commit: &Reachable, found: &[Source]) -> Result<Vec<RecordId>> {
         let repo = &self.context.repo;
         let before = commit.parent_id.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
@@ -136,18 +143,25 @@ impl<'c> Search<'c> {
             if compared > MOST_COMPARED {
                 break;
             }
-            if is_in(self.context, commit.parent_id, commit.id, &record.id, false)? {
+            let is_elsewhere = self.elsewhere.contains(&record.commit);
+            let least = if is_elsewhere { Least::Telling } else { Least::TellingHalf };
+            if is_in(self.context, commit.parent_id, commit.id, &record.id, least)? {
                 ids.push(record.id);
             }
         }
         Ok(ids)
     }
 
-    /// Returns the lost records of the commit that the commit of `record` builds on.
-    fn of_parent(&self, record: &RecordId) -> Vec<RecordId> {
+    /// Returns the lost records of the commit that the commit of `record` builds on, if some of their work is in `commit`.
+    fn of_parent(&self, commit: &Reachable, record: &RecordId) -> Result<Vec<RecordId>> {
         let parent = self.log.find(record).ok().flatten().and_then(|record| record.parent);
-        let is_parents = |it: &&Record| Some(it.commit) == parent;
-        self.lost.iter().filter(is_parents).map(|it| it.id).collect()
+        let mut ids = Vec::new();
+        for it in self.lost.iter().filter(|it| Some(it.commit) == parent) {
+            if is_in(self.context, commit.parent_id, commit.id, &it.id, Least::Any)? {
+                ids.push(it.id);
+            }
+        }
+        Ok(ids)
     }
 }
 
@@ -176,12 +190,22 @@ fn lost(context: &Context, log: &Log<'_>, tip: ObjectId) -> Result<Vec<Record>> 
     Ok(by_time.into_values().collect())
 }
 
+/// Returns the commits that a branch leads to, here or of a remote, and `tip` does not.
+fn elsewhere(repo: &Repo, tip: ObjectId) -> Result<HashSet<ObjectId>> {
+    let words =
+        ["rev-list", "--ignore-missing", "--branches", "--remotes", "--not", &tip.to_string()].map(str::to_owned);
+    let output = repo.run_git(&words, None)?;
+    Ok(output.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()).collect())
+}
+
 /// Returns `commits`, without merges: the commits that these bring have records of their own.
 pub(super) fn without_merges(repo: &Repo, commits: &[ObjectId]) -> Result<Vec<Reachable>> {
     let mut found = Vec::with_capacity(commits.len());
     for id in commits {
-        let parents = repo.parents_of(*id)?;
+        // Those that the commit names: a merge that a shallow clone begins with is a merge all the same.
+        let parents = repo.written_parents_of(*id)?;
         if parents.len() < 2 {
+            parents.first().map_or(Ok(()), |parent| refuse_without_parent(repo, *id, *parent))?;
             found.push(Reachable { id: *id, tree_id: repo.tree_of_commit(*id)?, parent_id: parents.first().copied() });
         }
     }

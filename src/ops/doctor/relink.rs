@@ -22,6 +22,7 @@ use crate::{
         Context,
         provenance::recorded::is_in,
         records::{self, Additions, Log},
+        share::Least,
     },
 };
 
@@ -174,7 +175,7 @@ fn by_blob(context: &Context, _: &Survey, lost: &[&Record]) -> Result<Vec<Relink
         let parent = repo.parents_of(commit)?.first().copied();
         // The first commits of a shallow clone have no parent to compare them with.
         let is_here = parent.map_or(Ok(true), |parent| repo.is_commit(parent))?;
-        if is_here && is_in(context, parent, commit, &record.id, false)? {
+        if is_here && is_in(context, parent, commit, &record.id, Least::Half)? {
             found.push(Relinked { record: record.id, commit, by: "blob" });
         }
     }

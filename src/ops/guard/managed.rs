@@ -11,13 +11,13 @@ use crate::{
     model::marks,
 };
 
-/// Begins the temporary change of `session`, unless `@` is one already.
+/// Begins the temporary change of `session`, unless `@` is one already, or something is staged: jj would empty the index.
 ///
 /// # Errors
 /// If jj fails: then the tool works in the user's change.
 pub(crate) fn begin(worktree: &Worktree<'_>, session: &str) -> Result<()> {
     let Some(at) = at(worktree, session)? else { return Ok(()) };
-    if marks::is_workspace_of(&at.description, session) {
+    if marks::is_workspace_of(&at.description, session) || has_staged(worktree)? {
         return Ok(());
     }
     worktree.repo.jj_begin(&marks::workspace_message(session))
@@ -44,15 +44,22 @@ pub(crate) fn end(worktree: &Worktree<'_>, session: &str, agent: &str) -> Result
     Ok(())
 }
 
-/// Returns the change at `@`; none if jj's changes are not to be changed, or cannot be.
+/// Returns the change at `@`; none if jj's changes are not to be changed, or cannot be. While git has an operation under way, they are
+/// not: whenever jj moves HEAD, it deletes what git goes on by (`clear_operation_state()` in git.rs of jj-lib).
 fn at(context: &Context, session: &str) -> Result<Option<Change>> {
     // It becomes part of a revset.
     let is_plain = session.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
-    if context.settings.jj != Jj::Manage || !is_plain || !context.repo.is_colocated() {
+    if context.settings.jj != Jj::Manage || !is_plain || !context.repo.is_colocated() || context.repo.is_under_way() {
         return Ok(None);
     }
     let Answer::Changes(changes) = context.repo.jj_changes(None)? else { return Ok(None) };
     Ok(changes.into_iter().find(|change| change.is_at))
+}
+
+/// Returns true if the index has something else than HEAD.
+fn has_staged(context: &Context) -> Result<bool> {
+    let words = ["diff", "--cached", "--quiet", "--no-ext-diff"];
+    Ok(context.repo.try_git(&words, None)?.status.code() == Some(1))
 }
 
 /// Returns true if a tool of `session` that may change files has begun here, and has not ended. The user may have refused one that

@@ -281,7 +281,7 @@ impl RecordedWork {
         if now.map(|leaf| leaf.id) == file.after {
             let change = Change::between(file.path.clone(), before, now);
             let is_telling = || change.map_or(Ok(false), |change| is_telling(repo, &change));
-            return if least == Least::Telling { is_telling() } else { Ok(true) };
+            return if least >= Least::TellingHalf { is_telling() } else { Ok(true) };
         }
         // Records from another repository may name blobs that are missing here.
         let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));

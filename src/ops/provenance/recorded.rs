@@ -360,16 +360,14 @@ pub(crate) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId
         .map(|found| !found.is_empty())
 }
 
-/// Returns true if `commit`, a child of `head`, has half of the work of the record `id` in one of its files. With `any_part`,
-/// any part of the work is enough: for a commit that git itself relates to the record.
+/// Returns true if `commit`, a child of `head`, has at least `least` of the work of the record `id` in one of its files.
 pub(crate) fn is_in(
     context: &Context,
     head: Option<ObjectId>,
     commit: ObjectId,
     id: &RecordId,
-    any_part: bool,
+    least: Least,
 ) -> Result<bool> {
-    let least = if any_part { Least::Any } else { Least::Half };
     let head_tree_id = head_tree(&context.repo, head)?;
     records_found_at(Place::In(commit), &context.repo, head_tree_id, None, [(*id, least)])
         .map(|found| !found.is_empty())

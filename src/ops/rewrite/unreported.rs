@@ -17,6 +17,7 @@ use crate::{
         Context,
         provenance::recorded,
         records::{self, Log},
+        share::Least,
     },
 };
 
@@ -77,8 +78,8 @@ pub(crate) fn link_unreported(context: &Context, rewrite: &Rewrite) -> Result<()
                     continue;
                 }
                 compared += 1;
-                if compared <= MOST_COMPARED && recorded::is_in(context, *parent, *commit, id, rewrite.onto.is_some())?
-                {
+                let least = if rewrite.onto.is_some() { Least::Any } else { Least::Half };
+                if compared <= MOST_COMPARED && recorded::is_in(context, *parent, *commit, id, least)? {
                     links.push(Link { record: *id, commit: *commit, from: Some(*old), how: How::Squash });
                 }
             }

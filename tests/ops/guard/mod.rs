@@ -4,6 +4,7 @@ mod crashed;
 mod ground;
 mod jj;
 mod jj_managed;
+mod jj_spared;
 mod rows;
 
 use std::{collections::BTreeMap, path::PathBuf};
