@@ -6,7 +6,10 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{Repo, process::run_plain_git, settings::ConfigPair, transfer::shown};
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::path_text::shell_word,
+};
 
 /// The settings of a repository that say who the user is, and what becomes of the content of files.
 const SETTINGS: [(&str, &[&str]); 5] = [
@@ -19,6 +22,12 @@ const SETTINGS: [(&str, &[&str]); 5] = [
 
 /// More is in a file of rules only by mistake.
 const LONGEST: u64 = 1 << 20;
+
+/// Returns the commits at which the history of `repo` is cut off.
+fn shallow(repo: &Repo) -> Vec<ObjectId> {
+    let text = fs::read(repo.common_dir().join("shallow")).unwrap_or_default();
+    text.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()).collect()
+}
 
 impl Repo {
     /// Makes a repository in the empty directory `path`, for objects as this one has them, whose HEAD is on `branch`, a short name,
@@ -45,6 +54,35 @@ impl Repo {
     /// # Errors
     /// If git fails.
     pub(crate) fn copy_commits(&self, from: &Self, ids: &[ObjectId]) -> Result<()> {
+        self.fetch_commits(from, ids, &["--update-shallow"])
+    }
+
+    /// The same from a copy, which may lack a part of the history since: this repository keeps its own.
+    ///
+    /// # Errors
+    /// [`Kind::Refused`] if the history of `ids` is cut off in the copy, and not here; if git fails.
+    pub(crate) fn bring_commits(&self, copy: &Self, ids: &[ObjectId]) -> Result<()> {
+        let here = shallow(self);
+        let mut cut = shallow(copy);
+        cut.retain(|id| !here.contains(id) && ids.iter().any(|tip| copy.leads_to(*tip, *id)));
+        if let Some(id) = cut.first() {
+            let root = copy.worktree_root();
+            return Err(Error::refused(format!("the history in '{}' is cut off at {id}", root.display())).with_hint(
+                format!("'git -C {} fetch --unshallow' completes it", shell_word(&root.to_string_lossy())),
+            ));
+        }
+        self.fetch_commits(copy, ids, &[])?;
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let words: Vec<&str> = ["rev-list", "--quiet"].into_iter().chain(ids.iter().map(String::as_str)).collect();
+        self.run_git(&[&words[..], &["--not", "--all", "--"]].concat(), None).map(drop)
+    }
+
+    /// Returns the commit that the object `id` is, or that a tag leads to; none if there is none.
+    pub(crate) fn commit_behind(&self, id: ObjectId) -> Option<ObjectId> {
+        self.inner.find_object(id).ok()?.peel_to_commit().ok().map(|commit| commit.id)
+    }
+
+    fn fetch_commits(&self, from: &Self, ids: &[ObjectId], more: &[&str]) -> Result<()> {
         let what = || format!("cannot copy commits from '{}'", from.worktree_root().display());
         let directory = fs::canonicalize(from.common_dir()).context(Kind::User, what)?;
         let mut words: Vec<std::ffi::OsString> = Vec::new();
@@ -63,11 +101,9 @@ impl Repo {
             "--no-progress",
             "--no-recurse-submodules",
             "--no-filter",
-            "--update-shallow",
             "--refmap=",
-            "--",
         ];
-        words.extend(options.map(Into::into));
+        words.extend(options.iter().chain(more).chain(&["--"]).map(Into::into));
         words.push(directory.into());
         words.extend(ids.iter().map(|id| id.to_string().into()));
         let output = self.run_transport(&words).context(Kind::Internal, what)?;

@@ -56,6 +56,7 @@ mod jj_workspace;
 mod keep;
 mod known_paths;
 mod known_to_worktree;
+mod lfs_store;
 pub(crate) mod limits;
 pub mod line_edits;
 pub(crate) mod lock_files;

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) use self::aside::{all_aside, delete_aside, is_in_copy, name_aside};
+pub(crate) use self::aside::{all_aside, delete_aside, is_in_copy, is_kept_scratch, is_open_log, name_aside};
 use self::stored::Stored;
 pub(crate) use self::types::{Asked, Committed, Phase, Place, Ran, Round};
 use super::{directory, ensure_directory, ensure_directory_of_linked, read_text, replace_file, replace_file_durably};
@@ -116,6 +116,11 @@ pub(crate) fn write_copied_from(git_dir: &Path, path: &Path) -> Result<()> {
 pub(crate) fn copied_from(git_dir: &Path) -> Option<PathBuf> {
     let text = read_text(&copied_file(git_dir), LONGEST_PATH).ok().flatten()?;
     Some(PathBuf::from(text)).filter(|path| path.is_absolute())
+}
+
+/// Returns the folder that has the experiments of rounds without a workspace, once these have ended.
+pub(crate) fn kept_scratch(common_dir: &Path) -> PathBuf {
+    directory(common_dir).join("scratch")
 }
 
 fn folder(common_dir: &Path) -> PathBuf {

@@ -12,8 +12,8 @@ use super::{
         chain::peek::{self, worktree_tree},
         restore::{ChosenHunks, RestoreOptions, Restored, restore},
     },
-    changes::base_of,
-    copies::follow_live,
+    changes::{base_of, common_with_here},
+    copies::{follow_live, follow_records},
     listing::named,
     retire::tip_of,
 };
@@ -57,6 +57,8 @@ pub(crate) struct Planned {
     pub(crate) to: ObjectId,
     /// True if the round goes on: the branch may lack something of it.
     pub(crate) is_live: bool,
+    /// True if the branch has commits, and HEAD here has all of them.
+    pub(crate) is_merged: bool,
     /// The files that it changes, each with what it is here.
     pub(crate) paths: BTreeMap<BString, Option<Leaf>>,
     /// The files that have changed here since the round began.
@@ -92,11 +94,12 @@ fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) 
     let (repo, round) = (&context.repo, named(context, name)?);
     let (place, branch) = place_of(&round, name)?;
     refuse_plain(repo, &round, place, branch)?;
-    let Some(from) = base_of(place) else {
+    follow_records(context, place)?;
+    let Some(base) = base_of(place) else {
         return Err(Error::refused(format!("the round '{}' has not begun", round.id)));
     };
     let to = tip_of(repo, branch, place.retired.as_deref())?;
-    let from = common_with_here(repo, from, to)?;
+    let from = common_with_here(repo, base, to)?;
     let mut changes = repo.diff_trees(repo.tree_of_commit(from)?, repo.tree_of_commit(to)?)?;
     let mut search = repo.pathspec(pathspecs)?;
     changes.retain(|change| search.matches(change.path.as_bstr()));
@@ -116,6 +119,7 @@ fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) 
         from,
         to,
         is_live: round.phase != Phase::Ended,
+        is_merged: from == to && base != to,
         paths: BTreeMap::new(),
         drift: Vec::new(),
     };
@@ -141,17 +145,6 @@ fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) 
         planned.paths.clear();
     }
     Ok(planned)
-}
-
-/// Returns the commit from which on the branch that ends at `to` has changes of its own: where it began, at `base`, or a later commit
-/// that HEAD here has as well, because the agent has merged it, or has rebased the branch onto it.
-fn common_with_here(repo: &Repo, base: ObjectId, to: ObjectId) -> Result<ObjectId> {
-    let Some(head) = repo.head()?.id else { return Ok(base) };
-    // Where git takes other commits for some, the history cannot be read: the beginning is right, too.
-    match repo.merge_bases(head, to).unwrap_or_default()[..] {
-        [common] if repo.merge_bases(base, common).unwrap_or_default()[..] == [base] => Ok(common),
-        _ => Ok(base),
-    }
 }
 
 /// Brings what is `planned` into the worktree of `context`: of that, only what is `chosen`.

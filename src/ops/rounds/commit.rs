@@ -52,9 +52,11 @@ pub(super) fn commit_all(
     let repo = &there.repo;
     let root = repo.worktree_root().display();
     if let Some((what, end)) = Repo::under_way(repo.git_dir()) {
-        return Err(
-            Error::refused(format!("{what} is under way in '{root}'")).with_hint(format!("finish it, or '{end}'"))
-        );
+        return Err(Error::refused(format!("{what} is under way in '{root}'")).with_hint(format!(
+            "finish it, or 'git -C {} {}'",
+            path_text::shell_word(&root.to_string()),
+            end.trim_start_matches("git ")
+        )));
     }
     if let Some(scratch) = &place.scratch {
         scratch::keep_ignored(there, scratch)?;
@@ -148,7 +150,8 @@ fn tip_at_head(repo: &Repo, branch: &str) -> Result<ObjectId> {
         .with_hint(match &head.branch {
             // Git has renamed it there, or it was deleted.
             Some(at) if repo.find_ref(&full)?.is_none() => format!(
-                "the branch '{branch}' is no more; if it was renamed, 'git branch -m {} {}' renames it back",
+                "the branch '{branch}' is no more; if it was renamed, 'git -C {} branch -m {} {}' renames it back",
+                word(&root.to_string()),
                 word(&at.strip_prefix(b"refs/heads/").unwrap_or(at).to_str_lossy()),
                 word(branch)
             ),

@@ -5,13 +5,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::{super::Context, lock::locked, retire::refuse_used};
+use super::{
+    super::{Context, remotes},
+    lock::locked,
+    retire::refuse_used,
+};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, refs::RefUpdate, registrations::Registration},
-    model::{path_text::shell_word, round::Mode},
+    model::{
+        path_text::{printable, shell_word},
+        round::Mode,
+    },
     ops::holding::hold,
     state::{
         failpoint,
@@ -66,7 +74,8 @@ pub(super) fn follow(context: &Context, there: &Context, round: &mut Round, at: 
     let Some(tip) = there.repo.find_ref(&full)? else { return Ok(()) };
     let old = repo.find_ref(&full)?;
     if old != Some(tip) {
-        repo.copy_commits(&there.repo, &[tip])?;
+        repo.bring_commits(&there.repo, &[tip])?;
+        repo.bring_lfs(&there.repo)?;
         if let Some(old) = old {
             let place = &round.places[at];
             let old_text = old.to_string();
@@ -82,6 +91,10 @@ pub(super) fn follow(context: &Context, there: &Context, round: &mut Round, at: 
             if !repo.leads_to(tip, old) {
                 hold(repo, old)?;
             }
+        }
+        // Without them, its lines would count as a person's.
+        if let Some(why) = bring_records(context, there)? {
+            tracing::warn!(why, "records stay in the copy");
         }
         repo.update_refs(&[RefUpdate { name: full, old, new: Some(tip) }])?;
         failpoint::hit("round:after-bring");
@@ -126,8 +139,87 @@ fn follow_one(context: &Context, round: &Round, at: usize) -> Result<()> {
 pub(super) fn bring_checkpoint(context: &Context, there: &Context) -> Result<ObjectId> {
     let id = super::commit::checkpoint(there)?;
     let ids: Vec<ObjectId> = there.repo.head()?.id.into_iter().chain([id]).collect();
-    context.repo.copy_commits(&there.repo, &ids)?;
+    context.repo.bring_commits(&there.repo, &ids)?;
     Ok(id)
+}
+
+/// Brings the records of whose work the commits are from the copy, the repository of `there`. Returns why some of them are left out.
+///
+/// # Errors
+/// If they cannot be copied or joined.
+pub(super) fn bring_records(context: &Context, there: &Context) -> Result<Option<String>> {
+    let logs = remotes::own_logs(&there.repo)?;
+    let ids: Vec<_> = logs.iter().map(|(_, id)| *id).collect();
+    if !ids.is_empty() {
+        context.repo.bring_commits(&there.repo, &ids)?;
+    }
+    failpoint::hit("round:after-records");
+    remotes::join_own(context, &logs)
+}
+
+/// Lets the archive hold what other branches, tags and the stash of the copy, the repository of `there`, have, and `branch` has not: they
+/// go with the copy. Returns what is said of each.
+///
+/// # Errors
+/// If it cannot be copied.
+pub(super) fn bring_others(context: &Context, there: &Context, branch: &str) -> Result<Vec<String>> {
+    let own = format!("refs/heads/{branch}");
+    let Some(tip) = there.repo.find_ref(&own)? else { return Ok(Vec::new()) };
+    let mut others = there.repo.refs_below("refs/heads/")?;
+    others.extend(there.repo.refs_below("refs/tags/")?);
+    others.retain(|(name, _)| *name != own);
+    let stashed = there.repo.run_git(&["stash", "list", "--format=%H"], None)?;
+    let stashed = stashed.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok());
+    others.extend(stashed.enumerate().map(|(at, id)| (format!("stash@{{{at}}}"), id)));
+    let mut said = Vec::new();
+    for (name, id) in others {
+        let Some(commit) = there.repo.commit_behind(id) else { continue };
+        if there.repo.leads_to(tip, commit) {
+            continue;
+        }
+        context.repo.bring_commits(&there.repo, &[commit])?;
+        hold(&context.repo, commit)?;
+        let short = ["refs/heads/", "refs/tags/"].iter().find_map(|it| name.strip_prefix(it)).unwrap_or(&name);
+        said.push(format!("'{}' of the copy is the commit {commit} here", printable(short.as_bytes().into())));
+    }
+    Ok(said)
+}
+
+/// Opens the copy of `place` where it was moved; none if it is not there.
+///
+/// # Errors
+/// As [`open`].
+pub(super) fn open_aside(context: &Context, place: &Place) -> Result<Option<Context>> {
+    open(context, &Place { path: place.aside.clone(), ..place.clone() })
+}
+
+/// Moves the copy of the place number `at` of `round` back where it was.
+///
+/// # Errors
+/// If it cannot be moved: the file of the round says where it is.
+pub(super) fn put_back(context: &Context, round: &mut Round, at: usize) -> Result<()> {
+    let place = &round.places[at];
+    if let Some((aside, path)) = place.aside.as_ref().zip(place.path.as_ref()) {
+        move_directory(aside, path)?;
+        round.places[at].aside = None;
+        round.write(context.repo.common_dir())?;
+    }
+    Ok(())
+}
+
+/// Sees to it that this repository has the records of the isolated round that goes on in `place`, if one does.
+///
+/// # Errors
+/// [`Kind::Refused`] if some of them cannot come: the lines of its commits would count as a person's.
+pub(super) fn follow_records(context: &Context, place: &Place) -> Result<()> {
+    if place.mode != Mode::Isolated || place.is_done {
+        return Ok(());
+    }
+    let Some(there) = open(context, place)? else { return Ok(()) };
+    bring_records(context, &there)?.map_or(Ok(()), |why| {
+        Err(Error::refused(format!("the records of whose work it is cannot come here: {why}"))
+            .with_hint("'git checkpoint round end' brings the branch without them"))
+    })
 }
 
 /// Moves the copy of the place number `at` of `round` aside, and notes where, before. Nothing is deleted. One that was made in part

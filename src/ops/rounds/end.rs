@@ -57,7 +57,7 @@ fn try_end(context: &Context, name: &str, options: &EndOptions, run: worktrees::
     let mut ended = Vec::new();
     for at in 0..round.places.len() {
         if round.places[at].is_done {
-            ended.push(EndedPlace::of(&round.places[at]));
+            ended.push(ended_before(context, &round.places[at])?);
             continue;
         }
         let place = match round.places[at].mode {
@@ -75,6 +75,13 @@ fn try_end(context: &Context, name: &str, options: &EndOptions, run: worktrees::
     drop(lock);
     let retired = retire_waiting(context);
     Ok(Ended { version: 1, round: round.id, already, contexts: ended, retired })
+}
+
+/// Returns what became of `place` when it ended, and whether its branch is there still.
+fn ended_before(context: &Context, place: &Place) -> Result<EndedPlace> {
+    let find = |branch: &String| context.repo.find_ref(&format!("refs/heads/{branch}"));
+    let is_lost = place.branch.as_ref().map(find).transpose()?.is_some_and(|tip| tip.is_none());
+    Ok(EndedPlace { has_lost_branch: is_lost, ..EndedPlace::of(place) })
 }
 
 /// Takes a checkpoint, if the directory is in a repository.

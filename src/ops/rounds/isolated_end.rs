@@ -1,17 +1,26 @@
 //! The end of a round in a copy: its branch, its records and its last checkpoint come into this repository, and the copy is moved
 //! aside.
 
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
 use super::{
-    super::{Context, remotes, worktrees},
+    super::{Context, worktrees},
     archive,
+    changes::base_of,
     commit::{self, commit_noted},
     copies,
     ended::{EndOptions, EndedPlace},
 };
 use crate::{
     error::{Error, Result},
+    git::registrations::Registration,
+    model::path_text::{self, shell_word},
     ops::holding::hold,
-    state::{failpoint, rounds::Round},
+    state::{
+        failpoint,
+        rounds::{self, Phase, Place, Round},
+    },
 };
 
 /// Ends the place number `at` of `round`.
@@ -45,6 +54,7 @@ pub(super) fn end(
     let (_, found) = worktrees::copy_at(context, there.repo.worktree_root())?;
     if !options.keep_worktree {
         worktrees::refuse_copy_in_use(&there, &found)?;
+        refuse_more(&there, &found, &round.id)?;
     }
     let Some(branch) = place.branch.as_deref() else { return Err(Error::internal("a round has no branch")) };
     let tip = commit_noted(context, &there, round, at, branch, options)?;
@@ -60,19 +70,74 @@ pub(super) fn end(
     }
     commit::refuse_moved(&there.repo, branch, tip)?;
     commit::verify(&there, tip)?;
+    refuse_missing(context, &place, tip)?;
     copies::put_aside(context, round, at)?;
+    failpoint::hit("round:before-last-look");
+    if let Some(aside) = copies::open_aside(context, &round.places[at])? {
+        // What was written there since is on no branch.
+        commit::verify(&aside, tip).or_else(|error| copies::put_back(context, round, at).and(Err(error)))?;
+    }
     Ok(EndedPlace { left_out, ..EndedPlace::of(&round.places[at]) })
 }
 
-/// Brings the records of the copy, and its last checkpoint, into this repository. Returns why some of the records are left out.
+/// Brings the records of the copy, its last checkpoint, and what its other refs lead to into this repository. Returns what is not where
+/// it was: records that are left out, and refs.
 fn bring(context: &Context, there: &Context, round: &Round, at: usize) -> Result<Option<String>> {
-    let logs = remotes::own_logs(&there.repo)?;
     let checkpoint = round.places[at].committed.as_ref().map(|it| it.checkpoint);
-    let ids: Vec<_> = logs.iter().map(|(_, id)| *id).chain(checkpoint).collect();
-    context.repo.copy_commits(&there.repo, &ids)?;
-    failpoint::hit("round:after-records");
+    if let Some(checkpoint) = checkpoint {
+        context.repo.bring_commits(&there.repo, &[checkpoint])?;
+    }
+    context.repo.bring_lfs(&there.repo)?;
+    let left_out = copies::bring_records(context, there)?;
+    let others = copies::bring_others(context, there, round.places[at].branch.as_deref().unwrap_or_default())?;
     if let Some(checkpoint) = checkpoint {
         hold(&context.repo, checkpoint)?;
     }
-    remotes::join_own(context, &logs)
+    let all: Vec<String> = left_out.into_iter().chain(others).collect();
+    Ok((!all.is_empty()).then(|| all.join("; ")))
+}
+
+/// Refuses if this repository lacks the content of a file of Git LFS that the round has changed, up to its last commit `tip`.
+fn refuse_missing(context: &Context, place: &Place, tip: ObjectId) -> Result<()> {
+    let repo = &context.repo;
+    let before = base_of(place).map_or_else(|| Ok(repo.empty_tree_id()), |base| repo.tree_of_commit(base))?;
+    let Some(path) = repo.lfs_missing(before, repo.tree_of_commit(tip)?)?.into_iter().next() else { return Ok(()) };
+    Err(Error::refused(format!(
+        "Git LFS has not kept the content of '{}' in the copy",
+        path_text::printable(path.as_bstr())
+    ))
+    .with_hint("'git lfs fetch' there gets what a remote has; '--keep-worktree' ends the round, and the copy stays"))
+}
+
+/// Refuses if the copy has work that does not come along: in submodules, in worktrees that it has beside its own, or in rounds that
+/// were begun in it.
+fn refuse_more(there: &Context, found: &Registration, id: &str) -> Result<()> {
+    let command = format!("git checkpoint round end --keep-worktree {id}");
+    let stays = |error: Error, first: &str| {
+        error.with_hint(format!("{first}; '{command}' commits what is in the copy itself, and the copy stays"))
+    };
+    worktrees::refuse_submodules(found).map_err(|error| stays(error, "push what only they have"))?;
+    let path = found.path.display();
+    let others = there.repo.registrations()?;
+    if let Some(other) = others.iter().find(|it| !it.is_main()) {
+        let message = format!("the copy '{path}' has another worktree: '{}'", other.path.display());
+        let word = shell_word(&other.path.to_string_lossy());
+        return Err(stays(
+            Error::refused(message),
+            &format!("commit what is there, and 'git -C {path} worktree remove {word}'"),
+        ));
+    }
+    let inner = rounds::all(there.repo.common_dir())?;
+    if let Some(inner) = inner.sound.iter().find(|inner| inner.phase != Phase::Ended) {
+        let message = format!("the round {} goes on, which was begun in the copy '{path}'", inner.id);
+        return Err(stays(
+            Error::refused(message),
+            &format!(
+                "'git -C {} checkpoint round end {}' ends it",
+                shell_word(&found.path.to_string_lossy()),
+                inner.id
+            ),
+        ));
+    }
+    Ok(())
 }

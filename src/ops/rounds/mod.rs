@@ -5,6 +5,8 @@
 //!   before (`apart`).
 //! - `options`, `start`, `workspace`: make the directories of a round; `undo` takes back what a failed start has made.
 //! - `isolated`, `plain`, `isolated_end`: a round in a copy that is a repository of its own; `copies` finds, reads and moves them.
+//! - `to_set_up`: a worktree, or a copy, whose set-up goes on.
+//! - `narrowed`: what a copy gets of a checkpoint.
 //! - `mirror`: what a round takes along of what is not committed.
 //! - `end`, `ended`, `commit`: commit the files of a worktree, compare the branch with it, and only then remove it, as `worktree remove` does.
 //! - `several`: ends all rounds of a group. `retire`, `previous`: branches that are to be no more.
@@ -30,6 +32,7 @@ mod listing;
 mod lock;
 mod mirror;
 mod names;
+mod narrowed;
 mod options;
 mod plain;
 mod previous;
@@ -39,6 +42,7 @@ mod scratch;
 mod several;
 mod source;
 mod start;
+mod to_set_up;
 mod undo;
 mod workspace;
 
@@ -59,4 +63,5 @@ pub(crate) use retire::{LeftBranch, Retired};
 pub(crate) use several::{EndedSeveral, end_several};
 pub(crate) use start::Started;
 pub(crate) use start::start;
+pub(crate) use to_set_up::to_set_up;
 pub(crate) use workspace::prepare;

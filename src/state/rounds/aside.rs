@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{all, folder, mark};
+use super::{Phase, all, folder, kept_scratch, mark};
 use crate::{
     error::{Context as _, Kind, Result},
     model::round::is_id,
@@ -77,6 +77,18 @@ pub(crate) fn all_aside(common_dir: &Path) -> Result<Vec<Aside>> {
 /// Returns true if `path` is in a copy that was moved into our directory in the git directory `git_dir`.
 pub(crate) fn is_in_copy(git_dir: &Path, path: &Path) -> bool {
     path.strip_prefix(folder(git_dir)).is_ok_and(|inside| inside.components().count() > 1)
+}
+
+/// Returns true if `path` is among the experiments that are kept in our directory in the git directory `git_dir`.
+pub(crate) fn is_kept_scratch(git_dir: &Path, path: &Path) -> bool {
+    path.starts_with(kept_scratch(git_dir))
+}
+
+/// Returns true if `path` is the log of a round in the git directory `git_dir` that goes on: its program may write there.
+pub(crate) fn is_open_log(git_dir: &Path, path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".log"));
+    let Some(id) = name.filter(|_| path.parent() == Some(&folder(git_dir))) else { return false };
+    super::read(git_dir, id).is_ok_and(|round| round.is_some_and(|round| round.phase != Phase::Ended))
 }
 
 /// Deletes the copy. What says whose it is goes last.

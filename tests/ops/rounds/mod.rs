@@ -1,8 +1,10 @@
 //! `git checkpoint round`: isolated work whose end loses nothing.
 
+mod afterwards;
 mod apart;
 mod applies;
 mod branches;
+mod brought;
 mod changes;
 mod compares;
 mod crashes;

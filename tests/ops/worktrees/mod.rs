@@ -390,6 +390,19 @@ fn the_list_says_who_works_where() {
 }
 
 /// `--worktree` takes the name of a worktree, also from a subdirectory and from outside; nothing else is taken in its place.
+/// The clock of another machine was years ahead.
+#[test]
+fn the_dates_of_commits_do_not_decide_what_is_merged() {
+    let world = World::with_commit();
+    let path = add(&world, "side");
+    let path = path.to_str().expect("plain");
+    world.sh(&format!("cd {path}; GIT_COMMITTER_DATE='2035-01-01 00:00 +0000' git commit -q --allow-empty -m later"));
+    let merged = || json_of(&world, &["worktree", "show", "side", "--json"])["worktree"]["merged"].clone();
+    assert_eq!(merged(), json!(false));
+    world.git(&["merge", "-q", "--no-ff", "-m", "merge", "side"]);
+    assert_eq!(merged(), json!(true));
+}
+
 #[test]
 fn a_session_begins_in_the_worktree_that_is_named() {
     let world = faulty();

@@ -1,0 +1,187 @@
+//! What comes from a copy, and goes into one: all of the work, and nothing else.
+
+use std::fs;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{end, field, folder, path, said, text};
+use crate::support::World;
+
+/// Begins an isolated round on this repository.
+fn start(world: &World, more: &[&str]) -> Value {
+    let workspace = folder(world, "ws");
+    let words = ["round", "start", "--mode", "isolated", "--context", ".", "--workspace", text(&workspace), "--json"];
+    world.json(&[&words[..], more].concat())
+}
+
+fn id(round: &Value) -> &str {
+    round["round"].as_str().expect("it has an id")
+}
+
+/// Tries to end the round, which is refused: the copy stays.
+fn refused(world: &World, round: &Value) -> String {
+    let output = world.checkpoint(&["round", "end", id(round)]);
+    assert!(!output.status.success() && path(round).exists(), "{}", said(&output));
+    said(&output)
+}
+
+/// An agent fetches a part of a history, or cuts its own: this repository keeps the whole one.
+#[test]
+fn a_history_that_is_cut_off_in_the_copy_is_not_cut_off_here() {
+    let world = World::with_commit();
+    let round = start(&world, &[]);
+    let copy = path(&round);
+    world.sh(&format!(
+        "cd '{}'; for i in 1 2 3; do echo $i >a; git add a; git commit -qm a$i; done; git rev-parse HEAD~1 >.git/shallow",
+        copy.display()
+    ));
+    for words in [&["round", "branches"][..], &["round", "context", id(&round)]] {
+        world.done(words);
+        assert!(!world.exists(".git/shallow"), "{words:?}");
+    }
+    let said = refused(&world, &round);
+    assert!(said.contains("is cut off at") && said.contains("fetch --unshallow"), "{said}");
+    fs::remove_file(copy.join(".git/shallow")).expect("it is there");
+    end(&world, &round);
+    assert_eq!(world.git(&["log", "--format=%s", &format!("main..{}", field(&round, "branch"))]), "a3\na2\na1\n");
+    assert!(!world.exists(".git/shallow"));
+    world.git(&["fsck", "--strict", "--no-dangling"]);
+}
+
+/// What the agent has fetched and not merged cuts nothing of the branch off.
+#[test]
+fn a_part_of_another_history_in_the_copy_is_no_obstacle() {
+    let world = World::with_commit();
+    world.sh("git init -q ../other; cd ../other; for i in 1 2; do git commit -q --allow-empty -m $i; done");
+    let round = start(&world, &[]);
+    world.sh(&format!(
+        "cd '{}'; git fetch -q --depth 1 \"file://{}/other\"; test -s .git/shallow; echo work >new",
+        path(&round).display(),
+        world.root().display()
+    ));
+    end(&world, &round);
+    assert_eq!(world.git(&["show", &format!("{}:new", field(&round, "branch"))]), "work\n");
+    assert!(!world.exists(".git/shallow"));
+}
+
+/// Stands in for Git LFS: the repository keeps the content, and git a pointer.
+fn with_lfs(world: &World) {
+    world.script(
+        "../bin/clean",
+        "#!/bin/sh\nset -e\nt=$(mktemp)\ncat >$t\nh=$(sha256sum <$t | cut -c1-64)\n\
+         d=$(git rev-parse --git-common-dir)/lfs/objects/$(echo $h | cut -c1-2)/$(echo $h | cut -c3-4)\nmkdir -p $d\n\
+         size=$(wc -c <$t)\nmv $t $d/$h\n\
+         printf 'version https://git-lfs.github.com/spec/v1\\noid sha256:%s\\nsize %s\\n' $h $size\n",
+    );
+    world.script(
+        "../bin/smudge",
+        "#!/bin/sh\nh=$(sed -n 's/^oid sha256://p')\n\
+         exec cat $(git rev-parse --git-common-dir)/lfs/objects/$(echo $h | cut -c1-2)/$(echo $h | cut -c3-4)/$h\n",
+    );
+    let bin = world.root().join("bin");
+    for (key, value) in [("clean", bin.join("clean")), ("smudge", bin.join("smudge"))] {
+        world.git(&["config", &format!("filter.lfs.{key}"), text(&value)]);
+    }
+    world.git(&["config", "filter.lfs.required", "true"]);
+    world.sh("echo '*.bin filter=lfs' >.gitattributes; echo first >a.bin; git add .; git commit -qm lfs");
+}
+
+#[test]
+fn the_content_of_git_lfs_goes_along_and_comes_back() {
+    let world = World::with_commit();
+    with_lfs(&world);
+    let round = start(&world, &[]);
+    assert_eq!(fs::read_to_string(path(&round).join("a.bin")).expect("it is there"), "first\n");
+    fs::write(path(&round).join("new.bin"), "second\n").expect("writable");
+    end(&world, &round);
+    world.done(&["prune", "--older-than", "0s"]);
+    world.git(&["merge", "-q", field(&round, "branch")]);
+    assert_eq!(world.sh("cat new.bin a.bin"), "second\nfirst\n");
+}
+
+/// The content is nowhere any more, or another one.
+#[rstest]
+#[case::gone("rm -r .git/lfs", "has not kept the content of 'new.bin'")]
+#[case::another("for it in $(find .git/lfs -type f); do echo else >$it; done", "is not what its name says")]
+fn a_copy_without_the_content_of_git_lfs_stays(#[case] script: &str, #[case] words: &str) {
+    let world = World::with_commit();
+    with_lfs(&world);
+    let round = start(&world, &[]);
+    world
+        .sh(&format!("cd '{}'; echo second >new.bin; git add .; git commit -qm new; {script}", path(&round).display()));
+    let said = refused(&world, &round);
+    assert!(said.contains(words), "{said}");
+    assert_eq!(fs::read_to_string(path(&round).join("new.bin")).expect("it stays"), "second\n");
+}
+
+/// Work in other repositories, and other worktrees, of the copy.
+#[rstest]
+#[case::submodule(
+    "git -c protocol.file.allow=always submodule --quiet add ../../../sub sm; git commit -qm sm; cd sm; echo deep >deep; git add .; git commit -qm deep",
+    "has submodules"
+)]
+#[case::worktree_inside("git worktree add -q -b helper .claude/h; echo precious >.claude/h/p", "another worktree: '")]
+#[case::worktree_beside("git worktree add -q -b helper ../helper; echo precious >../helper/p", "another worktree: '")]
+#[case::round(
+    "mkdir ../inner; git checkpoint round start --context . --mode isolated --workspace ../inner >/dev/null",
+    "which was begun in the copy"
+)]
+fn a_copy_with_more_than_its_own_work_stays(#[case] script: &str, #[case] words: &str) {
+    let world = World::with_commit();
+    world.sh("git init -q ../sub; cd ../sub; echo 1 >s; git add s; git commit -qm s");
+    let round = start(&world, &[]);
+    world.sh(&format!("cd '{}'; {script}", path(&round).display()));
+    fs::write(path(&round).join("new"), "work\n").expect("writable");
+    let said = refused(&world, &round);
+    assert!(said.contains(words) && said.contains("--keep-worktree"), "{said}");
+    if words != "has submodules" {
+        return;
+    }
+    let ended = world.json(&["round", "end", "--keep-worktree", id(&round), "--json"]);
+    assert_eq!(ended["contexts"][0]["kept"], json!(text(&path(&round))), "{ended}");
+    assert_eq!(world.git(&["show", &format!("{}:new", field(&round, "branch"))]), "work\n");
+}
+
+/// The records come with the commits, and not only at the end.
+#[test]
+fn the_lines_of_a_round_that_goes_on_are_the_agents_when_they_are_applied() {
+    let world = World::with_commit();
+    world.done(&["enable"]);
+    let round = start(&world, &["--agent", "a", "--session", "s1"]);
+    let root = path(&round);
+    let there = |arguments: &[&str]| world.done(&[&["-C", text(&root)], arguments].concat());
+    there(&["session", "prompt", "s1", "-m", "write it"]);
+    fs::write(root.join("new"), "a line that is long enough\nand another one of them\n").expect("writable");
+    there(&["session", "stop", "s1"]);
+    world.sh(&format!("cd '{}'; git add new; git commit -qm new", root.display()));
+    world.done(&["round", "apply", id(&round)]);
+    world.sh("git add new; git commit -qm applied");
+    let blamed = world.json(&["blame", "--json", "new"]);
+    assert!(blamed["lines"].as_array().expect("a list").iter().all(|line| line["session"] == "s1"), "{blamed}");
+}
+
+/// A copy is what may be mounted in a container: what does not come along is not to be found in it.
+#[rstest]
+#[case::tracked(&["--mirror", "tracked"], &["secret", "earlier", "hidden"])]
+#[case::all(&["--mirror", "all"], &["earlier"])]
+#[case::checkpoint(&["--base", "@{0}"], &["earlier"])]
+fn what_does_not_come_along_is_in_no_object_of_the_copy(#[case] more: &[&str], #[case] words: &[&str]) {
+    let world = World::with_commit();
+    world.sh("echo 1 >tracked; git add tracked; git commit -qm tracked; echo earlier-4711 >notes");
+    world.done(&["save", "-m", "one"]);
+    world.sh("rm notes; echo secret-4711 >secret; echo hidden-4711 >staged; echo 2 >tracked");
+    world.done(&["save", "-m", "two"]);
+    let round = start(&world, more);
+    let objects = world.sh(&format!(
+        "cd '{}'; git cat-file --batch-all-objects --batch-check='%(objectname)' | while read id; do git cat-file -p $id; done",
+        path(&round).display()
+    ));
+    for word in words {
+        assert!(!objects.contains(&format!("{word}-4711")) || *word == "hidden" && more.contains(&"all"), "{word}");
+    }
+    assert_eq!(world.sh(&format!("cat '{}/tracked'", path(&round).display())), "2\n");
+    let has_secret = path(&round).join("secret").exists();
+    assert_eq!(has_secret, more != ["--mirror", "tracked"]);
+    world.git(&["-C", text(&path(&round)), "fsck", "--strict", "--no-dangling"]);
+}
