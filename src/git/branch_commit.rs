@@ -13,6 +13,9 @@ use super::{
 };
 use crate::error::{Context as _, Error, Kind, Result};
 
+/// The message of the first commit of a repository that [`Repo::make_in`] makes.
+pub(crate) const FIRST_COMMIT: &str = "[INIT] Workspace";
+
 impl Repo {
     /// Commits `tree_id` to `branch`, a full name, whose commit is `parent`; none: it has none. No hook runs. Returns the commit.
     ///
@@ -48,8 +51,13 @@ impl Repo {
         let words = ["update-ref", "-m", &note, "--", &branch.to_str_lossy(), &id.to_string(), &old.to_string()];
         let output = self.try_git(&words, None)?;
         if !output.status.success() {
-            return Err(Error::race(format!("the branch '{branch}' has just been moved"))
-                .with_cause(output.stderr.trim().to_str_lossy().into_owned()));
+            let cause = output.stderr.trim().to_str_lossy().into_owned();
+            return Err(if self.find_ref(&branch.to_str_lossy())? == parent {
+                Error::user(format!("git cannot move the branch '{branch}' in '{}'", self.common_dir().display()))
+                    .with_cause(cause)
+            } else {
+                Error::race(format!("the branch '{branch}' has just been moved")).with_cause(cause)
+            });
         }
         written.check_and_release()?;
         Ok(id)
@@ -106,7 +114,7 @@ impl Repo {
         }
         let repo = Self::open(dir)?;
         if let Head { id: None, branch: Some(branch) } = repo.head()? {
-            repo.commit_to(branch.as_bstr(), None, repo.empty_tree_id(), "[INIT] Workspace")?;
+            repo.commit_to(branch.as_bstr(), None, repo.empty_tree_id(), FIRST_COMMIT)?;
         }
         Ok(())
     }

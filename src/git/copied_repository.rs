@@ -20,6 +20,9 @@ const SETTINGS: [(&str, &[&str]); 5] = [
     ("core", &["autocrlf", "eol", "safecrlf", "excludesfile", "attributesfile"]),
 ];
 
+/// What attributes have a say in the content of files; no other file goes before this one.
+const CONVERT_NOTHING: &str = "* -text -filter -ident -working-tree-encoding\n";
+
 /// More is in a file of rules only by mistake.
 const LONGEST: u64 = 1 << 20;
 
@@ -140,6 +143,17 @@ impl Repo {
             }
         }
         Ok(())
+    }
+
+    /// Lets git convert no content of files in this repository, whatever attributes and settings say.
+    ///
+    /// # Errors
+    /// If the file for that cannot be written.
+    pub(crate) fn convert_nothing(&self) -> Result<()> {
+        let folder = self.common_dir().join("info");
+        let what = || format!("cannot write '{}'", folder.join("attributes").display());
+        fs::create_dir_all(&folder).context(Kind::Internal, what)?;
+        fs::write(folder.join("attributes"), CONVERT_NOTHING).context(Kind::Internal, what)
     }
 
     /// Writes the files of HEAD to a worktree that has none yet. No hook runs.

@@ -141,6 +141,7 @@ pub(crate) mod worktrees;
 pub(crate) mod written;
 
 pub(crate) use abbreviation::Abbreviation;
+pub(crate) use branch_commit::FIRST_COMMIT;
 pub(crate) use environment::home;
 pub(crate) use repo::Head;
 pub use repo::Repo;

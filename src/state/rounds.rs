@@ -9,7 +9,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) use self::aside::{all_aside, delete_aside, is_in_copy, is_kept_scratch, is_open_log, name_aside};
+pub(crate) use self::aside::{
+    Aside, all_aside, delete_aside, delete_copy, is_in_copy, is_kept_scratch, is_open_log, name_aside, note_beside,
+};
 use self::stored::Stored;
 pub(crate) use self::types::{Asked, Committed, Phase, Place, Ran, Round};
 use super::{directory, ensure_directory, ensure_directory_of_linked, read_text, replace_file, replace_file_durably};

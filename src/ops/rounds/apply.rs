@@ -44,6 +44,12 @@ pub(crate) enum Drift {
     Prefer,
 }
 
+/// How git shows changes so that it can apply them, whatever its settings say.
+const PLAIN_DIFF: &str =
+    "git -c diff.noprefix=false -c diff.mnemonicPrefix=false diff --binary --no-color --no-ext-diff --no-textconv";
+/// How it applies them.
+const PLAIN_APPLY: &str = "-c core.autocrlf=false apply --whitespace=nowarn";
+
 /// What an application changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Planned {
@@ -173,7 +179,7 @@ fn refuse_plain(repo: &Repo, round: &Round, place: &Place, branch: &str) -> Resu
     let word = path_text::shell_word(&place.context.to_string_lossy());
     let message = format!("the round '{}' has worked on '{path}', which is in no repository", round.id);
     Err(Error::refused(message)
-        .with_hint(format!("'git diff --binary {base} {branch} | git -C {word} apply' brings its changes there")))
+        .with_hint(format!("'{PLAIN_DIFF} {base} {branch} | git -C {word} {PLAIN_APPLY}' brings its changes there")))
 }
 
 /// Returns the directory of `round` that `name` stands for, and its branch.

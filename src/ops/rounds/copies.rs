@@ -33,7 +33,7 @@ fn is_directory(path: &Path) -> bool {
 }
 
 /// Returns true if the directory `path` is the copy that was made for `place`.
-fn is_its(place: &Place, path: &Path) -> bool {
+pub(super) fn is_its(place: &Place, path: &Path) -> bool {
     let git_dir = path.join(".git");
     is_directory(path) && is_directory(&git_dir) && place.mark.is_some() && rounds::mark(&git_dir) == place.mark
 }
@@ -241,6 +241,9 @@ pub(super) fn put_aside(context: &Context, round: &mut Round, at: usize) -> Resu
     for to in [to, beside] {
         round.places[at].aside = Some(to.clone());
         round.write(common)?;
+        if to.parent() == path.parent() {
+            rounds::note_beside(common, &round.id, &to)?;
+        }
         failpoint::hit("round:before-aside");
         match move_directory(&path, &to) {
             Ok(()) => {
@@ -253,11 +256,22 @@ pub(super) fn put_aside(context: &Context, round: &mut Round, at: usize) -> Resu
             Err(error) => {
                 round.places[at].aside = None;
                 round.write(common)?;
-                return Err(error);
+                return Err(if is_fixed(&path) {
+                    let word = shell_word(&path.to_string_lossy());
+                    error.with_hint(format!("'chmod u+w {word}' lets it be moved"))
+                } else {
+                    error
+                });
             }
         }
     }
     Ok(())
+}
+
+/// Returns true if nothing can be changed in the directory `path` itself.
+fn is_fixed(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o200 == 0)
 }
 
 /// Returns true if nothing is in the directory `path` but a repository: a start was killed that had only just begun.

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
@@ -155,15 +156,19 @@ fn end_worktree(
 
 /// Refuses to remove a worktree that is not as it was committed.
 fn refuse_changed(removal: &worktrees::Removal) -> Result<bool> {
-    let path = path_text::printable(removal.path.as_ref());
     if removal.teardown.is_some() {
-        return Err(Error::refused(format!("the teardown commands have changed '{path}'"))
-            .with_hint(format!(
-                "'git -C {} status' shows what; '--no-teardown' commits what they have left, and ends the round without them",
-                path_text::shell_word(&removal.path.to_string())
-            )));
+        return Err(torn_down(&removal.path.to_path_lossy()));
     }
+    let path = path_text::printable(removal.path.as_ref());
     Err(Error::race(format!("'{path}' has just been changed")).with_hint(AGAIN))
+}
+
+/// Returns the error for the worktree, or the copy, at `path`, which is not as it was committed once its teardown has run.
+pub(super) fn torn_down(path: &Path) -> Error {
+    let (shown, word) = (path_text::printable(bytes(path).as_ref()), path_text::shell_word(&path.to_string_lossy()));
+    Error::refused(format!("the teardown commands have changed '{shown}'")).with_hint(format!(
+        "'git -C {word} status' shows what; '--no-teardown' commits what they have left, and ends the round without them"
+    ))
 }
 
 /// Ends a `place` whose worktree git does not have any more.

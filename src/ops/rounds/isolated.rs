@@ -136,7 +136,10 @@ fn from_repository(
     let only = taken.as_ref().map(|it| &it.paths);
     let checkpoint = checkpoint.map(|id| narrowed(here, id, only)).transpose()?;
     let ids: Vec<ObjectId> = [Some(commit), checkpoint, log].into_iter().flatten().collect();
-    there.repo.copy_commits(&here.repo, &ids)?;
+    there
+        .repo
+        .copy_commits(&here.repo, &ids)
+        .map_err(|error| if here.repo.is_partial_clone() { of_partial_clone(here, error) } else { error })?;
     failpoint::hit("round:after-objects");
     if let Some(log) = log {
         there.repo.update_refs(&[RefUpdate { name: HISTORY.into(), old: None, new: Some(log) }])?;
@@ -158,6 +161,14 @@ fn from_repository(
         }
         _ => Ok(commit),
     }
+}
+
+/// Returns the error for commits of `here` that cannot be copied because of `error`: git does not ask a remote for the rest then.
+fn of_partial_clone(here: &Context, error: Error) -> Error {
+    let root = here.repo.worktree_root().display();
+    Error::refused(format!("'{root}' is a partial clone, and does not have all that is to be copied"))
+        .with_cause(error)
+        .with_hint("'git fetch --refetch --no-filter' brings what is not here; '--mode worktree' needs no copy")
 }
 
 /// Gives the copy what we keep beside a repository: our settings, what the user has approved, and our calls in git's hooks.

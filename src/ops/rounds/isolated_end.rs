@@ -10,6 +10,7 @@ use super::{
     changes::base_of,
     commit::{self, commit_noted},
     copies,
+    end::torn_down,
     ended::{EndOptions, EndedPlace},
 };
 use crate::{
@@ -65,11 +66,9 @@ pub(super) fn end(
         round.places[at].is_kept = true;
         return Ok(EndedPlace { left_out, ..EndedPlace::of(&round.places[at]) });
     }
-    if !options.no_teardown {
-        worktrees::tear_down_copy(&there, &found, run)?;
-    }
+    let is_torn_down = !options.no_teardown && worktrees::tear_down_copy(&there, &found, run)?;
     commit::refuse_moved(&there.repo, branch, tip)?;
-    commit::verify(&there, tip)?;
+    commit::verify(&there, tip).map_err(|error| if is_torn_down { torn_down(&found.path) } else { error })?;
     refuse_missing(context, &place, tip)?;
     copies::put_aside(context, round, at)?;
     failpoint::hit("round:before-last-look");

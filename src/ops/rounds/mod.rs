@@ -3,9 +3,10 @@
 //! - `names`: the names of branches and folders; `state::rounds` has the file of each round.
 //! - `scratch`: the folder for experiments, and where it is kept when the round ends (`archive`) or
 //!   before (`apart`).
-//! - `options`, `start`, `workspace`: make the directories of a round; `undo` takes back what a failed start has made.
+//! - `options`, `start`, `workspace`: make the directories of a round; `undo` takes back what a failed start has made, `halves` its copies.
 //! - `isolated`, `plain`, `isolated_end`: a round in a copy that is a repository of its own; `copies` finds, reads and moves them.
 //! - `to_set_up`: a worktree, or a copy, whose set-up goes on.
+//! - `made_around`: directories of which a repository that was made for rounds has nothing.
 //! - `narrowed`: what a copy gets of a checkpoint.
 //! - `mirror`: what a round takes along of what is not committed.
 //! - `end`, `ended`, `commit`: commit the files of a worktree, compare the branch with it, and only then remove it, as `worktree remove` does.
@@ -26,10 +27,12 @@ mod compare;
 mod copies;
 mod end;
 mod ended;
+mod halves;
 mod isolated;
 mod isolated_end;
 mod listing;
 mod lock;
+mod made_around;
 mod mirror;
 mod names;
 mod narrowed;
@@ -56,6 +59,7 @@ pub(crate) use compare::{ChangedPath, Entry, SideBySide, Together, compare};
 pub(crate) use end::end;
 pub(crate) use ended::{EndOptions, Ended, EndedPlace};
 pub(crate) use listing::{Shown, ShownPlace, find, list};
+pub(crate) use made_around::refuse_below;
 pub(crate) use names::check;
 pub(crate) use options::StartOptions;
 pub(crate) use race::{Race, RaceOptions, begin_race, make_log, note, root_of, take_back};

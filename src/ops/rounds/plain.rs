@@ -12,7 +12,10 @@ use gix::ObjectId;
 use super::{super::Context, mirror::BASELINE, names::Folders};
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::copy_file::{Copied, copy_file},
+    git::{
+        checkout_names::is_valid_path,
+        copy_file::{Copied, copy_file},
+    },
     model::{path_text, round::WORKTREES},
 };
 
@@ -59,6 +62,8 @@ pub(super) fn fill(there: &Context, from: &Path, branch: &str, content: &Content
         let permissions = fs::metadata(of(from)).context(Kind::User, what)?.permissions();
         fs::set_permissions(of(to), permissions).context(Kind::User, what)?;
     }
+    // Its files are what they are in the directory: attributes and settings convert none.
+    there.repo.convert_nothing()?;
     let tree_id = there.repo.stage_all()?;
     there.repo.commit_to(format!("refs/heads/{branch}").as_str().into(), None, tree_id, BASELINE)
 }
@@ -93,6 +98,11 @@ pub(super) fn look(context: &Context, root: &Path, folders: &Folders) -> Result<
                 [directory.as_slice(), b"/", name.as_bytes()].concat().into()
             };
             let kind = entry.file_type().context(Kind::User, what)?;
+            if !is_valid_path(path.as_bstr(), kind.is_symlink()) {
+                let shown = path_text::printable(entry.path().as_os_str().as_bytes().as_bstr());
+                return Err(Error::refused(format!("git has no files of the name of '{shown}'"))
+                    .with_hint("give it another name, or move it away"));
+            }
             if kind.is_dir() {
                 content.directories.push(path.clone());
                 todo.push(path);

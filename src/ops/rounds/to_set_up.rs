@@ -1,10 +1,16 @@
-//! Finds what `worktree setup` is to set up: a linked worktree, or the copy in which an isolated round goes on.
+//! Finds what `worktree setup`, and `round start`, is to set up: a linked worktree, or the copy in which an isolated round goes on.
 
-use std::{ffi::OsStr, fs, path::Path};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use super::{
     super::{Context, worktrees},
     copies,
+    end::found,
+    options::Begun,
 };
 use crate::{
     error::{Error, Kind, Result},
@@ -12,7 +18,7 @@ use crate::{
     model::{path_text::shell_word, round::Mode},
     state::{
         approved,
-        rounds::{self, Phase, Place},
+        rounds::{self, Phase, Place, Round},
     },
 };
 
@@ -63,4 +69,38 @@ fn live_copy(context: &Context, path: &Path) -> Result<Option<(Context, Registra
         approved::write(copy, &here.union(&its).cloned().collect())?;
     }
     worktrees::copy_at(context, &path).map(Some)
+}
+
+/// Notes that the worktree, or the copy, that was made for `place` is to be set up.
+///
+/// # Errors
+/// If that cannot be written.
+pub(super) fn note_due(context: &Context, place: &Place) -> Result<()> {
+    whereabouts(context, place)?.map_or(Ok(()), |(_, git_dir)| worktrees::note_due(context, &git_dir))
+}
+
+/// Returns which worktrees and copies of `round` are to be set up, by this call or because a call before has not come to the end.
+///
+/// # Errors
+/// If that cannot be read.
+pub(super) fn due(context: &Context, round: &Round) -> Result<Begun> {
+    let mut due = Begun::default();
+    for place in round.places.iter().filter(|place| !place.is_done) {
+        let Some((path, git_dir)) = whereabouts(context, place)? else { continue };
+        if worktrees::is_due(context, &git_dir)? {
+            let all = if place.mode == Mode::Isolated { &mut due.copies } else { &mut due.worktrees };
+            all.push(path);
+        }
+    }
+    Ok(due)
+}
+
+/// Returns where the worktree, or the copy, is that was made for `place`, and git's directory of it; none if there is none.
+fn whereabouts(context: &Context, place: &Place) -> Result<Option<(PathBuf, PathBuf)>> {
+    Ok(match place.mode {
+        Mode::Worktree => found(context, place)?.map(|found| (found.path, found.git_dir)),
+        Mode::Isolated => copies::open(context, place)?
+            .map(|there| (there.repo.worktree_root().to_owned(), there.repo.git_dir().to_owned())),
+        Mode::Workspace | Mode::Legacy => None,
+    })
 }

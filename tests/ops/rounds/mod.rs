@@ -3,6 +3,7 @@
 mod afterwards;
 mod apart;
 mod applies;
+mod begun;
 mod branches;
 mod brought;
 mod changes;
@@ -14,6 +15,7 @@ mod isolated;
 mod late;
 mod mirrors;
 mod previous;
+mod pruned_copies;
 mod races;
 mod starts;
 mod workspaces;
