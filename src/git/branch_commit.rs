@@ -7,7 +7,7 @@ use gix::ObjectId;
 
 use super::{
     Head, Repo,
-    commit::NewCommit,
+    commit::{Identity, NewCommit},
     new_objects::{NewObjects, Target},
     process::run_plain_git,
 };
@@ -28,12 +28,26 @@ impl Repo {
         tree_id: ObjectId,
         message: &str,
     ) -> Result<ObjectId> {
+        self.commit_to_as(branch, parent, tree_id, message, self.identity())
+    }
+
+    /// The same by `identity`, which the settings of this repository may not have.
+    ///
+    /// # Errors
+    /// As [`commit_to`](Self::commit_to).
+    pub(crate) fn commit_to_as(
+        &self,
+        branch: &BStr,
+        parent: Option<ObjectId>,
+        tree_id: ObjectId,
+        message: &str,
+        identity: Identity,
+    ) -> Result<ObjectId> {
         let mut objects = NewObjects::new(self, Target::Loose);
         if tree_id == self.empty_tree_id() {
             // Git knows the empty tree without storing it, but git-fsck(1) reports it as missing.
             objects.add(gix::objs::Kind::Tree, b"")?;
         }
-        let identity = self.identity();
         let text = format!("{}\n", message.trim_end());
         let new = NewCommit {
             tree_id,

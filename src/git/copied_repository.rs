@@ -57,7 +57,8 @@ impl Repo {
     /// # Errors
     /// If git fails.
     pub(crate) fn copy_commits(&self, from: &Self, ids: &[ObjectId]) -> Result<()> {
-        self.fetch_commits(from, ids, &["--update-shallow"])
+        // What is bad in a commit of the user's own is no reason to refuse it.
+        self.fetch_commits(from, ids, "fetch.fsckObjects=false", &["--update-shallow"])
     }
 
     /// The same from a copy, which may lack a part of the history since: this repository keeps its own.
@@ -74,7 +75,7 @@ impl Repo {
                 format!("'git -C {} fetch --unshallow' completes it", shell_word(&root.to_string_lossy())),
             ));
         }
-        self.fetch_commits(copy, ids, &[])?;
+        self.fetch_commits(copy, ids, "fetch.fsckObjects=true", &[])?;
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
         let words: Vec<&str> = ["rev-list", "--quiet"].into_iter().chain(ids.iter().map(String::as_str)).collect();
         self.run_git(&[&words[..], &["--not", "--all", "--"]].concat(), None).map(drop)
@@ -85,14 +86,12 @@ impl Repo {
         self.inner.find_object(id).ok()?.peel_to_commit().ok().map(|commit| commit.id)
     }
 
-    fn fetch_commits(&self, from: &Self, ids: &[ObjectId], more: &[&str]) -> Result<()> {
+    fn fetch_commits(&self, from: &Self, ids: &[ObjectId], check: &str, more: &[&str]) -> Result<()> {
         let what = || format!("cannot copy commits from '{}'", from.worktree_root().display());
         let directory = fs::canonicalize(from.common_dir()).context(Kind::User, what)?;
         let mut words: Vec<std::ffi::OsString> = Vec::new();
-        // The older protocol gives only what refs lead to. What is bad in a commit of the user's own is no reason to refuse it.
-        for setting in
-            ["protocol.version=2", "protocol.file.allow=always", "fetch.fsckObjects=false", "fetch.prune=false"]
-        {
+        // The older protocol gives only what refs lead to.
+        for setting in ["protocol.version=2", "protocol.file.allow=always", check, "fetch.prune=false"] {
             words.extend(["-c".into(), setting.into()]);
         }
         let options = [

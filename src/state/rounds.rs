@@ -61,7 +61,9 @@ impl Round {
 
 /// Returns the file that has what the command of a race has printed in the round `id`, which must be sound.
 pub(crate) fn log_file(common_dir: &Path, id: &str) -> PathBuf {
-    folder(common_dir).join(format!("{id}.log"))
+    let folder = folder(common_dir);
+    // It is printed, and the common directory may be given with `..`.
+    fs::canonicalize(&folder).unwrap_or(folder).join(format!("{id}.log"))
 }
 
 /// Makes that file, which is the user's alone.

@@ -13,13 +13,13 @@ use super::{
         restore::{ChosenHunks, RestoreOptions, Restored, restore},
     },
     changes::{base_of, common_with_here},
-    copies::{follow_live, follow_records},
+    copies::follow_round,
     listing::named,
     retire::tip_of,
+    source::repo_of,
 };
 use crate::{
     error::{Error, Result},
-    git::Repo,
     model::{
         change::{Change, Leaf},
         operation, path_text,
@@ -96,11 +96,10 @@ pub(crate) fn plan(context: &Context, name: &str, pathspecs: &[BString], drift: 
 }
 
 fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) -> Result<Planned> {
-    follow_live(context);
     let (repo, round) = (&context.repo, named(context, name)?);
+    follow_round(context, &round)?;
     let (place, branch) = place_of(&round, name)?;
-    refuse_plain(repo, &round, place, branch)?;
-    follow_records(context, place)?;
+    refuse_plain(context, &round, place, branch)?;
     let Some(base) = base_of(place) else {
         return Err(Error::refused(format!("the round '{}' has not begun", round.id)));
     };
@@ -169,10 +168,12 @@ pub(crate) fn apply(
 }
 
 /// Refuses changes of a directory that is in no repository: they cannot be restored there.
-fn refuse_plain(repo: &Repo, round: &Round, place: &Place, branch: &str) -> Result<()> {
+fn refuse_plain(context: &Context, round: &Round, place: &Place, branch: &str) -> Result<()> {
+    let repo = &context.repo;
     let Some(base) = base_of(place).filter(|_| place.mode == Mode::Isolated) else { return Ok(()) };
     let is_first = repo.with_commit(base, |commit| commit.parents().next().is_none())?;
-    if !is_first || Repo::is_inside_repository(&place.context) {
+    // It may have become a repository since, which is another one than this.
+    if !is_first || repo_of(context, place).is_ok() {
         return Ok(());
     }
     let path = place.context.display();

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::Repo,
+    git::{Repo, commit::Identity},
     model::{
         manifest::{Manifest, Reason},
         path_text,
@@ -34,8 +34,8 @@ pub(super) fn checkpoint(there: &Context) -> Result<ObjectId> {
     save_before(&worktree, BEFORE_END, true)?.saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))
 }
 
-/// Takes a checkpoint of the worktree of `there`, with the message `of_checkpoint`, and commits all of its files to `branch`, the
-/// branch of `place`. The commit gets its
+/// Takes a checkpoint of the worktree of `there`, with the message `of_checkpoint`, and commits all of its files, by `author`, to
+/// `branch`, the branch of `place`. The commit gets its
 /// record. Then compares the worktree with the branch: they have the same files when this returns. Neither the checkpoint nor the commit
 /// has the folder for experiments.
 ///
@@ -44,6 +44,7 @@ pub(super) fn checkpoint(there: &Context) -> Result<ObjectId> {
 /// would not be in the commit; [`Kind::Race`](crate::error::Kind::Race) if the worktree is changed meanwhile.
 pub(super) fn commit_all(
     there: &Context,
+    author: Identity,
     place: &Place,
     branch: &str,
     message: &str,
@@ -70,7 +71,8 @@ pub(super) fn commit_all(
     failpoint::hit("round:before-commit");
     let full = format!("refs/heads/{branch}");
     let is_new = tree_id != tip_tree_id;
-    let commit = is_new.then(|| repo.commit_to(full.as_str().into(), Some(tip), tree_id, message)).transpose()?;
+    let commit =
+        is_new.then(|| repo.commit_to_as(full.as_str().into(), Some(tip), tree_id, message, author)).transpose()?;
     failpoint::hit("round:after-commit");
     if is_new || taken.side.index_tree_id.is_some_and(|staged| staged != tree_id) {
         refuse_staged_since(there, taken.side.index_tree_id.unwrap_or(tip_tree_id))?;
@@ -96,7 +98,7 @@ pub(super) fn commit_noted(
     options: &EndOptions,
 ) -> Result<ObjectId> {
     let message = options.message.as_deref().unwrap_or(MESSAGE);
-    let committed = commit_all(there, &round.places[at], branch, message, BEFORE_END)?;
+    let committed = commit_all(there, context.repo.identity(), &round.places[at], branch, message, BEFORE_END)?;
     let tip = committed.tip;
     round.places[at].committed = Some(committed);
     round.write(context.repo.common_dir())?;

@@ -11,6 +11,7 @@ use gix::ObjectId;
 use super::{
     super::{Context, remotes},
     lock::locked,
+    narrowed::alone,
     retire::refuse_used,
 };
 use crate::{
@@ -45,14 +46,22 @@ pub(super) fn is_its(place: &Place, path: &Path) -> bool {
 pub(super) fn open(context: &Context, place: &Place) -> Result<Option<Context>> {
     let Some(path) = place.path.as_ref().filter(|path| is_its(place, path)) else { return Ok(None) };
     let real = |path: &Path| fs::canonicalize(path).ok();
-    let refused = || Error::refused(format!("'{}' is not the copy any more that the round has made", path.display()));
+    let refused = || damaged(path);
     let git_dir = real(&path.join(".git"));
-    let repo = context.repo.open_worktree(path).map_err(|error| refused().with_cause(error))?;
+    let repo = context.repo.open_worktree(path).map_err(|error| match error.hint().map(str::to_owned) {
+        Some(hint) => refused().with_cause(error).with_hint(hint),
+        None => refused().with_cause(error),
+    })?;
     let is_whole = [repo.git_dir(), repo.common_dir()].into_iter().all(|it| real(it) == git_dir);
     if git_dir.is_none() || !is_whole || repo.object_hash() != context.repo.object_hash() {
         return Err(refused());
     }
     Ok(Some(context.with_repo(repo)))
+}
+
+/// Returns the error for a copy at `path` whose repository is another one by now, or damaged.
+pub(super) fn damaged(path: &Path) -> Error {
+    Error::refused(format!("'{}' is not the copy any more that the round has made", path.display()))
 }
 
 /// Returns the error for the copy of `place`, which is gone.
@@ -116,6 +125,21 @@ pub(super) fn follow_live(context: &Context) {
     }
 }
 
+/// Brings the branch of the isolated round `round`, if that goes on, as far as it is committed, with the records.
+///
+/// # Errors
+/// If it cannot come; [`Kind::Refused`] if some of the records cannot: the lines of its commits would count as a person's.
+pub(super) fn follow_round(context: &Context, round: &Round) -> Result<()> {
+    if round.phase != Phase::Live {
+        return Ok(());
+    }
+    for at in 0..round.places.len() {
+        follow_one(context, round, at)?;
+        follow_records(context, &round.places[at])?;
+    }
+    Ok(())
+}
+
 fn follow_one(context: &Context, round: &Round, at: usize) -> Result<()> {
     let place = &round.places[at];
     if place.mode != Mode::Isolated || place.is_done {
@@ -137,7 +161,7 @@ fn follow_one(context: &Context, round: &Round, at: usize) -> Result<()> {
 /// # Errors
 /// If it cannot be taken or copied.
 pub(super) fn bring_checkpoint(context: &Context, there: &Context) -> Result<ObjectId> {
-    let id = super::commit::checkpoint(there)?;
+    let id = alone(there, super::commit::checkpoint(there)?)?;
     let ids: Vec<ObjectId> = there.repo.head()?.id.into_iter().chain([id]).collect();
     context.repo.bring_commits(&there.repo, &ids)?;
     Ok(id)
@@ -211,7 +235,7 @@ pub(super) fn put_back(context: &Context, round: &mut Round, at: usize) -> Resul
 ///
 /// # Errors
 /// [`Kind::Refused`] if some of them cannot come: the lines of its commits would count as a person's.
-pub(super) fn follow_records(context: &Context, place: &Place) -> Result<()> {
+fn follow_records(context: &Context, place: &Place) -> Result<()> {
     if place.mode != Mode::Isolated || place.is_done {
         return Ok(());
     }

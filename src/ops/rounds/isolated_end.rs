@@ -12,12 +12,13 @@ use super::{
     copies,
     end::torn_down,
     ended::{EndOptions, EndedPlace},
+    narrowed::alone,
 };
 use crate::{
     error::{Error, Result},
     git::registrations::Registration,
     model::path_text::{self, shell_word},
-    ops::holding::hold,
+    ops::holding::hold_settled,
     state::{
         failpoint,
         rounds::{self, Phase, Place, Round},
@@ -42,15 +43,13 @@ pub(super) fn end(
         copies::put_aside(context, round, at)?;
         return Ok(EndedPlace::of(&round.places[at]));
     }
-    let Some(there) = copies::open(context, &place)? else {
-        // It may have been moved, with work that is nowhere else.
-        if !options.keep_worktree {
-            let id = &round.id;
-            return Err(copies::gone(&place).with_hint(format!(
-                "if you have moved it, move it back; 'git checkpoint round end --keep-worktree {id}' ends the round without it"
-            )));
+    let there = match copies::open(context, &place) {
+        Ok(Some(there)) => there,
+        Ok(None) | Err(_) if options.keep_worktree => {
+            round.places[at].is_kept = place.path.as_ref().is_some_and(|path| path.exists());
+            return Ok(EndedPlace { gone: true, ..EndedPlace::of(&round.places[at]) });
         }
-        return Ok(EndedPlace { gone: true, ..EndedPlace::of(&place) });
+        failed => return Err(without_it(&place, failed.err(), &round.id)),
     };
     let (_, found) = worktrees::copy_at(context, there.repo.worktree_root())?;
     if !options.keep_worktree {
@@ -79,19 +78,34 @@ pub(super) fn end(
     Ok(EndedPlace { left_out, ..EndedPlace::of(&round.places[at]) })
 }
 
+/// Returns the error for the copy of `place` that cannot be opened because of `error`, or is not there, with what ends the round `id` all
+/// the same.
+fn without_it(place: &Place, error: Option<Error>, id: &str) -> Error {
+    let command = format!("'git checkpoint round end --keep-worktree {id}' ends the round without it");
+    let Some(path) = place.path.as_ref().filter(|path| path.exists()) else {
+        // It may have been moved, with work that is nowhere else.
+        return copies::gone(place).with_hint(format!("if you have moved it, move it back; {command}"));
+    };
+    let error = error.unwrap_or_else(|| copies::damaged(path));
+    let first = error.hint().map(|hint| format!("{hint}; ")).unwrap_or_default();
+    error.with_hint(format!(
+        "{first}{command}: its files stay where they are, and the branch lacks what was not committed"
+    ))
+}
+
 /// Brings the records of the copy, its last checkpoint, and what its other refs lead to into this repository. Returns what is not where
 /// it was: records that are left out, and refs.
-fn bring(context: &Context, there: &Context, round: &Round, at: usize) -> Result<Option<String>> {
-    let checkpoint = round.places[at].committed.as_ref().map(|it| it.checkpoint);
-    if let Some(checkpoint) = checkpoint {
+fn bring(context: &Context, there: &Context, round: &mut Round, at: usize) -> Result<Option<String>> {
+    if let Some(committed) = &mut round.places[at].committed {
+        let checkpoint = alone(there, committed.checkpoint)?;
         context.repo.bring_commits(&there.repo, &[checkpoint])?;
+        hold_settled(&context.repo, checkpoint)?;
+        committed.checkpoint = checkpoint;
+        round.write(context.repo.common_dir())?;
     }
     context.repo.bring_lfs(&there.repo)?;
     let left_out = copies::bring_records(context, there)?;
     let others = copies::bring_others(context, there, round.places[at].branch.as_deref().unwrap_or_default())?;
-    if let Some(checkpoint) = checkpoint {
-        hold(&context.repo, checkpoint)?;
-    }
     let all: Vec<String> = left_out.into_iter().chain(others).collect();
     Ok((!all.is_empty()).then(|| all.join("; ")))
 }

@@ -17,10 +17,14 @@ use crate::{
         Repo,
         copied_commit::CommitCopy,
         edit_tree::edit_tree,
-        new_objects::NewObjects,
+        new_objects::{NewObjects, Target},
         side::{MOVED_LINES_LOST, Side, write_side_tree},
     },
-    model::{change::Leaf, checkpoint::Checkpoint, manifest::Manifest},
+    model::{
+        change::Leaf,
+        checkpoint::{Checkpoint, Links, relinked},
+        manifest::Manifest,
+    },
 };
 
 /// Writes copies of the checkpoint `id` and of those that it leads to, which have at `only` these paths what they have there, and
@@ -54,6 +58,25 @@ pub(super) fn narrowed(
         Replaced::By(copy) => Ok(copy),
         Replaced::LeftOut { .. } => Err(Error::internal("nothing was to be left out")),
     }
+}
+
+/// Writes a copy of the checkpoint `id` that follows the commit it is based on, and returns it: what checkpoints before it had, which
+/// may have been purged where it goes, stays. No ref leads to it.
+///
+/// # Errors
+/// If it cannot be read or written.
+pub(super) fn alone(context: &Context, id: ObjectId) -> Result<ObjectId> {
+    let repo = &context.repo;
+    let Some(checkpoint) = repo.checkpoint(id)? else { return Ok(id) };
+    let Some(base) = checkpoint.base.commit_id() else { return Ok(id) };
+    let links = Links { carried: None, after: None, ..Links::of(&checkpoint) };
+    let message = relinked(&repo.message_of(id)?, &links);
+    let parents = [Some(base), checkpoint.side_id].into_iter().flatten().collect();
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let copy = CommitCopy { tree_id: checkpoint.tree_id, parents, message: &message };
+    let copy = repo.copy_commit(id, &copy, &mut objects)?;
+    objects.write()?.check_and_release()?;
+    Ok(copy)
 }
 
 /// Changes the content of checkpoints.

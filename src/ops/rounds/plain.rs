@@ -45,7 +45,7 @@ pub(super) fn fill(there: &Context, from: &Path, branch: &str, content: &Content
         let full = from.join(path.to_path_lossy());
         let what = || format!("cannot copy '{}'", full.display());
         match copy_file(from, to, path.as_bstr()).context(Kind::User, what)? {
-            Copied::Yes => {}
+            Copied::Yes => keep_inside(from, to, path).context(Kind::User, what)?,
             Copied::Gone => return Err(Error::race(format!("'{}' has just been removed", full.display()))),
             Copied::Exists => {
                 return Err(Error::race(format!(
@@ -66,6 +66,21 @@ pub(super) fn fill(there: &Context, from: &Path, branch: &str, content: &Content
     there.repo.convert_nothing()?;
     let tree_id = there.repo.stage_all()?;
     there.repo.commit_to(format!("refs/heads/{branch}").as_str().into(), None, tree_id, BASELINE)
+}
+
+/// Lets the symbolic link `path` below `to` lead to the same place there as it does below `from`, if it leads there by an absolute path:
+/// what is written through it is not to reach what was copied.
+fn keep_inside(from: &Path, to: &Path, path: &BString) -> io::Result<()> {
+    let link = to.join(path.to_path_lossy());
+    if !link.symlink_metadata()?.is_symlink() {
+        return Ok(());
+    }
+    let target = fs::read_link(&link)?;
+    let real = fs::canonicalize(from)?;
+    let inside = [from, &real].into_iter().find_map(|root| target.strip_prefix(root).ok());
+    let Some(inside) = inside.filter(|_| target.is_absolute()) else { return Ok(()) };
+    fs::remove_file(&link)?;
+    std::os::unix::fs::symlink(to.join(inside), &link)
 }
 
 /// Returns what is in the directory `root`, but for the folders of rounds.

@@ -84,6 +84,9 @@ pub(crate) fn all_aside(common_dir: &Path) -> Result<Vec<Aside>> {
             }
         }
     }
+    // The end of a round that goes on may have been killed after it had moved the copy.
+    let goes_on = |id: &str| super::read(common_dir, id).is_ok_and(|it| it.is_some_and(|it| it.phase != Phase::Ended));
+    found.retain(|aside| !goes_on(&aside.round));
     found.sort_by(|one, other| (one.seconds, &one.path).cmp(&(other.seconds, &other.path)));
     Ok(found)
 }

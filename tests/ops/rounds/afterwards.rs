@@ -29,17 +29,16 @@ fn a_secret_that_a_round_has_committed_can_be_purged_after_its_end() {
     world.checkpoint(&["purge", "--force", SECRET]);
     world.git(&["branch", "-qD", field(&round, "branch")]);
     // As long as the worktree can be restored, it has its checkpoints.
-    let listed = || world.json(&["list", "--all-worktrees", "--json"])["checkpoints"].clone();
-    let ids: Vec<String> =
-        listed().as_array().expect("a list").iter().map(|it| it["id"].as_str().expect("an id").to_owned()).collect();
+    let listed = world.done(&["list", "--all-worktrees", "--json"]);
+    let ids: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).expect("it prints JSON")).collect();
+    let ids: Vec<&str> = ids.iter().map(|it| it["id"].as_str().expect("an id")).collect();
     assert!(ids.len() > 1, "{ids:?}");
-    let dropped = world.checkpoint(&["purge", "--force", "--checkpoint", &ids[0]]);
+    let dropped = world.checkpoint(&["purge", "--force", "--checkpoint", ids[0]]);
     assert!(!dropped.status.success() && said(&dropped).contains("worktree prune --removed"), "{}", said(&dropped));
     world.done(&["worktree", "prune", "--removed"]);
     let again = world.checkpoint(&["purge", "--force", SECRET]);
     assert!(said(&again).contains("--all-worktrees"), "{}", said(&again));
-    let words: Vec<&str> =
-        ["purge", "--force", "--checkpoint"].into_iter().chain(ids.iter().map(String::as_str)).collect();
+    let words = [&["purge", "--force", "--checkpoint"][..], &ids].concat();
     let dropped = world.checkpoint(&words);
     assert!(dropped.status.success(), "{}", said(&dropped));
     world.git(&["reflog", "expire", "--expire=now", "--all"]);
