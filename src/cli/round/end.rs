@@ -127,7 +127,7 @@ fn print(ended: &Ended, call: &mut Call) -> Result<()> {
             call.out.hint(&format!("'git checkpoint round apply {}' brings the files there", printable(branch)));
         }
         if let Some(why) = &place.left_out {
-            call.out.warning(&format!("records did not come along: {}", printable(why)));
+            call.out.warning(&format!("the copy has more than its branch: {}", printable(why)));
         }
         if place.gone {
             call.out.warning(GONE);

@@ -18,6 +18,7 @@ use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, refs::RefUpdate, registrations::Registration},
     model::{
+        head_move::MoveKind,
         path_text::{printable, shell_word},
         round::Mode,
     },
@@ -28,6 +29,12 @@ use crate::{
         rounds::{self, Phase, Place, Round},
     },
 };
+
+/// Where a copy may have refs that lead to work.
+const PLACES: [&str; 3] = ["refs/heads/", "refs/tags/", "refs/notes/"];
+
+/// How many of the last moves of HEAD are looked at.
+const MOST_MOVES: usize = 1000;
 
 fn is_directory(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
@@ -189,22 +196,32 @@ pub(super) fn bring_records(context: &Context, there: &Context) -> Result<Option
 pub(super) fn bring_others(context: &Context, there: &Context, branch: &str) -> Result<Vec<String>> {
     let own = format!("refs/heads/{branch}");
     let Some(tip) = there.repo.find_ref(&own)? else { return Ok(Vec::new()) };
-    let mut others = there.repo.refs_below("refs/heads/")?;
-    others.extend(there.repo.refs_below("refs/tags/")?);
+    let mut others = Vec::new();
+    for below in PLACES {
+        others.extend(there.repo.refs_below(below)?);
+    }
     others.retain(|(name, _)| *name != own);
     let stashed = there.repo.run_git(&["stash", "list", "--format=%H"], None)?;
     let stashed = stashed.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok());
     others.extend(stashed.enumerate().map(|(at, id)| (format!("stash@{{{at}}}"), id)));
-    let mut said = Vec::new();
+    // What was committed on no branch, or on one that is no more.
+    let left = there.repo.left_lately(MOST_MOVES).into_iter().filter(|(_, kind)| *kind == Some(MoveKind::Existing));
+    others.extend(left.map(|(id, _)| ("HEAD".to_owned(), id)));
+    let (mut said, mut known) = (Vec::new(), vec![tip]);
     for (name, id) in others {
         let Some(commit) = there.repo.commit_behind(id) else { continue };
-        if there.repo.leads_to(tip, commit) {
+        let is_known = |tips: &[ObjectId]| tips.iter().any(|tip| there.repo.leads_to(*tip, commit));
+        if is_known(&known[..1]) || name == "HEAD" && is_known(&known) {
             continue;
         }
         context.repo.bring_commits(&there.repo, &[commit])?;
         hold(&context.repo, commit)?;
-        let short = ["refs/heads/", "refs/tags/"].iter().find_map(|it| name.strip_prefix(it)).unwrap_or(&name);
-        said.push(format!("'{}' of the copy is the commit {commit} here", printable(short.as_bytes().into())));
+        known.push(commit);
+        let short = PLACES.iter().find_map(|it| name.strip_prefix(it)).unwrap_or(&name);
+        said.push(match name.as_str() {
+            "HEAD" => format!("HEAD of the copy was at the commit {commit}, which is here"),
+            _ => format!("'{}' of the copy is the commit {commit} here", printable(short.as_bytes().into())),
+        });
     }
     Ok(said)
 }

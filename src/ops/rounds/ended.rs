@@ -48,7 +48,7 @@ pub(crate) struct EndedPlace {
     /// Where the copy is in which the round has worked.
     #[serde(serialize_with = "path_text::serialize_optional")]
     pub(crate) aside: Option<BString>,
-    /// Why records of that copy did not come along; none if all did.
+    /// What of that copy did not come along, or is elsewhere; none if all of it is on the branch.
     pub(crate) left_out: Option<String>,
     /// What `worktree restore` takes.
     pub(crate) removed: Option<String>,

@@ -1,7 +1,7 @@
 //! The end of a round in a copy: its branch, its records and its last checkpoint come into this repository, and the copy is moved
 //! aside.
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -131,6 +131,11 @@ fn refuse_more(there: &Context, found: &Registration, id: &str) -> Result<()> {
     };
     worktrees::refuse_submodules(found).map_err(|error| stays(error, "push what only they have"))?;
     let path = found.path.display();
+    if let Some(inside) = submodule_in(there)? {
+        let message =
+            format!("'{}' in the copy '{path}' is a repository of its own", path_text::printable(inside.as_bstr()));
+        return Err(stays(Error::refused(message), "push what only it has, and remove its '.git'"));
+    }
     let others = there.repo.registrations()?;
     if let Some(other) = others.iter().find(|it| !it.is_main()) {
         let message = format!("the copy '{path}' has another worktree: '{}'", other.path.display());
@@ -153,4 +158,12 @@ fn refuse_more(there: &Context, found: &Registration, id: &str) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Returns a submodule whose repository is in the worktree of `there` itself; none if there is none.
+fn submodule_in(there: &Context) -> Result<Option<BString>> {
+    let Some(index) = there.repo.user_index()? else { return Ok(None) };
+    let submodules = index.entries().iter().filter(|entry| entry.mode == gix::index::entry::Mode::COMMIT);
+    let mut paths = submodules.map(|entry| entry.path(&index).to_owned());
+    Ok(paths.find(|path| there.repo.has_dot_git(path.as_bstr())))
 }

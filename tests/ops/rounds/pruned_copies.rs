@@ -148,3 +148,40 @@ fn teardown_commands_that_change_a_file_are_named() {
     world.done(&["round", "end", "--no-teardown", id(&round)]);
     assert!(world.git(&["ls-tree", "--name-only", field(&round, "branch")]).contains("stamp"));
 }
+
+/// The repository of a submodule may be in the worktree itself.
+#[test]
+fn a_copy_with_a_submodule_that_has_its_own_repository_stays() {
+    let world = World::with_commit();
+    let round = start(&world);
+    world.sh(&format!(
+        "cd '{}'; git init -q in; cd in; echo 1 >f; git add f; git commit -qm f; cd ..; git add in 2>/dev/null; git commit -qm in",
+        path(&round).display()
+    ));
+    let output = world.checkpoint(&["round", "end", id(&round)]);
+    assert!(!output.status.success() && path(&round).is_dir(), "{}", said(&output));
+    assert!(
+        said(&output).contains("'in' in the copy '") && said(&output).contains("--keep-worktree"),
+        "{}",
+        said(&output)
+    );
+}
+
+/// Commits on no branch are named, and held.
+#[test]
+fn what_was_committed_on_no_branch_of_a_copy_is_named() {
+    let world = World::with_commit();
+    let round = start(&world);
+    let commit = world.sh(&format!(
+        "cd '{}'; git switch -q --detach; echo d >d; git add d; git commit -qm d; git rev-parse HEAD; git switch -q {}
+         git notes add -m noted; echo 1 >f; git add f; git commit -qm f; git commit -q --amend -m amended",
+        path(&round).display(),
+        field(&round, "branch")
+    ));
+    let ended = end(&world, &round);
+    let left_out = field(&ended, "left_out");
+    assert!(left_out.contains(&format!("HEAD of the copy was at the commit {}, ", commit.trim())), "{left_out}");
+    assert!(left_out.contains("'commits' of the copy is "), "{left_out}");
+    assert_eq!(left_out.matches("commit ").count(), 2, "{left_out}");
+    assert_eq!(world.git(&["show", &format!("{}:d", commit.trim())]), "d\n");
+}
