@@ -1,11 +1,14 @@
 //! Commits the files that a round has in a directory to its branch, and compares the directory with the branch.
 
+use std::path::Path;
+
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
     super::{Context, Worktree, chain::peek::worktree_tree, enter::Purpose, save::save_before},
     ended::EndOptions,
+    listing::bytes,
     scratch,
 };
 use crate::{
@@ -189,4 +192,12 @@ pub(super) fn refuse_left_out(manifest: &Manifest, root: &str) -> Result<()> {
         return refuse(&unfiltered.path, "cannot be committed: its filter has failed", "'git add' says why");
     }
     Ok(())
+}
+
+/// Returns the error for the worktree, or the copy, at `path`, which is not as it was committed once its teardown has run.
+pub(super) fn torn_down(path: &Path) -> Error {
+    let (shown, word) = (path_text::printable(bytes(path).as_bstr()), path_text::shell_word(&path.to_string_lossy()));
+    Error::refused(format!("the teardown commands have changed '{shown}'")).with_hint(format!(
+        "'git -C {word} status' shows what; '--no-teardown' commits what they have left, and ends the round without them"
+    ))
 }

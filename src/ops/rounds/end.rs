@@ -157,18 +157,10 @@ fn end_worktree(
 /// Refuses to remove a worktree that is not as it was committed.
 fn refuse_changed(removal: &worktrees::Removal) -> Result<bool> {
     if removal.teardown.is_some() {
-        return Err(torn_down(&removal.path.to_path_lossy()));
+        return Err(commit::torn_down(&removal.path.to_path_lossy()));
     }
     let path = path_text::printable(removal.path.as_ref());
     Err(Error::race(format!("'{path}' has just been changed")).with_hint(AGAIN))
-}
-
-/// Returns the error for the worktree, or the copy, at `path`, which is not as it was committed once its teardown has run.
-pub(super) fn torn_down(path: &Path) -> Error {
-    let (shown, word) = (path_text::printable(bytes(path).as_ref()), path_text::shell_word(&path.to_string_lossy()));
-    Error::refused(format!("the teardown commands have changed '{shown}'")).with_hint(format!(
-        "'git -C {word} status' shows what; '--no-teardown' commits what they have left, and ends the round without them"
-    ))
 }
 
 /// Ends a `place` whose worktree git does not have any more.

@@ -10,7 +10,6 @@ use super::{
     changes::base_of,
     commit::{self, commit_noted},
     copies,
-    end::torn_down,
     ended::{EndOptions, EndedPlace},
     narrowed::alone,
 };
@@ -67,7 +66,7 @@ pub(super) fn end(
     }
     let is_torn_down = !options.no_teardown && worktrees::tear_down_copy(&there, &found, run)?;
     commit::refuse_moved(&there.repo, branch, tip)?;
-    commit::verify(&there, tip).map_err(|error| if is_torn_down { torn_down(&found.path) } else { error })?;
+    commit::verify(&there, tip).map_err(|error| if is_torn_down { commit::torn_down(&found.path) } else { error })?;
     refuse_missing(context, &place, tip)?;
     copies::put_aside(context, round, at)?;
     failpoint::hit("round:before-last-look");
