@@ -44,7 +44,10 @@ fn is_sound(path: &Path, oid: &str) -> io::Result<bool> {
     let mut buffer = vec![0; 1 << 16];
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok(hasher.try_finalize().is_ok_and(|id| id.to_string() == oid)),
+            0 => {
+                let named = ObjectId::from_hex(oid.as_bytes()).ok();
+                return Ok(hasher.try_finalize().is_ok_and(|id| named == Some(id)));
+            }
             length => hasher.update(&buffer[..length]),
         }
     }

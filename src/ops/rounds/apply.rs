@@ -12,9 +12,9 @@ use super::{
         chain::peek::{self, worktree_tree},
         restore::{ChosenHunks, RestoreOptions, Restored, restore},
     },
-    changes::{base_of, common_with_here},
+    changes::common_with_here,
     copies::follow_round,
-    listing::named,
+    listing::{base_of, named},
     retire::tip_of,
     source::repo_of,
 };

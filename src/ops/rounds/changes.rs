@@ -7,7 +7,7 @@ use super::{
     super::Context,
     copies,
     end::found,
-    listing::{bytes, named},
+    listing::{base_of, bytes, named},
     retire::tip_of,
 };
 use crate::{
@@ -79,11 +79,6 @@ pub(super) fn compared_of<'r>(context: &Context, round: &'r Round) -> Result<Vec
         return Err(Error::refused(format!("the round '{}' has no branch, and no commit at which it began", round.id)));
     }
     Ok(all)
-}
-
-/// Returns the commit at which the branch of `place` begins.
-pub(super) fn base_of(place: &Place) -> Option<ObjectId> {
-    place.base.as_deref().and_then(|base| ObjectId::from_hex(base.as_bytes()).ok())
 }
 
 /// Opens the worktree in which the work of `place` goes on.

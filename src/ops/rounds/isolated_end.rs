@@ -7,10 +7,10 @@ use gix::ObjectId;
 use super::{
     super::{Context, worktrees},
     archive,
-    changes::base_of,
     commit::{self, commit_noted},
     copies,
     ended::{EndOptions, EndedPlace},
+    listing::base_of,
     narrowed::alone,
 };
 use crate::{

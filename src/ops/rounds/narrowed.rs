@@ -40,12 +40,11 @@ pub(super) fn narrowed(
 ) -> Result<ObjectId> {
     let repo = &context.repo;
     let Some(checkpoint) = repo.checkpoint(id)? else { return Ok(id) };
-    let paths = match only {
-        Some(only) => only.keys().cloned().collect(),
-        None => {
-            let changes = repo.diff_trees(base_tree(repo, &checkpoint)?, checkpoint.tree_id)?;
-            changes.into_iter().map(|change| change.path).collect()
-        }
+    let paths = if let Some(only) = only {
+        only.keys().cloned().collect()
+    } else {
+        let changes = repo.diff_trees(base_tree(repo, &checkpoint)?, checkpoint.tree_id)?;
+        changes.into_iter().map(|change| change.path).collect()
     };
     // What is no file, such as an empty directory, comes along with all of the checkpoint alone.
     let mut narrow = Narrow { repo, paths, whole: only.is_none().then_some(id) };
