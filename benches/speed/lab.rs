@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::Result;
+use crate::{Result, worktrees::BRANCH};
 
 /// The most files that are ever changed at once.
 pub(crate) const MOST: usize = 5000;
@@ -37,6 +37,10 @@ pub(crate) enum State {
     Prompted,
     /// So, and has edited one file since.
     Edited,
+    /// As settled; the worktree of the branch `bench` is not there.
+    Alone,
+    /// As settled; it is there, and one file has been edited in it.
+    Beside,
 }
 
 /// A repository to measure in.
@@ -188,7 +192,13 @@ impl Lab {
     pub(crate) fn enter(&mut self, state: State) -> Result<()> {
         self.settle()?;
         match state {
-            State::Settled => return Ok(()),
+            State::Settled | State::Alone => return Ok(()),
+            State::Beside => {
+                let place = self.place_beside();
+                let text = place.to_str().ok_or("the path of the cache is no text")?.to_owned();
+                self.git_output(&["worktree", "add", "-q", "-b", BRANCH, &text])?;
+                fs::write(place.join(&self.files[0]), format!("edit of process {}\n", std::process::id()))?;
+            }
             State::Changed(count) => self.edit(0, count)?,
             State::Waiting => {
                 self.enable()?;
@@ -251,9 +261,21 @@ impl Lab {
             State::Prompted | State::Edited => {
                 self.output(&["checkpoint", "session", "stop", SESSION_WITH_TOOLS])?;
             }
+            State::Alone | State::Beside => {
+                self.output(&["checkpoint", "worktree", "prune", "--removed"])?;
+                drop(fs::remove_dir_all(self.place_beside()));
+                self.git_output(&["worktree", "prune"])?;
+                self.git_output(&["branch", "-q", "-D", BRANCH])?;
+            }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Returns where the worktree of the branch `bench` is made.
+    fn place_beside(&self) -> PathBuf {
+        let name = self.root.file_name().unwrap_or_default().to_string_lossy();
+        self.root.with_file_name(format!("{name}-wt-{BRANCH}"))
     }
 
     fn asides(&self) -> [(PathBuf, PathBuf); 2] {

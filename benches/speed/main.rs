@@ -16,6 +16,7 @@ mod plan;
 mod sessions;
 mod table;
 mod whose;
+mod worktrees;
 
 use std::{path::PathBuf, process::ExitCode};
 

@@ -122,6 +122,7 @@ impl Plan {
         }
         stages.push(crate::sessions::stage(self, arguments)?);
         stages.push(crate::overlap::stage(self, arguments)?);
+        stages.push(crate::worktrees::stage(self, arguments)?);
         stages.retain(|stage| !stage.rows.is_empty());
         if stages.iter().any(|stage| stage.cases.iter().any(|case| case.line.iter().any(|part| part == SHADOW))) {
             self.make_shadow()?;

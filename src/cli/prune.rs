@@ -1,6 +1,6 @@
 //! `git checkpoint prune`: drops shadows of the archive that are old, too many or too large.
 
-use super::{Exit, call::Call, date, phrase};
+use super::{Exit, call::Call, date, output::printable, phrase};
 use crate::{
     config::{self, ByteSize},
     error::{Error, Result},
@@ -47,7 +47,11 @@ impl Prune {
         } else {
             print(&pruned, call)?;
         }
-        Ok(Exit::Done)
+        for copy in &pruned.copies_left {
+            call.out.warning(&format!("the copy {} stays: {}", phrase::quoted(&copy.path), printable(&copy.why)));
+        }
+        context.check_interrupt()?;
+        Ok(if pruned.copies_left.is_empty() { Exit::Done } else { Exit::No })
     }
 }
 
@@ -86,6 +90,9 @@ fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
             phrase::quoted(&copy.path)
         );
         if pruned.dry_run { call.out.line(&line)? } else { call.out.note(&line)? }
+    }
+    if !pruned.dry_run && !pruned.copies.is_empty() {
+        call.out.hint("copies are deleted for good: 'git checkpoint undo' brings none back");
     }
     for shadow in &pruned.stays {
         let tip = call.out.paint(phrase::ID, &call.names.id(&shadow.tip));

@@ -225,7 +225,7 @@ fn kept_hints(kept: &[Kept], names: &Names, repo: &Repo) -> Vec<String> {
     if let Some(id) = kept.iter().find(|kept| kept.by == By::Base).and_then(|kept| kept.commit) {
         lines.push(format!(
             "hint: 'git checkpoint purge --checkpoint <checkpoint>...' drops checkpoints ('git checkpoint list --archived' shows \
-             those that were set aside); once none is based on {}, 'git gc --prune=now' removes it",
+             those that were set aside, '--all-worktrees' those of worktrees that are gone); once none is based on {}, 'git gc --prune=now' removes it",
             names.id(&id)
         ));
     }

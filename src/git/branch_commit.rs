@@ -7,11 +7,14 @@ use gix::ObjectId;
 
 use super::{
     Head, Repo,
-    commit::NewCommit,
+    commit::{Identity, NewCommit},
     new_objects::{NewObjects, Target},
     process::run_plain_git,
 };
 use crate::error::{Context as _, Error, Kind, Result};
+
+/// The message of the first commit of a repository that [`Repo::make_in`] makes.
+pub(crate) const FIRST_COMMIT: &str = "[INIT] Workspace";
 
 impl Repo {
     /// Commits `tree_id` to `branch`, a full name, whose commit is `parent`; none: it has none. No hook runs. Returns the commit.
@@ -25,12 +28,26 @@ impl Repo {
         tree_id: ObjectId,
         message: &str,
     ) -> Result<ObjectId> {
+        self.commit_to_as(branch, parent, tree_id, message, self.identity())
+    }
+
+    /// The same by `identity`, which the settings of this repository may not have.
+    ///
+    /// # Errors
+    /// As [`commit_to`](Self::commit_to).
+    pub(crate) fn commit_to_as(
+        &self,
+        branch: &BStr,
+        parent: Option<ObjectId>,
+        tree_id: ObjectId,
+        message: &str,
+        identity: Identity,
+    ) -> Result<ObjectId> {
         let mut objects = NewObjects::new(self, Target::Loose);
         if tree_id == self.empty_tree_id() {
             // Git knows the empty tree without storing it, but git-fsck(1) reports it as missing.
             objects.add(gix::objs::Kind::Tree, b"")?;
         }
-        let identity = self.identity();
         let text = format!("{}\n", message.trim_end());
         let new = NewCommit {
             tree_id,
@@ -48,8 +65,13 @@ impl Repo {
         let words = ["update-ref", "-m", &note, "--", &branch.to_str_lossy(), &id.to_string(), &old.to_string()];
         let output = self.try_git(&words, None)?;
         if !output.status.success() {
-            return Err(Error::race(format!("the branch '{branch}' has just been moved"))
-                .with_cause(output.stderr.trim().to_str_lossy().into_owned()));
+            let cause = output.stderr.trim().to_str_lossy().into_owned();
+            return Err(if self.find_ref(&branch.to_str_lossy())? == parent {
+                Error::user(format!("git cannot move the branch '{branch}' in '{}'", self.common_dir().display()))
+                    .with_cause(cause)
+            } else {
+                Error::race(format!("the branch '{branch}' has just been moved")).with_cause(cause)
+            });
         }
         written.check_and_release()?;
         Ok(id)
@@ -106,7 +128,7 @@ impl Repo {
         }
         let repo = Self::open(dir)?;
         if let Head { id: None, branch: Some(branch) } = repo.head()? {
-            repo.commit_to(branch.as_bstr(), None, repo.empty_tree_id(), "[INIT] Workspace")?;
+            repo.commit_to(branch.as_bstr(), None, repo.empty_tree_id(), FIRST_COMMIT)?;
         }
         Ok(())
     }

@@ -6,7 +6,10 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{Repo, process::run_plain_git, settings::ConfigPair, transfer::shown};
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::path_text::shell_word,
+};
 
 /// The settings of a repository that say who the user is, and what becomes of the content of files.
 const SETTINGS: [(&str, &[&str]); 5] = [
@@ -17,8 +20,17 @@ const SETTINGS: [(&str, &[&str]); 5] = [
     ("core", &["autocrlf", "eol", "safecrlf", "excludesfile", "attributesfile"]),
 ];
 
+/// What attributes have a say in the content of files; no other file goes before this one.
+const CONVERT_NOTHING: &str = "* -text -filter -ident -working-tree-encoding\n";
+
 /// More is in a file of rules only by mistake.
 const LONGEST: u64 = 1 << 20;
+
+/// Returns the commits at which the history of `repo` is cut off.
+fn shallow(repo: &Repo) -> Vec<ObjectId> {
+    let text = fs::read(repo.common_dir().join("shallow")).unwrap_or_default();
+    text.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()).collect()
+}
 
 impl Repo {
     /// Makes a repository in the empty directory `path`, for objects as this one has them, whose HEAD is on `branch`, a short name,
@@ -45,13 +57,41 @@ impl Repo {
     /// # Errors
     /// If git fails.
     pub(crate) fn copy_commits(&self, from: &Self, ids: &[ObjectId]) -> Result<()> {
+        // What is bad in a commit of the user's own is no reason to refuse it.
+        self.fetch_commits(from, ids, "fetch.fsckObjects=false", &["--update-shallow"])
+    }
+
+    /// The same from a copy, which may lack a part of the history since: this repository keeps its own.
+    ///
+    /// # Errors
+    /// [`Kind::Refused`] if the history of `ids` is cut off in the copy, and not here; if git fails.
+    pub(crate) fn bring_commits(&self, copy: &Self, ids: &[ObjectId]) -> Result<()> {
+        let here = shallow(self);
+        let mut cut = shallow(copy);
+        cut.retain(|id| !here.contains(id) && ids.iter().any(|tip| copy.leads_to(*tip, *id)));
+        if let Some(id) = cut.first() {
+            let root = copy.worktree_root();
+            return Err(Error::refused(format!("the history in '{}' is cut off at {id}", root.display())).with_hint(
+                format!("'git -C {} fetch --unshallow' completes it", shell_word(&root.to_string_lossy())),
+            ));
+        }
+        self.fetch_commits(copy, ids, "fetch.fsckObjects=true", &[])?;
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let words: Vec<&str> = ["rev-list", "--quiet"].into_iter().chain(ids.iter().map(String::as_str)).collect();
+        self.run_git(&[&words[..], &["--not", "--all", "--"]].concat(), None).map(drop)
+    }
+
+    /// Returns the commit that the object `id` is, or that a tag leads to; none if there is none.
+    pub(crate) fn commit_behind(&self, id: ObjectId) -> Option<ObjectId> {
+        self.inner.find_object(id).ok()?.peel_to_commit().ok().map(|commit| commit.id)
+    }
+
+    fn fetch_commits(&self, from: &Self, ids: &[ObjectId], check: &str, more: &[&str]) -> Result<()> {
         let what = || format!("cannot copy commits from '{}'", from.worktree_root().display());
         let directory = fs::canonicalize(from.common_dir()).context(Kind::User, what)?;
         let mut words: Vec<std::ffi::OsString> = Vec::new();
-        // The older protocol gives only what refs lead to. What is bad in a commit of the user's own is no reason to refuse it.
-        for setting in
-            ["protocol.version=2", "protocol.file.allow=always", "fetch.fsckObjects=false", "fetch.prune=false"]
-        {
+        // The older protocol gives only what refs lead to.
+        for setting in ["protocol.version=2", "protocol.file.allow=always", check, "fetch.prune=false"] {
             words.extend(["-c".into(), setting.into()]);
         }
         let options = [
@@ -63,11 +103,9 @@ impl Repo {
             "--no-progress",
             "--no-recurse-submodules",
             "--no-filter",
-            "--update-shallow",
             "--refmap=",
-            "--",
         ];
-        words.extend(options.map(Into::into));
+        words.extend(options.iter().chain(more).chain(&["--"]).map(Into::into));
         words.push(directory.into());
         words.extend(ids.iter().map(|id| id.to_string().into()));
         let output = self.run_transport(&words).context(Kind::Internal, what)?;
@@ -104,6 +142,17 @@ impl Repo {
             }
         }
         Ok(())
+    }
+
+    /// Lets git convert no content of files in this repository, whatever attributes and settings say.
+    ///
+    /// # Errors
+    /// If the file for that cannot be written.
+    pub(crate) fn convert_nothing(&self) -> Result<()> {
+        let folder = self.common_dir().join("info");
+        let what = || format!("cannot write '{}'", folder.join("attributes").display());
+        fs::create_dir_all(&folder).context(Kind::Internal, what)?;
+        fs::write(folder.join("attributes"), CONVERT_NOTHING).context(Kind::Internal, what)
     }
 
     /// Writes the files of HEAD to a worktree that has none yet. No hook runs.

@@ -373,7 +373,7 @@ impl<'r> Filters<'r> {
 const LFS: &str = "lfs";
 
 /// How a pointer of Git LFS begins.
-const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+pub(super) const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// Returns the name of the filter among the states of attributes of a path.
 fn filter_of(states: &[AttributeState]) -> Option<BString> {

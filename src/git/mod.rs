@@ -56,6 +56,7 @@ mod jj_workspace;
 mod keep;
 mod known_paths;
 mod known_to_worktree;
+mod lfs_store;
 pub(crate) mod limits;
 pub mod line_edits;
 pub(crate) mod lock_files;
@@ -140,6 +141,7 @@ pub(crate) mod worktrees;
 pub(crate) mod written;
 
 pub(crate) use abbreviation::Abbreviation;
+pub(crate) use branch_commit::FIRST_COMMIT;
 pub(crate) use environment::home;
 pub(crate) use repo::Head;
 pub use repo::Repo;

@@ -34,6 +34,16 @@ pub(crate) fn hold(repo: &Repo, id: ObjectId) -> Result<String> {
     Ok(name)
 }
 
+/// The same for a checkpoint whose work is in records.
+pub(crate) fn hold_settled(repo: &Repo, id: ObjectId) -> Result<String> {
+    if let Some((name, _)) = repo.sound_refs(refname::ARCHIVE)?.into_iter().find(|(_, tip)| *tip == id) {
+        return Ok(name);
+    }
+    let name = refname::settled_archive_ref(&archive_name(repo, id)?, refname::Settled::Condensed);
+    repo.update_refs(&[RefUpdate { name: name.clone(), old: None, new: Some(id) }])?;
+    Ok(name)
+}
+
 /// Lets the archive hold `id`, unless a ref other than `name` leads there. Returns the ref that holds it if there was none.
 pub(crate) fn hold_if_last(repo: &Repo, id: ObjectId, name: &str) -> Result<Option<String>> {
     if is_last_ref(repo, id, &[name.to_owned()])? { hold(repo, id).map(Some) } else { Ok(None) }

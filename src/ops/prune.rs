@@ -5,8 +5,8 @@ mod needed;
 
 use std::collections::{HashMap, HashSet};
 
-pub use self::copies::Copy;
-use self::{copies::prune_copies, needed::needed_for_lines};
+pub use self::copies::{Copy, LeftCopy};
+use self::needed::needed_for_lines;
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -23,6 +23,7 @@ use crate::{
         id_text, moment,
         refname::{self, Base, ShadowName},
     },
+    state::failpoint,
 };
 
 const DAY: i64 = 24 * 60 * 60;
@@ -114,6 +115,8 @@ pub struct Pruned {
     pub bytes: Option<u64>,
     /// The copies of isolated rounds that were deleted, oldest first.
     pub copies: Vec<Copy>,
+    /// Those that were to be deleted, and stay.
+    pub copies_left: Vec<LeftCopy>,
     /// True if nothing was done.
     pub dry_run: bool,
 }
@@ -132,8 +135,12 @@ pub fn prune(context: &Context, options: &Options) -> Result<Pruned> {
 fn try_prune(context: &Context, options: &Options) -> Result<Pruned> {
     let now = options.now.unwrap_or_else(|| jiff::Timestamp::now().as_second());
     let oldest = Limits::new(context, options).older_than.map(|age| now.saturating_sub(age));
-    let copies = prune_copies(context, oldest, options.dry_run)?;
-    Ok(Pruned { copies, ..prune_shadows(context, options)? })
+    let due = copies::due(context, oldest)?;
+    // Copies come last: `undo` brings the shadows back alone.
+    let pruned = prune_shadows(context, options)?;
+    failpoint::hit("prune:before-copies");
+    let (copies, copies_left) = copies::delete(context, due, options.dry_run);
+    Ok(Pruned { copies, copies_left, ..pruned })
 }
 
 fn prune_shadows(context: &Context, options: &Options) -> Result<Pruned> {
@@ -308,8 +315,9 @@ impl Plan {
         };
         let mut dropped: Vec<Dropped> = self.dropped.into_iter().map(dropped).collect();
         dropped.sort_by(|a, b| a.archived.cmp(&b.archived));
-        let (kept, copies) = (self.kept.len(), Vec::new());
-        Pruned { version: 1, dropped, kept, left: self.left, stays: self.stays, bytes, copies, dry_run }
+        let (kept, copies, copies_left) = (self.kept.len(), Vec::new(), Vec::new());
+        let (version, left, stays) = (1, self.left, self.stays);
+        Pruned { version, dropped, kept, left, stays, bytes, copies, copies_left, dry_run }
     }
 }
 

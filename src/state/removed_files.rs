@@ -121,15 +121,25 @@ fn hindrance(path: &Path) -> Option<Hindrance> {
     process_places::one_in(&path).map(|process| Hindrance::Process(process.pid))
 }
 
+/// Refuses if a process works in the directory `path`, or a file system is mounted there.
+///
+/// # Errors
+/// If so.
+pub(super) fn refuse_used(path: &Path) -> io::Result<()> {
+    let why = match hindrance(path) {
+        None => return Ok(()),
+        Some(Hindrance::Mount) => "a file system is mounted there".to_owned(),
+        Some(Hindrance::Process(pid)) => format!("the process {pid} works there"),
+    };
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, why))
+}
+
 /// Deletes the directory `path` if it is there, with read-only directories in it. No symbolic link is followed.
-fn remove_all(path: &Path) -> io::Result<()> {
-    if let Some(hindrance) = hindrance(path) {
-        let why = match hindrance {
-            Hindrance::Mount => "a file system is mounted there".to_owned(),
-            Hindrance::Process(pid) => format!("the process {pid} works there"),
-        };
-        return Err(io::Error::new(io::ErrorKind::ResourceBusy, why));
-    }
+///
+/// # Errors
+/// As [`refuse_used`]; if a part of it stays.
+pub(super) fn remove_all(path: &Path) -> io::Result<()> {
+    refuse_used(path)?;
     let remove = || match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
@@ -144,7 +154,7 @@ fn remove_all(path: &Path) -> io::Result<()> {
 }
 
 /// Lets the user change the directory `path` and all below it, as far as they are the user's.
-fn make_writable(path: &Path) {
+pub(super) fn make_writable(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     let Ok(metadata) = fs::symlink_metadata(path) else { return };
     if !metadata.is_dir() {

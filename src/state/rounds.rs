@@ -9,7 +9,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) use self::aside::{all_aside, delete_aside, is_in_copy, name_aside};
+pub(crate) use self::aside::{
+    Aside, all_aside, delete_aside, delete_copy, is_in_copy, is_kept_scratch, is_open_log, name_aside, note_beside,
+};
 use self::stored::Stored;
 pub(crate) use self::types::{Asked, Committed, Phase, Place, Ran, Round};
 use super::{directory, ensure_directory, ensure_directory_of_linked, read_text, replace_file, replace_file_durably};
@@ -59,7 +61,9 @@ impl Round {
 
 /// Returns the file that has what the command of a race has printed in the round `id`, which must be sound.
 pub(crate) fn log_file(common_dir: &Path, id: &str) -> PathBuf {
-    folder(common_dir).join(format!("{id}.log"))
+    let folder = folder(common_dir);
+    // It is printed, and the common directory may be given with `..`.
+    fs::canonicalize(&folder).unwrap_or(folder).join(format!("{id}.log"))
 }
 
 /// Makes that file, which is the user's alone.
@@ -116,6 +120,11 @@ pub(crate) fn write_copied_from(git_dir: &Path, path: &Path) -> Result<()> {
 pub(crate) fn copied_from(git_dir: &Path) -> Option<PathBuf> {
     let text = read_text(&copied_file(git_dir), LONGEST_PATH).ok().flatten()?;
     Some(PathBuf::from(text)).filter(|path| path.is_absolute())
+}
+
+/// Returns the folder that has the experiments of rounds without a workspace, once these have ended.
+pub(crate) fn kept_scratch(common_dir: &Path) -> PathBuf {
+    directory(common_dir).join("scratch")
 }
 
 fn folder(common_dir: &Path) -> PathBuf {

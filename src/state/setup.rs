@@ -32,6 +32,11 @@ pub(crate) fn read(git_dir: &Path) -> Result<Progress> {
     Ok(text.and_then(|text| toml::from_str(&text).ok()).unwrap_or_default())
 }
 
+/// Returns true if it has begun, or is due, in the worktree of `git_dir`.
+pub(crate) fn is_noted(git_dir: &Path) -> bool {
+    file(git_dir).is_file()
+}
+
 /// Writes how far it has come.
 ///
 /// # Errors

@@ -77,6 +77,10 @@ impl Apply {
         if planned.is_live {
             call.out.warning(&format!("the round {} goes on: only what is on its branch is applied", planned.round));
         }
+        if planned.is_merged {
+            call.out.warning(&format!("HEAD has all commits of {} already", printable(&planned.branch)));
+            call.out.hint("if they were reverted since, 'git revert' of that commit brings their changes again");
+        }
         if drift == Drift::Fail && !planned.drift.is_empty() {
             return refuse(&planned, self.json, self.dry_run, call);
         }

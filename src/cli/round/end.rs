@@ -127,7 +127,7 @@ fn print(ended: &Ended, call: &mut Call) -> Result<()> {
             call.out.hint(&format!("'git checkpoint round apply {}' brings the files there", printable(branch)));
         }
         if let Some(why) = &place.left_out {
-            call.out.warning(&format!("records did not come along: {}", printable(why)));
+            call.out.warning(&format!("the copy has more than its branch: {}", printable(why)));
         }
         if place.gone {
             call.out.warning(GONE);
@@ -178,6 +178,12 @@ fn print_several(ended: &EndedSeveral, call: &mut Call) -> Result<()> {
 fn report(place: &EndedPlace, call: &Call) -> Vec<String> {
     let mut lines = Vec::new();
     match (&place.branch, place.commit) {
+        (Some(branch), Some(id)) if place.has_lost_branch => {
+            lines.push(format!("the branch {} is no more; its work was {}", printable(branch), call.names.id(&id)));
+        }
+        (Some(branch), None) if place.has_lost_branch => {
+            lines.push(format!("the branch {} is no more", printable(branch)));
+        }
         (Some(branch), Some(id)) => {
             lines.push(format!("the work is on the branch {}: {}", printable(branch), call.names.id(&id)));
         }

@@ -145,6 +145,7 @@ impl Start {
             with_changes: self.with_changes,
             is_new_group: false,
             mirror: self.mirror.map(Into::into),
+            sets_up: !self.no_setup,
             program: Some(agent_files::program()?),
         };
         if !options.contexts.is_empty() {
@@ -192,11 +193,11 @@ impl Start {
         }
         let mut exit = Exit::Done;
         if !self.no_setup {
-            for path in &started.made.worktrees {
+            for path in &started.due.worktrees {
                 let ended = set_up_new(&context, path, call)?;
                 exit = if ended == Exit::Done { exit } else { ended };
             }
-            for path in &started.made.copies {
+            for path in &started.due.copies {
                 let ended = set_up_copy(&context, path, call)?;
                 exit = if ended == Exit::Done { exit } else { ended };
             }
@@ -239,6 +240,11 @@ fn enter_workspace(options: &mut StartOptions) -> Result<()> {
         std::fs::canonicalize(path).context(Kind::User, || format!("cannot find the directory '{}'", path.display()))
     };
     let workspace = real(workspace)?;
+    if !Repo::is_inside_repository(&workspace) {
+        for path in &options.contexts {
+            rounds::refuse_below(&real(path)?, &workspace)?;
+        }
+    }
     if workspace.starts_with(real(plain)?) {
         return Err(Error::refused(format!(
             "the workspace '{}' is in '{}', which is to be copied",

@@ -115,7 +115,7 @@ pub(in crate::cli) fn set_up_new(context: &Context, path: &Path, call: &mut Call
 pub(in crate::cli) fn set_up_copy(context: &Context, path: &Path, call: &mut Call) -> Result<Exit> {
     let (there, found) = worktrees::copy_at(context, path)?;
     let ran = worktrees::set_up(&there, &found, false, &mut |step| setup::run_step(call, step))?;
-    Ok(setup::end_in_copy(ran.as_ref(), call))
+    setup::end(ran.as_ref(), path, Exit::Done, call)
 }
 
 /// Says which agents report nothing from the copy of an isolated round at `path`, because their hooks are in the worktrees of this

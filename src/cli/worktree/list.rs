@@ -17,8 +17,14 @@ use crate::{
 #[derive(clap::Args, Debug)]
 pub(super) struct List {
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "porcelain")]
     json: bool,
+    /// Print the result in a form for scripts that stays as it is
+    #[arg(long)]
+    porcelain: bool,
+    /// End lines with NUL (with --porcelain)
+    #[arg(short = 'z', requires = "porcelain")]
+    nul: bool,
 }
 
 #[derive(clap::Args, Debug)]
@@ -60,6 +66,9 @@ impl List {
             call.out.json(&serde_json::json!({ "version": 1, "worktrees": all }))?;
             return Ok(Exit::Done);
         }
+        if self.porcelain {
+            return all.iter().try_for_each(|it| call.out.bytes(&porcelain(it, self.nul))).map(|()| Exit::Done);
+        }
         call.start_pager(&context)?;
         all.iter().try_for_each(|it| print(it, overlap_of(it), call))?;
         Ok(Exit::Done)
@@ -77,6 +86,58 @@ impl Show {
         }
         Ok(Exit::Done)
     }
+}
+
+/// Returns the lines of a worktree for scripts: those of `git worktree list --porcelain`, and what we know beside that.
+fn porcelain(it: &Listed, is_nul: bool) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut line = |name: &str, value: Option<&[u8]>| {
+        out.extend_from_slice(name.as_bytes());
+        if let Some(value) = value {
+            out.push(b' ');
+            let value = if is_nul { value.to_vec() } else { phrase::quoted(&value.into()).into_bytes() };
+            out.extend(value);
+        }
+        out.push(if is_nul { 0 } else { b'\n' });
+    };
+    line("worktree", Some(&it.path));
+    match (it.bare, it.head) {
+        (true, _) => line("bare", None),
+        (false, Some(id)) => line("HEAD", Some(id.to_string().as_bytes())),
+        (false, None) => {}
+    }
+    match &it.branch {
+        _ if it.bare => {}
+        Some(branch) => line("branch", Some(format!("refs/heads/{branch}").as_bytes())),
+        None => line("detached", None),
+    }
+    if let Some(reason) = &it.locked {
+        line("locked", Some(reason.as_bytes()).filter(|reason| !reason.is_empty()));
+    }
+    for (name, is_so) in [("prunable", it.prunable), ("taken", it.taken), ("merged", it.merged == Some(true))] {
+        if is_so {
+            line(name, None);
+        }
+    }
+    line("id", Some(it.id.as_bytes()));
+    let dirty = it.dirty.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
+    line("dirty", Some(dirty.as_bytes()));
+    if let Some(port) = it.port {
+        line("port", Some(port.to_string().as_bytes()));
+    }
+    for session in &it.sessions {
+        line("session", Some(session.id.as_bytes()));
+        line("phase", Some(word(session.phase).as_bytes()));
+        line("life", Some(word(session.life).as_bytes()));
+    }
+    out.push(if is_nul { 0 } else { b'\n' });
+    out
+}
+
+/// Returns the word for `value` in JSON.
+fn word(value: impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// Prints the path of a worktree, and below it what is known of it. `overlap` is what this worktree and that one have both changed.

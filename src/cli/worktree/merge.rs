@@ -128,7 +128,9 @@ fn said(merged: &Merged, call: &mut Call) {
             How::Squash if merged.result == Outcome::Conflicts => "git reset --merge".to_owned(),
             _ => format!("{git} {what} --abort"),
         };
-        call.out.hint(&format!("to give it up, save what is there first: '{git} checkpoint save', then '{end}'"));
+        // A checkpoint keeps also what was committed there since, of which nothing else may be left.
+        let save = if merged.how == How::Rebase { "checkpoint save --allow-empty" } else { "checkpoint save" };
+        call.out.hint(&format!("to give it up, save what is there first: '{git} {save}', then '{end}'"));
     }
     if merged.how == How::Rebase && is_under_way {
         call.out.hint("when it is rebased, run this again");

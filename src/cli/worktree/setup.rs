@@ -11,7 +11,10 @@ use crate::{
         exact_text::exact_start,
         path_text::{self, shell_word},
     },
-    ops::worktrees::{self, FailedCommand, Purpose, Ran, Step},
+    ops::{
+        rounds,
+        worktrees::{self, FailedCommand, Purpose, Ran, Step},
+    },
 };
 
 #[derive(clap::Args, Debug)]
@@ -115,27 +118,9 @@ pub(super) fn end(ran: Option<&Ran>, path: &Path, not_approved: Exit, call: &mut
     Ok(if ran.is_some_and(|ran| ran.approved) { Exit::No } else { not_approved })
 }
 
-/// Says what kept the set-up of the copy of an isolated round from its end, and returns how the command ends. Nothing runs the rest.
-pub(super) fn end_in_copy(ran: Option<&Ran>, call: &mut Call) -> Exit {
-    let Some((what, _)) = report(ran, Path::new("")) else { return Exit::Done };
-    call.out.warning(&what);
-    let is_approved = ran.is_some_and(|ran| ran.approved);
-    call.out.hint(if is_approved {
-        "the copy stays: run the rest of the commands there yourself"
-    } else {
-        "'git checkpoint worktree approve' shows them and asks; rounds that begin after that run them"
-    });
-    if is_approved { Exit::No } else { Exit::Done }
-}
-
 impl Setup {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.writing_context()?;
-        let found = worktrees::find_root(&context, self.name.as_deref())?;
-        if found.is_main() {
-            return Err(Error::refused(format!("'{}' is the main worktree", found.path.display()))
-                .with_hint("the commands are for linked ones: 'git checkpoint worktree list' shows them"));
-        }
+        let (context, found) = rounds::to_set_up(call.writing_context()?, self.name.as_deref())?;
         let mut begun = 0;
         let ran = worktrees::set_up(&context, &found, self.again, &mut |step| {
             begun += 1;

@@ -3,6 +3,7 @@
 //! What a dropped checkpoint changed counts to the next one. If that would change the author of a line, nothing is dropped.
 
 mod authors;
+mod gone;
 mod last;
 
 use std::collections::HashSet;
@@ -186,7 +187,7 @@ fn carry_out(worktree: &Worktree<'_>, copier: Copier<'_, '_>, plan: &DropDone) -
     Ok(())
 }
 
-/// Returns the checkpoints of this worktree that `texts` name, each once.
+/// Returns the checkpoints that `texts` name, each once: of this worktree, or of one that is gone for good.
 pub(super) fn targets(context: &Context, texts: &[String]) -> Result<Vec<Checkpoint>> {
     let mut targets: Vec<Checkpoint> = Vec::new();
     for text in texts {
@@ -198,10 +199,7 @@ pub(super) fn targets(context: &Context, texts: &[String]) -> Result<Vec<Checkpo
             _ => lookup::checkpoint(context, id)?,
         };
         if checkpoint.worktree != context.repo.worktree_id() {
-            let worktree = path_text::printable(checkpoint.worktree.as_bstr());
-            return Err(
-                Error::refused(format!("'{id}' belongs to the worktree '{worktree}'")).with_hint("run it there")
-            );
+            gone::refuse_of_another(context, checkpoint.worktree.as_bstr(), &id.to_string())?;
         }
         if targets.iter().all(|target| target.id != id) {
             targets.push(checkpoint);
@@ -214,7 +212,10 @@ pub(super) fn targets(context: &Context, texts: &[String]) -> Result<Vec<Checkpo
 fn refuse_in_use(worktree: &Worktree<'_>, copier: &Copier<'_, '_>, refs: &[RefMove]) -> Result<()> {
     let repo = &worktree.repo;
     let of_worktree = |moved: &RefMove| worktree_of(&moved.r#ref);
-    if let Some(other) = refs.iter().filter_map(of_worktree).find(|other| other != repo.worktree_id()) {
+    for other in refs.iter().filter_map(of_worktree).filter(|other| other != repo.worktree_id()) {
+        if gone::is_gone(worktree, other.as_bstr())? {
+            continue;
+        }
         let other = path_text::printable(other.as_bstr());
         return Err(Error::refused(format!("checkpoints of the worktree '{other}' build on it"))
             .with_hint("'git checkpoint list --all-worktrees' shows them"));

@@ -79,8 +79,13 @@ pub(super) fn find(git_dirs: &[PathBuf], secret: &Secret) -> Result<Found> {
         if !secret.is_in(&text) {
             continue;
         }
-        // What a round has left there is the user's, with a repository of its own.
-        if git_dirs.iter().any(|git_dir| rounds::is_in_copy(git_dir, &path)) {
+        // What a round has left there is the user's, be it a repository of its own or experiments.
+        let is_users = |git_dir: &PathBuf| {
+            rounds::is_in_copy(git_dir, &path)
+                || rounds::is_kept_scratch(git_dir, &path)
+                || rounds::is_open_log(git_dir, &path)
+        };
+        if git_dirs.iter().any(is_users) {
             found.left.push(path);
             continue;
         }

@@ -12,14 +12,14 @@ use super::{
         chain::peek::{self, worktree_tree},
         restore::{ChosenHunks, RestoreOptions, Restored, restore},
     },
-    changes::base_of,
-    copies::follow_live,
-    listing::named,
+    changes::common_with_here,
+    copies::follow_round,
+    listing::{base_of, named},
     retire::tip_of,
+    source::repo_of,
 };
 use crate::{
     error::{Error, Result},
-    git::Repo,
     model::{
         change::{Change, Leaf},
         operation, path_text,
@@ -44,6 +44,12 @@ pub(crate) enum Drift {
     Prefer,
 }
 
+/// How git shows changes so that it can apply them, whatever its settings say.
+const PLAIN_DIFF: &str =
+    "git -c diff.noprefix=false -c diff.mnemonicPrefix=false diff --binary --no-color --no-ext-diff --no-textconv";
+/// How it applies them.
+const PLAIN_APPLY: &str = "-c core.autocrlf=false apply --whitespace=nowarn";
+
 /// What an application changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Planned {
@@ -57,6 +63,8 @@ pub(crate) struct Planned {
     pub(crate) to: ObjectId,
     /// True if the round goes on: the branch may lack something of it.
     pub(crate) is_live: bool,
+    /// True if the branch has commits, and HEAD here has all of them.
+    pub(crate) is_merged: bool,
     /// The files that it changes, each with what it is here.
     pub(crate) paths: BTreeMap<BString, Option<Leaf>>,
     /// The files that have changed here since the round began.
@@ -88,15 +96,15 @@ pub(crate) fn plan(context: &Context, name: &str, pathspecs: &[BString], drift: 
 }
 
 fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) -> Result<Planned> {
-    follow_live(context);
     let (repo, round) = (&context.repo, named(context, name)?);
+    follow_round(context, &round)?;
     let (place, branch) = place_of(&round, name)?;
-    refuse_plain(repo, &round, place, branch)?;
-    let Some(from) = base_of(place) else {
+    refuse_plain(context, &round, place, branch)?;
+    let Some(base) = base_of(place) else {
         return Err(Error::refused(format!("the round '{}' has not begun", round.id)));
     };
     let to = tip_of(repo, branch, place.retired.as_deref())?;
-    let from = common_with_here(repo, from, to)?;
+    let from = common_with_here(repo, base, to)?;
     let mut changes = repo.diff_trees(repo.tree_of_commit(from)?, repo.tree_of_commit(to)?)?;
     let mut search = repo.pathspec(pathspecs)?;
     changes.retain(|change| search.matches(change.path.as_bstr()));
@@ -116,6 +124,7 @@ fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) 
         from,
         to,
         is_live: round.phase != Phase::Ended,
+        is_merged: from == to && base != to,
         paths: BTreeMap::new(),
         drift: Vec::new(),
     };
@@ -143,17 +152,6 @@ fn try_plan(context: &Context, name: &str, pathspecs: &[BString], drift: Drift) 
     Ok(planned)
 }
 
-/// Returns the commit from which on the branch that ends at `to` has changes of its own: where it began, at `base`, or a later commit
-/// that HEAD here has as well, because the agent has merged it, or has rebased the branch onto it.
-fn common_with_here(repo: &Repo, base: ObjectId, to: ObjectId) -> Result<ObjectId> {
-    let Some(head) = repo.head()?.id else { return Ok(base) };
-    // Where git takes other commits for some, the history cannot be read: the beginning is right, too.
-    match repo.merge_bases(head, to).unwrap_or_default()[..] {
-        [common] if repo.merge_bases(base, common).unwrap_or_default()[..] == [base] => Ok(common),
-        _ => Ok(base),
-    }
-}
-
 /// Brings what is `planned` into the worktree of `context`: of that, only what is `chosen`.
 ///
 /// # Errors
@@ -170,17 +168,19 @@ pub(crate) fn apply(
 }
 
 /// Refuses changes of a directory that is in no repository: they cannot be restored there.
-fn refuse_plain(repo: &Repo, round: &Round, place: &Place, branch: &str) -> Result<()> {
+fn refuse_plain(context: &Context, round: &Round, place: &Place, branch: &str) -> Result<()> {
+    let repo = &context.repo;
     let Some(base) = base_of(place).filter(|_| place.mode == Mode::Isolated) else { return Ok(()) };
     let is_first = repo.with_commit(base, |commit| commit.parents().next().is_none())?;
-    if !is_first || Repo::is_inside_repository(&place.context) {
+    // It may have become a repository since, which is another one than this.
+    if !is_first || repo_of(context, place).is_ok() {
         return Ok(());
     }
     let path = place.context.display();
     let word = path_text::shell_word(&place.context.to_string_lossy());
     let message = format!("the round '{}' has worked on '{path}', which is in no repository", round.id);
     Err(Error::refused(message)
-        .with_hint(format!("'git diff --binary {base} {branch} | git -C {word} apply' brings its changes there")))
+        .with_hint(format!("'{PLAIN_DIFF} {base} {branch} | git -C {word} {PLAIN_APPLY}' brings its changes there")))
 }
 
 /// Returns the directory of `round` that `name` stands for, and its branch.

@@ -12,7 +12,7 @@ use crate::{
     state::{
         self, failpoint,
         removed::{is_of_two_mounts, move_directory},
-        rounds::{Place, Round},
+        rounds::{self, Place, Round},
     },
 };
 
@@ -66,8 +66,8 @@ fn label_of(round: &Round, place: &Place) -> String {
 /// Returns the folder of the archive, which is made if need be.
 fn folder(context: &Context, round: &Round) -> Result<PathBuf> {
     let Some(workspace) = &round.asked.workspace else {
-        let ours = state::ensure_directory(context.repo.common_dir())?;
-        return scratch::make_folder(&ours.join("scratch"));
+        state::ensure_directory(context.repo.common_dir())?;
+        return scratch::make_folder(&rounds::kept_scratch(context.repo.common_dir()));
     };
     scratch::make_folder(&workspace.join(&round.archive_folder))
 }

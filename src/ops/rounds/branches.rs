@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     error::Result,
-    model::{round::last_part, round_text::Branches},
+    model::{
+        round::{Mode, last_part},
+        round_text::Branches,
+    },
     state::rounds::{Phase, Place, Round},
 };
 
@@ -107,7 +110,9 @@ fn text(context: &Context, name: &str, write: &dyn Fn(&Branches<'_>) -> String) 
     // After its end, nothing is committed to it any more.
     let own = own(&round).map(|(branch, _)| branch).filter(|_| round.phase != Phase::Ended).filter(is_there);
     let all = branches(context, round.asked.group.as_deref(), round.asked.agent.as_deref())?;
-    let others = all.iter().filter(|it| Some(it.branch.as_str()) != own);
+    // In a copy, there are no other branches.
+    let is_apart = round.places.iter().any(|place| place.mode == Mode::Isolated && place.branch.is_some());
+    let others = all.iter().filter(|it| !is_apart && Some(it.branch.as_str()) != own);
     let others = others.map(|it| (it.agent.as_str(), it.branch.as_str())).collect();
     let folder = &round.archive_folder;
     let is_there = round.asked.workspace.as_ref().is_some_and(|workspace| workspace.join(folder).is_dir());

@@ -7,7 +7,7 @@ use super::{
     super::Context,
     copies,
     end::found,
-    listing::{bytes, named},
+    listing::{base_of, bytes, named},
     retire::tip_of,
 };
 use crate::{
@@ -29,13 +29,32 @@ pub(crate) struct Compared {
     pub(crate) to: Option<ObjectId>,
 }
 
-/// Returns the two sides of each directory of the round that `name` stands for.
+/// Returns the two sides of each directory of the round that `name` stands for. The commits that HEAD here has as well are not the
+/// round's, as for [`apply`](super::apply).
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if none of them has a branch; if a worktree, or a branch, is gone.
 pub(crate) fn compared(context: &Context, name: &str) -> Result<Vec<Compared>> {
     let round = named(context, name)?;
-    Ok(compared_of(context, &round)?.into_iter().map(|(_, compared)| compared).collect())
+    let own = |(_, mut it): (&Place, Compared)| {
+        let tip = it.to.map_or_else(|| it.context.repo.head().map(|head| head.id), |to| Ok(Some(to)))?;
+        let from = tip.map(|tip| common_with_here(&context.repo, it.from, tip)).transpose()?;
+        // What an ended round has changed is to be seen also when it is merged.
+        it.from = from.filter(|from| it.to != Some(*from)).unwrap_or(it.from);
+        Ok(it)
+    };
+    compared_of(context, &round)?.into_iter().map(own).collect()
+}
+
+/// Returns the commit from which on the branch that ends at `to` has changes of its own: where it began, at `base`, or a later commit
+/// that HEAD here has as well, because the agent has merged it, or has rebased the branch onto it.
+pub(super) fn common_with_here(repo: &Repo, base: ObjectId, to: ObjectId) -> Result<ObjectId> {
+    let Some(head) = repo.head()?.id else { return Ok(base) };
+    // Where git takes other commits for some, the history cannot be read: the beginning is right, too.
+    match repo.merge_bases(head, to).unwrap_or_default()[..] {
+        [common] if repo.merge_bases(base, common).unwrap_or_default()[..] == [base] => Ok(common),
+        _ => Ok(base),
+    }
 }
 
 /// Returns the two sides of each directory of `round` that has a branch.
@@ -60,11 +79,6 @@ pub(super) fn compared_of<'r>(context: &Context, round: &'r Round) -> Result<Vec
         return Err(Error::refused(format!("the round '{}' has no branch, and no commit at which it began", round.id)));
     }
     Ok(all)
-}
-
-/// Returns the commit at which the branch of `place` begins.
-pub(super) fn base_of(place: &Place) -> Option<ObjectId> {
-    place.base.as_deref().and_then(|base| ObjectId::from_hex(base.as_bytes()).ok())
 }
 
 /// Opens the worktree in which the work of `place` goes on.

@@ -1,16 +1,19 @@
 //! Commits the files that a round has in a directory to its branch, and compares the directory with the branch.
 
+use std::path::Path;
+
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
     super::{Context, Worktree, chain::peek::worktree_tree, enter::Purpose, save::save_before},
     ended::EndOptions,
+    listing::bytes,
     scratch,
 };
 use crate::{
     error::{Error, Result},
-    git::Repo,
+    git::{Repo, commit::Identity},
     model::{
         manifest::{Manifest, Reason},
         path_text,
@@ -34,8 +37,8 @@ pub(super) fn checkpoint(there: &Context) -> Result<ObjectId> {
     save_before(&worktree, BEFORE_END, true)?.saved.id.ok_or_else(|| Error::internal("no checkpoint was taken"))
 }
 
-/// Takes a checkpoint of the worktree of `there`, with the message `of_checkpoint`, and commits all of its files to `branch`, the
-/// branch of `place`. The commit gets its
+/// Takes a checkpoint of the worktree of `there`, with the message `of_checkpoint`, and commits all of its files, by `author`, to
+/// `branch`, the branch of `place`. The commit gets its
 /// record. Then compares the worktree with the branch: they have the same files when this returns. Neither the checkpoint nor the commit
 /// has the folder for experiments.
 ///
@@ -44,6 +47,7 @@ pub(super) fn checkpoint(there: &Context) -> Result<ObjectId> {
 /// would not be in the commit; [`Kind::Race`](crate::error::Kind::Race) if the worktree is changed meanwhile.
 pub(super) fn commit_all(
     there: &Context,
+    author: Identity,
     place: &Place,
     branch: &str,
     message: &str,
@@ -52,9 +56,11 @@ pub(super) fn commit_all(
     let repo = &there.repo;
     let root = repo.worktree_root().display();
     if let Some((what, end)) = Repo::under_way(repo.git_dir()) {
-        return Err(
-            Error::refused(format!("{what} is under way in '{root}'")).with_hint(format!("finish it, or '{end}'"))
-        );
+        return Err(Error::refused(format!("{what} is under way in '{root}'")).with_hint(format!(
+            "finish it, or 'git -C {} {}'",
+            path_text::shell_word(&root.to_string()),
+            end.trim_start_matches("git ")
+        )));
     }
     if let Some(scratch) = &place.scratch {
         scratch::keep_ignored(there, scratch)?;
@@ -68,7 +74,8 @@ pub(super) fn commit_all(
     failpoint::hit("round:before-commit");
     let full = format!("refs/heads/{branch}");
     let is_new = tree_id != tip_tree_id;
-    let commit = is_new.then(|| repo.commit_to(full.as_str().into(), Some(tip), tree_id, message)).transpose()?;
+    let commit =
+        is_new.then(|| repo.commit_to_as(full.as_str().into(), Some(tip), tree_id, message, author)).transpose()?;
     failpoint::hit("round:after-commit");
     if is_new || taken.side.index_tree_id.is_some_and(|staged| staged != tree_id) {
         refuse_staged_since(there, taken.side.index_tree_id.unwrap_or(tip_tree_id))?;
@@ -94,7 +101,7 @@ pub(super) fn commit_noted(
     options: &EndOptions,
 ) -> Result<ObjectId> {
     let message = options.message.as_deref().unwrap_or(MESSAGE);
-    let committed = commit_all(there, &round.places[at], branch, message, BEFORE_END)?;
+    let committed = commit_all(there, context.repo.identity(), &round.places[at], branch, message, BEFORE_END)?;
     let tip = committed.tip;
     round.places[at].committed = Some(committed);
     round.write(context.repo.common_dir())?;
@@ -148,7 +155,8 @@ fn tip_at_head(repo: &Repo, branch: &str) -> Result<ObjectId> {
         .with_hint(match &head.branch {
             // Git has renamed it there, or it was deleted.
             Some(at) if repo.find_ref(&full)?.is_none() => format!(
-                "the branch '{branch}' is no more; if it was renamed, 'git branch -m {} {}' renames it back",
+                "the branch '{branch}' is no more; if it was renamed, 'git -C {} branch -m {} {}' renames it back",
+                word(&root.to_string()),
                 word(&at.strip_prefix(b"refs/heads/").unwrap_or(at).to_str_lossy()),
                 word(branch)
             ),
@@ -184,4 +192,12 @@ pub(super) fn refuse_left_out(manifest: &Manifest, root: &str) -> Result<()> {
         return refuse(&unfiltered.path, "cannot be committed: its filter has failed", "'git add' says why");
     }
     Ok(())
+}
+
+/// Returns the error for the worktree, or the copy, at `path`, which is not as it was committed once its teardown has run.
+pub(super) fn torn_down(path: &Path) -> Error {
+    let (shown, word) = (path_text::printable(bytes(path).as_bstr()), path_text::shell_word(&path.to_string_lossy()));
+    Error::refused(format!("the teardown commands have changed '{shown}'")).with_hint(format!(
+        "'git -C {word} status' shows what; '--no-teardown' commits what they have left, and ends the round without them"
+    ))
 }

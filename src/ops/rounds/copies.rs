@@ -5,13 +5,23 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::{super::Context, lock::locked, retire::refuse_used};
+use super::{
+    super::{Context, remotes},
+    lock::locked,
+    narrowed::alone,
+    retire::refuse_used,
+};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, refs::RefUpdate, registrations::Registration},
-    model::{path_text::shell_word, round::Mode},
+    model::{
+        head_move::MoveKind,
+        path_text::{printable, shell_word},
+        round::Mode,
+    },
     ops::holding::hold,
     state::{
         failpoint,
@@ -20,12 +30,18 @@ use crate::{
     },
 };
 
+/// Where a copy may have refs that lead to work.
+const PLACES: [&str; 3] = ["refs/heads/", "refs/tags/", "refs/notes/"];
+
+/// How many of the last moves of HEAD are looked at.
+const MOST_MOVES: usize = 1000;
+
 fn is_directory(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 /// Returns true if the directory `path` is the copy that was made for `place`.
-fn is_its(place: &Place, path: &Path) -> bool {
+pub(super) fn is_its(place: &Place, path: &Path) -> bool {
     let git_dir = path.join(".git");
     is_directory(path) && is_directory(&git_dir) && place.mark.is_some() && rounds::mark(&git_dir) == place.mark
 }
@@ -37,14 +53,22 @@ fn is_its(place: &Place, path: &Path) -> bool {
 pub(super) fn open(context: &Context, place: &Place) -> Result<Option<Context>> {
     let Some(path) = place.path.as_ref().filter(|path| is_its(place, path)) else { return Ok(None) };
     let real = |path: &Path| fs::canonicalize(path).ok();
-    let refused = || Error::refused(format!("'{}' is not the copy any more that the round has made", path.display()));
+    let refused = || damaged(path);
     let git_dir = real(&path.join(".git"));
-    let repo = context.repo.open_worktree(path).map_err(|error| refused().with_cause(error))?;
+    let repo = context.repo.open_worktree(path).map_err(|error| match error.hint().map(str::to_owned) {
+        Some(hint) => refused().with_cause(error).with_hint(hint),
+        None => refused().with_cause(error),
+    })?;
     let is_whole = [repo.git_dir(), repo.common_dir()].into_iter().all(|it| real(it) == git_dir);
     if git_dir.is_none() || !is_whole || repo.object_hash() != context.repo.object_hash() {
         return Err(refused());
     }
     Ok(Some(context.with_repo(repo)))
+}
+
+/// Returns the error for a copy at `path` whose repository is another one by now, or damaged.
+pub(super) fn damaged(path: &Path) -> Error {
+    Error::refused(format!("'{}' is not the copy any more that the round has made", path.display()))
 }
 
 /// Returns the error for the copy of `place`, which is gone.
@@ -66,7 +90,8 @@ pub(super) fn follow(context: &Context, there: &Context, round: &mut Round, at: 
     let Some(tip) = there.repo.find_ref(&full)? else { return Ok(()) };
     let old = repo.find_ref(&full)?;
     if old != Some(tip) {
-        repo.copy_commits(&there.repo, &[tip])?;
+        repo.bring_commits(&there.repo, &[tip])?;
+        repo.bring_lfs(&there.repo)?;
         if let Some(old) = old {
             let place = &round.places[at];
             let old_text = old.to_string();
@@ -82,6 +107,10 @@ pub(super) fn follow(context: &Context, there: &Context, round: &mut Round, at: 
             if !repo.leads_to(tip, old) {
                 hold(repo, old)?;
             }
+        }
+        // Without them, its lines would count as a person's.
+        if let Some(why) = bring_records(context, there)? {
+            tracing::warn!(why, "records stay in the copy");
         }
         repo.update_refs(&[RefUpdate { name: full, old, new: Some(tip) }])?;
         failpoint::hit("round:after-bring");
@@ -101,6 +130,21 @@ pub(super) fn follow_live(context: &Context) {
             }
         }
     }
+}
+
+/// Brings the branch of the isolated round `round`, if that goes on, as far as it is committed, with the records.
+///
+/// # Errors
+/// If it cannot come; [`Kind::Refused`] if some of the records cannot: the lines of its commits would count as a person's.
+pub(super) fn follow_round(context: &Context, round: &Round) -> Result<()> {
+    if round.phase != Phase::Live {
+        return Ok(());
+    }
+    for at in 0..round.places.len() {
+        follow_one(context, round, at)?;
+        follow_records(context, &round.places[at])?;
+    }
+    Ok(())
 }
 
 fn follow_one(context: &Context, round: &Round, at: usize) -> Result<()> {
@@ -124,10 +168,99 @@ fn follow_one(context: &Context, round: &Round, at: usize) -> Result<()> {
 /// # Errors
 /// If it cannot be taken or copied.
 pub(super) fn bring_checkpoint(context: &Context, there: &Context) -> Result<ObjectId> {
-    let id = super::commit::checkpoint(there)?;
+    let id = alone(there, super::commit::checkpoint(there)?)?;
     let ids: Vec<ObjectId> = there.repo.head()?.id.into_iter().chain([id]).collect();
-    context.repo.copy_commits(&there.repo, &ids)?;
+    context.repo.bring_commits(&there.repo, &ids)?;
     Ok(id)
+}
+
+/// Brings the records of whose work the commits are from the copy, the repository of `there`. Returns why some of them are left out.
+///
+/// # Errors
+/// If they cannot be copied or joined.
+pub(super) fn bring_records(context: &Context, there: &Context) -> Result<Option<String>> {
+    let logs = remotes::own_logs(&there.repo)?;
+    let ids: Vec<_> = logs.iter().map(|(_, id)| *id).collect();
+    if !ids.is_empty() {
+        context.repo.bring_commits(&there.repo, &ids)?;
+    }
+    failpoint::hit("round:after-records");
+    remotes::join_own(context, &logs)
+}
+
+/// Lets the archive hold what other branches, tags and the stash of the copy, the repository of `there`, have, and `branch` has not: they
+/// go with the copy. Returns what is said of each.
+///
+/// # Errors
+/// If it cannot be copied.
+pub(super) fn bring_others(context: &Context, there: &Context, branch: &str) -> Result<Vec<String>> {
+    let own = format!("refs/heads/{branch}");
+    let Some(tip) = there.repo.find_ref(&own)? else { return Ok(Vec::new()) };
+    let mut others = Vec::new();
+    for below in PLACES {
+        others.extend(there.repo.refs_below(below)?);
+    }
+    others.retain(|(name, _)| *name != own);
+    let stashed = there.repo.run_git(&["stash", "list", "--format=%H"], None)?;
+    let stashed = stashed.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok());
+    others.extend(stashed.enumerate().map(|(at, id)| (format!("stash@{{{at}}}"), id)));
+    // What was committed on no branch, or on one that is no more.
+    let left = there.repo.left_lately(MOST_MOVES).into_iter().filter(|(_, kind)| *kind == Some(MoveKind::Existing));
+    others.extend(left.map(|(id, _)| ("HEAD".to_owned(), id)));
+    let (mut said, mut known) = (Vec::new(), vec![tip]);
+    for (name, id) in others {
+        let Some(commit) = there.repo.commit_behind(id) else { continue };
+        let is_known = |tips: &[ObjectId]| tips.iter().any(|tip| there.repo.leads_to(*tip, commit));
+        if is_known(&known[..1]) || name == "HEAD" && is_known(&known) {
+            continue;
+        }
+        context.repo.bring_commits(&there.repo, &[commit])?;
+        hold(&context.repo, commit)?;
+        known.push(commit);
+        let short = PLACES.iter().find_map(|it| name.strip_prefix(it)).unwrap_or(&name);
+        said.push(match name.as_str() {
+            "HEAD" => format!("HEAD of the copy was at the commit {commit}, which is here"),
+            _ => format!("'{}' of the copy is the commit {commit} here", printable(short.as_bytes().into())),
+        });
+    }
+    Ok(said)
+}
+
+/// Opens the copy of `place` where it was moved; none if it is not there.
+///
+/// # Errors
+/// As [`open`].
+pub(super) fn open_aside(context: &Context, place: &Place) -> Result<Option<Context>> {
+    open(context, &Place { path: place.aside.clone(), ..place.clone() })
+}
+
+/// Moves the copy of the place number `at` of `round` back where it was.
+///
+/// # Errors
+/// If it cannot be moved: the file of the round says where it is.
+pub(super) fn put_back(context: &Context, round: &mut Round, at: usize) -> Result<()> {
+    let place = &round.places[at];
+    if let Some((aside, path)) = place.aside.as_ref().zip(place.path.as_ref()) {
+        move_directory(aside, path)?;
+        round.places[at].aside = None;
+        round.write(context.repo.common_dir())?;
+    }
+    Ok(())
+}
+
+/// Sees to it that this repository has the records of the isolated round that goes on in `place`, if one does.
+///
+/// # Errors
+/// [`Kind::Refused`] if some of them cannot come: the lines of its commits would count as a person's.
+fn follow_records(context: &Context, place: &Place) -> Result<()> {
+    if place.mode != Mode::Isolated || place.is_done {
+        return Ok(());
+    }
+    let Some(there) = open(context, place)? else { return Ok(()) };
+    bring_records(context, &there)?.map_or(Ok(()), |why| {
+        Err(Error::refused(format!("the records of whose work it is cannot come here: {why}"))
+            .with_hint("'git checkpoint round end' brings the branch without them"))
+    })
 }
 
 /// Moves the copy of the place number `at` of `round` aside, and notes where, before. Nothing is deleted. One that was made in part
@@ -149,6 +282,9 @@ pub(super) fn put_aside(context: &Context, round: &mut Round, at: usize) -> Resu
     for to in [to, beside] {
         round.places[at].aside = Some(to.clone());
         round.write(common)?;
+        if to.parent() == path.parent() {
+            rounds::note_beside(common, &round.id, &to)?;
+        }
         failpoint::hit("round:before-aside");
         match move_directory(&path, &to) {
             Ok(()) => {
@@ -161,11 +297,22 @@ pub(super) fn put_aside(context: &Context, round: &mut Round, at: usize) -> Resu
             Err(error) => {
                 round.places[at].aside = None;
                 round.write(common)?;
-                return Err(error);
+                return Err(if is_fixed(&path) {
+                    let word = shell_word(&path.to_string_lossy());
+                    error.with_hint(format!("'chmod u+w {word}' lets it be moved"))
+                } else {
+                    error
+                });
             }
         }
     }
     Ok(())
+}
+
+/// Returns true if nothing can be changed in the directory `path` itself.
+fn is_fixed(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o200 == 0)
 }
 
 /// Returns true if nothing is in the directory `path` but a repository: a start was killed that had only just begun.

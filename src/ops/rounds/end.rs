@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
@@ -57,7 +58,7 @@ fn try_end(context: &Context, name: &str, options: &EndOptions, run: worktrees::
     let mut ended = Vec::new();
     for at in 0..round.places.len() {
         if round.places[at].is_done {
-            ended.push(EndedPlace::of(&round.places[at]));
+            ended.push(ended_before(context, &round.places[at])?);
             continue;
         }
         let place = match round.places[at].mode {
@@ -75,6 +76,13 @@ fn try_end(context: &Context, name: &str, options: &EndOptions, run: worktrees::
     drop(lock);
     let retired = retire_waiting(context);
     Ok(Ended { version: 1, round: round.id, already, contexts: ended, retired })
+}
+
+/// Returns what became of `place` when it ended, and whether its branch is there still.
+fn ended_before(context: &Context, place: &Place) -> Result<EndedPlace> {
+    let find = |branch: &String| context.repo.find_ref(&format!("refs/heads/{branch}"));
+    let is_lost = place.branch.as_ref().map(find).transpose()?.is_some_and(|tip| tip.is_none());
+    Ok(EndedPlace { has_lost_branch: is_lost, ..EndedPlace::of(place) })
 }
 
 /// Takes a checkpoint, if the directory is in a repository.
@@ -148,14 +156,10 @@ fn end_worktree(
 
 /// Refuses to remove a worktree that is not as it was committed.
 fn refuse_changed(removal: &worktrees::Removal) -> Result<bool> {
-    let path = path_text::printable(removal.path.as_ref());
     if removal.teardown.is_some() {
-        return Err(Error::refused(format!("the teardown commands have changed '{path}'"))
-            .with_hint(format!(
-                "'git -C {} status' shows what; '--no-teardown' commits what they have left, and ends the round without them",
-                path_text::shell_word(&removal.path.to_string())
-            )));
+        return Err(commit::torn_down(&removal.path.to_path_lossy()));
     }
+    let path = path_text::printable(removal.path.as_ref());
     Err(Error::race(format!("'{path}' has just been changed")).with_hint(AGAIN))
 }
 

@@ -48,7 +48,7 @@ pub(crate) struct EndedPlace {
     /// Where the copy is in which the round has worked.
     #[serde(serialize_with = "path_text::serialize_optional")]
     pub(crate) aside: Option<BString>,
-    /// Why records of that copy did not come along; none if all did.
+    /// What of that copy did not come along, or is elsewhere; none if all of it is on the branch.
     pub(crate) left_out: Option<String>,
     /// What `worktree restore` takes.
     pub(crate) removed: Option<String>,
@@ -60,6 +60,9 @@ pub(crate) struct EndedPlace {
     pub(crate) ignored: Vec<BString>,
     /// True if another command had removed the worktree before.
     pub(crate) gone: bool,
+    /// True if the round had ended before, and its branch is no more.
+    #[serde(skip)]
+    pub(crate) has_lost_branch: bool,
 }
 
 /// A round that has ended. Serializes to what `round end --json` prints.
@@ -93,6 +96,7 @@ impl EndedPlace {
             kept: place.path.as_deref().filter(|_| place.is_kept).map(bytes),
             ignored: Vec::new(),
             gone: false,
+            has_lost_branch: false,
         }
     }
 }

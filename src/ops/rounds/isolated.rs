@@ -13,6 +13,7 @@ use super::{
     },
     copies, mirror,
     names::Folders,
+    narrowed::narrowed,
     options::{Begun, StartOptions},
     plain, scratch,
     source::repo_of,
@@ -132,8 +133,13 @@ fn from_repository(
     // Without the records, nothing there knows whose lines the commits have.
     let log = here.repo.find_sound_ref(HISTORY)?;
     let checkpoint = taken.as_ref().map(|it| it.checkpoint).or(files);
+    let only = taken.as_ref().map(|it| &it.paths);
+    let checkpoint = checkpoint.map(|id| narrowed(here, id, only)).transpose()?;
     let ids: Vec<ObjectId> = [Some(commit), checkpoint, log].into_iter().flatten().collect();
-    there.repo.copy_commits(&here.repo, &ids)?;
+    there
+        .repo
+        .copy_commits(&here.repo, &ids)
+        .map_err(|error| if here.repo.is_partial_clone() { of_partial_clone(here, error) } else { error })?;
     failpoint::hit("round:after-objects");
     if let Some(log) = log {
         there.repo.update_refs(&[RefUpdate { name: HISTORY.into(), old: None, new: Some(log) }])?;
@@ -141,15 +147,28 @@ fn from_repository(
     let root = there.repo.worktree_root().to_owned();
     there.repo.make_branch(&root, branch, commit, &commit.to_string())?;
     let fresh = there.with_repo(there.repo.open_worktree(&root)?);
+    for id in [Some(commit), checkpoint].into_iter().flatten() {
+        fresh.repo.copy_lfs(&here.repo, here.repo.tree_of_commit(id)?)?;
+    }
     fresh.repo.check_out_first()?;
     let place = &mut round.places[at];
     (place.base, place.files) = (Some(commit.to_string()), files.map(|id| id.to_string()));
     let fresh = there.with_repo(there.repo.open_worktree(&root)?);
-    worktrees::fill_with(here, &fresh, files)?;
-    match taken {
-        Some(taken) if mirror != Mirror::None => Ok(mirror::bring(&fresh, place, branch, taken)?.tip),
+    worktrees::fill_with(here, &fresh, checkpoint.filter(|_| files.is_some()))?;
+    match taken.zip(checkpoint) {
+        Some((taken, checkpoint)) if mirror != Mirror::None => {
+            Ok(mirror::bring(&fresh, place, branch, mirror::Taken { checkpoint, ..taken })?.tip)
+        }
         _ => Ok(commit),
     }
+}
+
+/// Returns the error for commits of `here` that cannot be copied because of `error`: git does not ask a remote for the rest then.
+fn of_partial_clone(here: &Context, error: Error) -> Error {
+    let root = here.repo.worktree_root().display();
+    Error::refused(format!("'{root}' is a partial clone, and does not have all that is to be copied"))
+        .with_cause(error)
+        .with_hint("'git fetch --refetch --no-filter' brings what is not here; '--mode worktree' needs no copy")
 }
 
 /// Gives the copy what we keep beside a repository: our settings, what the user has approved, and our calls in git's hooks.
@@ -182,7 +201,7 @@ fn own_branch(
     branch: &str,
     begin: ObjectId,
 ) -> Result<()> {
-    context.repo.copy_commits(&there.repo, &[begin])?;
+    context.repo.bring_commits(&there.repo, &[begin])?;
     round.places[at].brought = Some(begin.to_string());
     round.write(context.repo.common_dir())?;
     context.repo.make_branch(&copies::directory(&context.repo)?, branch, begin, &begin.to_string())

@@ -3,6 +3,7 @@
 use std::{os::unix::ffi::OsStrExt as _, path::Path};
 
 use bstr::BString;
+use gix::ObjectId;
 use serde::Serialize;
 
 use super::{super::Context, names::check_label};
@@ -14,6 +15,11 @@ use crate::{
     },
     state::rounds::{self, Phase, Place, Ran, Round, Rounds},
 };
+
+/// Returns the commit at which the branch of `place` begins.
+pub(super) fn base_of(place: &Place) -> Option<ObjectId> {
+    place.base.as_deref().and_then(|base| ObjectId::from_hex(base.as_bytes()).ok())
+}
 
 /// One directory of a round. Serializes to an entry of `contexts`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -69,5 +69,5 @@ pub(super) fn take(here: &Context, mirror: Mirror) -> Result<Option<Taken>> {
 /// If not all of it can be written; as [`commit_all`].
 pub(super) fn bring(there: &Context, place: &Place, branch: &str, taken: Taken) -> Result<Committed> {
     worktrees::fill_from_checkpoint(there, taken.checkpoint, Some(taken.paths))?;
-    commit_all(there, place, branch, BASELINE, "What the round begins with")
+    commit_all(there, there.repo.identity(), place, branch, BASELINE, "What the round begins with")
 }

@@ -3,8 +3,11 @@
 //! - `names`: the names of branches and folders; `state::rounds` has the file of each round.
 //! - `scratch`: the folder for experiments, and where it is kept when the round ends (`archive`) or
 //!   before (`apart`).
-//! - `options`, `start`, `workspace`: make the directories of a round; `undo` takes back what a failed start has made.
+//! - `options`, `start`, `workspace`: make the directories of a round; `undo` takes back what a failed start has made, `halves` its copies.
 //! - `isolated`, `plain`, `isolated_end`: a round in a copy that is a repository of its own; `copies` finds, reads and moves them.
+//! - `to_set_up`: a worktree, or a copy, whose set-up goes on.
+//! - `made_around`: directories of which a repository that was made for rounds has nothing.
+//! - `narrowed`: what a copy gets of a checkpoint.
 //! - `mirror`: what a round takes along of what is not committed.
 //! - `end`, `ended`, `commit`: commit the files of a worktree, compare the branch with it, and only then remove it, as `worktree remove` does.
 //! - `several`: ends all rounds of a group. `retire`, `previous`: branches that are to be no more.
@@ -24,12 +27,15 @@ mod compare;
 mod copies;
 mod end;
 mod ended;
+mod halves;
 mod isolated;
 mod isolated_end;
 mod listing;
 mod lock;
+mod made_around;
 mod mirror;
 mod names;
+mod narrowed;
 mod options;
 mod plain;
 mod previous;
@@ -39,6 +45,7 @@ mod scratch;
 mod several;
 mod source;
 mod start;
+mod to_set_up;
 mod undo;
 mod workspace;
 
@@ -52,6 +59,7 @@ pub(crate) use compare::{ChangedPath, Entry, SideBySide, Together, compare};
 pub(crate) use end::end;
 pub(crate) use ended::{EndOptions, Ended, EndedPlace};
 pub(crate) use listing::{Shown, ShownPlace, find, list};
+pub(crate) use made_around::refuse_below;
 pub(crate) use names::check;
 pub(crate) use options::StartOptions;
 pub(crate) use race::{Race, RaceOptions, begin_race, make_log, note, root_of, take_back};
@@ -59,4 +67,5 @@ pub(crate) use retire::{LeftBranch, Retired};
 pub(crate) use several::{EndedSeveral, end_several};
 pub(crate) use start::Started;
 pub(crate) use start::start;
+pub(crate) use to_set_up::to_set_up;
 pub(crate) use workspace::prepare;

@@ -45,6 +45,8 @@ pub(crate) struct StartOptions {
     pub(crate) with_changes: bool,
     /// What of the uncommitted changes of the directories comes along; none: as the settings say.
     pub(crate) mirror: Option<Mirror>,
+    /// The caller runs the commands of `worktree.setup`.
+    pub(crate) sets_up: bool,
     /// The program that git's hooks in a copy call; none: they call nothing.
     pub(crate) program: Option<PathBuf>,
 }

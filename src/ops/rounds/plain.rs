@@ -12,7 +12,10 @@ use gix::ObjectId;
 use super::{super::Context, mirror::BASELINE, names::Folders};
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::copy_file::{Copied, copy_file},
+    git::{
+        checkout_names::is_valid_path,
+        copy_file::{Copied, copy_file},
+    },
     model::{path_text, round::WORKTREES},
 };
 
@@ -42,7 +45,7 @@ pub(super) fn fill(there: &Context, from: &Path, branch: &str, content: &Content
         let full = from.join(path.to_path_lossy());
         let what = || format!("cannot copy '{}'", full.display());
         match copy_file(from, to, path.as_bstr()).context(Kind::User, what)? {
-            Copied::Yes => {}
+            Copied::Yes => keep_inside(from, to, path).context(Kind::User, what)?,
             Copied::Gone => return Err(Error::race(format!("'{}' has just been removed", full.display()))),
             Copied::Exists => {
                 return Err(Error::race(format!(
@@ -59,8 +62,25 @@ pub(super) fn fill(there: &Context, from: &Path, branch: &str, content: &Content
         let permissions = fs::metadata(of(from)).context(Kind::User, what)?.permissions();
         fs::set_permissions(of(to), permissions).context(Kind::User, what)?;
     }
+    // Its files are what they are in the directory: attributes and settings convert none.
+    there.repo.convert_nothing()?;
     let tree_id = there.repo.stage_all()?;
     there.repo.commit_to(format!("refs/heads/{branch}").as_str().into(), None, tree_id, BASELINE)
+}
+
+/// Lets the symbolic link `path` below `to` lead to the same place there as it does below `from`, if it leads there by an absolute path:
+/// what is written through it is not to reach what was copied.
+fn keep_inside(from: &Path, to: &Path, path: &BString) -> io::Result<()> {
+    let link = to.join(path.to_path_lossy());
+    if !link.symlink_metadata()?.is_symlink() {
+        return Ok(());
+    }
+    let target = fs::read_link(&link)?;
+    let real = fs::canonicalize(from)?;
+    let inside = [from, &real].into_iter().find_map(|root| target.strip_prefix(root).ok());
+    let Some(inside) = inside.filter(|_| target.is_absolute()) else { return Ok(()) };
+    fs::remove_file(&link)?;
+    std::os::unix::fs::symlink(to.join(inside), &link)
 }
 
 /// Returns what is in the directory `root`, but for the folders of rounds.
@@ -93,6 +113,11 @@ pub(super) fn look(context: &Context, root: &Path, folders: &Folders) -> Result<
                 [directory.as_slice(), b"/", name.as_bytes()].concat().into()
             };
             let kind = entry.file_type().context(Kind::User, what)?;
+            if !is_valid_path(path.as_bstr(), kind.is_symlink()) {
+                let shown = path_text::printable(entry.path().as_os_str().as_bytes().as_bstr());
+                return Err(Error::refused(format!("git has no files of the name of '{shown}'"))
+                    .with_hint("give it another name, or move it away"));
+            }
             if kind.is_dir() {
                 content.directories.push(path.clone());
                 todo.push(path);

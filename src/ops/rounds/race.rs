@@ -1,7 +1,7 @@
 //! `round race`: rounds of one group that begin at one commit. The caller runs one command in each of them; the file of the round says
 //! what became of it.
 
-use std::{fs::File, path::PathBuf};
+use std::{fs::File, path::PathBuf, sync::Arc};
 
 use bstr::BString;
 
@@ -88,6 +88,8 @@ fn try_begin(context: &Context, options: &RaceOptions) -> Result<Race> {
 /// Ends the rounds of `race`, lets the branches go of those in which nothing has happened, and forgets these: if that is all of them,
 /// the name of the group is free again. Returns `error`.
 pub(crate) fn take_back(context: &Context, race: &Race, error: Error) -> Error {
+    let calm = uninterrupted(context);
+    let context = calm.as_ref().unwrap_or(context);
     let (options, mut is_left) = (EndOptions { no_teardown: true, ..EndOptions::default() }, false);
     let mut none = |_: &worktrees::Step<'_>| Err(Error::internal("no command is to run"));
     for started in &race.rounds {
@@ -105,6 +107,13 @@ pub(crate) fn take_back(context: &Context, race: &Race, error: Error) -> Error {
         return error.with_hint(hint);
     }
     error
+}
+
+/// Returns the same context, whose work no signal that has come ends.
+fn uninterrupted(context: &Context) -> Option<Context> {
+    let mut calm = context.with_repo(context.repo.open_worktree(context.repo.worktree_root()).ok()?);
+    calm.interrupt_by(Arc::default());
+    Some(calm)
 }
 
 /// Lets the branches of the round that has `ended` go, and forgets it, unless there is something in it; returns whether it has.

@@ -21,14 +21,14 @@ use super::{
     isolated,
     listing::ShownPlace,
     lock::{lock_all, lock_round},
-    mirror,
+    made_around, mirror,
     names::{Folders, check, new_branch, random},
     options::{Begun, StartOptions},
     previous,
     retire::{Fates, LeftBranch, Retired},
     scratch,
     source::repo_of,
-    undo, workspace,
+    to_set_up, undo, workspace,
 };
 use crate::{
     config::RoundMode,
@@ -55,9 +55,12 @@ pub(crate) struct Started {
     pub(crate) retired: Vec<Retired>,
     /// The branch of the round before, if it was to go and stays.
     pub(crate) left: Vec<LeftBranch>,
-    /// What this call has made: its set-up has not run.
+    /// What this call has made.
     #[serde(skip)]
     pub(crate) made: Begun,
+    /// What is to be set up: that, and what a call before has made that was killed, or whose commands have failed.
+    #[serde(skip)]
+    pub(crate) due: Begun,
 }
 
 /// Begins a round, or returns the one that the same call has begun.
@@ -92,8 +95,9 @@ fn try_start(context: &Context, options: &StartOptions) -> Result<Started> {
     drop(lock);
     let Fates { retired, left } = previous::follow(context, previous.as_deref(), options);
     refuse_gone(context, &round)?;
+    let due = if options.sets_up { to_set_up::due(context, &round)? } else { Begun::default() };
     let contexts = round.places.iter().map(ShownPlace::from).collect();
-    Ok(Started { version: 1, round: round.id, contexts, retired, left, made })
+    Ok(Started { version: 1, round: round.id, contexts, retired, left, made, due })
 }
 
 /// Returns the round that is `asked` for, locked, and whether it is a new one, which is written then.
@@ -240,6 +244,9 @@ fn new(context: &Context, asked: Asked, mode: RoundMode, folders: &Folders, roun
         if mode == Mode::Workspace {
             refuse_second(rounds, directory)?;
         }
+        if matches!(mode, Mode::Worktree | Mode::Isolated) {
+            made_around::refuse(directory)?;
+        }
         let branch = match mode {
             Mode::Legacy => None,
             _ => Some(new_branch(context, asked.label.as_deref(), &taken)?),
@@ -311,6 +318,9 @@ fn make_all(
             Mode::Workspace => workspace::begin(context, round, at, folders)?,
             Mode::Worktree => make_worktree(context, round, at, folders, options, made)?,
             Mode::Isolated => isolated::make(context, round, at, folders, options, made)?,
+        }
+        if options.sets_up {
+            to_set_up::note_due(context, &round.places[at])?;
         }
         round.write(common)?;
         failpoint::hit("round:after-place");

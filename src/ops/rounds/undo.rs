@@ -8,6 +8,7 @@ use super::{
         worktrees::{self, RemoveOptions},
     },
     copies::{self, directory},
+    halves::{delete_unused, with_asides},
     options::Begun,
     workspace,
 };
@@ -21,7 +22,7 @@ use crate::{
 /// Removes the worktrees `made` of `round` with their branches, as `worktree remove` does, and forgets the round. Returns
 /// `error`; if something is left, with a hint at that.
 pub(super) fn undo(context: &Context, round: &mut Round, made: &Begun, error: Error) -> Error {
-    let (mut is_left, common) = (false, context.repo.common_dir());
+    let (mut is_left, mut aside, common) = (false, Vec::new(), context.repo.common_dir());
     for at in 0..round.places.len() {
         match undo_place(context, round, at, made) {
             Ok(()) => {
@@ -29,7 +30,8 @@ pub(super) fn undo(context: &Context, round: &mut Round, made: &Begun, error: Er
                 let place = &mut round.places[at];
                 (place.path, place.claimed, place.worktree, place.mark) = (None, None, None, None);
                 (place.base, place.head, place.scratch) = (None, None, None);
-                (place.brought, place.aside) = (None, None);
+                place.brought = None;
+                aside.extend(place.aside.take().filter(|aside| aside.is_dir()));
             }
             Err(again) => {
                 tracing::warn!(error = %again, round = %round.id, "what a round has made cannot be removed");
@@ -37,6 +39,7 @@ pub(super) fn undo(context: &Context, round: &mut Round, made: &Begun, error: Er
             }
         }
     }
+    let error = with_asides(error, &aside);
     if !is_left && round.forget(common).is_ok() {
         return error;
     }
@@ -82,7 +85,12 @@ fn undo_place(context: &Context, round: &mut Round, at: usize, made: &Begun) -> 
         return Err(Error::refused("an earlier call has made it"));
     }
     match place.mode {
-        Mode::Isolated => undo_copy(context, round, at),
+        Mode::Isolated => {
+            if let Err(error) = delete_unused(context, place) {
+                tracing::warn!(%error, round = %round.id, "its copy is moved aside");
+            }
+            undo_copy(context, round, at)
+        }
         _ => remove(context, place, "look at what was committed there"),
     }
 }

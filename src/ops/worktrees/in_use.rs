@@ -176,8 +176,10 @@ pub(super) fn refuse_git(found: &Registration) -> Result<()> {
     let (path, directory) = (found.path.display(), word(&found.path));
     if let Some((what, end)) = Repo::under_way(&found.git_dir) {
         let end = end.trim_start_matches("git ");
+        // A checkpoint keeps also what was committed there since, of which nothing else may be left.
+        let save = if Repo::rebased_branch(&found.git_dir).is_some() { "save --allow-empty" } else { "save" };
         return Err(Error::refused(format!("{what} is under way in '{path}'")).with_hint(format!(
-            "finish it; to give it up, save what is there first: 'git -C {directory} checkpoint save', then 'git -C \
+            "finish it; to give it up, save what is there first: 'git -C {directory} checkpoint {save}', then 'git -C \
                  {directory} {end}'"
         )));
     }

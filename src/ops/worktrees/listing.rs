@@ -122,11 +122,13 @@ pub(super) fn is_merged_into_main(context: &Context, id: Option<ObjectId>) -> Re
     main.zip(id).map(|(main, id)| is_merged(&context.repo, main, id)).transpose()
 }
 
-/// Returns true if the commit `main` contains the commit `id`.
+/// Returns true if the commit `main` contains the commit `id`, whatever the dates of the commits are.
 fn is_merged(repo: &Repo, main: ObjectId, id: ObjectId) -> Result<bool> {
-    /// Clocks of different machines differ.
-    const SLACK: i64 = 24 * 60 * 60;
-    repo.reaches(vec![main], id, SLACK)
+    match repo.merge_bases(main, id) {
+        Ok(bases) => Ok(bases.contains(&id)),
+        // Where git takes other commits for some, it knows.
+        Err(_) => repo.is_ancestor(id, main),
+    }
 }
 
 /// Returns what is listed of `session`; nothing if it is ended.

@@ -7,7 +7,7 @@ use gix::ObjectId;
 
 use super::{
     super::{Context, Worktree, enter::Purpose},
-    merge_changed::refuse_changed,
+    merge_changed::{refuse_changed, reset_since},
     merge_in_way::{refuse_ignored, refuse_ignored_on_the_way_to},
     merge_sides::{self as sides, Side},
     merge_words::{instead, no_fast_forward, no_rebase, rebased, refused, said, unrelated, with_state},
@@ -164,7 +164,8 @@ fn carry_out(context: &Context, there: &Context, (here, source): (&Side, &Side),
         Some(Outcome::Staged) if repo.status()? == status => return Ok(()),
         Some(result) => result,
         None => {
-            merged.is_begun = repo.status()? != status;
+            let is_reset = |id| reset_since(context, id, here.commit).map(|paths| !paths.is_empty());
+            merged.is_begun = repo.status()? != status || merged.checkpoint.map_or(Ok(false), is_reset)?;
             let error = context.check_interrupt().err().unwrap_or_else(|| refused(&ended, here, source));
             return Err(with_state(error, merged));
         }

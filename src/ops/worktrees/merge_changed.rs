@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use bstr::{BString, ByteSlice as _};
-use gix::ObjectId;
+use gix::{ObjectId, index::entry::Flags};
 
 use super::{
-    super::Context,
+    super::{Context, chain::peek::worktree_tree},
     merge_in_way::{shown, there_at},
 };
 use crate::{
@@ -30,7 +30,8 @@ pub(super) fn refuse_changed(
             "git merges only where nothing is staged: commit it, or 'git restore --staged' puts the index back",
         ));
     }
-    let changed = names(repo, &[])?;
+    let mut changed = names(repo, &[])?;
+    changed.extend(hidden_changes(context, ours)?);
     if changed.is_empty() {
         return Ok(());
     }
@@ -80,6 +81,38 @@ fn names(repo: &Repo, more: &[&str]) -> Result<BTreeSet<BString>> {
     let words = ["diff", "--no-ext-diff", "--no-renames", "--name-only", "-z", "--ignore-submodules=dirty"];
     let printed = repo.run_git(&[&words[..], more, &["HEAD", "--"]].concat(), None)?;
     Ok(printed.split_str("\0").filter(|path| !path.is_empty()).map(BString::from).collect())
+}
+
+/// Returns the paths that have changed since the commit `ours`, and that git takes for unchanged (`git update-index
+/// --assume-unchanged`): it refuses to merge over them, and resets them in doing so.
+fn hidden_changes(context: &Context, ours: ObjectId) -> Result<BTreeSet<BString>> {
+    let index = context.repo.user_index()?;
+    let is_hidden = |path: &BString| {
+        let entry = index.as_ref().and_then(|index| index.entry_by_path(path.as_bstr()));
+        entry.is_some_and(|entry| entry.flags.contains(Flags::ASSUME_VALID))
+    };
+    if !index.as_ref().is_some_and(|index| index.entries().iter().any(|it| it.flags.contains(Flags::ASSUME_VALID))) {
+        return Ok(BTreeSet::new());
+    }
+    let now = worktree_tree(context)?;
+    let changes = now.repo.diff_trees(now.repo.tree_of_commit(ours)?, now.tree_id)?;
+    Ok(changes.into_iter().map(|change| change.path).filter(is_hidden).collect())
+}
+
+/// Returns the paths of the checkpoint `id` whose changes git has reset: they are as the commit `ours` has them now.
+///
+/// # Errors
+/// If the worktree cannot be looked at.
+pub(super) fn reset_since(context: &Context, id: ObjectId, ours: ObjectId) -> Result<BTreeSet<BString>> {
+    let now = worktree_tree(context)?;
+    let head = now.repo.tree_of_commit(ours)?;
+    let mut reset = BTreeSet::new();
+    for change in now.repo.diff_trees(now.repo.tree_of_commit(id)?, now.tree_id)? {
+        if now.repo.find_leaf(head, change.path.as_bstr())? == change.after {
+            reset.insert(change.path);
+        }
+    }
+    Ok(reset)
 }
 
 /// Returns true if the index has a submodule at `path`.

@@ -56,7 +56,7 @@ pub(crate) use prune::{Pruned, delete_removed, prune};
 pub(crate) use relocate::relocate;
 pub(crate) use remove::{Removal, RemoveOptions, remove};
 pub(crate) use restore::{Restorable, RestorableList, restorable, restore, restore_command};
-pub(crate) use setup::{FailedCommand, Ran, Run, Step, set_up, variables};
+pub(crate) use setup::{FailedCommand, Ran, Run, Step, is_due, note_due, set_up, variables};
 pub(crate) use validate::{Code, validate};
 pub(crate) use whereabouts::restorable as restorable_records;
 pub(crate) use why_left::WhyLeft;

@@ -127,6 +127,24 @@ pub(crate) fn set_up(context: &Context, found: &Registration, again: bool, run: 
     ended.map(|()| Some(ran))
 }
 
+/// Notes that the commands of `worktree.setup` are to run in the worktree with the git directory `git_dir`: if the process is killed
+/// that is to run them, [`is_due`] says so.
+///
+/// # Errors
+/// If that cannot be written.
+pub(crate) fn note_due(context: &Context, git_dir: &Path) -> Result<()> {
+    if has_commands(context, Purpose::Setup) { setup::write(git_dir, &Progress::default()) } else { Ok(()) }
+}
+
+/// Returns true if some of the commands of `worktree.setup` are still to run in the worktree with the git directory `git_dir`.
+///
+/// # Errors
+/// If the note cannot be read.
+pub(crate) fn is_due(context: &Context, git_dir: &Path) -> Result<bool> {
+    let commands = &Purpose::Setup.commands(context).lines;
+    Ok(setup::is_noted(git_dir) && succeeded(&setup::read(git_dir)?, commands) < commands.len())
+}
+
 /// Returns true if there are commands.
 pub(super) fn has_commands(context: &Context, purpose: Purpose) -> bool {
     !purpose.commands(context).lines.is_empty()

@@ -99,6 +99,7 @@ fn neither_hooks_nor_a_missing_identity_keep_the_work_from_its_commit() {
     "has a conflict"
 )]
 #[case::locked("git worktree lock .", "is locked")]
+#[case::git_at_work("touch \"$(git rev-parse --git-dir)/index.lock\"", "another git command is at work")]
 fn what_the_branch_would_not_have_stays(#[case] script: &str, #[case] why: &str) {
     let world = World::with_commit();
     world.git(&["config", "checkpoint.save.maxfilesize", "1000"]);

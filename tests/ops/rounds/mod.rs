@@ -1,8 +1,11 @@
 //! `git checkpoint round`: isolated work whose end loses nothing.
 
+mod afterwards;
 mod apart;
 mod applies;
+mod begun;
 mod branches;
+mod brought;
 mod changes;
 mod compares;
 mod crashes;
@@ -12,6 +15,7 @@ mod isolated;
 mod late;
 mod mirrors;
 mod previous;
+mod pruned_copies;
 mod races;
 mod starts;
 mod workspaces;

@@ -398,3 +398,35 @@ fn a_persons_short_line_is_not_the_programs(#[case] script: &str, #[case] file: 
     let found = authors(&world, &json!("HEAD"), file);
     assert_ne!(found.last().map(|(owner, _)| owner.as_str()), Some("agent"), "{found:?}");
 }
+
+/// A signal comes while the rounds begin: no program has run, and nothing stays.
+#[test]
+fn a_race_that_is_interrupted_before_it_begins_leaves_nothing() {
+    let world = World::with_commit();
+    let hook = "#!/bin/sh\necho >>\"$(git rev-parse --git-common-dir)/../../began\"; sleep 0.5\n";
+    fs::create_dir_all(world.repo().join(".git/hooks")).expect("it can be made");
+    crate::support::files::write_script(&world.repo().join(".git/hooks/post-checkout"), hook);
+    let before = everything(&world);
+    let mut command = world.command(program());
+    command.args(["round", "race", "--count", "3", "--group", "run", "--", "true"]);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program runs");
+    while fs::read_to_string(world.root().join("began")).unwrap_or_default().lines().count() < 2 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    world.sh(&format!("kill -INT {}", child.id()));
+    let output = child.wait_with_output().expect("it ends");
+    assert!(!output.status.success(), "{}", said(&output));
+    fs::remove_file(world.root().join("began")).expect("it is there");
+    assert_eq!(everything(&world), before, "{}", said(&output));
+    assert_eq!(world.json(&["round", "list", "--all", "--json"])["rounds"], json!([]));
+}
+
+/// Also where git gives the common directory relative to a linked worktree.
+#[test]
+fn the_path_of_a_log_is_plain() {
+    let world = World::with_commit();
+    world.git(&["worktree", "add", "-q", "../linked"]);
+    let printed = world.json(&["-C", "../linked", "round", "race", "--count", "1", "--json", "--", "true"]);
+    let log = printed["rounds"][0]["log"].as_str().expect("it has one");
+    assert!(log.starts_with(text(&world.repo().join(".git/checkpoint"))) && !log.contains(".."), "{log}");
+}

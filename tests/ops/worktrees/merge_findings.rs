@@ -136,18 +136,60 @@ fn work_since_a_conflict_is_saved_before_it_is_given_up(
     world.sh(&format!("cd {at}; echo LATER >>both; echo LATER >new; git add -A"));
     if options != ["--squash"] {
         let again = said(&world.checkpoint(&["worktree", "merge", "side"]));
-        assert!(again.contains("checkpoint save', then 'git -C"), "{again}");
+        let save = if options == ["--rebase"] { "save --allow-empty" } else { "save" };
+        assert!(again.contains(&format!("checkpoint {save}', then 'git -C")), "{again}");
     }
     let said = said(&output);
     let hint = said.lines().find_map(|line| line.strip_prefix("hint: to give it up, save what is there first: '"));
     let (save, end) = hint.and_then(|hint| hint.strip_suffix('\'')?.split_once("', then '")).expect(&said);
-    assert!(save.ends_with("checkpoint save") && end.ends_with(give_up), "{said}");
+    assert!(save.trim_end_matches(" --allow-empty").ends_with("checkpoint save") && end.ends_with(give_up), "{said}");
     let saved = world.sh(&format!("{save} 2>&1"));
     let id = saved.split_whitespace().nth(1).expect(&saved);
     world.sh(end);
     assert!(!world.repo().join(at).join("new").exists());
     world.sh(&format!("cd {at}; git checkpoint restore --all {id}"));
     assert_eq!(world.sh(&format!("cd {at}; tail -n1 both new -q")), "LATER\nLATER\n");
+}
+
+/// The agent has committed its resolution: git's way to give the rebase up drops that commit, and a checkpoint keeps it.
+#[test]
+fn a_commit_since_a_conflict_of_a_rebase_is_kept_when_that_is_given_up() {
+    let world = world();
+    world.sh(&format!(
+        "sed -i 1s/.*/main/ both; git commit -qam m; cd {SIDE}; sed -i 1s/.*/side/ both; git commit -qam s"
+    ));
+    let output = world.checkpoint(&["worktree", "merge", "side", "--rebase"]);
+    world.sh(&format!("cd {SIDE}; echo resolved >both; git add both; git commit -qm resolved"));
+    let commit = world.git(&["-C", SIDE, "rev-parse", "HEAD"]);
+    let again = said(&world.checkpoint(&["worktree", "merge", "side"]));
+    for said in [said(&output), again] {
+        let hint = said.split_once("to give it up, save what is there first: '").expect(&said).1;
+        let (save, end) = hint.split_once("', then '").expect(&said);
+        world.sh(&format!("{save} 2>&1"));
+        assert!(end.contains("rebase --abort'"), "{said}");
+    }
+    world.git(&["-C", SIDE, "rebase", "--abort"]);
+    world.sh("git reflog expire --expire=now --all; git worktree list | while read path rest; do git -C $path reflog expire --expire=now --all; done
+              git gc -q --prune=now");
+    assert_eq!(world.git(&["show", &format!("{}:both", commit.trim())]), "resolved\n");
+}
+
+/// Git takes such a file for unchanged, until it refuses to write over it; then it resets it.
+#[rstest]
+#[case::changed_there_too("echo theirs >both; git commit -qam b", "true", "'both' is changed in '")]
+#[case::in_the_way("echo theirs >new; git add new; git commit -qm n", "echo mine >new", "git has begun the merge here")]
+fn a_change_that_git_does_not_look_at_is_not_lost(#[case] theirs: &str, #[case] mine: &str, #[case] words: &str) {
+    let world = world();
+    world.sh(&format!("echo 1 >here; git add here; git commit -qm here; (cd {SIDE}; {theirs})"));
+    world.sh(&format!("echo MINE >both; git update-index --assume-unchanged both; {mine}"));
+    let output = world.checkpoint(&["worktree", "merge", "side"]);
+    let said = said(&output);
+    assert!(!output.status.success() && said.contains(words), "{said}");
+    if let Some((_, hint)) = said.split_once("'git checkpoint restore --staged ") {
+        let id = hint.split_once('\'').expect(&said).0;
+        world.sh(&format!("git checkpoint restore --staged {id}"));
+    }
+    assert_eq!(world.sh("cat both"), "MINE\n", "{said}");
 }
 
 /// A signal ends git at a hook: the merge is half done, and git does not say so.

@@ -390,6 +390,46 @@ fn the_list_says_who_works_where() {
 }
 
 /// `--worktree` takes the name of a worktree, also from a subdirectory and from outside; nothing else is taken in its place.
+/// For scripts: the lines of git, and ours after them. No path forges a line.
+#[test]
+fn the_list_for_scripts_has_the_lines_of_git() {
+    let world = World::with_commit();
+    add(&world, "side");
+    world.sh(
+        "echo x >../repo-wt-side/new; git worktree add -q --detach ../apart; git worktree lock --reason 'on a disk' ../apart
+         git worktree add -q -b odd '../line\nworktree x'",
+    );
+    let records = |text: &str| -> Vec<Vec<String>> {
+        let records = text.split("\0\0").filter(|record| !record.is_empty());
+        records.map(|record| record.split('\0').map(str::to_owned).collect()).collect()
+    };
+    let ours = records(&world.done(&["worktree", "list", "--porcelain", "-z"]));
+    let of_git = records(&world.git(&["worktree", "list", "--porcelain", "-z"]));
+    assert_eq!((ours.len(), of_git.len()), (4, 4), "{ours:?}");
+    for record in &of_git {
+        let same = ours.iter().find(|it| it[0] == record[0]).unwrap_or_else(|| panic!("{record:?}"));
+        assert!(record.iter().all(|line| same.contains(line)), "{record:?}: {same:?}");
+    }
+    let side = ours.iter().find(|it| it[0].ends_with("repo-wt-side")).expect("it is listed");
+    assert!(["dirty 1", "merged", "id repo-wt-side"].iter().all(|line| side.iter().any(|it| it == line)), "{side:?}");
+    let text = world.done(&["worktree", "list", "--porcelain"]);
+    assert_eq!(text.lines().filter(|line| line.starts_with("worktree ")).count(), 4, "{text}");
+    assert!(text.contains("line\\nworktree x\""), "{text}");
+}
+
+/// The clock of another machine was years ahead.
+#[test]
+fn the_dates_of_commits_do_not_decide_what_is_merged() {
+    let world = World::with_commit();
+    let path = add(&world, "side");
+    let path = path.to_str().expect("plain");
+    world.sh(&format!("cd {path}; GIT_COMMITTER_DATE='2035-01-01 00:00 +0000' git commit -q --allow-empty -m later"));
+    let merged = || json_of(&world, &["worktree", "show", "side", "--json"])["worktree"]["merged"].clone();
+    assert_eq!(merged(), json!(false));
+    world.git(&["merge", "-q", "--no-ff", "-m", "merge", "side"]);
+    assert_eq!(merged(), json!(true));
+}
+
 #[test]
 fn a_session_begins_in_the_worktree_that_is_named() {
     let world = faulty();
