@@ -102,6 +102,11 @@ fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut
         call.out.line("")?;
         call.out.prose(&format!("Agents: {}", lines.join(", ")))?;
     }
+    if let Some(to_fetch) = &status.to_fetch {
+        call.out.line("")?;
+        call.out.prose(&phrase::to_fetch(to_fetch))?;
+        call.out.note(&format!("  (use \"{}\" to get them)", phrase::fetch_command(to_fetch)))?;
+    }
     if !status.notes.is_empty() {
         print_heading("Notes:", call)?;
     }

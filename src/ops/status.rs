@@ -16,6 +16,7 @@ use super::{
     hooks::{self, HookDone},
     inside::LeftOut,
     overlap::{Summary, summaries},
+    remotes::{ToFetch, to_fetch},
     salvage::{if_readable, why_unreadable},
     save::{SkippedPath, UnfilteredPath},
     session_info,
@@ -147,6 +148,8 @@ pub struct Status {
     pub hidden: bool,
     /// The last failed operation, if none has succeeded since.
     pub last_error: Option<String>,
+    /// Records that commits name and that are not here, but may be had from a remote.
+    pub(crate) to_fetch: Option<ToFetch>,
     /// What else the user should know.
     pub notes: Vec<String>,
     /// Bytes on disk of objects that saves wrote and git has not repacked yet.
@@ -254,6 +257,7 @@ pub fn status(context: &Context) -> Result<Status> {
         hidden: !broken.is_empty() && is_hidden(repo, base),
         broken: broken.into_iter().next(),
         last_error: state::events::last_error(repo.common_dir(), &repo.worktree_id().to_string()),
+        to_fetch: to_fetch(context)?,
         notes,
         bytes: repo.bytes_held(),
     })

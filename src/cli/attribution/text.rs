@@ -1,5 +1,7 @@
 //! The figures as people read them: percentages, bars, sessions, files.
 
+use std::collections::BTreeMap;
+
 use anstyle::{AnsiColor, Style};
 
 use super::super::{
@@ -96,6 +98,14 @@ fn print_title(found: &Attribution, call: &mut Call) -> Result<()> {
         call.out.line(&missing(found).unwrap_or_else(|| "no record".to_owned()))?;
     } else if let Some(missing) = missing(found) {
         call.out.line(&missing)?;
+    }
+    let mut remotes: BTreeMap<&str, usize> = BTreeMap::new();
+    for record in &found.fetched_records {
+        *remotes.entry(&record.remote).or_default() += 1;
+    }
+    for (remote, count) in remotes {
+        let of = if found.records.len() == 1 { String::new() } else { format!("{}: ", phrase::count(count, "record")) };
+        call.out.line(&format!("{of}recorded in '{}', not in this clone", printable(remote)))?;
     }
     if !found.inferred.is_empty() {
         let names: Vec<String> = found.inferred.iter().map(printable).collect();

@@ -9,7 +9,8 @@ use super::{
     join::join_trees,
     known::{Remote, to_fetch_from},
     shape::check_log,
-    tracking::{Joining, set_damaged_aside},
+    to_fetch::note_asked,
+    tracking::{Joining, is_damaged, set_damaged_aside},
 };
 use crate::{
     error::{Error, Kind, Result},
@@ -175,11 +176,16 @@ pub(super) fn fetch_listed(
         it.new = tip;
         joins.push(join);
     }
-    let readable = |it: &&FetchedRef| it.name == HISTORY && !damaged.contains(&it.tracking);
-    let before = record_ids(repo, refs.iter().filter(readable).filter_map(|it| it.old))?;
-    let after = record_ids(repo, refs.iter().filter(|it| it.name == HISTORY).map(|it| it.new))?;
-    let own = record_ids(repo, repo.find_sound_ref(HISTORY)?)?;
-    let new_records = after.iter().filter(|id| !before.contains(id) && !own.contains(id)).count();
+    let mut new_records = 0;
+    if let Some(history) = refs.iter().filter(moved).find(|it| it.name == HISTORY) {
+        let before = match record_ids(repo, history.old) {
+            // Only without `dry_run` is it set aside.
+            Err(error) if error.kind() == Kind::Corrupt => BTreeSet::new(),
+            before => before?,
+        };
+        let (after, own) = (record_ids(repo, [history.new])?, record_ids(repo, repo.find_sound_ref(HISTORY)?)?);
+        new_records = after.iter().filter(|id| !before.contains(id) && !own.contains(id)).count();
+    }
     let updates: Vec<RefUpdate> = refs
         .iter()
         .filter(moved)
@@ -188,6 +194,9 @@ pub(super) fn fetch_listed(
     if !dry_run && !updates.is_empty() {
         repo.update_refs(&updates)?;
         joins.into_iter().try_for_each(Joining::release)?;
+    }
+    if !dry_run {
+        note_asked(context)?;
     }
     Ok(Fetched { version: 1, remote: remote.name.clone(), dry_run, refs, new_records, damaged })
 }
@@ -208,7 +217,14 @@ pub(crate) fn bring(
         Ok(ids.into_iter().filter(|id| is_readable(repo, *id)).collect())
     };
     let mut received = Received::default();
-    let missing: Vec<&(String, ObjectId)> = wanted.iter().filter(|(_, id)| !repo.has_object(*id)).collect();
+    let mut missing: Vec<&(String, ObjectId)> = Vec::new();
+    for it in wanted {
+        // What was fetched before may be damaged, and was set aside for that.
+        if !repo.has_object(it.1) || repo.is_commit(it.1)? && !known(&it.0)?.contains(&it.1) && is_damaged(repo, it.1)?
+        {
+            missing.push(it);
+        }
+    }
     if !missing.is_empty() {
         let mut tips = BTreeSet::new();
         for (name, _) in &missing {

@@ -2,7 +2,8 @@
 //!
 //! From the bottom up: `shape`, what a log of others may look like; `versions` and `join`, how two logs become one; `tracking`, the
 //! refs that follow the logs of a remote; `known`, the remotes and what the user allows; `outgoing`, the last look at what is sent;
-//! `fetch`, `push` and `sync`. `copied` joins logs of copies on this machine.
+//! `fetch`, `push` and `sync`. `to_fetch`, what
+//! may be had from a remote, without asking it. `copied` joins logs of copies on this machine.
 
 mod copied;
 mod fetch;
@@ -13,6 +14,7 @@ mod push;
 mod remove;
 mod shape;
 mod sync;
+mod to_fetch;
 mod tracking;
 mod versions;
 
@@ -25,4 +27,5 @@ pub(crate) use known::{Approval, Remote, add, approve, at, find, list};
 pub(crate) use push::{PushOptions, Sent, SentRef, push, send};
 pub(crate) use remove::{Removed, plan as plan_removal, remove};
 pub(crate) use sync::sync;
-pub(crate) use tracking::is_unreadable;
+pub(crate) use to_fetch::{ToFetch, to_fetch};
+pub(crate) use tracking::{is_damaged, set_aside};
