@@ -26,6 +26,9 @@ pub(super) struct Push {
 pub(super) struct Sync {
     #[command(flatten)]
     arguments: Arguments,
+    /// The process to wait for, in the background (for the hook pre-push)
+    #[arg(long, value_name = "process", hide = true, conflicts_with_all = ["no_scan", "dry_run", "json", "transcripts"])]
+    after: Option<String>,
 }
 
 #[derive(clap::Args, Debug)]
@@ -55,7 +58,12 @@ impl Push {
 
 impl Sync {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        self.arguments.run(true, call)
+        let (Some(after), Some(remote)) = (&self.after, &self.arguments.remote) else {
+            return self.arguments.run(true, call);
+        };
+        let context = call.writing_context()?;
+        remotes::after_push(&context, remote, after)?;
+        Ok(Exit::Done)
     }
 }
 
@@ -63,7 +71,9 @@ impl Arguments {
     fn run(self, sync: bool, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
         let Self { remote, transcripts, no_scan, dry_run, json } = self;
-        let options = PushOptions { remote, transcripts, no_scan, dry_run };
+        let settings = &context.settings.push;
+        let remote = remote.or_else(|| settings.remote.clone());
+        let options = PushOptions { remote, transcripts: transcripts || settings.transcripts, no_scan, dry_run };
         if sync {
             let (synced, result) = {
                 let _progress = call.progress("exchanging records");

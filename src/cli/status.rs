@@ -19,7 +19,7 @@ use super::{
 use crate::{
     error::Result,
     git::hooks::Health,
-    model::moment,
+    model::{moment, path_text::shell_word},
     ops::{
         Context,
         agent_hooks::Elsewhere,
@@ -138,6 +138,16 @@ fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> 
         print_heading("Last error:", call)?;
         let error = call.out.paint(phrase::OLD, &printable(error));
         call.out.prose(&format!("\t{error}"))?;
+    }
+    for failed in &status.failed_exchanges {
+        let remote = printable(&failed.remote);
+        print_heading(
+            &format!("Records were not exchanged with '{remote}' ({}):", moment_of(failed.time, call)),
+            call,
+        )?;
+        let message = call.out.paint(phrase::OLD, &printable(&failed.message));
+        call.out.prose(&format!("\t{message}"))?;
+        call.out.note(&format!("  (use \"git checkpoint sync {}\" to try it again)", shell_word(&remote)))?;
     }
     print_hooks(status, call)?;
     for it in elsewhere {

@@ -30,6 +30,7 @@ pub(crate) mod counter;
 pub(crate) mod counting;
 mod damaged_refs;
 mod deflate;
+pub(crate) mod detached;
 pub(crate) mod diff;
 pub(crate) mod diff_attributes;
 pub(crate) mod digest;

@@ -175,7 +175,9 @@ fn records_to_fetch(found: &ToFetch) -> Problem {
         Some(remote) => (format!("'{}'", printable(remote.as_str().into())), shell_word(remote)),
         None => ("a remote".to_owned(), "<remote>".to_owned()),
     };
-    let message = format!("{commits} {records} not here, and {from} may have them");
+    let them = if is_one(found.records) { "it" } else { "them" };
+    let message = format!("{commits} {records} not here, and {from} may have {them}");
+
     let hint = format!("'git checkpoint fetch {fetch}' gets those that it has");
     Problem::new("records-to-fetch", refname::HISTORY, message).note().hint(hint)
 }

@@ -4,6 +4,7 @@ pub(crate) mod agents;
 pub(crate) mod approved;
 pub(crate) mod commit_note;
 pub(crate) mod events;
+pub(crate) mod exchanges;
 pub(crate) mod failpoint;
 pub(crate) mod hooks;
 pub(crate) mod installed;

@@ -50,6 +50,7 @@ mod purge_git_keeps;
 mod purge_in_use;
 mod purge_keeps;
 mod purge_meanwhile;
+mod push_auto;
 mod questions;
 mod readers;
 mod records;

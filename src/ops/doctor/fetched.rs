@@ -32,11 +32,12 @@ pub(super) fn logs(repo: &Repo, fix: bool) -> Result<Vec<Problem>> {
         }
         let fixed = fix && remotes::set_aside(repo, &name, id)?;
         let fetch = format!("git checkpoint fetch {}", shell_word(&printable(remote.as_str().into())));
-        let (message, hint) = if fixed {
-            ("what was fetched could not all be read, and was set aside", format!("'{fetch}' gets it anew"))
+        let message = if fixed {
+            format!("what was fetched could not all be read, and was set aside: '{fetch}' gets it anew")
         } else {
-            ("what was fetched cannot all be read", format!("'git checkpoint doctor --fix' and '{fetch}' get it anew"))
+            "what was fetched cannot all be read".to_owned()
         };
+        let hint = format!("'git checkpoint doctor --fix' and '{fetch}' get it anew");
         problems.push(Problem { fixed, ..Problem::new("fetched-log-broken", name, message).hint(hint) });
     }
     Ok(problems)

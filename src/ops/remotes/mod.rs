@@ -2,13 +2,15 @@
 //!
 //! From the bottom up: `shape`, what a log of others may look like; `versions` and `join`, how two logs become one; `tracking`, the
 //! refs that follow the logs of a remote; `known`, the remotes and what the user allows; `outgoing`, the last look at what is sent;
-//! `fetch`, `push` and `sync`. `to_fetch`, what
+//! `fetch`, `push` and `sync`; `auto`, a sync after `git push` if there are `news`. `to_fetch`, what
 //! may be had from a remote, without asking it. `copied` joins logs of copies on this machine.
 
+mod auto;
 mod copied;
 mod fetch;
 mod join;
 mod known;
+mod news;
 mod outgoing;
 mod push;
 mod remove;
@@ -21,6 +23,7 @@ mod versions;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use auto::{after_push, begin};
 pub(crate) use copied::{join_own, own_logs};
 pub(crate) use fetch::{FetchOptions, Fetched, bring, fetch, is_log, list as list_logs};
 pub(crate) use known::{Approval, Remote, add, approve, at, find, list};

@@ -18,7 +18,7 @@ use crate::{
         refname::{HISTORY, tracking_ref},
     },
     ops::{Context, records},
-    state::shared_with,
+    state::{exchanges, shared_with},
 };
 
 /// What `remote remove` does, or has done.
@@ -93,6 +93,7 @@ pub(crate) fn remove(context: &Context, plan: Removed) -> Result<Removed> {
     if approved.remove(&plan.name).is_some() {
         shared_with::write(repo.common_dir(), &approved)?;
     }
+    exchanges::forget(repo.common_dir(), &plan.name)?;
     let gone = |(name, id): &(String, ObjectId)| RefUpdate { name: name.clone(), old: Some(*id), new: None };
     let updates: Vec<RefUpdate> = plan.tips.iter().map(gone).collect();
     if !updates.is_empty() {
