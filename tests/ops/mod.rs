@@ -77,6 +77,7 @@ mod sessions;
 mod sharing;
 mod sharing_apart;
 mod sharing_broken;
+mod sharing_checkpoints;
 mod sharing_seen;
 mod sharing_trust;
 mod submodules;

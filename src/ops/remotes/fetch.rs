@@ -6,6 +6,7 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
+    fetch_shared::{FetchedCheckpoint, fetch_shared},
     join::join_trees,
     known::{Remote, to_fetch_from},
     shape::check_log,
@@ -37,6 +38,8 @@ pub(crate) struct FetchOptions {
     pub(crate) remote: Option<String>,
     /// Transcripts, too.
     pub(crate) transcripts: bool,
+    /// Checkpoints that others have shared, too.
+    pub(crate) checkpoints: bool,
     /// Move no ref.
     pub(crate) dry_run: bool,
 }
@@ -51,6 +54,8 @@ pub(crate) struct Fetched {
     pub(crate) refs: Vec<FetchedRef>,
     /// How many records are here that were not before.
     pub(crate) new_records: usize,
+    /// The checkpoints that were fetched.
+    pub(crate) checkpoints: Vec<FetchedCheckpoint>,
     /// Refs with what was fetched before that could not be read, and were set aside.
     pub(crate) damaged: Vec<String>,
 }
@@ -76,19 +81,27 @@ pub(crate) struct FetchedRef {
 /// How often the remote is asked anew because what it has listed is no longer there.
 const ATTEMPTS: usize = 4;
 
-/// Fetches the logs of a remote.
+/// Fetches the logs of a remote, and what else is asked for.
 pub(crate) fn fetch(context: &Context, options: &FetchOptions) -> Result<Fetched> {
     let remote = to_fetch_from(context, options.remote.as_deref())?;
+    let mut fetched = fetch_logs(context, &remote, options)?;
+    if options.checkpoints {
+        fetched.checkpoints = fetch_shared(context, &remote, options.dry_run)?;
+    }
+    Ok(fetched)
+}
+
+fn fetch_logs(context: &Context, remote: &Remote, options: &FetchOptions) -> Result<Fetched> {
     let mut damaged = Vec::new();
     if !options.dry_run {
         damaged = set_damaged_aside(&context.repo, &remote.name)?;
     }
-    let mut listed = list(&context.repo, &remote, None, options.transcripts)?;
+    let mut listed = list(&context.repo, remote, None, options.transcripts)?;
     for _ in 1..ATTEMPTS {
-        match fetch_listed(context, &remote, &listed, options.dry_run) {
+        match fetch_listed(context, remote, &listed, options.dry_run) {
             // Servers of the older protocol give only what they list at that moment, and a push may have come between.
             Err(error) => {
-                let now = list(&context.repo, &remote, None, options.transcripts)?;
+                let now = list(&context.repo, remote, None, options.transcripts)?;
                 if now == listed {
                     return Err(error);
                 }
@@ -97,7 +110,7 @@ pub(crate) fn fetch(context: &Context, options: &FetchOptions) -> Result<Fetched
             Ok(fetched) => return Ok(with_damaged(fetched, damaged)),
         }
     }
-    Ok(with_damaged(fetch_listed(context, &remote, &listed, options.dry_run)?, damaged))
+    Ok(with_damaged(fetch_listed(context, remote, &listed, options.dry_run)?, damaged))
 }
 
 fn with_damaged(mut fetched: Fetched, mut damaged: Vec<String>) -> Fetched {
@@ -198,7 +211,15 @@ pub(super) fn fetch_listed(
     if !dry_run {
         note_asked(context)?;
     }
-    Ok(Fetched { version: 1, remote: remote.name.clone(), dry_run, refs, new_records, damaged })
+    Ok(Fetched {
+        version: 1,
+        remote: remote.name.clone(),
+        dry_run,
+        refs,
+        new_records,
+        checkpoints: Vec::new(),
+        damaged,
+    })
 }
 
 /// Makes sure that the logs `wanted` of `remote`, or of one of its addresses, are here as a whole and are of our format. No ref

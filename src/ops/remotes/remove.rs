@@ -15,7 +15,7 @@ use crate::{
     git::{Repo, refs::RefUpdate},
     model::{
         record::RecordId,
-        refname::{HISTORY, tracking_ref},
+        refname::{HISTORY, fetched_shared, tracking_ref},
     },
     ops::{Context, records},
     state::{exchanges, shared_with},
@@ -53,7 +53,8 @@ pub(crate) fn plan(context: &Context, name: &str) -> Result<Removed> {
     let repo = &context.repo;
     let was_approved = shared_with::read(repo.common_dir())?.contains_key(name);
     let is_known = repo.remote_names()?.iter().any(|known| known == name);
-    let tips = logs_of(repo, name)?;
+    let mut tips = logs_of(repo, name)?;
+    tips.extend(repo.refs_below(&fetched_shared(name))?);
     if !was_approved && !is_known && tips.is_empty() {
         return Err(
             Error::user(format!("there is no remote '{name}'")).with_hint("'git checkpoint remote list' shows all")
