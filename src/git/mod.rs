@@ -36,6 +36,7 @@ pub(crate) mod diff_attributes;
 pub(crate) mod digest;
 mod driver;
 mod durable;
+mod each_blob;
 pub(crate) mod edit_tree;
 mod environment;
 pub(crate) mod exact;
