@@ -271,7 +271,8 @@ pub fn shared_ref(id: ObjectId) -> String {
 /// Returns the checkpoint that the ref `name` of a remote is of; none if it is another ref.
 pub fn shared_id(name: &str) -> Option<ObjectId> {
     let hex = name.strip_prefix(SHARED)?;
-    ObjectId::from_hex(hex.as_bytes()).ok().filter(|id| id.to_string() == hex)
+    let is_plain = hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    ObjectId::from_hex(hex.as_bytes()).ok().filter(|_| is_plain)
 }
 
 /// Returns the namespace of the checkpoints that were fetched from `remote`.

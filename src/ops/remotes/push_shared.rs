@@ -13,7 +13,7 @@ use super::{
     shared::{LARGEST, LARGEST_FILE, check, named},
 };
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Error, Result},
     git::{
         Repo,
         commit::{Identity, Moment, NewCommit},
@@ -83,7 +83,7 @@ pub(crate) struct SharedCheckpoint {
 /// Sends checkpoints.
 ///
 /// # Errors
-/// [`Kind::Refused`] if the remote is not approved, or something must not be sent.
+/// [`Kind::Refused`](crate::error::Kind::Refused) if the remote is not approved, or something must not be sent.
 pub(crate) fn share(context: &Context, options: &ShareOptions) -> Result<Shared> {
     let repo = &context.repo;
     let remote = to_send_to(context, options.remote.as_deref())?;
@@ -211,16 +211,15 @@ fn too_large(path: &BString, size: u64, all: u64) -> Result<()> {
 
 fn push(repo: &Repo, remote: &Remote, address: &ExactAddress, one: &SharedCheckpoint) -> Result<Vec<String>> {
     let report = address.push(repo, &[(one.commit, one.name.clone())])?;
-    for it in report.refs.iter().filter(|it| it.name == one.name) {
-        return match &it.outcome {
-            Outcome::Done | Outcome::Same => Ok(report.said),
-            Outcome::Refused(why) => {
-                Err(Error::new(Kind::Refused, format!("'{}' has refused '{}'", remote.name, one.name))
-                    .with_hint("the server's rules decide that; nothing here has changed")
-                    .with_cause(format!("{why}\n{}", report.errors).trim_end().to_owned()))
-            }
-        };
+    match report.refs.iter().find(|it| it.name == one.name).map(|it| &it.outcome) {
+        Some(Outcome::Done | Outcome::Same) => Ok(report.said),
+        Some(Outcome::Refused(why)) => {
+            let said = format!("{why}\n{}", report.errors).trim_end().to_owned();
+            Err(Error::refused(format!("'{}' has refused '{}'", remote.name, one.name))
+                .with_hint("the server's rules decide that; nothing here has changed")
+                .with_cause(said))
+        }
+        None => Err(Error::internal(format!("git does not say whether '{}' was pushed", one.name))
+            .with_hint("run the command again")),
     }
-    Err(Error::internal(format!("git does not say whether '{}' was pushed", one.name))
-        .with_hint("run the command again"))
 }

@@ -45,7 +45,7 @@ pub(super) fn check(repo: &Repo, commit: ObjectId, id: ObjectId) -> Result<()> {
     if !is_ours {
         return Err(Error::refused(format!("'{commit}' does not carry the checkpoint {id}")));
     }
-    let mut check = Check { repo, seen: HashSet::new(), files: 0, bytes: 0 };
+    let mut check = Check { repo, seen: HashSet::new(), files: 0 };
     check.tree(repo.tree_of_commit(commit)?, &BString::default(), 0)
 }
 
@@ -54,7 +54,6 @@ struct Check<'r> {
     /// Trees that were looked at.
     seen: HashSet<ObjectId>,
     files: usize,
-    bytes: u64,
 }
 
 impl Check<'_> {
@@ -88,7 +87,6 @@ impl Check<'_> {
                 self.tree(entry.id, &full, depth + 1)?;
             } else if entry.mode != SUBMODULE {
                 let size = self.repo.size_of_object(entry.id).ok_or_else(|| foreign(&full, "it is missing"))?;
-                self.bytes = self.bytes.saturating_add(size);
                 if size > LARGEST_FILE {
                     return Err(foreign(&full, "it is too large"));
                 }
