@@ -30,7 +30,7 @@ if [ -f "$_checkpoint_before" ] && [ -x "$_checkpoint_before" ] && [ -z "${PRE_C
 fi
 
 case $_checkpoint_hook in
-prepare-commit-msg | commit-msg) [ "$_checkpoint_status" = 0 ] || exit "$_checkpoint_status" ;;
+prepare-commit-msg | commit-msg | pre-push) [ "$_checkpoint_status" = 0 ] || exit "$_checkpoint_status" ;;
 esac
 
 # A note beside the message says that the program has something to check in it; otherwise, we save the time to start it.
@@ -54,6 +54,11 @@ fi
 if ! [ -x "$_checkpoint_program" ]; then
 	command -v git-checkpoint >/dev/null 2>&1 || exit "$_checkpoint_status"
 	_checkpoint_program=git-checkpoint
+fi
+# What is to be sent waits for the end of git, which waits for all that has its pipes.
+if [ "$_checkpoint_hook" = pre-push ]; then
+	"$_checkpoint_program" hook pre-push "$@" "$PPID" </dev/null >/dev/null 2>&1 &
+	exit "$_checkpoint_status"
 fi
 if [ -n "$_checkpoint_input" ]; then
 	printf %s "$_checkpoint_input" 2>/dev/null | "$_checkpoint_program" hook "$_checkpoint_hook" "$@" || :

@@ -42,6 +42,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
             "ops/hooks/mod.rs",
             "ops/purge/locks.rs",
             "ops/records/append.rs",
+            "ops/remotes/auto.rs",
             "ops/rounds/lock.rs",
             "ops/worktrees/lock.rs",
             "ops/worktrees/worktree_lock.rs",

@@ -311,6 +311,11 @@ fn mandoc_finds_nothing() {
 #[test]
 fn the_manual_shows_every_field_of_json() {
     let world = World::with_commit();
+    world.sh(
+        "git commit -q --amend -m 'Of others\n\nCheckpoint: 0123456789abcdef'; git remote add origin ../origin.git",
+    );
+    fs::create_dir_all(world.repo().join(".git/checkpoint/exchanges")).expect("made");
+    world.write(".git/checkpoint/exchanges/origin", "[failure]\ntime = 1\nmessage = 'no answer'\n");
     world.git(&["config", "checkpoint.save.max-file-size", "10"]);
     world.git(&["mv", "f", "g"]);
     world.write("a", "1\n");

@@ -78,12 +78,28 @@ impl BlameCommand {
                 .warning("it is not known which turns are open: lines that no checkpoint has are of unknown authors");
             call.out.hint("'git checkpoint doctor' names the file");
         }
+        if !self.json && !self.porcelain {
+            of_others(&found, call);
+        }
         let unknown = || found.lines.iter().filter(|lines| lines.who.owner == Kind::Unknown);
         if !self.json && !self.porcelain && unknown().next().is_some() {
             let commits: BTreeSet<ObjectId> = unknown().filter_map(|lines| lines.commit).collect();
             call.hint_at_unrecorded(&context, &commits.into_iter().collect::<Vec<_>>());
         }
         Ok(Exit::Done)
+    }
+}
+
+/// Says which remotes have named authors of lines.
+fn of_others(found: &Blame, call: &mut Call) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for lines in &found.lines {
+        let Some(remote) = &lines.record_remote else { continue };
+        *counts.entry(remote).or_default() += lines.contents.len();
+    }
+    for (remote, count) in counts {
+        let count = phrase::count(count, "line");
+        call.out.aside(&format!("the authors of {count} were recorded in '{}', not in this clone", printable(remote)));
     }
 }
 
@@ -182,6 +198,7 @@ fn print_porcelain(lines: &BlamedLines, no_commit: &str, call: &mut Call) -> Res
                 ("turn", turn),
                 ("agent", lines.who.agent.clone()),
                 ("model", lines.who.model.clone()),
+                ("record-remote", lines.record_remote.clone()),
                 ("author", Some(lines.author.to_string())),
                 ("author-time", lines.commit.map(|_| lines.authored.to_string())),
                 ("filename", Some(phrase::quoted(&lines.original_path))),

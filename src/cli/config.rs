@@ -216,6 +216,9 @@ fn set(mut here: Here, key: &str, values: &[String], out: &mut Output) -> Result
         let place = if winner.source.is_empty() { winner.layer.name() } else { &winner.source };
         out.warning(&format!("'{key}' in '{}' has no effect: '{place}' sets it too", path.display()));
     }
+    if key == "push.auto" {
+        out.hint("'git checkpoint enable' installs the hook pre-push, or takes it out again");
+    }
     Ok(Exit::Done)
 }
 

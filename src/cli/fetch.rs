@@ -3,6 +3,7 @@
 use super::{Exit, call::Call, output::printable, phrase};
 use crate::{
     error::Result,
+    model::path_text::shell_word,
     ops::remotes::{self, FetchOptions, Fetched},
 };
 
@@ -18,6 +19,9 @@ pub(super) struct Fetch {
     /// Get transcripts, too
     #[arg(long)]
     transcripts: bool,
+    /// Get the checkpoints that others have shared, too
+    #[arg(long)]
+    checkpoints: bool,
     /// Say what would be fetched, and move no ref
     #[arg(short = 'n', long)]
     dry_run: bool,
@@ -29,7 +33,12 @@ pub(super) struct Fetch {
 impl Fetch {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
-        let options = FetchOptions { remote: self.remote, transcripts: self.transcripts, dry_run: self.dry_run };
+        let options = FetchOptions {
+            remote: self.remote,
+            transcripts: self.transcripts,
+            checkpoints: self.checkpoints,
+            dry_run: self.dry_run,
+        };
         let fetched = {
             let _progress = call.progress("fetching records");
             remotes::fetch(&context, &options)?
@@ -38,6 +47,7 @@ impl Fetch {
             call.out.json(&fetched)?;
         } else {
             print(&fetched, call)?;
+            print_checkpoints(&fetched, self.checkpoints, call)?;
         }
         Ok(Exit::Done)
     }
@@ -48,6 +58,23 @@ pub(super) fn damaged(aside: &[String], call: &mut Call) {
     for name in aside {
         call.out.warning(&format!("'{}' could not be read, and was set aside", printable(name)));
     }
+}
+
+/// Names the checkpoints that were `fetched`, if they were asked for.
+fn print_checkpoints(fetched: &Fetched, are_asked_for: bool, call: &mut Call) -> Result<()> {
+    let (remote, verb) = (printable(&fetched.remote), if fetched.dry_run { "would fetch" } else { "fetched" });
+    for checkpoint in &fetched.checkpoints {
+        call.out.line(&format!("{verb} {remote}/{}", call.names.id(&checkpoint.id)))?;
+    }
+    if let Some(first) = fetched.checkpoints.first().filter(|_| !fetched.dry_run) {
+        let name = shell_word(&format!("{remote}/{}", call.names.id(&first.id)));
+        call.out.hint(&format!(
+            "'git checkpoint show {name}' shows it, 'git checkpoint restore {name}' brings its files here"
+        ));
+    } else if are_asked_for && fetched.checkpoints.is_empty() {
+        call.out.note(&format!("no checkpoint is new in '{remote}'"))?;
+    }
+    Ok(())
 }
 
 /// Says what was `fetched`.

@@ -19,7 +19,7 @@ use crate::{
     config,
     error::{Context as _, Error, Kind, Result},
     git::{Repo, hooks::Hook},
-    ops::{Context, commit},
+    ops::{Context, commit, remotes},
 };
 use trouble::log;
 
@@ -137,6 +137,11 @@ impl HookCommand {
             // The last argument is 0 if only files were checked out.
             Hook::PostCheckout if self.word(2) == Some("0") => Ok(()),
             Hook::PostCheckout | Hook::PostMerge => commit::head_moved(context),
+            // The third argument is our script's.
+            Hook::PrePush => {
+                let git = self.word(2).and_then(|pid| pid.parse().ok());
+                remotes::begin(context, self.word(0), self.word(1), git)
+            }
         }
     }
 

@@ -8,10 +8,12 @@ use crate::{
     model::{
         checkpoint::Checkpoint,
         manifest::Reason,
+        path_text::shell_word,
         process::Life,
+        record::RecordId,
         session::{Phase, SHOWN_OF_ID},
     },
-    ops::restored_target::shown,
+    ops::{remotes::ToFetch, restored_target::shown},
 };
 
 pub(super) use crate::model::refname::FETCH;
@@ -44,6 +46,29 @@ pub(super) fn session_state(phase: Phase, life: Option<Life>) -> &'static str {
         Phase::Active => "working",
         Phase::Idle => "waiting for you",
     }
+}
+
+/// Says which records may be had from a remote.
+pub(super) fn to_fetch(to_fetch: &ToFetch) -> String {
+    let from = match &to_fetch.remote {
+        Some(remote) => format!("'{}'", printable(remote)),
+        None => "a remote".to_owned(),
+    };
+    let (commits, verb) = (count(to_fetch.commits, "commit"), if to_fetch.commits == 1 { "names" } else { "name" });
+    let (records, are) = (count(to_fetch.records, "record"), if to_fetch.records == 1 { "is" } else { "are" });
+    format!("{commits} of HEAD {verb} {records} that {are} not here, and that {from} may have")
+}
+
+/// Returns the command that fetches these records.
+pub(super) fn fetch_command(to_fetch: &ToFetch) -> String {
+    let remote = to_fetch.remote.as_deref().map_or_else(|| "<remote>".to_owned(), shell_word);
+    format!("git checkpoint fetch {remote}")
+}
+
+/// Returns the record `id`, and the `remote` it was fetched from, if this clone has not made it.
+pub(super) fn record(id: &RecordId, remote: Option<&str>) -> String {
+    let from = remote.map_or_else(String::new, |remote| format!(" (recorded in '{}')", printable(remote)));
+    format!("{id}{from}")
 }
 
 /// Returns `count` and `noun`, with an `s` unless `count` is 1.

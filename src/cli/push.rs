@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::{Exit, call::Call, fetch, output::printable, phrase};
 use crate::{
-    error::Result,
+    error::{Error, Result},
     model::refname,
-    ops::remotes::{self, PushOptions, Sent},
+    ops::remotes::{self, PushOptions, Sent, ShareOptions, Shared},
 };
 
 /// Send records to others
@@ -17,6 +17,15 @@ use crate::{
 pub(super) struct Push {
     #[command(flatten)]
     arguments: Arguments,
+    /// Send this checkpoint instead of records; may be given more than once
+    #[arg(long = "checkpoint", value_name = "checkpoint", conflicts_with = "transcripts")]
+    checkpoints: Vec<String>,
+    /// Send the latest checkpoint of this worktree instead of records
+    #[arg(long, conflicts_with = "transcripts")]
+    shadow: bool,
+    /// Send the commits that these stand on, too, if the remote lacks them
+    #[arg(long)]
+    with_history: bool,
 }
 
 /// Get the records of others, and send them yours
@@ -26,6 +35,9 @@ pub(super) struct Push {
 pub(super) struct Sync {
     #[command(flatten)]
     arguments: Arguments,
+    /// The process to wait for, in the background (for the hook pre-push)
+    #[arg(long, value_name = "process", hide = true, conflicts_with_all = ["no_scan", "dry_run", "json", "transcripts"])]
+    after: Option<String>,
 }
 
 #[derive(clap::Args, Debug)]
@@ -48,14 +60,70 @@ struct Arguments {
 }
 
 impl Push {
-    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        self.arguments.run(false, call)
+    pub(super) fn run(mut self, call: &mut Call) -> Result<Exit> {
+        self.checkpoints.extend(self.shadow.then(|| "@".to_owned()));
+        if self.checkpoints.is_empty() {
+            if self.with_history {
+                let error = Error::user("'--with-history' is for checkpoints");
+                return Err(error.with_hint("name one with '--checkpoint', or the latest with '--shadow'"));
+            }
+            return self.arguments.run(false, call);
+        }
+        let context = call.writing_context()?;
+        let Arguments { remote, no_scan, dry_run, json, .. } = self.arguments;
+        let remote = remote.or_else(|| context.settings.push.remote.clone());
+        let (checkpoints, with_history) = (self.checkpoints, self.with_history);
+        let options = ShareOptions { remote, checkpoints, with_history, no_scan, dry_run };
+        let shared = {
+            let _progress = call.progress("sending checkpoints");
+            remotes::share(&context, &options)?
+        };
+        if json {
+            call.out.json(&shared)?;
+        } else {
+            print_shared(&shared, call)?;
+        }
+        Ok(Exit::Done)
     }
+}
+
+/// Says which checkpoints were sent, and what goes with them.
+fn print_shared(shared: &Shared, call: &mut Call) -> Result<()> {
+    let remote = printable(&shared.remote);
+    for line in &shared.said {
+        call.out.note(&format!("'{remote}' says: {}", printable(line)))?;
+    }
+    for one in &shared.checkpoints {
+        let id = call.names.id(&one.id);
+        if !one.is_new {
+            call.out.note(&format!("'{remote}' has {id} already"))?;
+            continue;
+        }
+        let verb = if shared.dry_run { "would send" } else { "sent" };
+        let (files, size) = (phrase::count(one.files, "new file"), phrase::size(one.bytes));
+        let commits = match one.commits {
+            0 => String::new(),
+            count => format!(", and {} of code", phrase::count(count, "commit")),
+        };
+        call.out.note(&format!("{verb} {id} to '{remote}': {files} ({size}){commits}"))?;
+    }
+    if let Some(first) = shared.checkpoints.first().filter(|_| !shared.dry_run) {
+        call.out.hint(&format!(
+            "others get it with 'git checkpoint fetch --checkpoints <remote>', and name it <remote>/{}",
+            call.names.id(&first.id)
+        ));
+    }
+    Ok(())
 }
 
 impl Sync {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        self.arguments.run(true, call)
+        let (Some(after), Some(remote)) = (&self.after, &self.arguments.remote) else {
+            return self.arguments.run(true, call);
+        };
+        let context = call.writing_context()?;
+        remotes::after_push(&context, remote, after)?;
+        Ok(Exit::Done)
     }
 }
 
@@ -63,7 +131,9 @@ impl Arguments {
     fn run(self, sync: bool, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
         let Self { remote, transcripts, no_scan, dry_run, json } = self;
-        let options = PushOptions { remote, transcripts, no_scan, dry_run };
+        let settings = &context.settings.push;
+        let remote = remote.or_else(|| settings.remote.clone());
+        let options = PushOptions { remote, transcripts: transcripts || settings.transcripts, no_scan, dry_run };
         if sync {
             let (synced, result) = {
                 let _progress = call.progress("exchanging records");

@@ -80,6 +80,9 @@ fn print_commit(shown: &ShownCommit, context: &Context, shape: Option<Shape>, ca
     let date = date_of(shown.time, call);
     call.out.line(&format!("By:       {}", printable(&shown.author)))?;
     call.out.line(&format!("Date:     {date}"))?;
+    for record in &shown.records {
+        call.out.field("Record:  ", &phrase::record(&record.id, record.remote.as_deref()))?;
+    }
     print_message(&shown.subject, &shown.body, call)?;
     let before = shown.parent.unwrap_or_else(|| context.repo.empty_tree_id());
     print_changes(&shown.changes, (before, shown.id), context, shape, call)

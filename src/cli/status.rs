@@ -19,7 +19,7 @@ use super::{
 use crate::{
     error::Result,
     git::hooks::Health,
-    model::moment,
+    model::{moment, path_text::shell_word},
     ops::{
         Context,
         agent_hooks::Elsewhere,
@@ -102,6 +102,11 @@ fn print(status: &Status, agents: &[Listed], elsewhere: &[Elsewhere], call: &mut
         call.out.line("")?;
         call.out.prose(&format!("Agents: {}", lines.join(", ")))?;
     }
+    if let Some(to_fetch) = &status.to_fetch {
+        call.out.line("")?;
+        call.out.prose(&phrase::to_fetch(to_fetch))?;
+        call.out.note(&format!("  (use \"{}\" to get them)", phrase::fetch_command(to_fetch)))?;
+    }
     if !status.notes.is_empty() {
         print_heading("Notes:", call)?;
     }
@@ -133,6 +138,16 @@ fn print_problems(status: &Status, elsewhere: &[Elsewhere], call: &mut Call) -> 
         print_heading("Last error:", call)?;
         let error = call.out.paint(phrase::OLD, &printable(error));
         call.out.prose(&format!("\t{error}"))?;
+    }
+    for failed in &status.failed_exchanges {
+        let remote = printable(&failed.remote);
+        print_heading(
+            &format!("Records were not exchanged with '{remote}' ({}):", moment_of(failed.time, call)),
+            call,
+        )?;
+        let message = call.out.paint(phrase::OLD, &printable(&failed.message));
+        call.out.prose(&format!("\t{message}"))?;
+        call.out.note(&format!("  (use \"git checkpoint sync {}\" to try it again)", shell_word(&remote)))?;
     }
     print_hooks(status, call)?;
     for it in elsewhere {

@@ -93,9 +93,7 @@ fn print(found: &Why, call: &mut Call) -> Result<()> {
     let owner = call.out.paint(super::attribution::style(found.who.owner), &owner(found));
     call.out.field("Owner:  ", &owner)?;
     if let Some(record) = &found.record {
-        let from = found.record_remote.as_deref().map(printable);
-        let from = from.map_or_else(String::new, |remote| format!(" (recorded in '{remote}')"));
-        call.out.field("Record: ", &format!("{record}{from}"))?;
+        call.out.field("Record: ", &phrase::record(record, found.record_remote.as_deref()))?;
     }
     if let Some(prompt) = &found.prompt {
         call.out.line("")?;

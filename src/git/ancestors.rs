@@ -1,8 +1,8 @@
-//! The `git commit` that runs us as a hook: its options, which it does not pass on.
+//! The `git commit` or `git push` that runs us as a hook: its options, which it does not pass on.
 
 use std::fs;
 
-use crate::state::process::parent_of;
+use crate::state::process::{Started, parent_of};
 
 /// How many ancestors are searched for git: the hook's shell comes in between, and maybe a hook manager.
 const MOST_ANCESTORS: usize = 8;
@@ -25,6 +25,33 @@ pub(crate) fn is_amending() -> Option<bool> {
         process = parent_of(pid);
     }
     None
+}
+
+/// A `git push` that runs our hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pushing {
+    /// Its process; none if it has ended, or is not known.
+    pub(crate) process: Option<Started>,
+    /// True if it sends nothing.
+    pub(crate) is_dry_run: bool,
+}
+
+/// Returns what is known of the `git push` that runs our hook, the process `pid` if the hook's shell says so.
+pub(crate) fn pushing(pid: Option<u32>) -> Pushing {
+    let line = |pid: u32| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let is_git = |pid: &u32| is_git(line(*pid).split(|byte| *byte == 0).next().unwrap_or_default());
+    let mut above = std::iter::successors(parent_of(std::process::id()), |pid| parent_of(*pid)).take(MOST_ANCESTORS);
+    let Some(pid) = pid.or_else(|| above.find(is_git)) else { return Pushing { process: None, is_dry_run: false } };
+    let line = line(pid);
+    let is_dry_run = line.split(|byte| *byte == 0).skip(1).any(asks_for_dry_run);
+    Pushing { process: Started::of(pid), is_dry_run }
+}
+
+/// Git accepts unambiguous abbreviations, and several short options in one word.
+fn asks_for_dry_run(word: &[u8]) -> bool {
+    let is_short =
+        |letters: &[u8]| letters.contains(&b'n') && letters.iter().all(|letter| b"vqnfud46".contains(letter));
+    word.len() >= b"--dr".len() && b"--dry-run".starts_with(word) || word.strip_prefix(b"-").is_some_and(is_short)
 }
 
 /// Returns true if the command after git's own options is `commit`, or `merge --continue`, which does the same.
@@ -100,6 +127,19 @@ mod tests {
     fn options_are_read_as_git_does(#[case] words: &[&str], #[case] expected: bool) {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
         assert_eq!(asks_for_amend(&words), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::whole("--dry-run", true)]
+    #[case::abbreviated("--dry", true)]
+    #[case::ambiguous("--d", false)]
+    #[case::short("-n", true)]
+    #[case::several("-fn", true)]
+    #[case::value("-omain", false)]
+    #[case::force("-f", false)]
+    #[case::branch("n", false)]
+    fn a_push_that_sends_nothing_is_known(#[case] word: &str, #[case] expected: bool) {
+        assert_eq!(asks_for_dry_run(word.as_bytes()), expected);
     }
 
     #[rstest::rstest]

@@ -96,7 +96,7 @@ fn detect(directory: &HooksDirectory, root: &Path) -> Option<Manager> {
         return Some(Manager::Husky);
     }
     let mentions = |word: &str| {
-        Hook::ALL.iter().map(|hook| hook.name()).chain(["pre-commit", "pre-push"]).any(|name| {
+        Hook::ALL.iter().map(|hook| hook.name()).chain(["pre-commit"]).any(|name| {
             let text = hook_files::read(&directory.path.join(name)).ok().flatten().unwrap_or_default();
             text.contains_str(word) && !text.contains_str(hook_files::MARK)
         })

@@ -22,18 +22,26 @@ pub(crate) enum Hook {
     PostCheckout,
     /// After `git merge` and `git pull`.
     PostMerge,
+    /// Before `git push` sends something.
+    PrePush,
 }
 
 impl Hook {
     /// All of them.
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::PrepareCommitMsg,
         Self::CommitMsg,
         Self::PostCommit,
         Self::PostRewrite,
         Self::PostCheckout,
         Self::PostMerge,
+        Self::PrePush,
     ];
+
+    /// Returns those that git is to call; the last one only if `git push` is to send records, too.
+    pub(crate) fn wanted(sends_records: bool) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |hook| sends_records || *hook != Self::PrePush)
+    }
 
     /// Returns its name, which is that of its file.
     pub(crate) fn name(self) -> &'static str {
@@ -44,6 +52,7 @@ impl Hook {
             Self::PostRewrite => "post-rewrite",
             Self::PostCheckout => "post-checkout",
             Self::PostMerge => "post-merge",
+            Self::PrePush => "pre-push",
         }
     }
 

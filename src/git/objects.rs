@@ -317,7 +317,7 @@ fn is_partial_clone(repo: &gix::Repository) -> bool {
     has_promisor || config.string("extensions.partialClone").is_some()
 }
 
-fn read_blob(repo: &gix::Repository, id: ObjectId) -> Result<Vec<u8>> {
+pub(super) fn read_blob(repo: &gix::Repository, id: ObjectId) -> Result<Vec<u8>> {
     let mut buffer = Vec::new();
     let length = read_object(repo, id, ObjectKind::Blob, &mut buffer)?.len();
     buffer.truncate(length);

@@ -172,6 +172,15 @@ impl Repo {
         Ok((with, without))
     }
 
+    /// Returns the newest `most` commits that `tip` is or leads to. Where a shallow clone ends, or something is damaged, the list ends.
+    pub(crate) fn newest_commits(&self, tip: ObjectId, most: usize) -> Result<Vec<ObjectId>> {
+        use gix::{revision::walk::Sorting, traverse::commit::simple::CommitTimeOrder};
+        let newest_first = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
+        let walk = self.inner.rev_walk([tip]).sorting(newest_first).all();
+        let walk = walk.context(Kind::Corrupt, || format!("cannot walk the commits of '{tip}'"))?;
+        Ok(walk.map_while(std::result::Result::ok).take(most).map(|commit| commit.id).collect())
+    }
+
     /// Returns the newest `most` commits reachable from HEADs and refs, except the refs that `exclude` (globs) matches.
     pub(crate) fn reachable(&self, exclude: &[String], most: usize) -> Result<Vec<Reachable>> {
         let limit = format!("--max-count={most}");

@@ -145,6 +145,19 @@ pub enum Event {
         /// How many objects were removed.
         objects: usize,
     },
+    /// Records were exchanged with a remote after `git push`.
+    Exchange {
+        /// The remote.
+        remote: String,
+        /// How many records were sent.
+        sent_records: usize,
+        /// How many were fetched.
+        new_records: usize,
+        /// Why it has failed; none if it has not.
+        failure: Option<String>,
+        /// How long it took.
+        duration_ms: u64,
+    },
     /// An operation failed.
     Error {
         /// Which.

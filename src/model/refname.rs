@@ -3,6 +3,8 @@
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
+pub use super::ref_component::{decode_component, encode_component};
+
 /// The namespace of everything we keep in a repository.
 pub const PREFIX: &str = "refs/checkpoints/";
 /// The namespace of live shadows.
@@ -15,6 +17,8 @@ pub const PENDING: &str = "refs/checkpoints/pending/";
 pub const VERIFIED: &str = "refs/checkpoints/verified/";
 /// The namespace of checkpoints the user named.
 pub const TAGS: &str = "refs/checkpoints/tags/";
+/// The namespace of checkpoints that were shared, in remotes.
+pub const SHARED: &str = "refs/checkpoints/shared/";
 /// The namespace of refs that were fetched from remotes.
 pub const FETCHED: &str = "refs/checkpoints-remote/";
 /// How the names of both begin: of our refs, and of those that were fetched from remotes.
@@ -259,6 +263,23 @@ pub fn tracking_ref(remote: &str, name: &str) -> String {
     format!("{FETCHED}{}/{rest}", encode_component(remote.into()))
 }
 
+/// Returns the ref, in a remote, of the checkpoint `id`.
+pub fn shared_ref(id: ObjectId) -> String {
+    format!("{SHARED}{id}")
+}
+
+/// Returns the checkpoint that the ref `name` of a remote is of; none if it is another ref.
+pub fn shared_id(name: &str) -> Option<ObjectId> {
+    let hex = name.strip_prefix(SHARED)?;
+    let is_plain = hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    ObjectId::from_hex(hex.as_bytes()).ok().filter(|_| is_plain)
+}
+
+/// Returns the namespace of the checkpoints that were fetched from `remote`.
+pub fn fetched_shared(remote: &str) -> String {
+    tracking_ref(remote, SHARED)
+}
+
 /// Returns true if the operation log records the moves of the ref `name`.
 pub fn is_recorded(name: &str) -> bool {
     name.starts_with(PREFIX) && !name.starts_with(OPERATIONS) && !name.starts_with(REMOVED_WORKTREES)
@@ -290,67 +311,9 @@ pub fn transcripts_month(name: &str) -> Option<&str> {
     name.strip_prefix(TRANSCRIPTS).filter(|month| is_digits(month) && matches!(month[4..].parse(), Ok(1..=12_u8)))
 }
 
-/// Returns `text` as one valid ref component (git-check-ref-format(1)); [`decode_component`] reverses it.
-pub fn encode_component(text: &BStr) -> String {
-    let mut out = String::with_capacity(text.len());
-    for (at, &byte) in text.iter().enumerate() {
-        let plain = match byte {
-            b'.' => {
-                let rest = &text[at + 1..];
-                at > 0 && !rest.is_empty() && text[at - 1] != b'.' && rest != b"lock"
-            }
-            b'-' => at > 0,
-            _ => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'=' | b','),
-        };
-        if plain {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    if out.is_empty() {
-        out.push('%');
-    }
-    out
-}
-
-/// Returns what [`encode_component`] encoded, or nothing if `component` is not its output.
-pub fn decode_component(component: &str) -> Option<BString> {
-    if component == "%" {
-        return Some(BString::default());
-    }
-    let mut out = BString::default();
-    let mut rest = component.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        if byte == b'%' {
-            let hex = std::str::from_utf8(tail.get(..2)?).ok()?;
-            out.push(u8::from_str_radix(hex, 16).ok()?);
-            rest = &tail[2..];
-        } else {
-            out.push(byte);
-            rest = tail;
-        }
-    }
-    (encode_component(out.as_bstr()) == component).then_some(out)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[rstest::rstest]
-    #[case::plain("main", "main")]
-    #[case::dots("a..b", "a.%2Eb")]
-    #[case::lock("x.lock", "x%2Elock")]
-    #[case::slash("../../etc", "%2E%2E%2F.%2E%2Fetc")]
-    #[case::dash("-d", "%2Dd")]
-    #[case::at("@{1}", "%40%7B1%7D")]
-    #[case::empty("", "%")]
-    fn components_are_encoded_reversibly(#[case] text: &str, #[case] encoded: &str) {
-        assert_eq!(encode_component(text.into()), encoded);
-        assert_eq!(decode_component(encoded), Some(text.into()));
-        assert!(gix::validate::reference::name(format!("refs/x/{encoded}").as_str().into()).is_ok());
-    }
 
     #[rstest::rstest]
     #[case::first("202501", true)]

@@ -3,6 +3,8 @@
 mod elsewhere;
 mod search;
 
+use std::collections::HashMap;
+
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
@@ -12,11 +14,15 @@ pub(crate) use self::search::ranges;
 use super::{
     Context,
     attribution::{Who, uncommitted, who},
+    records::Log,
 };
 use crate::{
     error::{Error, Kind as ErrorKind, Result},
-    git::blame::{Blamed, Question},
-    model::{id_text, path_text, record::RecordId},
+    git::{
+        Repo,
+        blame::{Blamed, Question},
+    },
+    model::{attribution::kind::Kind, id_text, path_text, record::Record},
 };
 
 /// What to look at.
@@ -66,6 +72,8 @@ pub(crate) struct BlamedLines {
     /// Their author.
     #[serde(flatten)]
     pub who: Who,
+    /// The remote that the record which names the author was fetched from; none if this clone has made it, or there is none.
+    pub record_remote: Option<String>,
     /// The first line's number in the commit.
     #[serde(skip)]
     pub original: u32,
@@ -141,6 +149,7 @@ pub(crate) fn blame(context: &Context, options: &Options) -> Result<Blame> {
                 end: line.line,
                 commit: line.commit,
                 who,
+                record_remote: None,
                 original: line.original,
                 original_path: line.path,
                 author: line.author,
@@ -152,6 +161,7 @@ pub(crate) fn blame(context: &Context, options: &Options) -> Result<Blame> {
         }
     }
     let are_turns_known = rev.is_some() || context.are_turns_known();
+    name_remotes(&context.repo, &mut lines)?;
     let troubles = search.reader.troubles().to_vec();
     Ok(Blame { version: 1, rev, path: options.path.clone(), lines, are_turns_known, troubles })
 }
@@ -208,10 +218,38 @@ fn new_file(context: &Context, path: &BStr) -> Result<Option<Vec<Blamed>>> {
     Ok(Some(lines.collect()))
 }
 
-/// Returns the records that name the authors of `lines`.
-pub(crate) fn records_of(context: &Context, lines: &BlamedLines) -> Result<Vec<RecordId>> {
-    match lines.recorded_by {
-        Some(commit) => super::records::of_commit_or_change(&context.repo, commit),
-        None => Ok(Vec::new()),
+/// Says of each group of `lines` which remote the record comes from that names its author.
+fn name_remotes(repo: &Repo, lines: &mut [BlamedLines]) -> Result<()> {
+    // Where the log is damaged, the authors are unknown.
+    let Some(log) = Log::open(repo).ok().flatten().filter(Log::is_with_fetched) else { return Ok(()) };
+    let mut known: HashMap<(ObjectId, Option<String>), Option<String>> = HashMap::new();
+    for group in lines.iter_mut().filter(|group| group.who.owner != Kind::Unknown) {
+        let Some(commit) = group.recorded_by else { continue };
+        let key = (commit, group.who.session.clone());
+        if !known.contains_key(&key) {
+            let record = naming(&log, commit, key.1.as_deref())?;
+            let remote = record.map(|(record, _)| log.remote_of(&record.id)).transpose()?.flatten();
+            known.insert(key.clone(), remote);
+        }
+        group.record_remote.clone_from(&known[&key]);
     }
+    Ok(())
+}
+
+/// Returns the record of `commit` that names `session`, and which of its sessions that is; if none does, the first record of the commit.
+pub(crate) fn naming(
+    log: &Log<'_>,
+    commit: ObjectId,
+    session: Option<&str>,
+) -> Result<Option<(Record, Option<usize>)>> {
+    let mut first = None;
+    for id in log.of_commit_or_change(commit)? {
+        let Some(record) = log.find(&id).ok().flatten() else { continue };
+        let at = session.and_then(|session| record.sessions.iter().position(|part| part.id == session));
+        if at.is_some() {
+            return Ok(Some((record, at)));
+        }
+        first.get_or_insert((record, None));
+    }
+    Ok(first)
 }

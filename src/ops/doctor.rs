@@ -22,11 +22,16 @@ use serde::Serialize;
 use super::{
     Context,
     records::{self, Additions},
+    remotes::ToFetch,
     salvage,
 };
 use crate::{
     error::Result,
-    model::{record::RecordId, refname},
+    model::{
+        path_text::{printable, shell_word},
+        record::RecordId,
+        refname,
+    },
     state,
 };
 use survey::Survey;
@@ -86,7 +91,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     diagnosis.problems.extend(chains::chains(context, options.fix)?);
     diagnosis.problems.extend(objects::head(context, options.fix)?);
     diagnosis.problems.extend(checks::other_refs(repo)?);
-    diagnosis.problems.extend(fetched::logs(repo)?);
+    diagnosis.problems.extend(fetched::logs(repo, options.fix)?);
     diagnosis.problems.extend(locks::locks(repo, options.fix));
     diagnosis.problems.extend(checks::damaged_sessions(repo));
     diagnosis.problems.extend(checks::damaged_turns(repo));
@@ -114,7 +119,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
         let found: Vec<RecordId> = diagnosis.relinked.iter().map(|relinked| relinked.record).collect();
         survey.lost.retain(|id| !found.contains(id));
     }
-    diagnosis.problems.extend(trailers_without_record(&survey));
+    diagnosis.problems.extend(trailers_without_record(context, &survey)?);
     for id in &survey.lost {
         let problem =
             Problem::new("record-without-commit", id.as_str(), "no ref leads to a commit of this record").note();
@@ -128,21 +133,24 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     Ok(diagnosis)
 }
 
-fn trailers_without_record(survey: &Survey) -> Vec<Problem> {
+fn trailers_without_record(context: &Context, survey: &Survey) -> Result<Vec<Problem>> {
     let is_unknown = |id: &RecordId| {
         let is_damaged = survey.damaged.iter().any(|problem| problem.subject == id.as_str());
         !survey.records.contains_key(id) && !survey.of_others.contains(id) && !is_damaged
     };
-    let unknown: Vec<_> = survey.named.iter().filter(|(_, id)| is_unknown(id)).collect();
+    let unknown: Vec<_> = survey.named.iter().filter(|(_, id)| is_unknown(id)).copied().collect();
+    if let Some(to_fetch) = ToFetch::of(context, &unknown)? {
+        return Ok(vec![records_to_fetch(&to_fetch)]);
+    }
     if !survey.has_log && !unknown.is_empty() {
         let message = match unknown.len() {
             1 => "a commit names a record, but there are none here".to_owned(),
             count => format!("{count} commits name records, but there are none here"),
         };
         let problem = Problem::new("trailer-without-record", refname::HISTORY, message);
-        return vec![problem.hint(refname::FETCH)];
+        return Ok(vec![problem.hint(refname::FETCH)]);
     }
-    let problem = |(commit, id): &&(ObjectId, RecordId)| {
+    let problem = |(commit, id): &(ObjectId, RecordId)| {
         Problem::new(
             "trailer-without-record",
             commit.to_string(),
@@ -150,7 +158,28 @@ fn trailers_without_record(survey: &Survey) -> Vec<Problem> {
         )
         .hint("if others made the commit, their records may not have been fetched")
     };
-    unknown.iter().map(problem).collect()
+    Ok(unknown.iter().map(problem).collect())
+}
+
+/// Returns the note that a remote may have records that are not here. Which of them it has is known once it was asked.
+fn records_to_fetch(found: &ToFetch) -> Problem {
+    let is_one = |count| count == 1;
+    let commits =
+        if is_one(found.commits) { "a commit names".to_owned() } else { format!("{} commits name", found.commits) };
+    let records = if is_one(found.records) {
+        "a record that is".to_owned()
+    } else {
+        format!("{} records that are", found.records)
+    };
+    let (from, fetch) = match &found.remote {
+        Some(remote) => (format!("'{}'", printable(remote.as_str().into())), shell_word(remote)),
+        None => ("a remote".to_owned(), "<remote>".to_owned()),
+    };
+    let them = if is_one(found.records) { "it" } else { "them" };
+    let message = format!("{commits} {records} not here, and {from} may have {them}");
+
+    let hint = format!("'git checkpoint fetch {fetch}' gets those that it has");
+    Problem::new("records-to-fetch", refname::HISTORY, message).note().hint(hint)
 }
 
 fn mend_index(context: &Context, survey: &Survey, fix: bool) -> Result<Vec<Problem>> {

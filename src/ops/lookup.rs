@@ -1,6 +1,7 @@
 //! Finds the state of the worktree that people mean: a checkpoint by `@{n}`, `<session>@<turn>`, `verified`, a tag, an id or the
 //! beginning of one; `base`, or another commit by a revision of git's.
 
+mod shared;
 mod turn;
 
 use std::collections::HashSet;
@@ -55,6 +56,7 @@ pub(crate) struct Found {
 /// - `verified`: the verified one of this worktree; if none is marked, the start, which may be a commit
 /// - `base`: the commit that HEAD is at
 /// - a tag
+/// - `<remote>/<id>`: a checkpoint that was fetched from a remote
 /// - an id, or the beginning of one
 /// - `<session>@<turn>`: the last checkpoint of the turn; `<session>@<turn>^`: the state before its prompt
 /// - a revision, as gitrevisions(7) has them
@@ -87,10 +89,16 @@ pub(crate) fn find(context: &Context, text: &str) -> Result<Found> {
             },
             tagged => tagged,
         },
-        Some(Selector::Tag(name)) => tag(repo, &name)?,
+        Some(Selector::Tag(name)) => match tag(repo, &name)? {
+            None => shared::find(repo, text)?,
+            tagged => tagged,
+        },
         None => return Err(no_match(text)),
     };
-    let id = found.map_or_else(|| repo.find_commit(text)?.ok_or_else(|| no_match_or_session(context, text)), Ok)?;
+    let id = found.map_or_else(
+        || repo.find_commit(text)?.ok_or_else(|| shared::with_hint(repo, text, no_match_or_session(context, text))),
+        Ok,
+    )?;
     let origin = repo.find_checkpoint(id).ok().flatten().map(|checkpoint| checkpoint.origin);
     // What a restore has put back is the user's.
     let session = origin.filter(|origin| restored(origin).is_none()).and_then(|origin| origin.session);

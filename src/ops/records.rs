@@ -26,7 +26,6 @@ use crate::{
 pub use append::append;
 pub(crate) use append::lock;
 pub(crate) use change::SameChange;
-pub(crate) use index::of_commit_or_change;
 pub(crate) use log::{Log, are_here, fetched, is_of_log, root_tree};
 pub use own::{find, of_commit, of_parent};
 

@@ -16,6 +16,7 @@ use super::{
     hooks::{self, HookDone},
     inside::LeftOut,
     overlap::{Summary, summaries},
+    remotes::{ToFetch, to_fetch},
     salvage::{if_readable, why_unreadable},
     save::{SkippedPath, UnfilteredPath},
     session_info,
@@ -83,6 +84,17 @@ pub struct SessionStatus {
     pub life: Option<Life>,
 }
 
+/// A remote with which records could not be exchanged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FailedExchange {
+    /// Its name.
+    pub remote: String,
+    /// When, in Unix seconds.
+    pub time: i64,
+    /// Why.
+    pub message: String,
+}
+
 /// The result of `status`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Status {
@@ -147,6 +159,10 @@ pub struct Status {
     pub hidden: bool,
     /// The last failed operation, if none has succeeded since.
     pub last_error: Option<String>,
+    /// Remotes with which records could not be exchanged after the last `git push`.
+    pub failed_exchanges: Vec<FailedExchange>,
+    /// Records that commits name and that are not here, but may be had from a remote.
+    pub(crate) to_fetch: Option<ToFetch>,
     /// What else the user should know.
     pub notes: Vec<String>,
     /// Bytes on disk of objects that saves wrote and git has not repacked yet.
@@ -216,7 +232,7 @@ pub fn status(context: &Context) -> Result<Status> {
             .to_owned()
     }));
     let hooks: BTreeMap<String, Health> =
-        hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect();
+        hooks::health(context)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect();
     let are_sound = hooks.values().all(|health| *health == Health::Ok);
     let hooks_without_line = if are_sound { Vec::new() } else { hooks::lines_to_add(context) };
     if !context.settings.enabled && !hooks.is_empty() {
@@ -254,9 +270,17 @@ pub fn status(context: &Context) -> Result<Status> {
         hidden: !broken.is_empty() && is_hidden(repo, base),
         broken: broken.into_iter().next(),
         last_error: state::events::last_error(repo.common_dir(), &repo.worktree_id().to_string()),
+        failed_exchanges: failed_exchanges(repo),
+        to_fetch: to_fetch(context)?,
         notes,
         bytes: repo.bytes_held(),
     })
+}
+
+/// Returns the remotes with which the last exchange has failed.
+fn failed_exchanges(repo: &Repo) -> Vec<FailedExchange> {
+    let failures = state::exchanges::failures(repo.common_dir()).into_iter();
+    failures.map(|(remote, it)| FailedExchange { remote, time: it.time, message: it.message }).collect()
 }
 
 /// Returns what this worktree and others have both changed. If that is not known, adds a note.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     Context,
     attribution::Who,
-    blame::{self, BlamedLines, records_of},
+    blame::{self, BlamedLines, naming},
     records::{self, Log},
 };
 use crate::{
@@ -121,25 +121,16 @@ fn explain_recorded(context: &Context, found: &BlamedLines, why: &mut Why) -> Re
         Err(error) if error.kind() == Kind::Corrupt => return Ok(()),
         log => log?,
     };
-    let Some(log) = log else { return Ok(()) };
-    for id in records_of(context, found)? {
-        let Some(record) = log.find(&id).ok().flatten() else { continue };
-        let at = record.sessions.iter().position(|part| Some(&part.id) == why.who.session.as_ref());
-        let Some(at) = at else {
-            // A human wrote the line; the record still describes its commit.
-            if why.record.is_none() {
-                (why.record, why.record_remote) = (Some(id), log.remote_of(&id)?);
-            }
-            continue;
-        };
-        (why.record, why.record_remote) = (Some(id), log.remote_of(&id)?);
-        let prompts = log.prompts(&id, at)?;
-        why.prompt = prompt_of(&prompts, why.who.turn);
-        if let Some(prompt) = &why.prompt {
-            let next = prompts.iter().find(|it| it.turn > prompt.turn);
-            why.transcript = excerpt(context, &record, at, prompt, next)?;
-        }
-        return Ok(());
+    let (Some(log), Some(commit)) = (log, found.recorded_by) else { return Ok(()) };
+    let Some((record, at)) = naming(&log, commit, why.who.session.as_deref())? else { return Ok(()) };
+    (why.record, why.record_remote) = (Some(record.id), log.remote_of(&record.id)?);
+    // If a human wrote the line, the record still describes its commit.
+    let Some(at) = at else { return Ok(()) };
+    let prompts = log.prompts(&record.id, at)?;
+    why.prompt = prompt_of(&prompts, why.who.turn);
+    if let Some(prompt) = &why.prompt {
+        let next = prompts.iter().find(|it| it.turn > prompt.turn);
+        why.transcript = excerpt(context, &record, at, prompt, next)?;
     }
     Ok(())
 }

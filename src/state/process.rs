@@ -88,6 +88,54 @@ pub(crate) fn life(process: Option<&Process>) -> Life {
     process.life(&here(), start)
 }
 
+/// A process that has started, so that another one with its pid later on is not taken for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Started {
+    pid: u32,
+    /// When, in the kernel's ticks; none where it does not say.
+    start: Option<u64>,
+}
+
+impl Started {
+    /// Returns the process `pid`; none if it has ended.
+    pub(crate) fn of(pid: u32) -> Option<Self> {
+        let found = Self { pid, start: stat(pid).map(|stat| stat.start) };
+        (!found.has_ended()).then_some(found)
+    }
+
+    /// Returns true if it has ended.
+    pub(crate) fn has_ended(self) -> bool {
+        match (stat(self.pid), self.start) {
+            (Some(stat), Some(start)) => stat.start != start || ['Z', 'X'].contains(&stat.state),
+            (None, Some(_)) => true,
+            (_, None) => {
+                let pid = rustix::process::Pid::from_raw(self.pid.cast_signed());
+                pid.is_none_or(|pid| rustix::process::test_kill_process(pid).is_err())
+            }
+        }
+    }
+
+    /// Returns what [`Display`](std::fmt::Display) has written.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (pid, start) = text.split_once(':')?;
+        let start = if start.is_empty() { None } else { Some(start.parse().ok()?) };
+        Some(Self { pid: pid.parse().ok()?, start })
+    }
+}
+
+impl std::fmt::Display for Started {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.pid, self.start.map_or_else(String::new, |start| start.to_string()))
+    }
+}
+
+/// Takes this process out of the session of the terminal, so that neither Ctrl-C nor the end of the terminal reaches it, and it cannot
+/// ask there.
+pub(crate) fn leave_terminal() {
+    // The leader of a process group cannot; then it was started by hand.
+    rustix::process::setsid().ok();
+}
+
 /// Returns when our own process began, in the kernel's ticks.
 pub(crate) fn own_start() -> Option<u64> {
     stat(std::process::id()).map(|stat| stat.start)

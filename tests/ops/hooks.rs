@@ -396,7 +396,7 @@ fn a_hook_that_fails_is_noted_and_breaks_nothing() {
     let error = world.json(&["status", "--json"])["last_error"].to_string();
     assert!(error.contains("hook post-commit") && error.contains("GIT_"), "{error}");
 
-    let output = world.checkpoint(&["hook", "pre-push"]);
+    let output = world.checkpoint(&["hook", "pre-rebase"]);
     assert!(output.status.success() && !output.stderr.is_empty(), "{}", described(&output));
 }
 

@@ -2,7 +2,8 @@
 
 use super::{
     super::{call::Call, output::printable, phrase},
-    text::{self, share_of_file},
+    text::share_of_file,
+    title,
 };
 use crate::{error::Result, ops::attribution::Attribution};
 
@@ -31,7 +32,7 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
         _ => String::new(),
     };
     call.out.line(&format!("{share}{unknown} of {lines} committed lines{place}"))?;
-    if let Some(missing) = text::missing(found) {
+    if let Some(missing) = title::missing(found) {
         call.out.line("")?;
         call.out.line(&format!("Records {missing}"))?;
     }

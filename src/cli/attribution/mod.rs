@@ -4,6 +4,7 @@ mod markdown;
 mod patch;
 mod porcelain;
 mod text;
+mod title;
 
 use std::{ffi::OsString, path::Path};
 
@@ -119,7 +120,7 @@ impl AttributionCommand {
         }
         if !self.json && !self.porcelain && !found.missing_records.is_empty() && found.troubles.is_empty() {
             // The other forms have no place for that.
-            let named = text::missing(&found).filter(|_| self.stat || self.patch);
+            let named = title::missing(&found).filter(|_| self.stat || self.patch);
             call.out.hint(&named.map_or_else(|| FETCH.to_owned(), |missing| format!("{missing}; {FETCH}")));
         } else if !self.json && !self.porcelain && found.summary.unknown > 0 {
             let of_range = found.commits.iter().filter(|it| it.summary.unknown > 0).map(|it| it.commit);

@@ -20,6 +20,9 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
     for id in &found.records {
         call.out.line(&format!("record {id}"))?;
     }
+    for record in &found.fetched_records {
+        call.out.line(&format!("fetched-record {} {}", record.id, printable(&record.remote)))?;
+    }
     for id in &found.missing_records {
         call.out.line(&format!("missing-record {id}"))?;
     }

@@ -2,10 +2,13 @@
 
 use anstyle::{AnsiColor, Style};
 
-use super::super::{
-    call::Call,
-    output::{Output, printable},
-    phrase,
+use super::{
+    super::{
+        call::Call,
+        output::{Output, printable},
+        phrase,
+    },
+    title,
 };
 use crate::{
     error::Result,
@@ -57,7 +60,7 @@ fn parts(figures: &Figures) -> [(Kind, u32); 5] {
 
 /// Prints the summary.
 pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
-    print_title(found, call)?;
+    title::print(found, call)?;
     let figures = &found.summary;
     if figures.total_committed == 0 && found.files.iter().all(|file| file.added + file.deleted == 0) {
         call.out.line("")?;
@@ -78,40 +81,6 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
     }
     print_files(found, call)?;
     print_odd(found, call)
-}
-
-fn print_title(found: &Attribution, call: &mut Call) -> Result<()> {
-    let title = match (&found.commit, &found.range) {
-        (Some(commit), _) => format!("commit {commit}"),
-        (None, Some(range)) => {
-            let recorded = found.commits.iter().filter(|commit| !commit.records.is_empty()).count();
-            let commits = phrase::count(found.commits.len(), "commit");
-            format!("range {}: {commits}, {recorded} with a record", printable(range))
-        }
-        (None, None) => "not committed yet".to_owned(),
-    };
-    let title = call.out.paint(phrase::ID, &title);
-    call.out.line(&title)?;
-    if found.commit.is_some() && found.records.is_empty() {
-        call.out.line(&missing(found).unwrap_or_else(|| "no record".to_owned()))?;
-    } else if let Some(missing) = missing(found) {
-        call.out.line(&missing)?;
-    }
-    if !found.inferred.is_empty() {
-        let names: Vec<String> = found.inferred.iter().map(printable).collect();
-        call.out.line(&format!("inferred from the message, not counted: {}", names.join(", ")))?;
-    }
-    Ok(())
-}
-
-/// Returns a line about the records that commits name but that are not here or cannot be read; none if there are none.
-pub(super) fn missing(found: &Attribution) -> Option<String> {
-    let what = if found.troubles.is_empty() { "not here" } else { "cannot be read" };
-    match found.missing_records.as_slice() {
-        [] => None,
-        [id] => Some(format!("{what}: the record {}", id.as_str())),
-        [first, others @ ..] => Some(format!("{what}: the record {} and {} more", first.as_str(), others.len())),
-    }
 }
 
 /// Returns the agents' percentage, and that of lines whose author is unknown, if any.

@@ -90,6 +90,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("pathspec", Kind::File),
     ("pattern", Kind::Tag),
     ("policy", Kind::Free),
+    ("process", Kind::Free),
     ("program", Kind::File),
     ("range", Kind::Free),
     ("regex", Kind::Free),

@@ -39,6 +39,8 @@ pub(crate) struct OfCommit {
     /// The committer's name and address.
     pub(crate) committer: String,
     pub(crate) records: Vec<RecordId>,
+    /// Those of them that were fetched, with the remotes they come from.
+    pub(crate) fetched: Vec<(RecordId, String)>,
     /// The records that its message or the log names, and that are not here or cannot be read.
     pub(crate) missing: Vec<RecordId>,
     /// True if it has no record because it was made before git-checkpoint was in use; false where it was never in use.
@@ -202,6 +204,7 @@ impl<'r> Reader<'r> {
             seconds: facts.seconds,
             committer: facts.committer,
             records: records.iter().map(|record| record.id).collect(),
+            fetched: records.iter().filter_map(|record| Some((record.id, record.remote.clone()?))).collect(),
             missing: known.missing,
             is_earlier: known.is_earlier,
             inferred: names,

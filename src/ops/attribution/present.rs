@@ -8,7 +8,7 @@ use gix::ObjectId;
 use super::{
     commit::{OfCommit, OfFile},
     patch::PatchFile,
-    report::{Attribution, CommitLines, FileLines, OwnedLines, Remover, SessionLines},
+    report::{Attribution, CommitLines, FetchedRecord, FileLines, OwnedLines, Remover, SessionLines},
     who::{Who, who},
 };
 use crate::model::{
@@ -40,6 +40,7 @@ pub(super) struct Sum {
     pub(super) is_worktree: bool,
     pub(super) troubles: Vec<String>,
     records: Vec<RecordId>,
+    fetched: BTreeMap<RecordId, String>,
     missing: Vec<RecordId>,
     checked_unknown: u32,
     unchecked_unknown: u32,
@@ -63,6 +64,7 @@ impl Sum {
             is_worktree: false,
             troubles: Vec::new(),
             records: Vec::new(),
+            fetched: BTreeMap::new(),
             missing: Vec::new(),
             checked_unknown: 0,
             unchecked_unknown: 0,
@@ -96,6 +98,7 @@ impl Sum {
                 self.records.push(*id);
             }
         }
+        self.fetched.extend(commit.fetched.iter().cloned());
         for id in &commit.missing {
             if !self.missing.contains(id) {
                 self.missing.push(*id);
@@ -168,6 +171,7 @@ impl Sum {
             range: self.range,
             worktree: self.is_worktree,
             records: self.records,
+            fetched_records: self.fetched.into_iter().map(|(id, remote)| FetchedRecord { id, remote }).collect(),
             missing_records: self.missing,
             checked_unknown: self.checked_unknown,
             is_unchecked: !self.has_history && self.unchecked_unknown > 0,

@@ -23,6 +23,8 @@ use crate::{
 pub(super) struct Recorded {
     pub(super) id: RecordId,
     pub(super) commit: ObjectId,
+    /// The remote it was fetched from; none if this clone has made it.
+    pub(super) remote: Option<String>,
     pub(super) parent: Option<ObjectId>,
     /// The base of the shadow: the parent, or the commit that was amended.
     base: Option<ObjectId>,
@@ -212,6 +214,7 @@ impl<'r> Records<'r> {
         Ok(Some(Recorded {
             id,
             commit: record.commit,
+            remote: log.remote_of(&id)?,
             parent: record.parent,
             base: record.base.commit_id(),
             seconds: record.seconds,

@@ -28,6 +28,8 @@ pub(crate) struct Attribution {
     pub worktree: bool,
     /// The records that it is made from.
     pub records: Vec<RecordId>,
+    /// Those of them that others have made.
+    pub fetched_records: Vec<FetchedRecord>,
     /// The records that commits name, and that are not here or cannot be read.
     pub missing_records: Vec<RecordId>,
     /// The lines of unknown authors, without those of commits that were made before git-checkpoint was in use.
@@ -55,6 +57,15 @@ pub(crate) struct Attribution {
     /// The errors of unreadable records.
     #[serde(skip)]
     pub troubles: Vec<String>,
+}
+
+/// A record that was fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct FetchedRecord {
+    /// The record.
+    pub id: RecordId,
+    /// The remote that it was fetched from.
+    pub remote: String,
 }
 
 /// What an agent in a session has a part in.

@@ -180,6 +180,7 @@ fn beyond(
         seconds: 0,
         committer: String::new(),
         records: Vec::new(),
+        fetched: Vec::new(),
         missing: Vec::new(),
         is_earlier: false,
         inferred: Vec::new(),

@@ -347,7 +347,7 @@ pub(super) fn journals(repo: &Repo) -> Vec<Problem> {
 
 /// Hooks that git will not call us in, though they were enabled.
 pub(super) fn hooks(context: &Context) -> Result<Vec<Problem>> {
-    let mut health = hooks::health(&context.repo)?;
+    let mut health = hooks::health(context)?;
     health.retain(|(_, health)| *health != Health::Ok);
     let to_add = if health.is_empty() { Vec::new() } else { hooks::lines_to_add(context) };
     let problem = |(hook, health): (Hook, Health)| {
@@ -361,7 +361,13 @@ pub(super) fn hooks(context: &Context) -> Result<Vec<Problem>> {
         let hint = foreign.map_or_else(|| "'git checkpoint enable' installs it again".to_owned(), how_to_add);
         Problem::new("hook-missing", hook.name().to_owned(), message).hint(hint)
     };
-    Ok(health.into_iter().map(problem).collect())
+    let mut problems: Vec<Problem> = health.into_iter().map(problem).collect();
+    problems.extend(hooks::unneeded(context)?.into_iter().map(|hook| {
+        let message = "'push.auto' is off, so that the hook has nothing to do";
+        let hint = "'git checkpoint enable' takes it out again";
+        Problem::new("hook-unneeded", hook.name(), message).note().hint(hint)
+    }));
+    Ok(problems)
 }
 
 /// Returns what the user does to let the hook `foreign` call us.

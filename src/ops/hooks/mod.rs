@@ -13,7 +13,6 @@ use super::Context;
 use crate::{
     error::Result,
     git::{
-        Repo,
         hook_managers::{Survey, Way},
         hooks::{Health, Hook},
     },
@@ -33,7 +32,14 @@ pub(crate) fn enable(context: &Context, options: &Options) -> Result<HooksDone> 
     let mut written = state::hooks::read(context.repo.common_dir())?.unwrap_or_default();
     let _lock = lock.map(|lock| sweep(context, lock, &survey, &written));
     let mut hooks = Vec::new();
-    for hook in Hook::ALL {
+    let is_wanted = |hook: Hook| Hook::wanted(context.settings.push.auto).any(|wanted| wanted == hook);
+    for entry in written.clone() {
+        // A setting has changed since.
+        if Hook::parse(&entry.hook).is_some_and(|hook| !is_wanted(hook)) {
+            hooks.extend(take_out(context, &entry, &mut written, options.dry_run)?);
+        }
+    }
+    for hook in Hook::wanted(context.settings.push.auto) {
         // Note the file before writing it: if a crash comes in between, the next run knows that the file is ours.
         let done = match survey.way(hook) {
             Way::Script(path) => script::enable(context, hook, &path, options, &mut written)?,
@@ -63,24 +69,28 @@ pub(crate) fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
     let _lock = lock.map(|lock| sweep(context, lock, &survey, &written));
     let mut hooks = Vec::new();
     for entry in places(&survey, &written) {
-        let hook = Hook::parse(&entry.hook);
-        let Some(hook) = hook else { continue };
-        if let Some(text) = &entry.added {
-            hooks.extend(manager_lines::disable(hook, &entry, text, dry_run)?);
-        } else {
-            hooks.extend(script::disable(context, hook, &entry.path, &written, dry_run)?);
-        }
-        failpoint::hit("hooks:after-removal");
-        if !dry_run {
-            written.retain(|other| *other != entry);
-            state::hooks::write(context.repo.common_dir(), &written)?;
-        }
+        hooks.extend(take_out(context, &entry, &mut written, dry_run)?);
     }
     failpoint::hit("hooks:before-end");
     if !dry_run {
         state::hooks::remove(context.repo.common_dir())?;
     }
     Ok(done(&survey, hooks, dry_run))
+}
+
+/// Undoes what `entry` notes, one of those that were `written`.
+fn take_out(context: &Context, entry: &Written, written: &mut Vec<Written>, dry_run: bool) -> Result<Option<HookDone>> {
+    let Some(hook) = Hook::parse(&entry.hook) else { return Ok(None) };
+    let done = match &entry.added {
+        Some(text) => manager_lines::disable(hook, entry, text, dry_run)?,
+        None => script::disable(context, hook, &entry.path, written, dry_run)?,
+    };
+    failpoint::hit("hooks:after-removal");
+    if !dry_run {
+        written.retain(|other| other != entry);
+        state::hooks::write(context.repo.common_dir(), written)?;
+    }
+    Ok(done)
 }
 
 /// Returns the files that our notes name, and those that we may have written if the notes are lost.
@@ -99,18 +109,26 @@ fn places(survey: &Survey, written: &[Written]) -> Vec<Written> {
 }
 
 /// Returns whether git will call us, for each hook in the order of their names; nothing if hooks were never enabled.
-pub(crate) fn health(repo: &Repo) -> Result<Vec<(Hook, Health)>> {
+pub(crate) fn health(context: &Context) -> Result<Vec<(Hook, Health)>> {
+    let (repo, hooks) = (&context.repo, Hook::wanted(context.settings.push.auto));
     if state::hooks::read(repo.common_dir())?.is_none() {
         return Ok(Vec::new());
     }
     let Ok(survey) = repo.survey_hooks() else {
-        return Ok(Hook::ALL.map(|hook| (hook, Health::Missing)).into());
+        return Ok(hooks.map(|hook| (hook, Health::Missing)).collect());
     };
     let health = |hook| match survey.way(hook) {
         Way::Script(path) => script::health(hook, &path),
         Way::Words(words) => manager_lines::health(hook, &words),
     };
-    Hook::ALL.into_iter().map(|hook| Ok((hook, health(hook)?))).collect()
+    hooks.map(|hook| Ok((hook, health(hook)?))).collect()
+}
+
+/// Returns the hooks that were installed, and that no setting needs any more.
+pub(crate) fn unneeded(context: &Context) -> Result<Vec<Hook>> {
+    let written = state::hooks::read(context.repo.common_dir())?.unwrap_or_default();
+    let is_unneeded = |hook: &Hook| Hook::wanted(context.settings.push.auto).all(|wanted| wanted != *hook);
+    Ok(written.iter().filter_map(|entry| Hook::parse(&entry.hook)).filter(is_unneeded).collect())
 }
 
 /// Returns the hooks that are another program's or the user's, and to which the user has to add the line that calls us. None where

@@ -6,17 +6,8 @@ use gix::ObjectId;
 use super::log::{COMMITS, Log, unless_of_others};
 use crate::{
     error::Result,
-    git::Repo,
     model::record::{self, RecordId},
 };
-
-/// Returns the records of `commit`, or of commits that make the same change, as [`Log::of_commit_or_change`] does.
-pub(crate) fn of_commit_or_change(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
-    match Log::open(repo)? {
-        Some(log) => log.of_commit_or_change(commit),
-        None => Ok(Vec::new()),
-    }
-}
 
 impl Log<'_> {
     /// Returns the trees of the index, with the names of their logs.

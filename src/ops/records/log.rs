@@ -20,7 +20,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
 };
 
-use bstr::{BStr, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use crate::{
@@ -76,6 +76,11 @@ pub(super) fn unless_of_others<T>(name: &str, read: Result<Option<T>>) -> Result
     }
 }
 
+/// Returns the entries of the tree `id` of the log `name`; none if it is damaged and not ours.
+fn entries_of(name: &str, repo: &Repo, id: ObjectId) -> Result<Vec<(BString, bool, ObjectId)>> {
+    Ok(unless_of_others(name, repo.tree_entries(id).map(Some))?.unwrap_or_default())
+}
+
 impl<'r> Log<'r> {
     /// Opens our own log; none if this clone has recorded nothing yet.
     pub(crate) fn own(repo: &'r Repo) -> Result<Option<Self>> {
@@ -129,7 +134,7 @@ impl<'r> Log<'r> {
     }
 
     /// Returns true if a log that was fetched is among these.
-    pub(super) fn is_with_fetched(&self) -> bool {
+    pub(crate) fn is_with_fetched(&self) -> bool {
         self.trees.iter().any(|(name, _)| name != refname::HISTORY)
     }
 
@@ -239,8 +244,9 @@ impl<'r> Log<'r> {
         let path = format!("{}/links", folder(id));
         let mut links = BTreeMap::new();
         for (name, tree_id) in &self.trees {
-            let Some((0o40_000, tree_id)) = self.repo.find_entry(*tree_id, path.as_str().into())? else { continue };
-            for (file, is_tree, blob_id) in self.repo.tree_entries(tree_id)? {
+            let entry = unless_of_others(name, self.repo.find_entry(*tree_id, path.as_str().into()))?;
+            let Some((0o40_000, tree_id)) = entry else { continue };
+            for (file, is_tree, blob_id) in entries_of(name, self.repo, tree_id)? {
                 let Ok(commit) = ObjectId::from_hex(&file) else { continue };
                 if is_tree || links.contains_key(&commit) {
                     continue;
@@ -263,12 +269,12 @@ impl<'r> Log<'r> {
     /// Returns the ids of all records, sorted.
     pub(crate) fn all(&self) -> Result<Vec<RecordId>> {
         let mut ids = BTreeSet::new();
-        for (_, tree_id) in &self.trees {
-            for (shard, is_tree, tree_id) in self.repo.tree_entries(*tree_id)? {
+        for (name, tree_id) in &self.trees {
+            for (shard, is_tree, tree_id) in entries_of(name, self.repo, *tree_id)? {
                 if !is_tree || shard.len() != 2 {
                     continue;
                 }
-                let entries = self.repo.tree_entries(tree_id)?.into_iter().filter(|(_, is_tree, _)| *is_tree);
+                let entries = entries_of(name, self.repo, tree_id)?.into_iter().filter(|(_, is_tree, _)| *is_tree);
                 ids.extend(entries.filter_map(|(rest, _, _)| parse_id(shard.as_bstr(), rest.as_bstr())));
             }
         }

@@ -6,10 +6,12 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
+    fetch_shared::{FetchedCheckpoint, fetch_shared},
     join::join_trees,
     known::{Remote, to_fetch_from},
     shape::check_log,
-    tracking::{Joining, set_damaged_aside},
+    to_fetch::note_asked,
+    tracking::{Joining, is_damaged, set_damaged_aside},
 };
 use crate::{
     error::{Error, Kind, Result},
@@ -36,6 +38,8 @@ pub(crate) struct FetchOptions {
     pub(crate) remote: Option<String>,
     /// Transcripts, too.
     pub(crate) transcripts: bool,
+    /// Checkpoints that others have shared, too.
+    pub(crate) checkpoints: bool,
     /// Move no ref.
     pub(crate) dry_run: bool,
 }
@@ -50,6 +54,8 @@ pub(crate) struct Fetched {
     pub(crate) refs: Vec<FetchedRef>,
     /// How many records are here that were not before.
     pub(crate) new_records: usize,
+    /// The checkpoints that were fetched.
+    pub(crate) checkpoints: Vec<FetchedCheckpoint>,
     /// Refs with what was fetched before that could not be read, and were set aside.
     pub(crate) damaged: Vec<String>,
 }
@@ -75,19 +81,27 @@ pub(crate) struct FetchedRef {
 /// How often the remote is asked anew because what it has listed is no longer there.
 const ATTEMPTS: usize = 4;
 
-/// Fetches the logs of a remote.
+/// Fetches the logs of a remote, and what else is asked for.
 pub(crate) fn fetch(context: &Context, options: &FetchOptions) -> Result<Fetched> {
     let remote = to_fetch_from(context, options.remote.as_deref())?;
+    let mut fetched = fetch_logs(context, &remote, options)?;
+    if options.checkpoints {
+        fetched.checkpoints = fetch_shared(context, &remote, options.dry_run)?;
+    }
+    Ok(fetched)
+}
+
+fn fetch_logs(context: &Context, remote: &Remote, options: &FetchOptions) -> Result<Fetched> {
     let mut damaged = Vec::new();
     if !options.dry_run {
         damaged = set_damaged_aside(&context.repo, &remote.name)?;
     }
-    let mut listed = list(&context.repo, &remote, None, options.transcripts)?;
+    let mut listed = list(&context.repo, remote, None, options.transcripts)?;
     for _ in 1..ATTEMPTS {
-        match fetch_listed(context, &remote, &listed, options.dry_run) {
+        match fetch_listed(context, remote, &listed, options.dry_run) {
             // Servers of the older protocol give only what they list at that moment, and a push may have come between.
             Err(error) => {
-                let now = list(&context.repo, &remote, None, options.transcripts)?;
+                let now = list(&context.repo, remote, None, options.transcripts)?;
                 if now == listed {
                     return Err(error);
                 }
@@ -96,7 +110,7 @@ pub(crate) fn fetch(context: &Context, options: &FetchOptions) -> Result<Fetched
             Ok(fetched) => return Ok(with_damaged(fetched, damaged)),
         }
     }
-    Ok(with_damaged(fetch_listed(context, &remote, &listed, options.dry_run)?, damaged))
+    Ok(with_damaged(fetch_listed(context, remote, &listed, options.dry_run)?, damaged))
 }
 
 fn with_damaged(mut fetched: Fetched, mut damaged: Vec<String>) -> Fetched {
@@ -175,11 +189,16 @@ pub(super) fn fetch_listed(
         it.new = tip;
         joins.push(join);
     }
-    let readable = |it: &&FetchedRef| it.name == HISTORY && !damaged.contains(&it.tracking);
-    let before = record_ids(repo, refs.iter().filter(readable).filter_map(|it| it.old))?;
-    let after = record_ids(repo, refs.iter().filter(|it| it.name == HISTORY).map(|it| it.new))?;
-    let own = record_ids(repo, repo.find_sound_ref(HISTORY)?)?;
-    let new_records = after.iter().filter(|id| !before.contains(id) && !own.contains(id)).count();
+    let mut new_records = 0;
+    if let Some(history) = refs.iter().filter(moved).find(|it| it.name == HISTORY) {
+        let before = match record_ids(repo, history.old) {
+            // Only without `dry_run` is it set aside.
+            Err(error) if error.kind() == Kind::Corrupt => BTreeSet::new(),
+            before => before?,
+        };
+        let (after, own) = (record_ids(repo, [history.new])?, record_ids(repo, repo.find_sound_ref(HISTORY)?)?);
+        new_records = after.iter().filter(|id| !before.contains(id) && !own.contains(id)).count();
+    }
     let updates: Vec<RefUpdate> = refs
         .iter()
         .filter(moved)
@@ -189,7 +208,18 @@ pub(super) fn fetch_listed(
         repo.update_refs(&updates)?;
         joins.into_iter().try_for_each(Joining::release)?;
     }
-    Ok(Fetched { version: 1, remote: remote.name.clone(), dry_run, refs, new_records, damaged })
+    if !dry_run {
+        note_asked(context)?;
+    }
+    Ok(Fetched {
+        version: 1,
+        remote: remote.name.clone(),
+        dry_run,
+        refs,
+        new_records,
+        checkpoints: Vec::new(),
+        damaged,
+    })
 }
 
 /// Makes sure that the logs `wanted` of `remote`, or of one of its addresses, are here as a whole and are of our format. No ref
@@ -208,7 +238,14 @@ pub(crate) fn bring(
         Ok(ids.into_iter().filter(|id| is_readable(repo, *id)).collect())
     };
     let mut received = Received::default();
-    let missing: Vec<&(String, ObjectId)> = wanted.iter().filter(|(_, id)| !repo.has_object(*id)).collect();
+    let mut missing: Vec<&(String, ObjectId)> = Vec::new();
+    for it in wanted {
+        // What was fetched before may be damaged, and was set aside for that.
+        if !repo.has_object(it.1) || repo.is_commit(it.1)? && !known(&it.0)?.contains(&it.1) && is_damaged(repo, it.1)?
+        {
+            missing.push(it);
+        }
+    }
     if !missing.is_empty() {
         let mut tips = BTreeSet::new();
         for (name, _) in &missing {

@@ -46,8 +46,9 @@ pub(crate) struct Remote {
     /// False if its name is a URL or a path: no refs follow it.
     #[serde(skip)]
     pub(super) is_named: bool,
+    /// The SHA-256 of that.
     #[serde(skip)]
-    digest: String,
+    pub(super) digest: String,
 }
 
 /// What `remote list` says.

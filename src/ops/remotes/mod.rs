@@ -2,27 +2,38 @@
 //!
 //! From the bottom up: `shape`, what a log of others may look like; `versions` and `join`, how two logs become one; `tracking`, the
 //! refs that follow the logs of a remote; `known`, the remotes and what the user allows; `outgoing`, the last look at what is sent;
-//! `fetch`, `push` and `sync`. `copied` joins logs of copies on this machine.
+//! `fetch`, `push` and `sync`; `auto`, a sync after `git push` if there are `news`. `to_fetch`, what
+//! may be had from a remote, without asking it. `shared`, checkpoints
+//! that travel alone, which `push_shared` sends and `fetch_shared` brings. `copied` joins logs of copies on this machine.
 
+mod auto;
 mod copied;
 mod fetch;
+mod fetch_shared;
 mod join;
 mod known;
+mod news;
 mod outgoing;
 mod push;
+mod push_shared;
 mod remove;
 mod shape;
+mod shared;
 mod sync;
+mod to_fetch;
 mod tracking;
 mod versions;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use auto::{after_push, begin};
 pub(crate) use copied::{join_own, own_logs};
 pub(crate) use fetch::{FetchOptions, Fetched, bring, fetch, is_log, list as list_logs};
 pub(crate) use known::{Approval, Remote, add, approve, at, find, list};
 pub(crate) use push::{PushOptions, Sent, SentRef, push, send};
+pub(crate) use push_shared::{ShareOptions, Shared, share};
 pub(crate) use remove::{Removed, plan as plan_removal, remove};
 pub(crate) use sync::sync;
-pub(crate) use tracking::is_unreadable;
+pub(crate) use to_fetch::{ToFetch, to_fetch};
+pub(crate) use tracking::{is_damaged, set_aside};

@@ -31,7 +31,7 @@ pub(super) fn check(repo: &Repo, place: Place, tip: ObjectId, known: &[ObjectId]
             refuse(format!("the name of the author of the commit {id}"), &who, false)?;
             continue;
         };
-        let below = check_size(repo, place, id, &path)?;
+        let (below, _) = check_size(repo, place, id, &path)?;
         if is_scanned && matches!(below, Place::Piece | Place::File) {
             let is_prose = below == Place::Piece || path.ends_with(b"/prompts.toml");
             refuse(what(place, &path), &repo.read_blob(id)?, is_prose)?;

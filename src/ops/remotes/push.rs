@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::{
     fetch::{bring, list, record_ids},
     known::{Approval, Remote, refused, to_send_to},
+    news::{note_sent, own_tips},
     outgoing,
     tracking::{Joining, logs_of, set_damaged_aside},
 };
@@ -89,6 +90,7 @@ const REFUSALS: u32 = 2;
 pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
     let remote = to_send_to(context, options.remote.as_deref())?;
     let repo = &context.repo;
+    let tips = own_tips(repo, options.transcripts)?;
     let mut sent = Sent {
         version: 1,
         remote: remote.name.clone(),
@@ -124,6 +126,9 @@ pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
             let mut sending = Sending { context, remote, address, options, name, tracking, place, said, damaged };
             sent.refs.extend(sending.run(theirs)?);
         }
+    }
+    if !options.dry_run {
+        note_sent(repo, &remote, tips)?;
     }
     Ok(sent)
 }

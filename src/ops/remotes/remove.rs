@@ -15,10 +15,10 @@ use crate::{
     git::{Repo, refs::RefUpdate},
     model::{
         record::RecordId,
-        refname::{HISTORY, tracking_ref},
+        refname::{HISTORY, fetched_shared, tracking_ref},
     },
     ops::{Context, records},
-    state::shared_with,
+    state::{exchanges, shared_with},
 };
 
 /// What `remote remove` does, or has done.
@@ -53,7 +53,8 @@ pub(crate) fn plan(context: &Context, name: &str) -> Result<Removed> {
     let repo = &context.repo;
     let was_approved = shared_with::read(repo.common_dir())?.contains_key(name);
     let is_known = repo.remote_names()?.iter().any(|known| known == name);
-    let tips = logs_of(repo, name)?;
+    let mut tips = logs_of(repo, name)?;
+    tips.extend(repo.refs_below(&fetched_shared(name))?);
     if !was_approved && !is_known && tips.is_empty() {
         return Err(
             Error::user(format!("there is no remote '{name}'")).with_hint("'git checkpoint remote list' shows all")
@@ -93,6 +94,7 @@ pub(crate) fn remove(context: &Context, plan: Removed) -> Result<Removed> {
     if approved.remove(&plan.name).is_some() {
         shared_with::write(repo.common_dir(), &approved)?;
     }
+    exchanges::forget(repo.common_dir(), &plan.name)?;
     let gone = |(name, id): &(String, ObjectId)| RefUpdate { name: name.clone(), old: Some(*id), new: None };
     let updates: Vec<RefUpdate> = plan.tips.iter().map(gone).collect();
     if !updates.is_empty() {

@@ -76,7 +76,7 @@ pub(super) fn checked(place: Place, entry: &TreeEntry, digits: usize) -> std::re
 /// [`Kind::Refused`] if something in it is not of our format.
 pub(super) fn check_log(repo: &Repo, place: Place, tip: ObjectId, known: &[ObjectId]) -> Result<()> {
     let digits = repo.object_hash().len_in_hex();
-    let mut roots = HashSet::new();
+    let (mut roots, mut sizes) = (HashSet::new(), HashMap::new());
     for object in new_objects(repo, tip, known)? {
         repo.check_interrupt()?;
         let NewObject { id, path: Some(path) } = object else {
@@ -90,11 +90,13 @@ pub(super) fn check_log(repo: &Repo, place: Place, tip: ObjectId, known: &[Objec
             continue;
         };
         // Also what only an earlier commit has stays here for good.
-        check_size(repo, place, id, &path)?;
+        let (_, size) = check_size(repo, place, id, &path)?;
+        sizes.extend(size.map(|size| (id, size)));
     }
     let known = known.iter().map(|id| repo.tree_of_commit(*id)).collect::<Result<Vec<_>>>()?;
-    let mut check = Check { repo, digits, seen: HashSet::new() };
-    check.tree(place, repo.tree_of_commit(tip)?, &known, &BString::default())
+    let mut check = Check { repo, digits, sizes, seen: HashSet::new(), texts: HashSet::new(), files: Vec::new() };
+    check.tree(place, repo.tree_of_commit(tip)?, &known, &BString::default())?;
+    check.texts()
 }
 
 /// An object of a log that is new to the other side.
@@ -118,16 +120,17 @@ pub(super) fn new_objects(repo: &Repo, tip: ObjectId, known: &[ObjectId]) -> Res
     listed.lines().map(parse).collect()
 }
 
-/// Checks the path of the object `id` of a log whose trees are at `place`, and its size; returns where it is.
-pub(super) fn check_size(repo: &Repo, place: Place, id: ObjectId, path: &[u8]) -> Result<Place> {
+/// Checks the path of the object `id` of a log whose trees are at `place`, and its size; returns where it is, and the size of a file.
+pub(super) fn check_size(repo: &Repo, place: Place, id: ObjectId, path: &[u8]) -> Result<(Place, Option<u64>)> {
     let below = place.at(path, repo.object_hash().len_in_hex()).ok_or_else(|| foreign(path, ""))?;
-    if !below.is_tree() {
-        let size = repo.size_of_object(id).ok_or_else(|| foreign(path, "it is missing"))?;
-        if size > below.most_bytes(last(path)) {
-            return Err(foreign(path, "it is too large"));
-        }
+    if below.is_tree() {
+        return Ok((below, None));
     }
-    Ok(below)
+    let size = repo.size_of_object(id).ok_or_else(|| foreign(path, "it is missing"))?;
+    if size > below.most_bytes(last(path)) {
+        return Err(foreign(path, "it is too large"));
+    }
+    Ok((below, Some(size)))
 }
 
 /// Who made a commit has a name and an address, and no more room than that.
@@ -153,8 +156,21 @@ pub(super) fn check_commit(repo: &Repo, id: ObjectId) -> Result<()> {
 struct Check<'r> {
     repo: &'r Repo,
     digits: usize,
+    /// The sizes of files that are known already.
+    sizes: HashMap<ObjectId, u64>,
     /// What was looked at; a tree may be named many times.
     seen: HashSet<(Place, ObjectId)>,
+    /// The texts that are among the `files`, by what they have to be.
+    texts: HashSet<(Place, BString, ObjectId)>,
+    /// Files whose text is to be checked.
+    files: Vec<File>,
+}
+
+/// A file of a log.
+struct File {
+    place: Place,
+    path: BString,
+    id: ObjectId,
 }
 
 impl Check<'_> {
@@ -183,15 +199,41 @@ impl Check<'_> {
             if below.is_tree() {
                 self.tree(below, entry.id, known, &full)?;
             } else if !known.contains(&entry.id) {
-                let size = self.repo.size_of_object(entry.id).ok_or_else(|| foreign(&full, "it is missing"))?;
+                let size = match self.sizes.get(&entry.id) {
+                    Some(size) => *size,
+                    None => self.repo.size_of_object(entry.id).ok_or_else(|| foreign(&full, "it is missing"))?,
+                };
                 if size > below.most_bytes(&entry.name) {
                     return Err(foreign(&full, "it is too large"));
                 }
-                if below != Place::Piece {
-                    parsed(below, &full, &self.repo.read_blob(entry.id)?).map_err(|why| foreign(&full, &why))?;
-                }
+                self.add(below, entry.id, full);
             }
         }
         Ok(())
+    }
+
+    /// Lets the file `id` at `path` be checked, unless another one with the same text is, of which the same is asked.
+    fn add(&mut self, place: Place, id: ObjectId, path: BString) {
+        // What is asked of these does not depend on where they are.
+        let kind = match last(&path) {
+            _ if place == Place::Piece => return,
+            _ if matches!(place, Place::Ids | Place::Link) => Some(BString::default()),
+            b"record.toml" => None,
+            name => Some(name.into()),
+        };
+        if kind.is_none_or(|kind| self.texts.insert((place, kind, id))) {
+            self.files.push(File { place, path, id });
+        }
+    }
+
+    /// Checks what the files have, and names the first one that is not as it should be.
+    fn texts(self) -> Result<()> {
+        let ids: Vec<ObjectId> = self.files.iter().map(|file| file.id).collect();
+        let check = |at: usize, text: Result<Vec<u8>>| {
+            let File { place, path, .. } = &self.files[at];
+            parsed(*place, path, &text?).map_err(|why| foreign(path, &why))
+        };
+        let checked = self.repo.each_blob(&ids, check)?;
+        checked.into_iter().collect()
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Synced {
 /// If nothing was fetched.
 pub(crate) fn sync(context: &Context, options: &PushOptions) -> Result<(Synced, Result<()>)> {
     let PushOptions { remote, transcripts, dry_run, .. } = options.clone();
-    let fetched = fetch(context, &FetchOptions { remote, transcripts, dry_run })?;
+    let fetched = fetch(context, &FetchOptions { remote, transcripts, dry_run, ..FetchOptions::default() })?;
     let options = PushOptions { remote: Some(fetched.remote.clone()), ..options.clone() };
     let (sent, result) = match push(context, &options) {
         Ok(sent) => (Some(sent), Ok(())),

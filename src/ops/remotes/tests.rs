@@ -2,4 +2,5 @@
 
 mod join;
 mod shape;
+mod shared;
 mod versions;

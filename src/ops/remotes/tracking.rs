@@ -4,15 +4,16 @@ use gix::ObjectId;
 
 use super::join::{Differences, join_commits};
 use crate::{
-    error::{Context as _, Error, Kind, Result},
+    error::{Context as _, Kind, Result},
     git::{
         Repo,
         new_objects::{NewObjects, Target},
+        readable::Reader,
         refs::RefUpdate,
         written::Written,
     },
     model::{log_place::Place, refname},
-    ops::records,
+    ops::records::{self, Log},
     state,
 };
 
@@ -23,32 +24,54 @@ pub(super) fn logs_of(repo: &Repo, remote: &str) -> Result<Vec<(String, ObjectId
     Ok(refs)
 }
 
-/// Returns true if the log that ends with the commit `tip` cannot be read, since its commit or its tree is missing or damaged.
+/// Returns true if it cannot be read which records the log has that ends with the commit `tip`, since its commit or a tree is missing
+/// or damaged.
 pub(crate) fn is_unreadable(repo: &Repo, tip: ObjectId) -> bool {
-    records::root_tree(repo, tip).is_err_and(|error| error.kind() == Kind::Corrupt)
+    let records = records::root_tree(repo, tip).and_then(|tree_id| Log::at(repo, tree_id).all());
+    records.is_err_and(|error| error.kind() == Kind::Corrupt)
+}
+
+/// Returns true if something that the commit `tip` of a log has is missing or damaged. All of it is read.
+///
+/// # Errors
+/// If something may be whole, and cannot be read now.
+pub(crate) fn is_damaged(repo: &Repo, tip: ObjectId) -> Result<bool> {
+    if is_unreadable(repo, tip) {
+        return Ok(true);
+    }
+    let tree_id = records::root_tree(repo, tip)?;
+    Ok(!Reader::new(repo).is_whole(tree_id, repo.empty_tree_id())?)
 }
 
 /// Sets those refs of `remote` aside that cannot be read, and returns their names: they can be fetched again, and git would stop at
 /// them.
 pub(super) fn set_damaged_aside(repo: &Repo, remote: &str) -> Result<Vec<String>> {
     let mut aside = Vec::new();
-    let directory = || Ok::<_, Error>(state::ensure_directory(repo.common_dir())?.join("damaged"));
     for name in repo.refs_without_id(refname::FETCHED) {
         if refname::fetched_log(&name).is_some_and(|(of, _)| of == remote) {
-            aside.extend(repo.put_ref_away(&name, &directory()?)?.map(|_| name));
+            aside.extend(set_aside(repo, &name, None)?.then_some(name));
         }
     }
     for (name, id) in logs_of(repo, remote)? {
         if is_unreadable(repo, id) {
-            // The objects may come back.
-            let file = directory()?.join(format!("{}.{id}.bad", name.replace('/', ",")));
-            std::fs::create_dir_all(directory()?).context(Kind::Internal, || "cannot keep what a ref was".into())?;
-            state::replace_file_durably(&file, format!("{id}\n").as_bytes())?;
-            repo.update_refs(&[RefUpdate { name: name.clone(), old: Some(id), new: None }])?;
+            set_aside(repo, &name, Some(id))?;
             aside.push(name);
         }
     }
     Ok(aside)
+}
+
+/// Sets the ref `name` aside, which follows a log of a remote and leads to `id`; none if its file has no id. Returns false if it is gone
+/// already.
+pub(crate) fn set_aside(repo: &Repo, name: &str, id: Option<ObjectId>) -> Result<bool> {
+    let directory = state::ensure_directory(repo.common_dir())?.join("damaged");
+    let Some(id) = id else { return Ok(repo.put_ref_away(name, &directory)?.is_some()) };
+    // The objects may come back.
+    let file = directory.join(format!("{}.{id}.bad", name.replace('/', ",")));
+    std::fs::create_dir_all(&directory).context(Kind::Internal, || "cannot keep what a ref was".into())?;
+    state::replace_file_durably(&file, format!("{id}\n").as_bytes())?;
+    repo.update_refs(&[RefUpdate { name: name.to_owned(), old: Some(id), new: None }])?;
+    Ok(true)
 }
 
 /// A join of several commits of a log.

@@ -5,9 +5,10 @@ use gix::ObjectId;
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::Repo,
-    model::{change::Change, moment, path_text},
+    model::{change::Change, moment, path_text, record::RecordId},
+    ops::records::Log,
 };
 
 /// A commit that is no checkpoint.
@@ -29,6 +30,17 @@ pub struct ShownCommit {
     pub body: String,
     /// Its changes from its first parent, with renames.
     pub changes: Vec<Change>,
+    /// Its records that are here.
+    pub records: Vec<ShownRecord>,
+}
+
+/// A record of a commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShownRecord {
+    /// Its name.
+    pub id: RecordId,
+    /// The remote that it was fetched from; none if this clone has made it.
+    pub remote: Option<String>,
 }
 
 /// Reads the commit `id`.
@@ -48,7 +60,24 @@ pub(super) fn read(repo: &Repo, id: ObjectId) -> Result<ShownCommit> {
     let before = parent.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
     let changes = repo.detect_renames(repo.diff_trees(before, tree)?)?;
     let (subject, body) = (subject.trim_end().to_owned(), body.trim().to_owned());
-    Ok(ShownCommit { id, parent, tree, author, time, subject, body, changes })
+    let records = match records(repo, id) {
+        // The commit can be shown without them; 'doctor' names what is damaged.
+        Err(error) if error.kind() == Kind::Corrupt => Vec::new(),
+        records => records?,
+    };
+    Ok(ShownCommit { id, parent, tree, author, time, subject, body, changes, records })
+}
+
+/// Returns the records of `commit` that are here.
+fn records(repo: &Repo, commit: ObjectId) -> Result<Vec<ShownRecord>> {
+    let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
+    let mut records = Vec::new();
+    for id in log.of_commit(commit)? {
+        if log.has(&id)? {
+            records.push(ShownRecord { id, remote: log.remote_of(&id)? });
+        }
+    }
+    Ok(records)
 }
 
 impl Serialize for ShownCommit {
@@ -62,6 +91,7 @@ impl Serialize for ShownCommit {
         map.serialize_entry("subject", &self.subject)?;
         map.serialize_entry("time", &moment::iso(self.time.0, self.time.1))?;
         map.serialize_entry("body", &self.body)?;
+        map.serialize_entry("records", &self.records)?;
         map.serialize_entry("paths", &self.changes.iter().map(changed).collect::<Vec<_>>())?;
         map.end()
     }

@@ -26,7 +26,7 @@ fn commit(repo: &Repo, tree_id: ObjectId, parents: Vec<ObjectId>) -> ObjectId {
     commit_as(repo, tree_id, parents, [Identity::fallback(), Identity::fallback()], "logs joined\n")
 }
 
-fn commit_as(
+pub(super) fn commit_as(
     repo: &Repo,
     tree_id: ObjectId,
     parents: Vec<ObjectId>,

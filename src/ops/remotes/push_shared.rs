@@ -1,0 +1,225 @@
+//! `push --checkpoint`: sends checkpoints, each alone, in a commit that has its files.
+//!
+//! If the remote has the commit that a checkpoint stands on, or with `with_history`, that is the parent: then only what differs from it
+//! is sent. Else the commit has no parent, and all files are sent, but no other commit.
+
+use bstr::BString;
+use gix::{ObjectId, objs::Kind as ObjectKind};
+use serde::Serialize;
+
+use super::{
+    known::{Remote, to_send_to},
+    shape::{NewObject, new_objects},
+    shared::{LARGEST, LARGEST_FILE, check, named},
+};
+use crate::{
+    error::{Error, Result},
+    git::{
+        Repo,
+        commit::{Identity, Moment, NewCommit},
+        exact_address::ExactAddress,
+        new_objects::{NewObjects, Target},
+        transfer::Outcome,
+        written::Written,
+    },
+    model::{checkpoint::Checkpoint, id_text, redact, refname, shared},
+    ops::{Context, lookup},
+};
+
+/// How much older than a commit those that build on it may be, in seconds: clocks differ.
+const SLACK: i64 = 24 * 3600;
+
+/// What to send, and where.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ShareOptions {
+    /// The name of an approved remote.
+    pub(crate) remote: Option<String>,
+    /// What names the checkpoints.
+    pub(crate) checkpoints: Vec<String>,
+    /// With the commits that they stand on.
+    pub(crate) with_history: bool,
+    /// Do not look for secrets.
+    pub(crate) no_scan: bool,
+    /// Send nothing.
+    pub(crate) dry_run: bool,
+}
+
+/// What was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Shared {
+    version: u32,
+    pub(crate) remote: String,
+    pub(crate) urls: Vec<String>,
+    pub(crate) dry_run: bool,
+    pub(crate) checkpoints: Vec<SharedCheckpoint>,
+    /// What the server's hooks have printed.
+    pub(crate) said: Vec<String>,
+}
+
+/// A checkpoint that was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct SharedCheckpoint {
+    /// Its id.
+    #[serde(serialize_with = "id_text::serialize")]
+    pub(crate) id: ObjectId,
+    /// The ref that leads to it there.
+    #[serde(rename = "ref")]
+    pub(crate) name: String,
+    /// Where it was sent to.
+    pub(crate) url: String,
+    /// The commit that carries it.
+    #[serde(serialize_with = "id_text::serialize")]
+    pub(crate) commit: ObjectId,
+    /// False if it was there already.
+    pub(crate) is_new: bool,
+    /// How many files were sent.
+    pub(crate) files: usize,
+    /// How many bytes they have.
+    pub(crate) bytes: u64,
+    /// How many commits of the branch were sent with it.
+    pub(crate) commits: usize,
+}
+
+/// Sends checkpoints.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if the remote is not approved, or something must not be sent.
+pub(crate) fn share(context: &Context, options: &ShareOptions) -> Result<Shared> {
+    let repo = &context.repo;
+    let remote = to_send_to(context, options.remote.as_deref())?;
+    let mut checkpoints = Vec::new();
+    for text in &options.checkpoints {
+        let checkpoint = lookup::checkpoint(context, lookup::resolve(context, text)?)?;
+        lookup::refuse_without_files(repo, checkpoint.id)?;
+        checkpoints.push(checkpoint);
+    }
+    let (mut sent, mut said) = (Vec::new(), Vec::new());
+    for url in &remote.push_urls {
+        let address = ExactAddress::new(repo, &remote.name, url);
+        let listed = address.list(repo, "refs/")?;
+        for checkpoint in &checkpoints {
+            let one = send(context, &remote, &address, checkpoint, &listed, options)?;
+            sent.push(one.0);
+            said.extend(one.1);
+        }
+    }
+    let (name, urls) = (remote.name, remote.urls);
+    Ok(Shared { version: 1, remote: name, urls, dry_run: options.dry_run, checkpoints: sent, said })
+}
+
+fn send(
+    context: &Context,
+    remote: &Remote,
+    address: &ExactAddress,
+    checkpoint: &Checkpoint,
+    listed: &[(String, ObjectId)],
+    options: &ShareOptions,
+) -> Result<(SharedCheckpoint, Vec<String>)> {
+    let repo = &context.repo;
+    let name = refname::shared_ref(checkpoint.id);
+    // What others say that they have, and what that leads to, as far as it is here as well.
+    let is_here = |id: &ObjectId| repo.is_commit(*id).unwrap_or(false);
+    let there: Vec<ObjectId> = listed.iter().map(|(_, id)| *id).filter(is_here).collect();
+    let base = checkpoint.base.commit_id().filter(|base| is_here(base));
+    let is_base_there = base.map_or(Ok(false), |base| repo.reaches(there.clone(), base, SLACK))?;
+    let parent = base.filter(|_| is_base_there || options.with_history);
+    let (commit, written) = write(repo, checkpoint, parent)?;
+    check(repo, commit, checkpoint.id)?;
+    let mut one = SharedCheckpoint {
+        id: checkpoint.id,
+        name: name.clone(),
+        url: address.shown().to_owned(),
+        commit,
+        is_new: !listed.iter().any(|(known, _)| *known == name),
+        files: 0,
+        bytes: 0,
+        commits: 0,
+    };
+    let mut said = Vec::new();
+    if one.is_new {
+        look(repo, &mut one, &there, !options.no_scan)?;
+        if !options.dry_run {
+            said = push(repo, remote, address, &one)?;
+        }
+    }
+    // From here on, the remote keeps it.
+    written.check_and_release()?;
+    Ok((one, said))
+}
+
+/// Writes the commit that carries `checkpoint`. It depends on nothing but that and `parent`.
+fn write<'r>(repo: &'r Repo, checkpoint: &Checkpoint, parent: Option<ObjectId>) -> Result<(ObjectId, Written<'r>)> {
+    let who = repo.with_commit(checkpoint.id, |commit| {
+        let author = commit.author().ok();
+        author.map(|who| Identity { name: who.name.to_owned(), email: who.email.to_owned() })
+    })?;
+    let who = who.unwrap_or_else(Identity::fallback);
+    let commit = NewCommit {
+        tree_id: checkpoint.tree_id,
+        parents: parent.into_iter().collect(),
+        author: who.clone(),
+        committer: who,
+        time: Moment { micros: 0, ..Moment::of(checkpoint) },
+        message: &shared::message(checkpoint),
+    };
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let id = Repo::write_commit(&commit, &mut objects)?;
+    Ok((id, objects.write_together()?))
+}
+
+/// Counts what is sent of `one` if the other side has the commits `there`, and looks for secrets in it.
+fn look(repo: &Repo, one: &mut SharedCheckpoint, there: &[ObjectId], is_scanned: bool) -> Result<()> {
+    let refuse = |what: String, text: &[u8], is_prose: bool| match redact::kind_of_secret(text, is_prose) {
+        Some(kind) if is_scanned => {
+            Err(Error::refused(format!("{what} looks as if it has a secret ({kind}); nothing was sent"))
+                .with_hint("if there is none, '--no-scan' sends it as it is"))
+        }
+        _ => Ok(()),
+    };
+    for NewObject { id, path } in new_objects(repo, one.commit, there)? {
+        repo.check_interrupt()?;
+        let Some(path) = path else {
+            let (who, message) =
+                repo.with_commit(id, |commit| (commit.author.to_owned(), commit.message.to_owned()))?;
+            refuse(format!("the author of the commit {id}"), &who, false)?;
+            refuse(format!("the message of the commit {id}"), &message, id == one.commit)?;
+            one.commits += usize::from(id != one.commit);
+            continue;
+        };
+        if repo.kind_of(id)? != Some(ObjectKind::Blob) {
+            continue;
+        }
+        let size = repo.size_of_object(id).unwrap_or_default();
+        (one.files, one.bytes) = (one.files + 1, one.bytes.saturating_add(size));
+        too_large(&path, size, one.bytes)?;
+        refuse(format!("the file '{}'", named(&path)), &repo.read_blob(id)?, false)?;
+    }
+    Ok(())
+}
+
+fn too_large(path: &BString, size: u64, all: u64) -> Result<()> {
+    if size > LARGEST_FILE {
+        return Err(Error::refused(format!("the file '{}' is too large to be sent", named(path)))
+            .with_hint("no more than 100 MiB are sent of a file: let git ignore it, and take another checkpoint"));
+    }
+    if all > LARGEST {
+        return Err(Error::refused("more than 1 GiB would be sent")
+            .with_hint("push the branch that the checkpoint stands on first: then only what differs from it is sent"));
+    }
+    Ok(())
+}
+
+fn push(repo: &Repo, remote: &Remote, address: &ExactAddress, one: &SharedCheckpoint) -> Result<Vec<String>> {
+    let report = address.push(repo, &[(one.commit, one.name.clone())])?;
+    match report.refs.iter().find(|it| it.name == one.name).map(|it| &it.outcome) {
+        Some(Outcome::Done | Outcome::Same) => Ok(report.said),
+        Some(Outcome::Refused(why)) => {
+            let said = format!("{why}\n{}", report.errors).trim_end().to_owned();
+            Err(Error::refused(format!("'{}' has refused '{}'", remote.name, one.name))
+                .with_hint("the server's rules decide that; nothing here has changed")
+                .with_cause(said))
+        }
+        None => Err(Error::internal(format!("git does not say whether '{}' was pushed", one.name))
+            .with_hint("run the command again")),
+    }
+}

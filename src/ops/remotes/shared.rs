@@ -1,0 +1,103 @@
+//! Checkpoints that travel alone, in commits of their own: what such a commit may be.
+//!
+//! It has the files of the checkpoint, and at most one parent, the commit that the checkpoint stands on. It is not itself a checkpoint,
+//! so that nothing of another clone counts as work that was saved here.
+
+use std::collections::HashSet;
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::shape::foreign;
+use crate::{
+    error::{Error, Result},
+    git::{Repo, checkout_names::is_valid_path, whole_tree::DIRECTORY},
+    model::{path_text::printable, shared},
+};
+
+/// The largest file. Hosts refuse larger ones.
+pub(super) const LARGEST_FILE: u64 = 100 << 20;
+/// How many bytes all new files of a checkpoint may have.
+pub(super) const LARGEST: u64 = 1 << 30;
+/// More than this many files, or directories in each other, are in no worktree.
+const MOST_FILES: usize = 2_000_000;
+const DEEPEST: usize = 200;
+/// The longest message.
+const LONGEST_MESSAGE: usize = 1 << 20;
+
+const SYMLINK: u32 = 0o120_000;
+const SUBMODULE: u32 = 0o160_000;
+const MODES: [u32; 4] = [0o100_644, 0o100_755, SYMLINK, SUBMODULE];
+
+/// Checks that the commit `commit` carries the checkpoint `id`, with nothing but files that can be put into a worktree.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if it does not.
+pub(super) fn check(repo: &Repo, commit: ObjectId, id: ObjectId) -> Result<()> {
+    let is_ours = repo.is_commit(commit)?
+        && repo.with_commit(commit, |commit| {
+            let message = commit.message.to_str().ok().filter(|message| message.len() <= LONGEST_MESSAGE);
+            message.and_then(shared::id_in) == Some(id)
+                && commit.parents.len() <= 1
+                && commit.encoding.is_none()
+                && commit.extra_headers.is_empty()
+        })?;
+    if !is_ours {
+        return Err(Error::refused(format!("'{commit}' does not carry the checkpoint {id}")));
+    }
+    let mut check = Check { repo, seen: HashSet::new(), files: 0 };
+    check.tree(repo.tree_of_commit(commit)?, &BString::default(), 0)
+}
+
+struct Check<'r> {
+    repo: &'r Repo,
+    /// Trees that were looked at.
+    seen: HashSet<ObjectId>,
+    files: usize,
+}
+
+impl Check<'_> {
+    fn tree(&mut self, id: ObjectId, path: &BString, depth: usize) -> Result<()> {
+        if !self.seen.insert(id) {
+            return Ok(());
+        }
+        self.repo.check_interrupt()?;
+        let mut before: Option<BString> = None;
+        for entry in self.repo.read_tree(id)? {
+            let mut full = path.clone();
+            full.extend_from_slice(if path.is_empty() { b"" } else { b"/" });
+            full.extend_from_slice(&entry.name);
+            let is_tree = entry.mode == DIRECTORY;
+            self.files += 1;
+            let wrong = if entry.name.contains(&b'/') || !is_valid_path(entry.name.as_bstr(), entry.mode == SYMLINK) {
+                Some("git allows no such name")
+            } else if before.as_ref() == Some(&entry.name) {
+                Some("it is there twice")
+            } else if !is_tree && !MODES.contains(&entry.mode) {
+                Some("it is neither a file nor a directory")
+            } else if self.files > MOST_FILES || depth > DEEPEST {
+                Some("there are too many files or directories")
+            } else {
+                None
+            };
+            if let Some(why) = wrong {
+                return Err(foreign(&full, why));
+            }
+            if is_tree {
+                self.tree(entry.id, &full, depth + 1)?;
+            } else if entry.mode != SUBMODULE {
+                let size = self.repo.size_of_object(entry.id).ok_or_else(|| foreign(&full, "it is missing"))?;
+                if size > LARGEST_FILE {
+                    return Err(foreign(&full, "it is too large"));
+                }
+            }
+            before = Some(entry.name);
+        }
+        Ok(())
+    }
+}
+
+/// Returns `path` for an error.
+pub(super) fn named(path: &BString) -> String {
+    printable(path.as_bstr())
+}
