@@ -6,8 +6,8 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 
 use super::{
     attribution, blame, call::Call, ci, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
-    fetch, globals::Globals, hook, list, man, op, overlap, prune, purge, push, remote, reset, restore, round, save,
-    session, show, status, tag, tour, undo, verify, why, worktree,
+    fetch, globals::Globals, hook, list, man, note, op, overlap, prune, purge, push, remote, reset, restore, round,
+    save, session, show, status, tag, tour, undo, verify, why, worktree,
 };
 use crate::error::Result;
 
@@ -81,6 +81,7 @@ pub(super) enum Command {
     Prompts(session::Prompts),
     Verify(verify::Verify),
     Tag(tag::Tag),
+    Note(note::Note),
     Events(events::Events),
     Remote(remote::RemoteCommand),
     Fetch(fetch::Fetch),
@@ -125,6 +126,7 @@ impl Command {
             "prompts" => alone("prompts", Self::Prompts),
             "verify" => alone("verify", Self::Verify),
             "tag" => alone("tag", Self::Tag),
+            "note" => alone("note", Self::Note),
             "events" => alone("events", Self::Events),
             "remote" => alone("remote", Self::Remote),
             "fetch" => alone("fetch", Self::Fetch),
@@ -169,6 +171,7 @@ impl Command {
             Self::Prompts(command) => command.run(call),
             Self::Verify(command) => command.run(call),
             Self::Tag(command) => command.run(call),
+            Self::Note(command) => command.run(call),
             Self::Events(command) => command.run(call),
             Self::Remote(command) => command.run(call),
             Self::Fetch(command) => command.run(call),

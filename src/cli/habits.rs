@@ -35,7 +35,12 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         "'git checkpoint enable' lets git's hooks, and with '--agent <name>' an agent, call it here",
     ),
     ("", &["label", "name"], "'git checkpoint tag <tag> <checkpoint>' gives a checkpoint a name"),
-    ("", &["note", "notes"], "'git checkpoint save -m <text>' says what a checkpoint is about"),
+    ("", &["notes", "annotate", "comment"], "'git checkpoint note <checkpoint> -m <text>' adds a note to a checkpoint"),
+    (
+        "note",
+        &["add", "append", "copy"],
+        "'git checkpoint note <checkpoint> -m <text>' adds a note, '--edit' changes it",
+    ),
     ("tag", &["-a", "--annotate", "-m", "--message", "-F", "--file"], "a tag has a name and no message"),
     ("tag", &["-s", "--sign", "-v", "--verify"], "tags of checkpoints are not signed"),
     (

@@ -25,6 +25,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-events.1",
     "git-checkpoint-explain.1",
     "git-checkpoint-list.1",
+    "git-checkpoint-note.1",
     "git-checkpoint-op.1",
     "git-checkpoint-overlap.1",
     "git-checkpoint-prune.1",

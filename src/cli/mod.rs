@@ -38,6 +38,7 @@ mod long_lists;
 mod man;
 mod marks;
 mod names;
+mod note;
 mod op;
 mod output;
 mod overlap;

@@ -25,6 +25,7 @@ pub(crate) mod marks;
 pub(crate) mod moment;
 pub(crate) mod mounts;
 pub(crate) mod moved;
+pub(crate) mod note;
 pub(crate) mod obstacle;
 pub(crate) mod operation;
 pub(crate) mod operation_back;

@@ -33,6 +33,8 @@ mod list_filters;
 mod lookup;
 mod message;
 mod names;
+mod notes;
+mod notes_stay;
 mod op_restore;
 mod operations;
 mod operations_held;

@@ -68,6 +68,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("args", Kind::Free),
     ("branch", Kind::Branch),
     ("checkpoint", Kind::Checkpoint),
+    ("checkpoint|record", Kind::Checkpoint),
     ("command", Kind::Page),
     ("commit", Kind::Revision),
     ("commit|range", Kind::Revision),

@@ -8,6 +8,7 @@ use crate::{
     error::Result,
     git::Repo,
     model::{change::Change, moment, path_text},
+    ops::notes::ShownNote,
 };
 
 /// A commit that is no checkpoint.
@@ -29,10 +30,12 @@ pub struct ShownCommit {
     pub body: String,
     /// Its changes from its first parent, with renames.
     pub changes: Vec<Change>,
+    /// The notes on it and its records.
+    pub notes: Vec<ShownNote>,
 }
 
-/// Reads the commit `id`.
-pub(super) fn read(repo: &Repo, id: ObjectId) -> Result<ShownCommit> {
+/// Reads the commit `id`, which has the `notes`.
+pub(super) fn read(repo: &Repo, id: ObjectId, notes: Vec<ShownNote>) -> Result<ShownCommit> {
     let (parent, author, time, message) = repo.with_commit(id, |commit| {
         let author = commit.author().ok();
         let time = author.and_then(|author| author.time().ok());
@@ -48,7 +51,7 @@ pub(super) fn read(repo: &Repo, id: ObjectId) -> Result<ShownCommit> {
     let before = parent.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
     let changes = repo.detect_renames(repo.diff_trees(before, tree)?)?;
     let (subject, body) = (subject.trim_end().to_owned(), body.trim().to_owned());
-    Ok(ShownCommit { id, parent, tree, author, time, subject, body, changes })
+    Ok(ShownCommit { id, parent, tree, author, time, subject, body, changes, notes })
 }
 
 impl Serialize for ShownCommit {
@@ -62,6 +65,7 @@ impl Serialize for ShownCommit {
         map.serialize_entry("subject", &self.subject)?;
         map.serialize_entry("time", &moment::iso(self.time.0, self.time.1))?;
         map.serialize_entry("body", &self.body)?;
+        map.serialize_entry("notes", &self.notes)?;
         map.serialize_entry("paths", &self.changes.iter().map(changed).collect::<Vec<_>>())?;
         map.end()
     }
