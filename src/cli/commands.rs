@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 use super::{
     attribution, blame, call::Call, ci, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
     fetch, globals::Globals, hook, list, man, note, op, overlap, prune, purge, push, remote, reset, restore, round,
-    save, session, show, status, tag, tour, undo, verify, why, worktree,
+    save, search, session, show, status, tag, tour, undo, verify, why, worktree,
 };
 use crate::error::Result;
 
@@ -63,6 +63,7 @@ pub(super) enum Command {
     #[command(visible_alias = "log")]
     List(list::List),
     Show(show::Show),
+    Search(search::Search),
     Explain(explain::Explain),
     Attribution(attribution::AttributionCommand),
     Blame(blame::BlameCommand),
@@ -108,6 +109,7 @@ impl Command {
             "status" => alone("status", Self::Status),
             "list" => alone("list", Self::List),
             "show" => alone("show", Self::Show),
+            "search" => alone("search", Self::Search),
             "explain" => alone("explain", Self::Explain),
             "attribution" => alone("attribution", Self::Attribution),
             "blame" => alone("blame", Self::Blame),
@@ -153,6 +155,7 @@ impl Command {
             Self::Status(command) => command.run(call),
             Self::List(command) => command.run(call),
             Self::Show(command) => command.run(call),
+            Self::Search(command) => command.run(call),
             Self::Explain(command) => command.run(call),
             Self::Attribution(command) => command.run(call),
             Self::Blame(command) => command.run(call),

@@ -17,11 +17,7 @@ const HABITS: &[(&str, &[&str], &str)] = &[
     ("", &["create", "commit", "snapshot", "add", "stash"], "'git checkpoint save' takes a checkpoint"),
     ("", &["history", "ls", "reflog"], "'git checkpoint list' shows the checkpoints"),
     ("", &["version"], "'git checkpoint --version' prints the version"),
-    (
-        "",
-        &["search", "grep", "find"],
-        "'git checkpoint list --grep <regex>' searches messages, 'git checkpoint list -- <pathspec>' finds changes",
-    ),
+    ("", &["grep", "find"], "'git checkpoint search <query>' searches checkpoints, records, prompts and notes"),
     ("", &["fsck"], "'git checkpoint doctor' looks for damage in checkpoints, 'git fsck' in all of git's objects"),
     ("", &["clean", "gc"], "'git checkpoint prune' drops old checkpoints that were set aside; files stay as they are"),
     (

@@ -36,6 +36,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-restore.1",
     "git-checkpoint-round.1",
     "git-checkpoint-save.1",
+    "git-checkpoint-search.1",
     "git-checkpoint-session.1",
     "git-checkpoint-show.1",
     "git-checkpoint-status.1",

@@ -54,6 +54,7 @@ mod reset;
 mod restore;
 mod round;
 mod save;
+mod search;
 mod session;
 mod sessions_in_table;
 mod settings;

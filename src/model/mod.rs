@@ -16,6 +16,7 @@ pub(crate) mod exclude_file;
 pub mod guard;
 pub(crate) mod head_move;
 pub(crate) mod histogram;
+pub(crate) mod hit;
 pub(crate) mod id_text;
 pub(crate) mod inferred;
 pub(crate) mod line_diff;

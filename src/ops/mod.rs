@@ -25,6 +25,7 @@ pub mod doctor;
 pub mod drop;
 pub mod events;
 pub mod explain;
+pub(crate) mod find;
 pub mod guard;
 pub mod history;
 pub(crate) mod hooks;

@@ -74,6 +74,7 @@ mod rewrite;
 mod rewrites;
 mod rounds;
 mod save;
+mod search;
 mod sessions;
 mod sharing;
 mod sharing_apart;
