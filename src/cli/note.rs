@@ -10,7 +10,7 @@ use crate::{
     git,
     ops::{
         Context,
-        notes::{self, Changed, Note as Listed, Over, ShownNote, Written},
+        notes::{self, Changed, Listed, Over, ShownNote, Written},
     },
 };
 

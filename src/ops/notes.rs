@@ -27,7 +27,7 @@ use crate::{
 
 /// A note, with who has written it. Serializes to what `note --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Note {
+pub(crate) struct Listed {
     /// The version of the JSON format.
     pub(crate) version: u32,
     /// The checkpoint or commit that it is stored for.
@@ -193,7 +193,7 @@ fn ids_of_commit(log: Option<&Log<'_>>, commit: ObjectId) -> Result<(Vec<ObjectI
 ///
 /// # Errors
 /// As [`lookup::resolve`], and if it is a commit without a record.
-pub(crate) fn read(context: &Context, text: &str) -> Result<(Option<Note>, ObjectId)> {
+pub(crate) fn read(context: &Context, text: &str) -> Result<(Option<Listed>, ObjectId)> {
     let (target, notes) = (Target::find(context, text)?, context.repo.notes()?);
     let id = target.place(&notes);
     let note = listed(context, &notes, Some(id))?.into_iter().next();
@@ -208,13 +208,13 @@ pub(crate) fn stored(context: &Context, text: &str) -> Result<(Option<ObjectId>,
 }
 
 /// Returns all notes, the latest first.
-pub(crate) fn list(context: &Context) -> Result<Vec<Note>> {
+pub(crate) fn list(context: &Context) -> Result<Vec<Listed>> {
     let mut notes = listed(context, &context.repo.notes()?, None)?;
     notes.sort_by_key(|note| std::cmp::Reverse(note.written.moment.map(|(seconds, _)| seconds)));
     Ok(notes)
 }
 
-fn listed(context: &Context, notes: &Notes<'_>, only: Option<ObjectId>) -> Result<Vec<Note>> {
+fn listed(context: &Context, notes: &Notes<'_>, only: Option<ObjectId>) -> Result<Vec<Listed>> {
     let (repo, log) = (&context.repo, Log::open(&context.repo)?);
     let ids: BTreeSet<ObjectId> =
         notes.all().map(|(id, _)| id).filter(|id| only.is_none_or(|only| only == *id)).collect();
@@ -232,7 +232,7 @@ fn listed(context: &Context, notes: &Notes<'_>, only: Option<ObjectId>) -> Resul
         let kind = if checkpoint.is_some() { Noted::Checkpoint } else { Noted::Commit };
         let subject = checkpoint.map(|it| called(repo, &it)).or_else(|| repo.can_read(id).then(of_commit).flatten());
         let written = Written::by(writers.get(&id));
-        found.push(Note { version: 1, id, kind, records, subject, note, written });
+        found.push(Listed { version: 1, id, kind, records, subject, note, written });
     }
     Ok(found)
 }
