@@ -2,7 +2,11 @@
 
 use bstr::ByteSlice as _;
 
-use super::{Hit, Options, Search, content, hit::Kind};
+use super::{
+    content,
+    hit::{Hit, Kind},
+    options::{Options, Search},
+};
 use crate::{
     error::{Error, Result},
     model::{contributor::Contributor, hit::Field, path_text},

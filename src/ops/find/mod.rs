@@ -6,65 +6,25 @@
 mod checkpoints;
 mod content;
 mod hit;
+mod options;
 mod query;
 mod records;
 mod sessions;
 
-use std::{cmp::Reverse, collections::BTreeSet};
-
-use bstr::BString;
+use std::cmp::Reverse;
 
 use super::{Context, session_info};
 use crate::{
     error::{Error, Result},
-    model::{
-        contributor::Contributor,
-        hit::{Field, score},
-    },
+    model::hit::score,
 };
 
 pub(crate) use content::Content;
 pub(crate) use hit::{Hit, Kind};
+pub(crate) use options::Options;
+use options::Search;
 pub(crate) use query::Pattern;
 use query::Query;
-
-/// What to search for, and where.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Options {
-    /// What is searched for.
-    pub(crate) pattern: Pattern,
-    /// Where; changed lines only with `content`.
-    pub(crate) fields: BTreeSet<Field>,
-    /// Search changed lines in this way.
-    pub(crate) content: Option<Content>,
-    /// Only what is of this session: its id, the beginning of that, or its agent.
-    pub(crate) session: Option<String>,
-    /// Only what is of this agent, in any case of letters.
-    pub(crate) agent: Option<String>,
-    /// Only what changed one of these pathspecs (relative to the worktree's root).
-    pub(crate) paths: Vec<BString>,
-    /// Only what is not older than this moment, in Unix seconds.
-    pub(crate) since: Option<i64>,
-    /// Only what is not newer than this moment, in Unix seconds.
-    pub(crate) until: Option<i64>,
-    /// Only the work of agents, or of people.
-    pub(crate) owner: Option<Contributor>,
-    /// At most this many, the best ones.
-    pub(crate) limit: Option<usize>,
-}
-
-/// A search that is under way.
-struct Search {
-    query: Query,
-    fields: BTreeSet<Field>,
-    content: Option<Content>,
-}
-
-impl Search {
-    fn wants(&self, field: Field) -> bool {
-        self.fields.contains(&field)
-    }
-}
 
 /// Returns the hits, the best first, and the errors of what cannot be read. `now` is the time, in Unix seconds.
 ///

@@ -5,7 +5,11 @@ use std::collections::HashMap;
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::{Hit, Options, Search, content, hit::Kind};
+use super::{
+    content,
+    hit::{Hit, Kind},
+    options::{Options, Search},
+};
 use crate::{
     error::Result,
     git::{Repo, pathspec::Pathspec},

@@ -6,7 +6,11 @@ use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 use serde_json::Value;
 
-use super::{Hit, Options, Search, hit::Kind, query::Query};
+use super::{
+    hit::{Hit, Kind},
+    options::{Options, Search},
+    query::Query,
+};
 use crate::{
     error::Result,
     git::Repo,

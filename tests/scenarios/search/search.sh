@@ -11,7 +11,7 @@ note 'notes and messages first'
 run git checkpoint search six --in notes,subjects,paths
 run git checkpoint search -i 'NUMBERS' --in paths
 run git checkpoint search -Sfive
-run git checkpoint search --in notes -z enough
+sh_run "git checkpoint search --in notes -z enough | tr '\\0' '\\n'"
 run git checkpoint search --json -n 1 enough
 note 'nothing, and mistakes'
 run git checkpoint search seven
