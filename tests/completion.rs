@@ -18,6 +18,7 @@ const TYPED: &[(&str, &str)] = &[
     ("git checkpoint restore s-1@", "[checkpoint][restore][s-1@1]"),
     ("git checkpoint diff goo", "[checkpoint][diff][good]"),
     ("git checkpoint tag -d goo", "[checkpoint][tag][-d][good]"),
+    ("git checkpoint note goo", "[checkpoint][note][good]"),
     ("git checkpoint tag -f good ID", "[checkpoint][tag][-f][good][WHOLE]"),
     ("git checkpoint list --tag=goo", "[checkpoint][list][--tag=good]"),
     ("git checkpoint diff base topic/o", "[checkpoint][diff][base][topic/one]"),

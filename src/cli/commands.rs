@@ -6,8 +6,8 @@ use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, S
 
 use super::{
     attribution, blame, call::Call, ci, completions, config, diff, doctor, drop, enable, events, exit::Exit, explain,
-    fetch, globals::Globals, hook, list, man, op, overlap, prune, purge, push, remote, report, reset, restore, round,
-    save, session, show, status, tag, tour, undo, verify, why, worktree,
+    fetch, globals::Globals, hook, list, man, note, op, overlap, prune, purge, push, remote, report, reset, restore,
+    round, save, search, session, show, status, tag, tour, undo, verify, why, worktree,
 };
 use crate::error::Result;
 
@@ -63,6 +63,7 @@ pub(super) enum Command {
     #[command(visible_alias = "log")]
     List(list::List),
     Show(show::Show),
+    Search(search::Search),
     Explain(explain::Explain),
     Attribution(attribution::AttributionCommand),
     Blame(blame::BlameCommand),
@@ -82,6 +83,7 @@ pub(super) enum Command {
     Prompts(session::Prompts),
     Verify(verify::Verify),
     Tag(tag::Tag),
+    Note(note::Note),
     Events(events::Events),
     Remote(remote::RemoteCommand),
     Fetch(fetch::Fetch),
@@ -108,6 +110,7 @@ impl Command {
             "status" => alone("status", Self::Status),
             "list" => alone("list", Self::List),
             "show" => alone("show", Self::Show),
+            "search" => alone("search", Self::Search),
             "explain" => alone("explain", Self::Explain),
             "attribution" => alone("attribution", Self::Attribution),
             "blame" => alone("blame", Self::Blame),
@@ -127,6 +130,7 @@ impl Command {
             "prompts" => alone("prompts", Self::Prompts),
             "verify" => alone("verify", Self::Verify),
             "tag" => alone("tag", Self::Tag),
+            "note" => alone("note", Self::Note),
             "events" => alone("events", Self::Events),
             "remote" => alone("remote", Self::Remote),
             "fetch" => alone("fetch", Self::Fetch),
@@ -153,6 +157,7 @@ impl Command {
             Self::Status(command) => command.run(call),
             Self::List(command) => command.run(call),
             Self::Show(command) => command.run(call),
+            Self::Search(command) => command.run(call),
             Self::Explain(command) => command.run(call),
             Self::Attribution(command) => command.run(call),
             Self::Blame(command) => command.run(call),
@@ -172,6 +177,7 @@ impl Command {
             Self::Prompts(command) => command.run(call),
             Self::Verify(command) => command.run(call),
             Self::Tag(command) => command.run(call),
+            Self::Note(command) => command.run(call),
             Self::Events(command) => command.run(call),
             Self::Remote(command) => command.run(call),
             Self::Fetch(command) => command.run(call),

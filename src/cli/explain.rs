@@ -5,7 +5,7 @@ use gix::ObjectId;
 use super::{
     Exit,
     call::Call,
-    date, layout,
+    date, layout, note,
     output::printable,
     phrase::{self, FETCH},
 };
@@ -72,11 +72,17 @@ impl Explain {
             call.out.line(&missing(&explained, commit, call))?;
             call.out.line("")?;
         }
+        let mut printed = Vec::new();
         for (index, record) in explained.records.iter().enumerate() {
             if index > 0 {
                 call.out.line("")?;
             }
             print(&explained, record, call)?;
+            // Several records of a commit share its note.
+            for note in record.notes.iter().filter(|note| !printed.contains(&note.id)).collect::<Vec<_>>() {
+                note::print_shown(note, explained.commit.unwrap_or(record.commit), call)?;
+                printed.push(note.id);
+            }
         }
         hint_at_missing(&explained, call);
         Ok(exit)

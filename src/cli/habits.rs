@@ -17,11 +17,7 @@ const HABITS: &[(&str, &[&str], &str)] = &[
     ("", &["create", "commit", "snapshot", "add", "stash"], "'git checkpoint save' takes a checkpoint"),
     ("", &["history", "ls", "reflog"], "'git checkpoint list' shows the checkpoints"),
     ("", &["version"], "'git checkpoint --version' prints the version"),
-    (
-        "",
-        &["search", "grep", "find"],
-        "'git checkpoint list --grep <regex>' searches messages, 'git checkpoint list -- <pathspec>' finds changes",
-    ),
+    ("", &["grep", "find"], "'git checkpoint search <query>' searches checkpoints, records, prompts and notes"),
     ("", &["fsck"], "'git checkpoint doctor' looks for damage in checkpoints, 'git fsck' in all of git's objects"),
     ("", &["clean", "gc"], "'git checkpoint prune' drops old checkpoints that were set aside; files stay as they are"),
     (
@@ -35,7 +31,12 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         "'git checkpoint enable' lets git's hooks, and with '--agent <name>' an agent, call it here",
     ),
     ("", &["label", "name"], "'git checkpoint tag <tag> <checkpoint>' gives a checkpoint a name"),
-    ("", &["note", "notes"], "'git checkpoint save -m <text>' says what a checkpoint is about"),
+    ("", &["notes", "annotate", "comment"], "'git checkpoint note <checkpoint> -m <text>' adds a note to a checkpoint"),
+    (
+        "note",
+        &["add", "append", "copy"],
+        "'git checkpoint note <checkpoint> -m <text>' adds a note, '--edit' changes it",
+    ),
     ("tag", &["-a", "--annotate", "-m", "--message", "-F", "--file"], "a tag has a name and no message"),
     ("tag", &["-s", "--sign", "-v", "--verify"], "tags of checkpoints are not signed"),
     (

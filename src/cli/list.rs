@@ -61,7 +61,7 @@ pub(super) struct List {
     /// Only those until then
     #[arg(long, value_name = "date")]
     until: Option<String>,
-    /// Only those whose message matches
+    /// Only those whose message or note matches
     #[arg(long, value_name = "regex")]
     grep: Option<String>,
     /// Only those that have a tag which this matches
@@ -302,7 +302,7 @@ fn line(entry: &Entry, authors: &Authors, now: i64, call: &Call) -> String {
     marks.extend((entry.folded > 0).then(|| more(entry.folded, of, layout::is_narrow(columns))));
     marks.extend(entry.undone.then(|| UNDONE.to_owned()));
     marks.extend(entry.is_set_aside.then(|| SET_ASIDE.to_owned()));
-    let note = checkpoint.origin.note.as_deref().and_then(|note| note.lines().next());
+    let note = entry.note.as_deref().and_then(|note| note.lines().next());
     marks.extend(note.map(|note| format!("note: {}", printable(note))));
     let origin = &checkpoint.origin;
     let room = columns.map_or(usize::MAX, |_| authors.columns);

@@ -183,7 +183,7 @@ fn value(field: Field, entry: &Entry, names: &Names) -> String {
         Field::Contributor => of_agent.map_or("human", |origin| origin.contributor.as_str()).to_owned(),
         Field::Marks => marks(entry).join(", "),
         Field::Model => text(of_agent.and_then(|origin| origin.model.as_ref())),
-        Field::Note => text(checkpoint.origin.note.as_ref()),
+        Field::Note => lines(entry.note.as_deref().unwrap_or_default().trim_end(), "\n"),
         Field::Session => text(of_agent.and_then(|origin| origin.session.as_ref())),
         Field::Tags => tags().join(", "),
         Field::Tool => text(of_agent.and_then(|origin| origin.tool.as_ref())),

@@ -140,6 +140,9 @@ fn found(plan: &Purged, Shape { names, lists, .. }: Shape<'_>) -> Vec<String> {
     if plan.transcripts > 0 {
         lines.push(format!("found in {}", phrase::count(plan.transcripts, "piece of transcripts")));
     }
+    if plan.notes > 0 {
+        lines.push(format!("found in {}", phrase::count(plan.notes, "note")));
+    }
     for remote in remotes(plan) {
         lines.push(format!("found in what was fetched from '{remote}': all of that is forgotten here"));
     }

@@ -7,7 +7,7 @@ use super::{
     call::{Call, with_target_hint},
     date,
     diff::{self, Shape},
-    marks,
+    marks, note,
     output::printable,
     phrase,
 };
@@ -84,6 +84,7 @@ fn print_commit(shown: &ShownCommit, context: &Context, shape: Option<Shape>, ca
         call.out.field("Record:  ", &phrase::record(&record.id, record.remote.as_deref()))?;
     }
     print_message(&shown.subject, &shown.body, call)?;
+    shown.notes.iter().try_for_each(|note| note::print_shown(note, shown.id, call))?;
     let before = shown.parent.unwrap_or_else(|| context.repo.empty_tree_id());
     print_changes(&shown.changes, (before, shown.id), context, shape, call)
 }
@@ -127,7 +128,8 @@ fn print_head(shown: &ShownCheckpoint, call: &mut Call) -> Result<()> {
     if let Some(note) = &checkpoint.origin.note {
         call.out.line(&format!("Note:     {}", printable(note)))?;
     }
-    print_message(&shown.called, &checkpoint.body, call)
+    print_message(&shown.called, &checkpoint.body, call)?;
+    shown.note.iter().try_for_each(|note| note::print_shown(note, checkpoint.id, call))
 }
 
 /// Prints `changes`, which lead from `from` to `to`: the paths, or in `shape` the lines.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    model::refname,
+    model::{note, refname},
     ops::{restore::UndoOptions, undo::Undone},
 };
 
@@ -74,7 +74,7 @@ pub(super) fn print(
 /// Prints what the moves of refs mean, or would mean.
 fn print_moves(undone: &Undone, only_looked: bool, call: &mut Call) -> Result<()> {
     for moved in &undone.moved {
-        let id = moved.new.or(moved.old).map(|id| call.names.id(&id)).unwrap_or_default();
+        let id = note::noted(&moved.r#ref).or(moved.new).or(moved.old).map(|id| call.names.id(&id)).unwrap_or_default();
         let line = meaning(&moved.r#ref, (moved.new.is_some(), only_looked), &id);
         if only_looked { call.out.line(&line)? } else { call.out.note(&line)? }
     }
@@ -85,6 +85,7 @@ fn print_moves(undone: &Undone, only_looked: bool, call: &mut Call) -> Result<()
 /// to it before.
 fn meaning(name: &str, (is_there, only_looked): (bool, bool), id: &str) -> String {
     let what = match refname::tag_of_ref(name) {
+        _ if note::noted(name).is_some() => "noted:".to_owned(),
         Some(tag) => format!("tagged '{}':", printable(&tag)),
         None if name.starts_with(refname::SHADOWS) => "live: checkpoints up to".to_owned(),
         None if name.starts_with(refname::ARCHIVE) => "in the archive: checkpoints up to".to_owned(),
@@ -110,6 +111,7 @@ mod tests {
     #[case::archived("refs/checkpoints/archive/1-1a2b", true, "in the archive: checkpoints up to 1a2b")]
     #[case::verified("refs/checkpoints/verified/main", false, "no longer verified: 1a2b")]
     #[case::tag("refs/checkpoints/tags/a", true, "tagged 'a': 1a2b")]
+    #[case::note(&note::note_ref(gix::ObjectId::null(gix::hash::Kind::Sha1)), false, "no longer noted: 1a2b")]
     #[case::other("refs/checkpoints/pending/x", true, "held by refs/checkpoints/pending/x: 1a2b")]
     fn what_refs_mean(#[case] name: &str, #[case] is_there: bool, #[case] expected: &str) {
         assert_eq!(meaning(name, (is_there, false), "1a2b"), expected);

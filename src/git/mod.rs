@@ -74,6 +74,7 @@ mod namesakes;
 mod needed_to_undo;
 mod nested;
 pub(crate) mod new_objects;
+pub(crate) mod notes;
 pub(crate) mod objects;
 mod operation_log;
 pub(crate) mod ordinary;

@@ -22,6 +22,7 @@ use crate::{
     error::{Kind, Result},
     model::{
         change::Mode,
+        note,
         operation::{self, Move, Operation, Role},
         refname,
     },
@@ -248,9 +249,7 @@ impl Repo {
         if self.recorder.0.borrow().is_off {
             return Ok(None);
         }
-        let is_recorded = |update: &&RefUpdate| update.old != update.new && refname::is_recorded(&update.name);
-        let moved = |update: &RefUpdate| Move { name: update.name.clone(), old: update.old, new: update.new };
-        let moves: Vec<Move> = updates.iter().filter(is_recorded).map(moved).collect();
+        let moves = self.moves_of(updates)?;
         self.edit_operation(|_| ());
         let (running, limits) = {
             let state = self.recorder.0.borrow();
@@ -306,6 +305,19 @@ impl Repo {
         Ok(Some(change))
     }
 
+    /// Returns the moves that `updates` are. Of the ref of the notes, these are the notes that change.
+    fn moves_of(&self, updates: &[RefUpdate]) -> Result<Vec<Move>> {
+        let mut moves = Vec::new();
+        for RefUpdate { name, old, new } in updates.iter().filter(|update| update.old != update.new) {
+            if name == refname::NOTES {
+                moves.extend(self.moves_of_notes(*old, *new)?);
+            } else if refname::is_recorded(name) {
+                moves.push(Move { name: name.clone(), old: *old, new: *new });
+            }
+        }
+        Ok(moves)
+    }
+
     /// Gives `operation` its place after the entry `before`, or, if that part of the log is full, at the beginning of a new one.
     fn place(
         &self,
@@ -345,8 +357,9 @@ impl Repo {
     ) -> Result<ObjectId> {
         // A repair moves refs away from objects that cannot be read. If the entry held these, git would report the log as broken.
         let is_held = operation.kind != operation::REPAIR;
-        // The logs of records only grow, so they still hold their earlier commits.
-        let moves = operation.moves.iter().filter(|moved| is_held && !refname::is_log(&moved.name));
+        // The logs of records only grow, so they still hold their earlier commits. So do the notes.
+        let is_in_log = |name: &str| refname::is_log(name) || note::noted(name).is_some();
+        let moves = operation.moves.iter().filter(|moved| is_held && !is_in_log(&moved.name));
         let of_moves = moves.filter_map(|moved| moved.old);
         let of_files = files.into_iter().flat_map(|files| files.held.iter().copied());
         let mut held: Vec<ObjectId> = Vec::new();

@@ -39,6 +39,12 @@ pub(crate) enum Place {
     Pieces,
     /// One of them.
     Piece,
+    /// The tree of a commit of `refs/checkpoints/notes`.
+    Notes,
+    /// Notes for commits whose ids begin with the same two digits.
+    NoteShard,
+    /// A note.
+    Note,
 }
 
 /// More sessions than this are in no record.
@@ -55,7 +61,7 @@ impl Place {
 
     /// Returns true if there is a tree at this place, and no file.
     pub(crate) fn is_tree(self) -> bool {
-        !matches!(self, Self::Link | Self::Ids | Self::File | Self::Piece)
+        !matches!(self, Self::Link | Self::Ids | Self::File | Self::Piece | Self::Note)
     }
 
     /// Returns the most bytes that a file with this `name` at this place may have. A commit may change many thousand files, and each of
@@ -89,6 +95,8 @@ impl Place {
             Self::Session if matches!(name, b"session.toml" | b"prompts.toml") => Self::File,
             Self::Transcripts if is_component(name) => Self::Pieces,
             Self::Pieces if piece(name, digits).is_some() => Self::Piece,
+            Self::Notes if is_hex(2) => Self::NoteShard,
+            Self::NoteShard if is_hex(digits - 2) => Self::Note,
             _ => return None,
         })
     }

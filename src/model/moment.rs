@@ -16,9 +16,30 @@ pub(crate) fn month(seconds: i64) -> String {
     format!("{:04}{:02}", date.year().max(0), date.month())
 }
 
+/// Returns the first and the last second of `month`, as [`month`] writes it; none if it is no month.
+pub(crate) fn span_of_month(month: &str) -> Option<(i64, i64)> {
+    let (year, number) = month.split_at_checked(4)?;
+    let first = jiff::civil::Date::new(year.parse().ok()?, number.parse().ok()?, 1).ok()?;
+    let next = first.checked_add(jiff::Span::new().months(1)).ok()?;
+    let seconds = |date: jiff::civil::Date| Some(date.to_zoned(tz::TimeZone::UTC).ok()?.timestamp().as_second());
+    Some((seconds(first)?, seconds(next)? - 1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[rstest::rstest]
+    #[case::june("202506", Some((1_748_736_000, 1_751_327_999)))]
+    #[case::december("202512", Some((1_764_547_200, 1_767_225_599)))]
+    #[case::no_month("202513", None)]
+    #[case::short("20", None)]
+    fn months_have_ends(#[case] text: &str, #[case] expected: Option<(i64, i64)>) {
+        assert_eq!(span_of_month(text), expected);
+        if let Some((first, last)) = expected {
+            assert_eq!((month(first), month(last)), (text.to_owned(), text.to_owned()));
+        }
+    }
 
     #[rstest::rstest]
     #[case::utc(1_748_779_200, 0, "2025-06-01T12:00:00+00:00")]

@@ -8,7 +8,7 @@ use super::{path_text, refname, session::is_valid_id, trailer};
 /// The kinds of operations that a person asks for by name, and that can be undone or redone.
 ///
 /// All other operations only save, or follow what git or an agent did: `save`, hooks, the events of sessions.
-const UNDOABLE: [&str; 12] = [
+const UNDOABLE: [&str; 13] = [
     RESTORE,
     "undo",
     "redo",
@@ -17,6 +17,7 @@ const UNDOABLE: [&str; 12] = [
     "reset",
     "verify",
     "tag",
+    "note",
     "prune",
     "drop",
     SESSION_ADOPT,

@@ -9,6 +9,7 @@ use bstr::BStr;
 use gix::ObjectId;
 
 use super::{
+    note,
     obstacle::Obstacle,
     operation::{self, Move, Operation},
     refname::{self, Base, ShadowName},
@@ -112,7 +113,9 @@ pub(crate) fn back(
     back.is_needed = !back.moves.is_empty();
     // Where something is in the way, nothing is moved.
     if back.obstacles.is_empty() {
-        let Held { stays, left } = held(&back.moves, taken_off, place.refs, leads_to, is_elsewhere);
+        // No chain leads to a note.
+        let of_chains: Vec<Move> = back.moves.iter().filter(|it| note::noted(&it.name).is_none()).cloned().collect();
+        let Held { stays, left } = held(&of_chains, taken_off, place.refs, leads_to, is_elsewhere);
         back.left = left;
         back.moves.retain(|moved| !stays.contains(&moved.name));
     }

@@ -33,6 +33,8 @@ pub const REMOVED_WORKTREES: &str = "refs/checkpoints/removed/";
 const REMOVED: &str = "@/removed-";
 /// The log of records.
 pub const HISTORY: &str = "refs/checkpoints/history";
+/// The notes of the user, as a tree of git-notes(1).
+pub const NOTES: &str = "refs/checkpoints/notes";
 /// The namespace of transcripts, one ref a month.
 pub const TRANSCRIPTS: &str = "refs/checkpoints/transcripts/";
 
@@ -176,9 +178,7 @@ pub fn is_undone(name: &str) -> bool {
     name.ends_with(Settled::Undone.suffix())
 }
 
-/// Returns the ref that holds the state in which `worktree` was when the turn of `session` began.
-///
-/// Encoded names contain no `@`, so the directory cannot have the name of an old ref ([`old_pending_ref`]).
+/// Returns the ref that holds the state in which `worktree` was when the turn of `session` began. Encoded names contain no `@`, so the directory cannot have the name of an old ref ([`old_pending_ref`]).
 pub fn pending_ref(worktree: &BStr, session: &str) -> String {
     format!("{PENDING}{}@/{}", encode_component(worktree), encode_component(session.into()))
 }

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::{
     Context,
-    attribution::{Options, Reader, Target, attribution},
+    attribution::{self, Options, Target, attribution},
+    notes::{Reader, ShownNote},
     records::Log,
     session_info,
 };
@@ -88,6 +89,8 @@ pub struct ExplainedRecord {
     pub how: Option<How>,
     /// Every commit that has it.
     pub links: Vec<ExplainedLink>,
+    /// The notes on the record: those for every commit that has it.
+    pub notes: Vec<ShownNote>,
     /// The sessions that contributed.
     pub sessions: Vec<ExplainedSession>,
     /// The files of the commit.
@@ -208,7 +211,7 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
     let (lines, agent_percentage) = (figures.as_ref().map(Counts::from), figures.and_then(|it| it.agent_percentage));
     let subject = commit.map(|commit| context.repo.message_of(commit)).transpose()?;
     let subject = subject.map(|message| message.lines().next().unwrap_or_default().to_owned());
-    let missing_records = commit.map_or(Ok(Vec::new()), |commit| Reader::new(context)?.missing(commit))?;
+    let missing_records = commit.map_or(Ok(Vec::new()), |commit| attribution::Reader::new(context)?.missing(commit))?;
     Ok(Explained {
         version: 1,
         kind,
@@ -290,6 +293,7 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
         remote: log.remote_of(&record.id)?,
         how,
         links: links.iter().map(link).collect(),
+        notes: Reader::new(&context.repo)?.of_record(log, record)?,
         files: record.files.iter().map(file).collect(),
         sessions,
         lines: record.counts,

@@ -6,7 +6,7 @@ mod needed;
 use std::collections::{HashMap, HashSet};
 
 pub use self::copies::{Copy, LeftCopy};
-use self::needed::needed_for_lines;
+use self::needed::{needed_for_lines, noted_without_ref};
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -17,7 +17,12 @@ use super::{
 };
 use crate::{
     error::{Kind, Result},
-    git::{Repo, refs::RefUpdate},
+    git::{
+        Repo,
+        new_objects::{NewObjects, Target},
+        notes::{NoteFate, Notes},
+        refs::RefUpdate,
+    },
     model::{
         event::Event,
         id_text, moment,
@@ -113,6 +118,8 @@ pub struct Pruned {
     pub stays: Vec<Stays>,
     /// The bytes that the dropped ones alone held; none if they were too many to weigh.
     pub bytes: Option<u64>,
+    /// How many notes go with them: no ref leads to their checkpoints any more.
+    pub notes: usize,
     /// The copies of isolated rounds that were deleted, oldest first.
     pub copies: Vec<Copy>,
     /// Those that were to be deleted, and stay.
@@ -157,15 +164,17 @@ fn prune_shadows(context: &Context, options: &Options) -> Result<Pruned> {
             return plan.result(context, options.dry_run);
         }
         let bytes = plan.bytes(context)?;
-        let updates: Vec<_> = plan
-            .dropped
-            .iter()
-            .map(|(tip, _)| RefUpdate { name: tip.name.clone(), old: Some(tip.id), new: None })
-            .collect();
+        let (mut notes, mut objects) = (context.repo.notes()?, NewObjects::new(&context.repo, Target::Loose));
+        let gone = plan.noted(&context.repo, &notes)?;
+        notes.carry(|id| if gone.contains(&id) { NoteFate::Goes } else { NoteFate::Stays }, &mut objects)?;
+        let update = |(tip, _): &(Tip, Why)| RefUpdate { name: tip.name.clone(), old: Some(tip.id), new: None };
+        let updates: Vec<_> = notes.update().into_iter().chain(plan.dropped.iter().map(update)).collect();
+        let written = objects.write()?;
         match context.repo.update_refs(&updates) {
             Ok(()) => {
+                written.check_and_release()?;
                 context.emit(&Event::Prune { dropped: plan.dropped.len() });
-                return Ok(plan.into_pruned(bytes, false));
+                return Ok(plan.into_pruned(bytes, gone.len(), false));
             }
             Err(error) if error.kind() == Kind::Race && attempt < ATTEMPTS => {}
             Err(error) => return Err(error),
@@ -303,10 +312,16 @@ impl Plan {
 
     fn result(self, context: &Context, dry_run: bool) -> Result<Pruned> {
         let bytes = if self.dropped.is_empty() { Some(0) } else { self.bytes(context)? };
-        Ok(self.into_pruned(bytes, dry_run))
+        let notes = self.noted(&context.repo, &context.repo.notes()?)?.len();
+        Ok(self.into_pruned(bytes, notes, dry_run))
     }
 
-    fn into_pruned(self, bytes: Option<u64>, dry_run: bool) -> Pruned {
+    /// Returns what has a note that goes with the shadows.
+    fn noted(&self, repo: &Repo, notes: &Notes<'_>) -> Result<HashSet<ObjectId>> {
+        noted_without_ref(notes, repo, &self.kept, self.dropped.iter().map(|(tip, _)| tip))
+    }
+
+    fn into_pruned(self, bytes: Option<u64>, notes: usize, dry_run: bool) -> Pruned {
         let dropped = |(tip, why): (Tip, Why)| Dropped {
             archived: moment::iso(refname::archived_at(&tip.name).unwrap_or_default(), 0),
             r#ref: tip.name,
@@ -317,7 +332,7 @@ impl Plan {
         dropped.sort_by(|a, b| a.archived.cmp(&b.archived));
         let (kept, copies, copies_left) = (self.kept.len(), Vec::new(), Vec::new());
         let (version, left, stays) = (1, self.left, self.stays);
-        Pruned { version, dropped, kept, left, stays, bytes, copies, copies_left, dry_run }
+        Pruned { version, dropped, kept, left, stays, bytes, notes, copies, copies_left, dry_run }
     }
 }
 

@@ -29,7 +29,13 @@ use super::{
 };
 use crate::{
     error::{Error, Kind, Result},
-    git::{Repo, readable::Reader, refs::RefUpdate},
+    git::{
+        Repo,
+        new_objects::{NewObjects, Target},
+        notes::NoteFate,
+        readable::Reader,
+        refs::RefUpdate,
+    },
     model::{
         event::Event,
         operation,
@@ -172,7 +178,20 @@ fn clean_up(context: &Context, copies: &Copies, reader: &Reader<'_>) -> Result<(
     if let Err(error) = follow_copies(repo, copies) {
         tracing::warn!(%error, "the journal of the last restore names checkpoints that git may remove");
     }
+    if let Err(error) = carry_notes(repo, copies) {
+        tracing::warn!(%error, "notes stay at the checkpoints that are damaged");
+    }
     Ok(())
+}
+
+/// Lets the notes follow the copies.
+fn carry_notes(repo: &Repo, copies: &Copies) -> Result<()> {
+    let (mut notes, mut objects) = (repo.notes()?, NewObjects::new(repo, Target::Loose));
+    let copy_of = |id| copies.iter().find(|(of, _)| *of == id).map(|(_, copy)| *copy);
+    notes.carry(|id| copy_of(id).map_or(NoteFate::Stays, NoteFate::GoesTo), &mut objects)?;
+    let written = objects.write()?;
+    repo.update_refs(&Vec::from_iter(notes.update()))?;
+    written.check_and_release()
 }
 
 /// Makes the journal of the last restore name the copies, because no ref leads to the original checkpoints any more. Leaves out

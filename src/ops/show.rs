@@ -13,6 +13,7 @@ use super::{
     chain::{self, timeline},
     history::{self, Marked, Marks},
     lookup,
+    notes::{Reader, ShownNote},
     salvage::if_readable,
 };
 use crate::{
@@ -52,6 +53,8 @@ pub struct ShownCheckpoint {
     pub has_staged_tree: bool,
     /// The tags that name it.
     pub tags: Vec<String>,
+    /// Its note.
+    pub note: Option<ShownNote>,
     /// True if it is the verified one of this worktree.
     pub verified: bool,
     /// True if it is the start of this worktree, and none is verified.
@@ -70,7 +73,7 @@ pub fn show(context: &Context, text: &str) -> Result<Shown> {
     let repo = &context.repo;
     let id = lookup::resolve(context, text)?;
     if repo.can_read(id) && repo.find_checkpoint(id).is_ok_and(|found| found.is_none()) {
-        return commit::read(repo, id).map(|shown| Shown::Commit(Box::new(shown)));
+        return commit::read(repo, id, Reader::new(repo)?.of_commit(id)?).map(|shown| Shown::Commit(Box::new(shown)));
     }
     show_checkpoint(repo, lookup::checkpoint(context, id)?).map(|shown| Shown::Checkpoint(Box::new(shown)))
 }
@@ -85,6 +88,7 @@ fn show_checkpoint(repo: &Repo, checkpoint: Checkpoint) -> Result<ShownCheckpoin
     let archived = timeline::archived_tips(repo, None)?.iter().any(|tip| tip.id == checkpoint.id);
     let (manifest, has_staged_tree) = (side.manifest, side.index_tree_id.is_some());
     let called = called(repo, &checkpoint);
+    let note = Reader::new(repo)?.shown(&[checkpoint.id])?.into_iter().next();
     Ok(ShownCheckpoint {
         checkpoint,
         called,
@@ -92,6 +96,7 @@ fn show_checkpoint(repo: &Repo, checkpoint: Checkpoint) -> Result<ShownCheckpoin
         manifest,
         has_staged_tree,
         tags,
+        note,
         verified,
         start,
         archived,
@@ -106,7 +111,10 @@ impl Serialize for ShownCheckpoint {
         map.serialize_entry("version", &1)?;
         history::serialize_checkpoint(checkpoint, &mut map)?;
         map.serialize_entry("body", &checkpoint.body)?;
-        map.serialize_entry("note", &checkpoint.origin.note)?;
+        let note = self.note.as_ref();
+        map.serialize_entry("note", &note.map(|it| &it.note).or(checkpoint.origin.note.as_ref()))?;
+        map.serialize_entry("note_author", &note.and_then(|it| it.written.author.as_ref()))?;
+        map.serialize_entry("note_time", &note.and_then(|it| it.written.time.as_ref()))?;
         map.serialize_entry("paths", &self.changes.iter().map(commit::changed).collect::<Vec<_>>())?;
         map.serialize_entry("staged", &self.has_staged_tree)?;
         map.serialize_entry("skipped", &manifest.skipped.iter().map(skipped).collect::<Vec<_>>())?;

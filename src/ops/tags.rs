@@ -1,19 +1,16 @@
 //! Tags: names that the user gives to checkpoints. A tag is a ref, and what it leads to is never pruned.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::{Context, Worktree, called::called, enter::Purpose, holding::hold_or_rely, lookup};
+use super::{Context, Worktree, called::called, enter::Purpose, holding::hold_or_rely, lookup, retried::retried};
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Error, Result},
     git::{Repo, ref_names, refs::RefUpdate},
     model::{checkpoint::Checkpoint, id_text, moment, path_text, path_text::shell_word, refname, tag_name},
 };
-
-/// How often a lost race for the ref is run again.
-const ATTEMPTS: u32 = 5;
 
 /// A tag that was made or moved. Serializes to what `tag --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -164,7 +161,7 @@ fn set(repo: &Repo, name: &str, id: ObjectId, is_forced: bool) -> Result<Option<
 /// Deletes the tags `names`, all at once.
 ///
 /// # Errors
-/// [`Kind::Race`] if other processes keep moving them.
+/// [`Kind::Race`](crate::error::Kind::Race) if other processes keep moving them.
 pub(crate) fn delete(context: &Context, names: &[String]) -> Result<Untagged> {
     let repo = &context.repo;
     repo.name_operation("tag");
@@ -194,16 +191,6 @@ pub(crate) fn delete(context: &Context, names: &[String]) -> Result<Untagged> {
         updates.sort_by_key(|update| update.new.is_none());
         repo.update_refs(&updates).map(|()| untagged)
     })
-}
-
-fn retried<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
-    for number in 1..ATTEMPTS {
-        match attempt() {
-            Err(error) if error.kind() == Kind::Race => std::thread::sleep(Duration::from_millis(10 << number)),
-            outcome => return outcome,
-        }
-    }
-    attempt()
 }
 
 /// Returns the tags whose names one of `patterns` matches, or all, by name.

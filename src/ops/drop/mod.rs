@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::Repo,
+    git::{Repo, notes::NoteFate},
     model::{
         checkpoint::Checkpoint,
         event::Event,
@@ -174,12 +174,17 @@ pub(super) fn drop_in(worktree: &Worktree<'_>, options: &Options, agreed: Option
 }
 
 fn carry_out(worktree: &Worktree<'_>, copier: Copier<'_, '_>, plan: &DropDone) -> Result<()> {
-    let Finished { replaced, objects, .. } = copier.finish();
+    let Finished { replaced, mut objects, .. } = copier.finish();
+    let mut notes = worktree.repo.notes()?;
+    let fate = |id| replaced.get(&id).map_or(NoteFate::Stays, |replaced| replaced.note_fate(id));
+    notes.carry(fate, &mut objects)?;
+    let mut updates = updates(&plan.refs);
+    updates.extend(notes.update());
     let written = objects.write()?;
     // First the files: once the refs have moved, git may collect what these named before.
     follow(worktree, &|id| replaced.get(&id).copied())?;
     failpoint::hit("drop:before-refs");
-    worktree.repo.update_refs(&updates(&plan.refs))?;
+    worktree.repo.update_refs(&updates)?;
     failpoint::hit("drop:after-refs");
     written.check_and_release()?;
     let ids = plan.dropped.iter().map(|it| it.id.to_string()).collect();

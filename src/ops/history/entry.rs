@@ -27,6 +27,8 @@ pub struct Entry {
     pub paths: Option<Vec<BString>>,
     /// The tags that name it.
     pub tags: Vec<String>,
+    /// Its note: one that `note` has written, or else that of its message.
+    pub note: Option<String>,
     /// True if it is the verified one of its worktree.
     pub verified: bool,
     /// True if nothing is marked as verified, and it is the start: the state before the first change of an agent.
@@ -58,6 +60,7 @@ impl Serialize for Entry {
         let paths: Vec<String> = self.paths.iter().flatten().map(|path| path_text::escape(path.as_bstr())).collect();
         map.serialize_entry("paths", &paths)?;
         map.serialize_entry("tags", &self.tags)?;
+        map.serialize_entry("note", &self.note)?;
         map.serialize_entry("verified", &self.verified)?;
         map.serialize_entry("start", &self.start)?;
         map.serialize_entry("archived", &self.archived)?;

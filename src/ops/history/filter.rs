@@ -10,7 +10,7 @@ use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, pathspec::Pathspec},
     model::checkpoint::Checkpoint,
-    ops::{Context, called::called, chain::changes, restored_target::restored, session_info},
+    ops::{Context, called::called, chain::changes, notes, restored_target::restored, session_info},
 };
 
 /// Which checkpoints to list.
@@ -57,6 +57,7 @@ pub(super) struct Filter<'r> {
     /// Those that have a tag that is asked for.
     tagged: Option<HashSet<ObjectId>>,
     pathspec: Pathspec<'r>,
+    notes: notes::Reader<'r>,
     /// Why the paths of some checkpoints are not known.
     pub(super) broken: Vec<Error>,
 }
@@ -74,7 +75,8 @@ impl<'r> Filter<'r> {
         };
         let grep = options.grep.as_ref().map(compile).transpose()?;
         let session = options.session.as_ref().map(id).transpose()?;
-        Ok(Self { repo, options, session, grep, tagged, pathspec: repo.pathspec(&options.paths)?, broken: Vec::new() })
+        let (pathspec, notes) = (repo.pathspec(&options.paths)?, notes::Reader::new(repo)?);
+        Ok(Self { repo, options, session, grep, tagged, pathspec, notes, broken: Vec::new() })
     }
 
     /// Returns the entry of `checkpoint`, if it passes all filters; the expensive ones come last.
@@ -84,7 +86,8 @@ impl<'r> Filter<'r> {
         archived: bool,
         marked: impl FnOnce(&Checkpoint) -> Marked,
     ) -> Result<Option<Entry>> {
-        if !self.passes(&checkpoint) {
+        let note = self.notes.text(&checkpoint.id).or_else(|| checkpoint.origin.note.clone());
+        if !self.passes(&checkpoint, note.as_deref()) {
             return Ok(None);
         }
         let mut paths = None;
@@ -113,6 +116,7 @@ impl<'r> Filter<'r> {
             commits,
             paths,
             tags,
+            note,
             verified,
             start,
             archived,
@@ -122,13 +126,13 @@ impl<'r> Filter<'r> {
         }))
     }
 
-    fn passes(&self, checkpoint: &Checkpoint) -> bool {
+    fn passes(&self, checkpoint: &Checkpoint, note: Option<&str>) -> bool {
         let (options, origin) = (self.options, &checkpoint.origin);
         let is_agent = |agent: &String| origin.agent.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(agent));
         let says = |grep: &regex::Regex| {
             grep.is_match(&checkpoint.subject)
                 || grep.is_match(&checkpoint.body)
-                || origin.note.as_ref().is_some_and(|note| grep.is_match(note))
+                || note.is_some_and(|note| grep.is_match(note))
         };
         // A restore of an agent's work is the user's.
         let is_of_agent = restored(origin).is_none();

@@ -32,7 +32,7 @@ impl Group {
     /// Returns true if `entry`, the next one of the timeline, belongs to this one. What the user has marked stands alone.
     pub(super) fn takes(&self, repo: &Repo, entry: &Entry) -> bool {
         let earlier = &entry.checkpoint;
-        let is_marked = entry.verified || entry.start || !entry.tags.is_empty() || earlier.origin.note.is_some();
+        let is_marked = entry.verified || entry.start || !entry.tags.is_empty() || entry.note.is_some();
         !is_marked
             && (self.is_carried(repo, earlier)
                 || self.start == Some(earlier.id)

@@ -14,6 +14,7 @@ use crate::{
     git::{Repo, read_operations::Recorded},
     model::{
         contributor::Contributor,
+        note,
         operation::{self, Move, Operation},
         operation_back::{Back, Fate, Later, Place, back, last_saved},
         refname::{self, Base, ShadowName},
@@ -220,7 +221,9 @@ fn plan(
     // Git has to be asked only if one of them is damaged.
     let refs = repo.refs_below(refname::PREFIX).or_else(|_| repo.sound_refs(refname::PREFIX))?;
     let mut refs: BTreeMap<String, ObjectId> = refs.into_iter().collect();
-    refs.retain(|name, _| refname::is_recorded(name));
+    refs.retain(|name, _| refname::is_recorded(name) && name != refname::NOTES);
+    // Each note goes back by itself.
+    refs.extend(repo.notes()?.all().map(|(id, blob)| (note::note_ref(id), blob)));
     let worktree = if wherever { None } else { Some((repo.worktree_id(), Base::of_head(repo.head()?.id))) };
     let place = Place { worktree, refs: &refs };
     // Where objects are missing, one archived shadow too many does no harm.

@@ -5,6 +5,7 @@ use crate::{
     error::{Error, Result},
     git::{Repo, read_operations::Recorded},
     model::{
+        note,
         obstacle::Obstacle,
         refname::{Base, ShadowName},
     },
@@ -36,6 +37,11 @@ pub(crate) fn causes(repo: &Repo, log: &Log, obstacles: &[Obstacle]) -> String {
 
 fn cause(repo: &Repo, log: &Log, obstacle: &Obstacle) -> String {
     match obstacle {
+        Obstacle::Moved { name, now, by } if note::noted(name).is_some() => {
+            let by = by.map_or_else(|| log.mover(name, *now), |by| log.entry(by).ok());
+            let by = by.map_or_else(|| "by another worktree".to_owned(), |by| title(repo, by));
+            format!("{} has changed since: {by}", called(repo, name))
+        }
         Obstacle::Moved { name, now, by } => match by.map_or_else(|| log.mover(name, *now), |by| log.entry(by).ok()) {
             Some(by) => format!("{} has moved since: {}", called(repo, name), title(repo, by)),
             None => format!("{} has moved since, by another worktree or by git", called(repo, name)),
@@ -49,6 +55,9 @@ fn cause(repo: &Repo, log: &Log, obstacle: &Obstacle) -> String {
 
 /// Returns what people call the ref `name`.
 fn called(repo: &Repo, name: &str) -> String {
+    if let Some(id) = note::noted(name) {
+        return format!("the note of {}", repo.short_id(&id));
+    }
     match ShadowName::from_ref(name).map(|shadow| shadow.base) {
         Some(Base::Unborn) => "the shadow before the first commit".to_owned(),
         Some(base) => format!("the shadow of {}", short_base(repo, base)),

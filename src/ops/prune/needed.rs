@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use crate::{
     error::{Kind, Result},
-    git::Repo,
+    git::{Repo, notes::Notes},
     model::refname,
     ops::{
         Context,
@@ -42,6 +42,29 @@ pub(super) fn needed_for_lines<'t>(
         }
     }
     Ok(needed)
+}
+
+/// Returns what has a note and no ref that leads to it once only `kept` stay in the archive, and `dropped` are gone.
+pub(super) fn noted_without_ref<'t>(
+    notes: &Notes<'_>,
+    repo: &Repo,
+    kept: &[Tip],
+    dropped: impl Iterator<Item = &'t Tip>,
+) -> Result<HashSet<ObjectId>> {
+    let noted: HashSet<ObjectId> = notes.all().map(|(id, _)| id).collect();
+    if noted.is_empty() {
+        return Ok(noted);
+    }
+    let mut gone = HashSet::new();
+    for tip in dropped {
+        let chain = repo.chain_in_time(tip.id).map_while(Result::ok).map(|checkpoint| checkpoint.id);
+        gone.extend(chain.filter(|id| noted.contains(id)));
+    }
+    if !gone.is_empty() {
+        let stay = checkpoints_that_stay(repo, kept)?;
+        gone.retain(|id| !stay.contains(id));
+    }
+    Ok(gone)
 }
 
 /// Returns the checkpoints that a ref leads to after the drop, except those that cannot be read.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -10,12 +10,16 @@ use super::{
     locks::Locks,
     options::{Options, no},
     outcome::Purged,
-    scan::{Commits, objects_of},
+    scan::{Commits, log_commits, objects_of},
 };
 use crate::{
     error::Result,
-    git::Repo,
-    model::{event::Event, refname},
+    git::{
+        Repo,
+        new_objects::{NewObjects, Target},
+        notes::Notes,
+    },
+    model::{event::Event, note::is_subject_of_notes, refname},
     ops::{
         Context, Worktree,
         drop::{self, Step, drop_in},
@@ -98,6 +102,9 @@ fn carry_out(context: &Context, locks: Locks<'_>, plan: Plan, targets: Vec<Objec
     let repo = &context.repo;
     let Plan { purged: mut plan, live } = plan;
     let mut dropped: HashSet<ObjectId> = targets.into_iter().collect();
+    let targeted = dropped.clone();
+    // Before the drop, which writes notes: what it has just written would count as in use.
+    forget_notes(repo, &dropped)?;
     drop_live(&locks.worktree, &live, false)?;
     failpoint::hit("purge:after-drop");
     remove_cache(repo.git_dir())?;
@@ -112,7 +119,10 @@ fn carry_out(context: &Context, locks: Locks<'_>, plan: Plan, targets: Vec<Objec
     let mut own = leading_to(repo, &loose, &dropped)?;
     let behind = repo.objects_behind(&own.iter().copied().collect::<Vec<_>>(), Some(refname::PREFIX))?;
     own.extend(commits.sides.into_iter().filter(|id| behind.contains_key(id)));
+    let old_notes = with_notes_of(repo, &commits.logs, &targeted)?;
+    own.extend(&old_notes);
     let mut gone: HashSet<ObjectId> = behind.into_keys().collect();
+    gone.extend(repo.objects_behind(&Vec::from_iter(old_notes), None)?.into_keys());
     gone.extend(objects_of(repo, &commits.operations)?);
     own.extend(&commits.operations);
     let removal = locks.release_and_remove(repo, &gone, &own)?;
@@ -121,6 +131,29 @@ fn carry_out(context: &Context, locks: Locks<'_>, plan: Plan, targets: Vec<Objec
     plan.note_held(repo, &dropped.intersection(&removal.held).copied().collect::<BTreeSet<_>>())?;
     context.emit(&Event::Purge { checkpoints: plan.checkpoints, rewritten: plan.rewritten, objects: plan.objects });
     Ok(plan)
+}
+
+/// Removes the notes for `dropped` from the history of the notes.
+fn forget_notes(repo: &Repo, dropped: &HashSet<ObjectId>) -> Result<()> {
+    let (mut notes, mut objects) = (repo.notes()?, NewObjects::new(repo, Target::Loose));
+    notes.forget(dropped, &mut objects)?;
+    let written = objects.write()?;
+    failpoint::hit("purge:before-notes");
+    repo.update_refs(&Vec::from_iter(notes.update()))?;
+    written.check_and_release()
+}
+
+/// Returns the commits of notes that the ref does not lead to any more, if one of `dropped` has a note in one of them.
+fn with_notes_of(repo: &Repo, logs: &BTreeSet<ObjectId>, dropped: &HashSet<ObjectId>) -> Result<HashSet<ObjectId>> {
+    let now = log_commits(repo, &Vec::from_iter(repo.notes()?.tip()))?;
+    let (mut left, mut has_one) = (HashSet::new(), false);
+    for id in logs.difference(&now) {
+        if repo.with_commit(*id, |commit| is_subject_of_notes(commit.message.trim_end()))? {
+            has_one |= Notes::at(repo, Some(*id))?.all().any(|(id, _)| dropped.contains(&id));
+            left.insert(*id);
+        }
+    }
+    Ok(if has_one { left } else { HashSet::new() })
 }
 
 fn tips_by_name(repo: &Repo) -> Result<Vec<String>> {

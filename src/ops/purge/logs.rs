@@ -28,6 +28,22 @@ struct Files<'s> {
     new: HashMap<ObjectId, NewLeaf>,
     prompts: BTreeSet<ObjectId>,
     transcripts: BTreeSet<ObjectId>,
+    notes: BTreeSet<ObjectId>,
+}
+
+/// How many texts have the secret.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    prompts: usize,
+    transcripts: usize,
+    notes: usize,
+}
+
+impl Counts {
+    /// Returns how many lists of prompts, pieces of transcripts, and notes.
+    pub(super) fn each(self) -> (usize, usize, usize) {
+        (self.prompts, self.transcripts, self.notes)
+    }
 }
 
 /// Changes the logs.
@@ -62,18 +78,26 @@ impl Leaves for Files<'_> {
             b"prompts.toml" => self.prompts(&text),
             // They have ids, names and numbers.
             b"record.toml" | b"attribution" => None,
+            name if is_note(name) => self.secret.replace(&text),
             _ => replace_lines(self.secret, &text),
         };
         let new_id = new.map(|text| objects.add(ObjectKind::Blob, &text)).transpose()?;
         let new = new_id.filter(|new| *new != id).map_or(NewLeaf::Same, NewLeaf::Is);
         if new != NewLeaf::Same && name == b"prompts.toml" {
             self.prompts.insert(id);
+        } else if new != NewLeaf::Same && is_note(name) {
+            self.notes.insert(id);
         } else if new != NewLeaf::Same && !is_session {
             self.transcripts.insert(id);
         }
         self.new.insert(id, new);
         Ok(new)
     }
+}
+
+/// Returns true if a file of this `name` is a note: the names of all others are not that long, or no ids.
+fn is_note(name: &[u8]) -> bool {
+    name.len() >= 38 && name.iter().all(u8::is_ascii_hexdigit)
 }
 
 impl Files<'_> {
@@ -101,8 +125,8 @@ impl Files<'_> {
 
 impl<'s> Logs<'s> {
     pub(super) fn new(repo: &'s Repo, secret: &'s Secret, scan: &'s Scan) -> Self {
-        let (new, prompts, transcripts) = (HashMap::new(), BTreeSet::new(), BTreeSet::new());
-        let files = Files { repo, secret, scan, new, prompts, transcripts };
+        let (prompts, transcripts, notes) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let files = Files { repo, secret, scan, new: HashMap::new(), prompts, transcripts, notes };
         Self { files, trees: TreeMap::default(), commits: HashMap::new() }
     }
 
@@ -139,9 +163,10 @@ impl<'s> Logs<'s> {
         self.commits.get(&tip).copied().ok_or_else(|| Error::internal(format!("'{tip}' was not looked at")))
     }
 
-    /// Returns how many files with prompts, and how many pieces of transcripts, have the text.
-    pub(super) fn counts(&self) -> (usize, usize) {
-        (self.files.prompts.len(), self.files.transcripts.len())
+    /// Returns how many files with prompts, pieces of transcripts and notes have the text.
+    pub(super) fn counts(&self) -> Counts {
+        let Files { prompts, transcripts, notes, .. } = &self.files;
+        Counts { prompts: prompts.len(), transcripts: transcripts.len(), notes: notes.len() }
     }
 
     /// Returns the blobs that others replace.

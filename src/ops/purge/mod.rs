@@ -30,7 +30,7 @@ use gix::ObjectId;
 use self::{
     contents::{Contents, paths_of},
     locks::{Locks, git_dirs_of},
-    logs::Logs,
+    logs::{Counts, Logs},
     scan::{Commits, Scan, is_in_any_object, objects_of},
 };
 use super::{
@@ -40,7 +40,12 @@ use super::{
 };
 use crate::{
     error::{Error, Kind, Result},
-    git::{Repo, new_objects::NewObjects, refs::RefUpdate},
+    git::{
+        Repo,
+        new_objects::NewObjects,
+        notes::{NoteFate, Notes},
+        refs::RefUpdate,
+    },
     model::{event::Event, refname, secret::Secret},
     state::failpoint,
 };
@@ -135,7 +140,7 @@ fn purge_once(context: &Context, options: &Options, secret: &Secret, agreed: Opt
     plan.note_held(repo, &of_user)?;
     plan.rewritten = work.copied.len();
     plan.live = work.copied.intersection(&contents.checkpoints).count();
-    (plan.prompts, plan.transcripts) = work.counts;
+    (plan.prompts, plan.transcripts, plan.notes) = work.counts.each();
     plan.paths = paths_of(&scan, work.blobs.iter().chain(&scan.at_paths)).into_iter().collect();
     plan.objects = work.gone.len();
     plan.forgotten = scan.fetched.iter().map(|(name, _)| name.clone()).collect();
@@ -240,8 +245,21 @@ struct Work<'r> {
     gone: HashSet<ObjectId>,
     /// The blobs of checkpoints and records that have it.
     stored: HashSet<ObjectId>,
-    /// How many lists of prompts and pieces of transcripts have the text.
-    counts: (usize, usize),
+    /// How many lists of prompts, pieces of transcripts and notes have the text.
+    counts: Counts,
+}
+
+/// Returns the commit `tip` of the notes with each note at the checkpoint that has taken the place of its own. `repo` has the new objects.
+fn carried(
+    repo: &Repo,
+    tip: ObjectId,
+    replaced: &HashMap<ObjectId, Replaced>,
+    objects: &mut NewObjects<'_>,
+) -> Result<ObjectId> {
+    let mut notes = Notes::at(repo, Some(tip))?;
+    let fate = |id| replaced.get(&id).map_or(NoteFate::Stays, |replaced| replaced.note_fate(id));
+    notes.carry(fate, objects)?;
+    Ok(notes.tip().unwrap_or(tip))
 }
 
 impl<'r> Work<'r> {
@@ -276,8 +294,12 @@ impl<'r> Work<'r> {
         let mut logs = Logs::new(repo, secret, scan);
         let mut updates = updates(&refs);
         for (name, old) in repo.refs_below(refname::PREFIX)? {
-            if name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS) {
-                let new = logs.replace(old, &mut objects)?;
+            let is_notes = name == refname::NOTES;
+            if is_notes || refname::is_log(&name) {
+                let mut new = logs.replace(old, &mut objects)?;
+                if is_notes {
+                    new = carried(&objects.in_memory(), new, &replaced, &mut objects)?;
+                }
                 updates.extend((new != old).then_some(RefUpdate { name, old: Some(old), new: Some(new) }));
             }
         }

@@ -73,6 +73,8 @@ pub struct Purged {
     pub prompts: usize,
     /// How many pieces of transcripts have the text.
     pub transcripts: usize,
+    /// How many notes have the text, earlier versions included.
+    pub notes: usize,
     /// How many entries of operation logs have the text, superseded ones included.
     pub operations: usize,
     /// The paths of files in checkpoints that have the text; of checkpoints that are to go, those whose content nothing else has.
@@ -119,12 +121,13 @@ impl Purged {
     /// Returns true if there is nothing to remove.
     pub fn is_empty(&self) -> bool {
         let stored = self.checkpoints + self.rewritten + self.prompts + self.transcripts + self.operations;
+        let stored = stored + self.notes;
         stored + self.files.len() + self.objects + self.forgotten.len() == 0
     }
 
     /// Returns true if nothing has the text in `later`, a later plan, that does not have it in this one.
     pub(super) fn covers(&self, later: &Self) -> bool {
-        let counts = |it: &Self| [it.checkpoints, it.prompts, it.transcripts, it.operations];
+        let counts = |it: &Self| [it.checkpoints, it.prompts, it.transcripts, it.notes, it.operations];
         counts(self).iter().zip(counts(later)).all(|(count, later)| later <= *count)
             && later.paths.iter().all(|path| self.paths.contains(path))
             && later.files.iter().all(|file| self.files.contains(file))
@@ -138,6 +141,7 @@ impl Purged {
         self.live += first.live;
         self.prompts += first.prompts;
         self.transcripts += first.transcripts;
+        self.notes += first.notes;
         self.operations += first.operations;
         self.objects += first.objects;
         self.paths.extend(first.paths);

@@ -16,8 +16,8 @@ use crate::{
         recorder::{FILES, SESSION},
     },
     model::{
-        checkpoint::Checkpoint, log_place::Place, operation::Operation, record::is_subject_of_log, refname,
-        secret::Secret,
+        checkpoint::Checkpoint, log_place::Place, note::is_subject_of_notes, operation::Operation,
+        record::is_subject_of_log, refname, secret::Secret,
     },
 };
 
@@ -66,7 +66,7 @@ pub(super) struct Commits {
 impl Commits {
     pub(super) fn read(repo: &Repo) -> Result<Self> {
         let refs = repo.refs_below(refname::PREFIX)?;
-        let is_log = |name: &str| name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS);
+        let is_log = |name: &str| name == refname::NOTES || refname::is_log(name);
         let log_tips: Vec<ObjectId> = refs.iter().filter(|(name, _)| is_log(name)).map(|(_, id)| *id).collect();
         let logs = log_commits(repo, &log_tips)?;
         let mut commits = Self { checkpoints: Vec::new(), sides: Vec::new(), logs, operations: BTreeSet::new() };
@@ -108,7 +108,7 @@ fn sort_of(repo: &Repo, id: ObjectId) -> Result<Sort> {
         }
         match commit.message.lines().next().unwrap_or_default() {
             b"side data of a checkpoint" => Sort::Side,
-            subject if is_subject_of_log(subject) => Sort::Log,
+            subject if is_subject_of_log(subject) || is_subject_of_notes(subject) => Sort::Log,
             _ => Sort::OfUser,
         }
     })
@@ -141,15 +141,16 @@ fn is_log(repo: &Repo, id: ObjectId) -> Result<bool> {
     if has_only(Place::History, tree_id)? {
         return Ok(true);
     }
-    if !has_only(Place::Transcripts, tree_id)? {
-        return Ok(false);
-    }
-    for (_, _, tree_id) in repo.tree_entries(tree_id)? {
-        if !has_only(Place::Pieces, tree_id)? {
-            return Ok(false);
+    for (root, below) in [(Place::Transcripts, Place::Pieces), (Place::Notes, Place::NoteShard)] {
+        if !has_only(root, tree_id)? {
+            continue;
+        }
+        let mut folders = repo.tree_entries(tree_id)?.into_iter();
+        if folders.all(|(_, _, tree_id)| has_only(below, tree_id).unwrap_or(false)) {
+            return Ok(true);
         }
     }
-    Ok(true)
+    Ok(false)
 }
 
 impl Scan {
@@ -350,7 +351,7 @@ pub(super) fn objects_of(repo: &Repo, operations: &BTreeSet<ObjectId>) -> Result
 }
 
 /// Returns the commits behind `tips`, which are of logs.
-fn log_commits(repo: &Repo, tips: &[ObjectId]) -> Result<BTreeSet<ObjectId>> {
+pub(super) fn log_commits(repo: &Repo, tips: &[ObjectId]) -> Result<BTreeSet<ObjectId>> {
     let (mut commits, mut work) = (BTreeSet::new(), tips.to_vec());
     while let Some(id) = work.pop() {
         if commits.insert(id) {

@@ -301,7 +301,7 @@ pub(crate) fn is_of_log(repo: &Repo, commit: ObjectId) -> bool {
     tree_id.is_some_and(|tree_id| repo.find_entry(tree_id, COMMITS.into()).is_ok_and(|entry| entry.is_some()))
 }
 
-fn parse_id(shard: &BStr, rest: &BStr) -> Option<RecordId> {
+pub(super) fn parse_id(shard: &BStr, rest: &BStr) -> Option<RecordId> {
     RecordId::parse(&format!("{}{}", shard.to_str().ok()?, rest.to_str().ok()?))
 }
 

@@ -10,6 +10,7 @@ use crate::{
         Repo,
         copied_commit::CommitCopy,
         new_objects::{NewObjects, Target},
+        notes::NoteFate,
     },
     model::checkpoint::{Checkpoint, Links, relinked},
     ops::restored_target::{self, restored},
@@ -30,6 +31,15 @@ pub(crate) enum Replaced {
 }
 
 impl Replaced {
+    /// Returns what becomes of the note for the commit `id`, which this takes the place of.
+    pub(crate) fn note_fate(self, id: ObjectId) -> NoteFate {
+        match self {
+            Self::By(new) if new == id => NoteFate::Stays,
+            Self::By(new) => NoteFate::GoesTo(new),
+            Self::LeftOut { .. } => NoteFate::Goes,
+        }
+    }
+
     fn in_chain(self) -> ObjectId {
         match self {
             Self::By(id) | Self::LeftOut { in_chain: id, .. } => id,

@@ -5,8 +5,13 @@ use bstr::ByteSlice as _;
 use super::restored::Restored;
 use crate::{
     error::{Error, Result},
-    git::{Repo, refs::RefUpdate},
+    git::{
+        Repo,
+        new_objects::{NewObjects, Target},
+        refs::RefUpdate,
+    },
     model::{
+        note,
         operation::Move,
         operation_back::Back,
         path_text,
@@ -80,13 +85,28 @@ impl Back {
         {
             verified_mark::set_marker(context, then)?;
         }
-        let moves = self.with_archive(&context.repo)?;
-        context.repo.note_moves(moves.iter().chain(&self.done).cloned().collect());
-        let update = |moved: Move| RefUpdate { name: moved.name, old: moved.old, new: moved.new };
-        let updates: Vec<RefUpdate> = moves.iter().cloned().map(update).collect();
+        let repo = &context.repo;
+        let moves = self.with_archive(repo)?;
+        repo.note_moves(moves.iter().chain(&self.done).cloned().collect());
+        let (of_notes, of_refs): (Vec<&Move>, Vec<&Move>) =
+            moves.iter().partition(|moved| note::noted(&moved.name).is_some());
+        let update = |moved: &Move| RefUpdate { name: moved.name.clone(), old: moved.old, new: moved.new };
+        let mut updates: Vec<RefUpdate> = of_refs.into_iter().map(update).collect();
+        let mut objects = NewObjects::new(repo, Target::Loose);
+        if !of_notes.is_empty() {
+            let mut notes = repo.notes()?;
+            let edits: Vec<_> = of_notes.iter().filter_map(|it| Some((note::noted(&it.name)?, it.new))).collect();
+            if of_notes.iter().zip(&edits).any(|(moved, (id, _))| notes.blob(id) != moved.old) {
+                return Err(Error::race("another command has changed the note meanwhile"));
+            }
+            notes.edit(&edits, (repo.identity(), repo.now()), note::RESTORED, &mut objects)?;
+            updates.extend(notes.update());
+        }
+        let written = objects.write()?;
         failpoint::hit("undo:before-refs");
-        context.repo.update_refs(&updates)?;
+        repo.update_refs(&updates)?;
         failpoint::hit("undo:after-refs");
+        written.check_and_release()?;
         Ok(moves)
     }
 }

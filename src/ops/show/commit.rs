@@ -8,7 +8,7 @@ use crate::{
     error::{Kind, Result},
     git::Repo,
     model::{change::Change, moment, path_text, record::RecordId},
-    ops::records::Log,
+    ops::{notes::ShownNote, records::Log},
 };
 
 /// A commit that is no checkpoint.
@@ -30,6 +30,8 @@ pub struct ShownCommit {
     pub body: String,
     /// Its changes from its first parent, with renames.
     pub changes: Vec<Change>,
+    /// The notes on it and its records.
+    pub notes: Vec<ShownNote>,
     /// Its records that are here.
     pub records: Vec<ShownRecord>,
 }
@@ -43,8 +45,8 @@ pub struct ShownRecord {
     pub remote: Option<String>,
 }
 
-/// Reads the commit `id`.
-pub(super) fn read(repo: &Repo, id: ObjectId) -> Result<ShownCommit> {
+/// Reads the commit `id`, which has the `notes`.
+pub(super) fn read(repo: &Repo, id: ObjectId, notes: Vec<ShownNote>) -> Result<ShownCommit> {
     let (parent, author, time, message) = repo.with_commit(id, |commit| {
         let author = commit.author().ok();
         let time = author.and_then(|author| author.time().ok());
@@ -65,7 +67,7 @@ pub(super) fn read(repo: &Repo, id: ObjectId) -> Result<ShownCommit> {
         Err(error) if error.kind() == Kind::Corrupt => Vec::new(),
         records => records?,
     };
-    Ok(ShownCommit { id, parent, tree, author, time, subject, body, changes, records })
+    Ok(ShownCommit { id, parent, tree, author, time, subject, body, changes, notes, records })
 }
 
 /// Returns the records of `commit` that are here.
@@ -92,6 +94,7 @@ impl Serialize for ShownCommit {
         map.serialize_entry("time", &moment::iso(self.time.0, self.time.1))?;
         map.serialize_entry("body", &self.body)?;
         map.serialize_entry("records", &self.records)?;
+        map.serialize_entry("notes", &self.notes)?;
         map.serialize_entry("paths", &self.changes.iter().map(changed).collect::<Vec<_>>())?;
         map.end()
     }

@@ -1,0 +1,153 @@
+//! Searches records, our own and those that were fetched: notes, messages of commits, prompts, paths, names, changed lines.
+
+use std::collections::HashMap;
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::{
+    content,
+    hit::{Hit, Kind},
+    options::{Options, Search},
+};
+use crate::{
+    error::Result,
+    git::{Repo, pathspec::Pathspec},
+    model::{
+        contributor::Contributor,
+        hit::{Excerpt, Field},
+        path_text,
+        record::{Prompt, Record, RecordId},
+    },
+    ops::{
+        Context,
+        records::{Log, Texts, prompts_in},
+    },
+};
+
+/// A match in a record.
+struct Found {
+    field: Field,
+    excerpt: Excerpt,
+    /// The number of the session, and the prompt.
+    prompt: Option<(usize, Prompt)>,
+    path: Option<String>,
+}
+
+impl Found {
+    fn new(field: Field, excerpt: Excerpt) -> Self {
+        Self { field, excerpt, prompt: None, path: None }
+    }
+}
+
+/// Adds the records that match to `found`.
+pub(super) fn search(context: &Context, options: &Options, search: &Search, found: &mut Vec<Hit>) -> Result<()> {
+    let repo = &context.repo;
+    let Some(log) = Log::open(repo)? else { return Ok(()) };
+    let notes = if search.wants(Field::Note) { noted(repo, &log, search)? } else { HashMap::new() };
+    let mut pathspec = repo.pathspec(&options.paths)?;
+    for stored in log.stored()? {
+        context.check_interrupt()?;
+        let texts = stored.texts(repo, search.wants(Field::Prompt))?;
+        let note = notes.get(&stored.id).map(|excerpt| Found::new(Field::Note, excerpt.clone()));
+        let Some(hit) = note.map_or_else(|| first(repo, &texts, search), |note| Ok(Some(note)))? else { continue };
+        // A damaged one is no hit: `doctor` names it.
+        let Some(record) = texts.record().filter(|record| passes(record, options, &mut pathspec)) else { continue };
+        let session =
+            hit.prompt.as_ref().and_then(|(number, _)| record.sessions.get(*number)).or(record.sessions.first());
+        let turns = record.sessions.iter().flat_map(|part| part.turns.iter().map(|turn| (part.id.clone(), *turn)));
+        found.push(Hit {
+            turns: turns.collect(),
+            kind: Kind::Record,
+            id: record.id.to_string(),
+            field: hit.field,
+            session: session.map(|part| part.id.clone()),
+            turn: hit.prompt.as_ref().map(|(_, prompt)| prompt.turn),
+            agent: session.and_then(|part| part.agent.clone()),
+            commit: Some(record.commit),
+            remote: stored.remote,
+            path: hit.path,
+            ..Hit::new((record.seconds, 0), hit.excerpt)
+        });
+    }
+    Ok(())
+}
+
+/// Returns the records with notes that match.
+fn noted(repo: &Repo, log: &Log<'_>, search: &Search) -> Result<HashMap<RecordId, Excerpt>> {
+    let (notes, mut found) = (repo.notes()?, HashMap::new());
+    for (commit, _) in notes.all() {
+        let Some(excerpt) = notes.text(&commit)?.and_then(|text| search.query.find(text.as_bytes())) else { continue };
+        for id in log.of_commit(commit)? {
+            found.insert(id, excerpt.clone());
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the first match in a record but for notes, as far as fields are wanted.
+fn first(repo: &Repo, texts: &Texts, search: &Search) -> Result<Option<Found>> {
+    let query = &search.query;
+    let commit = texts.commit();
+    if let Some(commit) = commit.filter(|_| search.wants(Field::Subject))
+        && let Some(excerpt) = message_of(repo, commit).and_then(|message| query.find(&message))
+    {
+        return Ok(Some(Found::new(Field::Subject, excerpt)));
+    }
+    for (number, text) in texts.prompts.iter().filter(|(_, text)| query.may_be_in_toml(text)) {
+        let mut prompts = prompts_in(text).into_iter().rev();
+        if let Some((prompt, excerpt)) = prompts.find_map(|it| query.find(it.text.as_bytes()).map(|found| (it, found)))
+        {
+            return Ok(Some(Found { prompt: Some((*number, prompt)), ..Found::new(Field::Prompt, excerpt) }));
+        }
+    }
+    if let Some((content, commit)) = search.content.zip(commit)
+        && repo.is_commit(commit).unwrap_or(false)
+    {
+        let before = repo.parents_of(commit)?.first().copied().filter(|parent| repo.has_object(*parent));
+        let before = before.map_or(Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
+        let changes = repo.diff_trees(before, repo.tree_of_commit(commit)?)?;
+        if let Some((path, excerpt)) = content::find(repo, &changes, query, content)? {
+            let path = Some(path_text::escape(path.as_bstr()));
+            return Ok(Some(Found { path, ..Found::new(Field::Content, excerpt) }));
+        }
+    }
+    if !(search.wants(Field::Path) || search.wants(Field::Record)) || !query.may_be_in_toml(&texts.record) {
+        return Ok(None);
+    }
+    let Some(record) = texts.record() else { return Ok(None) };
+    if search.wants(Field::Path)
+        && let Some((file, excerpt)) = record.files.iter().find_map(|file| Some((file, query.find(&file.path)?)))
+    {
+        let path = Some(path_text::escape(file.path.as_bstr()));
+        return Ok(Some(Found { path, ..Found::new(Field::Path, excerpt) }));
+    }
+    let names = record.sessions.iter().flat_map(|it| [Some(&it.id), it.agent.as_ref(), it.model.as_ref()]).flatten();
+    let mut names = std::iter::once(record.id.to_string()).chain(names.cloned());
+    let named = names.find_map(|name| query.find(name.as_bytes())).filter(|_| search.wants(Field::Record));
+    Ok(named.map(|excerpt| Found::new(Field::Record, excerpt)))
+}
+
+fn message_of(repo: &Repo, commit: ObjectId) -> Option<Vec<u8>> {
+    repo.with_commit(commit, |commit| commit.message.to_vec()).ok()
+}
+
+fn passes(record: &Record, options: &Options, pathspec: &mut Pathspec<'_>) -> bool {
+    let has = |is_it: &dyn Fn(&str, Option<&str>) -> bool| {
+        record.sessions.iter().any(|part| is_it(&part.id, part.agent.as_deref()))
+    };
+    let counts = record.counts;
+    options.session.as_ref().is_none_or(|session| has(&|id, _| id == session))
+        && options
+            .agent
+            .as_ref()
+            .is_none_or(|name| has(&|_, agent| agent.is_some_and(|it| it.eq_ignore_ascii_case(name))))
+        && options.since.is_none_or(|since| record.seconds >= since)
+        && options.until.is_none_or(|until| record.seconds <= until)
+        && (pathspec.is_empty() || record.files.iter().any(|file| pathspec.matches(file.path.as_bstr())))
+        && options.owner.is_none_or(|owner| match owner {
+            Contributor::Agent => counts.agent + counts.mixed > 0,
+            Contributor::Human => counts.human + counts.mixed > 0,
+            Contributor::Unknown => counts.unknown > 0,
+        })
+}
