@@ -235,6 +235,11 @@ fn write(file: &Path, text: &[u8]) -> Result<()> {
     std::fs::write(file, text).context(Kind::Internal, || format!("cannot write the message '{}'", file.display()))
 }
 
+/// Returns the files that `message`, which git has prepared after a conflict, lists as those that had one.
+pub(crate) fn in_conflict(message: &[u8]) -> impl Iterator<Item = &[u8]> {
+    message.lines().filter_map(|line| line.strip_prefix(b"#\t"))
+}
+
 /// Returns the lines of a message up to git's comments, without those at the end that are empty.
 pub(crate) fn text_of(message: &[u8]) -> Vec<&[u8]> {
     let lines = message.lines().map(<[u8]>::trim_ascii_end).take_while(|line| !line.starts_with(b"#"));

@@ -120,7 +120,11 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
         GitOperation::Again(copied) => {
             note.copied = copied.as_ref().map(ToString::to_string);
             // They are in the message already, unless it was given with `-m`.
-            copied.map_or_else(|| Ok(Vec::new()), |commit| evidence::of_copied(repo, commit))?
+            let mut ids = copied.map_or_else(|| Ok(Vec::new()), |commit| evidence::of_copied(repo, commit))?;
+            if copied.is_some() && repo.had_conflict() {
+                ids.extend(reuse(context, head, &mut note)?);
+            }
+            ids
         }
         GitOperation::New => {
             let is_amend = (source, object) == (Some("commit"), Some("HEAD"));
@@ -279,11 +283,8 @@ fn promise(
             others.extend(evidence::of_commit(repo, *commit)?);
         }
         note.squashed = squashed.iter().map(ToString::to_string).collect();
-        if squashed.is_empty() {
-            let again = recorded::records_again(context, head)?;
-            note.reused = again.certain.iter().map(ToString::to_string).collect();
-            note.doubtful = again.perhaps.iter().map(ToString::to_string).collect();
-            others.extend(again.certain);
+        if squashed.is_empty() || repo.had_conflict() {
+            others.extend(reuse(context, head, note)?);
         }
     }
     if condense::holds_work(context, Base::of_head(head), &others)? {
@@ -295,6 +296,14 @@ fn promise(
     let mut seen = BTreeSet::new();
     ids.retain(|id| seen.insert(*id));
     Ok(ids)
+}
+
+/// Notes the records of other commits whose work is staged on `head`, and returns them.
+fn reuse(context: &Context, head: Option<ObjectId>, note: &mut CommitNote) -> Result<Vec<RecordId>> {
+    let again = recorded::records_again(context, head)?;
+    note.reused = again.certain.iter().map(ToString::to_string).collect();
+    note.doubtful = again.perhaps.iter().map(ToString::to_string).collect();
+    Ok(again.certain)
 }
 
 /// Takes trailers out of a message that was copied (`git commit -C`) or is amended, if nothing of the records that they

@@ -6,7 +6,10 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{commit::Reader, recorded::Recorded};
-use crate::{error::Result, model::change::Leaf};
+use crate::{
+    error::Result,
+    model::change::{Change, Leaf},
+};
 
 impl Reader<'_> {
     /// Returns the name that the file `path`, new in `commit` or to `record`, had when that was made, if `commit` has it with other
@@ -57,6 +60,39 @@ impl Reader<'_> {
             entry.insert(found.map(|(path, at)| (path, left[at].0.clone())).collect());
         }
         Ok(&self.renamed[&(record.id, commit)])
+    }
+
+    /// Returns the name that the file `path`, which `commit` changes, had when `record` was made, if it was renamed in between: a revert
+    /// brings lines back in such a file.
+    pub(super) fn changed_from(
+        &mut self,
+        commit: ObjectId,
+        record: &Recorded,
+        path: &BString,
+    ) -> Result<Option<BString>> {
+        let repo = self.repo;
+        if let Entry::Vacant(entry) = self.changed.entry((record.id, commit)) {
+            let tree_id = repo.tree_of_commit(commit)?;
+            let mut gone = Vec::new();
+            for file in if record.commit == commit { &[] } else { record.files() } {
+                let path = &file.ownership.path;
+                if let Some(blob) = file.blob.filter(|blob| repo.has_object(*blob))
+                    && repo.find_leaf(tree_id, path.as_bstr())?.is_none()
+                {
+                    gone.push((path.clone(), blob));
+                }
+            }
+            let parent = repo.parents_of(commit)?.first().copied().filter(|_| !gone.is_empty());
+            let changes = match parent {
+                Some(parent) => repo.diff_trees(repo.tree_of_commit(parent)?, tree_id)?,
+                None => Vec::new(),
+            };
+            // The search is for new files.
+            let known = changes.into_iter().filter(|change| change.before.is_some());
+            let found = repo.find_renamed(&gone, known.map(|change| Change { before: None, ..change }))?.into_iter();
+            entry.insert(found.map(|(path, at)| (path, gone[at].0.clone())).collect());
+        }
+        Ok(self.changed[&(record.id, commit)].get(path).cloned())
     }
 
     /// Returns the name that a file called one of `names` had when `record` was made, where git has carried the change from

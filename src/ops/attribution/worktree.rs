@@ -328,7 +328,7 @@ fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change
         found.certain.extend(records::evidence::of_commit(repo, *commit)?);
     }
     // What `git merge` has not committed is blamed on the commits that it merges.
-    if commits.is_empty() && !repo.is_merging() {
+    if (commits.is_empty() || repo.had_conflict()) && !repo.is_merging() {
         let head = repo.head()?.id;
         let again = records_again_in_worktree(repo, head, tree_id, changes)?;
         found.certain.extend(again.certain);

@@ -8,7 +8,10 @@ use gix::ObjectId;
 use super::source::{Place, Source, is_file};
 use crate::{
     error::Result,
-    git::{Repo, message::text_of},
+    git::{
+        Repo,
+        message::{in_conflict, text_of},
+    },
     model::{change::Leaf, refname},
     ops::{Worktree, chain::Shadow, rewrite::squashed_commits},
 };
@@ -55,7 +58,7 @@ fn picked(
 ) -> Result<Vec<ObjectId>> {
     let wanted = text_of(message.as_bytes());
     // A file that met a conflict may be as before after that.
-    let in_conflict: Vec<&[u8]> = message.lines().filter_map(|line| line.strip_prefix(b"#\t")).collect();
+    let in_conflict: Vec<&[u8]> = in_conflict(message).collect();
     let paths: Vec<&BStr> = staged.keys().map(|path| path.as_bstr()).collect();
     if wanted.is_empty() || paths.is_empty() {
         return Ok(Vec::new());

@@ -2,7 +2,7 @@
 //!
 //! - `set_aside` finds shadows, archived or of other worktrees, whose work is here again.
 //! - `recorded` finds records whose work is here again; `earlier` helps with lines of earlier versions of a file, `left_lately` reads which
-//!   commits HEAD has left, and `put_back` from which commits a restore has put files here.
+//!   commits HEAD has left, `put_back` from which commits a restore has put files here, and `touching` which commits touch the same files.
 //! - `moved_on` finds lines of a record that an amend or a squash has in other files.
 //! - `moved_from` finds lines that a merge or a squash has moved. `left` reads which lines files lost from one commit to another.
 //! - `amended` decides whether an amend has removed all work of a record.
@@ -35,3 +35,4 @@ pub(crate) mod replay;
 pub(crate) mod set_aside;
 pub(crate) mod step;
 pub(crate) mod steps;
+mod touching;

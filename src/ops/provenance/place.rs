@@ -90,9 +90,11 @@ pub(super) fn records_found_at(
     let former: Former =
         renames.into_iter().filter(|it| it.old_path.is_some()).map(|it| (it.path, it.before)).collect();
     let moved_to = renamed(repo, &left_out, new.clone())?;
+    let gone = all.iter().flat_map(|(work, _)| work.gone(repo)).filter(|(path, _)| !moved_to.contains_key(path));
+    let changed = changed_names(repo, &gone.collect::<Vec<_>>(), &new)?;
     let (mut found, mut gained) = (Vec::new(), None);
     for (work, least) in all {
-        let is_there = work.is_there(repo, head_tree_id, (&moved_to, &former), least)? || {
+        let is_there = work.is_there(repo, head_tree_id, (&moved_to, &former, &changed), least)? || {
             let gained = gained.get_or_insert_with(|| Gained::all(repo, &new));
             work.is_moved(repo, head_tree_id, (gained, &moved_to), least)?
         };
@@ -162,6 +164,23 @@ pub(super) fn renamed(repo: &Repo, left_out: &[LeftOut], changes: Vec<Change>) -
     Ok(renamed)
 }
 
+/// What HEAD and a place have of files that had another name when they were recorded, by that name.
+type Changed = BTreeMap<BString, (Option<Leaf>, Leaf)>;
+
+/// Returns the files of `changes` that HEAD has, too, and that are those of `gone` under another name: a revert brings work back in a
+/// file that was renamed since.
+fn changed_names(repo: &Repo, gone: &[(BString, ObjectId)], changes: &[Change]) -> Result<Changed> {
+    let known = || changes.iter().filter(|change| change.before.is_some());
+    if gone.is_empty() || known().next().is_none() {
+        return Ok(Changed::new());
+    }
+    // The search is for new files.
+    let found = repo.find_renamed(gone, known().map(|change| Change { before: None, ..change.clone() }))?;
+    let named =
+        known().filter_map(|change| Some((gone[*found.get(&change.path)?].0.clone(), (change.before, change.after?))));
+    Ok(named.collect())
+}
+
 /// The work of sessions and unknown authors in a record.
 struct RecordedWork {
     id: RecordId,
@@ -202,14 +221,21 @@ impl RecordedWork {
         self.files.iter().filter_map(|file| LeftOut::of(repo, file, file.after, now(file))).collect()
     }
 
+    /// Returns the files that the place does not have, with the content that the work left in them.
+    fn gone(&self, repo: &Repo) -> Vec<(BString, ObjectId)> {
+        let is_gone = |file: &&RecordFile| self.leaves.get(&file.path).copied().flatten().is_none();
+        let left = self.files.iter().filter(is_gone).filter_map(|file| Some((file.path.clone(), file.after?)));
+        left.filter(|(_, after)| repo.has_object(*after)).collect()
+    }
+
     /// Returns true if the place has at least `least` of the work in one file. `moved_to` has the content of the files that have
     /// other names now, by their names in the record. `former` has what HEAD has under the old name of a file that the commit
-    /// renames to a name in the record.
+    /// renames to a name in the record. `changed` has the files that had other names in HEAD already.
     fn is_there(
         &self,
         repo: &Repo,
         head_tree_id: ObjectId,
-        (moved_to, former): (&Renamed, &Former),
+        (moved_to, former, changed): (&Renamed, &Former, &Changed),
         least: Least,
     ) -> Result<bool> {
         let left_out: BTreeSet<BString> = self.left_out(repo).into_iter().map(|left| left.path).collect();
@@ -218,8 +244,12 @@ impl RecordedWork {
             let former = former.get(&file.path).copied().flatten().filter(|_| file.before != file.after);
             let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?.or(former);
             let own = self.leaves.get(&file.path).copied().flatten();
-            for now in renamed.into_iter().flatten().copied().map(Some).chain([own]) {
-                if self.is_in(repo, file, (before, now), least)? {
+            let mut ends: Vec<_> = renamed.into_iter().flatten().map(|now| (before, Some(*now))).collect();
+            ends.push((before, own));
+            let changed = changed.get(&file.path).filter(|_| own.is_none());
+            ends.extend(changed.map(|(before, now)| (*before, Some(*now))));
+            for ends in ends {
+                if self.is_in(repo, file, ends, least)? {
                     return Ok(true);
                 }
             }

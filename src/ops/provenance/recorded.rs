@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -20,6 +20,7 @@ use super::{
     left_lately::{LeftLately, is_reset},
     place::{Place, records_found_at},
     put_back::records_put_back,
+    touching::of_commits_touching,
 };
 use crate::{
     error::Result,
@@ -29,12 +30,8 @@ use crate::{
         copied::Copied,
         head_move::MoveKind,
         record::{Record, RecordId, ids_in_message},
-        refname,
     },
 };
-
-/// How many commits that touch the files of a cherry-pick or revert we look at.
-const MOST_TOUCHING: usize = 100;
 
 /// The last paragraph of a revert's message begins with this and a commit id.
 const REVERTS: &str = "This reverts commit ";
@@ -329,24 +326,6 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
         }
     }
     Ok(false)
-}
-
-/// Returns the records of commits that touch the files of `changes`. The flag of a record is true if the commit has the message
-/// `picked`. After `git cherry-pick -n` of several commits, git has prepared the message of the last one only, and a revert may
-/// bring back work of any commit.
-fn of_commits_touching(repo: &Repo, changes: &[Change], picked: Option<Vec<&[u8]>>) -> Result<Vec<(RecordId, bool)>> {
-    let picked = picked.filter(|lines| !lines.is_empty());
-    let paths: Vec<&BStr> = changes.iter().map(|change| change.path.as_bstr()).collect();
-    let mut ids = Vec::new();
-    if !paths.is_empty() {
-        let exclude = [format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)];
-        for commit in repo.commits_touching(&paths, &exclude, MOST_TOUCHING)? {
-            let is_picked = picked.is_some() && picked == Some(message::text_of(repo.message_of(commit)?.as_bytes()));
-            let records = if is_picked { evidence::of_commit(repo, commit) } else { records::of_commit(repo, commit) }?;
-            ids.extend(records.into_iter().map(|id| (id, is_picked)));
-        }
-    }
-    Ok(ids)
 }
 
 fn head_tree(repo: &Repo, head: Option<ObjectId>) -> Result<ObjectId> {

@@ -2,6 +2,7 @@
 
 mod apart;
 mod blank_lines;
+mod brought_back;
 mod cases;
 mod commands;
 mod dead;

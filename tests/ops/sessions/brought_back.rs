@@ -1,0 +1,119 @@
+//! Lines of agents that git brings back or along keep their authors, also where git names no commit that wrote them: a revert or a
+//! pick over a rename, and conflicts in which a side has lines of earlier commits.
+
+use crate::support::World;
+
+/// A line of the base, long enough to be found again.
+const BASE: &str = "a line of the base that has some words";
+const FIRST: &str = "the agent wrote this first line";
+const SECOND: &str = "and this is the second of the agent";
+
+fn world() -> World {
+    let world = World::with_commit();
+    world.done(&["enable", "-q"]);
+    let lines: String = (1..=12).map(|number| format!("{BASE}, number {number}\n")).collect();
+    world.write("old.txt", lines);
+    world.sh("git add -A; git commit -qm base");
+    world
+}
+
+/// A turn of an agent in which it runs `script`, and its commit.
+fn agent(world: &World, script: &str, message: &str) {
+    world.done(&["session", "prompt", "s1", "--agent", "claude-code", "--message", message]);
+    world.sh(script);
+    world.done(&["session", "stop", "s1"]);
+    world.sh(&format!("git add -A; git commit -qm '{message}'"));
+}
+
+/// Puts `line` below the line of this number.
+fn below(number: u32, line: &str, file: &str) -> String {
+    format!("sed -i '{number}a {line}' {file}")
+}
+
+/// Returns the line of `file` that begins with `text`, with its owner.
+#[track_caller]
+fn owner(world: &World, file: &str, text: &str) -> String {
+    let content = String::from_utf8(world.read(file).into()).expect("text");
+    let number = content.lines().position(|line| line.starts_with(text)).expect("it is there") + 1;
+    let found = world.json(&["blame", "--json", file]);
+    let is_in = |it: &&serde_json::Value| {
+        let end = |key: &str| it[key].as_u64().expect("a number");
+        (end("start")..=end("end")).contains(&(number as u64))
+    };
+    let line = found["lines"].as_array().expect("a list").iter().find(is_in).expect("each line has an owner");
+    line["owner"].as_str().expect("a word").to_owned()
+}
+
+#[track_caller]
+fn assert_agents(world: &World, file: &str) {
+    assert_eq!([FIRST, SECOND].map(|line| owner(world, file, line)), ["agent", "agent"]);
+    assert_eq!(owner(world, file, BASE), "human");
+}
+
+#[rstest::rstest]
+#[case::before("git mv old.txt new.txt; git commit -qm move", "")]
+#[case::after("", "git mv old.txt new.txt; git commit -qm move")]
+#[case::twice("git mv old.txt middle.txt; git commit -qm move", "git mv middle.txt new.txt; git commit -qm again")]
+fn a_revert_after_a_rename_brings_an_agents_line_back(#[case] before: &str, #[case] after: &str) {
+    let world = world();
+    agent(&world, &format!("{}; {}", below(3, FIRST, "old.txt"), below(8, SECOND, "old.txt")), "add");
+    world.sh(before);
+    world.sh(&format!("sed -i 's/{FIRST}/a person has replaced it/' *.txt; git commit -qam replace"));
+    world.sh(after);
+    let replaced = world.git(&["log", "--format=%H", "--grep=^replace$"]);
+    world.git(&["revert", "--no-edit", replaced.trim()]);
+    assert_agents(&world, "new.txt");
+    world.sh("echo more >>new.txt; git commit -qa --amend --no-edit");
+    assert_agents(&world, "new.txt");
+}
+
+#[test]
+fn a_revert_of_what_a_person_took_out_is_no_work_of_the_agents_in_other_files() {
+    let world = world();
+    agent(&world, &below(3, FIRST, "old.txt"), "add");
+    world.sh("git mv old.txt new.txt; git commit -qm move");
+    world.write("own.txt", "a person's file\nwith two lines\n");
+    world.sh("git add -A; git commit -qm own; sed -i 1d own.txt; git commit -qam less; git revert --no-edit HEAD");
+    assert_eq!(world.json(&["attribution", "--json"])["summary"]["agent_lines"], 0);
+    assert_eq!(owner(&world, "own.txt", "a person's file"), "human");
+}
+
+#[test]
+fn several_picks_at_once_over_a_rename() {
+    let world = world();
+    world.git(&["switch", "-qc", "topic"]);
+    agent(&world, &below(3, FIRST, "old.txt"), "first");
+    agent(&world, &below(9, SECOND, "old.txt"), "second");
+    world.sh("git switch -q main; git mv old.txt new.txt; git commit -qm move");
+    world.sh("git cherry-pick -n topic~1 topic; git commit -qm both");
+    assert_agents(&world, "new.txt");
+}
+
+/// The picked commit has replaced the line below one that an earlier commit of its branch has added: in the conflict, its side has
+/// both.
+#[test]
+fn a_conflict_of_a_pick_has_lines_of_earlier_commits() {
+    let world = world();
+    world.git(&["switch", "-qc", "topic"]);
+    agent(&world, &below(6, FIRST, "old.txt"), "first");
+    agent(&world, &format!("sed -i '8s/.*/{SECOND}/' old.txt"), "second");
+    world.sh("git switch -q main; sed -i '7s/.*/a person has changed it/' old.txt; git commit -qam person");
+    assert!(!world.try_git(&["cherry-pick", "topic"]).status.success());
+    world.sh("sed -i '/^[<=>|]\\{7\\}/d' old.txt; git add -A; git -c core.editor=true cherry-pick --continue");
+    assert_agents(&world, "old.txt");
+}
+
+#[rstest::rstest]
+#[case::squash("git merge -q --squash topic", "git commit -qm result")]
+#[case::pick("git cherry-pick topic", "git -c core.editor=true cherry-pick --continue")]
+fn a_file_that_one_side_has_deleted_keeps_its_authors(#[case] bring: &str, #[case] end: &str) {
+    let world = world();
+    agent(&world, &below(6, FIRST, "old.txt"), "first");
+    world.git(&["switch", "-qc", "topic"]);
+    agent(&world, &below(10, SECOND, "old.txt"), "second");
+    world.sh("git switch -q main; git rm -q old.txt; git commit -qm remove");
+    world.sh(&format!("! {bring}"));
+    assert!(world.exists("old.txt"), "git has left the file of the other side");
+    world.sh(&format!("git add -A; {end}"));
+    assert_eq!([FIRST, SECOND].map(|line| owner(&world, "old.txt", line)), ["agent", "agent"]);
+}
