@@ -11,7 +11,7 @@ use gix::ObjectId;
 
 use super::{
     Repo,
-    received::Received,
+    received::{Basis, Received},
     transfer::{PushReport, fetch_words, list_words, listed, shown, statuses},
 };
 use crate::{
@@ -97,10 +97,10 @@ impl ExactAddress {
     }
 
     /// As [`Repo::fetch_ids`].
-    pub(crate) fn fetch(&self, repo: &Repo, ids: &[ObjectId], tips: &[ObjectId]) -> Result<Received> {
+    pub(crate) fn fetch(&self, repo: &Repo, ids: &[ObjectId], basis: Basis<'_>) -> Result<Received> {
         let what = || format!("cannot fetch from '{}'", self.shown);
-        let words = self.words(fetch_words(&self.name, ids, tips))?;
-        repo.receive(&words, &what).map_err(|error| self.explained(error))
+        let words = self.words(fetch_words(&self.name, ids, basis.haves()))?;
+        repo.receive(&words, basis, &what).map_err(|error| self.explained(error))
     }
 
     /// Returns `error`, or a clearer one if the server has sent git elsewhere.
@@ -116,12 +116,14 @@ impl ExactAddress {
         )
     }
 
-    /// Lets each ref of `updates` there lead to a commit, if that is not a step back for the ref there.
-    pub(crate) fn push(&self, repo: &Repo, updates: &[(ObjectId, String)]) -> Result<PushReport> {
+    /// Lets the ref `name` there lead to the commit `id`, if that is not a step back for it. If it is `expected` there, `id` must lead to
+    /// that: git then sends only what `expected` does not have, and nothing if the other side says something else.
+    pub(crate) fn push(&self, repo: &Repo, id: ObjectId, name: &str, expected: Option<ObjectId>) -> Result<PushReport> {
         let mut words: Vec<String> =
             ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-progress"].map(Into::into).into();
-        words.extend(["--recurse-submodules=no".to_owned(), "--".to_owned(), self.name.clone()]);
-        words.extend(updates.iter().map(|(id, name)| format!("{id}:{name}")));
+        words.push("--recurse-submodules=no".to_owned());
+        words.extend(expected.map(|expected| format!("--force-with-lease={name}:{expected}")));
+        words.extend(["--".to_owned(), self.name.clone(), format!("{id}:{name}")]);
         let what = || format!("cannot push to '{}'", self.shown);
         let output = repo.run_transport(&self.words(words)?).context(Kind::Internal, what)?;
         let errors = shown(&output.stderr);

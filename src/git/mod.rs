@@ -58,6 +58,7 @@ mod known_paths;
 mod known_to_worktree;
 pub(crate) mod limits;
 pub mod line_edits;
+mod lines;
 pub(crate) mod lock_files;
 mod loose;
 pub(crate) mod merge;

@@ -9,7 +9,7 @@ use gix::ObjectId;
 
 use super::{
     Repo, environment,
-    received::{Received, empty_repository},
+    received::{Basis, Received, empty_repository},
     wire,
 };
 use crate::{
@@ -77,14 +77,14 @@ impl Repo {
         listed(&self.exchange(&list_words(remote, prefix), &what)?, prefix, &what)
     }
 
-    /// Fetches the commits `ids` from `remote` with all they lead to, and says that we have `tips`. What arrives is not part of the
+    /// Fetches the commits `ids` from `remote` with all they lead to, as far as it is not in `basis`. What arrives is not part of the
     /// repository yet.
-    pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Result<Received> {
+    pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], basis: Basis<'_>) -> Result<Received> {
         let what = || format!("cannot fetch from '{}'", without_userinfo(remote));
         if let Some(mut connection) = self.connection(remote, &what)? {
-            return connection.fetch(self, ids, tips, None).map_err(|error| below(what(), error));
+            return connection.fetch(self, ids, basis, None).map_err(|error| below(what(), error));
         }
-        self.receive(&fetch_words(remote, ids, tips), &what)
+        self.receive(&fetch_words(remote, ids, basis.haves()), basis, &what)
     }
 
     /// Returns a connection of our own to fetch from `remote`; none if only git can reach it, or is to: by the setting
@@ -117,8 +117,8 @@ impl Repo {
     }
 
     /// Runs git with `words`, made by [`fetch_words`]. What arrives is not part of the repository yet.
-    pub(super) fn receive(&self, words: &[String], what: &dyn Fn() -> String) -> Result<Received> {
-        let received = Received::begin(self)?;
+    pub(super) fn receive(&self, words: &[String], basis: Basis<'_>, what: &dyn Fn() -> String) -> Result<Received> {
+        let received = Received::begin(self, basis)?;
         let output = self.run_transport_to(words, Some(&received)).context(Kind::Internal, what)?;
         if output.status.success() {
             return Ok(received);
@@ -138,7 +138,9 @@ impl Repo {
         self.check_interrupt().map_err(std::io::Error::other)?;
         let mut command = self.git(words);
         command.env(HELPER, "1");
-        received.and_then(Received::objects).map(|objects| command.env("GIT_OBJECT_DIRECTORY", objects));
+        if let Some(received) = received {
+            received.lead(&mut command);
+        }
         Self::let_git_ask(&mut command);
         self.start_to_end(&mut command)?.output(b"")
     }

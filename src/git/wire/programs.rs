@@ -21,7 +21,7 @@ impl Repo {
         stderr: File,
     ) -> io::Result<Subprocess> {
         let mut command = self.git(arguments);
-        received.objects().map(|objects| command.env("GIT_OBJECT_DIRECTORY", objects));
+        received.lead(&mut command);
         self.start_to_end(command.stdin(Stdio::piped()).stderr(stderr))
     }
 

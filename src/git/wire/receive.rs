@@ -4,19 +4,22 @@ use std::io::{Read, Seek as _};
 
 use bstr::ByteSlice as _;
 
-use super::super::{Repo, received::Received};
+use super::super::{
+    Repo,
+    received::{Basis, Received},
+};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::path_text,
 };
 
-/// Stores `pack` beside the objects of `repo`, if it has at most `limit` bytes.
+/// Stores `pack`, built on `basis`, beside the objects of `repo`, if it has at most `limit` bytes.
 ///
 /// # Errors
 /// If git finds a malformed object, or one that leads to an object that is missing. Nothing is stored then.
-pub(super) fn store(repo: &Repo, pack: &mut dyn Read, limit: Option<u64>) -> Result<Received> {
+pub(super) fn store(repo: &Repo, pack: &mut dyn Read, basis: Basis<'_>, limit: Option<u64>) -> Result<Received> {
     let what = || "cannot store what the other side sent".to_owned();
-    let received = Received::begin(repo)?;
+    let received = Received::begin(repo, basis)?;
     let limit = limit.map(|limit| format!("--max-input-size={limit}"));
     // `--strict` is what `git fetch` asks for with `fetch.fsckObjects`.
     let arguments = ["index-pack", "--stdin", "--fix-thin", "--strict"].map(ToOwned::to_owned);

@@ -23,21 +23,20 @@ pub(super) fn check(repo: &Repo, place: Place, tip: ObjectId, known: &[ObjectId]
         }
         _ => Ok(()),
     };
-    for NewObject { id, path } in new_objects(repo, tip, known)? {
-        repo.check_interrupt()?;
+    new_objects(repo, tip, known, &mut |NewObject { id, path }| {
         let Some(path) = path else {
             check_commit(repo, id)?;
             let who = repo.with_commit(id, |commit| commit.author.to_owned())?;
             refuse(format!("the name of the author of the commit {id}"), &who, false)?;
-            continue;
+            return Ok(());
         };
-        let below = check_size(repo, place, id, &path)?;
+        let below = check_size(repo, place, id, path)?;
         if is_scanned && matches!(below, Place::Piece | Place::File) {
             let is_prose = below == Place::Piece || path.ends_with(b"/prompts.toml");
-            refuse(what(place, &path), &repo.read_blob(id)?, is_prose)?;
+            refuse(what(place, path), &repo.read_blob(id)?, is_prose)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Says what is at `path` of a log.

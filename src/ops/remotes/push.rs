@@ -1,8 +1,9 @@
 //! `push`: joins our logs with those of a remote, and sends the result. Our own logs do not change, and nothing of another remote goes
 //! along.
 //!
-//! A push that is not forced is the compare-and-swap: the server moves the ref only forward. Whether we lost a race is seen from what
-//! the remote lists afterwards, not from what git says.
+//! A push that is not forced is the compare-and-swap: the server moves the ref only forward. If it has listed a log, git sends nothing
+//! unless it still says that it has it: what that log leads to was never looked at as something to send. Whether we lost a race is seen
+//! from what the remote lists afterwards, not from what git says.
 
 use std::{
     hash::{BuildHasher as _, Hasher as _},
@@ -267,7 +268,7 @@ impl Sending<'_> {
             return Ok(Attempt::Over(Box::new(sent)));
         }
         if Some(tip) != theirs {
-            let report = self.address.push(repo, &[(tip, self.name.clone())])?;
+            let report = self.address.push(repo, tip, &self.name, theirs)?;
             let refused = report.refs.iter().find_map(|it| match &it.outcome {
                 Outcome::Refused(why) => Some(format!("{why}\n{}", report.errors).trim_end().to_owned()),
                 _ => None,
