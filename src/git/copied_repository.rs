@@ -70,7 +70,7 @@ impl Repo {
         words.extend(options.map(Into::into));
         words.push(directory.into());
         words.extend(ids.iter().map(|id| id.to_string().into()));
-        let output = self.run_transport(&words).context(Kind::Internal, what)?;
+        let output = self.run_transport(&words, &[], None).context(Kind::Internal, what)?;
         if output.status.success() {
             return Ok(());
         }

@@ -18,7 +18,11 @@ use gix::ObjectId;
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
-use super::{Repo, keep::Keep, process::run_plain_git};
+use super::{
+    Repo,
+    keep::{self, Keep},
+    process::run_plain_git,
+};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// How the names of these repositories begin. Git removes what begins with `tmp_` when it is old.
@@ -213,8 +217,9 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Removes what processes have left that were killed while they received objects for the directory `objects`.
-fn sweep(objects: &Path) {
+/// Removes what processes have left that were killed while they received objects for the directory `objects`, or before a ref led to
+/// these.
+pub(super) fn sweep(objects: &Path) {
     for name in names(objects).unwrap_or_default().iter().filter(|name| name.starts_with(PREFIX)) {
         let path = objects.join(name);
         // Its process has a lock on it before there is something in it.
@@ -224,6 +229,7 @@ fn sweep(objects: &Path) {
             drop(std::fs::remove_dir_all(&path));
         }
     }
+    keep::sweep(&objects.join("pack"), &[]);
 }
 
 /// Returns an empty bare repository, for git's questions outside of any, which is gone when the second result is dropped.

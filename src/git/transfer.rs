@@ -74,7 +74,7 @@ impl Repo {
             let named = |it: wire::RemoteRef| Some((it.name.to_str().ok()?.to_owned(), it.id));
             return Ok(listed.into_iter().filter_map(named).collect());
         }
-        listed(&self.exchange(&list_words(remote, prefix), &what)?, prefix, &what)
+        listed(&self.exchange(&list_words(remote, prefix), &[], &what)?, prefix, &what)
     }
 
     /// Fetches the commits `ids` from `remote` with all they lead to, as far as it is not in `basis`. What arrives is not part of the
@@ -84,7 +84,7 @@ impl Repo {
         if let Some(mut connection) = self.connection(remote, &what)? {
             return connection.fetch(self, ids, basis, None).map_err(|error| below(what(), error));
         }
-        self.receive(&fetch_words(remote, ids, basis.haves()), basis, &what)
+        self.receive(&fetch_words(remote, ids, basis.haves()), &[], basis, &what)
     }
 
     /// Returns a connection of our own to fetch from `remote`; none if only git can reach it, or is to: by the setting
@@ -108,8 +108,14 @@ impl Repo {
         })
     }
 
-    pub(super) fn exchange(&self, words: &[impl AsRef<std::ffi::OsStr>], what: &dyn Fn() -> String) -> Result<BString> {
-        let output = self.run_transport(words).context(Kind::Internal, what)?;
+    /// Runs git with `words` and the settings `settings`, and returns what it prints.
+    pub(super) fn exchange(
+        &self,
+        words: &[String],
+        settings: &[(String, String)],
+        what: &dyn Fn() -> String,
+    ) -> Result<BString> {
+        let output = self.run_transport(words, settings, None).context(Kind::Internal, what)?;
         if output.status.success() {
             return Ok(output.stdout.into());
         }
@@ -117,33 +123,51 @@ impl Repo {
     }
 
     /// Runs git with `words`, made by [`fetch_words`]. What arrives is not part of the repository yet.
-    pub(super) fn receive(&self, words: &[String], basis: Basis<'_>, what: &dyn Fn() -> String) -> Result<Received> {
+    pub(super) fn receive(
+        &self,
+        words: &[String],
+        settings: &[(String, String)],
+        basis: Basis<'_>,
+        what: &dyn Fn() -> String,
+    ) -> Result<Received> {
         let received = Received::begin(self, basis)?;
-        let output = self.run_transport_to(words, Some(&received)).context(Kind::Internal, what)?;
+        let output = self.run_transport(words, settings, Some(&received)).context(Kind::Internal, what)?;
         if output.status.success() {
             return Ok(received);
         }
         Err(Error::user(what()).with_cause(shown(&output.stderr)))
     }
 
-    pub(super) fn run_transport(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> std::io::Result<std::process::Output> {
-        self.run_transport_to(words, None)
-    }
-
-    fn run_transport_to(
+    pub(super) fn run_transport(
         &self,
         words: &[impl AsRef<std::ffi::OsStr>],
+        settings: &[(String, String)],
         received: Option<&Received>,
     ) -> std::io::Result<std::process::Output> {
         self.check_interrupt().map_err(std::io::Error::other)?;
         let mut command = self.git(words);
         command.env(HELPER, "1");
+        add_settings(&mut command, settings);
         if let Some(received) = received {
             received.lead(&mut command);
         }
         Self::let_git_ask(&mut command);
         self.start_to_end(&mut command)?.output(b"")
     }
+}
+
+/// Adds `settings` to those that git `command` gets by its environment (git-config(1), `GIT_CONFIG_COUNT`).
+fn add_settings(command: &mut std::process::Command, settings: &[(String, String)]) {
+    const COUNT: &str = "GIT_CONFIG_COUNT";
+    if settings.is_empty() {
+        return;
+    }
+    let before = environment::variable(COUNT).and_then(|count| count.to_str().ok()?.trim().parse().ok());
+    let before: usize = before.unwrap_or_default();
+    for (at, (key, value)) in (before..).zip(settings) {
+        command.env(format!("GIT_CONFIG_KEY_{at}"), key).env(format!("GIT_CONFIG_VALUE_{at}"), value);
+    }
+    command.env(COUNT, (before + settings.len()).to_string());
 }
 
 /// Returns the arguments with which git lists the refs below `prefix` of `remote`.

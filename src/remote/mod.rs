@@ -26,7 +26,7 @@ use crate::{
     model::{address::without_userinfo, path_text::printable, refname::HISTORY},
     ops::{
         Context,
-        remotes::{self, Remote},
+        remotes::{self, PushOptions, Remote},
     },
 };
 
@@ -52,6 +52,7 @@ struct Heeded {
     is_dry_run: bool,
     checks_connectivity: bool,
     shows_format: bool,
+    scans_nothing: bool,
 }
 
 struct Helper {
@@ -115,7 +116,10 @@ impl Helper {
             "check-connectivity" => self.heeded.checks_connectivity = is_true,
             "object-format" => self.heeded.shows_format = true,
             // A log is joined and never replaced: no force is needed, and no lease is broken. All tags that lead into it are ours.
-            "progress" | "verbosity" | "cloning" | "followtags" | "force" | "cas" => {}
+            "progress" | "verbosity" | "cloning" | "followtags" | "force" | "cas" | "force-if-includes" => {}
+            // Git asks for no more than to be signed if that is possible.
+            "pushcert" if value == b"if-asked" => {}
+            "push-option" if value == NO_SCAN.as_bytes() => self.heeded.scans_nothing = true,
             "filter" => {
                 let hint = "git has noted the filter as 'partialCloneFilter' and 'promisor' in the settings of the remote, and asks \
                             for it again until they are gone";
@@ -129,23 +133,37 @@ impl Helper {
         Ok("ok")
     }
 
-    /// Returns the logs of the other side, one a line. Git would refuse a push to a log that has what ours has not, before it asks us:
-    /// of such a one, the commit is not said.
+    /// Returns the logs of the other side, one a line.
     fn list(&mut self, is_for_push: bool) -> Result<String> {
         let repo = &self.context.repo;
+        if is_for_push {
+            return self.list_for_push();
+        }
         self.listed = remotes::list_logs(repo, &self.remote, None, true)?.into_iter().collect();
         let mut text = String::new();
         if self.heeded.shows_format {
             text.push_str(&format!(":object-format {}\n", repo.object_hash()));
         }
         for (name, id) in &self.listed {
-            let ours = repo.find_ref(name)?.filter(|_| is_for_push);
-            let is_behind = !is_for_push || ours.is_some_and(|ours| repo.has_object(*id) && repo.leads_to(ours, *id));
-            let shown = if is_behind { id.to_string() } else { "?".into() };
-            text.push_str(&format!("{shown} {name}\n"));
+            text.push_str(&format!("{id} {name}\n"));
         }
-        if !is_for_push && self.listed.contains_key(HISTORY) {
+        if self.listed.contains_key(HISTORY) {
             text.push_str(&format!("@{HISTORY} HEAD\n"));
+        }
+        Ok(text)
+    }
+
+    /// The same for a push, of where that goes to. Git would refuse a push to a log that has what ours has not, before it asks us: of
+    /// such a one, the commit is not said.
+    fn list_for_push(&self) -> Result<String> {
+        let repo = &self.context.repo;
+        let mut text =
+            if self.heeded.shows_format { format!(":object-format {}\n", repo.object_hash()) } else { String::new() };
+        for (name, id) in remotes::list_to_push(repo, &self.remote)? {
+            let ours = repo.find_ref(&name)?;
+            let is_behind = |id: &ObjectId| ours.is_some_and(|ours| repo.has_object(*id) && repo.leads_to(ours, *id));
+            let shown = id.filter(is_behind).map_or_else(|| "?".into(), |id| id.to_string());
+            text.push_str(&format!("{shown} {name}\n"));
         }
         Ok(text)
     }
@@ -208,9 +226,19 @@ impl Helper {
         if update.source != name {
             return Err(Error::refused(format!("only '{name}' itself can be pushed to it")));
         }
-        remotes::send(&self.context, &self.remote, name, self.heeded.is_dry_run)
+        let options = PushOptions {
+            transcripts: true,
+            no_scan: self.heeded.scans_nothing,
+            dry_run: self.heeded.is_dry_run,
+            ..PushOptions::default()
+        };
+        let unscanned = format!("git push -o {NO_SCAN}");
+        remotes::send(&self.context, &self.remote, name, &options, &unscanned)
     }
 }
+
+/// The push option that sends what looks as if it had a secret.
+const NO_SCAN: &str = "checkpoint.no-scan";
 
 /// What this helper can do. `*` marks nothing: git may know none of the others, and goes on.
 const CAPABILITIES: &str = "option\nfetch\npush\nobject-format\ncheck-connectivity\n";

@@ -4,8 +4,13 @@ use std::process::Output;
 
 use rstest::rstest;
 
-use super::sharing::{AS_JOINED, HISTORY, Team};
-use crate::support::{files::write_script, processes::described, program};
+use super::sharing::{AS_JOINED, HISTORY, TRACKING, Team};
+use crate::support::{
+    files::write_script,
+    processes::described,
+    program,
+    servers::{Asks, WebServer},
+};
 
 /// Lets git's side of a fetch, on this machine, send the pack `evil.pack`, whatever it was asked for.
 fn with_forged_packs(team: &Team) {
@@ -100,7 +105,7 @@ fn what_was_forgotten_is_fetched_again(#[values("auto", "git")] engine: &str, #[
     team.work("b", "y", "of b");
     team.done("b", &["push"]);
     team.done("a", &["fetch"]);
-    team.git("a", &["update-ref", "-d", super::sharing::TRACKING]);
+    team.git("a", &["update-ref", "-d", TRACKING]);
     if has_moved {
         team.work("b", "y", "more of b");
         team.done("b", &["push"]);
@@ -114,6 +119,50 @@ fn what_was_forgotten_is_fetched_again(#[values("auto", "git")] engine: &str, #[
     ));
     team.git("a", &["config", "remote.origin.checkpointEngine", engine]);
     team.done("a", &["fetch"]);
-    assert_eq!(team.id("a", super::sharing::TRACKING), team.id("server.git", HISTORY));
+    assert_eq!(team.id("a", TRACKING), team.id("server.git", HISTORY));
     team.assert_sound(&["a"]);
+}
+
+/// A pack of some kilobytes whose paths, all together, have gigabytes.
+#[test]
+fn long_paths_take_no_memory() {
+    let team = Team::of(&["a"]);
+    team.world.sh(&format!(
+        "cd ../server.git; {AS_JOINED}; name=$(printf '%04000d' 0); mode='100644 blob'; id=$(echo x | git hash-object -w --stdin)
+        for n in $(seq 800); do id=$(printf '%s %s\t%s\n' \"$mode\" $id $name | git mktree); mode='040000 tree'; done
+        git update-ref {HISTORY} $(echo '1 commit linked' | git commit-tree $id)"
+    ));
+    let mut command = team.world.command("sh");
+    command.current_dir(team.path("a")).args(["-c", "ulimit -v 1500000; git checkpoint fetch"]);
+    let output = command.output().expect("there is a shell");
+    assert_eq!(output.status.code(), Some(1), "{}", described(&output));
+    assert!(described(&output).contains("too long"), "{}", described(&output));
+    assert_eq!(team.world.sh("cd ../a/.git/objects; ls -d tmp_* || :"), "");
+}
+
+/// The way to a server is the same whatever its URL looks like, and where other settings come from.
+#[rstest]
+#[case::remote("git config remote.web.proxy http://127.0.0.1:1", &[])]
+#[case::environment(
+    "true",
+    &[("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "http.proxy"), ("GIT_CONFIG_VALUE_0", "http://127.0.0.1:1")]
+)]
+fn a_proxy_is_not_passed_by(#[case] settings: &str, #[case] variables: &[(&str, &str)]) {
+    let team = Team::of(&["a"]);
+    team.work("a", "x", "of a");
+    team.world.sh("git init -q --bare ../e=q.git");
+    let web = WebServer::start(&team.world.root(), Asks::default());
+    team.done("a", &["remote", "add", "web", &web.url("e=q.git")]);
+    team.done("a", &["remote", "approve", "web", "--yes"]);
+    team.world.sh(&format!("cd ../a; {settings}"));
+    for words in [["push", "-n", "web"], ["push", "--json", "web"]] {
+        let mut command = team.world.command(program());
+        let output = command.current_dir(team.path("a")).envs(variables.iter().copied()).args(words).output();
+        let output = output.expect("the program runs");
+        assert!(!output.status.success() && described(&output).contains("port 1"), "{}", described(&output));
+    }
+    assert_eq!(web.take_requests().len(), 0);
+    team.world.sh("cd ../a; git config --unset remote.web.proxy || :");
+    team.done("a", &["push", "web"]);
+    assert_eq!(team.id("e=q.git", HISTORY), team.id("a", HISTORY));
 }

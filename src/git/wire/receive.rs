@@ -35,7 +35,9 @@ pub(super) fn store(repo: &Repo, pack: &mut dyn Read, basis: Basis<'_>, limit: O
         let mut text = Vec::new();
         // Git says one thing for each malformed object.
         said.take(1 << 16).read_to_end(&mut text).context(Kind::Internal, what)?;
-        return Err(Error::user(what()).with_cause(path_text::printable(text.trim().as_bstr())));
+        // The words are those of git in all languages; if they change, the message is the other one.
+        let message = if text.contains_str("early EOF") { "the other side has stopped sending".into() } else { what() };
+        return Err(Error::user(message).with_cause(path_text::printable(text.trim().as_bstr())));
     }
     copied.context(Kind::User, what)?;
     Ok(received)
