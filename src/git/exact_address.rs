@@ -12,7 +12,8 @@ use gix::ObjectId;
 use super::{
     Repo,
     received::{Basis, Received},
-    transfer::{PushReport, fetch_words, list_words, listed, shown, statuses},
+    said::shown,
+    transfer::{PushReport, fetch_words, list_words, listed, statuses},
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},

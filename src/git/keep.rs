@@ -45,9 +45,13 @@ impl Keep {
 }
 
 impl Keep {
-    /// Leaves the file to the caller, and returns its path. It stays locked until this process ends.
-    pub(super) fn into_path(self) -> PathBuf {
-        std::mem::ManuallyDrop::new(self).path.clone()
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves the file to the caller. It stays locked until this process ends.
+    pub(super) fn leave(self) {
+        std::mem::forget(self);
     }
 }
 

@@ -106,6 +106,7 @@ mod repo;
 pub(crate) mod revision;
 mod rule_files;
 mod rules;
+mod said;
 mod same_content;
 mod scan;
 pub(crate) mod seed;

@@ -10,7 +10,6 @@ use std::{
     io,
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use bstr::ByteSlice as _;
@@ -71,12 +70,16 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Leaves it to git to remove the file that keeps the pack, and returns its path; none if there is not exactly one.
-    pub(crate) fn hand_over(&mut self) -> Option<PathBuf> {
-        if self.keeps.len() != 1 {
+    /// Leaves it to git to remove the file that keeps the pack, and returns its path; none if there is not exactly one, or git could not
+    /// be given its path as text in a line.
+    pub(crate) fn hand_over(&mut self) -> Option<String> {
+        let [keep] = &self.keeps[..] else { return None };
+        let path = std::path::absolute(keep.path()).ok()?.into_os_string().into_string().ok()?;
+        if path.contains('\n') {
             return None;
         }
-        self.keeps.pop().map(Keep::into_path)
+        self.keeps.pop()?.leave();
+        Some(path)
     }
 }
 
@@ -100,16 +103,9 @@ impl Received {
         Ok(Self { aside: Some(Aside { directory, borrows, _lock: lock }) })
     }
 
-    /// Lets git `command` store what arrives here, and see nothing of ours if it is to build on nothing.
-    pub(super) fn lead(&self, command: &mut Command) {
-        let Some(aside) = &self.aside else { return };
-        command.env("GIT_OBJECT_DIRECTORY", aside.directory.path().join("objects"));
-        if !aside.borrows {
-            command.env("GIT_DIR", aside.directory.path());
-            for name in ["GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE"] {
-                command.env_remove(name);
-            }
-        }
+    /// Returns the repository in which git is to store what arrives, and whether that borrows our objects; none if nothing is to arrive.
+    pub(super) fn place(&self) -> Option<(&Path, bool)> {
+        self.aside.as_ref().map(|aside| (aside.directory.path(), aside.borrows))
     }
 
     /// Returns the object directory in which git stores what arrives.

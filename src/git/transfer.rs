@@ -10,11 +10,12 @@ use gix::ObjectId;
 use super::{
     Repo, environment,
     received::{Basis, Received, empty_repository},
+    said::shown,
     wire,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    model::{address::without_userinfo, path_text::printable},
+    model::address::without_userinfo,
 };
 
 /// What a push has done to one ref.
@@ -147,27 +148,13 @@ impl Repo {
         self.check_interrupt().map_err(std::io::Error::other)?;
         let mut command = self.git(words);
         command.env(HELPER, "1");
-        add_settings(&mut command, settings);
+        Self::add_settings(&mut command, settings);
         if let Some(received) = received {
-            received.lead(&mut command);
+            Self::lead_to(received, &mut command);
         }
         Self::let_git_ask(&mut command);
         self.start_to_end(&mut command)?.output(b"")
     }
-}
-
-/// Adds `settings` to those that git `command` gets by its environment (git-config(1), `GIT_CONFIG_COUNT`).
-fn add_settings(command: &mut std::process::Command, settings: &[(String, String)]) {
-    const COUNT: &str = "GIT_CONFIG_COUNT";
-    if settings.is_empty() {
-        return;
-    }
-    let before = environment::variable(COUNT).and_then(|count| count.to_str().ok()?.trim().parse().ok());
-    let before: usize = before.unwrap_or_default();
-    for (at, (key, value)) in (before..).zip(settings) {
-        command.env(format!("GIT_CONFIG_KEY_{at}"), key).env(format!("GIT_CONFIG_VALUE_{at}"), value);
-    }
-    command.env(COUNT, (before + settings.len()).to_string());
 }
 
 /// Returns the arguments with which git lists the refs below `prefix` of `remote`.
@@ -216,12 +203,6 @@ fn below(what: String, error: Error) -> Error {
         Some(hint) => outer.with_hint(hint),
         None => outer,
     }
-}
-
-/// Returns what git `said`, fit for a terminal and without passwords.
-pub(super) fn shown(said: &[u8]) -> String {
-    let lines = said.lines().map(|line| without_userinfo(&printable(line.trim_end().as_bstr())));
-    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the outcomes in what `git push --porcelain` prints (git-push(1), OUTPUT).

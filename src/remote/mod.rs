@@ -11,7 +11,6 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     io::{BufRead, Write},
-    path::Path,
     process::ExitCode,
 };
 
@@ -22,7 +21,10 @@ use self::request::{Request, Update, Wanted};
 use crate::{
     config::settings::Settings,
     error::{Context as _, Error, Kind, Result},
-    git::transfer::{is_inside_helper, repository_of_helper},
+    git::{
+        received::Kept,
+        transfer::{is_inside_helper, repository_of_helper},
+    },
     model::{address::without_userinfo, path_text::printable, refname::HISTORY},
     ops::{
         Context,
@@ -61,6 +63,8 @@ struct Helper {
     heeded: Heeded,
     /// The logs that the last list has shown.
     listed: BTreeMap<String, ObjectId>,
+    /// What was fetched, until git has moved its refs.
+    kept: Vec<Kept>,
     /// The repository, if git is outside of any: it goes with us.
     _outside: Option<tempfile::TempDir>,
 }
@@ -85,7 +89,14 @@ impl Helper {
         let (repo, outside) = repository_of_helper()?;
         let context = Context::new(repo, Settings::default());
         let remote = remotes::at(&context, address)?;
-        Ok(Self { context, remote, heeded: Heeded::default(), listed: BTreeMap::new(), _outside: outside })
+        Ok(Self {
+            context,
+            remote,
+            heeded: Heeded::default(),
+            listed: BTreeMap::new(),
+            kept: Vec::new(),
+            _outside: outside,
+        })
     }
 
     /// Answers each request of `input` until there are no more.
@@ -183,10 +194,11 @@ impl Helper {
         // Git itself has checked that nothing is missing.
         let mut text = String::from(if self.heeded.checks_connectivity { "connectivity-ok\n" } else { "" });
         // Git removes the file once refs lead to what the pack has.
-        let lock = kept.hand_over().map(|path| std::path::absolute(&path).unwrap_or(path));
-        if let Some(path) = lock.as_deref().and_then(Path::to_str).filter(|path| !path.contains('\n')) {
+        if let Some(path) = kept.hand_over() {
             text.push_str(&format!("lock {path}\n"));
         }
+        // The others go when git asks for no more.
+        self.kept.push(kept);
         Ok(text)
     }
 

@@ -322,6 +322,28 @@ fn what_looks_like_a_secret_is_sent_if_the_user_says_so() {
     assert_eq!(team.id("server.git", HISTORY), team.id("a", HISTORY));
 }
 
+/// Git cannot be given the path of the file that keeps the pack.
+#[test]
+fn no_pack_is_kept_for_ever_where_paths_have_line_breaks() {
+    let team = Team::of(&["a", "b"]);
+    team.git("a", &["push", "team"]);
+    team.world.sh("cd ..; mv b 'b\nb'");
+    team.git("b\nb", &["fetch", "team"]);
+    assert_eq!(team.id("b\nb", TEAM), team.id("a", HISTORY));
+    assert_eq!(team.world.sh("ls ../b*/.git/objects/pack | grep keep || :"), "");
+}
+
+/// Two commands change at the same time what is approved.
+#[test]
+fn approvals_stay_apart() {
+    let team = Team::of(&["a"]);
+    let listed =
+        team.world.sh("cd ../a; for n in 1 2 3 4 5 6 7 8; do git checkpoint remote add r$n $PWD/../server.git -q; done
+        for n in 1 2 3 4 5 6 7 8; do git checkpoint remote approve r$n --yes -q & done; wait
+        git checkpoint remote list");
+    assert_eq!(listed.matches("(approved)").count(), 9, "{listed}");
+}
+
 /// A fetch that was killed keeps its pack, and a purge has to remove it all the same.
 #[test]
 fn a_purge_reaches_what_a_killed_fetch_has_left() {

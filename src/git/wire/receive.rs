@@ -7,11 +7,9 @@ use bstr::ByteSlice as _;
 use super::super::{
     Repo,
     received::{Basis, Received},
+    said::shown,
 };
-use crate::{
-    error::{Context as _, Error, Kind, Result},
-    model::path_text,
-};
+use crate::error::{Context as _, Error, Kind, Result};
 
 /// Stores `pack`, built on `basis`, beside the objects of `repo`, if it has at most `limit` bytes.
 ///
@@ -37,7 +35,7 @@ pub(super) fn store(repo: &Repo, pack: &mut dyn Read, basis: Basis<'_>, limit: O
         said.take(1 << 16).read_to_end(&mut text).context(Kind::Internal, what)?;
         // The words are those of git in all languages; if they change, the message is the other one.
         let message = if text.contains_str("early EOF") { "the other side has stopped sending".into() } else { what() };
-        return Err(Error::user(message).with_cause(path_text::printable(text.trim().as_bstr())));
+        return Err(Error::user(message).with_cause(shown(&text)));
     }
     copied.context(Kind::User, what)?;
     Ok(received)

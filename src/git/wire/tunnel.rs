@@ -12,7 +12,7 @@ use std::{
     rc::Rc,
 };
 
-use bstr::BStr;
+use bstr::{BStr, ByteSlice as _};
 use gix_protocol::transport::{
     Protocol, Service,
     client::{
@@ -23,7 +23,7 @@ use gix_protocol::transport::{
 };
 
 use super::{
-    super::{Repo, environment, subprocess::Subprocess, transfer::shown},
+    super::{Repo, environment, said::shown, subprocess::Subprocess},
     packets::{Heard, Packets},
 };
 use crate::error::{Context as _, Error, Kind, Result};
@@ -96,8 +96,11 @@ impl Tunnel {
 
     /// Returns what the programs and the other side have said, fit for a terminal.
     fn text(&self) -> String {
-        let heard = shown(&self.heard.borrow()).lines().map(|line| format!("remote: {line}")).collect::<Vec<_>>();
-        [vec![text_of(&self.said)], heard].concat().join("\n").trim().to_owned()
+        let heard = self.heard.borrow();
+        // Of a progress, what overwrites it.
+        let lines = heard.lines().filter_map(|line| line.trim_end().rsplit(|byte| *byte == b'\r').next());
+        let lines = lines.filter(|line| !line.is_empty()).map(|line| [b"remote: ", line].concat());
+        shown(&[text_of(&self.said).into_bytes()].into_iter().chain(lines).collect::<Vec<_>>().join(&b'\n'))
     }
 
     /// Returns what gix speaks with.

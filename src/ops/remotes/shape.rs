@@ -26,8 +26,8 @@ use crate::{
 pub(super) fn foreign(path: &[u8], why: &str) -> Error {
     let why = if why.is_empty() { "a log of git-checkpoint has no such path" } else { why };
     // What is wrong with a file may quote it.
-    let why: String = printable(why.into()).chars().take(200).collect();
-    Error::refused(format!("the log has '{}': {why}", printable(path.as_bstr())))
+    let [why, path] = [why.into(), path.as_bstr()].map(|text| printable(text).chars().take(200).collect::<String>());
+    Error::refused(format!("the log has '{path}': {why}"))
 }
 
 /// Returns the last name in `path`.
