@@ -5,7 +5,7 @@ use std::{ffi::OsStr, fs, path::Path};
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::{Repo, process::run_plain_git, settings::ConfigPair, transfer::shown};
+use super::{Repo, process::run_plain_git, said::shown, settings::ConfigPair};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::path_text::shell_word,
@@ -108,7 +108,7 @@ impl Repo {
         words.extend(options.iter().chain(more).chain(&["--"]).map(Into::into));
         words.push(directory.into());
         words.extend(ids.iter().map(|id| id.to_string().into()));
-        let output = self.run_transport(&words).context(Kind::Internal, what)?;
+        let output = self.run_transport(&words, &[], None).context(Kind::Internal, what)?;
         if output.status.success() {
             return Ok(());
         }

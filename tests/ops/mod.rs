@@ -85,6 +85,7 @@ mod sharing;
 mod sharing_apart;
 mod sharing_broken;
 mod sharing_checkpoints;
+mod sharing_hostile;
 mod sharing_seen;
 mod sharing_trust;
 mod submodules;

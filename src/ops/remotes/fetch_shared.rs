@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{known::Remote, shared::check};
 use crate::{
     error::Result,
-    git::{Repo, refs::RefUpdate},
+    git::{Repo, received::Basis, refs::RefUpdate},
     model::{
         id_text,
         refname::{self, SHARED, tracking_ref},
@@ -47,7 +47,7 @@ pub(super) fn fetch_shared(context: &Context, remote: &Remote, dry_run: bool) ->
         return Ok(new.into_iter().map(|(fetched, _)| fetched).collect());
     }
     let wanted: Vec<ObjectId> = new.iter().map(|(_, commit)| *commit).collect();
-    let received = repo.fetch_ids(&remote.name, &wanted, &tips(repo, remote)?)?;
+    let received = repo.fetch_ids(&remote.name, &wanted, Basis::Ours(&tips(repo, remote)?))?;
     let beside = received.beside(repo)?;
     for (fetched, commit) in &new {
         check(beside.as_ref().unwrap_or(repo), *commit, fetched.id).map_err(|error| {

@@ -29,6 +29,9 @@ use crate::{
 /// How much older than a commit those that build on it may be, in seconds: clocks differ.
 const SLACK: i64 = 24 * 3600;
 
+/// No id and path of a file on a disk need more.
+const LONGEST_PATH: usize = 8 << 10;
+
 /// What to send, and where.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ShareOptions {
@@ -176,25 +179,25 @@ fn look(repo: &Repo, one: &mut SharedCheckpoint, there: &[ObjectId], is_scanned:
         }
         _ => Ok(()),
     };
-    for NewObject { id, path } in new_objects(repo, one.commit, there)? {
-        repo.check_interrupt()?;
+    let commit = one.commit;
+    new_objects(repo, commit, there, LONGEST_PATH, &mut |NewObject { id, path }| {
         let Some(path) = path else {
             let (who, message) =
                 repo.with_commit(id, |commit| (commit.author.to_owned(), commit.message.to_owned()))?;
             refuse(format!("the author of the commit {id}"), &who, false)?;
-            refuse(format!("the message of the commit {id}"), &message, id == one.commit)?;
-            one.commits += usize::from(id != one.commit);
-            continue;
+            refuse(format!("the message of the commit {id}"), &message, id == commit)?;
+            one.commits += usize::from(id != commit);
+            return Ok(());
         };
         if repo.kind_of(id)? != Some(ObjectKind::Blob) {
-            continue;
+            return Ok(());
         }
+        let path = BString::from(path);
         let size = repo.size_of_object(id).unwrap_or_default();
         (one.files, one.bytes) = (one.files + 1, one.bytes.saturating_add(size));
         too_large(&path, size, one.bytes)?;
-        refuse(format!("the file '{}'", named(&path)), &repo.read_blob(id)?, false)?;
-    }
-    Ok(())
+        refuse(format!("the file '{}'", named(&path)), &repo.read_blob(id)?, false)
+    })
 }
 
 fn too_large(path: &BString, size: u64, all: u64) -> Result<()> {
@@ -210,7 +213,7 @@ fn too_large(path: &BString, size: u64, all: u64) -> Result<()> {
 }
 
 fn push(repo: &Repo, remote: &Remote, address: &ExactAddress, one: &SharedCheckpoint) -> Result<Vec<String>> {
-    let report = address.push(repo, &[(one.commit, one.name.clone())])?;
+    let report = address.push(repo, one.commit, &one.name, None)?;
     match report.refs.iter().find(|it| it.name == one.name).map(|it| &it.outcome) {
         Some(Outcome::Done | Outcome::Same) => Ok(report.said),
         Some(Outcome::Refused(why)) => {
