@@ -21,7 +21,10 @@ pub mod git {
         use super::Repo;
         use crate::{
             error::Result,
-            git::wire::{Connection, Opened},
+            git::{
+                received::Basis,
+                wire::{Connection, Opened},
+            },
         };
 
         /// Returns the refs below `prefix` at `url`; else why only git can reach it.
@@ -38,7 +41,7 @@ pub mod git {
         pub fn fetch(repo: &Repo, url: &str, prefix: &str, haves: &[ObjectId], limit: Option<u64>) -> Result<bool> {
             let Opened::Connection(mut connection) = Connection::open(repo, url.into())? else { return Ok(false) };
             let wants: Vec<_> = connection.list(prefix)?.into_iter().map(|found| found.id).collect();
-            drop(connection.fetch(repo, &wants, haves, limit)?.adopt(repo)?);
+            drop(connection.fetch(repo, &wants, Basis::Ours(haves), limit)?.adopt(repo)?);
             Ok(true)
         }
     }

@@ -5,7 +5,7 @@ use std::{ffi::OsStr, fs, path::Path};
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::{Repo, process::run_plain_git, settings::ConfigPair, transfer::shown};
+use super::{Repo, process::run_plain_git, said::shown, settings::ConfigPair};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// The settings of a repository that say who the user is, and what becomes of the content of files.
@@ -70,7 +70,7 @@ impl Repo {
         words.extend(options.map(Into::into));
         words.push(directory.into());
         words.extend(ids.iter().map(|id| id.to_string().into()));
-        let output = self.run_transport(&words).context(Kind::Internal, what)?;
+        let output = self.run_transport(&words, &[], None).context(Kind::Internal, what)?;
         if output.status.success() {
             return Ok(());
         }

@@ -1,8 +1,8 @@
 //! Exchanges refs with one address exactly as it is: no setting that changes meanwhile, no `insteadOf` and no remote of that name
 //! leads git elsewhere.
 //!
-//! Git is given a random name, and settings on its own command line that this name alone stands for the address. Git rewrites an
-//! address once, by the longest prefix that fits, and no other rule has one as long as this name.
+//! Git is given a random name, and settings of this command alone that this name stands for the address. Git rewrites an address once, by
+//! the longest prefix that fits, and no other rule has one as long as this name.
 
 use std::hash::{BuildHasher as _, Hasher as _};
 
@@ -11,8 +11,9 @@ use gix::ObjectId;
 
 use super::{
     Repo,
-    received::Received,
-    transfer::{PushReport, fetch_words, list_words, listed, shown, statuses},
+    received::{Basis, Received},
+    said::shown,
+    transfer::{PushReport, fetch_words, list_words, listed, statuses},
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -29,7 +30,10 @@ pub(crate) struct ExactAddress {
     /// The random name.
     name: String,
     /// The arguments that go before git's command.
-    settings: Vec<String>,
+    arguments: Vec<String>,
+    /// More settings, of which no other place can have any. In the environment, since git takes the first equals sign on its command
+    /// line for the end of the setting's name, and a URL may have one.
+    settings: Vec<(String, String)>,
     /// True if settings of the user for this host let the server redirect git all the same.
     follows: bool,
 }
@@ -39,32 +43,28 @@ impl ExactAddress {
     pub(crate) fn new(repo: &Repo, remote: &str, url: &str) -> Self {
         // The standard library seeds this from the operating system's randomness.
         let random = || std::hash::RandomState::new().build_hasher().finish();
-        let token = format!("checkpoint-{:016x}{:016x}", random(), random());
-        // On its command line, git takes the first equals sign for the end of the setting's name.
-        let (base, rest) = url.split_at(url.find('=').unwrap_or(url.len()));
-        let name = format!("{token}{rest}");
-        // A server that redirects would decide who gets the records.
-        let mut settings = vec!["-c".to_owned(), "http.followRedirects=false".to_owned()];
+        let name = format!("checkpoint-{:016x}{:016x}", random(), random());
+        // A server that redirects would decide who gets the records. The command line counts for more than all else.
+        let mut arguments = vec!["-c".to_owned(), "http.followRedirects=false".to_owned()];
         let is_http = ["http://", "https://"]
             .iter()
             .any(|scheme| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
-        if is_http && rest.is_empty() {
+        if is_http && !url.contains('=') {
             // A setting of the user for this host alone would count for more.
-            settings.extend(["-c".to_owned(), format!("http.{url}.followRedirects=false")]);
+            arguments.extend(["-c".to_owned(), format!("http.{url}.followRedirects=false")]);
         }
-        for key in ["insteadOf", "pushInsteadOf"] {
-            settings.extend(["-c".to_owned(), format!("url.{base}.{key}={token}")]);
-        }
-        for key in WAYS.iter().filter(|_| rest.is_empty()) {
+        let mut settings: Vec<(String, String)> =
+            ["insteadOf", "pushInsteadOf"].map(|key| (format!("url.{url}.{key}"), name.clone())).into();
+        for key in WAYS {
             let value = repo.config_value(&format!("remote.{remote}.{key}"));
             if let Some(value) = value.as_ref().and_then(|value| value.to_str().ok()) {
-                settings.extend(["-c".to_owned(), format!("remote.{name}.{key}={value}")]);
+                settings.push((format!("remote.{name}.{key}"), value.to_owned()));
             }
         }
-        let mut address = Self { shown: without_userinfo(url), name, settings, follows: false };
+        let mut address = Self { shown: without_userinfo(url), name, arguments, settings, follows: false };
         if is_http {
             let words = ["config", "--type=bool", "--get-urlmatch", "http.followRedirects", url].map(Into::into);
-            let words: Vec<String> = address.settings.iter().cloned().chain(words).collect();
+            let words: Vec<String> = address.arguments.iter().cloned().chain(words).collect();
             address.follows = repo.try_git(&words, None).map_or(true, |found| found.stdout.trim() != b"false");
         }
         address
@@ -86,21 +86,21 @@ impl ExactAddress {
                 "records go only to the approved address: 'git config --get-regexp followredirects' shows the settings",
             ));
         }
-        Ok(self.settings.iter().cloned().chain(words).collect())
+        Ok(self.arguments.iter().cloned().chain(words).collect())
     }
 
     /// As [`Repo::list_remote`].
     pub(crate) fn list(&self, repo: &Repo, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         let what = || format!("cannot list the refs of '{}'", self.shown);
-        let printed = repo.exchange(&self.words(list_words(&self.name, prefix))?, &what);
+        let printed = repo.exchange(&self.words(list_words(&self.name, prefix))?, &self.settings, &what);
         listed(&printed.map_err(|error| self.explained(error))?, prefix, &what)
     }
 
     /// As [`Repo::fetch_ids`].
-    pub(crate) fn fetch(&self, repo: &Repo, ids: &[ObjectId], tips: &[ObjectId]) -> Result<Received> {
+    pub(crate) fn fetch(&self, repo: &Repo, ids: &[ObjectId], basis: Basis<'_>) -> Result<Received> {
         let what = || format!("cannot fetch from '{}'", self.shown);
-        let words = self.words(fetch_words(&self.name, ids, tips))?;
-        repo.receive(&words, &what).map_err(|error| self.explained(error))
+        let words = self.words(fetch_words(&self.name, ids, basis.haves()))?;
+        repo.receive(&words, &self.settings, basis, &what).map_err(|error| self.explained(error))
     }
 
     /// Returns `error`, or a clearer one if the server has sent git elsewhere.
@@ -116,14 +116,16 @@ impl ExactAddress {
         )
     }
 
-    /// Lets each ref of `updates` there lead to a commit, if that is not a step back for the ref there.
-    pub(crate) fn push(&self, repo: &Repo, updates: &[(ObjectId, String)]) -> Result<PushReport> {
+    /// Lets the ref `name` there lead to the commit `id`, if that is not a step back for it. If it is `expected` there, `id` must lead to
+    /// that: git then sends only what `expected` does not have, and nothing if the other side says something else.
+    pub(crate) fn push(&self, repo: &Repo, id: ObjectId, name: &str, expected: Option<ObjectId>) -> Result<PushReport> {
         let mut words: Vec<String> =
             ["push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-progress"].map(Into::into).into();
-        words.extend(["--recurse-submodules=no".to_owned(), "--".to_owned(), self.name.clone()]);
-        words.extend(updates.iter().map(|(id, name)| format!("{id}:{name}")));
+        words.push("--recurse-submodules=no".to_owned());
+        words.extend(expected.map(|expected| format!("--force-with-lease={name}:{expected}")));
+        words.extend(["--".to_owned(), self.name.clone(), format!("{id}:{name}")]);
         let what = || format!("cannot push to '{}'", self.shown);
-        let output = repo.run_transport(&self.words(words)?).context(Kind::Internal, what)?;
+        let output = repo.run_transport(&self.words(words)?, &self.settings, None).context(Kind::Internal, what)?;
         let errors = shown(&output.stderr);
         let refs = statuses(&output.stdout);
         if refs.is_empty() && !output.status.success() {

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Repo, holders::entries_of, presence::may_exist};
+use super::{Repo, holders::entries_of, presence::may_exist, received};
 use crate::{
     error::{Error, Result},
     state::lock::Lock,
@@ -38,6 +38,7 @@ impl Repo {
     /// [`Kind::Race`](crate::error::Kind::Race) if one still works after a while, or repacks.
     pub(crate) fn lock_to_remove(&self) -> Result<Removing<'_>> {
         let start = Instant::now();
+        received::sweep(&self.objects_path());
         loop {
             self.wait_for_git()?;
             if let Some(lock) = self.lock_objects()? {

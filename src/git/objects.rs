@@ -64,6 +64,12 @@ impl Repo {
         self.inner.objects.exists(&id)
     }
 
+    /// Returns true if this repository had the object `id` when it last looked for packs, which it does for one that is missing.
+    pub(crate) fn had_object(&self, id: ObjectId) -> bool {
+        // The library says that this one exists everywhere; there is nothing in it.
+        !id.is_empty_blob() && self.inner.objects.exists_without_refresh(&id)
+    }
+
     /// Returns true if the object `id` was stored before `other`, as far as that is known: by the times of their files, which only
     /// loose objects have, or because only `id` is packed. What is only in memory was not.
     pub(crate) fn was_stored_before(&self, id: ObjectId, other: ObjectId) -> bool {

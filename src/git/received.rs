@@ -1,7 +1,7 @@
 //! Objects from another repository, which are checked before they become part of this one: until then, neither git nor a reader
 //! finds them.
 //!
-//! They are in a repository of their own that borrows our objects (`objects/info/alternates`), below our object directory. What a
+//! They are in a repository of their own below our object directory, which may borrow our objects (`objects/info/alternates`). What a
 //! process that was killed has left there goes when the next one receives something; `git prune` knows the name, too.
 
 use std::{
@@ -13,14 +13,38 @@ use std::{
 };
 
 use bstr::ByteSlice as _;
+use gix::ObjectId;
 use rustix::fs::{FlockOperation, flock};
 use tempfile::TempDir;
 
-use super::{Repo, keep::Keep, process::run_plain_git};
+use super::{
+    Repo,
+    keep::{self, Keep},
+    process::run_plain_git,
+};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// How the names of these repositories begin. Git removes what begins with `tmp_` when it is old.
 const PREFIX: &str = "tmp_objdir-checkpoint-";
+
+/// What the objects that arrive may be built on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Basis<'a> {
+    /// All that is here; the other side hears of these commits.
+    Ours(&'a [ObjectId]),
+    /// Nothing: what the other side does not send itself is missing.
+    Nothing,
+}
+
+impl<'a> Basis<'a> {
+    /// Returns the commits of which the other side hears that we have them.
+    pub(super) fn haves(self) -> &'a [ObjectId] {
+        match self {
+            Self::Ours(haves) => haves,
+            Self::Nothing => &[],
+        }
+    }
+}
 
 /// Objects that have arrived. Dropping this removes them.
 #[derive(Debug, Default)]
@@ -32,6 +56,7 @@ pub(crate) struct Received {
 #[derive(Debug)]
 struct Aside {
     directory: TempDir,
+    borrows: bool,
     /// Says that the directory is in use.
     _lock: File,
 }
@@ -45,18 +70,22 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Leaves it to git to remove the file that keeps the pack, and returns its path; none if there is not exactly one.
-    pub(crate) fn hand_over(&mut self) -> Option<PathBuf> {
-        if self.keeps.len() != 1 {
+    /// Leaves it to git to remove the file that keeps the pack, and returns its path; none if there is not exactly one, or git could not
+    /// be given its path as text in a line.
+    pub(crate) fn hand_over(&mut self) -> Option<String> {
+        let [keep] = &self.keeps[..] else { return None };
+        let path = std::path::absolute(keep.path()).ok()?.into_os_string().into_string().ok()?;
+        if path.contains('\n') {
             return None;
         }
-        self.keeps.pop().map(Keep::into_path)
+        self.keeps.pop()?.leave();
+        Some(path)
     }
 }
 
 impl Received {
-    /// Returns an empty place for objects that `repo` receives.
-    pub(super) fn begin(repo: &Repo) -> Result<Self> {
+    /// Returns an empty place for objects that `repo` receives, which may need those that `basis` says.
+    pub(super) fn begin(repo: &Repo, basis: Basis<'_>) -> Result<Self> {
         let what = || "cannot make a place for what the other side sends".to_owned();
         let objects = std::path::absolute(repo.objects_path()).context(Kind::Internal, what)?;
         sweep(&objects);
@@ -65,30 +94,26 @@ impl Received {
         // Some network file systems know no locks; there, no one removes it either.
         flock(&lock, FlockOperation::NonBlockingLockExclusive).ok();
         initialize(directory.path(), Some(repo.object_hash()))?;
-        let info = directory.path().join("objects/info");
-        let borrowed = std::fs::create_dir_all(&info).and_then(|()| {
-            // A quoted path may have a line break.
-            let mut line = b"\"".to_vec();
-            for byte in objects.as_os_str().as_bytes() {
-                match byte {
-                    b'\n' => line.extend(b"\\n"),
-                    b'"' | b'\\' => line.extend([b'\\', *byte]),
-                    _ => line.push(*byte),
-                }
-            }
-            line.extend(b"\"\n");
-            std::fs::write(info.join("alternates"), line)
-        });
-        borrowed.context(Kind::Internal, what)?;
-        Ok(Self { aside: Some(Aside { directory, _lock: lock }) })
+        let borrows = matches!(basis, Basis::Ours(_));
+        if borrows {
+            borrow(&directory.path().join("objects/info"), &objects).context(Kind::Internal, what)?;
+        } else {
+            include_settings(directory.path(), repo)?;
+        }
+        Ok(Self { aside: Some(Aside { directory, borrows, _lock: lock }) })
     }
 
-    /// Returns the object directory in which git is to store what arrives.
-    pub(super) fn objects(&self) -> Option<PathBuf> {
+    /// Returns the repository in which git is to store what arrives, and whether that borrows our objects; none if nothing is to arrive.
+    pub(super) fn place(&self) -> Option<(&Path, bool)> {
+        self.aside.as_ref().map(|aside| (aside.directory.path(), aside.borrows))
+    }
+
+    /// Returns the object directory in which git stores what arrives.
+    fn objects(&self) -> Option<PathBuf> {
         self.aside.as_ref().map(|aside| aside.directory.path().join("objects"))
     }
 
-    /// Returns a repository that has the objects of `repo` and these; none if nothing has arrived.
+    /// Returns a repository that has these objects and, if they may be built on them, those of `repo`; none if nothing has arrived.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -130,6 +155,39 @@ impl Received {
     }
 }
 
+/// Lets the repository whose directory `info` is this one have the objects in the directory `objects`, too.
+fn borrow(info: &Path, objects: &Path) -> io::Result<()> {
+    // A quoted path may have a line break.
+    let mut line = b"\"".to_vec();
+    for byte in objects.as_os_str().as_bytes() {
+        match byte {
+            b'\n' => line.extend(b"\\n"),
+            b'"' | b'\\' => line.extend([b'\\', *byte]),
+            _ => line.push(*byte),
+        }
+    }
+    line.extend(b"\"\n");
+    std::fs::create_dir_all(info)?;
+    std::fs::write(info.join("alternates"), line)
+}
+
+/// Lets git go to remotes from the repository at `directory` as it does from `repo`: remotes, credentials and proxies are settings.
+fn include_settings(directory: &Path, repo: &Repo) -> Result<()> {
+    let what = || "cannot let git know the settings of this repository".to_owned();
+    let of_worktree =
+        (repo.config_bool("extensions.worktreeConfig") == Some(true)).then(|| repo.git_dir().join("config.worktree"));
+    for file in [repo.common_dir().join("config")].into_iter().chain(of_worktree) {
+        let file = std::path::absolute(file).context(Kind::Internal, what)?;
+        let words = ["config", "--file", "config", "--add", "include.path"].map(OsStr::new);
+        let words: Vec<&OsStr> = words.into_iter().chain([file.as_os_str()]).collect();
+        let output = run_plain_git(directory, &words).context(Kind::Internal, what)?;
+        if !output.status.success() {
+            return Err(Error::internal(what()).with_cause(output.stderr.trim().to_str_lossy()));
+        }
+    }
+    Ok(())
+}
+
 /// Moves the objects in one directory to another, unless they are there.
 fn move_loose(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::create_dir_all(to)?;
@@ -155,8 +213,9 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Removes what processes have left that were killed while they received objects for the directory `objects`.
-fn sweep(objects: &Path) {
+/// Removes what processes have left that were killed while they received objects for the directory `objects`, or before a ref led to
+/// these.
+pub(super) fn sweep(objects: &Path) {
     for name in names(objects).unwrap_or_default().iter().filter(|name| name.starts_with(PREFIX)) {
         let path = objects.join(name);
         // Its process has a lock on it before there is something in it.
@@ -166,6 +225,7 @@ fn sweep(objects: &Path) {
             drop(std::fs::remove_dir_all(&path));
         }
     }
+    keep::sweep(&objects.join("pack"), &[]);
 }
 
 /// Returns an empty bare repository, for git's questions outside of any, which is gone when the second result is dropped.

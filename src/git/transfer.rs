@@ -9,12 +9,13 @@ use gix::ObjectId;
 
 use super::{
     Repo, environment,
-    received::{Received, empty_repository},
+    received::{Basis, Received, empty_repository},
+    said::shown,
     wire,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    model::{address::without_userinfo, path_text::printable},
+    model::address::without_userinfo,
 };
 
 /// What a push has done to one ref.
@@ -74,17 +75,17 @@ impl Repo {
             let named = |it: wire::RemoteRef| Some((it.name.to_str().ok()?.to_owned(), it.id));
             return Ok(listed.into_iter().filter_map(named).collect());
         }
-        listed(&self.exchange(&list_words(remote, prefix), &what)?, prefix, &what)
+        listed(&self.exchange(&list_words(remote, prefix), &[], &what)?, prefix, &what)
     }
 
-    /// Fetches the commits `ids` from `remote` with all they lead to, and says that we have `tips`. What arrives is not part of the
+    /// Fetches the commits `ids` from `remote` with all they lead to, as far as it is not in `basis`. What arrives is not part of the
     /// repository yet.
-    pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], tips: &[ObjectId]) -> Result<Received> {
+    pub(crate) fn fetch_ids(&self, remote: &str, ids: &[ObjectId], basis: Basis<'_>) -> Result<Received> {
         let what = || format!("cannot fetch from '{}'", without_userinfo(remote));
         if let Some(mut connection) = self.connection(remote, &what)? {
-            return connection.fetch(self, ids, tips, None).map_err(|error| below(what(), error));
+            return connection.fetch(self, ids, basis, None).map_err(|error| below(what(), error));
         }
-        self.receive(&fetch_words(remote, ids, tips), &what)
+        self.receive(&fetch_words(remote, ids, basis.haves()), &[], basis, &what)
     }
 
     /// Returns a connection of our own to fetch from `remote`; none if only git can reach it, or is to: by the setting
@@ -108,8 +109,14 @@ impl Repo {
         })
     }
 
-    pub(super) fn exchange(&self, words: &[impl AsRef<std::ffi::OsStr>], what: &dyn Fn() -> String) -> Result<BString> {
-        let output = self.run_transport(words).context(Kind::Internal, what)?;
+    /// Runs git with `words` and the settings `settings`, and returns what it prints.
+    pub(super) fn exchange(
+        &self,
+        words: &[String],
+        settings: &[(String, String)],
+        what: &dyn Fn() -> String,
+    ) -> Result<BString> {
+        let output = self.run_transport(words, settings, None).context(Kind::Internal, what)?;
         if output.status.success() {
             return Ok(output.stdout.into());
         }
@@ -117,28 +124,34 @@ impl Repo {
     }
 
     /// Runs git with `words`, made by [`fetch_words`]. What arrives is not part of the repository yet.
-    pub(super) fn receive(&self, words: &[String], what: &dyn Fn() -> String) -> Result<Received> {
-        let received = Received::begin(self)?;
-        let output = self.run_transport_to(words, Some(&received)).context(Kind::Internal, what)?;
+    pub(super) fn receive(
+        &self,
+        words: &[String],
+        settings: &[(String, String)],
+        basis: Basis<'_>,
+        what: &dyn Fn() -> String,
+    ) -> Result<Received> {
+        let received = Received::begin(self, basis)?;
+        let output = self.run_transport(words, settings, Some(&received)).context(Kind::Internal, what)?;
         if output.status.success() {
             return Ok(received);
         }
         Err(Error::user(what()).with_cause(shown(&output.stderr)))
     }
 
-    pub(super) fn run_transport(&self, words: &[impl AsRef<std::ffi::OsStr>]) -> std::io::Result<std::process::Output> {
-        self.run_transport_to(words, None)
-    }
-
-    fn run_transport_to(
+    pub(super) fn run_transport(
         &self,
         words: &[impl AsRef<std::ffi::OsStr>],
+        settings: &[(String, String)],
         received: Option<&Received>,
     ) -> std::io::Result<std::process::Output> {
         self.check_interrupt().map_err(std::io::Error::other)?;
         let mut command = self.git(words);
         command.env(HELPER, "1");
-        received.and_then(Received::objects).map(|objects| command.env("GIT_OBJECT_DIRECTORY", objects));
+        Self::add_settings(&mut command, settings);
+        if let Some(received) = received {
+            Self::lead_to(received, &mut command);
+        }
         Self::let_git_ask(&mut command);
         self.start_to_end(&mut command)?.output(b"")
     }
@@ -190,12 +203,6 @@ fn below(what: String, error: Error) -> Error {
         Some(hint) => outer.with_hint(hint),
         None => outer,
     }
-}
-
-/// Returns what git `said`, fit for a terminal and without passwords.
-pub(super) fn shown(said: &[u8]) -> String {
-    let lines = said.lines().map(|line| without_userinfo(&printable(line.trim_end().as_bstr())));
-    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the outcomes in what `git push --porcelain` prints (git-push(1), OUTPUT).

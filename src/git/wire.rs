@@ -29,7 +29,10 @@ use gix_protocol::{
 };
 
 use self::{negotiate::Named, tunnel::Tunnel};
-use super::{Repo, received::Received};
+use super::{
+    Repo,
+    received::{Basis, Received},
+};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::path_text,
@@ -117,7 +120,7 @@ impl Connection {
         Ok(refs)
     }
 
-    /// Fetches `wants` and all that they lead to, except what `haves` lead to, which this repository has as a whole.
+    /// Fetches `wants` and all that they lead to, except what the commits of `basis` lead to, which this repository has as a whole.
     ///
     /// Git checks each object (`transfer.fsckObjects`), and that all they lead to is there. The objects are not part of `repo` yet.
     ///
@@ -128,7 +131,7 @@ impl Connection {
         &mut self,
         repo: &Repo,
         wants: &[ObjectId],
-        haves: &[ObjectId],
+        basis: Basis<'_>,
         limit: Option<u64>,
     ) -> Result<Received> {
         if wants.is_empty() {
@@ -149,9 +152,9 @@ impl Connection {
             reject_shallow_remote: true,
         };
         let fetched = gix_protocol::fetch(
-            &mut Named { wants, haves },
+            &mut Named { wants, haves: basis.haves() },
             |pack, _, _| {
-                received = receive::store(repo, pack, limit);
+                received = receive::store(repo, pack, basis, limit);
                 // After an error, the rest of the pack is of no use to anyone.
                 Ok(received.is_ok())
             },

@@ -11,7 +11,6 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     io::{BufRead, Write},
-    path::Path,
     process::ExitCode,
 };
 
@@ -22,11 +21,14 @@ use self::request::{Request, Update, Wanted};
 use crate::{
     config::settings::Settings,
     error::{Context as _, Error, Kind, Result},
-    git::transfer::{is_inside_helper, repository_of_helper},
+    git::{
+        received::Kept,
+        transfer::{is_inside_helper, repository_of_helper},
+    },
     model::{address::without_userinfo, path_text::printable, refname::HISTORY},
     ops::{
         Context,
-        remotes::{self, Remote},
+        remotes::{self, PushOptions, Remote},
     },
 };
 
@@ -52,6 +54,7 @@ struct Heeded {
     is_dry_run: bool,
     checks_connectivity: bool,
     shows_format: bool,
+    scans_nothing: bool,
 }
 
 struct Helper {
@@ -60,6 +63,8 @@ struct Helper {
     heeded: Heeded,
     /// The logs that the last list has shown.
     listed: BTreeMap<String, ObjectId>,
+    /// What was fetched, until git has moved its refs.
+    kept: Vec<Kept>,
     /// The repository, if git is outside of any: it goes with us.
     _outside: Option<tempfile::TempDir>,
 }
@@ -84,7 +89,14 @@ impl Helper {
         let (repo, outside) = repository_of_helper()?;
         let context = Context::new(repo, Settings::default());
         let remote = remotes::at(&context, address)?;
-        Ok(Self { context, remote, heeded: Heeded::default(), listed: BTreeMap::new(), _outside: outside })
+        Ok(Self {
+            context,
+            remote,
+            heeded: Heeded::default(),
+            listed: BTreeMap::new(),
+            kept: Vec::new(),
+            _outside: outside,
+        })
     }
 
     /// Answers each request of `input` until there are no more.
@@ -115,7 +127,10 @@ impl Helper {
             "check-connectivity" => self.heeded.checks_connectivity = is_true,
             "object-format" => self.heeded.shows_format = true,
             // A log is joined and never replaced: no force is needed, and no lease is broken. All tags that lead into it are ours.
-            "progress" | "verbosity" | "cloning" | "followtags" | "force" | "cas" => {}
+            "progress" | "verbosity" | "cloning" | "followtags" | "force" | "cas" | "force-if-includes" => {}
+            // Git asks for no more than to be signed if that is possible.
+            "pushcert" if value == b"if-asked" => {}
+            "push-option" if value == NO_SCAN.as_bytes() => self.heeded.scans_nothing = true,
             "filter" => {
                 let hint = "git has noted the filter as 'partialCloneFilter' and 'promisor' in the settings of the remote, and asks \
                             for it again until they are gone";
@@ -129,23 +144,37 @@ impl Helper {
         Ok("ok")
     }
 
-    /// Returns the logs of the other side, one a line. Git would refuse a push to a log that has what ours has not, before it asks us:
-    /// of such a one, the commit is not said.
+    /// Returns the logs of the other side, one a line.
     fn list(&mut self, is_for_push: bool) -> Result<String> {
         let repo = &self.context.repo;
+        if is_for_push {
+            return self.list_for_push();
+        }
         self.listed = remotes::list_logs(repo, &self.remote, None, true)?.into_iter().collect();
         let mut text = String::new();
         if self.heeded.shows_format {
             text.push_str(&format!(":object-format {}\n", repo.object_hash()));
         }
         for (name, id) in &self.listed {
-            let ours = repo.find_ref(name)?.filter(|_| is_for_push);
-            let is_behind = !is_for_push || ours.is_some_and(|ours| repo.has_object(*id) && repo.leads_to(ours, *id));
-            let shown = if is_behind { id.to_string() } else { "?".into() };
-            text.push_str(&format!("{shown} {name}\n"));
+            text.push_str(&format!("{id} {name}\n"));
         }
-        if !is_for_push && self.listed.contains_key(HISTORY) {
+        if self.listed.contains_key(HISTORY) {
             text.push_str(&format!("@{HISTORY} HEAD\n"));
+        }
+        Ok(text)
+    }
+
+    /// The same for a push, of where that goes to. Git would refuse a push to a log that has what ours has not, before it asks us: of
+    /// such a one, the commit is not said.
+    fn list_for_push(&self) -> Result<String> {
+        let repo = &self.context.repo;
+        let mut text =
+            if self.heeded.shows_format { format!(":object-format {}\n", repo.object_hash()) } else { String::new() };
+        for (name, id) in remotes::list_to_push(repo, &self.remote)? {
+            let ours = repo.find_ref(&name)?;
+            let is_behind = |id: &ObjectId| ours.is_some_and(|ours| repo.has_object(*id) && repo.leads_to(ours, *id));
+            let shown = id.filter(is_behind).map_or_else(|| "?".into(), |id| id.to_string());
+            text.push_str(&format!("{shown} {name}\n"));
         }
         Ok(text)
     }
@@ -165,10 +194,11 @@ impl Helper {
         // Git itself has checked that nothing is missing.
         let mut text = String::from(if self.heeded.checks_connectivity { "connectivity-ok\n" } else { "" });
         // Git removes the file once refs lead to what the pack has.
-        let lock = kept.hand_over().map(|path| std::path::absolute(&path).unwrap_or(path));
-        if let Some(path) = lock.as_deref().and_then(Path::to_str).filter(|path| !path.contains('\n')) {
+        if let Some(path) = kept.hand_over() {
             text.push_str(&format!("lock {path}\n"));
         }
+        // The others go when git asks for no more.
+        self.kept.push(kept);
         Ok(text)
     }
 
@@ -208,9 +238,19 @@ impl Helper {
         if update.source != name {
             return Err(Error::refused(format!("only '{name}' itself can be pushed to it")));
         }
-        remotes::send(&self.context, &self.remote, name, self.heeded.is_dry_run)
+        let options = PushOptions {
+            transcripts: true,
+            no_scan: self.heeded.scans_nothing,
+            dry_run: self.heeded.is_dry_run,
+            ..PushOptions::default()
+        };
+        let unscanned = format!("git push -o {NO_SCAN}");
+        remotes::send(&self.context, &self.remote, name, &options, &unscanned)
     }
 }
+
+/// The push option that sends what looks as if it had a secret.
+const NO_SCAN: &str = "checkpoint.no-scan";
 
 /// What this helper can do. `*` marks nothing: git may know none of the others, and goes on.
 const CAPABILITIES: &str = "option\nfetch\npush\nobject-format\ncheck-connectivity\n";

@@ -4,13 +4,16 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use super::{directory, ensure_directory, read_text, replace_file_durably};
+use super::{directory, ensure_directory, lock::Lock, read_text, replace_file_durably};
 use crate::{error::Result, model::refname};
 
 /// More than this is in the file only if it is damaged.
 const LONGEST: u64 = 1 << 20;
+/// A change takes milliseconds.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 fn file(common_dir: &Path) -> PathBuf {
     directory(common_dir).join("remotes")
@@ -30,8 +33,21 @@ pub(crate) fn read(common_dir: &Path) -> Result<BTreeMap<String, String>> {
     Ok(text.lines().filter_map(parse).collect())
 }
 
+/// Lets `change` change what is approved, while no other process does.
+///
+/// # Errors
+/// [`Kind::Race`](crate::error::Kind::Race) if another one does for a while.
+pub(crate) fn change(common_dir: &Path, change: impl FnOnce(&mut BTreeMap<String, String>)) -> Result<()> {
+    let lock = ensure_directory(common_dir)?.join("remotes.lock");
+    let _lock = Lock::acquire(&lock, LONGEST_WAIT, &|| Ok(()))?;
+    let before = read(common_dir)?;
+    let mut approved = before.clone();
+    change(&mut approved);
+    if approved == before { Ok(()) } else { write(common_dir, &approved) }
+}
+
 /// Replaces what is approved.
-pub(crate) fn write(common_dir: &Path, approved: &BTreeMap<String, String>) -> Result<()> {
+fn write(common_dir: &Path, approved: &BTreeMap<String, String>) -> Result<()> {
     ensure_directory(common_dir)?;
     let line =
         |(name, digest): (&String, &String)| format!("{digest} {}\n", refname::encode_component(name.as_str().into()));

@@ -76,6 +76,7 @@ mod sessions;
 mod sharing;
 mod sharing_apart;
 mod sharing_broken;
+mod sharing_hostile;
 mod sharing_trust;
 mod submodules;
 mod tags;

@@ -273,3 +273,95 @@ fn halves_of_packs_go() {
     let left = team.world.sh("cd ../b/.git/objects; ls -d tmp_*");
     assert_eq!(left, "tmp_objdir-checkpoint-alive\ntmp_objdir-checkpoint-new\ntmp_objdir-incoming-x\n");
 }
+
+/// Where a push goes to is asked there, and not where git fetches from.
+#[rstest]
+#[case::another_one(&["../pub.git"])]
+#[case::several(&["../server.git", "../pub.git"])]
+fn a_push_goes_to_each_push_url(#[case] urls: &[&str]) {
+    let team = Team::of(&["a"]);
+    team.git("a", &["push", "team"]);
+    team.world.sh("git init -q --bare ../pub.git");
+    for url in urls {
+        team.git("a", &["config", "--add", "remote.origin.pushurl", url]);
+    }
+    team.git("a", &["checkpoint", "remote", "approve", "origin", "--yes"]);
+    team.git("a", &["push", "team"]);
+    assert_eq!(team.id("pub.git", HISTORY), team.id("a", HISTORY));
+    let said = team.git("a", &["push", "team"]);
+    assert!(said.contains("up-to-date"), "{said}");
+}
+
+/// Settings that many users have for all remotes.
+#[rstest]
+#[case::includes("push.useForceIfIncludes=true")]
+#[case::signs_if_it_can("push.gpgSign=if-asked")]
+fn settings_that_ask_for_nothing_stop_nothing(#[case] setting: &str) {
+    let team = Team::of(&["a"]);
+    let said = team.fails("a", &["-c", "push.gpgSign=true", "push", "team"]);
+    assert!(said.contains("signed"), "{said}");
+    team.git("a", &["-c", setting, "push", "team"]);
+    assert_eq!(team.id("server.git", HISTORY), team.id("a", HISTORY));
+}
+
+#[test]
+fn what_looks_like_a_secret_is_sent_if_the_user_says_so() {
+    let team = Team::of(&["a"]);
+    let name = format!("ghp_{}", "aB3dE6gH9j".repeat(4).get(..36).expect("long enough"));
+    team.world.sh(&format!(
+        "cd ../a; git checkpoint session prompt s-2 --agent claude-code -q -m write; echo 1 >{name}
+        git checkpoint session stop s-2 -q; git add -A; git commit -qm two"
+    ));
+    let said = team.fails("a", &["checkpoint", "push", "origin"]);
+    assert!(said.contains("'git checkpoint push --no-scan origin' sends it"), "{said}");
+    let said = team.fails("a", &["push", "team"]);
+    assert!(said.contains("'git push -o checkpoint.no-scan' sends it") && !said.contains(&name), "{said}");
+    let said = team.fails("a", &["push", "-o", "another", "team"]);
+    assert!(said.contains("push-option"), "{said}");
+    team.git("a", &["push", "-o", "checkpoint.no-scan", "team"]);
+    assert_eq!(team.id("server.git", HISTORY), team.id("a", HISTORY));
+}
+
+/// Git cannot be given the path of the file that keeps the pack.
+#[test]
+fn no_pack_is_kept_for_ever_where_paths_have_line_breaks() {
+    let team = Team::of(&["a", "b"]);
+    team.git("a", &["push", "team"]);
+    team.world.sh("cd ..; mv b 'b\nb'");
+    team.git("b\nb", &["fetch", "team"]);
+    assert_eq!(team.id("b\nb", TEAM), team.id("a", HISTORY));
+    assert_eq!(team.world.sh("ls ../b*/.git/objects/pack | grep keep || :"), "");
+}
+
+/// Two commands change at the same time what is approved.
+#[test]
+fn approvals_stay_apart() {
+    let team = Team::of(&["a"]);
+    let listed =
+        team.world.sh("cd ../a; for n in 1 2 3 4 5 6 7 8; do git checkpoint remote add r$n $PWD/../server.git -q; done
+        for n in 1 2 3 4 5 6 7 8; do git checkpoint remote approve r$n --yes -q & done; wait
+        git checkpoint remote list");
+    assert_eq!(listed.matches("(approved)").count(), 9, "{listed}");
+}
+
+/// A fetch that was killed keeps its pack, and a purge has to remove it all the same.
+#[test]
+fn a_purge_reaches_what_a_killed_fetch_has_left() {
+    let team = Team::of(&["a", "b"]);
+    team.world.sh(
+        "cd ../a; git checkpoint session prompt s-2 --agent claude-code -q -m 'XYZZY is the word'; echo 2 >2.txt
+        git checkpoint session stop s-2 -q; git add -A; git commit -qm two; git push -q team; mkdir -p ../b/.git/hooks",
+    );
+    let hook = team.world.root().join("b/.git/hooks/reference-transaction");
+    write_script(&hook, "#!/bin/sh\n[ \"$1\" = prepared ] && kill -9 $PPID\nexit 0\n");
+    team.fails("b", &["fetch", "team"]);
+    let keeps = || team.world.sh("ls ../b/.git/objects/pack | grep keep || :");
+    assert_ne!(keeps(), "", "the pack is kept");
+    std::fs::remove_file(&hook).expect("removed");
+    team.world.sh("cd ../b/.git/objects; git init -q --bare tmp_objdir-checkpoint-dead");
+    let purged = team.world.sh("cd ../b; printf 'XYZZY is the word' | git checkpoint purge --stdin -f 2>&1");
+    assert!(!purged.contains("stays"), "{purged}");
+    assert_eq!(keeps(), "");
+    let left = team.world.sh("cd ../b; git cat-file --batch-all-objects --batch | grep -a -c XYZZY || :");
+    assert_eq!(left.trim(), "0", "{purged}");
+}

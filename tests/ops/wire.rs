@@ -138,6 +138,7 @@ fn a_server_of_the_first_version_is_left_to_git() {
 #[case::helper("true", "ext::sh -c true")]
 #[case::policy("git -C here config protocol.allow user", "ROOT/there")]
 #[case::policy_of_another("git -C here config protocol.ext.allow user", "ROOT/there")]
+#[case::older_protocol("git -C here config protocol.version 0", "ROOT/there")]
 #[case::relative_path("true", "../there")]
 #[case::home("true", "~/there")]
 #[case::encoded("true", "file://ROOT/%74here")]
@@ -204,18 +205,39 @@ fn malformed_objects_are_refused_and_nothing_is_stored(#[case] tree: &str) {
     }
 }
 
-#[test]
-fn what_the_other_side_lacks_is_said() {
+#[rstest::rstest]
+fn what_the_other_side_lacks_is_said(
+    #[values(Way::Path, Way::Http)] way: Way,
+    #[values("^{tree}", ":f")] object: &str,
+) {
     let mut pair = Pair::new("sha1");
-    let tree = pair.world.sh("git -C there rev-parse 'refs/checkpoints/test/1^{tree}'").trim().to_owned();
-    pair.world.sh(&format!("rm there/.git/objects/{}/{}", &tree[..2], &tree[2..]));
-    let url = pair.url(Way::Path);
+    let id = pair.world.sh(&format!("git -C there rev-parse 'refs/checkpoints/test/1{object}'")).trim().to_owned();
+    pair.world.sh(&format!("rm there/.git/objects/{}/{}", &id[..2], &id[2..]));
+    let url = pair.url(way);
     let error = wire::fetch(&pair.here(), &url, "refs/checkpoints/test/1", &[], None).expect_err("it is damaged");
     assert!(
         error.causes().iter().any(|cause| cause.contains("corruption on the remote side")),
         "{error}: {:?}",
         error.causes()
     );
+    assert!(!error.message().contains("store"), "it is not the fault of our disk: {error}");
+}
+
+/// Answers in which there is no pack, though all was said.
+#[test]
+fn a_server_that_sends_no_pack_is_asked_once() {
+    let pair = Pair::new("sha1");
+    let forged = |body: &[u8], count: usize| {
+        let is_fetch = body.windows(13).any(|part| part == b"command=fetch");
+        // A client that goes on asking gets an end sometime.
+        let answer = if count < 50 { "0014acknowledgments\n0008NAK\n0000" } else { "" };
+        is_fetch.then(|| answer.into())
+    };
+    let web = WebServer::start(&pair.root(), Asks { forged: Some(forged), ..Asks::default() });
+    let error = wire::fetch(&pair.here(), &web.url("there"), PREFIX, &[], None).expect_err("there is no pack");
+    let requests = web.take_requests();
+    assert_eq!(requests.len(), 3, "{error}: {requests:#?}");
+    assert!(error.causes().iter().any(|cause| cause.contains("sends no pack")), "{error}: {:?}", error.causes());
 }
 
 #[test]

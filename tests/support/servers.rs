@@ -40,6 +40,8 @@ pub(crate) struct Asks {
     pub(crate) is_old: bool,
     /// After how many bytes of an answer to a POST the connection is cut.
     pub(crate) cut_after: Option<usize>,
+    /// What answers a POST in the place of git, after how many of them there were; none leaves it to git.
+    pub(crate) forged: Option<fn(&[u8], usize) -> Option<Vec<u8>>>,
 }
 
 impl WebServer {
@@ -58,7 +60,8 @@ impl WebServer {
                 std::thread::spawn(move || {
                     let stream = stream.expect("a connection");
                     // A client may go away at any time.
-                    if let Some(request) = answer(&stream, &root, &asks) {
+                    let count = requests.lock().expect("no thread panics").len();
+                    if let Some(request) = answer(&stream, &root, &asks, count) {
                         requests.lock().expect("no thread panics").push(request);
                     }
                     drop(stream.shutdown(Shutdown::Both));
@@ -86,7 +89,7 @@ impl Drop for WebServer {
     }
 }
 
-fn answer(stream: &TcpStream, root: &Path, asks: &Asks) -> Option<Request> {
+fn answer(stream: &TcpStream, root: &Path, asks: &Asks, count: usize) -> Option<Request> {
     let mut reader = BufReader::new(stream);
     let mut line = String::new();
     reader.read_line(&mut line).ok()?;
@@ -107,7 +110,14 @@ fn answer(stream: &TcpStream, root: &Path, asks: &Asks) -> Option<Request> {
         reader.read_exact(&mut body).ok()?;
         body
     };
-    let mut out = if asks.authorization.as_deref().is_some_and(|value| header("authorization") != Some(value)) {
+    let forged = asks.forged.filter(|_| method == "POST").and_then(|forged| forged(&body, count));
+    let mut out = if let Some(forged) = forged {
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-result\r\nContent-Length: {}\r\n\r\n",
+            forged.len()
+        );
+        [head.as_bytes(), &forged].concat()
+    } else if asks.authorization.as_deref().is_some_and(|value| header("authorization") != Some(value)) {
         b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"git\"\r\nContent-Length: 0\r\n\r\n".to_vec()
     } else {
         let protocol = header("git-protocol").filter(|_| !asks.is_old);

@@ -30,8 +30,12 @@ impl Negotiate for Named<'_> {
         &mut self,
         _state: &mut State,
         arguments: &mut Arguments,
-        _previous: Option<&Response>,
+        previous: Option<&Response>,
     ) -> gix::Result<(Round, bool)> {
+        // All was said in the round before: another one would end as that did.
+        if previous.is_some() {
+            return Err(gix::error::message("the other side sends no pack").into());
+        }
         self.haves.iter().for_each(|id| arguments.have(id));
         let round = Round {
             haves_sent: self.haves.len(),

@@ -9,6 +9,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use bstr::ByteSlice as _;
+
 use super::super::{Repo, environment, process::REDIRECTIONS, received::Received, subprocess::Subprocess};
 
 impl Repo {
@@ -21,8 +23,34 @@ impl Repo {
         stderr: File,
     ) -> io::Result<Subprocess> {
         let mut command = self.git(arguments);
-        received.objects().map(|objects| command.env("GIT_OBJECT_DIRECTORY", objects));
+        Self::lead_to(received, &mut command);
         self.start_to_end(command.stdin(Stdio::piped()).stderr(stderr))
+    }
+
+    /// Lets git `command` store objects in `received`, and see nothing of ours if they are to build on nothing.
+    pub(in crate::git) fn lead_to(received: &Received, command: &mut Command) {
+        let Some((directory, borrows)) = received.place() else { return };
+        command.env("GIT_OBJECT_DIRECTORY", directory.join("objects"));
+        if !borrows {
+            command.env("GIT_DIR", directory);
+            for name in ["GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE"] {
+                command.env_remove(name);
+            }
+        }
+    }
+
+    /// Adds `settings` to those that git `command` gets by its environment (git-config(1), `GIT_CONFIG_COUNT`).
+    pub(in crate::git) fn add_settings(command: &mut Command, settings: &[(String, String)]) {
+        const COUNT: &str = "GIT_CONFIG_COUNT";
+        if settings.is_empty() {
+            return;
+        }
+        let before = environment::variable(COUNT).and_then(|count| count.to_str().ok()?.trim().parse().ok());
+        let before: usize = before.unwrap_or_default();
+        for (at, (key, value)) in (before..).zip(settings) {
+            command.env(format!("GIT_CONFIG_KEY_{at}"), key).env(format!("GIT_CONFIG_VALUE_{at}"), value);
+        }
+        command.env(COUNT, (before + settings.len()).to_string());
     }
 
     /// Lets git `command` ask the user for a password, unless the caller's environment says otherwise.

@@ -4,19 +4,20 @@ use std::io::{Read, Seek as _};
 
 use bstr::ByteSlice as _;
 
-use super::super::{Repo, received::Received};
-use crate::{
-    error::{Context as _, Error, Kind, Result},
-    model::path_text,
+use super::super::{
+    Repo,
+    received::{Basis, Received},
+    said::shown,
 };
+use crate::error::{Context as _, Error, Kind, Result};
 
-/// Stores `pack` beside the objects of `repo`, if it has at most `limit` bytes.
+/// Stores `pack`, built on `basis`, beside the objects of `repo`, if it has at most `limit` bytes.
 ///
 /// # Errors
 /// If git finds a malformed object, or one that leads to an object that is missing. Nothing is stored then.
-pub(super) fn store(repo: &Repo, pack: &mut dyn Read, limit: Option<u64>) -> Result<Received> {
+pub(super) fn store(repo: &Repo, pack: &mut dyn Read, basis: Basis<'_>, limit: Option<u64>) -> Result<Received> {
     let what = || "cannot store what the other side sent".to_owned();
-    let received = Received::begin(repo)?;
+    let received = Received::begin(repo, basis)?;
     let limit = limit.map(|limit| format!("--max-input-size={limit}"));
     // `--strict` is what `git fetch` asks for with `fetch.fsckObjects`.
     let arguments = ["index-pack", "--stdin", "--fix-thin", "--strict"].map(ToOwned::to_owned);
@@ -32,7 +33,9 @@ pub(super) fn store(repo: &Repo, pack: &mut dyn Read, limit: Option<u64>) -> Res
         let mut text = Vec::new();
         // Git says one thing for each malformed object.
         said.take(1 << 16).read_to_end(&mut text).context(Kind::Internal, what)?;
-        return Err(Error::user(what()).with_cause(path_text::printable(text.trim().as_bstr())));
+        // The words are those of git in all languages; if they change, the message is the other one.
+        let message = if text.contains_str("early EOF") { "the other side has stopped sending".into() } else { what() };
+        return Err(Error::user(message).with_cause(shown(&text)));
     }
     copied.context(Kind::User, what)?;
     Ok(received)

@@ -23,13 +23,10 @@ use gix_protocol::transport::{
 };
 
 use super::{
-    super::{Repo, environment, subprocess::Subprocess},
-    packets::Packets,
+    super::{Repo, environment, said::shown, subprocess::Subprocess},
+    packets::{Heard, Packets},
 };
-use crate::{
-    error::{Context as _, Error, Kind, Result},
-    model::{address::without_userinfo, path_text::printable},
-};
+use crate::error::{Context as _, Error, Kind, Result};
 
 /// The answers of a remote helper are one word.
 const MAX_LINE: usize = 1 << 10;
@@ -41,6 +38,8 @@ pub(super) struct Tunnel {
     transport: Box<dyn Transport>,
     /// What the programs say that carry it.
     said: File,
+    /// What the other side says to people.
+    heard: Heard,
 }
 
 /// What came of the attempt.
@@ -64,31 +63,44 @@ impl Tunnel {
         if has_policy(repo) {
             return Ok(Dug::Unsupported("settings say which protocols git may use"));
         }
+        if repo.config_value("protocol.version").is_some_and(|version| version != "2") {
+            return Ok(Dug::Unsupported("settings say which version of its protocol git speaks"));
+        }
         let said = tempfile::tempfile().context(Kind::Internal, what)?;
+        let heard = Heard::default();
         let transport: Box<dyn Transport> = match way {
             Way::Path(path) if path.is_file() => return Ok(Dug::Unsupported("it is a bundle")),
-            Way::Path(path) => Box::new(local(repo, path, &said).context(Kind::User, what)?),
+            Way::Path(path) => Box::new(local(repo, path, &said, &heard).context(Kind::User, what)?),
             Way::Http(scheme) => {
-                let found = http(repo, scheme, url, &said);
-                match found.context(Kind::User, what).map_err(|error| why(error, &said))? {
+                let found = http(repo, scheme, url, &said, &heard);
+                match found.context(Kind::User, what).map_err(|error| why(error, text_of(&said)))? {
                     Some(carried) => Box::new(carried),
                     None => return Ok(Dug::Unsupported("the server does not know version 2 of git's protocol")),
                 }
             }
         };
-        Ok(Dug::Tunnel(Self { transport, said }))
+        Ok(Dug::Tunnel(Self { transport, said, heard }))
     }
 
     /// Returns `error` with what the programs have said that carry the connection, which know more of what went wrong.
     pub(super) fn why(&self, error: Error) -> Error {
-        why(error, &self.said)
+        why(error, self.text())
     }
 
     /// The same, and what `error` says itself stays its cause.
     pub(super) fn why_also(&self, error: Error) -> Error {
         let causes = error.causes();
-        let text = text_of(&self.said);
+        let text = self.text();
         if text.is_empty() { error } else { error.with_cause([causes, vec![text]].concat().join("\n")) }
+    }
+
+    /// Returns what the programs and the other side have said, fit for a terminal.
+    fn text(&self) -> String {
+        let heard = self.heard.borrow();
+        // Of a progress, what overwrites it.
+        let lines = heard.lines().filter_map(|line| line.trim_end().rsplit(|byte| *byte == b'\r').next());
+        let lines = lines.filter(|line| !line.is_empty()).map(|line| [b"remote: ", line].concat());
+        shown(&[text_of(&self.said).into_bytes()].into_iter().chain(lines).collect::<Vec<_>>().join(&b'\n'))
     }
 
     /// Returns what gix speaks with.
@@ -97,9 +109,8 @@ impl Tunnel {
     }
 }
 
-/// Returns `error` with the text in `said` as its cause, if there is one.
-fn why(error: Error, said: &File) -> Error {
-    let text = text_of(said);
+/// Returns `error` with `text` as its cause, if there is one.
+fn why(error: Error, text: String) -> Error {
     if text.is_empty() { error } else { error.with_cause(text) }
 }
 
@@ -107,9 +118,7 @@ fn why(error: Error, said: &File) -> Error {
 fn text_of(mut said: &File) -> String {
     let mut text = Vec::new();
     let read = said.rewind().and_then(|()| said.take(MOST_SAID).read_to_end(&mut text));
-    let shown = text.lines().map(|line| without_userinfo(&printable(line.trim_end().as_bstr())));
-    let shown = shown.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
-    if read.is_ok() { shown } else { String::new() }
+    if read.is_ok() { shown(&text) } else { String::new() }
 }
 
 /// How an address is reached.
@@ -227,15 +236,21 @@ impl<R: Read> Transport for Carried<R> {
 }
 
 /// Returns a connection to the repository at `path`, an absolute path.
-fn local(repo: &Repo, path: &Path, said: &File) -> io::Result<Carried<BufReader<Pipe>>> {
+fn local(repo: &Repo, path: &Path, said: &File, heard: &Heard) -> io::Result<Carried<BufReader<Packets<Pipe>>>> {
     let program = Ends::of(repo.start_upload_pack(path, said.try_clone()?)?);
-    let reader = BufReader::new(program.0.clone());
+    let reader = BufReader::new(Packets::new(program.0.clone(), Rc::clone(heard)));
     Ok(Carried::new(reader, program, path.as_os_str().as_bytes().into(), true))
 }
 
 /// Returns a connection by `git remote-http` (gitremote-helpers(7), `stateless-connect`); none if the server only knows older
 /// versions of the protocol.
-fn http(repo: &Repo, scheme: &str, url: &BStr, said: &File) -> io::Result<Option<Carried<BufReader<Packets<Pipe>>>>> {
+fn http(
+    repo: &Repo,
+    scheme: &str,
+    url: &BStr,
+    said: &File,
+    heard: &Heard,
+) -> io::Result<Option<Carried<BufReader<Packets<Pipe>>>>> {
     let program = Ends::of(repo.start_remote_helper(scheme, OsStr::from_bytes(url), said.try_clone()?)?);
     let mut pipe = program.0.clone();
     pipe.write_all(b"stateless-connect git-upload-pack\n")?;
@@ -244,7 +259,7 @@ fn http(repo: &Repo, scheme: &str, url: &BStr, said: &File) -> io::Result<Option
         b"fallback" => return Ok(None),
         _ => return Err(io::Error::other("'git remote-http' gives an answer that makes no sense")),
     }
-    let packets = BufReader::new(Packets::new(pipe));
+    let packets = BufReader::new(Packets::new(pipe, Rc::clone(heard)));
     Ok(Some(Carried::new(packets, program, url, false)))
 }
 

@@ -1,6 +1,6 @@
 //! `fetch`: brings the records of a remote beside our own. Our own log stays as it is; commands that read see both.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use gix::ObjectId;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     join::join_trees,
     known::{Remote, to_fetch_from},
-    shape::check_log,
+    shape::{beyond, check_log},
     tracking::{Joining, set_damaged_aside},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
         Repo,
         exact_address::ExactAddress,
         new_objects::{NewObjects, Target},
-        received::{Kept, Received},
+        received::{Basis, Kept, Received},
         refs::RefUpdate,
     },
     model::{
@@ -194,6 +194,9 @@ pub(super) fn fetch_listed(
 
 /// Makes sure that the logs `wanted` of `remote`, or of one of its addresses, are here as a whole and are of our format. No ref
 /// moves: git keeps them while the result exists. What is refused does not become part of the repository.
+///
+/// What is here, and in no log that we know, does not count: the other side must have sent it. Else it could name objects of ours that
+/// were sent nowhere, such as a file of the user whose id is in a record, and we would send them to it as parts of its own log.
 pub(crate) fn bring(
     repo: &Repo,
     remote: &Remote,
@@ -207,42 +210,92 @@ pub(crate) fn bring(
         let ids: BTreeSet<ObjectId> = repo.find_sound_ref(name)?.into_iter().chain(tracked).collect();
         Ok(ids.into_iter().filter(|id| is_readable(repo, *id)).collect())
     };
-    let mut received = Received::default();
-    let missing: Vec<&(String, ObjectId)> = wanted.iter().filter(|(_, id)| !repo.has_object(*id)).collect();
-    if !missing.is_empty() {
-        let mut tips = BTreeSet::new();
-        for (name, _) in &missing {
-            tips.extend(known(name)?);
-        }
-        let ids: Vec<ObjectId> = missing.iter().map(|(_, id)| *id).collect();
-        let tips: Vec<ObjectId> = tips.into_iter().collect();
-        received = match address {
-            Some(address) => address.fetch(repo, &ids, &tips)?,
-            None => repo.fetch_ids(&remote.name, &ids, &tips)?,
-        };
+    let logs = wanted.iter().map(|(name, id)| Ok(Wanted { name, id: *id, known: known(name)? }));
+    let logs = logs.collect::<Result<Vec<Wanted<'_>>>>()?;
+    let missing: Vec<&Wanted<'_>> = logs.iter().filter(|log| !log.is_known(repo)).collect();
+    let ids: Vec<ObjectId> = missing.iter().map(|log| log.id).collect();
+    let fetch = |basis: Basis<'_>| match address {
+        _ if ids.is_empty() => Ok(Received::default()),
+        Some(address) => address.fetch(repo, &ids, basis),
+        None => repo.fetch_ids(&remote.name, &ids, basis),
+    };
+    for log in logs.iter().filter(|log| !ids.contains(&log.id)) {
+        log.check(repo, &log.known, &mut |_| {}).map_err(|error| log.refused(remote, error))?;
     }
-    let beside = received.beside(repo)?;
-    let seen = beside.as_ref().unwrap_or(repo);
-    for (name, id) in wanted {
-        let place = Place::of_ref(name).expect("only logs are wanted");
-        let known = known(name)?;
-        if !known.contains(id) {
-            let checked = if seen.is_commit(*id)? {
-                check_log(seen, place, *id, &known).or_else(|error| match error.kind() {
-                    // What was fetched from another remote may be damaged: then the whole log is looked at.
-                    Kind::Corrupt | Kind::Internal if !known.is_empty() => check_log(seen, place, *id, &[]),
-                    _ => Err(error),
-                })
-            } else {
-                Err(Error::refused(format!("'{id}' is no commit")))
-            };
-            checked.map_err(|error| {
-                let message = format!("'{name}' of '{}' is refused: {}", remote.name, error.message());
-                error.with_message(message)
-            })?;
+    let mut borrowed = HashSet::new();
+    if !ids.iter().any(|id| repo.has_object(*id)) {
+        let mut tips: Vec<ObjectId> = missing.iter().flat_map(|log| log.known.iter().copied()).collect();
+        tips.sort_unstable();
+        tips.dedup();
+        let received = fetch(Basis::Ours(&tips))?;
+        let beside = received.beside(repo)?;
+        let mut check = |log: &&Wanted<'_>| log.borrowed(repo, beside.as_ref().unwrap_or(repo), &mut borrowed);
+        match missing.iter().try_for_each(|log| check(log).map_err(|error| log.refused(remote, error))) {
+            Ok(()) if borrowed.is_empty() => return received.adopt(repo),
+            Err(error) if !matches!(error.kind(), Kind::Corrupt | Kind::Internal) => return Err(error),
+            // It may have been fetched before under another name, or what is here may be damaged.
+            Ok(()) | Err(_) => {}
+        }
+    }
+    let received = fetch(Basis::Nothing).map_err(|error| {
+        let is_named = |id: &&ObjectId| error.causes().iter().any(|cause| cause.contains(&id.to_string()));
+        let Some(id) = borrowed.iter().find(is_named) else { return error };
+        let name = &remote.name;
+        Error::refused(format!("a log of '{name}' is refused: it needs '{id}', which '{name}' has not sent"))
+            .with_cause(error)
+    })?;
+    if let Some(seen) = received.beside(repo)? {
+        for log in &missing {
+            log.check(&seen, &[], &mut |_| {}).map_err(|error| log.refused(remote, error))?;
         }
     }
     received.adopt(repo)
+}
+
+/// A log of a remote that is to be here.
+struct Wanted<'a> {
+    name: &'a str,
+    id: ObjectId,
+    /// The logs of the same name that are here.
+    known: Vec<ObjectId>,
+}
+
+impl Wanted<'_> {
+    /// Returns true if a log that is here leads to it.
+    fn is_known(&self, repo: &Repo) -> bool {
+        repo.has_object(self.id) && self.known.iter().any(|known| repo.leads_to(*known, self.id))
+    }
+
+    /// Checks what of the log in `seen` is in none of `known`; calls `each` for it.
+    fn check(&self, seen: &Repo, known: &[ObjectId], each: &mut dyn FnMut(ObjectId)) -> Result<()> {
+        if known.contains(&self.id) {
+            return Ok(());
+        }
+        if !seen.is_commit(self.id)? {
+            return Err(Error::refused(format!("'{}' is no commit", self.id)));
+        }
+        let place = Place::of_ref(self.name).expect("only logs are wanted");
+        check_log(seen, place, self.id, known, each)
+    }
+
+    /// Checks the log in `seen`, which has what has arrived and the objects of `repo`. Adds to `borrowed` what it needs of these that is
+    /// in no log that is known.
+    fn borrowed(&self, repo: &Repo, seen: &Repo, borrowed: &mut HashSet<ObjectId>) -> Result<()> {
+        let mut ours = HashSet::new();
+        let mut note = |id| ours.extend(Some(id).filter(|id| repo.had_object(*id)));
+        self.check(seen, &self.known, &mut note).or_else(|error| match error.kind() {
+            // What was fetched from another remote may be damaged: then the whole log is looked at.
+            Kind::Corrupt | Kind::Internal if !self.known.is_empty() => self.check(seen, &[], &mut note),
+            _ => Err(error),
+        })?;
+        borrowed.extend(beyond(repo, &self.known, ours)?);
+        Ok(())
+    }
+
+    fn refused(&self, remote: &Remote, error: Error) -> Error {
+        let message = format!("'{}' of '{}' is refused: {}", self.name, remote.name, error.message());
+        error.with_message(message)
+    }
 }
 
 /// Returns true if `id` is a commit whose tree is here.

@@ -252,9 +252,7 @@ pub(crate) fn approve(context: &Context, asked: &Remote) -> Result<Remote> {
         .with_hint("it is not approved; run the command again"));
     }
     let common_dir = context.repo.common_dir();
-    let mut approved = shared_with::read(common_dir)?;
-    approved.insert(asked.name.clone(), asked.digest.clone());
-    shared_with::write(common_dir, &approved)?;
+    shared_with::change(common_dir, |approved| drop(approved.insert(asked.name.clone(), asked.digest.clone())))?;
     Ok(Remote { approval: Approval::Approved, ..asked.clone() })
 }
 

@@ -22,7 +22,7 @@ mod tests;
 pub(crate) use copied::{join_own, own_logs};
 pub(crate) use fetch::{FetchOptions, Fetched, bring, fetch, is_log, list as list_logs};
 pub(crate) use known::{Approval, Remote, add, approve, at, find, list};
-pub(crate) use push::{PushOptions, Sent, SentRef, push, send};
+pub(crate) use push::{PushOptions, Sent, SentRef, list_to_push, push, send};
 pub(crate) use remove::{Removed, plan as plan_removal, remove};
 pub(crate) use sync::sync;
 pub(crate) use tracking::is_unreadable;

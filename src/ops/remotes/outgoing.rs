@@ -14,30 +14,39 @@ use crate::{
 /// sends.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if one is none of ours, or, if `is_scanned`, looks as if it has a secret.
-pub(super) fn check(repo: &Repo, place: Place, tip: ObjectId, known: &[ObjectId], is_scanned: bool) -> Result<()> {
+/// [`Kind::Refused`](crate::error::Kind::Refused) if one is none of ours, or looks as if it has a secret. The latter is not asked if
+/// there is no `unscanned`, the command that sends it all the same.
+pub(super) fn check(
+    repo: &Repo,
+    place: Place,
+    tip: ObjectId,
+    known: &[ObjectId],
+    unscanned: Option<&str>,
+) -> Result<()> {
     let refuse = |what: String, text: &[u8], is_prose: bool| match redact::kind_of_secret(text, is_prose) {
-        Some(kind) if is_scanned => {
-            Err(Error::refused(format!("{what} looks as if it has a secret ({kind}); nothing was sent"))
-                .with_hint("if there is none, '--no-scan' sends it as it is"))
-        }
-        _ => Ok(()),
+        Some(kind) => match unscanned {
+            Some(command) => {
+                Err(Error::refused(format!("{what} looks as if it has a secret ({kind}); nothing was sent"))
+                    .with_hint(format!("if there is none, '{command}' sends it as it is")))
+            }
+            None => Ok(()),
+        },
+        None => Ok(()),
     };
-    for NewObject { id, path } in new_objects(repo, tip, known)? {
-        repo.check_interrupt()?;
+    new_objects(repo, tip, known, &mut |NewObject { id, path }| {
         let Some(path) = path else {
             check_commit(repo, id)?;
             let who = repo.with_commit(id, |commit| commit.author.to_owned())?;
             refuse(format!("the name of the author of the commit {id}"), &who, false)?;
-            continue;
+            return Ok(());
         };
-        let below = check_size(repo, place, id, &path)?;
-        if is_scanned && matches!(below, Place::Piece | Place::File) {
+        let below = check_size(repo, place, id, path)?;
+        if unscanned.is_some() && matches!(below, Place::Piece | Place::File) {
             let is_prose = below == Place::Piece || path.ends_with(b"/prompts.toml");
-            refuse(what(place, &path), &repo.read_blob(id)?, is_prose)?;
+            refuse(what(place, path), &repo.read_blob(id)?, is_prose)?;
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Says what is at `path` of a log.

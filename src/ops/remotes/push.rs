@@ -1,10 +1,12 @@
 //! `push`: joins our logs with those of a remote, and sends the result. Our own logs do not change, and nothing of another remote goes
 //! along.
 //!
-//! A push that is not forced is the compare-and-swap: the server moves the ref only forward. Whether we lost a race is seen from what
-//! the remote lists afterwards, not from what git says.
+//! A push that is not forced is the compare-and-swap: the server moves the ref only forward. If it has listed a log, git sends nothing
+//! unless it still says that it has it: what that log leads to was never looked at as something to send. Whether we lost a race is seen
+//! from what the remote lists afterwards, not from what git says.
 
 use std::{
+    collections::BTreeMap,
     hash::{BuildHasher as _, Hasher as _},
     time::Duration,
 };
@@ -21,7 +23,7 @@ use super::{
 use crate::{
     error::{Error, Kind, Result},
     git::{Repo, exact_address::ExactAddress, refs::RefUpdate, transfer::Outcome},
-    model::{id_text, log_place::Place, refname},
+    model::{id_text, log_place::Place, path_text::shell_word, refname},
     ops::Context,
     state::failpoint,
 };
@@ -101,6 +103,7 @@ pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
     if !options.dry_run {
         sent.damaged = set_damaged_aside(repo, &remote.name)?;
     }
+    let unscanned = format!("git checkpoint push --no-scan {}", shell_word(&remote.name));
     // To the URLs that were approved, whatever the settings have become since they were read.
     for url in &remote.push_urls {
         let address = ExactAddress::new(repo, &remote.name, url);
@@ -121,29 +124,60 @@ pub(crate) fn push(context: &Context, options: &PushOptions) -> Result<Sent> {
             let place = Place::of_ref(&name).expect("only logs are listed");
             let (remote, address, said, damaged) = (&remote, &address, &mut sent.said, &mut sent.damaged);
             let tracking = Some(refname::tracking_ref(&remote.name, &name));
-            let mut sending = Sending { context, remote, address, options, name, tracking, place, said, damaged };
+            let unscanned = &unscanned;
+            let mut sending =
+                Sending { context, remote, address, options, unscanned, name, tracking, place, said, damaged };
             sent.refs.extend(sending.run(theirs)?);
         }
     }
     Ok(sent)
 }
 
+/// Returns the logs where a push to `remote` goes to, and the commits that all its addresses have; none if they differ.
+///
+/// # Errors
+/// If one of them cannot be asked.
+pub(crate) fn list_to_push(repo: &Repo, remote: &Remote) -> Result<BTreeMap<String, Option<ObjectId>>> {
+    let mut lists = Vec::new();
+    if remote.approval == Approval::Approved {
+        for url in &remote.push_urls {
+            lists.push(list(repo, remote, Some(&ExactAddress::new(repo, &remote.name, url)), true)?);
+        }
+    } else {
+        // The push will be refused.
+        lists.push(list(repo, remote, None, true)?);
+    }
+    let mut all = BTreeMap::new();
+    for (name, id) in lists.iter().flatten() {
+        let is_same = lists.iter().all(|list| list.iter().any(|(other, there)| other == name && there == id));
+        all.insert(name.clone(), is_same.then_some(*id));
+    }
+    Ok(all)
+}
+
 /// Sends the log `name` to `remote`, joined with what it has. Returns what was sent to its first address, and what the servers said.
+/// The command `unscanned` would send it without a look for secrets.
 ///
 /// # Errors
 /// As [`push`]; if neither side has such a log.
-pub(crate) fn send(context: &Context, remote: &Remote, name: &str, dry_run: bool) -> Result<(SentRef, Vec<String>)> {
+pub(crate) fn send(
+    context: &Context,
+    remote: &Remote,
+    name: &str,
+    options: &PushOptions,
+    unscanned: &str,
+) -> Result<(SentRef, Vec<String>)> {
     if remote.approval != Approval::Approved {
         return Err(refused(remote));
     }
-    let options = PushOptions { transcripts: true, dry_run, ..PushOptions::default() };
     let place = Place::of_ref(name).ok_or_else(|| Error::user(format!("'{name}' is no log of records")))?;
     let tracking = remote.is_named.then(|| refname::tracking_ref(&remote.name, name));
     let (mut sent, mut said, mut damaged) = (None, Vec::new(), Vec::new());
     for url in &remote.push_urls {
         let address = &ExactAddress::new(&context.repo, &remote.name, url);
         let (name, tracking, said, damaged) = (name.to_owned(), tracking.clone(), &mut said, &mut damaged);
-        let mut sending = Sending { context, remote, address, options: &options, name, tracking, place, said, damaged };
+        let mut sending =
+            Sending { context, remote, address, options, unscanned, name, tracking, place, said, damaged };
         let theirs = sending.listed()?;
         let one = sending.run(theirs)?;
         sent = sent.or(one);
@@ -164,6 +198,8 @@ struct Sending<'a> {
     remote: &'a Remote,
     address: &'a ExactAddress,
     options: &'a PushOptions,
+    /// The command that sends the log without a look for secrets.
+    unscanned: &'a str,
     name: String,
     /// The ref that follows the log there; none if git has no name for the remote.
     tracking: Option<String>,
@@ -261,13 +297,14 @@ impl Sending<'_> {
             sent.sent_records = all.difference(&others).count();
         }
         if Some(tip) != theirs {
-            outgoing::check(repo, self.place, tip, &theirs.into_iter().collect::<Vec<_>>(), !self.options.no_scan)?;
+            let unscanned = Some(self.unscanned).filter(|_| !self.options.no_scan);
+            outgoing::check(repo, self.place, tip, theirs.as_slice(), unscanned)?;
         }
         if self.options.dry_run {
             return Ok(Attempt::Over(Box::new(sent)));
         }
         if Some(tip) != theirs {
-            let report = self.address.push(repo, &[(tip, self.name.clone())])?;
+            let report = self.address.push(repo, tip, &self.name, theirs)?;
             let refused = report.refs.iter().find_map(|it| match &it.outcome {
                 Outcome::Refused(why) => Some(format!("{why}\n{}", report.errors).trim_end().to_owned()),
                 _ => None,

@@ -89,10 +89,7 @@ fn records_of(repo: &Repo, tips: impl Iterator<Item = ObjectId>) -> BTreeSet<Rec
 /// [`Kind::Race`](crate::error::Kind::Race) if something was fetched meanwhile that the plan does not have.
 pub(crate) fn remove(context: &Context, plan: Removed) -> Result<Removed> {
     let repo = &context.repo;
-    let mut approved = shared_with::read(repo.common_dir())?;
-    if approved.remove(&plan.name).is_some() {
-        shared_with::write(repo.common_dir(), &approved)?;
-    }
+    shared_with::change(repo.common_dir(), |approved| drop(approved.remove(&plan.name)))?;
     let gone = |(name, id): &(String, ObjectId)| RefUpdate { name: name.clone(), old: Some(*id), new: None };
     let updates: Vec<RefUpdate> = plan.tips.iter().map(gone).collect();
     if !updates.is_empty() {

@@ -1,6 +1,9 @@
 //! What a log from a remote may look like: paths of our format, ordinary files of bounded size, and commits of the log alone.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -23,8 +26,8 @@ use crate::{
 pub(super) fn foreign(path: &[u8], why: &str) -> Error {
     let why = if why.is_empty() { "a log of git-checkpoint has no such path" } else { why };
     // What is wrong with a file may quote it.
-    let why: String = printable(why.into()).chars().take(200).collect();
-    Error::refused(format!("the log has '{}': {why}", printable(path.as_bstr())))
+    let [why, path] = [why.into(), path.as_bstr()].map(|text| printable(text).chars().take(200).collect::<String>());
+    Error::refused(format!("the log has '{path}': {why}"))
 }
 
 /// Returns the last name in `path`.
@@ -71,14 +74,21 @@ pub(super) fn checked(place: Place, entry: &TreeEntry, digits: usize) -> std::re
 }
 
 /// Checks the log that ends with the commit `tip`, whose trees are at `place`. What the commits `known` lead to is not looked at again.
+/// Calls `each` for all that is new.
 ///
 /// # Errors
 /// [`Kind::Refused`] if something in it is not of our format.
-pub(super) fn check_log(repo: &Repo, place: Place, tip: ObjectId, known: &[ObjectId]) -> Result<()> {
+pub(super) fn check_log(
+    repo: &Repo,
+    place: Place,
+    tip: ObjectId,
+    known: &[ObjectId],
+    each: &mut dyn FnMut(ObjectId),
+) -> Result<()> {
     let digits = repo.object_hash().len_in_hex();
     let mut roots = HashSet::new();
-    for object in new_objects(repo, tip, known)? {
-        repo.check_interrupt()?;
+    new_objects(repo, tip, known, &mut |object| {
+        each(object.id);
         let NewObject { id, path: Some(path) } = object else {
             let tree_id = repo.tree_of_commit(object.id)?;
             if roots.insert(tree_id) {
@@ -86,37 +96,67 @@ pub(super) fn check_log(repo: &Repo, place: Place, tip: ObjectId, known: &[Objec
                     checked(place, &entry, digits).map_err(|why| foreign(&entry.name, why))?;
                 }
             }
-            check_commit(repo, object.id)?;
-            continue;
+            return check_commit(repo, object.id);
         };
         // Also what only an earlier commit has stays here for good.
-        check_size(repo, place, id, &path)?;
-    }
+        check_size(repo, place, id, path).map(drop)
+    })?;
     let known = known.iter().map(|id| repo.tree_of_commit(*id)).collect::<Result<Vec<_>>>()?;
     let mut check = Check { repo, digits, seen: HashSet::new() };
     check.tree(place, repo.tree_of_commit(tip)?, &known, &BString::default())
 }
 
 /// An object of a log that is new to the other side.
-pub(super) struct NewObject {
+#[derive(Clone, Copy)]
+pub(super) struct NewObject<'a> {
     pub(super) id: ObjectId,
     /// One of its paths, empty for the tree of a commit; none for a commit.
-    pub(super) path: Option<BString>,
+    pub(super) path: Option<&'a [u8]>,
 }
 
-/// Returns the objects that the commit `tip` leads to and none of the commits `known` does.
-pub(super) fn new_objects(repo: &Repo, tip: ObjectId, known: &[ObjectId]) -> Result<Vec<NewObject>> {
+/// Calls `each` for the objects that the commit `tip` leads to and none of the commits `known` does, as git finds them: what others
+/// have made may have paths without end.
+///
+/// # Errors
+/// [`Kind::Refused`] if a path is longer than any of ours, and that of `each`.
+pub(super) fn new_objects(
+    repo: &Repo,
+    tip: ObjectId,
+    known: &[ObjectId],
+    each: &mut dyn FnMut(NewObject<'_>) -> Result<()>,
+) -> Result<()> {
     let mut input = format!("{tip}\n");
     input.extend(known.iter().map(|id| format!("^{id}\n")));
-    let listed = repo.run_git(&["rev-list", "--objects", "--stdin"], Some(input.as_bytes()))?;
-    let parse = |line: &[u8]| {
+    repo.lines_of_git(&["rev-list", "--objects", "--stdin"], input.as_bytes(), LONGEST_LINE, &mut |line| {
+        repo.check_interrupt()?;
         // A commit has no blank behind its id, a root tree no path.
-        let (id, path) = line.split_once_str(" ").map_or((line, None), |(id, path)| (id, Some(path.into())));
+        let (id, path) = line.split_once_str(" ").map_or((line, None), |(id, path)| (id, Some(path)));
+        if line.len() > LONGEST_LINE {
+            let start: String = printable(path.unwrap_or_default().as_bstr()).chars().take(40).collect();
+            return Err(Error::refused(format!("the log has a path that is too long: '{start}...'")));
+        }
         let id = ObjectId::from_hex(id).context(Kind::Internal, || "git lists objects without ids".into())?;
-        Ok(NewObject { id, path })
-    };
-    listed.lines().map(parse).collect()
+        each(NewObject { id, path })?;
+        Ok(ControlFlow::Continue(()))
+    })
 }
+
+/// Returns those of `ids` that the commits `known` of a log do not lead to.
+pub(super) fn beyond(repo: &Repo, known: &[ObjectId], mut ids: HashSet<ObjectId>) -> Result<HashSet<ObjectId>> {
+    if ids.is_empty() || known.is_empty() {
+        return Ok(ids);
+    }
+    let input: String = known.iter().map(|id| format!("{id}\n")).collect();
+    repo.lines_of_git(&["rev-list", "--objects", "--stdin"], input.as_bytes(), LONGEST_LINE, &mut |line| {
+        let id = line.split_once_str(" ").map_or(line, |(id, _)| id);
+        ids.remove(&ObjectId::from_hex(id).context(Kind::Internal, || "git lists objects without ids".into())?);
+        Ok(if ids.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    Ok(ids)
+}
+
+/// No id and path of a log need more.
+const LONGEST_LINE: usize = 1_000;
 
 /// Checks the path of the object `id` of a log whose trees are at `place`, and its size; returns where it is.
 pub(super) fn check_size(repo: &Repo, place: Place, id: ObjectId, path: &[u8]) -> Result<Place> {

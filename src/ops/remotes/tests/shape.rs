@@ -62,7 +62,7 @@ fn file(repo: &Repo, path: &str) -> ObjectId {
 fn foreign_paths_are_refused(#[case] path: &str, #[case] expected: &str) {
     let (_directory, repo) = repository("sha1");
     let tip = commit(&repo, file(&repo, path), Vec::new());
-    let error = check_log(&repo, Place::History, tip, &[]).expect_err("it is none of ours");
+    let error = check_log(&repo, Place::History, tip, &[], &mut |_| {}).expect_err("it is none of ours");
     assert_eq!(error.kind(), Kind::Refused);
     assert!(error.message().contains(expected), "{}", error.message());
     assert!(!error.message().contains('\u{1b}'));
@@ -88,7 +88,7 @@ fn foreign_modes_are_refused(#[case] mode: &str, #[case] name: &str) {
     let root = repo.run_git(&["mktree"], Some(entry.as_bytes())).expect("git runs");
     let root = ObjectId::from_hex(root.to_string().trim().as_bytes()).expect("an id");
     let tip = commit(&repo, root, Vec::new());
-    let error = check_log(&repo, Place::History, tip, &[]).expect_err("it is none of ours");
+    let error = check_log(&repo, Place::History, tip, &[], &mut |_| {}).expect_err("it is none of ours");
     assert!(error.message().contains(&format!("'{RECORD}/{name}'")), "{}", error.message());
 }
 
@@ -98,11 +98,11 @@ fn commits_of_code_are_refused_behind_a_sound_tree() {
     let code = commit(&repo, file(&repo, "main.rs"), Vec::new());
     let sound = file(&repo, &format!("{RECORD}/attribution"));
     let tip = commit(&repo, sound, vec![code]);
-    let error = check_log(&repo, Place::History, tip, &[]).expect_err("it leads to code");
+    let error = check_log(&repo, Place::History, tip, &[], &mut |_| {}).expect_err("it leads to code");
     assert!(error.message().contains("'main.rs'"), "{}", error.message());
     // What is known is not looked at again.
-    check_log(&repo, Place::History, tip, &[code]).expect("the rest is ours");
-    check_log(&repo, Place::History, commit(&repo, sound, Vec::new()), &[]).expect("it is ours");
+    check_log(&repo, Place::History, tip, &[code], &mut |_| {}).expect("the rest is ours");
+    check_log(&repo, Place::History, commit(&repo, sound, Vec::new()), &[], &mut |_| {}).expect("it is ours");
 }
 
 #[test]
@@ -112,7 +112,8 @@ fn large_files_are_refused() {
     let mut objects = NewObjects::new(&repo, Target::Loose);
     let tree_id = tree(&repo, &BTreeMap::from([(path.clone(), vec![b'x'; 5 << 10])]), &mut objects);
     drop(objects.write().expect("it can be written"));
-    let error = check_log(&repo, Place::History, commit(&repo, tree_id, Vec::new()), &[]).expect_err("too large");
+    let error =
+        check_log(&repo, Place::History, commit(&repo, tree_id, Vec::new()), &[], &mut |_| {}).expect_err("too large");
     assert!(error.message().contains(&path) && error.message().contains("too large"), "{}", error.message());
 }
 
@@ -131,7 +132,8 @@ fn what_cannot_be_parsed_is_refused(#[case] name: &str, #[case] content: Vec<u8>
     let mut objects = NewObjects::new(&repo, Target::Loose);
     let tree_id = tree(&repo, &BTreeMap::from([(path.clone(), content)]), &mut objects);
     drop(objects.write().expect("it can be written"));
-    let error = check_log(&repo, Place::History, commit(&repo, tree_id, Vec::new()), &[]).expect_err("it is damaged");
+    let error = check_log(&repo, Place::History, commit(&repo, tree_id, Vec::new()), &[], &mut |_| {})
+        .expect_err("it is damaged");
     assert!(error.message().contains(RECORD) && !error.message().contains('\u{1b}'), "{}", error.message());
     assert!(error.message().len() < 500, "{}", error.message());
 }
@@ -140,7 +142,7 @@ fn what_cannot_be_parsed_is_refused(#[case] name: &str, #[case] content: Vec<u8>
 fn commits_with_nothing_in_them_are_refused() {
     let (_directory, repo) = repository("sha1");
     let tip = commit(&repo, repo.empty_tree_id(), Vec::new());
-    let error = check_log(&repo, Place::History, tip, &[]).expect_err("it is none of ours");
+    let error = check_log(&repo, Place::History, tip, &[], &mut |_| {}).expect_err("it is none of ours");
     assert!(error.message().contains("no commit of a log"), "{}", error.message());
 }
 
@@ -157,9 +159,9 @@ fn foreign_commits_are_refused(#[case] message: &str, #[case] names: [&str; 2], 
     let tree_id = file(&repo, &format!("{RECORD}/attribution"));
     let who = names.map(|name| Identity { name: name.into(), ..Identity::fallback() });
     let tip = commit_as(&repo, tree_id, Vec::new(), who, message);
-    let checked = check_log(&repo, Place::History, tip, &[]);
+    let checked = check_log(&repo, Place::History, tip, &[], &mut |_| {});
     assert_eq!(checked.is_ok(), is_ours, "{checked:?}");
-    let sent = outgoing::check(&repo, Place::History, tip, &[], true);
+    let sent = outgoing::check(&repo, Place::History, tip, &[], Some("x"));
     assert_eq!(sent.is_ok(), is_ours, "{sent:?}");
 }
 
@@ -170,9 +172,9 @@ fn a_secret_in_the_name_of_an_author_is_not_sent() {
     let secret = format!("ghp_{}", "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5");
     let who = || Identity { name: secret.as_str().into(), ..Identity::fallback() };
     let tip = commit_as(&repo, tree_id, Vec::new(), [who(), who()], "0 records added or completed, 1 commit linked\n");
-    let error = outgoing::check(&repo, Place::History, tip, &[], true).expect_err("it is a secret");
+    let error = outgoing::check(&repo, Place::History, tip, &[], Some("x")).expect_err("it is a secret");
     assert!(error.message().contains("the name of the author") && !error.message().contains("ghp_"), "{error}");
-    outgoing::check(&repo, Place::History, tip, &[], false).expect("it is not looked for");
+    outgoing::check(&repo, Place::History, tip, &[], None).expect("it is not looked for");
 }
 
 /// What only an earlier commit has would be stored all the same.
@@ -185,7 +187,7 @@ fn large_files_of_earlier_commits_are_refused() {
     drop(objects.write().expect("it can be written"));
     let large = commit(&repo, tree_id, Vec::new());
     let tip = commit(&repo, file(&repo, &format!("{RECORD}/attribution")), vec![large]);
-    let error = check_log(&repo, Place::History, tip, &[]).expect_err("too large");
+    let error = check_log(&repo, Place::History, tip, &[], &mut |_| {}).expect_err("too large");
     assert!(error.message().contains(&path) && error.message().contains("too large"), "{}", error.message());
 }
 
@@ -207,6 +209,7 @@ fn versions_that_are_none_are_refused(#[case] is_empty: bool) {
         tree_id = add_tree(&repo, vec![TreeEntry::directory(name, tree_id)], &mut objects).expect("written");
     }
     drop(objects.write().expect("it can be written"));
-    let error = check_log(&repo, Place::History, commit(&repo, tree_id, Vec::new()), &[]).expect_err("no version");
+    let error =
+        check_log(&repo, Place::History, commit(&repo, tree_id, Vec::new()), &[], &mut |_| {}).expect_err("no version");
     assert!(error.message().contains("no version"), "{}", error.message());
 }
