@@ -135,11 +135,11 @@ fn long_paths_take_no_memory() {
     let team = Team::of(&["a"]);
     team.world.sh(&format!(
         "cd ../server.git; {AS_JOINED}; name=$(printf '%04000d' 0); mode='100644 blob'; id=$(echo x | git hash-object -w --stdin)
-        for n in $(seq 800); do id=$(printf '%s %s\t%s\n' \"$mode\" $id $name | git mktree); mode='040000 tree'; done
+        for n in $(seq 520); do id=$(printf '%s %s\t%s\n' \"$mode\" $id $name | git mktree); mode='040000 tree'; done
         git update-ref {HISTORY} $(echo '1 commit linked' | git commit-tree $id)"
     ));
     let mut command = team.world.command("sh");
-    command.current_dir(team.path("a")).args(["-c", "ulimit -v 1500000; git checkpoint fetch"]);
+    command.current_dir(team.path("a")).args(["-c", "ulimit -v 1000000; git checkpoint fetch"]);
     let output = command.output().expect("there is a shell");
     assert_eq!(output.status.code(), Some(1), "{}", described(&output));
     let said = described(&output);

@@ -31,6 +31,9 @@ pub(crate) struct WebServer {
     stops: Arc<AtomicBool>,
 }
 
+/// Returns the answer to a POST with this body, after so many requests.
+pub(crate) type Forge = fn(&[u8], usize) -> Option<Vec<u8>>;
+
 /// What a [`WebServer`] asks of its clients.
 #[derive(Clone, Default)]
 pub(crate) struct Asks {
@@ -41,7 +44,7 @@ pub(crate) struct Asks {
     /// After how many bytes of an answer to a POST the connection is cut.
     pub(crate) cut_after: Option<usize>,
     /// What answers a POST in the place of git, after how many of them there were; none leaves it to git.
-    pub(crate) forged: Option<fn(&[u8], usize) -> Option<Vec<u8>>>,
+    pub(crate) forged: Option<Forge>,
 }
 
 impl WebServer {

@@ -187,10 +187,10 @@ mod tests {
     #[test]
     fn only_the_last_words_are_kept_and_lines_end() {
         let heard = Heard::default();
-        let words = [b"fff0\x02".as_slice(), &[b'x'; 0xffef - 4]].concat().repeat(3);
+        let words = [b"fff0\x02".as_slice(), &vec![b'x'; 0xffef - 4]].concat().repeat(3);
         Packets::new(words.as_slice(), Rc::clone(&heard)).read_to_end(&mut Vec::new()).expect("read");
         assert_eq!(heard.borrow().len(), MOST_HEARD);
-        let lines = [b"fff0".as_slice(), &[b'x'; 0xfff0 - 4]].concat().repeat(2_100);
+        let lines = [b"fff0".as_slice(), &vec![b'x'; 0xfff0 - 4]].concat().repeat(2_100);
         Packets::new(lines.as_slice(), heard).read_to_end(&mut Vec::new()).expect_err("it has no end");
     }
 }

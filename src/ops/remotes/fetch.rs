@@ -262,10 +262,9 @@ pub(crate) fn bring(
         let mut check = |log: &&Wanted<'_>| log.borrowed(repo, beside.as_ref().unwrap_or(repo), &mut borrowed);
         match missing.iter().try_for_each(|log| check(log).map_err(|error| log.refused(remote, error))) {
             Ok(()) if borrowed.is_empty() => return received.adopt(repo),
-            Ok(()) => {}
-            // What is here, and the other side has not sent again for that, may be damaged.
             Err(error) if !matches!(error.kind(), Kind::Corrupt | Kind::Internal) => return Err(error),
-            Err(_) => {}
+            // It may have been fetched before under another name, or what is here may be damaged.
+            Ok(()) | Err(_) => {}
         }
     }
     let received = fetch(Basis::Nothing).map_err(|error| {
