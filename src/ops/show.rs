@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-pub use self::commit::{ShownCommit, ShownRecord};
+pub use self::commit::ShownCommit;
 
 /// What a text names. Serializes to what `show --json` prints.
 #[derive(Clone, Debug, Serialize)]
