@@ -146,7 +146,7 @@ fn the_line_of_json_has_every_field() {
     assert_eq!((folded["subject"].as_str(), folded["folded"].as_u64()), (Some("a2"), Some(1)));
     assert_eq!(folded["paths"], serde_json::json!(["f", "src/a", "src/b"]));
     let keys: Vec<_> = line.as_object().expect("an object").keys().map(String::as_str).collect();
-    let contract = "version id parent tree base worktree session agent model contributor turn tool subject time paths tags verified start archived undone folded number restored";
+    let contract = "version id parent tree base worktree session agent model contributor turn tool subject time paths tags note verified start archived undone folded number restored";
     assert_eq!(keys.join(" "), contract);
 }
 
